@@ -3,7 +3,6 @@
  * sockets and devices are skipped, so that nothing outside the given path is included.
  */
 import {
-  type BigIntStats,
   closeSync,
   constants,
   type Dirent,
@@ -19,6 +18,7 @@ import { SandboxError } from '../errors.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import { allocateShared } from '../fs/shared-bytes.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
+import { fileVersion } from './file-version.ts';
 
 /** Limits, because the tree is held in memory. */
 const MAX_TREE_BYTES = 1024 * 1024 * 1024;
@@ -68,7 +68,7 @@ export function readHostTree(
         },
       );
     }
-    const version = versionOf(kind, stat);
+    const version = `${kind} ${fileVersion(stat)}`;
     versions.set(path, version);
     const old = previous?.versions.get(path) === version ? known.get(path) : undefined;
     isSame &&= old !== undefined;
@@ -89,10 +89,6 @@ export function readHostTree(
   else walk(root, '');
   if (isSame && previous!.entries.length === entries.length && previous!.isFile === isFile) return previous!;
   return { entries, isFile, versions };
-}
-
-function versionOf(kind: string, { dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
-  return [kind, dev, ino, size, mtimeNs, ctimeNs].join(' ');
 }
 
 function readEntry(

@@ -3,7 +3,7 @@
  * RECORD, code for a processor is rejected, links are not followed, and bytecode is ignored. Libraries for WebAssembly are
  * replaced by stubs and returned separately: their bytes never enter a guest. Added packages are read only if needed.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { sideModuleStub } from '../engine/side-module-stub.ts';
 import { SandboxError } from '../errors.ts';
@@ -22,8 +22,8 @@ import {
 } from './added-packages.ts';
 import { pythonPackage } from './catalog.ts';
 import { filesDigest, type PackageFile } from './package-contents.ts';
-import { readZip } from './read-zip.ts';
-import { checkRecord, checkTags, isSideModule, parseWheelName, pureFiles } from './wheel-files.ts';
+import { type LibraryFile, type PackagePart, partOf, readWheel, wheelPart } from './read-wheel.ts';
+import { isSideModule, pureFiles } from './wheel-files.ts';
 
 const MAX_BYTES = 512 * 1024 * 1024;
 const MAX_FILES = 40_000;
@@ -31,12 +31,6 @@ const MAX_FILES = 40_000;
 const IGNORED = /(^|\/)(\.[^/]*|__pycache__|node_modules|[^/]+\.egg-info)(\/|$)/;
 /** A source that is an added package with these contents, without its dependencies. Sessions record packages in this form. */
 const CONTENTS = /^sha256:([0-9a-f]{64})$/;
-
-/** A library of a package, by its SHA-256. */
-export interface LibraryFile {
-  readonly path: string;
-  readonly sha256: string;
-}
 
 /** A library as it is in a wheel. */
 export interface PackageLibrary extends LibraryFile {
@@ -61,15 +55,6 @@ export interface UserPackages {
   /** What is known about the added packages. */
   readonly facts: readonly PackageFacts[];
   load(): Promise<PackageFiles>;
-}
-
-/** One wheel or folder. */
-interface PackagePart {
-  readonly digest: string;
-  readonly topLevel: readonly string[];
-  readonly libraries: readonly LibraryFile[];
-  readonly facts?: PackageFacts;
-  files(): Promise<readonly PackageFile[]>;
 }
 
 /**
@@ -155,7 +140,7 @@ async function readSource(source: string, added: readonly AddedPackage[]): Promi
     if (pythonPackage(source) !== undefined) return [];
     throw notFound(source);
   }
-  return (await readPath(source)).filter((files) => files.length > 0).map(partOf);
+  return readPath(source);
 }
 
 function addedPart(added: AddedPackage): PackagePart {
@@ -164,6 +149,7 @@ function addedPart(added: AddedPackage): PackagePart {
     topLevel: added.import_names,
     libraries: added.libraries,
     facts: addedFacts(added),
+    isEmpty: false,
     files: async () => {
       const files = await readWheel(added.file, readSealedWheel(added));
       if (filesDigest(files) !== added.contents_sha256)
@@ -173,25 +159,10 @@ function addedPart(added: AddedPackage): PackagePart {
   };
 }
 
-function partOf(files: readonly PackageFile[]): PackagePart {
-  return {
-    digest: filesDigest(files),
-    topLevel: topLevelModules(files),
-    libraries: files.filter(isSideModule).map(({ path, data }) => ({ path, sha256: sha256Hex(data) })),
-    files: async () => files,
-  };
-}
-
-/** The modules and packages at the top level that programs can import. */
-export function topLevelModules(files: readonly PackageFile[]): string[] {
-  const names = files.map(({ path }) => path.split('/')[0]!.replace(/\.py$|(\.[\w-]+)?\.so$/, ''));
-  return [...new Set(names)].filter((name) => /^[A-Za-z_]\w*$/.test(name));
-}
-
-/** The files of each package at a path. */
-async function readPath(path: string): Promise<PackageFile[][]> {
+/** The packages at a path. */
+async function readPath(path: string): Promise<PackagePart[]> {
   if (path.endsWith('.whl') && statSync(path, { throwIfNoEntry: false })?.isFile())
-    return [await readWheelFile(path)];
+    return [await wheelPart(path)].filter(isUsed);
   const { entries, isFile } = readHostTree(path, { isShared: false, option: 'packages' });
   if (isFile) throw invalid(`${path} is neither a wheel nor a folder`);
   const found = entries
@@ -202,29 +173,13 @@ async function readPath(path: string): Promise<PackageFile[][]> {
   const sources = found
     .filter((file) => !wheels.includes(file))
     .map((file) => ({ path: prefix + file.path, data: file.data }));
-  const unpacked = await Promise.all(wheels.map((wheel) => readWheelFile(join(path, wheel.path))));
-  const files = [...unpacked, pureFiles(path, sources, {})];
-  if (files.every(({ length }) => length === 0)) throw invalid(`no Python source found in ${path}`);
-  return files;
+  const unpacked = await Promise.all(wheels.map((wheel) => wheelPart(join(path, wheel.path))));
+  const parts = [...unpacked, partOf(pureFiles(path, sources, {}))].filter(isUsed);
+  if (parts.length === 0) throw invalid(`no Python source found in ${path}`);
+  return parts;
 }
 
-const readWheelFile = (path: string) => readWheel(basename(path), readFileSync(path));
-
-/** Verifies a wheel and returns the files that guests see. `file` is its name. */
-export async function readWheel(file: string, bytes: Uint8Array): Promise<PackageFile[]> {
-  const wheel = parseWheelName(file);
-  if (wheel === undefined) throw invalid(`${file} is not a valid wheel file name`);
-  let files: PackageFile[];
-  try {
-    files = await readZip(bytes);
-  } catch (cause) {
-    throw invalid(`cannot unpack ${file}: ${(cause as Error).message}`);
-  }
-  checkRecord(`packages: ${file}`, files);
-  checkTags(`packages: ${file}`, wheel, files);
-  const compiled = pythonPackage(wheel.name)?.compiled;
-  return pureFiles(`packages: ${file}`, files, compiled === undefined ? {} : { compiled });
-}
+const isUsed = ({ isEmpty }: PackagePart) => !isEmpty;
 
 /** The sources for reopening a session that recorded these digests; undefined if a package is not added. */
 export function recordedSources(digests: readonly string[]): string[] | undefined {

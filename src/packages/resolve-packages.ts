@@ -7,7 +7,7 @@ import { sha256Hex } from '../framing/digest.ts';
 import { type AddedPackage, checkDescription, findAdded } from './added-packages.ts';
 import { pythonPackage } from './catalog.ts';
 import { filesDigest, type PackageFile } from './package-contents.ts';
-import { readWheel, topLevelModules } from './read-user-packages.ts';
+import { readWheel, topLevelModules } from './read-wheel.ts';
 import { satisfies } from './version-specifiers.ts';
 import { isSideModule, parseWheelName } from './wheel-files.ts';
 import { normalisedName, type Requirement, readMetadata } from './wheel-metadata.ts';

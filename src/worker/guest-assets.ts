@@ -7,7 +7,8 @@ import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import { sharedBytes } from '../host/shared-file.ts';
-import type { LibraryFile, PackageFiles, UserPackages } from '../packages/read-user-packages.ts';
+import type { PackageFiles, UserPackages } from '../packages/read-user-packages.ts';
+import type { LibraryFile } from '../packages/read-wheel.ts';
 import {
   type BuiltGuest,
   findAssets,

@@ -6,7 +6,8 @@ import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { toShared } from '../fs/shared-bytes.ts';
 import { readCached, writeCached } from '../host/disk-cache.ts';
-import type { LibraryFile, PackageLibrary } from '../packages/read-user-packages.ts';
+import type { PackageLibrary } from '../packages/read-user-packages.ts';
+import type { LibraryFile } from '../packages/read-wheel.ts';
 import type { GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 
 /** Prepares the libraries that are not cached by calling `prepare`. The main module identifies the version of the rewriter. */

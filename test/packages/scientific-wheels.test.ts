@@ -4,8 +4,15 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { createSandbox, type DisplayResult, type SandboxResult, type Session } from 'llm-wasm-sandbox';
+import {
+  createSandbox,
+  type DisplayResult,
+  diskStore,
+  type SandboxResult,
+  type Session,
+} from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { temporarySessionStore } from '../support/cli-sessions.ts';
 import { documentedOutput } from '../support/doc-examples.ts';
 import { decodePng } from '../support/png.ts';
 
@@ -22,16 +29,39 @@ const REASON = isAvailable ? '' : ' (skipped: PIP_FIND_LINKS names no folder wit
 const file = (name: string) => readFileSync(new URL(`./scientific/${name}`, import.meta.url), 'utf8');
 const lines = (name: string) => file(name).split('\n').filter(Boolean);
 
+const options = {
+  runtime: 'python',
+  packages: wheels.map((path) => path!),
+  preload: ['numpy', 'pandas', 'PIL.Image', 'matplotlib.pyplot'],
+  auto_persist_globals: true,
+  policy: { memory_bytes: 512 * 2 ** 20, timeout_seconds: 120, fuel_budget: 50_000_000_000 },
+} as const;
+
+/** A random generator, a data frame, a grouping and a figure, and a program that changes and uses them. */
+const DRAW = `
+import numpy as np, pandas as pd, matplotlib.pyplot as plt
+random = np.random.default_rng(7)
+random.random()
+frame = pd.DataFrame({'k': list('abca'), 'v': [1.5, 2, 3, 4]}, index=pd.date_range('2026-01-01', periods=4))
+groups = frame.groupby('k')
+figure, axes = plt.subplots(figsize=(1, 1))
+axes.plot(frame.v)
+`;
+const REDRAW = `
+frame.loc['2026-01-02', 'v'] += 1
+axes.set_title('redrawn')
+figure.canvas.draw()
+sums = groups.v.sum().to_dict()
+is_inked = bool((np.asarray(figure.canvas.buffer_rgba())[..., 0] < 255).any())
+[sums, [axes.get_title() for axes in figure.axes], is_inked, random.random(), float(np.linalg.inv(np.eye(3) * 2)[0, 0])]`;
+/** The second number of the generator is that of native numpy. */
+const REDRAWN = [{ a: 5.5, b: 3, c: 3 }, ['redrawn'], true, 0.8972138009695755, 0.5];
+
 describe.skipIf(!isAvailable)(`scientific packages${REASON}`, () => {
+  const sessions = temporarySessionStore();
   let session: Session;
   beforeAll(async () => {
-    session = await createSandbox({
-      runtime: 'python',
-      packages: wheels.map((path) => path!),
-      preload: ['numpy', 'pandas', 'PIL.Image', 'matplotlib.pyplot'],
-      auto_persist_globals: true,
-      policy: { memory_bytes: 512 * 2 ** 20, timeout_seconds: 120, fuel_budget: 50_000_000_000 },
-    });
+    session = await createSandbox(options);
     expect(await session.execute(file('setup.py'))).toMatchObject({ stderr: '', success: true });
   }, 600_000);
   afterAll(() => session.close());
@@ -196,17 +226,41 @@ frame.pivot_table(index='n', columns='day', values='share')`);
     expect((await session.execute('import numpy')).fuel_consumed).toBeLessThan(1_000_000);
   });
 
-  test('state of random generators follows checkpoints, forks and rollbacks, with the same fuel', async () => {
-    await session.execute('g = np.random.default_rng(7); g.random()');
+  test('data frames, figures and random generators follow checkpoints, forks and rollbacks, with the same fuel', async () => {
+    await session.execute(DRAW);
     await session.checkpoint('drawn');
     const fork = await session.fork();
-    const draw = (one: Session) => one.execute('g.random(), float(np.linalg.inv(np.eye(3) * 2)[0, 0])');
-    const results = [await draw(session), await draw(fork)];
+    const results = [await session.execute(REDRAW), await fork.execute(REDRAW)];
     await session.rollback('drawn');
-    results.push(await draw(session));
-    const facts = ({ metadata, fuel_consumed }: SandboxResult) => [metadata.result, fuel_consumed];
-    expect(results.map(facts)).toEqual([facts(results[0]!), facts(results[0]!), facts(results[0]!)]);
+    results.push(await session.execute(REDRAW));
     await fork.close();
+    const facts = ({ metadata, fuel_consumed }: SandboxResult) => [metadata.result, fuel_consumed];
+    expect(results.map(facts)).toEqual(results.map(() => [REDRAWN, results[0]!.fuel_consumed]));
+  });
+
+  test('data frames, figures and random generators continue in another process', async () => {
+    const stored = await createSandbox({ ...options, session_id: 'drawn', store: diskStore(sessions.store) });
+    expect(await stored.execute(DRAW)).toMatchObject({ success: true });
+    await stored.close();
+    const packages = options.packages.flatMap((path) => ['--packages', path]);
+    const { stdout } = sessions.run(
+      'drawn',
+      REDRAW,
+      '--json',
+      ...packages,
+      '--preload',
+      options.preload.join(),
+    );
+    expect(JSON.parse(stdout)).toMatchObject({ stderr: '', metadata: { result: REDRAWN } });
+  });
+
+  test('limits hold inside pandas, and the session continues', async () => {
+    await session.execute('long = pd.Series(np.arange(100_000) % 1009).astype(float)');
+    const spent = await session.execute('long.rolling(5001).median()', { fuel_budget: 100_000_000 });
+    expect(spent.metadata).toMatchObject({ trap_reason: 'out_of_fuel', stopped_at: { line: 1 } });
+    const large = await session.execute("(short := long[:10_000].to_frame()).merge(short, how='cross')");
+    expect(large.stderr).toMatch(/^MemoryError|MemoryError: Unable to allocate/m);
+    expect((await session.execute('int(long.sum())')).metadata.result).toBe(50_350_950);
   });
 
   test('limits hold inside numpy, and the session continues', async () => {
