@@ -30,12 +30,12 @@ const file = (name: string) => readFileSync(new URL(`./scientific/${name}`, impo
 const lines = (name: string) => file(name).split('\n').filter(Boolean);
 
 const options = {
-  runtime: 'python',
+  runtime: 'python' as const,
   packages: wheels.map((path) => path!),
   preload: ['numpy', 'pandas', 'PIL.Image', 'matplotlib.pyplot'],
-  auto_persist_globals: true,
+  auto_persist_globals: true as const,
   policy: { memory_bytes: 512 * 2 ** 20, timeout_seconds: 120, fuel_budget: 50_000_000_000 },
-} as const;
+};
 
 /** A random generator, a data frame, a grouping and a figure, and a program that changes and uses them. */
 const DRAW = `
