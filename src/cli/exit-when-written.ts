@@ -1,4 +1,4 @@
-/** The end of a process that has nothing left to do but to write its output. */
+/** Ends a process as soon as its remaining output is written. */
 import type { Writable } from 'node:stream';
 
 /** How long an interrupted process waits for the readers of its output. */

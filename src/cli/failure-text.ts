@@ -1,4 +1,4 @@
-/** How `run` describes a failed run on standard error: one line, and the guidance if it is wanted. */
+/** How `run` describes a failed run on standard error: one line, and the guidance if it is requested. */
 import { formatDuration, formatFuel } from '../quantities.ts';
 import type { SandboxResult, TrapReason } from '../schema.ts';
 import { paint } from './color.ts';

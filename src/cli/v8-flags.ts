@@ -1,5 +1,5 @@
 /**
- * V8 flags for processes that are ours alone. They only change when code is compiled. A version of V8 that does not know a
+ * V8 flags for processes that run nothing but this program. They only change when code is compiled. A version of V8 that does not know a
  * flag prints an error, so versions of Node.js that have not been tested get none.
  */
 import { availableParallelism } from 'node:os';

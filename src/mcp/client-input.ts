@@ -1,5 +1,5 @@
 /**
- * Questions to the person at a client, as `input_required` results. For clients of 2025, the SDK sends them as elicitation
+ * Questions to the person at a client, as `input_required` results. For 2025-era clients, the SDK sends them as elicitation
  * requests. Questions quote arguments of a program, which are untrusted, so they are escaped and truncated.
  */
 import { randomBytes } from 'node:crypto';

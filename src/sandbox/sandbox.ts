@@ -358,7 +358,7 @@ export class Sandbox {
   /** Called after the host changed the workspace. @internal */
   protected async workspaceChanged(): Promise<void> {}
 
-  /** Cancels running calls. A session is saved and can be opened again; any other workspace is lost. */
+  /** Closes the sandbox and cancels its running calls. A session is saved and can be opened again; any other workspace is lost. */
   async close(): Promise<void> {
     this.closing.abort();
     this.parts.pool.forgetWorkspace(this.workspace.id);

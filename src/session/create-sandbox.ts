@@ -1,4 +1,4 @@
-/** `createSandbox`: creates a plain sandbox, or a session if any option asks for one. */
+/** `createSandbox`: creates a plain sandbox, or a session if any option requires one. */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { checkMemory, createParts, type SandboxOptions } from '../sandbox/create-parts.ts';

@@ -50,7 +50,7 @@ export interface ToolDefinition {
   readonly inputSchema?: ToolSchema | undefined;
   /** Schema of the result, which is checked before the program receives it. */
   readonly outputSchema?: ToolSchema | undefined;
-  /** Runs the tool. Without it, every call pauses the program until `resume` answers the call. */
+  /** Runs the tool. Without it, a call pauses the program until `resume` answers the call, or fails if the program cannot pause. */
   // biome-ignore lint/suspicious/noExplicitAny: the schema determines the type of the arguments
   execute?(args: any, context: ToolContext): unknown;
   /** Whether a person has to approve a call. */

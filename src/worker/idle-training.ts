@@ -1,7 +1,7 @@
 /**
  * Runs the training programs of a runtime while no job runs, so that V8 optimises the interpreter and the code that runs
- * programs and saves sessions. A program that is already running when its interpreter is optimised does not profit from
- * it, because V8 does not replace WebAssembly code that is being executed. Training changes nothing that a program can
+ * programs and saves sessions. A program that is already running when its interpreter is optimised does not benefit
+ * from it, because V8 does not replace WebAssembly code that is being executed. Training changes nothing that a program can
  * observe: its guest is reset to the image afterwards. It stops as soon as a job arrives.
  */
 import type { Delta } from '../engine/delta.ts';

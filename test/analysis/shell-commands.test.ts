@@ -26,7 +26,7 @@ describe('failed commands', () => {
     expect(namesIn("cmd = 'wc -l a.txt'\nsubprocess.run(cmd, shell=True)", 2)).toEqual(['wc']);
   });
 
-  test('have their words', () => {
+  test('include their arguments', () => {
     const input = pythonRun({
       source: "subprocess.run(['pip', 'install', 'pandas'])",
       error: exception('OSError', 'x', { line: 1 }),

@@ -78,7 +78,7 @@ describe('checks of JSON data', () => {
     expect(check(value)).toBe(path);
   });
 
-  it('return the value, or throw an error with the place', () => {
+  it('return the value, or throw an error with the path of the invalid part', () => {
     const error = (path: string) => new Error(`invalid at ${path}`);
     const value = { a: 'x' };
     expect(checked(object({ a: text() }), value, error)).toBe(value);

@@ -36,7 +36,7 @@ describe('tenant without a token name', () => {
   });
 
   // guarantee: tenant-identity
-  test('is refused a data_dir with folders that are named after the position of a token', async () => {
+  test('cannot use a data_dir with folders that are named after the position of a token', async () => {
     const data_dir = newFolder();
     mkdirSync(join(data_dir, 'caller-token-1'));
     await expect(serveHttp({ port: 0, data_dir, tokens: [FIRST] })).rejects.toThrow(

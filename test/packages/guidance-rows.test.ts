@@ -53,7 +53,7 @@ const FEATURE_CALLS: Readonly<Record<string, string>> = {
   zlib: "require('zlib').brotliCompressSync('x')",
 };
 
-describe('rows of missing things in JavaScript', () => {
+describe('rows about features that JavaScript guests do not have', () => {
   test('name globals that the guest does not have', async () => {
     const names = JSON.stringify(Object.keys(MISSING_GLOBALS));
     expect(await ask(javascript, `${names}.filter((name) => name in globalThis)`)).toEqual([]);
@@ -106,7 +106,7 @@ describe('rows of missing things in JavaScript', () => {
   });
 });
 
-describe('rows of missing things in Python', () => {
+describe('rows about features that Python guests do not have', () => {
   test('name modules that the guest does not have', async () => {
     const names = [...Object.keys(PYPI_ALTERNATIVES), ...Object.keys(UNSUPPORTED_MODULES)];
     const program = `

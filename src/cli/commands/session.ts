@@ -96,7 +96,7 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
     name: 'prune',
     description: 'Delete sessions that have not been used for some time',
     options: [
-      new Option('--older-than <HOURS>', 'Delete sessions last used more than HOURS hours ago')
+      new Option('--older-than <HOURS>', 'Delete sessions that have not been used for HOURS hours')
         .argParser(parseHoursOption)
         .makeOptionMandatory(),
       new Option('--dry-run', 'Show what would be deleted, without deleting it'),

@@ -1,4 +1,4 @@
-/** The tool that answers calls of a paused program. It cannot approve calls: that is for a person. */
+/** The tool that answers calls of a paused program. It cannot approve calls; only a person can. */
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';

@@ -1,4 +1,4 @@
-/** Packages of npm that programs import and the sandbox does not have, with alternatives. */
+/** npm packages that programs import and the sandbox does not have, with alternatives. */
 import type { Alternative } from '../../../analysis/rules/rule-factories.ts';
 
 const NO_NETWORK: Alternative = {
@@ -22,11 +22,15 @@ const IDS: Alternative = { packages: ['nanoid', 'uuid'], instead: 'crypto.random
 const DATABASE: Alternative = {
   instead: "arrays, Maps and JSON files; Python has sqlite3: run the code with language='python'",
 };
-const IMAGES: Alternative = {
-  note: 'Native add-ons are not available',
-  instead: 'SVG and HTML files as text',
+const CHARTS: Alternative = {
+  instead:
+    "the built-in chart, which needs no import: chart.bar(rows, { x: 'city', y: 'sales' }), also line, scatter, histogram, pie and heatmap",
 };
-const TESTS: Alternative = { instead: 'plain checks: if (actual !== expected) throw new Error(...)' };
+const IMAGES: Alternative = { instead: 'SVG and HTML files as text' };
+const NATIVE_IMAGES: Alternative = { note: 'Native add-ons are not available', ...IMAGES };
+const TESTS: Alternative = {
+  instead: "the built-in modules: import test from 'node:test' and import assert from 'node:assert'",
+};
 const CONSOLE: Alternative = { instead: 'console.log' };
 const EXCEL: Alternative = { packages: ['xlsx'] };
 const FILES: Alternative = { instead: 'readText, writeText, listFiles, copyFile and removeFile' };
@@ -53,7 +57,9 @@ const GROUPS: readonly (readonly [packages: string, alternative: Alternative])[]
   ['big.js bignumber.js bn.js numeric', NUMBERS],
   ['cuid', IDS],
   ['sqlite3 better-sqlite3 pg mysql mysql2 mongodb mongoose redis knex sequelize prisma', DATABASE],
-  ['sharp canvas jimp chart.js d3 pngjs', IMAGES],
+  ['chart.js d3', CHARTS],
+  ['jimp pngjs', IMAGES],
+  ['sharp canvas', NATIVE_IMAGES],
   ['jest mocha chai vitest ava tape @jest/globals', TESTS],
   ['colors kleur ora winston pino debug cli-table3', CONSOLE],
   ['exceljs', EXCEL],

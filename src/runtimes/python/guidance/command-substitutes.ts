@@ -1,4 +1,4 @@
-/** What does the job of a command line program in Python. */
+/** Python replacements for command-line programs. */
 
 /** By name of the program. */
 export const SUBSTITUTES: Readonly<Record<string, string>> = {
