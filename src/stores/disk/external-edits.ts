@@ -40,8 +40,10 @@ export async function findExternalEdits(
   synced: SyncedWorkspace,
   foldsCase: boolean,
 ): Promise<ExternalEdits> {
+  const none = { edits: { removed: [], entries: [] }, next: synced };
+  if (await isUnchanged(mirror, synced)) return none;
   const scanned = await mirror.scan(synced.mirrored.size + MAX_NEW_ENTRIES);
-  if (isUnchanged(scanned, synced)) return { edits: { removed: [], entries: [] }, next: synced };
+  if (hasFoundAll(scanned, synced)) return none;
   const sorted = new Map([...scanned].sort(([a], [b]) => (a < b ? -1 : 1)));
   const found = foldsCase ? withMirroredNames(sorted, synced) : sorted;
   const mirrored = new Map<string, string>();
@@ -72,7 +74,24 @@ export async function findExternalEdits(
 }
 
 /** Whether workspace/ contains what was mirrored, and nothing else. This is the case before most calls. */
-function isUnchanged(found: ReadonlyMap<string, MirrorEntry>, { tree, mirrored }: SyncedWorkspace): boolean {
+async function isUnchanged(mirror: WorkspaceMirror, { tree, mirrored }: SyncedWorkspace): Promise<boolean> {
+  const files: [path: string, fingerprint: string][] = [];
+  const folders = [''];
+  const entriesIn = new Map<string, number>();
+  for (const [path, fingerprint] of mirrored) {
+    const kind = tree.get(path)?.kind;
+    if (kind === 'dir' && fingerprint === '') folders.push(path);
+    else if (kind === 'file' && fingerprint !== '') files.push([path, fingerprint]);
+    else return false;
+    const parent = parentOf(path);
+    entriesIn.set(parent, (entriesIn.get(parent) ?? 0) + 1);
+  }
+  const counts = new Map(folders.sort().map((folder) => [folder, entriesIn.get(folder) ?? 0]));
+  return mirror.matches(files, counts);
+}
+
+/** The same for a scan, which skips entries that a workspace cannot contain. */
+function hasFoundAll(found: ReadonlyMap<string, MirrorEntry>, { tree, mirrored }: SyncedWorkspace): boolean {
   if (found.size !== mirrored.size) return false;
   for (const [path, { kind, fingerprint }] of found) {
     if (mirrored.get(path) !== fingerprint || tree.get(path)?.kind !== kind) return false;

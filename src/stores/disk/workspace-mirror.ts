@@ -115,18 +115,39 @@ export class WorkspaceMirror {
     return found;
   }
 
-  /** Reads a folder in small batches, so that a huge folder is rejected before it fills the memory. */
+  /**
+   * Whether workspace/ contains the given files, with their fingerprints, and folders, with the number of their entries, and
+   * nothing else. Faster than a scan, because it compares without building a list. `folders` has parents first. If it
+   * returns false, a scan finds out what is different, or what cannot be read.
+   */
+  async matches(
+    files: Iterable<readonly [path: string, fingerprint: string]>,
+    folders: ReadonlyMap<string, number>,
+  ): Promise<boolean> {
+    let calls = 0;
+    try {
+      for (const [path, count] of folders) {
+        const folder = this.hostPath(path);
+        if (!lstatOrUndefined(folder)?.isDirectory() || !hasEntries(folder, count)) return false;
+        if (++calls % CALLS_PER_TURN === 0) await yieldToEventLoop();
+      }
+      for (const [path, fingerprint] of files) {
+        const stat = lstatOrUndefined(this.hostPath(path));
+        if (stat === undefined || fingerprintOf(stat) !== fingerprint || !stat.isFile()) return false;
+        if (++calls % CALLS_PER_TURN === 0) await yieldToEventLoop();
+      }
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   #namesIn(prefix: string, max: number): string[] {
     const names: string[] = [];
     try {
-      const folder = opendirSync(this.hostPath(prefix.slice(0, -1)), { bufferSize: 1024 });
-      try {
-        for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
-          names.push(entry.name);
-          if (names.length > max) throw tooManyEntries(this.root, max);
-        }
-      } finally {
-        folder.closeSync();
+      for (const name of namesOf(this.hostPath(prefix.slice(0, -1)))) {
+        names.push(name);
+        if (names.length > max) throw tooManyEntries(this.root, max);
       }
     } catch (error) {
       // The folder was removed or made inaccessible after it was found.
@@ -214,6 +235,25 @@ export class WorkspaceMirror {
     replaceWithFolder(this.hostPath(folder));
     checkedFolders.add(folder);
   }
+}
+
+/** Reads a folder in small batches, so that a caller can reject a huge folder before it fills the memory. */
+function* namesOf(folder: string): Generator<string> {
+  const opened = opendirSync(folder, { bufferSize: 1024 });
+  try {
+    for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry.name;
+  } finally {
+    opened.closeSync();
+  }
+}
+
+/** Whether a folder has exactly `count` entries. */
+function hasEntries(folder: string, count: number): boolean {
+  let found = 0;
+  for (const _ of namesOf(folder)) {
+    if (++found > count) return false;
+  }
+  return found === count;
 }
 
 /** Creates a folder; removes a file or symbolic link in its place. */

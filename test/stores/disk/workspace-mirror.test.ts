@@ -145,6 +145,18 @@ describe('workspace folder', () => {
     expect((await store.edits('one')).entries.map(({ data }) => text(data))).toEqual(['cccc']);
   });
 
+  test('edits() reports changes that keep the number of entries in a folder', async () => {
+    const { store, at } = await openSession({ 'd/f': 'f', 'd/g': 'g', 'e/h': 'h' });
+    expect(await store.edits('one')).toEqual(NONE);
+    renameSync(at('d/f'), at('d/i'));
+    const { removed, entries } = await store.edits('one');
+    expect([removed, entries.map(({ path, data }) => [path, text(data)])]).toEqual([['d/f'], [['d/i', 'f']]]);
+    const outside = scratch();
+    renameSync(at('e'), join(outside, 'e'));
+    symlinkSync(join(outside, 'e'), at('e'));
+    expect(await store.edits('one')).toEqual({ removed: ['e', 'e/h'], entries: [] });
+  });
+
   test('edits() does not report a file that was touched, copied or rewritten with the same contents', async () => {
     const { dir, store, release, at } = await openSession({ f: 'same', 'd/g': 'same too' });
     utimesSync(at('f'), 1, 1);
