@@ -15,9 +15,16 @@ import {
 
 /** Fuel between two samples of a detailed profile. */
 export const DETAILED_SAMPLE_FUEL = 100_000;
-/** Slices that are all sampled; after them one slice in `SPARSE_SLICES` is, which keeps the cost of the profile low. */
-const DENSE_SLICES = 8;
-const SPARSE_SLICES = 8;
+/**
+ * Slices per sample, by the number of slices so far. A sample takes tens of microseconds, because its code and data are no
+ * longer in the caches of the processor, and a slice takes a few hundred.
+ */
+const SLICES_PER_SAMPLE = [
+  { until: 8, slices: 1 },
+  { until: 128, slices: 8 },
+  { until: 512, slices: 16 },
+  { until: Number.POSITIVE_INFINITY, slices: 32 },
+];
 /** Lines and functions to keep; the fuel of further ones is attributed to none. */
 const MAX_ROWS = 2_000;
 const MAX_STACKS = 5_000;
@@ -52,8 +59,7 @@ export class FuelProfiler {
   sample(fuelConsumed: number): void {
     if (fuelConsumed < this.#lastFuel) this.#restart();
     this.#slices++;
-    if (this.isDetailed || this.#slices <= DENSE_SLICES || this.#slices % SPARSE_SLICES === 0)
-      this.#addSample(fuelConsumed);
+    if (this.isDetailed || isSampled(this.#slices)) this.#addSample(fuelConsumed);
     this.#states.record(fuelConsumed);
   }
 
@@ -123,6 +129,10 @@ export class FuelProfiler {
     this.#frameIds.set(frame, id);
     return id;
   }
+}
+
+function isSampled(slice: number): boolean {
+  return slice % SLICES_PER_SAMPLE.find(({ until }) => slice <= until)!.slices === 0;
 }
 
 function add(rows: Map<StackFrame, number>, frame: StackFrame, fuel: number): void {
