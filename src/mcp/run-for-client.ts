@@ -11,9 +11,11 @@ import type { LanguageName, SandboxResult } from '../schema.ts';
 import { isSession } from '../session/create-sandbox.ts';
 import { fitsForm } from '../tools/question-text.ts';
 import type { OnApproval } from '../tools/tool-call.ts';
+import type { Toolset } from '../tools/toolset.ts';
 import type { ApprovalProgress, RunOwner } from './approvals.ts';
 import { imageBlocks, isListed } from './displayed-results.ts';
 import { executionResult } from './execution-result.ts';
+import type { Gateway } from './gateway/gateway.ts';
 import { executionStats } from './metrics.ts';
 import type { ServerSettings } from './settings.ts';
 import { DEFAULT_SESSION } from './tenant.ts';
@@ -50,7 +52,8 @@ export async function runForClient(
 ): Promise<ToolResult | InputRequiredResult> {
   const { state, input } = call;
   const { gateway } = state;
-  const tools = gateway && (await program.needsTools()) ? await gateway.toolset() : gateway?.listedToolset;
+  const needsTools = gateway !== undefined && (await program.needsTools());
+  const tools = needsTools ? await listTools(gateway, program, call) : gateway?.listedToolset;
   const sandbox = await program.open();
   if (tools === undefined) return run(program, sandbox, call, call.signal, {});
   const whyNot = whyNotParked(sandbox, call);
@@ -77,6 +80,22 @@ export async function runForClient(
   if (step.type === 'done') return step.value;
   isAnswered = true;
   return input.ask(step.questions, step.state);
+}
+
+/** Asks the MCP servers for their tools. A server may never answer, so the call can be cancelled meanwhile. */
+function listTools(
+  gateway: Gateway,
+  { session_id }: ProgramRun,
+  { tenant, signal }: ToolCall,
+): Promise<Toolset> {
+  return tenant.runCancellable(session_id, signal, async (cancelled) => {
+    const aborted = new Promise<undefined>((resolve) => {
+      cancelled.addEventListener('abort', () => resolve(undefined), { once: true });
+    });
+    const toolset = cancelled.aborted ? undefined : await Promise.race([gateway.toolset(), aborted]);
+    if (toolset !== undefined) return toolset;
+    throw new CancelledError('The call was cancelled while MCP servers listed their tools. Nothing was run.');
+  });
 }
 
 /** Why a program cannot wait for a person who uses the command line; undefined if it can. */

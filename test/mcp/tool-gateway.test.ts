@@ -346,12 +346,14 @@ print(await tools.remote.read_file(path="by-bob.txt"))`;
     expect((await execute('console.log(1)')).structured).toMatchObject({ stdout: '1\n' });
     // Nothing has asked for the tools, so the server was not contacted.
     expect(outer.state.gateway!.listedToolset).toBeUndefined();
-    const waiting = execute('console.log(Object.keys(tools).length)').catch(() => undefined);
+    const waiting = execute('console.log(Object.keys(tools).length)');
     const other = await execute('console.log(2)');
     expect(other.structured).toMatchObject({ stdout: '2\n' });
     expect(outer.state.gateway!.listedToolset).toBeUndefined();
+    // A call that waits for the server can be cancelled.
+    expect((await call(client, 'cancel_execution')).structured).toMatchObject({ cancelled: 1 });
+    expect(await waiting).toMatchObject({ isError: true, text: expect.stringMatching(/Nothing was run/) });
     await outer.close();
-    await waiting;
     await client.close();
     const { stdout, stderr } = await runCliHere(
       ['run', '-c', 'print(3)', '--tools-config', tools_config],

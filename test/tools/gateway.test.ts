@@ -261,15 +261,26 @@ describe('gateway', () => {
     expect(await (await caller(gateway))('s.wait')).toMatchObject({ code: 'timeout' });
   });
 
+  // guarantee: untrusted-tool-servers
+  it('closes although a process that a server has started still has its output', async () => {
+    const { gateway } = open({ s: fixture({ approval: 'allow' }) });
+    const started = (await (await caller(gateway))('s.fork')) as { json: string };
+    await gateway.close();
+    process.kill(Number(JSON.parse(started.json)), 'SIGKILL');
+  });
+
   it('works without servers that cannot be reached, and logs the reason', async () => {
     const { gateway, events } = open({
+      refuses: fixture({ env: { REFUSE: '1' } }),
       gone: { command: join(folder, 'missing-program') },
       http: { url: 'http://127.0.0.1:9/mcp' },
       s: fixture(),
     });
     const { catalog } = await gateway.toolset();
     expect(new Set(catalog.map(({ path }) => path[0]))).toEqual(new Set(['s']));
-    expect(events.filter(({ event }) => event === 'gateway.unavailable')).toHaveLength(2);
+    const unavailable = events.filter(({ event }) => event === 'gateway.unavailable');
+    expect(unavailable).toHaveLength(3);
+    for (const { reason } of unavailable) expect(reason!.length).toBeLessThanOrEqual(1000);
     expect(events.filter(({ event }) => event === 'gateway.tool_skipped')).toMatchObject([
       { tool: 'hostile' },
     ]);

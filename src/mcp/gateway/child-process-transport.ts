@@ -81,16 +81,22 @@ export class ChildProcessTransport implements Transport {
     });
   }
 
-  /** Closes the input of the process and sends SIGTERM, then SIGKILL if the process does not exit. */
+  /**
+   * Closes the input of the process and sends SIGTERM, then SIGKILL if the process does not exit. Does not wait for processes
+   * that it has started and that still have its output.
+   */
   async close(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
     this.#child = undefined;
-    const ended = new Promise((resolve) => child.once('close', resolve));
+    const hasEnded = child.exitCode !== null || child.signalCode !== null;
+    const ended = hasEnded ? undefined : new Promise((resolve) => child.once('exit', resolve));
     child.stdin?.end();
     child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS);
     await ended;
     clearTimeout(timer);
+    child.stdin?.destroy();
+    child.stdout?.destroy();
   }
 }

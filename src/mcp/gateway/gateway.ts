@@ -13,6 +13,8 @@ import type { GatewayServer, ToolsConfig } from './tools-config.ts';
 
 /** How long to wait before connecting again to a server that could not be reached. */
 const RETRY_MS = 30_000;
+/** The reason may be a text of the server. */
+const MAX_REASON_CHARS = 1000;
 
 interface GatewayOptions {
   readonly version: string;
@@ -106,7 +108,11 @@ export class Gateway {
       return { tools };
     } catch (cause) {
       log.warn(
-        { event: 'gateway.unavailable', server: name, reason: (cause as Error).message },
+        {
+          event: 'gateway.unavailable',
+          server: name,
+          reason: (cause as Error).message.slice(0, MAX_REASON_CHARS),
+        },
         'MCP server unavailable',
       );
       return { tools: {}, failedAt: Date.now() };
