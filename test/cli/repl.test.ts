@@ -116,6 +116,12 @@ describe('repl with piped input', () => {
     expect(repl(['x'], '--session', 'kept').stdout).toBe('5\n');
   });
 
+  it('fails if a line is too long to be read, after the lines before it', () => {
+    const { status, stdout, stderr } = repl(['1 + 1', `"${'x'.repeat(70 * 2 ** 20)}"`, '3']);
+    expect([status, stdout]).toEqual([2, '2\n']);
+    expect(stderr).toBe('llm-wasm-sandbox: A line of the input is longer than 64 MiB.\n');
+  });
+
   it('rejects a session in another language, and a store without a session', async () => {
     const start = (...args: string[]) => runCliHere(['repl', ...args], env.LLM_WASM_SANDBOX_STORE);
     expect((await start('--session', 'kept', '--language', 'javascript')).status).toBe(69);

@@ -3,6 +3,9 @@
  * in a pipe, nothing is printed.
  */
 import { createInterface, type Interface } from 'node:readline';
+import { pipeline, Transform } from 'node:stream';
+import { formatBytes } from '../../quantities.ts';
+import { UsageError } from '../exit-codes.ts';
 import { MAX_HISTORY_LINES } from './history.ts';
 
 /** The person pressed Ctrl-C instead of completing a line. */
@@ -16,6 +19,9 @@ export interface LineReaderOptions {
 }
 
 const INDENT = '    ';
+/** A longer line in a pipe is an error. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+const NEWLINE = 0x0a;
 
 export class LineReader {
   /** Whether a person types the lines. */
@@ -25,11 +31,12 @@ export class LineReader {
   readonly #interface: Interface;
   readonly #lines: string[] = [];
   #isClosed = false;
+  #failure: Error | undefined;
   #resolve: ((line: string | typeof INTERRUPTED | undefined) => void) | undefined;
 
   constructor({ history, words }: LineReaderOptions) {
     this.#interface = createInterface({
-      input: process.stdin,
+      input: this.isTerminal ? process.stdin : limitedInput(),
       terminal: this.isTerminal,
       // Standard output may be a pipe while a person types.
       ...(this.isTerminal && { output: process.stdout.isTTY ? process.stdout : process.stderr }),
@@ -44,6 +51,10 @@ export class LineReader {
       this.#settle(undefined);
     });
     this.#interface.on('SIGINT', () => this.interrupt());
+    this.#interface.on('error', (error) => {
+      this.#failure = error;
+      this.#interface.close();
+    });
   }
 
   #receive(line: string): void {
@@ -75,11 +86,14 @@ export class LineReader {
     this.#settle(INTERRUPTED);
   }
 
-  /** The next line; undefined at the end. */
+  /** The next line; undefined at the end. Throws if the input cannot be read. */
   async next(prompt: string): Promise<string | typeof INTERRUPTED | undefined> {
-    const line = this.#lines.shift();
-    if (line !== undefined) return line;
-    if (this.#isClosed) return undefined;
+    const line = this.#lines.shift() ?? (this.#isClosed ? undefined : await this.#nextReceived(prompt));
+    if (line === undefined && this.#failure !== undefined) throw this.#failure;
+    return line;
+  }
+
+  #nextReceived(prompt: string): Promise<string | typeof INTERRUPTED | undefined> {
     const received = new Promise<string | typeof INTERRUPTED | undefined>((resolve) => {
       this.#resolve = resolve;
     });
@@ -93,6 +107,21 @@ export class LineReader {
   close(): void {
     this.#interface.close();
   }
+}
+
+/** Standard input, which fails at a line that is too long. */
+function limitedInput(): Transform {
+  let bytes = 0;
+  const limit = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      const end = chunk.lastIndexOf(NEWLINE);
+      bytes = end < 0 ? bytes + chunk.length : chunk.length - end - 1;
+      if (bytes <= MAX_LINE_BYTES) done(null, chunk);
+      else done(new UsageError(`A line of the input is longer than ${formatBytes(MAX_LINE_BYTES)}.`));
+    },
+  });
+  // The interface receives the errors of both streams.
+  return pipeline(process.stdin, limit, () => {});
 }
 
 /** Tab completes a word at the start of a line, and indents a line that has no text yet. */
