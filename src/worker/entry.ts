@@ -37,7 +37,14 @@ recordStart(settings.startedAt);
 /** Added to the nice value of the thread. */
 const NICE = 5;
 // The main thread answers all clients, so it gets a core before guests do. On Linux a priority is that of one thread.
-if (process.platform === 'linux' && !settings.isOneShot) setPriority(Math.min(19, getPriority() + NICE));
+if (process.platform === 'linux' && !settings.isOneShot) lowerPriority();
+
+/** Guests also run where a filter of system calls forbids this. */
+function lowerPriority(): void {
+  try {
+    setPriority(Math.min(19, getPriority() + NICE));
+  } catch {}
+}
 
 /**
  * What the thread can run; an image is loaded when a job first needs it, so that a failure to load it fails that job.

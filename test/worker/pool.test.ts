@@ -17,6 +17,17 @@ function inProcess(script: string): string {
   return stdout.trim();
 }
 
+/** Runs a command in which the system call setpriority fails with EPERM. The filter is a list of BPF instructions. */
+const WITHOUT_SETPRIORITY = `import ctypes, os, platform, struct, sys
+number = {'x86_64': 141, 'aarch64': 140}[platform.machine()]
+code = struct.pack('HBBI' * 4, 0x20, 0, 0, 0, 0x15, 0, 1, number, 0x06, 0, 0, 0x00050001, 0x06, 0, 0, 0x7fff0000)
+class Program(ctypes.Structure):
+    _fields_ = [('length', ctypes.c_ushort), ('code', ctypes.c_char_p)]
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Program(4, code)), 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])`;
+
 describe('workers', () => {
   test('let the process end, with or without close', () => {
     const start = `import { createSandbox } from '${PACKAGE}'; const s = await createSandbox({ runtime: 'python' });`;
@@ -34,6 +45,16 @@ describe('workers', () => {
       Number(readFileSync(`/proc/self/task/${thread}/stat`, 'latin1').split(') ').at(-1)!.split(' ')[16]);
     const values = readdirSync('/proc/self/task').map(niceOf);
     expect(values).toContain(Math.min(19, getPriority() + 5));
+  });
+
+  test.runIf(process.platform === 'linux')('run where a system call filter forbids priorities', () => {
+    const program = `import { createSandbox } from '${PACKAGE}';
+      const s = await createSandbox({ runtime: 'javascript' });
+      console.log((await s.execute('1 + 1')).metadata.result);
+      await s.close();`;
+    const args = ['-c', WITHOUT_SETPRIORITY, process.execPath, '--input-type=module', '-e', program];
+    const { stdout, stderr } = spawnSync('python3', args, { encoding: 'utf8' });
+    expect([stdout, stderr]).toEqual(['2\n', '']);
   });
 
   test('end when they are idle, and the last one much later', () => {
