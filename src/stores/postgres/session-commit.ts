@@ -104,9 +104,10 @@ export class SessionCommits {
       await this.database.transaction('READ COMMITTED', async (client) => {
         await this.lease.lock(client);
         const before = await this.#current(client);
-        if (before === undefined) await this.#admit(client);
+        // Rejects most sessions above the limit before their objects are sent.
+        if (before === undefined) await this.#checkSessions(client, 1);
         next = await this.#prepare(client, before, session, commitId);
-        await this.#writeRows(client, next, session.record.last_used_at);
+        await this.#writeRows(client, next, session.record.last_used_at, before === undefined);
       });
     } catch (error) {
       this.cache.set(this.id, undefined);
@@ -166,7 +167,8 @@ export class SessionCommits {
     };
   }
 
-  async #writeRows(client: Queryable, next: NextCommit, lastUsedAt: string): Promise<void> {
+  /** Locks objects before the tenant, in every commit: another order would cause deadlocks between commits. */
+  async #writeRows(client: Queryable, next: NextCommit, lastUsedAt: string, isNew: boolean): Promise<void> {
     const { database, tenant, id } = this;
     const inserted = await insertObjects(database, client, tenant, next.added);
     await client.query(
@@ -187,29 +189,26 @@ export class SessionCommits {
         `DELETE FROM ${references} WHERE tenant = $1 AND session_id = $2 AND name = ANY($3)`,
         [tenant, id, next.removed],
       );
-    if (inserted > 0) await this.#count(client, inserted);
+    const isLimited = isNew && this.limits.maxSessions !== Number.POSITIVE_INFINITY;
+    if (inserted > 0 || isLimited) await this.#count(client, inserted);
+    if (isLimited) await this.#checkSessions(client, 0);
   }
 
-  /** Checks that the tenant may have another session. The row stays locked until the end of the transaction, so the limit is exact. */
-  async #admit(client: Queryable): Promise<void> {
+  /** Checks that the tenant may have `added` more sessions. Exact if the row of the tenant is locked. */
+  async #checkSessions(client: Queryable, added: number): Promise<void> {
     const { maxSessions } = this.limits;
     if (maxSessions === Number.POSITIVE_INFINITY) return;
-    const tenants = this.database.table('tenants');
-    await client.query(
-      `INSERT INTO ${tenants} AS t (tenant) VALUES ($1) ON CONFLICT (tenant) DO UPDATE SET bytes = t.bytes`,
-      [this.tenant],
-    );
     const { rows } = await client.query(
       `SELECT count(*) AS count FROM ${this.database.table('sessions')} WHERE tenant = $1`,
       [this.tenant],
     );
-    const count = Number(rows[0]!['count']);
-    if (count < maxSessions) return;
-    const fact = `The store already has ${formatItems(count, 'session')}, and the limit is ${maxSessions}`;
+    const count = Number(rows[0]!['count']) + added;
+    if (count <= maxSessions) return;
+    const fact = `The store already has ${formatItems(count - 1, 'session')}, and the limit is ${maxSessions}`;
     throw new SandboxError('session_limit', `${fact}. Delete or prune sessions that are no longer needed.`);
   }
 
-  /** Adds to the bytes of the tenant. The row stays locked until the end of the transaction, so the limit is exact. */
+  /** Adds to the bytes of the tenant. The row stays locked until the end of the transaction, so the limits are exact. */
   async #count(client: Queryable, inserted: number): Promise<void> {
     const { rows } = await client.query(
       `INSERT INTO ${this.database.table('tenants')} AS t (tenant, bytes) VALUES ($1, $2)

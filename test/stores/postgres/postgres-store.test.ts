@@ -1,7 +1,9 @@
 /** Guarantees of the PostgreSQL store only; contract.test.ts tests the guarantees of every store. */
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { objectName, refTo } from '../../../src/stores/format/session-objects.ts';
 import { CachedValues } from '../../../src/stores/postgres/cached-values.ts';
+import { Cancellations } from '../../../src/stores/postgres/cancellations.ts';
 import { Database } from '../../../src/stores/postgres/database.ts';
 import { MIGRATIONS } from '../../../src/stores/postgres/migrations.ts';
 import { type PostgresStoreOptions, postgresStore } from '../../../src/stores/postgres/postgres-store.ts';
@@ -314,6 +316,22 @@ test('cached values expire after a day, also those of tenants that make no more 
   expect(await sql('SELECT FROM llm_wasm_sandbox.cached_values WHERE tenant = $1')).toEqual([]);
 });
 
+test('requests to cancel belong to a tenant, and old ones are removed', async () => {
+  const requestsOf = (owner: string) => new Cancellations(new Database(pool, 'llm_wasm_sandbox'), owner);
+  const own = requestsOf(tenant);
+  await own.request('s');
+  await own.request('s');
+  expect([...(await own.ages(['s', 'unknown'])).keys()]).toEqual(['s']);
+  expect(await requestsOf(`${tenant}, another`).ages(['s'])).toEqual(new Map());
+  await sql(
+    `UPDATE llm_wasm_sandbox.cancellations SET requested_at = now() - interval '61 min' WHERE tenant = $1`,
+  );
+  await own.request('other');
+  expect(await sql('SELECT session_id FROM llm_wasm_sandbox.cancellations WHERE tenant = $1')).toEqual([
+    { session_id: 'other' },
+  ]);
+});
+
 describe('limit', () => {
   test('of a tenant counts shared contents once and holds for concurrent writes', async () => {
     const store = open({ maxTenantBytes: 250_000 });
@@ -341,6 +359,29 @@ describe('limit', () => {
     await stores[1]!.write(session(existing!.session_id, state(2)));
     await stores[2]!.delete(existing!.session_id);
     await create(5);
+  });
+
+  // A commit that adds objects locks them before the tenant. The other order would be a deadlock of the two.
+  test('of sessions does not lock the tenant while a new session waits for an object', async () => {
+    const store = open({ maxSessions: 2 });
+    await store.write(session('one', state(1)));
+    const contents = 'contents that both add';
+    const name = objectName('data', refTo(Buffer.from(contents)));
+    const other = await pool.connect();
+    await other.query('BEGIN');
+    const values = [tenant, name, contents.length];
+    await other.query(
+      'INSERT INTO llm_wasm_sandbox.objects (tenant, name, bytes) VALUES ($1, $2, $3)',
+      values,
+    );
+    const writing = store.write(session('two', state(1, { f: contents })));
+    const waiting = () => sql(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
+    await expect.poll(waiting, { timeout: 30_000 }).not.toEqual([]);
+    await other.query('SELECT FROM llm_wasm_sandbox.tenants WHERE tenant = $1 FOR UPDATE NOWAIT', [tenant]);
+    await other.query('ROLLBACK');
+    other.release();
+    await writing;
+    await expect(store.write(session('three', state(1)))).rejects.toThrow('already has 2 sessions');
   });
 
   test('of a session rejects a larger one', async () => {
