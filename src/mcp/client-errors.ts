@@ -3,7 +3,7 @@
  * that no client learns the folders, processes or names of the host. The original error goes to the log.
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import { CancelledError } from './tool.ts';
+import { CancelledError } from './cancelled-error.ts';
 import { replaceLoneSurrogates } from './tool-result.ts';
 
 const OWN_MESSAGE = Symbol('own message');

@@ -2,7 +2,6 @@
  * Questions to the person at a client, as `input_required` results. For 2025-era clients, the SDK sends them as elicitation
  * requests. Questions quote arguments of a program, which are untrusted, so they are escaped and truncated.
  */
-import { randomBytes } from 'node:crypto';
 import {
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
@@ -31,13 +30,26 @@ const DECISION = {
   required: ['decision'],
 };
 
-/** Signs the state of a round; it is valid only for the tenant that received it. */
-export function createRoundCodec(): RequestStateCodec<RoundState> {
-  return createRequestStateCodec<RoundState>({
-    key: randomBytes(32),
-    ttlSeconds: ANSWER_SECONDS,
-    bind: ({ mcpReq, http }) => `${mcpReq.method}\0${http?.authInfo?.clientId ?? ''}`,
-  });
+/** Signs the state of a round; it is valid only for the tenant that received it. The key is read when it is first needed. */
+export function createRoundCodec(readKey: () => Promise<Uint8Array>): RequestStateCodec<RoundState> {
+  let opened: Promise<RequestStateCodec<RoundState>> | undefined;
+  const codec = () => {
+    opened ??= readKey().then((key) =>
+      createRequestStateCodec<RoundState>({
+        key,
+        ttlSeconds: ANSWER_SECONDS,
+        bind: ({ mcpReq, http }) => `${mcpReq.method}\0${http?.authInfo?.clientId ?? ''}`,
+      }),
+    );
+    opened.catch(() => {
+      opened = undefined;
+    });
+    return opened;
+  };
+  return {
+    mint: async (state, context) => (await codec()).mint(state, context),
+    verify: async (text, context) => (await codec()).verify(text, context),
+  };
 }
 
 /** Asks the person at a client, and reads the answers. */

@@ -13,13 +13,14 @@ import { fitsForm } from '../tools/question-text.ts';
 import type { OnApproval } from '../tools/tool-call.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { ApprovalProgress, RunOwner } from './approvals.ts';
+import { CancelledError } from './cancelled-error.ts';
 import { imageBlocks, isListed } from './displayed-results.ts';
 import { executionResult } from './execution-result.ts';
 import type { Gateway } from './gateway/gateway.ts';
 import { executionStats } from './metrics.ts';
 import type { ServerSettings } from './settings.ts';
 import { DEFAULT_SESSION } from './tenant.ts';
-import { CancelledError, type ToolCall } from './tool.ts';
+import type { ToolCall } from './tool.ts';
 import type { ToolResult } from './tool-result.ts';
 import { offersTool } from './tool-sets.ts';
 
@@ -69,7 +70,7 @@ export async function runForClient(
   const progress: ToolCall['progress'] = (fuel) => {
     if (!isAnswered) call.progress?.(fuel);
   };
-  const step = await nextStep(owner, call, (ask, signal) => {
+  const step = await nextStep(owner, program.session_id, call, (ask, signal) => {
     const onApproval: OnApproval = (request) =>
       fitsForm(request) ? ask(request) : leaveOpen('the arguments are too long to be shown to a person');
     return run(program, sandbox, { ...call, progress: call.progress && progress }, signal, {
@@ -110,11 +111,18 @@ function whyNotParked(sandbox: Sandbox, { tenant }: ToolCall): string | undefine
 /** Starts the program, or continues it with the decisions that the request brings. */
 function nextStep(
   owner: RunOwner,
-  { state: { approvals }, input, signal }: ToolCall,
+  session_id: string,
+  { state: { approvals }, tenant, input, signal }: ToolCall,
   start: (onApproval: OnApproval, signal: AbortSignal) => Promise<ToolResult>,
 ): Promise<ApprovalProgress<ToolResult>> {
-  if (input.state === undefined) return approvals.start(owner, signal, start);
-  return approvals.continue(owner, input.state, (key) => input.decision(key), signal);
+  const { state } = input;
+  if (state === undefined) return approvals.start(owner, signal, start);
+  const decisionOf = (key: string) => input.decision(key);
+  if (approvals.isWaiting(state)) return approvals.continue(owner, state, decisionOf, signal);
+  // Another server may run the program.
+  return tenant.runCancellable(session_id, signal, (cancelled) =>
+    approvals.relay(owner, state, decisionOf, cancelled),
+  );
 }
 
 /** Runs the program until it ends or pauses. */

@@ -2,6 +2,7 @@
  * State of a server that outlives a request: settings, tenants, worker pool and metrics. The sessions, files and statistics
  * of a tenant are reachable only through its `Tenant` object.
  */
+import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { basename, resolve } from 'node:path';
 import { ensureWritableFolder } from '../host/writable-folder.ts';
@@ -14,6 +15,7 @@ import { createSandbox } from '../session/create-sandbox.ts';
 import { type OpenedStore, openStore } from '../session/open-store.ts';
 import { openSessions } from '../session/registry.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
+import { ApprovalRounds } from '../stores/postgres/approval-rounds.ts';
 import { CachedValues } from '../stores/postgres/cached-values.ts';
 import { Cancellations } from '../stores/postgres/cancellations.ts';
 import type { SessionStore } from '../stores/store.ts';
@@ -106,8 +108,8 @@ export class ServerState {
   readonly version: string;
   /** The tools that programs may call; undefined without a tools configuration. */
   readonly gateway: Gateway | undefined;
-  readonly approvals = new Approvals();
-  readonly roundCodec = createRoundCodec();
+  readonly approvals: Approvals;
+  readonly roundCodec: ReturnType<typeof createRoundCodec>;
   /** Sources of the packages that programs can import. */
   readonly packages: readonly string[];
   readonly #sandboxLog: EventLogger;
@@ -131,6 +133,9 @@ export class ServerState {
     const database = this.#store?.database;
     if (database === undefined) rejectPositionalFolders(this.#store?.location);
     else this.requestLimiter = new SharedRequestLimiter(database, settings.rate_per_minute);
+    const rounds = database && new ApprovalRounds(database);
+    this.approvals = new Approvals(rounds);
+    this.roundCodec = createRoundCodec(async () => rounds?.signingKey() ?? randomBytes(32));
     const { fuel_per_minute } = settings;
     const sharedFuel =
       database && fuel_per_minute !== undefined ? new SharedFuel(database, fuel_per_minute) : undefined;

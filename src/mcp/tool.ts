@@ -8,11 +8,6 @@ import type { ServerState } from './server-state.ts';
 import type { Tenant } from './tenant.ts';
 import type { ToolResult } from './tool-result.ts';
 
-/** The call was cancelled before it started. The message is for the model. */
-export class CancelledError extends Error {
-  readonly code = 'cancelled';
-}
-
 /** The context of one tool call. */
 export interface ToolCall {
   readonly state: ServerState;

@@ -2,7 +2,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Client } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import {
   createSandbox,
   openSessions,
@@ -327,12 +327,115 @@ test('the command line finds the paused programs of a tenant', async () => {
   });
 });
 
+const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
+
+describe('a question to a person', () => {
+  const config = join(tmpdir(), `replicas-questions-${process.pid}.json`);
+  let asking: HttpServer;
+  let answering: HttpServer;
+  let atAsking: Client;
+  let atAnswering: Client;
+  beforeAll(async () => {
+    writeFileSync(
+      config,
+      JSON.stringify({ mcpServers: { demo: { command: process.execPath, args: [FIXTURE] } } }),
+    );
+    [asking, answering] = await Promise.all([
+      startHttp({ ...settings(), tools_config: config, shutdown_seconds: 1 }),
+      startHttp({ ...settings(), tools_config: config }),
+    ]);
+    [atAsking, atAnswering] = await Promise.all([personAt(asking), personAt(answering)]);
+    await create(atAsking, 'questions');
+  });
+  afterAll(async () => {
+    await Promise.all([atAsking, atAnswering].map((client) => client?.close()));
+    await Promise.all([asking, answering].map((server) => server?.close()));
+    rmSync(config);
+  });
+
+  async function personAt({ url }: HttpServer, secret = SECRETS[0]): Promise<Client> {
+    const client = new Client(
+      { name: 'test', version: '1' },
+      {
+        capabilities: { elicitation: { form: {} } },
+        versionNegotiation: { mode: { pin: '2026-07-28' } },
+      },
+    );
+    const requestInit = { headers: { authorization: `Bearer ${secret}` } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+    return client;
+  }
+
+  interface Round {
+    readonly isError?: boolean;
+    readonly content: { text: string }[];
+    readonly requestState?: string;
+    readonly structuredContent?: Record<string, unknown>;
+  }
+  const execute = (client: Client, args: object, extra: object = {}) =>
+    client.callTool(
+      { name: 'execute_code', arguments: { language: 'javascript', ...args }, ...extra } as never,
+      { allowInputRequired: true } as never,
+    ) as unknown as Promise<Round>;
+  const decide = ({ requestState }: Round, seq: number, decision: 'allow' | 'deny') => ({
+    requestState,
+    inputResponses: { [`call_${seq}`]: { action: 'accept', content: { decision } } },
+  });
+  const spent = { isError: true, content: [{ text: expect.stringContaining('no longer waiting') }] };
+  const echo = (text: string) => `await tools.demo.echo({ text: '${text}' }).catch((e) => e.message)`;
+
+  // guarantee: approval
+  test('is answered once, at any server, by the same tenant and for the same request', async () => {
+    const args = {
+      code: `console.log(${echo('one')}); console.log(${echo('two')})`,
+      session_id: 'questions',
+    };
+    const first = await execute(atAsking, args);
+    const answer = decide(first, 1, 'allow');
+    const bob = await personAt(answering, SECRETS[1]);
+    await expect(execute(bob, args, answer)).rejects.toThrow('Invalid or expired requestState');
+    await bob.close();
+    expect(await execute(atAnswering, { ...args, code: '1' }, answer)).toMatchObject(spent);
+    const rounds = await Promise.all([1, 2].map(() => execute(atAnswering, args, answer)));
+    const second = rounds.find(({ requestState }) => requestState !== undefined)!;
+    expect(rounds.find((round) => round !== second)).toMatchObject(spent);
+    for (const client of [atAsking, atAnswering])
+      expect(await execute(client, args, answer)).toMatchObject(spent);
+    // The program continues where it runs, and the session is saved there.
+    const last = await execute(atAsking, args, decide(second, 2, 'deny'));
+    expect(last.structuredContent).toMatchObject({ success: true, state: 'committed' });
+    expect(String(last.structuredContent!['stdout'])).toMatch(/^one\n.*denied/);
+    expect(await execute(atAnswering, args, decide(second, 2, 'allow'))).toMatchObject(spent);
+    expect(await query('SELECT FROM llm_wasm_sandbox.approval_rounds')).toBe(0);
+  });
+
+  test('returns the result of the program to the server that was answered, and is cancelled there', async () => {
+    const args = { code: `display({ columns: ['a'], rows: [[1]] }); console.log(${echo('x')}); for (;;) {}` };
+    const endless = { ...args, timeout: 60, fuel_budget: 1_000_000_000_000 };
+    const asked = await execute(atAsking, endless);
+    const running = execute(atAnswering, endless, decide(asked, 1, 'allow'));
+    await expect
+      .poll(() => query('SELECT FROM llm_wasm_sandbox.approval_rounds WHERE answer IS NOT NULL'))
+      .toBe(1);
+    await call(atAnswering, 'cancel_execution');
+    const { structuredContent } = await running;
+    expect(structuredContent).toMatchObject({ trap_reason: 'cancelled', results: [{ mime: 'text/plain' }] });
+  });
+
+  test('ends with the server that runs the program', async () => {
+    const asked = await execute(atAsking, { code: echo('late') });
+    await asking.close();
+    expect(await execute(atAnswering, { code: echo('late') }, decide(asked, 1, 'allow'))).toMatchObject(
+      spent,
+    );
+  });
+});
+
 test('a program that is paused at one server continues in the process of another', async () => {
   const config = join(tmpdir(), `replicas-${process.pid}.json`);
-  const fixture = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
   writeFileSync(
     config,
-    JSON.stringify({ mcpServers: { demo: { command: process.execPath, args: [fixture] } } }),
+    JSON.stringify({ mcpServers: { demo: { command: process.execPath, args: [FIXTURE] } } }),
   );
   const store = database.connectionString;
   // Servers without tokens share the sessions of the command line.

@@ -11,6 +11,8 @@
  *   lease_waiters    the processes that wait for a lease, in the order of their tickets
  *   cached_values    outputs and results of recent calls, which any server can return
  *   cancellations    requests to cancel the programs of a session, for the servers that run them
+ *   approval_rounds  questions to a person, with the answers that other servers have received
+ *   signing_keys     the key with which servers sign the states of these questions
  *   rate_limits      what each tenant has used in the current minute; the columns are those of rate-limiter-flexible
  */
 interface Migration {
@@ -117,6 +119,27 @@ export const MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (tenant, session_id)
       );
       CREATE INDEX cached_values_by_age ON cached_values (created_at);
+    `,
+  },
+  {
+    // Earlier releases do not use these tables: the server that asked a question is the only one that accepts the answer.
+    compatibleWith: 3,
+    sql: `
+      CREATE TABLE approval_rounds (
+        round uuid PRIMARY KEY,
+        tenant text NOT NULL,
+        run uuid NOT NULL,
+        request text NOT NULL,
+        answer text,
+        outcome text,
+        is_cancelled boolean NOT NULL DEFAULT false,
+        seen_at timestamptz NOT NULL
+      );
+      CREATE INDEX approval_rounds_by_age ON approval_rounds (tenant, seen_at);
+      CREATE TABLE signing_keys (
+        name text PRIMARY KEY,
+        key bytea NOT NULL
+      );
     `,
   },
 ];
