@@ -60,7 +60,10 @@ export function Output({ session, node, detail, progress, isLatest, onFix, onIns
             </header>
           </section>
         )}
-        {outcome && <Guidance outcome={outcome} onFix={onFix} onInsert={onInsert} />}
+        {/* The cards above the output answer a paused program; its guidance is for other clients. */}
+        {outcome && node?.status !== 'paused' && (
+          <Guidance outcome={outcome} onFix={onFix} onInsert={onInsert} />
+        )}
         {outcome && <ChangedFiles outcome={outcome} />}
         <div ref={end} />
       </section>

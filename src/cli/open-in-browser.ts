@@ -12,17 +12,25 @@ const COMMANDS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>
   win32: ['cmd', '/c', 'start', ''],
 };
 
-/** Does nothing if no browser can be opened: the address is also printed. */
-export function openInBrowser(address: string): void {
-  const hasDisplay = process.platform !== 'linux' || process.env['DISPLAY'] || process.env['WAYLAND_DISPLAY'];
-  if (!hasDisplay) return;
+/**
+ * Returns whether a browser was started. None is started without a terminal or a display, where it would not be seen; the
+ * address is also printed.
+ */
+export function openInBrowser(
+  address: string,
+  output: Pick<NodeJS.WriteStream, 'isTTY'> = process.stdout,
+  env: NodeJS.ProcessEnv = process.env,
+): boolean {
+  const hasDisplay = process.platform !== 'linux' || Boolean(env['DISPLAY'] || env['WAYLAND_DISPLAY']);
+  if (!hasDisplay || output.isTTY !== true) return false;
   const folder = mkdtempSync(join(tmpdir(), 'llm-wasm-sandbox-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'playground.html');
   const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${address}"><a href="${address}">Playground</a>`;
   writeFileSync(file, page, { mode: 0o600 });
   const [command, ...args] = COMMANDS[process.platform] ?? ['xdg-open'];
-  const child = spawn(command, [...args, file], { detached: true, stdio: 'ignore' });
+  const child = spawn(command, [...args, file], { detached: true, stdio: 'ignore', env });
   child.on('error', () => {});
   child.unref();
+  return true;
 }

@@ -338,6 +338,7 @@ class HttpApp {
   async close(): Promise<void> {
     await this.#legacy.close();
     await this.#modern.close();
+    await this.#playground?.app.close();
     await this.state.close();
   }
 }

@@ -13,7 +13,7 @@ import { DEFAULT_RUNTIME, PACKAGE_RUNTIME } from '../runtimes/sources.ts';
 import { type EventLogger, type PolicyInput, policy } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import { type OpenedStore, openStore } from '../session/open-store.ts';
-import { openSessions } from '../session/registry.ts';
+import { openSessions, type SessionRegistry } from '../session/registry.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
 import { ApprovalRounds } from '../stores/postgres/approval-rounds.ts';
 import { CachedValues } from '../stores/postgres/cached-values.ts';
@@ -32,7 +32,7 @@ import type { ServerSettings } from './settings.ts';
 import { type RequestLimiter, SharedFuel, SharedRequestLimiter } from './shared-limits.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';
 import { type PolicyMaximums, Tenant, type TenantShare } from './tenant.ts';
-import { LOCAL_TENANT, rejectPositionalFolders, tenantFolder } from './tokens.ts';
+import { LOCAL_TENANT, rejectPositionalFolders, tenantFolder, timelinesFolder } from './tokens.ts';
 
 /** Programs of one tenant per core that may run at the same time. Each gets at least half a core beside the others. */
 const PROGRAMS_PER_CORE_AND_TENANT = 2;
@@ -194,6 +194,7 @@ export class ServerState {
         this.#sandboxLog,
         this.packages,
         this.#tenantShare(id),
+        this.#timelines(id),
       );
       this.#tenants.set(id, tenant);
     }
@@ -212,6 +213,15 @@ export class ServerState {
       cancellations: new Cancellations(database, tenantInStore(id)),
       workspaces,
     };
+  }
+
+  /** The timelines of the playground, if it is on and sessions are stored. */
+  #timelines(id: string): SessionRegistry | undefined {
+    const { playground, lease_wait_seconds } = this.settings;
+    if (!playground || this.#store === undefined) return undefined;
+    const store = this.#store.storeFor(`${tenantInStore(id)}/timelines`, timelinesFolder(id));
+    const lease = store.revision === undefined ? 'open' : 'call';
+    return openSessions({ store, commit: 'answer', lease, lease_wait_seconds });
   }
 
   /** Logs an error of a connection. */

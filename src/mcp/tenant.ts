@@ -20,6 +20,7 @@ import { type DrawPicture, requestPicture } from '../worker/run-alone.ts';
 import { ActiveCalls } from './active-calls.ts';
 import { TenantStats } from './metrics.ts';
 import { RecentResults } from './recent-results.ts';
+import { StoredTimelines } from './stored-timelines.ts';
 
 /** The session id that stands for the default workspace, which calls without `session_id` use. */
 export const DEFAULT_SESSION = 'default';
@@ -58,6 +59,8 @@ export class Tenant {
   readonly #calls: ActiveCalls;
   readonly #workspaces: SessionRegistry | undefined;
   #defaultWorkspace: Promise<Sandbox> | undefined;
+  /** What the playground shows of the sessions; undefined if it is not stored. */
+  readonly timelines: StoredTimelines | undefined;
 
   constructor(
     readonly id: string,
@@ -69,10 +72,13 @@ export class Tenant {
     /** Sources of the packages that programs can import. */
     readonly packages: readonly string[],
     shared: TenantShare | undefined,
+    timelines: SessionRegistry | undefined,
   ) {
     this.recent = new RecentResults(shared?.values);
     this.#workspaces = shared?.workspaces;
     this.#calls = new ActiveCalls(shared?.cancellations);
+    if (timelines !== undefined)
+      this.timelines = new StoredTimelines(timelines, { ...this.#sandboxOptions, runtime: DEFAULT_RUNTIME });
   }
 
   #packagesFor(runtime: RuntimeName): string[] {
@@ -190,6 +196,7 @@ export class Tenant {
     } catch (cause) {
       throw await this.#withSessionList(cause);
     }
+    await this.timelines?.delete(session_id);
   }
 
   /** The ids of all sessions in the store, including those that are damaged. */
@@ -266,7 +273,7 @@ export class Tenant {
   async close(): Promise<void> {
     this.cancel();
     try {
-      await Promise.all([this.sessions.close(), this.#workspaces?.close()]);
+      await Promise.all([this.sessions.close(), this.#workspaces?.close(), this.timelines?.registry.close()]);
     } finally {
       // A workspace that could not be created has nothing to close.
       await (await this.#defaultWorkspace?.catch(() => undefined))?.close();

@@ -24,6 +24,9 @@ export function tenantFolder(tenant: string): string {
   return TENANT_FOLDER_PREFIX + tenant;
 }
 
+/** The folder in `data_dir` for the timelines that the playground shows of the sessions of a tenant. */
+export const timelinesFolder = (tenant: string) => `timelines-${tenant}`;
+
 /** The folders of tenants in `data_dir`. */
 export const tenantFolders = (data_dir: string): string[] =>
   listFolder(data_dir).filter((name) => name.startsWith(TENANT_FOLDER_PREFIX));

@@ -11,7 +11,8 @@ import type { SessionRegistry } from '../session/registry.ts';
 import type { Session } from '../session/session.ts';
 import { PAGE_PATH, SECURITY_HEADERS } from './page.ts';
 import type { TimelineEvent } from './timeline.ts';
-import { Workbench, type WorkbenchHost } from './workbench.ts';
+import { Workbench } from './workbench.ts';
+import type { WorkbenchHost } from './workbench-host.ts';
 
 /** Prefix of the paths of the interface. */
 export const API_PATH = `${PAGE_PATH}api/`;
@@ -37,6 +38,7 @@ export interface PlaygroundTenant {
   session(session_id: string): Promise<Session>;
   destroy(session_id: string): Promise<void>;
   runCancellable: WorkbenchHost['runCancellable'];
+  readonly timelines: WorkbenchHost['timelines'];
 }
 
 /** A request that has passed the guards of the server. */
@@ -161,6 +163,7 @@ export class Playground {
         session,
         {
           ...this.options,
+          timelines: tenant.timelines,
           runCancellable: (id, signal, work) => tenant.runCancellable(id, signal, work),
         },
         origin,
@@ -193,6 +196,12 @@ export class Playground {
     const workbench = await known.get(session_id)?.catch(() => undefined);
     known.delete(session_id);
     workbench?.timeline.emit({ type: 'deleted' });
+  }
+
+  /** Waits until all timelines are saved. */
+  async close(): Promise<void> {
+    const opened = [...this.#tenants.values()].flatMap((known) => [...known.values()]);
+    await Promise.allSettled(opened.map(async (opening) => (await opening).save()));
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * The timeline of a session in the playground: a tree of calls, checkpoints, forks and rollbacks, and what each call printed
- * and displayed. It is kept in memory within limits: the oldest calls lose their details first. Subscribers receive every
- * change in order.
+ * and displayed. It is kept within limits: the oldest calls lose their details first. Subscribers receive every change in
+ * order.
  */
 import type { DisplayResult, LanguageName, SandboxResult } from '../schema.ts';
 
@@ -16,8 +16,10 @@ export const TIMELINE_LIMITS = {
   outputChunks: 2000,
 } as const;
 
-export type NodeKind = 'start' | 'call' | 'files' | 'checkpoint' | 'fork' | 'rollback';
-export type NodeStatus = 'running' | 'paused' | 'ok' | 'failed' | 'stopped';
+export const NODE_KINDS = ['start', 'call', 'files', 'checkpoint', 'fork', 'rollback'] as const;
+export const NODE_STATUSES = ['running', 'paused', 'ok', 'failed', 'stopped'] as const;
+type NodeKind = (typeof NODE_KINDS)[number];
+type NodeStatus = (typeof NODE_STATUSES)[number];
 
 /** One step of a session. */
 export interface TimelineNode {
@@ -86,6 +88,23 @@ export class Timeline {
   #nextId = 1;
   #head = 0;
 
+  /** Continues with steps that were saved. */
+  restore(
+    head: number,
+    nodes: readonly TimelineNode[],
+    details: readonly (readonly [number, CallDetail])[],
+  ): void {
+    for (const node of nodes) this.#nodes.set(node.id, node);
+    for (const [id, detail] of details) {
+      const outputChars = detail.output.reduce((sum, { text }) => sum + text.length, 0);
+      const entry = { detail, chars: 0, outputChars };
+      this.#details.set(id, entry);
+      this.#count(id, entry, JSON.stringify(detail).length);
+    }
+    this.#nextId = Math.max(...this.#nodes.keys()) + 1;
+    this.#head = head;
+  }
+
   /** The step whose state the session has. */
   get head(): number {
     return this.#head;
@@ -97,6 +116,11 @@ export class Timeline {
 
   node(id: number): TimelineNode | undefined {
     return this.#nodes.get(id);
+  }
+
+  /** The details of the calls that have them, oldest first. */
+  get details(): (readonly [number, CallDetail])[] {
+    return [...this.#details].map(([id, { detail }]) => [id, detail] as const);
   }
 
   detail(id: number): CallDetail | undefined {

@@ -5,31 +5,20 @@
 import { randomBytes } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
 import type { Execution } from '../sandbox/execution.ts';
-import type { DisplayResult, LanguageName, PausedExecution, SandboxResult } from '../schema.ts';
+import type { DisplayResult, LanguageName, PausedExecution } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import type { Resolution } from '../tools/tool-call.ts';
 import type { Toolset } from '../tools/toolset.ts';
+import type { SavedTimeline } from './saved-timeline.ts';
+import { MAX_LABEL_CHARS, stepLabel, stepStatus } from './step-text.ts';
 import { Timeline, type TimelineNode } from './timeline.ts';
+import { TimelineSaver } from './timeline-saver.ts';
+import type { WorkbenchHost } from './workbench-host.ts';
 
 /** Automatic checkpoints of one session. A session can have 32 checkpoints in total. */
 const MAX_AUTOMATIC = 20;
 /** The names that `#keep` gives. Checkpoints of other clients may also begin with "step-". */
 const AUTOMATIC = /^step-\d+-[0-9a-f]{8}$/;
-const MAX_LABEL_CHARS = 80;
-
-/** What the playground needs from its server. */
-export interface WorkbenchHost {
-  /** The tools that programs may call, if there are any. */
-  toolset(): Promise<Toolset | undefined>;
-  /** Runs work that `destroy` of the session and the shutdown of the server cancel. */
-  runCancellable<T>(
-    session_id: string,
-    signal: AbortSignal,
-    work: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T>;
-  /** An error as clients may see it. */
-  clientError(cause: unknown): { readonly code: string; readonly message: string };
-}
 
 export interface ProgramRequest {
   readonly code: string;
@@ -55,16 +44,61 @@ export class Workbench {
   #knownCalls = 0;
   lastUsedMs = Date.now();
 
+  readonly #saver: TimelineSaver;
+
   private constructor(
     readonly session: Session,
     readonly host: WorkbenchHost,
-  ) {}
+  ) {
+    this.#saver = new TimelineSaver(host.timelines, session, (cause) => host.clientError(cause));
+  }
 
-  /** Opens the timeline of a session. Checkpoints that exist already are its first steps. */
+  /** Opens the timeline of a session: the saved one, or a new one that begins with the checkpoints of the session. */
   static async open(session: Session, host: WorkbenchHost, origin?: string): Promise<Workbench> {
     const workbench = new Workbench(session, host);
-    await workbench.#start(origin);
+    const saved = await workbench.#saver.load();
+    if (saved === undefined) await workbench.#start(origin);
+    else await workbench.#continue(saved);
     return workbench;
+  }
+
+  /** Continues a saved timeline, and corrects what has changed since it was saved. */
+  async #continue({ calls, head, nodes, details }: SavedTimeline): Promise<void> {
+    const { session, timeline } = this;
+    this.#knownCalls = calls;
+    timeline.restore(head, nodes, details);
+    const paused = await session.paused();
+    const checkpoints = new Set((await session.checkpoints()).map(({ name }) => name));
+    for (const { id, status, checkpoint } of nodes) {
+      const isOver = status === 'running' || (status === 'paused' && paused === undefined);
+      if (isOver) timeline.update(id, { status: 'stopped' });
+      if (checkpoint !== undefined && !checkpoints.has(checkpoint))
+        timeline.update(id, { checkpoint: undefined });
+    }
+    const known = new Set(nodes.map(({ checkpoint }) => checkpoint));
+    this.#addCheckpoints(
+      nodes[0]!.id,
+      [...checkpoints].filter((name) => !known.has(name)),
+    );
+    if (paused !== undefined && !nodes.some(({ status }) => status === 'paused')) this.#addPaused(paused);
+  }
+
+  #addCheckpoints(parent: number, names: readonly string[]): void {
+    for (const name of names)
+      this.timeline.add(
+        { kind: 'checkpoint', label: name, status: 'ok', checkpoint: name },
+        { parent, movesHead: false },
+      );
+  }
+
+  #addPaused({ code, language }: PausedExecution): void {
+    const { id } = this.timeline.add({ kind: 'call', label: stepLabel(code), status: 'paused', language });
+    this.timeline.begin(id, code);
+  }
+
+  /** Saves the timeline, if the server stores timelines. */
+  save(): Promise<void> {
+    return this.#saver.save(this.timeline, () => this.#knownCalls);
   }
 
   async #start(origin: string | undefined): Promise<void> {
@@ -77,19 +111,12 @@ export class Workbench {
       origin ??
       (calls === 0 ? 'New session' : `Session with ${calls} earlier ${calls === 1 ? 'call' : 'calls'}`);
     const start = timeline.add({ kind: 'start', label, status: 'ok' });
-    for (const { name } of checkpoints)
-      timeline.add(
-        { kind: 'checkpoint', label: name, status: 'ok', checkpoint: name },
-        { parent: start.id, movesHead: false },
-      );
-    if (paused === undefined) return this.#keep(start.id);
-    const { id } = timeline.add({
-      kind: 'call',
-      label: labelOf(paused.code),
-      status: 'paused',
-      language: paused.language,
-    });
-    timeline.begin(id, paused.code);
+    this.#addCheckpoints(
+      start.id,
+      checkpoints.map(({ name }) => name),
+    );
+    if (paused === undefined) await this.#keep(start.id);
+    else this.#addPaused(paused);
   }
 
   get isIdle(): boolean {
@@ -114,12 +141,13 @@ export class Workbench {
     const label = `${others} ${others === 1 ? 'call' : 'calls'} from another client`;
     const { id } = this.timeline.add({ kind: 'call', label, status: 'ok' });
     await this.#keep(id);
+    void this.save();
   }
 
   /** Starts a program. The step is returned at once; the timeline reports the rest. */
   run({ code, language, fuel_budget }: ProgramRequest): TimelineNode {
     this.#checkIdle();
-    const node = this.timeline.add({ kind: 'call', label: labelOf(code), status: 'running', language });
+    const node = this.timeline.add({ kind: 'call', label: stepLabel(code), status: 'running', language });
     this.timeline.begin(node.id, code);
     this.#launch(node.id, (options, tools, onResult) =>
       this.session.execute(code, {
@@ -172,6 +200,7 @@ export class Workbench {
       .finally(() => {
         this.#running = undefined;
         this.timeline.emit({ type: 'files' });
+        void this.save();
       });
   }
 
@@ -196,7 +225,7 @@ export class Workbench {
     timeline.finish(id, { outcome, error: undefined });
     const { state } = result.metadata;
     timeline.update(id, {
-      status: statusOf(result),
+      status: stepStatus(result),
       fuel_consumed: result.fuel_consumed,
       duration_ms: result.duration_ms,
       ...(state === 'rolled_back' && { checkpoint: this.#parentCheckpoint(id) }),
@@ -298,6 +327,7 @@ export class Workbench {
       return await work();
     } finally {
       this.#isChanging = false;
+      void this.save();
     }
   }
 
@@ -353,23 +383,6 @@ type Execute = (
   tools: Toolset | undefined,
   onResult: (result: DisplayResult) => void,
 ) => Execution;
-
-function statusOf({ success, metadata }: SandboxResult): TimelineNode['status'] {
-  if (metadata.state === 'paused') return 'paused';
-  if (metadata.trap_reason === 'cancelled') return 'stopped';
-  return success ? 'ok' : 'failed';
-}
-
-/** The first line of a program that is neither empty nor a comment, if there is one near its beginning. */
-function labelOf(code: string): string {
-  const lines = code
-    .slice(0, 4096)
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-  const label = lines.find((line) => !line.startsWith('#') && !line.startsWith('//')) ?? lines[0];
-  return (label ?? 'Empty program').slice(0, MAX_LABEL_CHARS);
-}
 
 function notPaused(): SandboxError {
   return new SandboxError('execution_not_found', 'No program of this session is paused.');

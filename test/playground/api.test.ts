@@ -1,7 +1,13 @@
 /** The interface of the playground over HTTP, as the page and hostile clients use it. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSandbox, diskStore } from 'llm-wasm-sandbox';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseTimeline, serializeTimeline } from '../../src/playground/saved-timeline.ts';
+import { Timeline } from '../../src/playground/timeline.ts';
 import { runCliHere } from '../support/cli.ts';
 import { startHttp } from '../support/mcp.ts';
 
@@ -77,9 +83,9 @@ interface Event {
 }
 
 /** Reads the events of a session until one of them satisfies a condition. */
-async function eventUntil(session: string, isLast: (event: Event) => boolean) {
+async function eventUntil(session: string, isLast: (event: Event) => boolean, to = server) {
   const controller = new AbortController();
-  const response = await fetch(new URL(`/playground/api/sessions/${session}/events`, server.url), {
+  const response = await fetch(new URL(`/playground/api/sessions/${session}/events`, to.url), {
     headers: { authorization: `Bearer ${SECRETS.alice}` },
     signal: controller.signal,
   });
@@ -97,16 +103,18 @@ async function eventUntil(session: string, isLast: (event: Event) => boolean) {
   throw new Error('The event stream has ended.');
 }
 
-const snapshot = (session: string) => eventUntil(session, ({ type }) => type === 'snapshot');
-const newSession = async () => (await post('sessions', { language: 'python' })).json.session_id as string;
+const snapshot = (session: string, to = server) => eventUntil(session, ({ type }) => type === 'snapshot', to);
+const newSession = async (given?: Given) =>
+  (await post('sessions', { language: 'python' }, given)).json.session_id as string;
 
 /** Runs a program and returns its step, once its state is kept. */
-async function run(session: string, code: string): Promise<Node> {
+async function run(session: string, code: string, to = server): Promise<Node> {
   const isKept = (node: Node) => node.status !== 'running' && node.checkpoint !== undefined;
   let id: number | undefined;
-  const done = eventUntil(session, ({ type, node }) => type === 'node' && node?.id === id && isKept(node!));
-  await snapshot(session);
-  id = (await post(`sessions/${session}/run`, { code, language: 'python' })).json.node;
+  const isDone = ({ type, node }: Event) => type === 'node' && node?.id === id && isKept(node!);
+  const done = eventUntil(session, isDone, to);
+  await snapshot(session, to);
+  id = (await post(`sessions/${session}/run`, { code, language: 'python' }, { to })).json.node;
   return (await done).node;
 }
 
@@ -284,4 +292,96 @@ describe('sessions of the playground', () => {
     const answer = await post(`sessions/${session}/rollback`, { node: nodes[0].id });
     expect(answer).toMatchObject({ status: 404, json: { error: { code: 'checkpoint_not_found' } } });
   });
+});
+
+describe('the timeline of a stored session', () => {
+  let data_dir: string;
+  let stored: HttpServer;
+  const start = async () => {
+    stored = await startHttp({ playground: true, tokens: TOKENS, data_dir });
+  };
+  const restart = async () => {
+    await stored.close();
+    await start();
+  };
+  beforeAll(async () => {
+    data_dir = mkdtempSync(join(tmpdir(), 'playground-'));
+    await start();
+  });
+  afterAll(async () => {
+    await stored.close();
+    rmSync(data_dir, { recursive: true });
+  });
+
+  test('survives a restart of the server with its branches, code and output', async () => {
+    const to = stored;
+    const session = await newSession({ to });
+    const first = await run(session, 'x = 1\nprint("one")', to);
+    await run(session, 'x = 2', to);
+    await post(`sessions/${session}/rollback`, { node: first.id }, { to });
+    await run(session, '1 / 0', to);
+    const branch = (await post(`sessions/${session}/fork`, { node: first.id }, { to })).json.session_id;
+    const before = await snapshot(session, to);
+    expect(before.nodes.map(({ kind }: Node) => kind)).toEqual([
+      'start',
+      'call',
+      'call',
+      'rollback',
+      'call',
+      'fork',
+    ]);
+    await restart();
+    const after = await snapshot(session, stored);
+    expect(after).toEqual(before);
+    const { json } = await api(`sessions/${session}/nodes/${first.id}`, { to: stored });
+    expect(json.detail).toMatchObject({ code: 'x = 1\nprint("one")', output: [{ text: 'one\n' }] });
+    // Steps from before the restart can be returned to.
+    await post(`sessions/${session}/rollback`, { node: before.nodes[2].id }, { to: stored });
+    await run(session, 'print(x)', stored);
+    const { nodes, head, detail } = await snapshot(session, stored);
+    expect(detail.output).toEqual([{ stream: 'stdout', text: '2\n' }]);
+    expect(nodes.at(-1)).toMatchObject({ id: head, parent: nodes.at(-2).id });
+    expect((await snapshot(branch, stored)).nodes[0].label).toContain(`Branch of ${session}`);
+    const { sessions } = (await api('sessions', { to: stored })).json;
+    expect(sessions.map(({ session_id }: { session_id: string }) => session_id).sort()).toEqual(
+      [session, branch].sort(),
+    );
+  });
+
+  test('shows calls of other clients, loses steps whose state is gone, and ends with the session', async () => {
+    const session = await newSession({ to: stored });
+    const { checkpoint } = await run(session, 'x = 1', stored);
+    await stored.close();
+    const store = diskStore(join(data_dir, 'caller-alice'));
+    const sandbox = await createSandbox({ runtime: 'python', session_id: session, store });
+    await sandbox.execute('x = 2');
+    await sandbox.deleteCheckpoint(checkpoint!);
+    await sandbox.close();
+    await start();
+    const { nodes, head } = await snapshot(session, stored);
+    expect(nodes.at(-1)).toMatchObject({ id: head, label: '1 call from another client' });
+    expect(nodes[1]).toMatchObject({ kind: 'call', label: 'x = 1' });
+    expect(nodes[1]).not.toHaveProperty('checkpoint');
+    // A session that is created again under the same name has a timeline of its own.
+    await stored.close();
+    await store.delete(session);
+    await (await createSandbox({ runtime: 'python', session_id: session, store })).close();
+    await start();
+    expect((await snapshot(session, stored)).nodes).toMatchObject([{ kind: 'start', label: 'New session' }]);
+    await api(`sessions/${session}`, { method: 'DELETE', to: stored });
+    expect(readdirSync(join(data_dir, 'timelines-alice'))).not.toContain(session);
+  });
+});
+
+test.each([
+  ['no JSON', '{'],
+  ['another version', '{"version":2}'],
+  ['a head that is not a step', undefined],
+])('a stored timeline with %s is ignored', (_, text) => {
+  const owner = { created_at: '2026-01-01T00:00:00Z', calls: 1 };
+  const timeline = new Timeline();
+  timeline.add({ kind: 'start', label: 'x', status: 'ok' });
+  const saved = serializeTimeline(owner, timeline);
+  expect(parseTimeline(owner, saved)).toMatchObject({ head: 1, calls: 1 });
+  expect(parseTimeline(owner, text ?? saved.replace('"head":1', '"head":2'))).toBeUndefined();
 });

@@ -1,0 +1,42 @@
+/**
+ * The timelines of the sessions of a tenant, in the store of the server: one session with a single file for each, under the
+ * same name but in a place of its own, so that it is neither listed nor counted as a session of the tenant.
+ */
+
+import { SandboxError } from '../errors.ts';
+import type { TimelineStorage } from '../playground/saved-timeline.ts';
+import type { SessionRegistry } from '../session/registry.ts';
+import type { CreateOptions } from '../session/registry-options.ts';
+
+const FILE = 'timeline.json';
+
+export class StoredTimelines implements TimelineStorage {
+  constructor(
+    readonly registry: SessionRegistry,
+    readonly options: CreateOptions,
+  ) {}
+
+  async read(session_id: string): Promise<string | undefined> {
+    const stored = await this.registry.store.readWorkspace(session_id);
+    const file = [...(stored?.workspace.values() ?? [])].find(({ path }) => path === FILE);
+    return file?.data && new TextDecoder().decode(file.data.slice());
+  }
+
+  async write(session_id: string, text: string): Promise<void> {
+    const session = await this.registry.create({ ...this.options, session_id, auto_persist_globals: false });
+    try {
+      await session.writeFile(FILE, text);
+    } finally {
+      // Another process that opens the session next also writes its timeline.
+      await this.registry.release(session_id);
+    }
+  }
+
+  async delete(session_id: string): Promise<void> {
+    try {
+      await this.registry.delete(session_id);
+    } catch (cause) {
+      if (!(cause instanceof SandboxError) || cause.code !== 'session_not_found') throw cause;
+    }
+  }
+}
