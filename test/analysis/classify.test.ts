@@ -147,6 +147,13 @@ describe('packages', () => {
     expect(adviceFor({ ...missing('pandas'), packages: [] })).not.toContain('openpyxl');
   });
 
+  test('a package that needs a network is not suggested for installation', () => {
+    const addablePackage = (name: string) => name;
+    expect(adviceFor({ ...missing('pandas'), addablePackage })).toContain('packages add pandas');
+    for (const name of ['requests', 'httpx', 'flask', 'pymongo'])
+      expect(adviceFor({ ...missing(name), addablePackage })).not.toContain('packages add');
+  });
+
   test.each([
     ["const D = require('Dayjs');", "Cannot find module 'Dayjs'", 'MissingRequireVendor'],
     ["import D from 'Decimal.js';", "could not load module 'Decimal.js': …", 'MissingRequireVendor'],
