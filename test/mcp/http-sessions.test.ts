@@ -193,7 +193,7 @@ describe('HTTP server with sessions', () => {
 });
 
 /** A call of a 2026-era client that repeats no argument in a header. */
-async function callWithoutHeader(url: string, name: string, args: object) {
+async function callRaw(url: string, name: string, args: object, headers: Record<string, string> = {}) {
   const version = '2026-07-28';
   const meta = {
     'io.modelcontextprotocol/protocolVersion': version,
@@ -208,6 +208,7 @@ async function callWithoutHeader(url: string, name: string, args: object) {
       'mcp-protocol-version': version,
       'mcp-method': 'tools/call',
       'mcp-name': name,
+      ...headers,
     },
     body: JSON.stringify({
       jsonrpc: '2.0',
@@ -249,10 +250,15 @@ describe('HTTP server', () => {
       expect((await create()).isError).toBe(false);
       const run = { session_id: 'one', language: 'javascript', code: 'console.log(1)' };
       expect((await call(client, 'execute_code', run)).structured).toMatchObject({ stdout: '1\n' });
-      const other = await callWithoutHeader(server.url, 'execute_code', run);
+      const other = await callRaw(server.url, 'execute_code', run);
       expect([other.status, other.text.includes('Mcp-Param-Session header is absent')]).toEqual(
         session_header ? [400, true] : [200, false],
       );
+      // A load balancer must not route a call by a session that is not the one of its arguments.
+      for (const header of ['two', '=?base64?dHdv?=', 'one, two', ' ']) {
+        const forged = await callRaw(server.url, 'execute_code', run, { 'mcp-param-session': header });
+        expect([header, forged.status]).toEqual([header, session_header ? 400 : 200]);
+      }
       await client.close();
       await server.close();
     },
