@@ -223,6 +223,7 @@ export const SCENARIOS = {
       if (!/current="step"/.test(String(cause))) throw cause;
     });
     await waitForText(page, '.approval h3', 'write_file');
+    equal(await page.$('.guidance'), null, 'Guidance about a program that the page can continue');
     await t.checkAccessibility(page);
     await t.screenshot(page, 'approval');
     await page.reload();

@@ -18,13 +18,14 @@ export async function relayAnswer(
   key: RoundKey,
   answer: unknown,
   signal: AbortSignal,
+  lostMs = LOST_MS,
 ): Promise<{ readonly value: unknown } | undefined> {
   const isFirst = await rounds.answer(key, JSON.stringify(answer)).catch((error: unknown) => {
     throw toStoreError(error, 'record the answer');
   });
   if (!isFirst) return undefined;
   try {
-    return await waitForOutcome(rounds, key.round, signal);
+    return await waitForOutcome(rounds, key.round, signal, lostMs);
   } finally {
     // Otherwise the round is removed because of its age.
     await rounds.remove([key.round]).catch(() => {});
@@ -35,10 +36,11 @@ async function waitForOutcome(
   rounds: ApprovalRounds,
   round: string,
   signal: AbortSignal,
+  lostMs: number,
 ): Promise<{ readonly value: unknown } | undefined> {
   let isCancelled = false;
   let reachedMs = performance.now();
-  while (performance.now() - reachedMs < LOST_MS) {
+  while (performance.now() - reachedMs < lostMs) {
     await delay(OUTCOME_POLL_MS);
     try {
       if (signal.aborted && !isCancelled) {
@@ -48,7 +50,7 @@ async function waitForOutcome(
       const found = await rounds.outcome(round);
       if (found === undefined) return undefined;
       if (found.outcome !== undefined) return parseOutcome(found.outcome);
-      if (found.ageMs > LOST_MS) break;
+      if (found.ageMs > lostMs) break;
       reachedMs = performance.now();
     } catch (error) {
       if (error instanceof SandboxError || error instanceof CancelledError) throw error;

@@ -1,4 +1,5 @@
 /** Servers that share a database: any of them answers any call, and calls of one session take turns. */
+import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,8 +14,12 @@ import {
 } from 'llm-wasm-sandbox';
 import type { HttpServer, ServerSettingsInput } from 'llm-wasm-sandbox/mcp';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { SandboxError } from '../../src/errors.ts';
+import { CancelledError } from '../../src/mcp/cancelled-error.ts';
+import { relayAnswer, serializeOutcome } from '../../src/mcp/relayed-answers.ts';
 import * as sharedLimits from '../../src/mcp/shared-limits.ts';
 import { openStore } from '../../src/session/open-store.ts';
+import { ApprovalRounds } from '../../src/stores/postgres/approval-rounds.ts';
 import { runCliHere } from '../support/cli.ts';
 import { call, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
 import { PostgresServer } from '../support/postgres.ts';
@@ -420,6 +425,28 @@ describe('a question to a person', () => {
     await call(atAnswering, 'cancel_execution');
     const { structuredContent } = await running;
     expect(structuredContent).toMatchObject({ trap_reason: 'cancelled', results: [{ mime: 'text/plain' }] });
+  });
+
+  test('fails as the program does, or if its server does not respond', async () => {
+    const rounds = new ApprovalRounds(openStore(database.connectionString).database!);
+    const relay = async (outcome?: Promise<unknown>) => {
+      const key = { tenant: 't', run: randomUUID(), round: randomUUID(), request: 'r' };
+      await rounds.open(key);
+      const relayed = relayAnswer(rounds, key, {}, new AbortController().signal, 500);
+      if (outcome !== undefined) await rounds.finish(key.round, await serializeOutcome(outcome));
+      return relayed;
+    };
+    const failure = new SandboxError('quota_exceeded', 'details', { publicMessage: 'public' });
+    await expect(relay(Promise.reject(failure))).rejects.toMatchObject({ ...failure, message: 'details' });
+    const cancelled = new CancelledError('cancelled while queued');
+    await expect(relay(Promise.reject(cancelled))).rejects.toThrow(cancelled);
+    await expect(relay(Promise.reject(new TypeError('bug')))).rejects.toMatchObject({ code: 'internal' });
+    await expect(relay()).rejects.toMatchObject({
+      code: 'store_failed',
+      publicMessage: expect.stringContaining('unknown'),
+    });
+    expect(await query("SELECT FROM llm_wasm_sandbox.approval_rounds WHERE tenant = 't'")).toBe(0);
+    await rounds.database.close();
   });
 
   test('ends with the server that runs the program', async () => {
