@@ -429,18 +429,19 @@ describe('a question to a person', () => {
 
   test('fails as the program does, or if its server does not respond', async () => {
     const rounds = new ApprovalRounds(openStore(database.connectionString).database!);
-    const relay = async (outcome?: Promise<unknown>) => {
+    const relay = async (failure?: Error) => {
       const key = { tenant: 't', run: randomUUID(), round: randomUUID(), request: 'r' };
       await rounds.open(key);
       const relayed = relayAnswer(rounds, key, {}, new AbortController().signal, 500);
-      if (outcome !== undefined) await rounds.finish(key.round, await serializeOutcome(outcome));
+      if (failure !== undefined)
+        await rounds.finish(key.round, await serializeOutcome(Promise.reject(failure)));
       return relayed;
     };
     const failure = new SandboxError('quota_exceeded', 'details', { publicMessage: 'public' });
-    await expect(relay(Promise.reject(failure))).rejects.toMatchObject({ ...failure, message: 'details' });
+    await expect(relay(failure)).rejects.toMatchObject({ ...failure, message: 'details' });
     const cancelled = new CancelledError('cancelled while queued');
-    await expect(relay(Promise.reject(cancelled))).rejects.toThrow(cancelled);
-    await expect(relay(Promise.reject(new TypeError('bug')))).rejects.toMatchObject({ code: 'internal' });
+    await expect(relay(cancelled)).rejects.toThrow(cancelled);
+    await expect(relay(new TypeError('bug'))).rejects.toMatchObject({ code: 'internal' });
     await expect(relay()).rejects.toMatchObject({
       code: 'store_failed',
       publicMessage: expect.stringContaining('unknown'),
