@@ -20,10 +20,10 @@ export const DETAILED_SAMPLE_FUEL = 100_000;
  * longer in the caches of the processor, and a slice takes a few hundred.
  */
 const SLICES_PER_SAMPLE = [
-  { until: 8, slices: 1 },
-  { until: 128, slices: 8 },
-  { until: 512, slices: 16 },
-  { until: Number.POSITIVE_INFINITY, slices: 32 },
+  { below: 8, slices: 1 },
+  { below: 128, slices: 8 },
+  { below: 512, slices: 16 },
+  { below: Number.POSITIVE_INFINITY, slices: 32 },
 ];
 /** Lines and functions to keep; the fuel of further ones is attributed to none. */
 const MAX_ROWS = 2_000;
@@ -37,6 +37,8 @@ export class FuelProfiler {
   readonly #states: StateRecorder;
   #lastFuel = 0;
   #slices = 0;
+  /** The slice after which the next sample is taken. */
+  #nextSample = 1;
   #samples = 0;
   #firstMemoryBytes = 0;
   readonly #lines = new Map<StackFrame, number>();
@@ -59,7 +61,7 @@ export class FuelProfiler {
   sample(fuelConsumed: number): void {
     if (fuelConsumed < this.#lastFuel) this.#restart();
     this.#slices++;
-    if (this.isDetailed || isSampled(this.#slices)) this.#addSample(fuelConsumed);
+    if (this.#slices >= this.#nextSample) this.#addSample(fuelConsumed);
     this.#states.record(fuelConsumed);
   }
 
@@ -92,6 +94,7 @@ export class FuelProfiler {
   #restart(): void {
     this.#lastFuel = 0;
     this.#slices = 0;
+    this.#nextSample = 1;
     this.#samples = 0;
     this.#states.restart();
     for (const map of [this.#lines, this.#functions, this.#stacks]) map.clear();
@@ -99,6 +102,8 @@ export class FuelProfiler {
 
   /** Attributes the fuel since the last sample to the place where the program is now. */
   #addSample(fuelConsumed: number): void {
+    const spacing = SLICES_PER_SAMPLE.find(({ below }) => this.#slices < below)!.slices;
+    this.#nextSample = this.#slices + (this.isDetailed ? 1 : spacing);
     if (this.#samples++ === 0) this.#firstMemoryBytes = this.memoryBytes();
     const fuel = fuelConsumed - this.#lastFuel;
     this.#lastFuel = fuelConsumed;
@@ -129,10 +134,6 @@ export class FuelProfiler {
     this.#frameIds.set(frame, id);
     return id;
   }
-}
-
-function isSampled(slice: number): boolean {
-  return slice % SLICES_PER_SAMPLE.find(({ until }) => slice <= until)!.slices === 0;
 }
 
 function add(rows: Map<StackFrame, number>, frame: StackFrame, fuel: number): void {

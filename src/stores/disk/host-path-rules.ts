@@ -3,7 +3,7 @@
  * the name, or may treat two names as equal. Such files stay in the session but do not appear in workspace/. Symbolic
  * links are never mirrored, because a link that the guest created could point at any file of the host.
  */
-import { utf8Length } from '../../fs/file-names.ts';
+import { isLongerThan } from '../../fs/file-names.ts';
 import type { TreeEntry } from '../format/stored-tree.ts';
 
 export interface HostPathRules {
@@ -32,12 +32,19 @@ export function mirrorableEntries(tree: Iterable<TreeEntry>, rules: HostPathRule
   const mirrorable = new Map<string, TreeEntry>();
   const folded = new Set<string>();
   const maxBytes = (MAX_HOST_PATH_BYTES[rules.platform] ?? DEFAULT_MAX_HOST_PATH_BYTES) - rules.rootBytes;
+  // Entries of a folder follow each other, so most have the folder of the entry before them.
+  let folder = '';
   for (const entry of tree) {
     const { path, kind } = entry;
     const slash = path.lastIndexOf('/');
-    if (kind === 'symlink' || (slash >= 0 && !mirrorable.has(path.slice(0, slash)))) continue;
+    if (kind === 'symlink') continue;
+    if (slash >= 0 && !(slash === folder.length && path.startsWith(folder))) {
+      const parent = path.slice(0, slash);
+      if (!mirrorable.has(parent)) continue;
+      folder = parent;
+    }
     if (rules.platform === 'win32' && INVALID_ON_WINDOWS.test(path.slice(slash + 1))) continue;
-    if (utf8Length(path) > maxBytes) continue;
+    if (isLongerThan(path, maxBytes)) continue;
     if (rules.foldsCase) {
       const key = foldPath(path);
       if (folded.has(key)) continue;

@@ -21,6 +21,8 @@ import { type Durability, ensureFolder, readFileSafely, stageFile, syncFolder } 
 export class ObjectFolder implements ObjectSource {
   /** Names of the objects that this process has written or verified. */
   readonly #verified = new Set<string>();
+  /** Names in the folder; undefined if they are unknown. Only the holder of the lease writes, so they stay correct. */
+  #present: Set<string> | undefined;
 
   constructor(
     readonly location: string,
@@ -42,27 +44,40 @@ export class ObjectFolder implements ObjectSource {
   /** Writes the objects that are not known to be on disk. */
   async write(objects: ReadonlyMap<string, Uint8Array>): Promise<void> {
     await ensureFolder(this.location);
-    const missing = [...objects].filter(([name]) => !this.#verified.has(name));
+    const missing: [name: string, bytes: Uint8Array][] = [];
+    for (const [name, bytes] of objects) if (!this.#verified.has(name)) missing.push([name, bytes]);
+    if (missing.length === 0) return;
+    const present = this.#present;
+    // If a write fails, some of the files exist.
+    this.#present = undefined;
     await forEachConcurrently(missing, async ([name, bytes]) => {
       const staged = await stageFile(this.staging, bytes, { durability: this.durability });
       await rename(staged, join(this.location, name));
     });
-    if (missing.length > 0) await syncFolder(this.location, this.durability);
-    for (const [name] of missing) this.#verified.add(name);
+    await syncFolder(this.location, this.durability);
+    for (const [name] of missing) {
+      this.#verified.add(name);
+      present?.add(name);
+    }
+    this.#present = present;
   }
 
   /** Removes every object whose name is not a key of `referenced`. */
   async removeUnreferenced(referenced: ReadonlyMap<string, unknown>): Promise<void> {
-    for (const name of await this.#list()) {
+    const present = this.#present ?? new Set(await this.#list());
+    this.#present = present;
+    for (const name of present) {
       if (referenced.has(name)) continue;
       this.#verified.delete(name);
       await rm(join(this.location, name), { force: true, recursive: true });
+      present.delete(name);
     }
   }
 
   /** Makes later reads and writes assume nothing about the folder. */
   clearCache(): void {
     this.#verified.clear();
+    this.#present = undefined;
   }
 
   async #list(): Promise<string[]> {

@@ -122,14 +122,15 @@ export class SessionFolder {
       ...(before?.outdated ?? []),
     ]);
 
-    const objects = new Map(states.flatMap((state) => [...state.objects]));
+    const objects = new Map<string, Uint8Array>();
+    for (const state of states) for (const [name, bytes] of state.objects) objects.set(name, bytes);
     const changesBytes = changes.size > 0 ? encodeChanges(changes) : undefined;
     if (changesBytes !== undefined) objects.set(objectName('changes', refTo(changesBytes)), changesBytes);
     const stored = await this.#checkpoints.find(session);
     const manifest = newDiskManifest(session, stored.states, changesBytes);
     const manifestBytes = encodePrettyJson(manifest);
-    const referenced = new Map([...objects].map(([name, { length }]) => [name, length]));
-    for (const [name, bytes] of stored.objects) referenced.set(name, bytes);
+    const referenced = new Map(stored.objects);
+    for (const [name, { length }] of objects) referenced.set(name, length);
     this.#checkSize(referenced, manifestBytes);
 
     const staged = new Map<string, string>();
