@@ -2,14 +2,8 @@
  * Reduces drawn images and writes them as PNG. Pixels come from the rasteriser, and their number is bounded; nothing is decoded
  * here.
  */
-import { crc32, deflateSync } from 'node:zlib';
-
-/** RGBA with premultiplied alpha, row by row from the top. */
-export interface Pixels {
-  readonly width: number;
-  readonly height: number;
-  readonly rgba: Uint8Array;
-}
+import { encodePng } from './encode-png.ts';
+import type { Pixels } from './palette.ts';
 
 export interface Picture {
   readonly png: Uint8Array;
@@ -89,76 +83,4 @@ function sumColumns(row: Uint8Array, perColumn: number, sums: Float64Array): voi
     sums[i + 2] = b;
     sums[i + 3] = a;
   }
-}
-
-const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
-/** Color types of PNG. */
-const RGB = 2;
-const RGBA = 6;
-
-function encodePng({ width, height, rgba }: Pixels): Uint8Array {
-  const isOpaque = !hasAlpha(rgba);
-  const channels = isOpaque ? 3 : 4;
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  header.set([8, isOpaque ? RGB : RGBA], 8);
-  const rows = filterRows(toStraight(rgba, channels), width * channels, channels);
-  const chunks = [chunk('IHDR', header), chunk('IDAT', deflateSync(rows)), chunk('IEND', Buffer.alloc(0))];
-  return Buffer.concat([Buffer.from(SIGNATURE), ...chunks]);
-}
-
-function hasAlpha(rgba: Uint8Array): boolean {
-  for (let at = 3; at < rgba.length; at += 4) if (rgba[at] !== 255) return true;
-  return false;
-}
-
-/** Pixels with straight alpha, or without alpha if there are three channels. */
-function toStraight(rgba: Uint8Array, channels: number): Uint8Array {
-  const straight = new Uint8Array((rgba.length / 4) * channels);
-  for (let from = 0, to = 0; from < rgba.length; from += 4, to += channels) {
-    const alpha = rgba[from + 3]!;
-    const factor = alpha === 0 ? 0 : 255 / alpha;
-    for (let i = 0; i < 3; i++) straight[to + i] = Math.min(255, Math.round(rgba[from + i]! * factor));
-    if (channels === 4) straight[to + 3] = alpha;
-  }
-  return straight;
-}
-
-/** Rows with the filter (none, sub or up) that leaves the smallest differences, as the PNG specification suggests. */
-function filterRows(bytes: Uint8Array, stride: number, channels: number): Uint8Array {
-  const filtered = new Uint8Array((bytes.length / stride) * (stride + 1));
-  let above: Uint8Array = new Uint8Array(stride);
-  const sub = new Uint8Array(stride);
-  const up = new Uint8Array(stride);
-  for (let at = 0, to = 0; at < bytes.length; at += stride, to += stride + 1) {
-    const row = bytes.subarray(at, at + stride);
-    for (let i = 0; i < stride; i++) {
-      sub[i] = row[i]! - (i < channels ? 0 : row[i - channels]!);
-      up[i] = row[i]! - above[i]!;
-    }
-    const choices = [row, sub, up];
-    const sums = choices.map(differences);
-    const best = sums.indexOf(Math.min(...sums));
-    filtered[to] = best;
-    filtered.set(choices[best]!, to + 1);
-    above = row;
-  }
-  return filtered;
-}
-
-/** The sum of the distances from zero of bytes with a sign. */
-function differences(bytes: Uint8Array): number {
-  let sum = 0;
-  for (let i = 0; i < bytes.length; i++) sum += bytes[i]! < 128 ? bytes[i]! : 256 - bytes[i]!;
-  return sum;
-}
-
-function chunk(name: string, data: Uint8Array): Buffer {
-  const bytes = Buffer.alloc(data.length + 12);
-  bytes.writeUInt32BE(data.length, 0);
-  bytes.write(name, 4, 'latin1');
-  bytes.set(data, 8);
-  bytes.writeUInt32BE(crc32(bytes.subarray(4, data.length + 8)), data.length + 8);
-  return bytes;
 }

@@ -9,7 +9,7 @@ import { PAGE_BYTES } from '../engine/image-identity.ts';
 import type { RunContext } from '../engine/run-context.ts';
 import { Volume } from '../fs/volume.ts';
 import { CHART_LIMITS } from './limits.ts';
-import type { Pixels } from './pixels.ts';
+import type { Pixels } from './palette.ts';
 import { copyIn, HostValues, rasteriserImports } from './rasteriser-imports.ts';
 
 /** The functions of resvg that are used. */

@@ -1,6 +1,7 @@
 /** Images are reduced by averaging and written as PNG within limits. */
 import { describe, expect, it } from 'vitest';
-import { isTransparent, type Pixels, toPng } from '../../src/charts/pixels.ts';
+import type { Pixels } from '../../src/charts/palette.ts';
+import { isTransparent, toPng } from '../../src/charts/pixels.ts';
 import { decodePng } from '../support/png.ts';
 
 /** An image with a color for each pixel, as straight RGBA. */
@@ -28,17 +29,34 @@ const draw = (pixels: Pixels, limits = UNLIMITED) => {
 };
 
 describe('PNG of pixels', () => {
-  it('has the colors of the pixels, with and without transparency', () => {
-    const opaque = pixelsOf(37, 5, (x, y) => [x * 6, y * 50, (x * y) % 256, 255]);
-    const { at } = draw(opaque);
-    for (const [x, y] of [
-      [0, 0],
-      [36, 4],
-      [20, 3],
-    ] as const)
-      expect(at(x, y)).toEqual([x * 6, y * 50, (x * y) % 256, 255]);
-    const faint = draw(pixelsOf(3, 3, () => [255, 0, 0, 51]));
-    expect(faint.at(1, 1)).toEqual([255, 0, 0, 51]);
+  // Rows are repeated, and there is one color more than a palette can have.
+  const many = (x: number, y: number) => [x * 2, (y >> 1) * 50, (x * (y >> 1)) % 256] as const;
+  const few = (x: number, y: number) => [x % 2 ? 255 : 0, 0, (y >> 1) * 50] as const;
+  it.each([
+    ['few opaque colors', few, 255, true],
+    ['few transparent colors', few, 51, true],
+    ['many opaque colors', many, 255, false],
+    ['many transparent colors', many, 255, false],
+  ])('has the colors of the pixels: %s', (name, color, alpha, hasPalette) => {
+    const [width, height] = [name.startsWith('few') ? 37 : 65, 8];
+    const isFaint = (x: number, y: number) => name.endsWith('transparent colors') && x === 7 && y === 7;
+    const expected = (x: number, y: number): [number, number, number, number] =>
+      isFaint(x, y) ? [255, 0, 0, 51] : [...color(x, y), alpha];
+    const drawn = draw(pixelsOf(width, height, expected));
+    expect(drawn.hasPalette).toBe(hasPalette);
+    for (let y = 0; y < height; y++)
+      for (let x = 0; x < width; x++) expect(drawn.at(x, y)).toEqual(expected(x, y));
+  });
+
+  it('has a palette if it has up to 256 colors, wherever its pixels are in memory', () => {
+    for (const colors of [256, 257]) {
+      const { rgba, ...size } = pixelsOf(colors, 1, (x) => [x & 255, x >> 8, 0, 255]);
+      const shifted = new Uint8Array(rgba.length + 1).subarray(1);
+      shifted.set(rgba);
+      const drawn = draw({ ...size, rgba: shifted });
+      expect(drawn.hasPalette).toBe(colors === 256);
+      expect(drawn.at(colors - 1, 0)).toEqual([(colors - 1) & 255, (colors - 1) >> 8, 0, 255]);
+    }
   });
 
   it('is reduced to the longer edge by averaging areas', () => {

@@ -4,37 +4,42 @@ import { inflateSync } from 'node:zlib';
 export interface Pixels {
   readonly width: number;
   readonly height: number;
+  readonly hasPalette: boolean;
   /** Red, green, blue and alpha of a pixel. */
   at(x: number, y: number): [number, number, number, number];
   /** Whether a pixel is darker than half. Transparent pixels are not. */
   isDark(x: number, y: number): boolean;
 }
 
+/** Bytes per pixel of a color type. */
+const CHANNELS: Readonly<Record<number, number>> = { 2: 3, 3: 1, 6: 4 };
+
 export function decodePng(base64: string): Pixels {
   const bytes = Buffer.from(base64, 'base64');
-  const [width, height, channels] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20), bytes[25] === 6 ? 4 : 3];
-  const data: Buffer[] = [];
+  const [width, height, colorType] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20), bytes[25]!];
+  const channels = CHANNELS[colorType]!;
+  const chunks = new Map<string, Buffer>();
   for (let at = 8; at < bytes.length; ) {
     const length = bytes.readUInt32BE(at);
-    if (bytes.toString('latin1', at + 4, at + 8) === 'IDAT')
-      data.push(bytes.subarray(at + 8, at + 8 + length));
+    const name = bytes.toString('latin1', at + 4, at + 8);
+    const data = bytes.subarray(at + 8, at + 8 + length);
+    chunks.set(name, Buffer.concat([chunks.get(name) ?? Buffer.alloc(0), data]));
     at += 12 + length;
   }
   const stride = width * channels;
-  const rows = unfilter(inflateSync(Buffer.concat(data)), height, stride, channels);
-  return {
-    width,
-    height,
-    at: (x, y) => {
-      const start = y * stride + x * channels;
-      return [rows[start]!, rows[start + 1]!, rows[start + 2]!, channels === 3 ? 255 : rows[start + 3]!];
-    },
-    isDark: (x, y) => {
-      const at = y * stride + x * channels;
-      const isOpaque = channels === 3 || rows[at + 3]! > 127;
-      return isOpaque && rows[at]! + rows[at + 1]! + rows[at + 2]! < 384;
-    },
+  const rows = unfilter(inflateSync(chunks.get('IDAT')!), height, stride, channels);
+  const [palette, alpha] = [chunks.get('PLTE'), chunks.get('tRNS')];
+  const at: Pixels['at'] = (x, y) => {
+    const pixel = rows.subarray(y * stride + x * channels);
+    const index = pixel[0]!;
+    const [r, g, b] = palette?.subarray(index * 3) ?? pixel;
+    return [r!, g!, b!, palette ? (alpha?.[index] ?? 255) : channels === 4 ? pixel[3]! : 255];
   };
+  const isDark: Pixels['isDark'] = (x, y) => {
+    const [r, g, b, a] = at(x, y);
+    return a > 127 && r + g + b < 384;
+  };
+  return { width, height, hasPalette: palette !== undefined, at, isDark };
 }
 
 function unfilter(raw: Uint8Array, height: number, stride: number, channels: number): Uint8Array {
