@@ -352,6 +352,60 @@ describe('charts of JavaScript programs', () => {
   });
 });
 
+describe('charts of both languages', () => {
+  it('have the same axes, whose labels have room and show no names that the data does not have', async () => {
+    const products = [
+      'Wireless headphones',
+      'Mechanical keyboard',
+      'USB-C docking station',
+      'Ergonomic chair',
+    ];
+    const data = {
+      few: { North: 30, South: 52 },
+      long: {
+        product: [...products, ...products.map((name) => `${name} 2`)],
+        sales: [1, 2, 3, 4, 5, 6, 7, 8],
+      },
+      years: { year: [1999, 2000, 2001], rate: [370, 371, 373] },
+      series: { day: ['2026-01-01', '2026-01-02'], a: [1, 2], b: [3, 5] },
+    };
+    const python = await createSandbox({ runtime: 'python', policy: SLOW_MACHINE });
+    const fromPython = await python.execute(code`
+      import json
+      data = json.loads('${JSON.stringify(data)}')
+      charts = [chart.bar(data['few']), chart.bar(data['long']), chart.line(data['years']), chart.scatter(data['years']),
+                chart.line(data['series'], x='day', y=['a', 'b']), chart.heatmap([[1, 2], [3, 4]]), chart.bar(data['few'], width={'step': 20})]
+      print(json.dumps([one.spec['encoding'] for one in charts]))
+    `);
+    const javascript = await createSandbox({ runtime: 'javascript', policy: SLOW_MACHINE });
+    const fromJavaScript = await javascript.execute(code`
+      const { few, long, years, series } = ${JSON.stringify(data)};
+      const charts = [chart.bar(few), chart.bar(long), chart.line(years), chart.scatter(years),
+        chart.line(series, { x: 'day', y: ['a', 'b'] }), chart.heatmap([[1, 2], [3, 4]]), chart.bar(few, { width: { step: 20 } })];
+      console.log(JSON.stringify(charts.map(({ spec }) => spec.encoding)));
+    `);
+    await Promise.all([python.close(), javascript.close()]);
+    const encodings = JSON.parse(fromPython.stdout);
+    expect(JSON.parse(fromJavaScript.stdout)).toEqual(encodings);
+    const [few, long, line, scatter, series, heatmap, steps] = encodings;
+    expect([few.x, few.y]).toMatchObject([
+      { title: null, axis: { labelAngle: 0 } },
+      { title: null, type: 'quantitative' },
+    ]);
+    expect([long.x, long.y]).toMatchObject([
+      { title: 'product', axis: { labelAngle: -40 } },
+      { title: 'sales' },
+    ]);
+    for (const { x, y } of [line, scatter]) {
+      expect(x).toMatchObject({ scale: { zero: false }, axis: { format: 'd' } });
+      expect([y.scale, y.axis]).toEqual([{ zero: false }, undefined]);
+    }
+    expect([series.x.title, series.y.title, series.color.title]).toEqual(['day', null, null]);
+    expect(heatmap).toMatchObject({ x: { title: null, axis: { labelAngle: 0 } }, color: { title: null } });
+    expect(steps.x.axis).toEqual({ labelAngle: -40 });
+  });
+});
+
 describe('charts in the documentation', () => {
   it.each(chartExamples())(
     'are those that the sandbox draws: $picture',

@@ -13,6 +13,10 @@ _MAX_NAMES = 20
 # Columns of a histogram; a column of the data can have the same name only by intent.
 _END = 'end of interval'
 _COUNT = 'number of rows'
+# Names that data without names of its own gets. They are not shown.
+_UNNAMED = ('x', 'y', 'color')
+# Width of a character of a label, in pixels.
+_CHARACTER = 6.5
 
 
 class Chart:
@@ -190,7 +194,8 @@ def _is_date(text):
 def channel(rows, name, kind=None, **more):
     # In field names, Vega-Lite gives these characters a meaning.
     field = name.replace('\\', '\\\\').replace('.', '\\.').replace('[', '\\[').replace(']', '\\]')
-    channel = {'field': field, 'type': kind or _type(rows, name), 'title': name, **more}
+    title = None if name in _UNNAMED else name
+    channel = {'field': field, 'type': kind or _type(rows, name), 'title': title, **more}
     if channel['type'] == 'nominal':
         channel.setdefault('sort', None)
     return channel
@@ -271,7 +276,8 @@ def _create(kind, data, x, y, color, title, width, height, stacked, bins):
     if color is None and 'color' in names and names[:2] == ['x', 'y']:
         color = 'color'
     _check(color, names)
-    if isinstance(y, list):
+    is_folded = isinstance(y, list)
+    if is_folded:
         rows, y, color = _fold(rows, x, y), 'value', 'series'
     if kind == 'histogram':
         rows = _bins(rows, x, color, bins)
@@ -282,8 +288,11 @@ def _create(kind, data, x, y, color, title, width, height, stacked, bins):
         'data': {'values': [{name: row[name] for name in row if name in used} for row in rows]},
         'width': width,
         'height': height,
-        **_BUILDERS[kind](rows, x, y, color, stacked),
+        **_BUILDERS[kind](rows, x, y, color, stacked, width),
     }
+    if is_folded:
+        for name in ('y', 'color'):
+            spec['encoding'][name]['title'] = None
     if title is not None:
         spec['title'] = str(title)
     return Chart(kind, spec)
@@ -295,16 +304,32 @@ def _with_color(encoding, rows, color):
     return encoding
 
 
-def _line(rows, x, y, color, stacked):
-    encoding = {'x': channel(rows, x), 'y': channel(rows, y)}
+def _position(rows, name):
+    """A position on an axis that need not contain zero. Integers from 1900 to 2100 are formatted as years."""
+    if _type(rows, name) != 'quantitative':
+        return channel(rows, name)
+    values = [row[name] for row in rows if row.get(name) is not None]
+    is_year = all(isinstance(value, int) and 1900 <= value <= 2100 for value in values)
+    return channel(rows, name, scale={'zero': False}, **({'axis': {'format': 'd'}} if is_year else {}))
+
+
+def _label_axis(rows, name, width):
+    """An axis whose labels are horizontal if all of them have room."""
+    labels = {str(row.get(name)) for row in rows}
+    has_room = isinstance(width, (int, float)) and max(map(len, labels)) * _CHARACTER <= width / len(labels)
+    return {'axis': {'labelAngle': 0 if has_room else -40}}
+
+
+def _line(rows, x, y, color, stacked, width):
+    encoding = {'x': _position(rows, x), 'y': _position(rows, y)}
     mark = {'type': 'line', 'point': len(rows) <= 40}
     return {'mark': mark, 'encoding': _with_color(encoding, rows, color)}
 
 
-def _bar(rows, x, y, color, stacked):
+def _bar(rows, x, y, color, stacked, width):
     horizontal = _type(rows, x) == 'quantitative' and _type(rows, y) == 'nominal'
     label, value = (y, x) if horizontal else (x, y)
-    axis = {} if horizontal else {'axis': {'labelAngle': -40 if len({row.get(label) for row in rows}) > 8 else 0}}
+    axis = {} if horizontal else _label_axis(rows, label, width)
     labels = channel(rows, label, 'nominal', **axis)
     values = channel(rows, value, 'quantitative')
     encoding = {'x': values, 'y': labels} if horizontal else {'x': labels, 'y': values}
@@ -313,16 +338,12 @@ def _bar(rows, x, y, color, stacked):
     return {'mark': 'bar', 'encoding': _with_color(encoding, rows, color)}
 
 
-def _scatter(rows, x, y, color, stacked):
-    zero = {'scale': {'zero': False}}
-    encoding = {
-        name: channel(rows, column, **(zero if _type(rows, column) == 'quantitative' else {}))
-        for name, column in (('x', x), ('y', y))
-    }
+def _scatter(rows, x, y, color, stacked, width):
+    encoding = {'x': _position(rows, x), 'y': _position(rows, y)}
     return {'mark': {'type': 'point', 'filled': True}, 'encoding': _with_color(encoding, rows, color)}
 
 
-def _histogram(rows, x, y, color, stacked):
+def _histogram(rows, x, y, color, stacked, width):
     encoding = {
         'x': {**channel(rows, x, 'quantitative'), 'bin': 'binned'},
         'x2': {'field': _END},
@@ -331,12 +352,12 @@ def _histogram(rows, x, y, color, stacked):
     return {'mark': 'bar', 'encoding': _with_color(encoding, rows, color)}
 
 
-def _pie(rows, x, y, color, stacked):
+def _pie(rows, x, y, color, stacked, width):
     encoding = {'theta': channel(rows, y, 'quantitative', stack=True), 'color': channel(rows, x, 'nominal')}
     return {'mark': {'type': 'arc', 'stroke': 'white'}, 'encoding': encoding}
 
 
-def _heatmap(rows, x, y, color, stacked):
+def _heatmap(rows, x, y, color, stacked, width):
     if color is None:
         raise ValueError('a heat map needs color, the column with its values')
     kinds = [name for name in (x, y) if _type(rows, name) == 'quantitative']
@@ -344,6 +365,7 @@ def _heatmap(rows, x, y, color, stacked):
         name: channel(rows, column, 'ordinal' if column in kinds else 'nominal', sort=None)
         for name, column in (('x', x), ('y', y))
     }
+    encoding['x'].update(_label_axis(rows, x, width))
     encoding['color'] = channel(rows, color, 'quantitative')
     return {'mark': 'rect', 'encoding': encoding}
 

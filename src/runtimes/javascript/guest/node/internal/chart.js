@@ -13,6 +13,10 @@ const OPTIONS = ['x', 'y', 'color', 'title', 'width', 'height', 'stacked', 'bins
 /** Columns of a histogram. */
 const END = 'end of interval';
 const COUNT = 'number of rows';
+/** Names that data without names of its own gets. They are not shown. */
+const UNNAMED = ['x', 'y', 'color'];
+/** Width of a character of a label, in pixels. */
+const CHARACTER = 6.5;
 
 /** A chart. It is displayed as the last expression or with `display(chart)`; `spec` is its Vega-Lite specification. */
 class Chart {
@@ -158,7 +162,8 @@ function typeOf(rows, name) {
 function channel(rows, name, type = typeOf(rows, name), more = {}) {
   // In field names, Vega-Lite gives these characters a meaning.
   const field = name.replaceAll(/[\\.[\]]/g, '\\$&');
-  return { field, type, title: name, ...(type === 'nominal' && { sort: null }), ...more };
+  const title = UNNAMED.includes(name) ? null : name;
+  return { field, type, title, ...(type === 'nominal' && { sort: null }), ...more };
 }
 
 /** The columns as series: a row for each value. */
@@ -197,16 +202,32 @@ function binned(rows, x, color, bins) {
 const withColor = (encoding, rows, color) =>
   color === undefined ? encoding : { ...encoding, color: channel(rows, color) };
 
+/** A position on an axis that need not contain zero. Integers from 1900 to 2100 are formatted as years. */
+function position(rows, name) {
+  if (typeOf(rows, name) !== 'quantitative') return channel(rows, name);
+  const isYear = rows.every(
+    ({ [name]: value }) => value === null || (Number.isInteger(value) && value >= 1900 && value <= 2100),
+  );
+  const more = { scale: { zero: false }, ...(isYear && { axis: { format: 'd' } }) };
+  return channel(rows, name, 'quantitative', more);
+}
+
+/** An axis whose labels are horizontal if all of them have room. */
+function labelAxis(rows, name, width) {
+  const labels = new Set(rows.map((row) => String(row[name])));
+  const longest = [...labels].reduce((most, { length }) => Math.max(most, length), 0);
+  return { axis: { labelAngle: longest * CHARACTER <= width / labels.size ? 0 : -40 } };
+}
+
 const BUILDERS = {
   line: (rows, { x, y, color }) => ({
     mark: { type: 'line', point: rows.length <= 40 },
-    encoding: withColor({ x: channel(rows, x), y: channel(rows, y) }, rows, color),
+    encoding: withColor({ x: position(rows, x), y: position(rows, y) }, rows, color),
   }),
-  bar(rows, { x, y, color, stacked = true }) {
+  bar(rows, { x, y, color, stacked = true, width }) {
     const isHorizontal = typeOf(rows, x) === 'quantitative' && typeOf(rows, y) === 'nominal';
     const [label, value] = isHorizontal ? [y, x] : [x, y];
-    const isWide = new Set(rows.map((row) => row[label])).size > 8;
-    const axis = isHorizontal ? {} : { axis: { labelAngle: isWide ? -40 : 0 } };
+    const axis = isHorizontal ? {} : labelAxis(rows, label, width);
     const labels = channel(rows, label, 'nominal', axis);
     const values = channel(rows, value, 'quantitative');
     const encoding = isHorizontal ? { x: values, y: labels } : { x: labels, y: values };
@@ -214,14 +235,10 @@ const BUILDERS = {
       encoding[isHorizontal ? 'yOffset' : 'xOffset'] = channel(rows, color, 'nominal');
     return { mark: 'bar', encoding: withColor(encoding, rows, color) };
   },
-  scatter(rows, { x, y, color }) {
-    const position = (name) => {
-      const type = typeOf(rows, name);
-      return channel(rows, name, type, type === 'quantitative' ? { scale: { zero: false } } : {});
-    };
-    const encoding = withColor({ x: position(x), y: position(y) }, rows, color);
-    return { mark: { type: 'point', filled: true }, encoding };
-  },
+  scatter: (rows, { x, y, color }) => ({
+    mark: { type: 'point', filled: true },
+    encoding: withColor({ x: position(rows, x), y: position(rows, y) }, rows, color),
+  }),
   histogram: (rows, { x, color }) => ({
     mark: 'bar',
     encoding: withColor(
@@ -241,14 +258,14 @@ const BUILDERS = {
       color: channel(rows, x, 'nominal'),
     },
   }),
-  heatmap(rows, { x, y, color }) {
+  heatmap(rows, { x, y, color, width }) {
     if (color === undefined) throw new TypeError('a heat map needs color, the column with its values');
-    const position = (name) =>
-      channel(rows, name, typeOf(rows, name) === 'quantitative' ? 'ordinal' : 'nominal', { sort: null });
-    return {
-      mark: 'rect',
-      encoding: { x: position(x), y: position(y), color: channel(rows, color, 'quantitative') },
+    const cells = (name, axis) => {
+      const type = typeOf(rows, name) === 'quantitative' ? 'ordinal' : 'nominal';
+      return channel(rows, name, type, { sort: null, ...axis });
     };
+    const encoding = { x: cells(x, labelAxis(rows, x, width)), y: cells(y) };
+    return { mark: 'rect', encoding: { ...encoding, color: channel(rows, color, 'quantitative') } };
   },
 };
 
@@ -291,7 +308,8 @@ function build(kind, givenData, givenOptions) {
   let { color } = options;
   if (color === undefined && names.includes('color') && names[0] === 'x' && names[1] === 'y') color = 'color';
   check(color, names);
-  if (Array.isArray(y)) [rows, y, color] = [fold(rows, x, y), 'value', 'series'];
+  const isFolded = Array.isArray(y);
+  if (isFolded) [rows, y, color] = [fold(rows, x, y), 'value', 'series'];
   if (kind === 'histogram') rows = binned(rows, x, color, options.bins ?? 20);
   if (rows.length > MAX_ROWS)
     throw new RangeError(
@@ -302,7 +320,8 @@ function build(kind, givenData, givenOptions) {
     Object.fromEntries(Object.entries(row).filter(([name]) => used.has(name))),
   );
   const { title, width = kind === 'pie' ? 360 : 560, height = kind === 'pie' ? 360 : 320 } = options;
-  const parts = BUILDERS[kind](rows, { ...options, x, y, color });
+  const parts = BUILDERS[kind](rows, { ...options, x, y, color, width });
+  if (isFolded) for (const name of ['y', 'color']) parts.encoding[name].title = null;
   const spec = { $schema: SCHEMA, data: { values }, width, height, ...parts };
   return new Chart(kind, title === undefined ? spec : { ...spec, title: String(title) });
 }
