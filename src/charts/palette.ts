@@ -19,7 +19,7 @@ export interface IndexedPixels {
   readonly indices: Uint8Array;
 }
 
-export const MAX_COLORS = 256;
+const MAX_COLORS = 256;
 
 /** The image with a palette, or undefined if it has more than 256 colors. */
 export function toIndexed({ width, height, rgba: given }: Pixels): IndexedPixels | undefined {
