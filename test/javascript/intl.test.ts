@@ -26,6 +26,9 @@ describe('Intl', () => {
     ["new Intl.DateTimeFormat('en', { dayPeriod: 'long' })", /dayPeriod/],
     ["new Intl.DateTimeFormat('en', { timeZoneName: 'longGeneric' })", /longGeneric/],
     ["new Intl.DateTimeFormat('en', { timeZone: 'UTC' }).formatRange(0, 1e10)", /ranges/],
+    ["new Intl.DateTimeFormat('en', { timeZone: 'UTC' }).formatRangeToParts(0, 1e10)", /ranges/],
+    ["new Intl.NumberFormat('en', { notation: 'compact' }).formatRange(1, 5)", /ranges with these options/],
+    ["new Intl.NumberFormat('en').formatRangeToParts(-1, 5)", /ranges of positive numbers/],
     ["'コーヒー'.localeCompare('ココア', 'ja')", /cannot compare the character "ー"/],
     ["new Intl.Collator('de-u-co-phonebk')", /keyword co-phonebk/],
   ])('%s throws, because the sandbox cannot honour it', async (program, message) => {

@@ -58,8 +58,10 @@ export async function classify(): Promise<SupportByModule> {
   const available = exportsOfNode(IMPLEMENTED);
   const unavailable = exportsOfNode(UNAVAILABLE);
   const program = (exported: object) => `const EXPORTS = ${JSON.stringify(exported)};\n${PROBE}`;
-  const host = outcomesOfNode(program(available));
-  // The functions of these modules are not called in Node.js, where they would start servers and processes.
+  // The functions of v8 and of unavailable modules are not called in Node.js, where they would start servers and processes or
+  // write snapshots.
+  const { v8: _, ...called } = available;
+  const host = outcomesOfNode(program(called));
   const guest = {
     ...(await outcomesOfSandbox(program(available))),
     ...(await outcomesOfSandbox(program(unavailable))),

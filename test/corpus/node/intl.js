@@ -103,3 +103,22 @@ console.log('straße'.toLocaleUpperCase('de-DE'), 'ÀÉ'.toLocaleLowerCase('fr')
 console.log(typeof Intl, Object.prototype.toString.call(Intl), Intl.NumberFormat.supportedLocalesOf(['de-DE', 'en']), new Intl.NumberFormat('de').resolvedOptions().locale);
 try { 'a'.toLocaleUpperCase('not a tag'); } catch (error) { console.log(error.name); }
 try { (1).toLocaleString('x'); } catch (error) { console.log(error.name); }
+
+// program: plural categories of ranges
+for (const locale of ['en', 'de', 'fr', 'es', 'it', 'pt', 'pt-PT', 'ja', 'zh'])
+  for (const type of ['cardinal', 'ordinal']) {
+    const rules = new Intl.PluralRules(locale, { type });
+    console.log(locale, type, [[0, 1], [1, 1], [1, 2], [2, 3], [0, 5], [1, 1e6], [2, 1], [0.5, 1.5]].map(([start, end]) => rules.selectRange(start, end)).join());
+  }
+for (const given of [[], [1], [NaN, 1]]) try { new Intl.PluralRules('en').selectRange(...given); } catch (error) { console.log(error.name, error.message); }
+
+// program: ranges of numbers
+for (const locale of ['en-US', 'de-DE', 'fr-FR', 'es-ES', 'pt-BR', 'ja-JP', 'zh-CN'])
+  for (const options of [{}, { style: 'percent' }, { style: 'currency', currency: 'EUR' }, { maximumFractionDigits: 0 }]) {
+    const format = new Intl.NumberFormat(locale, options);
+    console.log(locale, [[1, 5], [1, 1], [2.9, 3.1], [1000, 1234567]].map(([start, end]) => format.formatRange(start, end)).join(' | '), format.formatRangeToParts(1, 5));
+  }
+
+// program: equal dates as a range
+const format = new Intl.DateTimeFormat('en-US', { timeZone: 'UTC' });
+console.log(format.formatRange(0, 1000), format.formatRangeToParts(0, 1000));

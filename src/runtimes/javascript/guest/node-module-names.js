@@ -37,6 +37,7 @@ export const IMPLEMENTED = [
   'url',
   'util',
   'util/types',
+  'v8',
   'zlib',
 ];
 
@@ -57,7 +58,6 @@ export const UNAVAILABLE = [
   'repl',
   'tls',
   'trace_events',
-  'v8',
   'vm',
   'wasi',
   'worker_threads',

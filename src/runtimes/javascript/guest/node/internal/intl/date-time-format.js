@@ -271,6 +271,12 @@ const methods = {
     if (first === last) return first;
     throw unsupported('ranges: format both dates and join them');
   },
+  formatRangeToParts(start, end) {
+    const state = slotsOf(this, 'formatRangeToParts');
+    const parts = toParts(state, timeOf(start)).map((part) => ({ ...part, source: 'shared' }));
+    if (formatWith(state, timeOf(start)) === formatWith(state, timeOf(end))) return parts;
+    throw unsupported('ranges: format both dates and join them');
+  },
   resolvedOptions() {
     const { tag, zone, hourCycle, fields, dateStyle, timeStyle, parts } = slotsOf(this, 'resolvedOptions');
     const resolved = { locale: tag, calendar: 'gregory', numberingSystem: 'latn', timeZone: zone };
