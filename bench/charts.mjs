@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { formatBytes, formatFuel } from '../dist/quantities.js';
 import { markdown, median, ms, times } from './measure.mjs';
 
 const PROCESSES = 3;
@@ -60,10 +61,9 @@ function measure(program) {
 function sizes() {
   const folder = at('dist/guests/charts/');
   const files = readdirSync(folder).map((name) => readFileSync(folder + name));
-  const mebibytes = (bytes) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
   const sum = (lengths) => lengths.reduce((total, length) => total + length, 0);
   const compressed = sum(files.map((file) => gzipSync(file).length));
-  return `${mebibytes(compressed)} compressed and ${mebibytes(sum(files.map(({ length }) => length)))} unpacked`;
+  return `${formatBytes(compressed)} compressed and ${formatBytes(sum(files.map(({ length }) => length)))} unpacked`;
 }
 
 export async function table() {
@@ -74,8 +74,14 @@ export async function table() {
       median(runs.map(({ times: all }) => all[CHARTS - 1])),
       median(runs.map(({ idle }) => idle[CHARTS - 1])),
     ];
-    const fuel = `${(runs[0].fuel / 1e9).toFixed(2)} G`;
-    return [name, fuel, ms(first), ms(tenth), times(first / tenth), times(tenth / without)];
+    return [
+      name,
+      formatFuel(runs[0].fuel),
+      ms(first),
+      ms(tenth),
+      times(first / tenth),
+      times(tenth / without),
+    ];
   });
   const note = `Fuel of drawing, which is not part of the fuel of the program, and milliseconds of calls of a Python session, medians
 of ${PROCESSES} processes. The last column compares the tenth chart with a call that creates the same chart and does not

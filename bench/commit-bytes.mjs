@@ -1,19 +1,18 @@
 /**
- * Bytes that a call writes to its store when it changes one file, against the number of files in the workspace. With
- * `--before=<checkout>`, another built checkout is measured as well.
+ * Bytes that a call writes to its store when it changes one file, against the number of files in the workspace. The
+ * build that `--baseline` names is measured as well.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join } from 'node:path';
 import pg from 'pg';
 import { formatBytes } from '../dist/quantities.js';
+import { baselineNote, loadBaseline } from './baseline.mjs';
 import { markdown, median } from './measure.mjs';
 import { startPostgres } from './stores.mjs';
 
 const SIZES = [0, 100, 1000, 10_000];
 const CALLS = 10;
-const BEFORE = process.argv.find((one) => one.startsWith('--before='))?.slice('--before='.length);
 
 /** Bytes that this process has passed to write system calls, including those of its threads. */
 const written = () => Number(/^wchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))[1]);
@@ -45,20 +44,20 @@ async function measure({ createSandbox }, store, count, counter) {
   return median(bytes);
 }
 
-async function rowsOf(version, library, folder, database) {
+async function rowsOf(build, library, folder, database) {
   const disk = [];
   const sent = [];
   for (const count of SIZES) {
-    const store = library.diskStore(join(folder, `${version}-${count}`), { durability: 'relaxed' });
+    const store = library.diskStore(join(folder, `${build}-${count}`), { durability: 'relaxed' });
     disk.push(await measure(library, store, count, written));
     const pool = new pg.Pool({ connectionString: database.connectionString, max: 1 });
     const bytes = () =>
       pool._clients.reduce((sum, { connection }) => sum + connection.stream.bytesWritten, 0);
-    const tables = library.postgresStore({ pool, tenant: `${version} ${count}` });
+    const tables = library.postgresStore({ pool, tenant: `${build} ${count}` });
     sent.push(await measure(library, tables, count, bytes));
     await pool.end();
   }
-  const row = (name, values) => [name, version, ...values.map((value) => formatBytes(Math.round(value)))];
+  const row = (name, values) => [name, build, ...values.map((value) => formatBytes(Math.round(value)))];
   return [row('disk, bytes written', disk), row('PostgreSQL, bytes sent', sent)];
 }
 
@@ -67,16 +66,13 @@ export async function table() {
   const database = await startPostgres(folder);
   try {
     const rows = [];
-    if (BEFORE !== undefined) {
-      const library = await import(pathToFileURL(join(resolve(BEFORE), 'dist/index.js')).href);
-      rows.push(...(await rowsOf('before', library, folder, database)));
-    }
-    const library = await import('../dist/index.js');
-    rows.push(...(await rowsOf(BEFORE === undefined ? 'now' : 'after', library, folder, database)));
+    const baseline = await loadBaseline();
+    if (baseline !== undefined) rows.push(...(await rowsOf('baseline', baseline.library, folder, database)));
+    rows.push(...(await rowsOf('this build', await import('../dist/index.js'), folder, database)));
     return markdown(
       'Bytes written by a call',
-      `A call in a session changes one variable and one file of a few bytes: median of ${CALLS} calls, by the number of files in the workspace. The bytes include the changed memory of the interpreter and, on disk, the file in \`workspace/\`.`,
-      ['store', 'version', ...SIZES.map((count) => `${count.toLocaleString('en')} files`)],
+      `A call in a session changes one variable and one file of a few bytes: median of ${CALLS} calls, by the number of files in the workspace. The bytes include the changed memory of the interpreter and, on disk, the file in \`workspace/\`. ${baselineNote(baseline)}`,
+      ['store', 'build', ...SIZES.map((count) => `${count.toLocaleString('en')} files`)],
       rows.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)),
     );
   } finally {

@@ -3,6 +3,7 @@
  * is still in memory, and in sessions that were closed and restored from their store.
  */
 import { createSandbox, memoryStore } from '../dist/index.js';
+import { formatFuel } from '../dist/quantities.js';
 import { markdown } from './measure.mjs';
 import { PROFILED_PROGRAMS, withRepetitions } from './profile-cost.mjs';
 
@@ -83,7 +84,7 @@ export async function table() {
   }
   return markdown(
     'Determinism of the fuel profile',
-    `Each program runs ${RUNS} times until it reaches a limit of ${OPTIONS.fuel_budget / 1e6}M fuel. A run counts as different if its profile, the line and variables at which it stopped, or its fuel analysis differs from that of the first run; restored sessions are compared with continued ones.`,
+    `Each program runs ${RUNS} times until it reaches a limit of ${formatFuel(OPTIONS.fuel_budget)} fuel. A run counts as different if its profile, the line and variables at which it stopped, or its fuel analysis differs from that of the first run; restored sessions are compared with continued ones.`,
     ['runtime', 'interpreter', 'profile', 'programs', 'runs', 'samples', 'different runs'],
     rows,
   );

@@ -1,12 +1,13 @@
 /**
  * Fuel of the first `require` of each Node.js module, the size of the JavaScript guest, and the time to the first result
- * compared with another build of this project, whose folder is in BASELINE_DIR.
+ * compared with the build that `--baseline` names.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createSandbox } from '../dist/index.js';
 import { formatBytes, formatFuel } from '../dist/quantities.js';
 import { IMPLEMENTED } from '../dist/runtimes/javascript/guest/node-module-names.js';
+import { baselineNote, loadBaseline } from './baseline.mjs';
 import { markdown, median, ms, sampleInterleaved } from './measure.mjs';
 
 const ROUNDS = 60;
@@ -41,10 +42,7 @@ const files = readdirSync(GUEST, { recursive: true, encoding: 'utf8' })
   .map(([name, { size }]) => [`\`${name}\``, formatBytes(size)]);
 
 async function startTable() {
-  const folder = process.env.BASELINE_DIR;
-  if (folder === undefined) return '';
-  const { version } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
-  const baseline = await import(`${folder}/dist/index.js`);
+  const baseline = await loadBaseline();
   const run = (create) => async () => {
     const sandbox = await create({ runtime: 'javascript' });
     const { stdout } = await sandbox.execute('console.log(1)');
@@ -52,24 +50,27 @@ async function startTable() {
     if (stdout !== '1\n') throw new Error(`unexpected output: ${stdout}`);
   };
   const samples = await sampleInterleaved(
-    { here: { run: run(createSandbox) }, baseline: { run: run(baseline.createSandbox) } },
+    {
+      'this build': { run: run(createSandbox) },
+      ...(baseline && { baseline: { run: run(baseline.library.createSandbox) } }),
+    },
     { warmup: WARMUP, rounds: ROUNDS },
   );
-  const [here, before] = [median(samples.here), median(samples.baseline)];
   return markdown(
-    'Start compared with a build without the Node.js modules',
-    `Median of ${ROUNDS} fresh sandboxes that run \`console.log(1)\`, alternating in one process. The baseline is the build in BASELINE_DIR, version ${version}.`,
+    'Start of a JavaScript sandbox',
+    `Median of ${ROUNDS} fresh sandboxes that run \`console.log(1)\`, alternating in one process. ${baselineNote(baseline)}`,
     ['build', 'time', 'ratio'],
-    [
-      ['this build', `${ms(here)} ms`, (here / before).toFixed(2)],
-      ['baseline', `${ms(before)} ms`, '1'],
-    ],
+    Object.entries(samples).map(([build, times]) => [
+      build,
+      `${ms(median(times))} ms`,
+      baseline === undefined ? '–' : (median(times) / median(samples.baseline)).toFixed(2),
+    ]),
   );
 }
 
 export async function table() {
   const sizes = markdown('Files of the JavaScript guest', 'Sizes on disk.', ['file', 'size'], files);
-  return [await modulesTable(), sizes, await startTable()].filter((text) => text !== '').join('\n');
+  return [await modulesTable(), sizes, await startTable()].join('\n');
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fetched } from '../scripts/fetched.mjs';
 import { geomean, markdown, median, ms, times } from './measure.mjs';
+import { LOOPS } from './programs.mjs';
 
 const VERSIONS = ['22.23.3', '24.21.0', '26.9.0'];
 const ROUNDS = 7;
@@ -19,10 +20,6 @@ const COMMANDS = {
   python: [cli, 'run', '-c', 'print(1)'],
   javascript: [cli, 'run', '-ljavascript', '-cconsole.log(1)'],
 };
-const LOOPS = {
-  python: 'n = 0\nfor i in range(1_000_000):\n    n += i % 7',
-  javascript: 'var n = 0; for (let i = 0; i < 1_000_000; i++) n += i % 7;',
-};
 
 function run(node, args) {
   const { status, stdout, stderr, error } = spawnSync(node, args, { encoding: 'utf8', cwd: root });
@@ -30,7 +27,7 @@ function run(node, args) {
   return stdout;
 }
 
-/** The first call of a process, then the loop until its time no longer falls: processor time and fuel. */
+/** Wall time of the first call of a process and of six runs of the loop after it, and the fuel of the loop. */
 const firstCalls = (runtime) => `
   import { createSandbox } from './dist/index.js';
   const started = performance.now();

@@ -1,74 +1,72 @@
 /**
- * Other sandboxes: how to install each, and how it runs one program under a time and a memory limit. As a worker thread,
+ * Other sandboxes: how each runs one program under a time and a memory limit. As a worker thread,
  * this file runs the program in its `workerData`: it posts `ready` when the sandbox is, and then the measurements.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { fetchPeer, peerTitle } from './peer-packages.mjs';
 
-const FOLDER = fileURLToPath(new URL('.peers/', import.meta.url));
+const MONTY_ENTRY = 'node_modules/@pydantic/monty/wrapper.js';
+
+const dependency = createRequire(import.meta.url);
 
 const PEERS = [
-  { peer: 'quickjs-wasi 3.6.2', runtime: 'javascript', package: undefined },
-  { peer: 'quickjs-emscripten 0.32.0', runtime: 'javascript', package: 'quickjs-emscripten@0.32.0' },
-  { peer: 'Monty 0.0.18', runtime: 'python', package: '@pydantic/monty@0.0.18', probe: '@pydantic/monty' },
+  {
+    peer: 'quickjs-wasi',
+    title: `quickjs-wasi ${dependency('quickjs-wasi/package.json').version}`,
+    runtime: 'javascript',
+  },
+  {
+    peer: 'quickjs-emscripten',
+    title: peerTitle('quickjs-emscripten'),
+    runtime: 'javascript',
+    isFetched: true,
+  },
+  {
+    peer: 'monty',
+    title: peerTitle('monty'),
+    runtime: 'python',
+    isFetched: true,
+    // A native package may have no binary for this platform.
+    entry: MONTY_ENTRY,
+  },
 ];
 
-/** Installs missing peers. quickjs-wasi is a dependency of this project, so it is always available. */
+/** Installs the peers and loads the native ones. quickjs-wasi is a dependency of this project. */
 export function fetchPeers() {
-  mkdirSync(FOLDER, { recursive: true });
   const missing = [];
-  const found = PEERS.filter(({ peer, package: name, probe }) => {
-    if (name === undefined) return true;
-    const at = join(FOLDER, 'node_modules', name.slice(0, name.lastIndexOf('@')));
+  const found = PEERS.flatMap(({ peer, title, runtime, isFetched, entry }) => {
     try {
-      if (!existsSync(at))
-        execFileSync(
-          'npm',
-          [
-            'install',
-            '--prefix',
-            FOLDER,
-            '--ignore-scripts',
-            '--no-audit',
-            '--no-fund',
-            '--save-exact',
-            name,
-          ],
-          { stdio: 'pipe' },
-        );
-      // A native package may have no binary for this platform.
-      if (probe)
-        execFileSync(
-          process.execPath,
-          [
-            '--input-type=module',
-            '-e',
-            `await import(${JSON.stringify(pathToFileURL(join(at, 'wrapper.js')).href)})`,
-          ],
-          { stdio: 'pipe' },
-        );
-      return true;
+      const folder = isFetched ? fetchPeer(peer) : '';
+      if (entry !== undefined) load(join(folder, entry));
+      return [{ peer, title, runtime, folder }];
     } catch (cause) {
       const reason = /binding|platform|notsup/i.test(String(cause.stderr ?? cause))
         ? `no binary for ${process.platform} ${process.arch}`
         : 'npm could not install it';
-      missing.push(`${peer} is not measured: ${reason}.`);
-      return false;
+      missing.push(`${title} is not measured: ${reason}.`);
+      return [];
     }
   });
-  return { folder: FOLDER, found, missing };
+  return { found, missing };
+}
+
+/** Loads a module in a process of its own. Throws if that fails. */
+function load(path) {
+  const script = `await import(${JSON.stringify(pathToFileURL(path).href)})`;
+  execFileSync(process.execPath, ['--input-type=module', '-e', script], { stdio: 'pipe' });
 }
 
 const SETUP = 'globalThis.console = { log() {}, error() {} };';
 
 const RUN = {
-  async 'quickjs-wasi 3.6.2'({ code, timeMs, memoryBytes }, ready) {
+  async 'quickjs-wasi'({ code, timeMs, memoryBytes }, ready) {
     const { QuickJS } = await import('quickjs-wasi');
-    const wasm = readFileSync(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
+    const wasm = readFileSync(dependency.resolve('quickjs-wasi/quickjs.wasm'));
     let memory;
     const instantiate = WebAssembly.instantiate;
     WebAssembly.instantiate = async (...args) => {
@@ -93,7 +91,7 @@ const RUN = {
     return { ms: performance.now() - started, memoryBytes: memory?.buffer.byteLength };
   },
 
-  async 'quickjs-emscripten 0.32.0'({ code, timeMs, memoryBytes, folder }, ready) {
+  async 'quickjs-emscripten'({ code, timeMs, memoryBytes, folder }, ready) {
     const { getQuickJS } = createRequire(join(folder, 'x.js'))('quickjs-emscripten');
     const module = await getQuickJS();
     const runtime = module.newRuntime();
@@ -112,10 +110,8 @@ const RUN = {
     return { ms: performance.now() - started, memoryBytes: module.getWasmMemory?.().buffer.byteLength };
   },
 
-  async 'Monty 0.0.18'({ code, timeMs, memoryBytes, folder }, ready) {
-    const { Monty } = await import(
-      pathToFileURL(join(folder, 'node_modules/@pydantic/monty/wrapper.js')).href
-    );
+  async monty({ code, timeMs, memoryBytes, folder }, ready) {
+    const { Monty } = await import(pathToFileURL(join(folder, MONTY_ENTRY)).href);
     let monty;
     ready();
     const started = performance.now();

@@ -1,10 +1,10 @@
 /**
  * Measures by how much programs exceed a limit: the worst case of the whole corpus for fuel, time, memory and output, in
  * this and in other sandboxes, with the same programs in the same run. The peers are not dependencies: pinned versions
- * are fetched into bench/.peers, and a note names those that are unavailable. With `--ours` no peer runs, and the five
+ * are installed in a cache outside the repository, and a note names those that are unavailable. With `--ours` no peer runs, and the five
  * worst programs of each limit are listed.
  */
-import { availableParallelism, loadavg } from 'node:os';
+import { loadavg } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { GRACE } from '../dist/engine/grace.js';
 import { createSandbox } from '../dist/index.js';
@@ -183,18 +183,18 @@ export async function table() {
       );
     }
   }
-  const { folder, found, missing } = OURS_ONLY ? { found: [], missing: [] } : fetchPeers();
+  const { found, missing } = OURS_ONLY ? { found: [], missing: [] } : fetchPeers();
   const notes = [...missing];
-  for (const { peer, runtime } of found) {
-    process.stderr.write(`overshoot: ${peer} …\n`);
+  for (const { peer, title, runtime, folder } of found) {
+    process.stderr.write(`overshoot: ${title} …\n`);
     const { rows, unsupported, programs } = await peerRows(peer, folder, runtime);
-    columns[peer] = {
+    columns[title] = {
       time: cell('time', rows.time),
       memory: cell('memory', rows.memory),
       fuel: 'no limit',
       output: 'no limit',
     };
-    if (unsupported > 0) notes.push(`${peer} does not support ${unsupported} of ${programs} programs.`);
+    if (unsupported > 0) notes.push(`${title} does not support ${unsupported} of ${programs} programs.`);
   }
   const limits = {
     time: `time (${TIME_MS} ms)`,
@@ -212,7 +212,7 @@ export async function table() {
     `The worst excess over each limit across ${CORPUS.length} programs (${count('python')} Python, ${count('javascript')} JavaScript). Time is wall time as seen by the caller; a negative value means that the limit was not reached.`,
     `Fuel may exceed its budget by the grace period of ${formatFuel(GRACE.fuel)}. Next call in the same sandbox, compared with a call after a harmless program: ${next.join('; ')}.`,
     `A program of another sandbox that still runs ${TERMINATE_MS / 1000} s after its start is terminated and counted with that time.`,
-    `${availableParallelism()} cores, load ${loadBefore.toFixed(1)} before the run.`,
+    `The load was ${loadBefore.toFixed(1)} before the run.`,
     ...notes,
   ].join(' ');
   return markdown('Limits: overshoot', note, ['limit', ...Object.keys(columns)], body);

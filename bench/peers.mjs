@@ -7,15 +7,13 @@ import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fetched } from '../scripts/fetched.mjs';
 import { markdown, median, ms } from './measure.mjs';
+import { fetchPeer, ISOLATED_VM_NODE, peerTitle } from './peer-packages.mjs';
 
 const SCRIPT = fileURLToPath(new URL('peer-process.mjs', import.meta.url));
 const PROCESS_ROUNDS = 5;
 /** When a process whose limit has failed is killed. */
 const KILL_MS = 15_000;
-/** isolated-vm 6 has no binary for older versions of Node.js. */
-const NODE = `node-${process.platform}-${process.arch}@22.23.3`;
 
 const pyodide = createRequire(import.meta.url)('pyodide/package.json').version;
 
@@ -23,13 +21,13 @@ const PEERS = [
   { peer: 'ours-python', title: 'this sandbox, Python' },
   { peer: 'ours-javascript', title: 'this sandbox, JavaScript' },
   { peer: 'pyodide', title: `Pyodide ${pyodide} in Node.js, with an interrupt buffer` },
-  { peer: 'monty', title: 'Monty 0.0.18 (a subset of Python)', packages: ['@pydantic/monty@0.0.18'] },
-  { peer: 'vercel-run', title: 'Vercel Run 2.1.5 (JavaScript)', packages: ['run@2.1.5'] },
+  { peer: 'monty', title: `${peerTitle('monty')} (a subset of Python)`, isFetched: true },
+  { peer: 'vercel-run', title: `${peerTitle('vercel-run')} (JavaScript)`, isFetched: true },
   {
     peer: 'isolated-vm',
-    title: 'isolated-vm 6.1.2 (JavaScript), with Node.js 22',
-    packages: ['isolated-vm@6.1.2', NODE],
-    node: `node_modules/${NODE.slice(0, NODE.lastIndexOf('@'))}/bin/node`,
+    title: `${peerTitle('isolated-vm')} (JavaScript), with Node.js 22`,
+    isFetched: true,
+    node: ISOLATED_VM_NODE,
   },
 ];
 
@@ -65,7 +63,7 @@ function start({ peer, node }, action, folder) {
 }
 
 function measure(one) {
-  const folder = one.packages === undefined ? '' : fetched(`peer-${one.peer}`, one.packages);
+  const folder = one.isFetched ? fetchPeer(one.peer) : '';
   start(one, 'once', folder);
   const cold = Array.from({ length: PROCESS_ROUNDS }, () => start(one, 'once', folder).took);
   const { samples } = start(one, 'short', folder);

@@ -7,6 +7,7 @@ import { Guest } from '../dist/engine/guest.js';
 import { readImage, resetToImage, writeImage } from '../dist/engine/image.js';
 import { Volume } from '../dist/fs/volume.js';
 import { OpenLayer } from '../dist/host/layer-pack.js';
+import { formatFuel } from '../dist/quantities.js';
 import { compileModule, findAssets, readImageBytes, readModule } from '../dist/runtimes/guest-artifacts.js';
 import { javascript } from '../dist/runtimes/javascript/index.js';
 import { python } from '../dist/runtimes/python/index.js';
@@ -177,7 +178,7 @@ export function table() {
         rows.push([
           runtime.name,
           name,
-          `${Math.round(on[0].fuel / 1e6)}M`,
+          formatFuel(on[0].fuel),
           ms(median(off.map(({ cpuMs }) => cpuMs))),
           meanOf(ratios),
           insideMs.toFixed(3),

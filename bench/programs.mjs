@@ -1,4 +1,6 @@
-/** Programs for the speed comparison. Each takes about ten milliseconds and exercises a different interpreter feature. */
+/** Programs that several benchmarks run. */
+
+/** Each takes about ten milliseconds and exercises a different interpreter feature. */
 export const PYTHON_PROGRAMS = {
   fib: `
 def fib(n):
@@ -70,4 +72,10 @@ import hashlib
 data = bytes(range(256)) * 64
 for _ in range(20):
     digest = hashlib.sha256(data).hexdigest()`,
+};
+
+/** A loop of 1,000,000 iterations, which takes long enough for V8 to optimise the interpreter. */
+export const LOOPS = {
+  python: 'n = 0\nfor i in range(1_000_000):\n    n += i % 7',
+  javascript: 'var n = 0; for (let i = 0; i < 1_000_000; i++) n += i % 7;',
 };

@@ -1,7 +1,7 @@
 /**
- * Runs all benchmarks, prints their tables and replaces their sections in bench/BENCHMARKS.md. Arguments select benchmarks by
- * name, whose tables are only printed unless `--write` is given: `npm run bench -- metering`. Other arguments that start with
- * two dashes are for the benchmarks.
+ * Runs all benchmarks and replaces their sections in bench/BENCHMARKS.md. Names select benchmarks, whose tables are only printed
+ * unless `--write` is given: `npm run bench -- metering`. Other flags are for the benchmarks; `--baseline=FOLDER` names another
+ * build to measure as well (`node-modules`, `commit-bytes`, `workspace`). The exit code is 1 if a benchmark has failed.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -16,6 +16,8 @@ const HELPERS = [
   'peer-process.mjs',
   'retrieval.mjs',
   'cold-start.mjs',
+  'baseline.mjs',
+  'peer-packages.mjs',
 ];
 const all = readdirSync(new URL('./', import.meta.url)).filter(
   (name) => name.endsWith('.mjs') && !HELPERS.includes(name),
@@ -26,14 +28,22 @@ const isWritten = selected.length === 0 || args.includes('--write');
 const files = all.filter((name) => selected.length === 0 || selected.includes(name.replace('.mjs', '')));
 const machine = `${process.arch}, ${availableParallelism()} cores, Node.js ${process.version}`;
 const report = new URL('BENCHMARKS.md', import.meta.url);
+const failed = [];
 
 for (const file of files) {
   process.stderr.write(`bench: ${file} …\n`);
   const name = file.replace('.mjs', '');
-  const { table } = await import(`./${file}`);
-  const text = await table();
-  console.log(text);
-  // Written after each benchmark, because a full run takes long and a later one may fail.
-  if (isWritten) writeFileSync(report, replaceSection(readFileSync(report, 'utf8'), name, text, machine));
+  try {
+    const { table } = await import(`./${file}`);
+    const text = await table();
+    console.log(text);
+    // Written after each benchmark, because a full run takes long and can be interrupted.
+    if (isWritten) writeFileSync(report, replaceSection(readFileSync(report, 'utf8'), name, text, machine));
+  } catch (cause) {
+    // A benchmark may need something that this machine does not have. The others do not depend on it.
+    console.error(`bench: ${name} failed:`, cause);
+    failed.push(name);
+  }
 }
-process.exit();
+if (failed.length > 0) console.error(`bench: failed: ${failed.join(', ')}`);
+process.exit(failed.length > 0 ? 1 : 0);

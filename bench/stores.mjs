@@ -232,7 +232,7 @@ export async function table() {
       ),
       markdown(
         'Servers that share a database',
-        `${CLIENTS} clients, each with a session and a call \`x += 1\` at a time; median and range of ${LOAD_ROUNDS} rounds of ${LOAD_SECONDS} s, in which the setups take turns. Three servers run all the time, and servers, clients and database share two cores: the table shows what sharing costs, not what more machines add.`,
+        `${CLIENTS} clients, each with a session and a call \`x += 1\` at a time; median and range of ${LOAD_ROUNDS} rounds of ${LOAD_SECONDS} s, in which the setups take turns. Three servers run all the time, and servers, clients and database share the cores of one machine: the table shows what sharing costs, not what more machines add.`,
         ['servers', 'calls of a session go to', 'calls per second', 'range', 'ratio'],
         rates,
       ),

@@ -4,18 +4,13 @@
  * matters little. Needs Linux.
  */
 import { spawnSync } from 'node:child_process';
-import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { markdown, median, ms, times } from './measure.mjs';
+import { LOOPS } from './programs.mjs';
 
 const PROCESSES = 3;
-const MACHINE = `${process.arch}, ${availableParallelism()} cores, Node.js ${process.version}`;
 const CALLS = 100;
 const SHOWN = [1, 2, 3, 5, 10, 20, 50, 100];
-const LOOPS = {
-  python: 'n = 0\nfor i in range(1_000_000):\n    n += i % 7',
-  javascript: 'var n = 0; for (let i = 0; i < 1_000_000; i++) n += i % 7;',
-};
 const FIRST = { python: 'x = 1', javascript: 'let x = 1' };
 
 /** Threads that exist before the pool are those of V8, except the main thread. */
@@ -89,13 +84,13 @@ export async function table() {
   return [
     markdown(
       'The first calls of a process',
-      `Milliseconds of processor time for \`x += 1\` in a session, by call number, including the save; median over processes (${PROCESSES}) on ${MACHINE}. With \`optimization: 'idle'\` the first call is made after the training has ended, with \`'demand'\` immediately. V8 compiles in its own threads; on machines with few cores, calls wait for these threads.`,
+      `Milliseconds of processor time for \`x += 1\` in a session, by call number, including the save; median over processes (${PROCESSES}). With \`optimization: 'idle'\` the first call is made after the training has ended, with \`'demand'\` immediately. V8 compiles in its own threads; on machines with few cores, calls wait for these threads.`,
       ['runtime', 'optimization', 'threads', ...SHOWN.map((call) => `call ${call}`)],
       curveRows,
     ),
     markdown(
       'A long loop as the first call of a process',
-      `Milliseconds of processor time of the main thread and the worker for a loop of 1,000,000 iterations; median over processes (${PROCESSES}) on ${MACHINE}. Target: at most ×1.3 of the steady state in a process that was idle before.`,
+      `Milliseconds of processor time of the main thread and the worker for a loop of 1,000,000 iterations; median over processes (${PROCESSES}). Target: at most ×1.3 of the steady state in a process that was idle before.`,
       ['runtime', 'optimization', 'first call', 'steady state', 'ratio'],
       loopRows,
     ),

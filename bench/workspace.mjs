@@ -1,17 +1,17 @@
 /**
- * Cost against the size of the workspace: calls, writes, forks and saves with 0 to 10,000 files. With
- * `--before=<checkout>`, another built checkout is measured in the same rounds.
+ * Cost against the size of the workspace: calls, writes, forks and saves with 0 to 10,000 files. The
+ * build that `--baseline` names is measured in the same rounds.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { baselineNote, loadBaseline } from './baseline.mjs';
 import { markdown, median, ms, sampleInterleaved, times } from './measure.mjs';
 
 const SIZES = [0, 100, 1000, 10_000];
 const ROUNDS = 15;
 const WARMUP = 4;
-const BEFORE = process.argv.find((one) => one.startsWith('--before='))?.slice('--before='.length);
 
 const OPERATIONS = {
   write: '`writeFile`',
@@ -94,10 +94,12 @@ async function measure(libraries, count) {
 const figure = (value) => (value < 0.1 ? value.toFixed(3) : ms(value));
 
 export async function table() {
-  const libraries = { after: await import('../dist/index.js') };
-  if (BEFORE !== undefined)
-    libraries.before = await import(pathToFileURL(resolve(BEFORE, 'dist/index.js')).href);
-  const names = Object.keys(libraries).sort().reverse();
+  const baseline = await loadBaseline();
+  const libraries = {
+    ...(baseline && { baseline: baseline.library }),
+    'this build': await import('../dist/index.js'),
+  };
+  const names = Object.keys(libraries);
   const results = [];
   for (const count of SIZES) {
     process.stderr.write(`workspace: ${count} files …\n`);
@@ -107,14 +109,14 @@ export async function table() {
     names.map((name) => {
       const values = results.map((result) => result[`${operation} ${name}`]);
       const growth = times(values.at(-1) / values[0]);
-      return [label, ...(names.length > 1 ? [name] : []), ...values.map(figure), growth];
+      return [label, name, ...values.map(figure), growth];
     }),
   );
   const sizes = SIZES.map((count) => `${count.toLocaleString('en-US')} files`);
   return markdown(
     'Cost against the size of the workspace',
-    `Median milliseconds over ${ROUNDS} interleaved rounds. The files have one byte each and are in ten folders. Before every call of a session on disk, the store reads the attributes of all files to detect edits by the user; "saving" is the time from the result of a call that writes one file until it is on disk.`,
-    ['operation', ...(names.length > 1 ? ['version'] : []), ...sizes, 'largest / empty'],
+    `Median milliseconds over ${ROUNDS} interleaved rounds. The files have one byte each and are in ten folders. Before every call of a session on disk, the store reads the attributes of all files to detect edits by the user; "saving" is the time from the result of a call that writes one file until it is on disk. ${baselineNote(baseline)}`,
+    ['operation', 'build', ...sizes, 'largest / empty'],
     rows,
   );
 }

@@ -1,0 +1,29 @@
+/** Pinned versions of the other sandboxes that the benchmarks measure. They are installed in a cache outside the repository. */
+import { fetched } from '../scripts/fetched.mjs';
+
+/** isolated-vm 6 has no binary for older versions of Node.js. */
+const NODE = { name: `node-${process.platform}-${process.arch}`, version: '22.23.3' };
+
+/** For each sandbox its title, and the packages to install, of which the first is the sandbox itself. */
+const PEERS = {
+  monty: { title: 'Monty', packages: [{ name: '@pydantic/monty', version: '0.0.18' }] },
+  'quickjs-emscripten': {
+    title: 'quickjs-emscripten',
+    packages: [{ name: 'quickjs-emscripten', version: '0.32.0' }],
+  },
+  'vercel-run': { title: 'Vercel Run', packages: [{ name: 'run', version: '2.1.5' }] },
+  'isolated-vm': { title: 'isolated-vm', packages: [{ name: 'isolated-vm', version: '6.1.2' }, NODE] },
+};
+
+/** The Node.js that is installed with isolated-vm, relative to its folder. */
+export const ISOLATED_VM_NODE = `node_modules/${NODE.name}/bin/node`;
+
+/** The name and version of a sandbox. */
+export const peerTitle = (peer) => `${PEERS[peer].title} ${PEERS[peer].packages[0].version}`;
+
+/** Returns the folder in which a sandbox is installed. */
+export const fetchPeer = (peer) =>
+  fetched(
+    `peer-${peer}`,
+    PEERS[peer].packages.map(({ name, version }) => `${name}@${version}`),
+  );
