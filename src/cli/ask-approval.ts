@@ -15,19 +15,30 @@ export const DENIED_BY_PERSON = 'a person denied the call';
 /** Whether questions can be asked. They appear on standard error, because standard output belongs to the program. */
 export const hasTerminal = () => process.stderr.isTTY === true;
 
+/** Shows a question and reads a line; undefined if there is none or the program has ended. */
+type Ask = (question: string, signal: AbortSignal) => Promise<string | undefined>;
+
 /** Calls are asked about one after another. An unanswered question leaves the decision open if the program can pause. */
-export const approvalAtTerminal =
-  (canPause: boolean): OnApproval =>
+export const approvalFrom =
+  (ask: Ask, canPause: boolean): OnApproval =>
   async (request) => {
-    const unanswered = (reason: string) => (canPause ? undefined : { approved: false, reason });
-    if (!hasTerminal()) return unanswered('there is no terminal on which a person can be asked');
-    const decision = await questions.run(() => askApproval(request, request.signal));
-    return decision ?? unanswered('the question was not answered');
+    const decision = await questions.run(() => askApproval(request, request.signal, ask));
+    return decision ?? unanswered('the question was not answered', canPause);
   };
+
+/** The same on the terminal of the process, if it has one. */
+export function approvalAtTerminal(canPause: boolean): OnApproval {
+  if (hasTerminal()) return approvalFrom(askAtTerminal, canPause);
+  return async () => unanswered('there is no terminal on which a person can be asked', canPause);
+}
+
+const unanswered = (reason: string, canPause: boolean) =>
+  canPause ? undefined : { approved: false, reason };
 
 async function askApproval(
   call: { readonly name: string; readonly arguments: unknown },
   signal: AbortSignal,
+  ask: Ask,
 ): Promise<ApprovalDecision> {
   // A program could ask the person to press a key before the question appears, but it cannot know this code.
   const code = String(randomInt(1000, 10_000));
@@ -42,12 +53,12 @@ async function askApproval(
 export async function askResolution(call: PendingCall): Promise<Resolution | undefined> {
   const { id, reason } = call;
   if (reason === 'approval') {
-    const decision = await askApproval(call, NEVER);
+    const decision = await askApproval(call, NEVER, askAtTerminal);
     if (decision === undefined) return undefined;
     return decision === true ? { id, approve: true } : { id, deny: DENIED_BY_PERSON };
   }
   for (;;) {
-    const line = await ask(
+    const line = await askAtTerminal(
       `The program is waiting for the result of ${callText(call)}\nType it as JSON, or press Enter to leave the call unanswered: `,
       NEVER,
     );
@@ -60,7 +71,7 @@ export async function askResolution(call: PendingCall): Promise<Resolution | und
   }
 }
 
-function ask(text: string, signal: AbortSignal): Promise<string | undefined> {
+function askAtTerminal(text: string, signal: AbortSignal): Promise<string | undefined> {
   if (signal.aborted) return Promise.resolve(undefined);
   process.stderr.write(text);
   return readLine(signal);

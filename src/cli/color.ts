@@ -4,7 +4,7 @@
  */
 
 export const COLOR_MODES = ['auto', 'always', 'never'] as const;
-export type ColorMode = (typeof COLOR_MODES)[number];
+type ColorMode = (typeof COLOR_MODES)[number];
 
 /** SGR parameters. Each starts with a reset, because a program may have left the terminal in another style. */
 const STYLES = {
@@ -17,7 +17,7 @@ const STYLES = {
 } as const;
 export type Style = keyof typeof STYLES;
 
-interface OutputStream {
+export interface TerminalStream {
   readonly isTTY?: boolean;
 }
 
@@ -31,7 +31,7 @@ export function readColorMode(args: readonly string[]): void {
   mode = COLOR_MODES.find((name) => name === value) ?? 'auto';
 }
 
-export function hasColor(stream: OutputStream, env: NodeJS.ProcessEnv = process.env): boolean {
+export function hasColor(stream: TerminalStream, env: NodeJS.ProcessEnv = process.env): boolean {
   if (mode !== 'auto') return mode === 'always';
   const { FORCE_COLOR, NO_COLOR, TERM } = env;
   // FORCE_COLOR overrides NO_COLOR, as in Node.js.
@@ -40,6 +40,6 @@ export function hasColor(stream: OutputStream, env: NodeJS.ProcessEnv = process.
 }
 
 /** The text in a style, if the stream has colours. Control characters in the text must already be escaped. */
-export function paint(style: Style, text: string, stream: OutputStream = process.stderr): string {
+export function paint(style: Style, text: string, stream: TerminalStream = process.stderr): string {
   return hasColor(stream) ? `\x1b[${STYLES[style]}m${text}\x1b[0m` : text;
 }

@@ -3,7 +3,9 @@
  * with `--results`. Texts and images come from the program, so control characters never reach the terminal.
  */
 import { join } from 'node:path';
-import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { ResultAccess } from '../mcp/displayed-results.ts';
+import { imageSource } from '../results/image-source.ts';
+import { RESULT_LIMITS } from '../results/limits.ts';
 import type { DisplayResult } from '../schema.ts';
 import { escapeLines } from './diagnostics.ts';
 import { escapeControls } from './terminal-text.ts';
@@ -48,7 +50,7 @@ export async function resultFiles(
   return files;
 }
 
-export type ImageProtocol = 'kitty' | 'iterm2';
+type ImageProtocol = 'kitty' | 'iterm2';
 
 /** The protocol with which a terminal shows images, from its environment variables. */
 export function imageProtocol(env: Readonly<Record<string, string | undefined>>): ImageProtocol | undefined {
@@ -77,20 +79,21 @@ export function imageSequence(protocol: ImageProtocol, base64: string): string {
 }
 
 /** Limits of images in a terminal. */
-const TERMINAL_LIMITS = { maxEdge: 1568, maxBytes: 4 * 1024 * 1024 };
+const TERMINAL_LIMITS = { maxEdge: RESULT_LIMITS.shownEdge, maxBytes: 4 * 1024 * 1024 };
 
-/** The results of a run with a PNG for every image that can be converted to one; terminals show no other format. */
+/**
+ * The results of a run with a PNG for every image that can be converted to one; terminals show no other format. An image that
+ * cannot be converted stays as it is: the run has ended, and its report is complete without the image.
+ */
 export async function withPngs(
   results: readonly DisplayResult[],
-  sandbox: Pick<Sandbox, 'readFile' | 'drawPicture'>,
+  access: ResultAccess,
 ): Promise<DisplayResult[]> {
   const converted: DisplayResult[] = [];
   for (const result of results) {
-    const { mime, png, svg, jpeg, path } = result;
-    const hasNoPng = mime.startsWith('image/') && png === undefined;
-    const file = async () => (path === undefined ? undefined : await sandbox.readFile(path));
-    const source = hasNoPng ? (svg ?? (jpeg ? Buffer.from(jpeg, 'base64') : await file())) : undefined;
-    const drawn = source && (await sandbox.drawPicture(source, TERMINAL_LIMITS));
+    const hasNoPng = result.mime.startsWith('image/') && result.png === undefined;
+    const source = hasNoPng ? await imageSource(result, (path) => access.readFile(path)) : undefined;
+    const drawn = source === undefined ? undefined : await access.drawPicture(source, TERMINAL_LIMITS);
     converted.push(
       drawn && 'png' in drawn ? { ...result, png: Buffer.from(drawn.png).toString('base64') } : result,
     );
@@ -107,28 +110,32 @@ interface ReportOptions {
   readonly showsValue?: boolean;
 }
 
-/**
- * The text about the results of a run: for `stdout` the Markdown or text of what it displayed, and images if the terminal
- * shows them; for `stderr` a line for each result that is not shown.
- */
+interface ResultsReport {
+  /** The Markdown or text of what the program displayed, and images if the terminal shows them. */
+  readonly stdout: string;
+  /** A note about each result that is not shown. */
+  readonly notes: readonly string[];
+}
+
 export function resultsReport(
   results: readonly DisplayResult[],
   { protocol, isTerminal, folder, showsValue = false }: ReportOptions,
-): { stdout: string; stderr: string } {
-  const report = { stdout: '', stderr: '' };
+): ResultsReport {
+  let stdout = '';
+  const notes: string[] = [];
   for (const result of results) {
     const { id, mime, is_main_result, markdown, text, png, path, width, height } = result;
     const isImage = mime.startsWith('image/');
     if (is_main_result && !isImage && !showsValue) continue;
     const form = markdown ?? text;
-    if (isImage && png !== undefined && protocol !== undefined) report.stdout += imageSequence(protocol, png);
-    else if (!isImage && form !== undefined) report.stdout += `${isTerminal ? escapeLines(form) : form}\n`;
+    if (isImage && png !== undefined && protocol !== undefined) stdout += imageSequence(protocol, png);
+    else if (!isImage && form !== undefined) stdout += `${isTerminal ? escapeLines(form) : form}\n`;
     else if (isTerminal || path === undefined || folder !== undefined) {
       const size = width === undefined ? '' : `, ${width} × ${height} pixels`;
       const file = folder === undefined ? path : join(folder, fileName(result));
       const where = file === undefined ? 'save it with --results DIR' : `file ${escapeControls(file)}`;
-      report.stderr += `llm-wasm-sandbox: result ${id}: ${escapeControls(mime)}${size} (${where})\n`;
+      notes.push(`result ${id}: ${escapeControls(mime)}${size} (${where})`);
     }
   }
-  return report;
+  return { stdout, notes };
 }

@@ -1,7 +1,7 @@
 /** How `run` describes a failed run on standard error: one line, and the guidance if it is requested. */
 import { formatDuration, formatFuel } from '../quantities.ts';
 import type { SandboxResult, TrapReason } from '../schema.ts';
-import { paint } from './color.ts';
+import { paint, type TerminalStream } from './color.ts';
 import { escapeControls } from './terminal-text.ts';
 
 /** The limits that stop a program, and the flag that raises each. */
@@ -42,16 +42,19 @@ function fuelInTime({ fuel_consumed, duration_ms }: SandboxResult, timeoutSecond
   return `: at this speed, ${formatFuel(Number(fuel.toPrecision(1)))} fuel takes about ${formatDuration(timeoutSeconds * 1000)}, which is the time limit`;
 }
 
-/** The guidance of a failed run; empty if there is none. */
-export function guidanceText({ metadata: { error_guidance } }: SandboxResult): string {
+/** The guidance of a failed run, for a stream; empty if there is none. */
+export function guidanceText(
+  { metadata: { error_guidance } }: SandboxResult,
+  stream: TerminalStream,
+): string {
   if (error_guidance === undefined) return '';
   const { error_type, actionable_guidance, code_examples = [] } = error_guidance;
   const steps = actionable_guidance.map((step) => `  - ${escapeControls(step)}`);
   const examples = code_examples.map((example) =>
     example
       .split('\n')
-      .map((line) => `      ${paint('code', escapeControls(line))}`)
+      .map((line) => `      ${paint('code', escapeControls(line), stream)}`)
       .join('\n'),
   );
-  return [paint('title', `How to fix ${error_type}:`), ...steps, ...examples].join('\n');
+  return [paint('title', `How to fix ${error_type}:`, stream), ...steps, ...examples].join('\n');
 }

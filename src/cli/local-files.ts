@@ -1,7 +1,7 @@
 /** Files of the user that are named on the command line: programs, input, exports and copied results. */
-import { randomUUID } from 'node:crypto';
-import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceFileSync } from '../host/replace-file.ts';
 import { UsageError } from './exit-codes.ts';
 
 /** Reads a file, or standard input for "-". */
@@ -44,7 +44,7 @@ export async function copyWorkspaceFiles(
     const bytes = await read(path);
     try {
       mkdirSync(folder, { recursive: true });
-      replaceFile(folder, path.split('/'), bytes);
+      writeBelow(folder, path.split('/'), bytes);
     } catch (cause) {
       throw new UsageError(`Cannot write ${join(folder, path)}: ${(cause as Error).message}`);
     }
@@ -52,8 +52,8 @@ export async function copyWorkspaceFiles(
   return safe;
 }
 
-/** Writes a file by renaming a new one, so that a hard link to another file is replaced and not written through. */
-function replaceFile(root: string, parts: readonly string[], bytes: Uint8Array): void {
+/** Writes a file below a folder. A hard link to another file is replaced and not written through. */
+function writeBelow(root: string, parts: readonly string[], bytes: Uint8Array): void {
   let folder = root;
   for (const part of parts.slice(0, -1)) {
     folder = join(folder, part);
@@ -65,14 +65,7 @@ function replaceFile(root: string, parts: readonly string[], bytes: Uint8Array):
   const found = lstatSync(target, { throwIfNoEntry: false });
   if (found !== undefined && !found.isFile())
     throw new Error(`${target} is a link, a folder or a device. ${REMOVE_ADVICE}`);
-  const staged = join(folder, `.${randomUUID()}`);
-  try {
-    writeFileSync(staged, bytes, { flag: 'wx' });
-    renameSync(staged, target);
-  } catch (cause) {
-    rmSync(staged, { force: true });
-    throw cause;
-  }
+  replaceFileSync(target, bytes);
 }
 
 const REMOVE_ADVICE = 'Remove it or choose another folder.';

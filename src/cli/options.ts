@@ -60,7 +60,7 @@ export const collectPackages = (text: string, previous: readonly string[] | bool
 
 export const languageOption = (description: string) =>
   new Option('-l, --language <NAME>', description).choices(LANGUAGE_NAMES);
-export const storeOption = () =>
+const storeOption = () =>
   new Option(
     '--store <PLACE>',
     "Folder or postgres:// address where sessions are stored (default: $LLM_WASM_SANDBOX_STORE, else the user's data folder)",

@@ -109,7 +109,7 @@ async function loadCommand({ name, description, load }: CommandEntry): Promise<C
   return { ...(await load()), name, description };
 }
 
-export interface ProgramFacts {
+interface ProgramFacts {
   readonly version: string;
   readonly description: string;
 }

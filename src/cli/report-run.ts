@@ -1,8 +1,10 @@
 /** How a run that has ended is reported: what the program displayed, what was dropped, and why it failed or paused. */
+import type { ResultAccess } from '../mcp/displayed-results.ts';
 import { formatItems } from '../quantities.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Policy, SandboxResult } from '../schema.ts';
 import { printError, printLines, printNote } from './diagnostics.ts';
-import { imageProtocol, resultsReport } from './displayed-results.ts';
+import { imageProtocol, resultsReport, withPngs } from './displayed-results.ts';
 import { failureLine, guidanceText } from './failure-text.ts';
 import { type DroppedBytes, warnOfDropped } from './guest-output.ts';
 
@@ -15,34 +17,32 @@ interface ReportFlags {
 }
 
 /** Writes the report, after the output of the program, and sets the exit code. `dropped` is output that was not written. */
-export function reportRun(
+export async function reportRun(
   result: SandboxResult,
-  policy: Policy,
+  sandbox: Pick<Sandbox, 'policy'> & ResultAccess,
   dropped: DroppedBytes,
   flags: ReportFlags,
-): void {
+): Promise<void> {
   if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
-  else reportResults(result, flags);
+  else await reportResults(result, sandbox, flags);
   warnOfDropped(flags.json ? droppedFromResult(result) : dropped);
-  if (!flags.json) reportEnd(result, policy, flags);
+  if (!flags.json) reportEnd(result, sandbox.policy, flags);
   process.exitCode = result.exit_code;
 }
 
-/** The protocol with which standard output shows images, if it does. */
-export const outputImageProtocol = () =>
-  process.stdout.isTTY === true ? imageProtocol(process.env) : undefined;
-
-/** Shows what the program displayed. */
-export function reportResults(
+/** Shows what the program displayed. Images are converted for terminals that show images. */
+export async function reportResults(
   { results }: SandboxResult,
+  access: ResultAccess,
   { results: folder }: Pick<ReportFlags, 'results'>,
   showsValue = false,
-): void {
+): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
-  const protocol = outputImageProtocol();
-  const { stdout, stderr } = resultsReport(results, { protocol, isTerminal, folder, showsValue });
+  const protocol = isTerminal ? imageProtocol(process.env) : undefined;
+  const shown = protocol === undefined ? results : await withPngs(results, access);
+  const { stdout, notes } = resultsReport(shown, { protocol, isTerminal, folder, showsValue });
   if (stdout !== '') process.stdout.write(stdout);
-  if (stderr !== '') process.stderr.write(stderr);
+  for (const note of notes) printNote(note);
 }
 
 const droppedFromResult = ({ metadata }: SandboxResult): DroppedBytes => ({
@@ -65,7 +65,7 @@ function reportEnd(
   }
   if (result.success || !(guidance || process.stderr.isTTY || result.metadata.trapped)) return;
   printError(failureLine(result, timeout_seconds));
-  if (guidance) printLines(guidanceText(result));
+  if (guidance) printLines(guidanceText(result, process.stderr));
 }
 
 function pausedText({ metadata: { pending = [], execution_id } }: SandboxResult): string {

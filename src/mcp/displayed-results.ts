@@ -5,13 +5,15 @@ import type { PictureLimits } from '../charts/pixels.ts';
 import { SandboxError } from '../errors.ts';
 import { formatBytes, formatItems } from '../quantities.ts';
 import { type ImageMime, readImageHeader } from '../results/image-header.ts';
+import { imageSource } from '../results/image-source.ts';
+import { RESULT_LIMITS } from '../results/limits.ts';
 import type { DisplayResult } from '../schema.ts';
 import type { DrawPicture } from '../worker/run-alone.ts';
 import type { CachedResult } from './result-cache.ts';
 import { truncateMiddle } from './tool-result.ts';
 
 /** Limits of image blocks. Clients downscale or reject larger images. */
-export const IMAGE_LIMITS = { count: 4, edge: 1568, base64Chars: 700_000 } as const;
+export const IMAGE_LIMITS = { count: 4, edge: RESULT_LIMITS.shownEdge, base64Chars: 700_000 } as const;
 
 export const resultDescription = z.object({
   id: z.string(),
@@ -22,7 +24,7 @@ export const resultDescription = z.object({
   path: z.string().optional(),
   uri: z.string(),
 });
-export type ResultDescription = z.infer<typeof resultDescription>;
+type ResultDescription = z.infer<typeof resultDescription>;
 
 const isImage = ({ mime }: DisplayResult) => mime.startsWith('image/');
 
@@ -78,7 +80,7 @@ export function resultsText(
   return lines;
 }
 
-export interface ShownResult {
+interface ShownResult {
   readonly text: string;
   readonly block?: ImageContent;
 }
@@ -106,7 +108,7 @@ export async function showResult(
   const asText = () =>
     `${line}\n${truncateMiddle(textForm(result) ?? '(only in the file)', maxChars, () => uri).text}`;
   if (!isImage(result)) return { text: asText() };
-  const source = await sourceOf(result, access);
+  const source = await imageSource(result, (path) => access.readFile(path));
   if (source === undefined)
     return { text: `${line}\nThe image is no longer available: its file was changed or rolled back.` };
   const original = typeof source === 'string' ? undefined : showable(source);
@@ -159,22 +161,4 @@ function showable(bytes: Uint8Array): ImageContent | undefined {
   return Math.max(header.width, header.height) > BLOCK_LIMITS.maxEdge
     ? undefined
     : imageBlock(bytes, header.mime);
-}
-
-/** The richest form of an image: bytes, or the text of an SVG. Returns undefined if its file is not available. */
-async function sourceOf(
-  { mime, png, jpeg, svg, path }: DisplayResult,
-  access: ResultAccess,
-): Promise<Uint8Array | string | undefined> {
-  const isSvg = mime === 'image/svg+xml';
-  if (isSvg && svg !== undefined) return svg;
-  const base64 = png ?? jpeg;
-  if (!isSvg && base64 !== undefined) return Buffer.from(base64, 'base64');
-  if (path === undefined) return undefined;
-  try {
-    const bytes = await access.readFile(path);
-    return isSvg ? new TextDecoder().decode(bytes) : bytes;
-  } catch {
-    return undefined;
-  }
 }

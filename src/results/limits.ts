@@ -21,6 +21,8 @@ export const RESULT_LIMITS = {
   imageEdge: 16_384,
   /** Pixels of an image. */
   imagePixels: 64 * 1024 * 1024,
+  /** Width and height of an image as it is shown. Clients downscale larger images. */
+  shownEdge: 1568,
 } as const;
 
 /** Limits of the JSON text in a message. */

@@ -9,7 +9,7 @@ import { RESULT_LIMITS } from './limits.ts';
 import { type DisplayMessage, parseMessage } from './message.ts';
 import { tableData, tableMarkdown } from './table.ts';
 
-export interface ResultHost {
+interface ResultHost {
   /** Writes a file into the workspace and returns its path there; undefined if that is impossible. */
   store(name: string, bytes: Uint8Array): string | undefined;
   onResult(result: DisplayResult): void;
@@ -33,7 +33,7 @@ interface PendingChart {
 }
 
 /** Why a message was not accepted. */
-export type Rejection = 'too_large' | 'invalid';
+type Rejection = 'too_large' | 'invalid';
 
 type Field = 'text' | 'html' | 'markdown' | 'svg' | 'png' | 'jpeg' | 'json' | 'latex';
 type Draft = { -readonly [Name in keyof DisplayResult]: DisplayResult[Name] };

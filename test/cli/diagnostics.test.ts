@@ -1,5 +1,7 @@
+import { createSandbox } from 'llm-wasm-sandbox';
 import { afterEach, describe, expect, it, test, vi } from 'vitest';
 import { hasColor, paint, readColorMode } from '../../src/cli/color.ts';
+import { guidanceText } from '../../src/cli/failure-text.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
 import { ESCAPE, Terminal, withoutColors } from '../support/terminal.ts';
 
@@ -42,9 +44,8 @@ describe('colours', () => {
   });
 
   it('are used on a real terminal, where a program cannot add control sequences to messages', async () => {
-    // The message of the error reaches the guidance and the line about the failure.
-    const code =
-      'class E(Exception): pass\nE.__name__ = "E\\x1b]0;title\\x07"\nraise KeyError("\\x1b[2Jkey")';
+    // The message of the error reaches the guidance.
+    const code = 'raise KeyError("\\x1b[2Jkey")';
     using terminal = new Terminal(['run', '-c', code]);
     await terminal.shows(/How to fix \w+:/);
     expect(await terminal.exitCode()).toBe(1);
@@ -52,6 +53,29 @@ describe('colours', () => {
     expect(messages).toContain(`${ERROR_PREFIX} exit code 1: KeyError`);
     expect(messages).toContain(`${ESCAPE}[0;1mHow to fix `);
     expect(withoutColors(messages)).not.toContain(ESCAPE);
+  });
+
+  it('depend on the stream of the guidance', async () => {
+    await using sandbox = await createSandbox({ runtime: 'javascript' });
+    const result = await sandbox.execute('null.x');
+    vi.stubEnv('FORCE_COLOR', '').stubEnv('NO_COLOR', '').stubEnv('TERM', 'xterm');
+    expect(guidanceText(result, TERMINAL)).toContain(`${ESCAPE}[0;1mHow to fix `);
+    expect(guidanceText(result, PIPE)).toBe(withoutColors(guidanceText(result, TERMINAL)));
+    vi.unstubAllEnvs();
+  });
+});
+
+describe('name of an exception', () => {
+  test.each([
+    ['python', 'raise type("E\\x1b]0;title\\x07", (Exception,), {})()'],
+    ['javascript', 'throw Object.assign(new Error(), { name: "E\\x1b]0;title\\x07" })'],
+  ])('from %s cannot add control sequences to messages', async (language, code) => {
+    const { status, stderr } = await runCliHere(['run', '-l', language, '--guidance', '-c', code], '');
+    expect(status).toBe(1);
+    // Above it is the output of the program.
+    const messages = stderr.slice(stderr.indexOf('llm-wasm-sandbox:'));
+    expect(messages).toContain('exit code 1: E\\x1b]0;title\\x07');
+    expect(messages).not.toContain(ESCAPE);
   });
 });
 

@@ -2,7 +2,9 @@ import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -14,11 +16,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { afterAll, describe, expect, it, test } from 'vitest';
+import { MAX_SOURCE_CHARS } from '../../src/cli/repl/console.ts';
 import { History, MAX_HISTORY_LINES } from '../../src/cli/repl/history.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
 import { ESCAPE, Terminal, withoutColors } from '../support/terminal.ts';
 
+const TOOL_SERVER = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), 'repl-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const env = { LLM_WASM_SANDBOX_STORE: join(folder, 'store'), LLM_WASM_SANDBOX_STATE: join(folder, 'state') };
@@ -120,6 +124,17 @@ describe('repl with piped input', () => {
     const { status, stdout, stderr } = repl(['1 + 1', `"${'x'.repeat(70 * 2 ** 20)}"`, '3']);
     expect([status, stdout]).toEqual([2, '2\n']);
     expect(stderr).toBe('llm-wasm-sandbox: A line of the input is longer than 64 MiB.\n');
+  });
+
+  it('rejects a source that is too long, and names the command that runs files of any size', () => {
+    const long = `x = "${'y'.repeat(MAX_SOURCE_CHARS)}"`;
+    expect(repl([long, '6 * 7'])).toMatchObject({
+      status: 0,
+      stdout: '42\n',
+      stderr: expect.stringContaining(
+        'The input is too long. Write it to a file and run it with ":load FILE".',
+      ),
+    });
   });
 
   it('rejects a session in another language, and a store without a session', async () => {
@@ -264,11 +279,33 @@ describe('history', () => {
     new History(path).add('x = 1');
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
+
+  it('is complete and no longer grows if its file cannot be replaced', () => {
+    // The path of the file is so long that no file with a longer name can be created beside it.
+    const maxPath = process.platform === 'darwin' ? 1024 : 4096;
+    let parent = folder;
+    while (parent.length < maxPath - 240) parent = join(parent, 'd'.repeat(200));
+    parent = join(parent, 'd'.repeat(maxPath - 10 - parent.length));
+    mkdirSync(parent, { recursive: true });
+    const path = join(parent, 'h');
+    const text = Array.from({ length: MAX_HISTORY_LINES + 1 }, (_, i) => `line ${i}\n`).join('');
+    writeFileSync(path, text);
+    const history = new History(path);
+    history.add('x = 1');
+    expect([history.lines.length, history.lines[0]]).toEqual([MAX_HISTORY_LINES, 'line 1']);
+    expect(readFileSync(path, 'utf8')).toBe(text);
+    expect(readdirSync(parent)).toEqual(['h']);
+  });
 });
 
 describe('repl on a terminal', () => {
-  it('edits lines, cancels calls, stores the history and escapes what programs show', async () => {
-    using terminal = new Terminal(['repl', '--session', 'typed'], env);
+  it('edits lines, cancels calls, asks about tool calls, stores the history and escapes what programs show', async () => {
+    const images = { TERM_PROGRAM: 'iTerm.app', TMUX: undefined, STY: undefined };
+    const config = join(folder, 'tools.json');
+    const demo = { command: process.execPath, args: [TOOL_SERVER], tools: ['echo'] };
+    writeFileSync(config, JSON.stringify({ mcpServers: { demo } }));
+    const args = ['repl', '--session', 'typed', '--tools-config', config];
+    using terminal = new Terminal(args, { ...env, ...images });
     await terminal.shows(/Python 3\.\d+, CPython; session typed\. ":help" lists the commands\./);
     await terminal.shows(/python typed> /);
     terminal.type('x = 1\n');
@@ -295,6 +332,19 @@ describe('repl on a terminal', () => {
     await terminal.shows(/\\x1b\[2J/);
     terminal.type('{}["k"]\n');
     await terminal.shows(/KeyError: 'k'\s+.*hint:/);
+    const svg = "<svg xmlns='http://www.w3.org/2000/svg' width='3' height='2'/>";
+    terminal.type(`display("${svg}", mime="image/svg+xml")\n`);
+    await terminal.shows(/\]1337;File=inline=1:iVBORw0KGgo/);
+    terminal.type('await tools.demo.echo(text="answer") + input("name? ")\n');
+    const [, code] = await terminal.shows(/wants to call demo\.echo [\s\S]*?Type (\d{4}) to allow/);
+    terminal.type(`${code}\n`);
+    await terminal.shows(/name\? /);
+    terminal.type('Ann\n');
+    await terminal.shows(/'answerAnn'/);
+    terminal.type('await tools.demo.echo(text="x")\n');
+    await terminal.shows(/Type \d{4} to allow/);
+    terminal.type('\x03');
+    await terminal.shows(/python typed> /);
     terminal.type(':che\t');
     await terminal.shows(/ckpoint/);
     terminal.type('\n');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, it } from 'vitest';
 import { imageProtocol, imageSequence, resultsReport, withPngs } from '../../src/cli/displayed-results.ts';
+import type { ResultAccess } from '../../src/mcp/displayed-results.ts';
 import type { DisplayResult } from '../../src/schema.ts';
 import { runCli } from '../support/cli.ts';
 import { decodePng } from '../support/png.ts';
@@ -61,27 +62,37 @@ describe('results in a terminal', () => {
     ).toContain('AAAA');
     expect(resultsReport([image], plain)).toEqual({
       stdout: '',
-      stderr: 'llm-wasm-sandbox: result r1: image/png, 1 × 2 pixels (save it with --results DIR)\n',
+      notes: ['result r1: image/png, 1 × 2 pixels (save it with --results DIR)'],
     });
     const file = { ...image, path: 'plot.png' };
-    expect(resultsReport([file], plain).stderr).toBe('');
-    expect(resultsReport([file], { ...plain, isTerminal: true }).stderr).toContain('(file plot.png)');
+    expect(resultsReport([file], plain).notes).toEqual([]);
+    expect(resultsReport([file], { ...plain, isTerminal: true }).notes).toEqual([
+      expect.stringContaining('(file plot.png)'),
+    ]);
   });
 
-  it('are converted to PNG, except those that cannot be', async () => {
+  it('are converted to PNG from their text or their file, except those that cannot be', async () => {
     await using sandbox = await createSandbox({ runtime: 'javascript' });
     const svg =
       '<svg xmlns="http://www.w3.org/2000/svg" width="30" height="10"><rect width="30" height="10"/></svg>';
-    const given = [
+    await sandbox.writeFile('plot.svg', svg);
+    const convertible = [
       result({ mime: 'image/svg+xml', svg }),
+      result({ mime: 'image/svg+xml', path: 'plot.svg' }),
+    ];
+    const others = [
       result({ mime: 'image/svg+xml', svg: 'no image' }),
+      result({ mime: 'image/svg+xml', path: 'deleted.svg' }),
       result({ mime: 'image/png', png: PNG }),
       result({ text: 'text' }),
     ];
-    const converted = await withPngs(given, sandbox as unknown as Parameters<typeof withPngs>[1]);
-    const { width, height, isDark } = decodePng(converted[0]!.png!);
-    expect([width, height, isDark(5, 5)]).toEqual([60, 20, true]);
-    expect(converted.slice(1)).toEqual(given.slice(1));
+    const access = sandbox as unknown as ResultAccess;
+    const converted = await withPngs([...convertible, ...others], access);
+    for (const { png } of converted.slice(0, convertible.length)) {
+      const { width, height, isDark } = decodePng(png!);
+      expect([width, height, isDark(5, 5)]).toEqual([60, 20, true]);
+    }
+    expect(converted.slice(convertible.length)).toEqual(others);
   });
 
   it('contain no control characters of the program', () => {
@@ -92,7 +103,7 @@ describe('results in a terminal', () => {
   it('do not contain the plain value of the last expression', () => {
     expect(resultsReport([result({ is_main_result: true, text: '42' })], plain)).toEqual({
       stdout: '',
-      stderr: '',
+      notes: [],
     });
   });
 });

@@ -81,7 +81,7 @@ describe('run --session', () => {
     });
     expect(await cliHere(['run', '-c', '1', '--store', store])).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('--store requires --session'),
+      stderr: expect.stringContaining('require --session ID'),
     });
   });
 });

@@ -83,6 +83,8 @@ describe('session', () => {
       );
     expect(await names()).toEqual(['mine']);
     expect(await names('--tenant', 'ann')).toEqual(['hers']);
+    const ofAnn = ['--session', 'hers', '--data-dir', at('server'), '--tenant', 'ann'];
+    expect((await cliHere(['run', '-c', 'print(x)', ...ofAnn])).stdout).toBe('2\n');
     for (const [args, message] of [
       [['--data-dir', at('server'), '--tenant', '../x'], 'Pass --tenant with one of: ann, local'],
       [['--data-dir', folder], 'does not contain sessions of an MCP server'],

@@ -6,7 +6,7 @@ import { runCli } from '../support/cli.ts';
 
 const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
 
-describe('run --tools-config', () => {
+describe('--tools-config', () => {
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'tools-config-'));
@@ -39,6 +39,20 @@ describe('run --tools-config', () => {
     expect(stdout).toBe(
       'The call was not approved. Reason: there is no terminal on which a person can be asked\n',
     );
+  });
+
+  test('lets programs in a console call tools, and denies calls that need approval without a terminal', () => {
+    const path = config({ tools: ['echo', 'environment'] });
+    const lines = [
+      'async def ask(): return await tools.demo.echo(text="x")',
+      '',
+      'len(await tools.demo.environment()) > 0',
+      'await ask()',
+      '6 * 7',
+    ];
+    const { stdout, stderr, status } = runCli(['repl', '--tools-config', path], { input: lines.join('\n') });
+    expect([stdout, status]).toEqual(['True\n42\n', 0]);
+    expect(stderr).toContain('there is no terminal on which a person can be asked');
   });
 
   test('rejects an invalid file', () => {

@@ -72,10 +72,16 @@ export async function openSandbox(language: LanguageName | undefined, flags: San
     const { openSessionContext } = await import('./session/context.ts');
     return openOrCreateSession(openSessionContext(flags).sessions, language, flags, 'demand');
   }
-  if (flags.store !== undefined) throw new UsageError('--store requires --session ID.');
+  checkStoreFlags(flags);
   // The process ends with the run, so optimising ahead of need would only delay its end.
   const { forNew } = await sandboxOptions(runtimeOf(language), flags, 'demand');
   return withProgress(PREPARING, () => createSandbox(forNew));
+}
+
+/** Throws if the flags name a store but no session. */
+export function checkStoreFlags({ session, store, dataDir, tenant }: SandboxFlags): void {
+  if (session === undefined && (store ?? dataDir ?? tenant) !== undefined)
+    throw new UsageError('--store, --data-dir and --tenant require --session ID.');
 }
 
 /** Opens the session that the flags name, or creates it; without a name, it gets a new one. */

@@ -3,9 +3,9 @@ import { Option } from 'commander';
 import { DEFAULT_RUNTIME } from '../../runtimes/sources.ts';
 import type { LanguageName } from '../../schema.ts';
 import type { CommandDetails } from '../command.ts';
-import { UsageError } from '../exit-codes.ts';
-import { languageOption, storeOptions } from '../options.ts';
+import { languageOption, storeOptions, toolsConfigOption } from '../options.ts';
 import {
+  checkStoreFlags,
   openOrCreateSession,
   programContentOptions,
   programLimitOptions,
@@ -17,6 +17,7 @@ interface ReplFlags extends SandboxFlags {
   /** False for --no-history. */
   readonly history: boolean;
   readonly guidance?: boolean;
+  readonly toolsConfig?: string;
 }
 
 /** The name of a session that ends with the command. */
@@ -28,9 +29,7 @@ async function openRegistry(flags: ReplFlags) {
     const { openSessionContext } = await import('./session/context.ts');
     return openSessionContext(flags).sessions;
   }
-  const { store, dataDir, tenant } = flags;
-  if (store !== undefined || dataDir !== undefined || tenant !== undefined)
-    throw new UsageError('--store, --data-dir and --tenant require --session ID.');
+  checkStoreFlags(flags);
   const { openSessions } = await import('../../session/registry.ts');
   return openSessions();
 }
@@ -52,6 +51,10 @@ async function runRepl(flags: ReplFlags): Promise<void> {
   const session = await openAs(flags.language, flags.session ?? UNNAMED);
   const language = flags.language ?? session.runtime;
   await using parser = await createSandbox({ runtime: session.runtime, packages: [] });
+  await using gateway =
+    flags.toolsConfig === undefined
+      ? undefined
+      : (await import('../open-gateway.ts')).openGateway(flags.toolsConfig);
   const history = flags.history && isPerson ? new History(historyFile(language)) : undefined;
   const reader = new LineReader({
     history: history?.lines ?? [],
@@ -66,6 +69,7 @@ async function runRepl(flags: ReplFlags): Promise<void> {
     history,
     isStored: flags.session !== undefined,
     guidance: flags.guidance ?? process.stderr.isTTY === true,
+    tools: async () => gateway?.toolset(),
     open: (name) => openAs(language, name),
   });
   const stop = () => {
@@ -100,6 +104,7 @@ export const replCommand: CommandDetails<ReplFlags> = {
     ...storeOptions('local'),
     ...programLimitOptions(),
     ...programContentOptions(),
+    toolsConfigOption('Let programs call tools of the MCP servers in this JSON file; see docs/TOOLS.md'),
     new Option('--guidance', 'Explain failures on standard error in one line (default: only on a terminal)'),
     new Option('--no-guidance', 'Do not explain failures'),
     new Option('--no-history', 'Neither read nor store the lines that are typed'),

@@ -144,7 +144,7 @@ async function resume(execution_id: string, flags: ResumeFlags): Promise<void> {
     await output.finish();
     // A failed save must be reported: flush() throws it.
     await session.flush();
-    reportRun(result, session.policy, output.dropped, flags);
+    await reportRun(result, session, output.dropped, flags);
   } finally {
     await closeStores(contexts);
   }

@@ -11,7 +11,7 @@ import { approvalAtTerminal } from '../ask-approval.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
 import { printNote, printWarning } from '../diagnostics.ts';
-import { resultFiles, withPngs } from '../displayed-results.ts';
+import { resultFiles } from '../displayed-results.ts';
 import { UsageError } from '../exit-codes.ts';
 import { interruptSignal } from '../exit-when-written.ts';
 import { GuestOutput } from '../guest-output.ts';
@@ -23,11 +23,11 @@ import {
   languageOption,
   parseBytesOption,
   parseCountOption,
-  storeOption,
+  storeOptions,
   toolsConfigOption,
 } from '../options.ts';
 import { profileText, toSpeedscope } from '../profile-report.ts';
-import { outputImageProtocol, reportRun } from '../report-run.ts';
+import { reportRun } from '../report-run.ts';
 import {
   openSandbox,
   programContentOptions,
@@ -131,10 +131,8 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
     const shown = await resultFiles(result.results, (path) => sandbox.readFile(path));
     await copyWorkspaceFiles([...shown.keys()], async (name) => shown.get(name)!, flags.results);
   }
-  if (outputImageProtocol() !== undefined && !flags.json)
-    result.results = await withPngs(result.results, sandbox);
   reportProfile(result, code, flags);
-  reportRun(result, sandbox.policy, output.dropped, flags);
+  await reportRun(result, sandbox, output.dropped, flags);
 }
 
 /** Only the interpreter of a session can be stored. */
@@ -164,7 +162,7 @@ export const runCommand: CommandDetails<RunFlags> = {
       `Language of the program; inferred from the file name or the session, else ${DEFAULT_RUNTIME}`,
     ),
     new Option('--session <ID>', 'Run in session ID and keep its variables and files; create it if needed'),
-    storeOption(),
+    ...storeOptions('local'),
     jsonOption("Print the result as JSON instead of the program's output"),
     ...programLimitOptions(),
     new Option('--stdin <FILE>', 'File to use as standard input (default: standard input of this command)'),

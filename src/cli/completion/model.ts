@@ -5,7 +5,7 @@ import type { CommandSpec } from '../command.ts';
 /** What completes the value of an option or an argument. */
 export type Completed = 'file' | 'nothing' | readonly string[];
 
-export interface CompletedOption {
+interface CompletedOption {
   /** `-l` and `--language`. */
   readonly names: readonly string[];
   readonly description: string;

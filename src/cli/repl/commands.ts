@@ -15,7 +15,7 @@ import { didYouMean } from '../did-you-mean.ts';
 import { UsageError } from '../exit-codes.ts';
 import { guidanceText } from '../failure-text.ts';
 import { readLocalFile } from '../local-files.ts';
-import { formatTable } from '../terminal-text.ts';
+import { formatFields, formatTable } from '../terminal-text.ts';
 
 /** What the commands use and change. */
 export interface ReplState {
@@ -36,7 +36,7 @@ export interface ReplState {
   reset(): Promise<void>;
 }
 
-export interface ReplCommand {
+interface ReplCommand {
   readonly name: string;
   /** The argument as the help shows it. */
   readonly argument?: string;
@@ -167,7 +167,7 @@ export const REPL_COMMANDS: readonly ReplCommand[] = [
     name: 'guidance',
     description: 'Explain the last failure in full',
     run: async ({ last }) =>
-      (last && guidanceText(last)) || 'There is no guidance: the last call did not fail.',
+      (last && guidanceText(last, process.stdout)) || 'There is no guidance: the last call did not fail.',
   },
   {
     name: 'reset',
@@ -193,7 +193,7 @@ export const REPL_COMMANDS: readonly ReplCommand[] = [
   },
 ];
 
-/** Names that users of other states may try. */
+/** Names of the same commands in other consoles. */
 const ALIASES: Readonly<Record<string, string>> = { exit: 'quit', q: 'quit', h: 'help', '?': 'help' };
 
 /** Runs a line that starts with a colon. Returns text for standard output. */
@@ -212,10 +212,7 @@ export async function runReplCommand(state: ReplState, line: string): Promise<st
   return command.run(state, argument === '' ? undefined : argument);
 }
 
-const helpText = () => {
-  const rows = REPL_COMMANDS.map(
-    ({ name, argument = '', description }) => [`:${name} ${argument}`.trim(), description] as const,
+const helpText = () =>
+  formatFields(
+    REPL_COMMANDS.map(({ name, argument = '', description }) => [`:${name} ${argument}`.trim(), description]),
   );
-  const width = Math.max(...rows.map(([usage]) => usage.length));
-  return rows.map(([usage, description]) => `${usage.padEnd(width)}  ${description}`).join('\n');
-};

@@ -7,6 +7,9 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { LanguageName, SandboxResult } from '../../schema.ts';
 import type { SessionRegistry } from '../../session/registry.ts';
 import type { Session } from '../../session/session.ts';
+import type { OnApproval } from '../../tools/tool-call.ts';
+import type { Toolset } from '../../tools/toolset.ts';
+import { approvalAtTerminal, approvalFrom } from '../ask-approval.ts';
 import { paint } from '../color.ts';
 import { printError, printLines, printNote } from '../diagnostics.ts';
 import { exitCodeOf, UsageError } from '../exit-codes.ts';
@@ -19,12 +22,12 @@ import type { History } from './history.ts';
 import { INTERRUPTED, type LineReader } from './line-reader.ts';
 
 /** A source that is longer is rejected; `:load` runs files of any size. */
-const MAX_SOURCE_CHARS = 1_000_000;
+export const MAX_SOURCE_CHARS = 1_000_000;
 /** Characters of an unfinished line of output that a program can use as the prompt for its input. */
 const MAX_PROMPT_CHARS = 200;
 const NEWLINE = 0x0a;
 
-export interface ConsoleParts {
+interface ConsoleParts {
   readonly sessions: SessionRegistry;
   readonly session: Session;
   /** Parses sources without running them. */
@@ -36,6 +39,8 @@ export interface ConsoleParts {
   readonly isStored: boolean;
   /** Whether failures are explained. */
   readonly guidance: boolean;
+  /** The tools that programs can call, if any. */
+  tools(): Promise<Toolset | undefined>;
   open(session_id: string): Promise<Session>;
 }
 
@@ -74,7 +79,7 @@ export class Console implements ReplState {
     const { reader } = this.parts;
     while (!this.isEnding) {
       this.#endLine();
-      const line = await reader.next(this.#prompt);
+      const line = await reader.next(() => this.#prompt);
       if (line === INTERRUPTED) this.#lines = [];
       else if (line === undefined) break;
       else await this.#accept(line);
@@ -141,32 +146,55 @@ export class Console implements ReplState {
 
   async run(code: string): Promise<void> {
     const output = new GuestOutput(Number.POSITIVE_INFINITY);
-    const result = await this.session.execute(code, {
-      language: this.parts.language,
-      stdin: this.#input(),
-      signal: this.#cancel.signal,
-      ...(this.fuelBudget !== undefined && { fuel_budget: this.fuelBudget }),
-      onOutput: (stream, bytes) => {
-        this.#noteOutput(bytes);
-        return output.write(stream, bytes);
-      },
-    });
+    const tools = await this.parts.tools();
+    const ended = new AbortController();
+    const result = await this.session
+      .execute(code, {
+        language: this.parts.language,
+        stdin: this.#input(ended.signal),
+        signal: this.#cancel.signal,
+        ...(tools && { tools, onApproval: this.#onApproval }),
+        ...(this.fuelBudget !== undefined && { fuel_budget: this.fuelBudget }),
+        onOutput: (stream, bytes) => {
+          this.#noteOutput(bytes);
+          return output.write(stream, bytes);
+        },
+      })
+      .finally(() => ended.abort());
     await output.finish();
     this.#endLine();
     this.last = result;
     this.status = result.exit_code;
-    this.#report(result);
+    await this.#report(result);
   }
 
-  /** Lines for a program that reads its standard input. */
-  async *#input(): AsyncGenerator<Uint8Array> {
+  /** Lines for a program that reads its standard input, until it has ended. */
+  async *#input(ended: AbortSignal): AsyncGenerator<Uint8Array> {
     for (;;) {
-      const line = await this.parts.reader.next(escapeControls(this.#openLine));
-      if (line === INTERRUPTED) this.#cancel.abort();
-      if (typeof line !== 'string') return;
+      const line = await this.#read(() => escapeControls(this.#openLine), ended);
+      if (line === undefined) return;
       this.#openLine = '';
       yield Buffer.from(`${line}\n`);
     }
+  }
+
+  /** A line for the program that is running. Ctrl-C cancels the program instead. */
+  async #read(prompt: () => string, ended: AbortSignal): Promise<string | undefined> {
+    const line = await this.parts.reader.next(prompt, ended);
+    if (line !== INTERRUPTED) return line;
+    this.#cancel.abort();
+    return undefined;
+  }
+
+  /** The person types answers like lines of a program. The console continues with the session, so a call never pauses it. */
+  get #onApproval(): OnApproval {
+    if (!this.parts.reader.isTerminal) return approvalAtTerminal(false);
+    return approvalFrom((text, signal) => {
+      this.#endLine();
+      const start = text.lastIndexOf('\n') + 1;
+      process.stderr.write(text.slice(0, start));
+      return this.#read(() => text.slice(start), signal);
+    }, false);
   }
 
   #noteOutput(bytes: Uint8Array): void {
@@ -181,8 +209,8 @@ export class Console implements ReplState {
     this.#openLine = '';
   }
 
-  #report(result: SandboxResult): void {
-    reportResults(result, {}, true);
+  async #report(result: SandboxResult): Promise<void> {
+    await reportResults(result, this.session, {}, true);
     const { trapped, error_guidance } = result.metadata;
     if (result.success) return;
     if (trapped) printError(failureLine(result, this.session.policy.timeout_seconds));

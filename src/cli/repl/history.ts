@@ -2,7 +2,6 @@
  * The lines that were typed into `repl`, in a file that only the user can read. The file is bounded in lines and bytes. A
  * path that is not a regular file is neither read nor written, and a line never contains a control sequence.
  */
-import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -11,12 +10,10 @@ import {
   mkdirSync,
   openSync,
   readSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { replaceFileSync } from '../../host/replace-file.ts';
 import { stateFolder } from '../../host/user-folders.ts';
 import { escapeControls } from '../terminal-text.ts';
 
@@ -79,12 +76,11 @@ export class History {
   }
 
   #replace(lines: readonly string[]): void {
-    const temporary = `${this.path}.${randomUUID()}`;
     try {
-      writeFileSync(temporary, lines.map((line) => `${line}\n`).join(''), { mode: MODE, flag: 'wx' });
-      renameSync(temporary, this.path);
+      replaceFileSync(this.path, lines.map((line) => `${line}\n`).join(''), MODE);
     } catch {
-      rmSync(temporary, { force: true });
+      // The file would grow without bound.
+      this.#isWritable = false;
     }
   }
 

@@ -4,14 +4,16 @@
  */
 import { createInterface, type Interface } from 'node:readline';
 import { pipeline, Transform } from 'node:stream';
+import { SerialQueue } from '../../concurrency/serial-queue.ts';
 import { formatBytes } from '../../quantities.ts';
 import { UsageError } from '../exit-codes.ts';
 import { MAX_HISTORY_LINES } from './history.ts';
 
 /** The person pressed Ctrl-C instead of completing a line. */
 export const INTERRUPTED = Symbol('interrupted');
+type Line = string | typeof INTERRUPTED | undefined;
 
-export interface LineReaderOptions {
+interface LineReaderOptions {
   /** Lines of earlier sessions, oldest first. */
   readonly history: readonly string[];
   /** Words that the Tab key completes at the start of a line. */
@@ -32,7 +34,8 @@ export class LineReader {
   readonly #lines: string[] = [];
   #isClosed = false;
   #failure: Error | undefined;
-  #resolve: ((line: string | typeof INTERRUPTED | undefined) => void) | undefined;
+  #resolve: ((line: Line) => void) | undefined;
+  readonly #turns = new SerialQueue();
 
   constructor({ history, words }: LineReaderOptions) {
     this.#interface = createInterface({
@@ -64,7 +67,7 @@ export class LineReader {
     if (!this.isTerminal && this.#resolve === undefined && !this.#isClosed) this.#interface.pause();
   }
 
-  #settle(line: string | typeof INTERRUPTED | undefined): void {
+  #settle(line: Line): void {
     const resolve = this.#resolve;
     this.#resolve = undefined;
     resolve?.(line);
@@ -86,22 +89,35 @@ export class LineReader {
     this.#settle(INTERRUPTED);
   }
 
-  /** The next line; undefined at the end. Throws if the input cannot be read. */
-  async next(prompt: string): Promise<string | typeof INTERRUPTED | undefined> {
-    const line = this.#lines.shift() ?? (this.#isClosed ? undefined : await this.#nextReceived(prompt));
-    if (line === undefined && this.#failure !== undefined) throw this.#failure;
-    return line;
+  /**
+   * The next line; undefined at the end, or when the signal aborts. Throws if the input cannot be read. Lines are given to
+   * callers in the order of their calls.
+   */
+  next(prompt: () => string, signal?: AbortSignal): Promise<Line> {
+    return this.#turns.run(async () => {
+      if (signal?.aborted) return undefined;
+      const line =
+        this.#lines.shift() ?? (this.#isClosed ? undefined : await this.#nextReceived(prompt, signal));
+      if (line === undefined && this.#failure !== undefined) throw this.#failure;
+      return line;
+    });
   }
 
-  #nextReceived(prompt: string): Promise<string | typeof INTERRUPTED | undefined> {
-    const received = new Promise<string | typeof INTERRUPTED | undefined>((resolve) => {
+  async #nextReceived(prompt: () => string, signal: AbortSignal | undefined): Promise<Line> {
+    const received = new Promise<Line>((resolve) => {
       this.#resolve = resolve;
     });
     if (this.isTerminal) {
-      this.#interface.setPrompt(prompt);
+      this.#interface.setPrompt(prompt());
       this.#interface.prompt();
     } else this.#interface.resume();
-    return received;
+    const stop = () => this.#settle(undefined);
+    signal?.addEventListener('abort', stop);
+    try {
+      return await received;
+    } finally {
+      signal?.removeEventListener('abort', stop);
+    }
   }
 
   close(): void {

@@ -9,6 +9,7 @@ import {
   writeAddedPackages,
 } from '../../../packages/added-packages.ts';
 import { readPyodideLock } from '../../../packages/pyodide-lock.ts';
+import { NATIVE_PLATFORM } from '../../../packages/python-abi.ts';
 import {
   type PackageRequest,
   type ResolvedPackage,
@@ -104,8 +105,8 @@ async function tryImports(
     if (!('failure' in outcome)) measured.push({ ...one, ...outcome });
     else if (one.requested)
       throw new SandboxError(
-        'build_failed',
-        `${one.name} was not added: importing ${module} fails: ${outcome.failure}`,
+        'invalid_argument',
+        `${one.name} was not added: importing ${module} fails: ${outcome.failure}. Add another version, or a wheel for ${NATIVE_PLATFORM}.`,
       );
     else {
       warn(`importing the dependency ${module} fails: ${outcome.failure}`);

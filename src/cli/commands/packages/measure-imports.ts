@@ -13,7 +13,7 @@ const POLICY = {
   deterministic: true,
 };
 
-export interface ImportFuel {
+interface ImportFuel {
   readonly fuel_first_import: number;
   readonly fuel_cached_import: number;
 }

@@ -13,7 +13,7 @@ export interface SessionFlags extends StoreFlags {
   readonly force?: boolean;
 }
 
-export interface SessionOutput {
+interface SessionOutput {
   readonly json: unknown;
   /** Text for standard output. Bytes are written unchanged. */
   readonly text: string | Uint8Array;
