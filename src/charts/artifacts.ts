@@ -3,20 +3,21 @@
  * metered rasteriser with its image, and the fonts. A thread reads them when a program first displays a chart; `charts.json`
  * has their digests.
  */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readImage } from '../engine/image.ts';
 import { type ImageOrigin, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { installedFile } from '../host/install-folder.ts';
+import { replaceFileSync } from '../host/replace-file.ts';
 import { sharedFile } from '../host/shared-file.ts';
 import { damagedFile } from '../host/shared-layer.ts';
 import { findAssets, type GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { RENDERER_RUNTIME } from '../runtimes/javascript/vega-guest.ts';
 import type { Rasteriser } from './rasteriser.ts';
 
-export interface BuiltCharts {
+interface BuiltCharts {
   /** Image of the JavaScript guest, with the handle of its function `render`. */
   readonly image: Uint8Array;
   readonly minMemoryBytes: number;
@@ -53,18 +54,14 @@ function readDescription(): Description | undefined {
 export const isRendererBuilt = (inputs: string) => readDescription()?.inputs === inputs;
 
 export function writeRenderer(built: BuiltCharts, inputs: string): void {
-  const put = (path: string, bytes: Uint8Array | string) => {
-    writeFileSync(`${path}.new`, bytes);
-    renameSync(`${path}.new`, path);
-  };
   mkdirSync(file(''), { recursive: true });
   const { image, minMemoryBytes, rasteriser, fontFamily, fonts } = built;
   const { module, minPages, stateGlobals, origin } = rasteriser;
-  put(file('vega.image'), image);
-  put(file('resvg.wasm'), module);
-  put(file('resvg.image'), rasteriser.image);
+  replaceFileSync(file('vega.image'), image);
+  replaceFileSync(file('resvg.wasm'), module);
+  replaceFileSync(file('resvg.image'), rasteriser.image);
   fonts.forEach((font, i) => {
-    put(fontFile(i), font);
+    replaceFileSync(fontFile(i), font);
   });
   const description: Description = {
     inputs,
@@ -74,7 +71,7 @@ export function writeRenderer(built: BuiltCharts, inputs: string): void {
     fontFamily,
     fonts: fonts.map((font) => sha256Hex(font)),
   };
-  put(file('charts.json'), `${JSON.stringify(description, null, 2)}\n`);
+  replaceFileSync(file('charts.json'), `${JSON.stringify(description, null, 2)}\n`);
 }
 
 function description(): Description {

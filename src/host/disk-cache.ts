@@ -4,7 +4,6 @@
  *
  * <cache>/<kind>/<key> contains the bytes followed by their SHA-256.
  */
-import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -13,15 +12,14 @@ import {
   openSync,
   readdirSync,
   readSync,
-  renameSync,
   rmSync,
   statSync,
   utimesSync,
-  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { sha256, splitDigest } from '../framing/digest.ts';
 import { allocateShared } from '../fs/shared-bytes.ts';
+import { replaceFileSync } from './replace-file.ts';
 import { cacheFolder } from './user-folders.ts';
 
 /** Files per kind. The least recently used are deleted first. */
@@ -50,15 +48,12 @@ export function readCached(kind: CacheKind, key: string): Uint8Array | undefined
 /** Caches bytes under a key. Safe against concurrent writes by other processes. */
 export function writeCached(kind: CacheKind, key: string, bytes: Uint8Array): void {
   const folder = join(cacheFolder(), kind);
-  const path = join(folder, key);
-  const unfinished = `${path}.${randomUUID()}`;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeFileSync(unfinished, Buffer.concat([bytes, sha256(bytes)]));
-    renameSync(unfinished, path);
+    replaceFileSync(join(folder, key), Buffer.concat([bytes, sha256(bytes)]));
     prune(folder, MAX_FILES[kind]);
   } catch {
-    rmSync(unfinished, { force: true });
+    // The data is recomputed when it is needed again.
   }
 }
 

@@ -4,13 +4,13 @@
  *
  * <packages>/packages.json, and <packages>/wheels/<SHA-256 of the wheel>/<file name>
  */
-import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { listFolder } from '../host/list-folder.ts';
+import { replaceFileSync } from '../host/replace-file.ts';
 import { addedPackagesFile, packagesFolder } from '../host/user-folders.ts';
 import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
 import type { PackageFacts } from '../schema.ts';
@@ -114,7 +114,7 @@ export function writeAddedPackages(packages: readonly AddedPackage[]): void {
   const lock = addedPackages.parse({ format: 1, platform: NATIVE_PLATFORM, packages: sorted });
   const path = addedPackagesFile();
   if (sorted.length === 0) rmSync(path, { force: true });
-  else writeAtomically(path, `${JSON.stringify(lock, null, 2)}\n`);
+  else writeFileOfPackages(path, `${JSON.stringify(lock, null, 2)}\n`);
   deleteUnusedWheels();
 }
 
@@ -128,17 +128,14 @@ export function deleteUnusedWheels(): void {
 
 /** Copies a wheel to its folder. */
 export function storeWheel(wheel: Pick<AddedPackage, 'sha256' | 'file'>, bytes: Uint8Array): void {
-  writeAtomically(wheelPath(wheel), bytes);
+  writeFileOfPackages(wheelPath(wheel), bytes);
 }
 
-function writeAtomically(path: string, content: string | Uint8Array): void {
-  const unfinished = `${path}.${randomUUID()}`;
+function writeFileOfPackages(path: string, content: string | Uint8Array): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    writeFileSync(unfinished, content);
-    renameSync(unfinished, path);
+    replaceFileSync(path, content);
   } catch (cause) {
-    rmSync(unfinished, { force: true });
     const { code, message } = cause as NodeJS.ErrnoException;
     const problem = code === 'ENOSPC' || code === 'EDQUOT' ? 'there is not enough disk space' : message;
     throw new SandboxError(

@@ -5,13 +5,14 @@
  *
  * dist/guests/<runtime>/ guest.json, module.wasm, layer-<n>.pack, boot.image
  */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CompiledModule } from '../engine/guest.ts';
 import { type ImageOrigin, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { installedFile } from '../host/install-folder.ts';
+import { replaceFileSync } from '../host/replace-file.ts';
 import { readSharedFile, type SharedFile, sharedFile } from '../host/shared-file.ts';
 import { damagedFile, type PackFacts, packedLayer, type SharedLayer } from '../host/shared-layer.ts';
 import type { MissingPackage } from '../packages/catalog.ts';
@@ -57,7 +58,7 @@ export interface GuestAssets {
   readonly missing: readonly MissingPackage[];
 }
 
-export interface ModuleFile extends Omit<CompiledModule, 'module'> {
+interface ModuleFile extends Omit<CompiledModule, 'module'> {
   readonly path: string;
 }
 
@@ -119,11 +120,7 @@ export function missingPackages(runtime: RuntimeName): readonly MissingPackage[]
 
 /** Writes the artifacts. The description is written last, so that an interrupted build is not considered complete. */
 export function writeGuest(guest: BuiltGuest, inputs: string): void {
-  const put = (name: string, bytes: Uint8Array | string) => {
-    const path = file(guest.runtime, name);
-    writeFileSync(`${path}.new`, bytes);
-    renameSync(`${path}.new`, path);
-  };
+  const put = (name: string, bytes: Uint8Array | string) => replaceFileSync(file(guest.runtime, name), bytes);
   mkdirSync(file(guest.runtime, ''), { recursive: true });
   put('module.wasm', guest.module);
   guest.layers.forEach(({ pack }, i) => {

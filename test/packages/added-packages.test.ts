@@ -84,24 +84,22 @@ describe('packages add', () => {
     [
       'a package that cannot be imported',
       ['broken'],
-      /broken was not added: importing broken fails: ModuleNotFoundError/,
-      70,
+      /broken was not added: importing broken fails: ModuleNotFoundError.*Add another version/,
     ],
     [
       'a package that cannot be imported, with one that is added already',
       ['adder==1.5', 'broken'],
       /broken was not added/,
-      70,
     ],
     ['an unknown package', ['numpyy', '--no-pip'], /No wheel of numpyy (.|\n)*Did you mean numpy\?/],
     ['an option of pip', ['--', '--index-url=x'], /Expected a package name/],
     ['a file that does not exist', ['./nothing.whl'], /does not exist/],
     ['nothing', [], /Specify package names/],
-  ])('rejects %s and changes nothing', async (_, names, message, expected = 2) => {
+  ])('rejects %s and changes nothing', async (_, names, message) => {
     const before = readFileSync(join(home, 'packages.json'), 'utf8');
     const { status, stderr } = await packages('add', ...names);
     expect(stderr).toMatch(message);
-    expect(status).toBe(expected);
+    expect(status).toBe(2);
     expect(readFileSync(join(home, 'packages.json'), 'utf8')).toBe(before);
     expect(readdirSync(join(home, 'wheels'))).toHaveLength(3);
     expect(await packages('verify')).toMatchObject({ status: 0 });

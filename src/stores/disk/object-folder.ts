@@ -3,7 +3,7 @@
  * Invariant: an object is completely on disk before a manifest references it, never changes, and is used only after its
  * digest has been verified.
  */
-import { readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { contentDigest } from '../format/content-digest.ts';
@@ -16,7 +16,7 @@ import {
   objectName,
 } from '../format/session-objects.ts';
 import { isNotFound } from './file-errors.ts';
-import { type Durability, ensureFolder, readFileSafely, stageFile, syncFolder } from './safe-files.ts';
+import { type Durability, ensureFolder, readFileSafely, replaceFile, syncFolder } from './safe-files.ts';
 
 export class ObjectFolder implements ObjectSource {
   /** Names of the objects that this process has written or verified. */
@@ -51,8 +51,7 @@ export class ObjectFolder implements ObjectSource {
     // If a write fails, some of the files exist.
     this.#present = undefined;
     await forEachConcurrently(missing, async ([name, bytes]) => {
-      const staged = await stageFile(this.staging, bytes, { durability: this.durability });
-      await rename(staged, join(this.location, name));
+      await replaceFile(this.staging, join(this.location, name), bytes, this.durability);
     });
     await syncFolder(this.location, this.durability);
     for (const [name] of missing) {
