@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 process.env['LLM_WASM_SANDBOX_PACKAGES_DIR'] = `${tmpdir()}/llm-wasm-sandbox-no-packages`;
 
 const UNIT =
-  'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,results,architecture}/**/*.test.ts';
+  'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,results,charts,architecture}/**/*.test.ts';
 
 /** Files that change the environment of their process, or measure its memory, processor time, stalls or children. */
 const OWN_PROCESS = [

@@ -1,4 +1,5 @@
 /** Limits of rendering. Specifications and SVG come from programs, so everything that they can enlarge is bounded here. */
+import { RESULT_LIMITS } from '../results/limits.ts';
 
 export const CHART_LIMITS = {
   /** Fuel of one chart: of Vega, and of the rasteriser. It counts for the tenant's fuel per minute, not for the program's budget. */
@@ -15,11 +16,18 @@ export const CHART_LIMITS = {
   svgElements: 100_000,
   /** `use` elements of an SVG, which can multiply the number of shapes. */
   svgUses: 200,
-  /** Pixels of a PNG in each direction; clients downscale larger images. */
-  edge: 1568,
+  /** Pixels of a PNG in each direction. */
+  edge: RESULT_LIMITS.shownEdge,
   /** Pixels of a PNG per unit of the SVG, unless the image becomes too large. */
   scale: 2,
 } as const;
+
+/** What drawing or decoding one picture may use. */
+export interface DrawingLimits {
+  readonly fuel: number;
+  readonly timeMs: number;
+  readonly memoryBytes: number;
+}
 
 /** Limits of showing an image or SVG that a program has created. */
 export const PICTURE_LIMITS = {

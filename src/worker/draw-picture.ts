@@ -3,12 +3,13 @@
  * rasteriser, which is a guest; its size is checked before that.
  */
 import { sharedRasteriser } from '../charts/artifacts.ts';
-import { PICTURE_LIMITS } from '../charts/limits.ts';
+import { type DrawingLimits, PICTURE_LIMITS } from '../charts/limits.ts';
 import { isTransparent, toPng } from '../charts/pixels.ts';
 import { type Drawable, rasterise } from '../charts/rasteriser.ts';
 import { svgProblem } from '../charts/svg-check.ts';
 import { IMAGE_TIME_MS } from '../engine/image-identity.ts';
 import type { RunContext } from '../engine/run-context.ts';
+import { formatBytes, formatCount, formatItems } from '../quantities.ts';
 import { isDecodable, readImageHeader } from '../results/image-header.ts';
 import { DrawingError, drawingFailure } from './drawing-failure.ts';
 import type { DrawnPicture, PictureJob } from './protocol.ts';
@@ -20,19 +21,20 @@ const DECODED: readonly string[] = ['image/png', 'image/jpeg', 'image/gif'];
 export function drawPicture(
   { source, limits }: PictureJob,
   control: Pick<RunContext, 'cancel' | 'cancelValue' | 'onSlice'>,
+  { fuel, timeMs, memoryBytes }: DrawingLimits = PICTURE_LIMITS,
 ): DrawnPicture {
   try {
     const drawable = typeof source === 'string' ? fromSvg(source) : fromImage(source);
     const context: RunContext = {
       ...control,
-      fuelBudget: PICTURE_LIMITS.fuel,
-      deadlineMs: performance.now() + PICTURE_LIMITS.timeMs,
+      fuelBudget: fuel,
+      deadlineMs: performance.now() + timeMs,
       deterministic: { startMs: IMAGE_TIME_MS, seed: 0 },
       output: () => {},
       result: () => {},
     };
-    const pixels = rasterise(sharedRasteriser(), drawable, PICTURE_LIMITS.memoryBytes, context, (fuel) => {
-      control.onSlice?.(fuel);
+    const pixels = rasterise(sharedRasteriser(), drawable, memoryBytes, context, (used) => {
+      control.onSlice?.(used);
     });
     if ('image' in drawable && isTransparent(pixels))
       throw new DrawingError('it is damaged, or all its pixels are transparent');
@@ -59,11 +61,11 @@ function fromImage(image: Uint8Array): Drawable {
     throw new DrawingError(`images of the type ${mime} are not converted. Save it as PNG or JPEG`);
   if (!(isDecodable(header) && width * height <= PICTURE_LIMITS.pixels))
     throw new DrawingError(
-      `it has ${width} × ${height} pixels, and at most ${PICTURE_LIMITS.pixels / 1e6} million are decoded`,
+      `it has ${width} × ${height} pixels, and at most ${formatCount(PICTURE_LIMITS.pixels)} are decoded`,
     );
   if (image.length > PICTURE_LIMITS.bytes)
     throw new DrawingError(
-      `it has ${image.length} bytes, and at most ${PICTURE_LIMITS.bytes / 1024 / 1024} MiB are decoded`,
+      `it has ${formatItems(image.length, 'byte')}, and at most ${formatBytes(PICTURE_LIMITS.bytes)} are decoded`,
     );
   return { image, mime, size: { width, height } };
 }

@@ -28,6 +28,7 @@ function frozen(node) {
   return node;
 }
 
+/** Replaces the function of vega-expression, which the bundle of Vega imports from here. */
 export const parseExpression = remembered((text) => frozen(parse(text)));
 
 // Vega compiles expressions with this function. They have at most two parameters. Vega adds properties to functions, so every

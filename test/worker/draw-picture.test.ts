@@ -1,0 +1,71 @@
+/** Limits of showing an image or SVG of a program, which docs/RESULTS.md states. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it, test } from 'vitest';
+import { type DrawingLimits, PICTURE_LIMITS } from '../../src/charts/limits.ts';
+import { formatBytes, formatFuel } from '../../src/quantities.ts';
+
+// The rasteriser is read from the built files.
+const { drawPicture } = (await import(
+  new URL('../../dist/worker/draw-picture.js', import.meta.url).href
+)) as typeof import('../../src/worker/draw-picture.ts');
+
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="700" height="700"><circle r="700"/></svg>';
+const OUTPUT = { maxEdge: 100, maxBytes: 100_000 };
+
+const draw = (source: string | Uint8Array, limits?: Partial<DrawingLimits>) => {
+  let fuel = 0;
+  const cancel = new Int32Array(new SharedArrayBuffer(4));
+  const control = { cancel, cancelValue: -1, onSlice: (used: number) => (fuel = used) };
+  const drawn = drawPicture({ type: 'picture', source, limits: OUTPUT }, control, {
+    ...PICTURE_LIMITS,
+    ...limits,
+  });
+  return { drawn, fuel };
+};
+
+/** The start of a PNG with these dimensions, followed by zeros. */
+function pngOf(width: number, height: number, bytes: number): Uint8Array {
+  const png = Buffer.alloc(bytes);
+  png.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13]);
+  png.write('IHDR', 12, 'latin1');
+  png.writeUInt32BE(width, 16);
+  png.writeUInt32BE(height, 20);
+  png.set([8, 2], 24);
+  return png;
+}
+
+describe('drawing a picture', () => {
+  test.each([
+    ['fuel', { fuel: 1_000_000 }, 'drawing it takes too much fuel'],
+    ['time', { timeMs: 0 }, 'drawing it takes too long'],
+    ['memory', { memoryBytes: 4 * 1024 * 1024 }, 'takes too much memory'],
+  ])('is stopped by the limit of its %s', (_, limits, problem) => {
+    expect(draw(SVG, limits).drawn).toEqual({
+      problem: expect.stringMatching(new RegExp(`${problem}\\. Make the image smaller or simpler$`)),
+    });
+  });
+
+  it('succeeds within the limits and reports its fuel', () => {
+    const { drawn, fuel } = draw(SVG);
+    expect(drawn).toMatchObject({ width: 100, height: 100 });
+    expect(fuel).toBeGreaterThan(1_000_000);
+  });
+
+  test.each([
+    [
+      'bytes',
+      pngOf(4, 4, PICTURE_LIMITS.bytes + 1),
+      'it has 16,777,217 bytes, and at most 16 MiB are decoded',
+    ],
+    ['pixels', pngOf(4001, 6000, 100), 'it has 4001 × 6000 pixels, and at most 24,000,000 are decoded'],
+  ])('does not decode an image above the limit of its %s', (_, image, problem) => {
+    expect(draw(image)).toEqual({ drawn: { problem }, fuel: 0 });
+  });
+
+  it('has the limits that docs/RESULTS.md states', () => {
+    const { pixels, bytes, fuel, timeMs, memoryBytes } = PICTURE_LIMITS;
+    const sentence = `limits of ${pixels / 1e6} million pixels, ${formatBytes(bytes)}, ${formatFuel(fuel)} fuel, ${timeMs / 1000} seconds and ${formatBytes(memoryBytes)} of memory`;
+    const document = readFileSync(new URL('../../docs/RESULTS.md', import.meta.url), 'utf8');
+    expect(document.replaceAll('\n', ' ')).toContain(sentence);
+  });
+});
