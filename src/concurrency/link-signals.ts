@@ -2,6 +2,7 @@
  * Combines abort signals. After `unlink`, long-lived sources do not refer to the combined signal, as they do with
  * `AbortSignal.any`.
  */
+import { setMaxListeners } from 'node:events';
 
 export interface LinkedSignal {
   /** Aborted as soon as one of the sources is. */
@@ -14,7 +15,11 @@ export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): L
   const controller = new AbortController();
   const present = sources.filter((source) => source !== undefined);
   const abort = (event: Event) => controller.abort((event.target as AbortSignal).reason);
-  for (const source of present) source.addEventListener('abort', abort, { once: true });
+  for (const source of present) {
+    // Any number of calls can have the same source, and each removes its listener: a warning about a leak would be wrong.
+    setMaxListeners(0, source);
+    source.addEventListener('abort', abort, { once: true });
+  }
   const aborted = present.find((source) => source.aborted);
   if (aborted !== undefined) controller.abort(aborted.reason);
   return {

@@ -16,6 +16,17 @@ describe('linked signals', () => {
     expect(linkSignals(AbortSignal.abort('gone')).signal.reason).toBe('gone');
   });
 
+  it('cause no warning about a leak if many have the same source', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => warnings.push(warning);
+    process.on('warning', note);
+    const source = new AbortController();
+    for (let i = 0; i < 20; i++) linkSignals(source.signal);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
+  });
+
   it('leave no listener on their sources after unlink', () => {
     const source = new AbortController();
     const { signal, unlink } = linkSignals(source.signal);
