@@ -14,7 +14,7 @@ export interface Analysis {
 }
 
 /** The blocks to compute. */
-export interface AnalysisOptions {
+interface AnalysisOptions {
   readonly error_guidance: boolean;
   readonly fuel_analysis: boolean;
 }

@@ -15,7 +15,7 @@ import type { AnalysedLanguage } from './language.ts';
 import type { RunProfile } from './run-profile.ts';
 
 /** How a run without a trap ended. `unknown`: the boot script's report is missing or invalid. */
-export type Ending = 'returned' | 'exited' | 'exception' | 'unknown';
+type Ending = 'returned' | 'exited' | 'exception' | 'unknown';
 
 export type AnalysedLimits = Pick<
   Policy,

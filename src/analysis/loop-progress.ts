@@ -20,7 +20,7 @@ export interface LoopProgress {
   readonly remainingFuel: number;
 }
 
-export type LoopFinding =
+type LoopFinding =
   /** The loop does not approach its end. */
   | { readonly kind: 'endless'; readonly evidence: string }
   | { readonly kind: 'progressing'; readonly progress: LoopProgress | undefined }

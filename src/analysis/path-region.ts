@@ -18,7 +18,7 @@ const isBelow = (path: string, root: string) => path === root || path.startsWith
 const WINDOWS_PATH = /^[A-Za-z]:[\\/]/;
 
 /** `outside`: neither /app, nor /tmp, nor a mount. */
-export type PathRegion = 'app' | 'tmp' | 'mount' | 'outside';
+type PathRegion = 'app' | 'tmp' | 'mount' | 'outside';
 
 export function pathRegion(path: string, { error, mounts }: AnalysisInput): PathRegion {
   if (WINDOWS_PATH.test(path)) return 'outside';

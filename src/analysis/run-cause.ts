@@ -11,7 +11,7 @@ import { oneLine, sourceLine } from './quote-guest-text.ts';
 import type { ProgramState, RunProfile, StackFrame } from './run-profile.ts';
 import { MAX_STATE_DEPTH } from './state-depth.ts';
 
-export interface RunCause {
+interface RunCause {
   readonly kind: (typeof RUN_CAUSES)[number];
   /** One line with the evidence. */
   readonly text: string;
@@ -19,7 +19,7 @@ export interface RunCause {
   readonly function?: string;
 }
 
-export interface RunFindings {
+interface RunFindings {
   readonly cause: RunCause | undefined;
   /** The progress of a loop of the program; undefined if there is a cause for which more fuel does not help. */
   readonly progress: LoopProgress | undefined;

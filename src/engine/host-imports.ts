@@ -4,7 +4,7 @@ import { type Signature, trampolineModule } from '../wasm/trampoline.ts';
 import type { LimitReason } from './run-context.ts';
 
 /** A host function that replaces a function of the module. */
-export interface HostOverride<Guest> {
+interface HostOverride<Guest> {
   readonly signature: Signature;
   /** Arguments of type i64 are passed as bigint. */
   readonly call: (guest: Guest, ...args: (number | bigint)[]) => number | undefined;

@@ -1,7 +1,7 @@
 /** The limits and callbacks of one run, and the ways in which a guest can stop before its call returns. */
 
 /** Why a guest stopped before its call returned. */
-export type StopReason =
+type StopReason =
   | 'exit'
   | 'out_of_fuel'
   | 'timeout'

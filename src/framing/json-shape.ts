@@ -1,6 +1,6 @@
 /** Limits the shape of JSON text before it is parsed, so that parsing untrusted text takes bounded time and memory. */
 
-export interface JsonShapeLimits {
+interface JsonShapeLimits {
   /** Nesting depth of arrays and objects. */
   readonly depth: number;
   /** Elements of arrays and members of objects. */

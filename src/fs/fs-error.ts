@@ -18,7 +18,7 @@ const FS_ERROR_CODES = [
   'EIO',
 ] as const;
 
-export type FsErrorCode = (typeof FS_ERROR_CODES)[number];
+type FsErrorCode = (typeof FS_ERROR_CODES)[number];
 
 /** Not a subclass of Error, so that no stack is captured. Only the constants in `ERRNO_ERRORS` are thrown. */
 export class FsError {

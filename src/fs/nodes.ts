@@ -48,7 +48,7 @@ export interface DirNode extends NodeFields {
   entries: DirEntries;
 }
 
-export interface LinkNode extends NodeFields {
+interface LinkNode extends NodeFields {
   kind: 'symlink';
   target: string;
 }

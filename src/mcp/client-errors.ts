@@ -52,7 +52,7 @@ const LOGGED: readonly string[] = [
   'internal',
 ];
 
-export interface ClientError {
+interface ClientError {
   readonly code: ErrorCode | CancelledError['code'];
   readonly message: string;
   /** The original error belongs in the log. */

@@ -6,7 +6,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   readonly maxConnections: number;
   readonly writeTimeoutMs: number;
 }

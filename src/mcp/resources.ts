@@ -14,7 +14,7 @@ import type { ServerLog } from './telemetry.ts';
 import { DEFAULT_SESSION, type Tenant } from './tenant.ts';
 import { asText } from './workspace-files.ts';
 
-export interface ResourceContext {
+interface ResourceContext {
   readonly tenant: Tenant;
   readonly settings: ServerSettings;
   readonly log: ServerLog;

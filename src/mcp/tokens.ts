@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
 import { listFolder } from '../host/list-folder.ts';
 
-export interface TenantToken {
+interface TenantToken {
   readonly tenant: string;
   readonly secret: string;
 }

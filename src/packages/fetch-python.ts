@@ -14,14 +14,14 @@ import { readZip } from './read-zip.ts';
 import { pipDownload } from './run-pip.ts';
 import { parseWheelName, pureFiles } from './wheel-files.ts';
 
-export interface LockedPackage {
+interface LockedPackage {
   readonly name: string;
   readonly version: string;
   /** `filesDigest` of the pure files. */
   readonly sha256: string;
 }
 
-export interface FetchedPackages {
+interface FetchedPackages {
   readonly files: readonly PackageFile[];
   readonly missing: readonly MissingPackage[];
 }

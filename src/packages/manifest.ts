@@ -9,7 +9,7 @@ import type { PackageFacts, RuntimeName } from '../schema.ts';
 import { CATALOG, COSTLY_FUEL } from './catalog.ts';
 
 /** A module of the standard library that is costly to import or already loaded. */
-export interface StdlibModule {
+interface StdlibModule {
   readonly language: RuntimeName;
   readonly name: string;
   readonly fuel_first_import: number;

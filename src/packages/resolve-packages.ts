@@ -32,7 +32,7 @@ export interface PackageRequest extends Requirement {
   readonly requested?: boolean;
 }
 
-export interface PackageResolution {
+interface PackageResolution {
   readonly packages: readonly ResolvedPackage[];
   /** Requested names that are vendored. */
   readonly vendored: readonly string[];

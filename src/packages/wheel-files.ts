@@ -18,7 +18,7 @@ const ABI_TAGS: ReadonlySet<string> = new Set([PYTHON_TAG, 'abi3']);
 const EXCLUDED =
   /\.(c|cc|cpp|h|hpp|pyx|pxd|pxi|pyi|pyc)$|(^|\/)(tests|__pycache__)\/|\.dist-info\/(?!METADATA$|entry_points\.txt$|licenses\/|LICEN[CS]E)|^[^/]+\.data\//;
 
-export interface WheelName {
+interface WheelName {
   readonly name: string;
   readonly version: string;
   /** ABI and platform tags. */

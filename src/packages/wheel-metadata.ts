@@ -9,7 +9,7 @@ export interface Requirement {
   readonly specifiers: string;
 }
 
-export interface WheelMetadata {
+interface WheelMetadata {
   readonly summary: string;
   readonly licence: string;
   readonly requires: readonly Requirement[];

@@ -27,7 +27,7 @@ import { satisfies } from './version-specifiers.ts';
 import { parseWheelName } from './wheel-files.ts';
 import { normalisedName, type Requirement } from './wheel-metadata.ts';
 
-export interface FoundWheel {
+interface FoundWheel {
   readonly file: string;
   readonly bytes: Uint8Array;
   readonly source: AddedPackage['source'];

@@ -26,7 +26,7 @@ const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 const PING_MS = 15_000;
 
 /** A tenant of the server, as far as the playground uses it. */
-export interface PlaygroundTenant {
+interface PlaygroundTenant {
   readonly id: string;
   readonly sessions: SessionRegistry;
   readonly maximums: { readonly fuel_budget: number };
@@ -42,7 +42,7 @@ export interface PlaygroundTenant {
 }
 
 /** A request that has passed the guards of the server. */
-export interface PlaygroundRequest {
+interface PlaygroundRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly tenant: PlaygroundTenant;

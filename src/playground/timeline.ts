@@ -39,7 +39,7 @@ export interface TimelineNode {
   readonly duration_ms?: number;
 }
 
-export interface OutputChunk {
+interface OutputChunk {
   readonly stream: 'stdout' | 'stderr';
   text: string;
 }

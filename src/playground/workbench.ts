@@ -20,7 +20,7 @@ const MAX_AUTOMATIC = 20;
 /** The names that `#keep` gives. Checkpoints of other clients may also begin with "step-". */
 const AUTOMATIC = /^step-\d+-[0-9a-f]{8}$/;
 
-export interface ProgramRequest {
+interface ProgramRequest {
   readonly code: string;
   readonly language: LanguageName;
   readonly fuel_budget?: number | undefined;

@@ -93,7 +93,7 @@ export type Handles = Record<string, number>;
 export type BuildInGuest = (layers: readonly Layer[], use: (guest: Guest) => void) => readonly Entry[];
 
 /** Like BuildInGuest, with a guest that starts from the boot image. */
-export type BuildInBootedGuest = (
+type BuildInBootedGuest = (
   layers: readonly Layer[],
   use: (guest: Guest, handles: Handles) => void,
 ) => readonly Entry[];

@@ -7,7 +7,7 @@ import type { CallTools } from './call-tools.ts';
 import type { Stdin } from './stdin.ts';
 
 /** The parts of a job that come from the sandbox. */
-export interface JobContext {
+interface JobContext {
   readonly policy: Policy;
   readonly mountSet: MountSet;
   /** The files that the program starts from, and the id under which workers know them. */
@@ -15,7 +15,7 @@ export interface JobContext {
 }
 
 /** The parts of a job that come from the call. */
-export interface RunRequest {
+interface RunRequest {
   readonly code: string;
   readonly language: LanguageName;
   readonly limits: CallLimits;

@@ -11,7 +11,7 @@ type Receiver = (text: string) => void;
 type ByteReceiver = (stream: StreamName, bytes: Uint8Array) => void | Promise<void>;
 
 /** The callbacks of a call that receive output. */
-export interface OutputCallbacks {
+interface OutputCallbacks {
   readonly onStdout?: Receiver | undefined;
   readonly onStderr?: Receiver | undefined;
   readonly onOutput?: ByteReceiver | undefined;

@@ -8,7 +8,7 @@ import type { PackageFacts, Policy, SandboxResult } from '../schema.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 
 /** What the analysis needs beyond the result of a run. */
-export interface CompletedRun {
+interface CompletedRun {
   readonly code: string;
   readonly policy: Policy;
   /** The limits of this call. */

@@ -10,7 +10,7 @@ const MAX_BYTES = 256 * 1024 * 1024;
 /** Largest part of a stream that is sent at once. */
 const MAX_CHUNK_BYTES = 1024 * 1024;
 
-export type StdinSource = string | Uint8Array | AsyncIterable<string | Uint8Array>;
+type StdinSource = string | Uint8Array | AsyncIterable<string | Uint8Array>;
 
 export class Stdin {
   /** The beginning, which is sent with the call. Copied, because the caller may reuse its buffer while the call is queued. */

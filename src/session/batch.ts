@@ -200,7 +200,7 @@ async function* iterate(programs: Iterable<unknown> | AsyncIterable<unknown>): A
 }
 
 /** What the programs of a batch share. */
-export interface BatchContext {
+interface BatchContext {
   readonly pool: Pool;
   readonly policy: PolicyInput;
   readonly signal: AbortSignal | undefined;

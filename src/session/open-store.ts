@@ -22,7 +22,7 @@ export interface OpenedStore {
   close(): Promise<void>;
 }
 
-export interface StoreSettings {
+interface StoreSettings {
   /** Connections to a database, shared by all tenants. */
   readonly maxConnections?: number;
   readonly leaseSeconds?: number;

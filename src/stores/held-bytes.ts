@@ -6,7 +6,7 @@
 import { SandboxError } from '../errors.ts';
 import { formatBytes } from '../quantities.ts';
 
-export interface HeldBytesLimits {
+interface HeldBytesLimits {
   /** Limit of all tenants together. */
   readonly maxBytes: number;
   readonly maxBytesPerTenant: number;

@@ -18,7 +18,7 @@ type State =
   | { readonly type: 'match' };
 
 /** Takes steps from the caller's budget. Throws when none are left. */
-export type TakeSteps = (count: number) => void;
+type TakeSteps = (count: number) => void;
 
 const isDigit: CharacterSet = (c) => c >= 48 && c <= 57;
 const isWord: CharacterSet = (c) => isDigit(c) || (c >= 65 && c <= 90) || (c >= 97 && c <= 122) || c === 95;

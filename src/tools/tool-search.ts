@@ -7,7 +7,7 @@ const MAX_QUERY_CHARS = 500;
 const SUMMARY_CHARS = 200;
 
 /** A tool that matches a query. */
-export interface FoundTool {
+interface FoundTool {
   readonly name: string;
   /** The path with which a program accesses the tool, such as `tools.github.create_issue`. */
   readonly call: string;
@@ -16,7 +16,7 @@ export interface FoundTool {
 }
 
 /** A tool with its schemas and declarations. */
-export interface DescribedTool extends ToolDescription {
+interface DescribedTool extends ToolDescription {
   readonly call: string;
   /** Declaration for TypeScript. */
   readonly d_ts: string;

@@ -13,7 +13,7 @@ export interface LinkConstant {
 }
 
 /** The index spaces that an expression can refer to. */
-export interface ConstantContext {
+interface ConstantContext {
   readonly globals: readonly unknown[];
   readonly space: { readonly functions: number };
   readonly addressTaken: Set<number>;

@@ -5,7 +5,7 @@ import { invalid, type Reader } from './binary-io.ts';
 /** The limit of the engines. It also keeps a few bytes from declaring billions of locals. */
 const MAX_LOCALS = 50_000;
 
-export interface LocalDeclarations {
+interface LocalDeclarations {
   /** Number of declaration groups. */
   readonly groups: number;
   /** Number of locals in all groups. */

@@ -52,7 +52,7 @@ export const WEIGHTS = {
   elements: { left: 0, right: 0 },
 } as const;
 
-export type Weight = keyof typeof WEIGHTS;
+type Weight = keyof typeof WEIGHTS;
 
 /** `prefix` is 0 for one-byte opcodes. `note` is the weight of a bulk instruction or the reason for a refusal. */
 export type OpcodeRow = readonly [

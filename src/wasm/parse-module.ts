@@ -22,7 +22,7 @@ export interface FunctionType {
   readonly lastResult: number | undefined;
 }
 
-export interface GlobalType {
+interface GlobalType {
   readonly type: number;
   readonly mutable: boolean;
   /** The initial value of a global that the module defines, if it is known at link time. */
@@ -64,7 +64,7 @@ export interface ElementSegment {
 }
 
 /** A side module imports its memory and may have a start function and data at addresses relative to a global. */
-export type ModuleKind = 'main' | 'side';
+type ModuleKind = 'main' | 'side';
 
 export interface ParsedModule {
   readonly bytes: Uint8Array;

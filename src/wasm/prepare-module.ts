@@ -72,7 +72,7 @@ export interface PreparedModule {
   readonly stateGlobals: readonly StateGlobal[];
 }
 
-export interface StateGlobal {
+interface StateGlobal {
   readonly name: string;
   readonly type: NumberType;
 }

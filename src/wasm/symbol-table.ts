@@ -9,7 +9,7 @@ import type { SymbolTable } from './link-sections.ts';
 import { opcodesNamed } from './opcodes.ts';
 import type { ElementSegment, ParsedModule } from './parse-module.ts';
 
-export interface ModuleSymbols {
+interface ModuleSymbols {
   readonly table: SymbolTable;
   /** The exported functions, in the order of `table.functions`. */
   readonly indices: readonly number[];

@@ -23,7 +23,7 @@ export interface Additions {
   readonly stack: StackBound | undefined;
 }
 
-export interface CodeOptions {
+interface CodeOptions {
   /** If false, no fuel code is added. */
   readonly meter: boolean;
   readonly probe: MeterContext['probe'];

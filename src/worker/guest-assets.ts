@@ -83,7 +83,7 @@ const building = new Map<string, Promise<GuestAssets>>();
 const CANCELLED = 'Building the image was cancelled.';
 
 /** How to build an image that is not cached. */
-export interface ImageBuild {
+interface ImageBuild {
   readonly pool: WorkerPool;
   readonly tenant: string;
   /** Limits of the preloaded modules: those of a call of the sandbox. */

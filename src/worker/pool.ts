@@ -67,7 +67,7 @@ export function sharedPool(options: PoolOptions = {}): WorkerPool {
 }
 
 /** What a call needs from the pool. */
-export interface WorkerRequest extends Omit<TurnRequest, 'needsWorker'> {
+interface WorkerRequest extends Omit<TurnRequest, 'needsWorker'> {
   /** Prefer the thread that ran the last call with this key: it may still have the session's guest. */
   readonly hasAffinity?: boolean;
 }

@@ -83,7 +83,7 @@ export function fromPortableExtension(
 }
 
 /** A message that a thread gets as it was sent. */
-export type ForwardedMessage = Exclude<ToWorker, { readonly type: 'load' }>;
+type ForwardedMessage = Exclude<ToWorker, { readonly type: 'load' }>;
 
 export type ToProcess =
   | { readonly type: 'start'; readonly thread: number }

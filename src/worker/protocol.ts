@@ -126,13 +126,13 @@ export interface JobTools {
 }
 
 /** A call that a paused program waits for. */
-export interface ResumedCall {
+interface ResumedCall {
   readonly id: number;
   /** Size of its arguments. */
   readonly bytes: number;
 }
 
-export interface BuildJob {
+interface BuildJob {
   readonly type: 'build';
   readonly runtime: RuntimeName;
   /** The environment of the user, for the programs that the build runs: PATH, proxies, settings of pip. */
@@ -166,13 +166,13 @@ export interface ExtendedImage {
 }
 
 /** Requests that libraries be prepared for guests. It runs no guest code. */
-export interface PrepareJob {
+interface PrepareJob {
   readonly type: 'prepare';
   readonly libraries: readonly PackageLibrary[];
 }
 
 /** Asks for the durations of the phases of the thread's first run. */
-export interface PhasesJob {
+interface PhasesJob {
   readonly type: 'phases';
 }
 

@@ -28,7 +28,7 @@ import { ToolCalls } from './tool-calls.ts';
 import type { ReceivedTrees } from './tree-updates.ts';
 
 /** What all runs of a thread share. */
-export interface ThreadContext {
+interface ThreadContext {
   /** Shared with the main thread (see control-block.ts). */
   readonly control: Int32Array;
   /** Shared with all threads of the host. */

@@ -14,7 +14,7 @@ import { parseGuestReport } from './guest-report.ts';
 import type { RunOutcome } from './protocol.ts';
 import { stoppedAtState } from './stopped-at.ts';
 
-export type ProgramOutcome = Pick<RunOutcome, 'trap' | 'report' | 'stoppedAt'> & {
+type ProgramOutcome = Pick<RunOutcome, 'trap' | 'report' | 'stoppedAt'> & {
   /** Whether the interpreter returned normally and can run another program. */
   readonly isConsistent: boolean;
   /** The program is waiting for answers of tools. */
@@ -31,7 +31,7 @@ const UNREADABLE_REPORT: GuestStop = {
 };
 
 /** The state of the program, read from the memory of its guest, and the file name of the program. */
-export interface ProgramObserver {
+interface ProgramObserver {
   readonly file: string;
   /** The state when the first limit was reached; undefined if none was. */
   stateAtLimit(): ProgramState | undefined;

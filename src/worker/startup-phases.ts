@@ -14,7 +14,7 @@ export const THREAD_PHASES = [
   'instantiate',
   'first_run',
 ] as const;
-export type ThreadPhase = (typeof THREAD_PHASES)[number];
+type ThreadPhase = (typeof THREAD_PHASES)[number];
 
 /** Milliseconds of each phase that has been executed. */
 export type PhaseDurations = Partial<Record<ThreadPhase, number>>;

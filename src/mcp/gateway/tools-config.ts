@@ -75,8 +75,8 @@ const toolsConfig = z.strictObject({
     ),
 });
 
-export type StdioServerConfig = z.output<typeof stdioServer>;
-export type HttpServerConfig = z.output<typeof httpServer>;
+type StdioServerConfig = z.output<typeof stdioServer>;
+type HttpServerConfig = z.output<typeof httpServer>;
 export type GatewayServer = StdioServerConfig | HttpServerConfig;
 /** The servers that are not disabled, by name. */
 export type ToolsConfig = ReadonlyMap<string, GatewayServer>;

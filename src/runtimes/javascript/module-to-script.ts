@@ -6,7 +6,7 @@
  */
 import { endsOperand, type Token, tokenize } from './tokenizer.ts';
 
-export interface ImportDeclaration {
+interface ImportDeclaration {
   readonly specifier: string;
   /** Pairs of exported and local names; `*` is the namespace. */
   readonly names: readonly (readonly [string, string])[];

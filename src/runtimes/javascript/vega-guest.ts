@@ -16,7 +16,7 @@ export const RENDER_HANDLE = 'render_chart';
 const FULFILLED = 1;
 
 /** The handles of the functions of the bundle. */
-export interface RendererFunctions {
+interface RendererFunctions {
   readonly render: number;
   readonly expressions: number;
   readonly prepare: number;

@@ -44,7 +44,7 @@ export const guestFile = (name: string) =>
   new Uint8Array(readFileSync(new URL(`./guest/${name}`, import.meta.url)));
 
 /** Compiles all sources below `at` in a guest with these layers and returns the files that it wrote to /tmp. */
-export type Compile = (layers: readonly Layer[], at: string) => readonly Entry[];
+type Compile = (layers: readonly Layer[], at: string) => readonly Entry[];
 
 export function layerOf(at: string, files: readonly PackageFile[]): Layer {
   // CPython searches for lib-dynload to locate its standard library.

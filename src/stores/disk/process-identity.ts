@@ -6,7 +6,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /** Fields are empty strings where the system does not provide the information. */
-export interface ProcessIdentity {
+interface ProcessIdentity {
   readonly pid: number;
   /** Start time; distinguishes the process from a later one with the same id. */
   readonly started: string;

@@ -126,7 +126,7 @@ function endsGroup(path: string, level: number): boolean {
 }
 
 /** A tree with the objects that it consists of. */
-export interface StoredTree {
+interface StoredTree {
   readonly entries: readonly TreeEntry[];
   /** The sizes of the objects by name. */
   readonly objects: ReadonlyMap<string, number>;

@@ -10,7 +10,7 @@ import { SandboxError } from '../../errors.ts';
 import type { LeaseWait } from '../store.ts';
 import type { Database, PostgresClient } from './database.ts';
 
-export interface LeaseOptions {
+interface LeaseOptions {
   readonly database: Database;
   readonly tenant: string;
   readonly id: string;

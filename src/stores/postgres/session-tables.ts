@@ -29,7 +29,7 @@ import { decodeManifest } from './session-manifest.ts';
 /** Time between two searches for expired sessions and garbage. */
 const SWEEP_INTERVAL_MS = 60_000;
 
-export interface TableLimits extends CommitLimits {
+interface TableLimits extends CommitLimits {
   readonly leaseSeconds: number;
   readonly ttlSeconds: number | undefined;
 }

@@ -30,7 +30,7 @@ export const RETURNS: Readonly<Record<string, 'tuple' | 'number' | 'nullable'>> 
 };
 
 /** A call of a function of `os` or `std`. */
-export interface ModuleCall {
+interface ModuleCall {
   readonly name: string;
   /** Its first argument, if that is a string literal. */
   readonly path: string | undefined;
@@ -87,7 +87,7 @@ export function originatingCall(program: FailedProgram): ModuleCall | undefined 
   return undefined;
 }
 
-export interface FailedIteration {
+interface FailedIteration {
   readonly line: number;
   /** The module call whose result was iterated. */
   readonly call: ModuleCall | undefined;

@@ -22,7 +22,7 @@ const decoder = new TextDecoder();
 export const SYSTEM_CALL_NAMES: readonly string[] = Object.keys(systemCalls);
 
 /** State of the running program that the import functions need. */
-export interface ProgramHooks {
+interface ProgramHooks {
   /** The guest function that receives rejected promises, or 0. */
   rejectionTracker(): number;
   /** The guest function that returns the full name of an imported module, or 0. */

@@ -19,7 +19,7 @@ const WORD = /^[\w./+-]{1,60}$/;
 const PREFIXES = new Set(['sudo', 'env', 'time', 'nohup', 'exec', 'then', 'do', '!']);
 const INTERPRETERS = /^(?:sys\.executable|python[\d.]*)$/;
 
-export interface ShellCommand {
+interface ShellCommand {
   /** The name of the program, without its folder. */
   readonly name: string;
   /** The words after it, as far as the source shows them. */

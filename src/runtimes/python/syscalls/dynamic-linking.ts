@@ -10,7 +10,7 @@ import type { HostFunctions } from '../../../kernel/syscall-guard.ts';
 import { DSO, RTLD_GLOBAL } from './abi.ts';
 
 /** The guest as these functions use it. */
-export interface LinkingGuest {
+interface LinkingGuest {
   readonly linker: Linker;
   readonly view: GuestMemory;
   call(name: string, ...args: number[]): number;
