@@ -78,6 +78,17 @@ describe('tool calls', () => {
     expect(run.records[0]!.arguments_preview.length).toBeLessThanOrEqual(200);
   });
 
+  // guarantee: tool-calls
+  it('are recorded before the tool is called', async () => {
+    const recorded: unknown[] = [];
+    const { run, call } = start({ write: async () => void recorded.push(...run.records) });
+    await call('write', { id: 7 });
+    expect(recorded).toMatchObject([
+      { seq: 1, name: 'write', status: 'unknown', arguments_preview: '{"id":7}' },
+    ]);
+    expect(run.records).toMatchObject([{ status: 'ok' }]);
+  });
+
   it('accept large integers that are exact, and digits in texts', async () => {
     const { call } = start({ echo: async (args: unknown) => args });
     const json = '{"a":100000000000000000000,"b":"12345678901234567891","c":-9007199254740991,"d":1.5e300}';

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { callText } from '../../src/tools/question-text.ts';
+
+describe('the text that asks a person about a call', () => {
+  // guarantee: approval
+  it.each([
+    ['an escape sequence', '\x1b[2K', '\\u001b[2K'],
+    ['a line break', '\n', '\\n'],
+    ['a line separator', '\u2028', '\\u{2028}'],
+    ['a change of direction', '\u202e', '\\u{202e}'],
+    ['a space without width', '\u200b', '\\u{200b}'],
+    ['a variation selector', '\ufe01', '\\u{fe01}'],
+    ['a variation selector beyond 16 bits', '\u{e0101}', '\\u{e0101}'],
+    ['a tag character', '\u{e0041}', '\\u{e0041}'],
+    ['a Hangul filler', '\u3164', '\\u{3164}'],
+    ['a blank Braille pattern', '\u2800', '\\u{2800}'],
+    ['half a surrogate pair', '\ud800', '\\ud800'],
+  ])('shows %s', (_, hidden, shown) => {
+    expect(callText({ name: 'send', arguments: { to: `ann${hidden}eve` } })).toBe(
+      `send with the arguments {"to":"ann${shown}eve"}`,
+    );
+  });
+
+  // guarantee: approval
+  it('shows visible text of all scripts as it is', () => {
+    const to = 'Zoë 東京 مرحبا 👍 a b';
+    expect(callText({ name: 'send', arguments: { to } })).toBe(`send with the arguments {"to":"${to}"}`);
+  });
+});
