@@ -18,9 +18,12 @@ function annotateFile(path, schemas) {
   const before = readFileSync(path, 'utf8').split('\n');
   let shape;
   const after = before.flatMap((line) => {
-    const [, name] = /^export declare const (\w+): z\.ZodObject<\{$/.exec(line) ?? [];
-    if (name !== undefined) shape = schemas[name]?.shape;
-    else if (/^\S/.test(line)) shape = undefined;
+    const [, name] = /^(?:export )?declare const (\w+): z\.ZodObject<\{$/.exec(line) ?? [];
+    if (name !== undefined) {
+      if (schemas[name] === undefined)
+        throw new Error(`${path}: ${name} has to be exported, so that its fields are described.`);
+      shape = schemas[name].shape;
+    } else if (/^\S/.test(line)) shape = undefined;
     const [, field] = /^ {4}(\w+): /.exec(line) ?? [];
     const description = shape?.[field]?.description;
     return description === undefined ? [line] : [`    /** ${description} */`, line];

@@ -9,7 +9,7 @@ import { TRAPS, type TrapReason } from './traps.ts';
 const trapReason = z.enum(Object.keys(TRAPS) as [TrapReason, ...TrapReason[]]);
 
 /** The cost of one import in this run. */
-const importFacts = z.object({
+export const importFacts = z.object({
   name: z.string().describe('Top-level name of the module.'),
   fuel: z.number().int().describe('WebAssembly instructions executed to load it, including its own imports.'),
   cached: z.boolean().describe('Whether it was already loaded.'),
@@ -97,7 +97,7 @@ export const fuelProfile = z.object({
 /** Where a run used its fuel, according to samples taken at the end of slices of fuel. */
 export interface FuelProfile extends z.infer<typeof fuelProfile> {}
 
-const resultMetadata = z.object({
+export const resultMetadata = z.object({
   runtime: runtimeName,
   trapped: z.boolean().describe('Whether the run was stopped.'),
   trap_reason: trapReason.nullable().describe('Why the run was stopped; null if it was not.'),
@@ -185,7 +185,7 @@ const resultFields = {
     .describe('What the program displayed: values, tables, charts and images, at most 20.'),
 };
 
-const successfulResult = z.object({
+export const successfulResult = z.object({
   success: z.literal(true).describe('Exit code 0 and no trap.'),
   exit_code: z.literal(0).describe('Exit code of the program.'),
   ...resultFields,
@@ -198,7 +198,7 @@ const successfulResult = z.object({
     .describe('Further facts about the run.'),
 });
 
-const failedResult = z.object({
+export const failedResult = z.object({
   success: z.literal(false).describe('The program failed, or the run was stopped.'),
   exit_code: z.number().int().describe('Exit code of the program, or of the trap.'),
   ...resultFields,

@@ -19,7 +19,7 @@ export interface RoundKey {
 }
 
 /** A round that another server has answered. */
-export interface AnsweredRound {
+interface AnsweredRound {
   readonly round: string;
   readonly answer: string;
   readonly isCancelled: boolean;
