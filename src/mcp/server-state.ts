@@ -81,8 +81,13 @@ const packageSources = ({ packages }: ServerSettings) => packages ?? requestedPa
 function openSettingsStore(settings: ServerSettings): OpenedStore | undefined {
   const address = settings.store ?? settings.data_dir;
   if (address === undefined) return undefined;
-  const { store_connections: maxConnections, lease_seconds: leaseSeconds } = settings;
-  return openStore(address, { maxConnections, leaseSeconds });
+  const { store_max_tenant_bytes: maxTenantBytes, store_ttl_seconds: ttlSeconds } = settings;
+  return openStore(address, {
+    maxConnections: settings.store_connections,
+    leaseSeconds: settings.lease_seconds,
+    ...(maxTenantBytes !== undefined && { maxTenantBytes }),
+    ...(ttlSeconds !== undefined && { ttlSeconds }),
+  });
 }
 
 /** The tenant of the command line, which a server without tokens shares. */

@@ -157,6 +157,21 @@ export const serverSettings = z.strictObject({
       'Where sessions are stored, instead of data_dir: a folder, or the address of a PostgreSQL database, such as postgres://USER:PASSWORD@HOST:PORT/DATABASE. Servers with the same database share their sessions.',
     ),
   store_connections: count(10, 'Maximum number of connections to the database of store.'),
+  store_max_tenant_bytes: z
+    .number()
+    .int()
+    .min(MiB)
+    .optional()
+    .describe(
+      'Bytes that the sessions of one tenant may take in the database of store; contents that they share count once. Calls that exceed it fail with session_limit. By default there is no limit.',
+    ),
+  store_ttl_seconds: z
+    .number()
+    .int()
+    .min(60)
+    .max(10_000_000_000)
+    .optional()
+    .describe('Time after which unused sessions are deleted from the database of store; by default never.'),
   lease_seconds: z
     .number()
     .min(1)
@@ -328,10 +343,22 @@ export function settingKind(name: string): 'number' | 'list' | 'boolean' | 'text
 export function resolveSettings(...sources: readonly Record<string, unknown>[]): ServerSettings {
   const settings = parse(serverSettings, mergeSources(sources), 'settings');
   parseTokens(settings);
+  checkDatabaseSettings(settings);
   for (const [limit, maximum] of LIMITS) {
     if (settings[limit] > settings[maximum]) settings[maximum] = settings[limit];
   }
   return settings;
+}
+
+/** Rejects limits that only a database enforces if there is no database. */
+function checkDatabaseSettings(settings: ServerSettings): void {
+  if (settings.store !== undefined && isDatabaseAddress(settings.store)) return;
+  for (const name of ['store_max_tenant_bytes', 'store_ttl_seconds'] as const)
+    if (settings[name] !== undefined)
+      throw new SandboxError(
+        'invalid_argument',
+        `${name}: requires a database. Set store to the address of a PostgreSQL database, or remove ${name}.`,
+      );
 }
 
 /** `store` and `data_dir` replace each other. */

@@ -27,6 +27,10 @@ interface StoreSettings {
   readonly maxConnections?: number;
   readonly leaseSeconds?: number;
   readonly leaseWaitSeconds?: number;
+  /** Bytes of the sessions of one tenant in a database. */
+  readonly maxTenantBytes?: number;
+  /** Time after which a database deletes a session that is not used. */
+  readonly ttlSeconds?: number;
 }
 
 export function openStore(address: string, settings: StoreSettings = {}): OpenedStore {

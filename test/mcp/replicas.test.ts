@@ -1,5 +1,5 @@
 /** Servers that share a database: any of them answers any call, and calls of one session take turns. */
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -530,6 +530,41 @@ describe('limits per minute', () => {
     while (!(await isRejected())) await new Promise((resolve) => setTimeout(resolve, 10));
     await one.check('tenant z');
   });
+});
+
+test('the database limits the bytes of a tenant and deletes sessions that are not used', async () => {
+  for (const name of ['store_max_tenant_bytes', 'store_ttl_seconds'])
+    await expect(startHttp({ data_dir: tmpdir(), [name]: 2_000_000 })).rejects.toThrow(
+      `${name}: requires a database`,
+    );
+  const [kept, expired] = ['in-use', 'not-used'];
+  for (const id of [kept, expired]) await create(first, id);
+  await query(
+    `UPDATE llm_wasm_sandbox.sessions SET last_used_at = now() - interval '1 hour' WHERE id = '${expired}'`,
+  );
+  const server = await startHttp({
+    ...settings(),
+    store_max_tenant_bytes: 1024 * 1024,
+    store_ttl_seconds: 1800,
+  });
+  const client = await httpClient(server, 'modern', SECRETS[0]);
+  try {
+    const { structured } = await call(client, 'get_active_sessions');
+    const ids = (structured['sessions'] as { session_id: string }[]).map(({ session_id }) => session_id);
+    expect(ids).toContain(kept);
+    expect(ids).not.toContain(expired);
+    expect(await run(first, expired, '1')).toContain('session_not_found');
+    const content = randomBytes(800_000).toString('base64');
+    const refused = await call(client, 'write_file', { session_id: kept, path: 'f', content });
+    expect(refused.text).toContain('session_limit');
+    expect(refused.text).toContain('the limit is 1 MiB');
+    expect(await call(first, 'write_file', { session_id: kept, path: 'f', content })).toMatchObject({
+      isError: false,
+    });
+  } finally {
+    await client.close();
+    await server.close();
+  }
 });
 
 async function leases(id = 'busy'): Promise<number> {
