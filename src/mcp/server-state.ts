@@ -37,6 +37,8 @@ import { LOCAL_TENANT, rejectPositionalFolders, tenantFolder, timelinesFolder } 
 /** Programs of one tenant per core that may run at the same time. Each gets at least half a core beside the others. */
 const PROGRAMS_PER_CORE_AND_TENANT = 2;
 const DRAIN_POLL_MS = 25;
+/** How long calls may take to end after they have been cancelled, including the grace period of their programs. */
+const CANCEL_MS = 3000;
 /** Minimum time between two readiness checks. */
 const PROBE_INTERVAL_MS = 5000;
 
@@ -246,9 +248,16 @@ export class ServerState {
     return [...this.#tenants.values()].reduce((sum, tenant) => sum + tenant.totalActiveCalls, 0);
   }
 
-  /** Waits until no call is active, but not longer than `shutdown_seconds`. */
+  /** Waits up to `shutdown_seconds` until no call is active, then cancels the rest, so that they are answered as well. */
   async drain(): Promise<void> {
-    const deadline = Date.now() + this.settings.shutdown_seconds * 1000;
+    await this.#callsEnd(this.settings.shutdown_seconds * 1000);
+    for (const tenant of this.#tenants.values()) tenant.cancel();
+    await this.#callsEnd(CANCEL_MS);
+  }
+
+  /** Waits until no call is active, but not longer than a number of milliseconds. */
+  async #callsEnd(limitMs: number): Promise<void> {
+    const deadline = Date.now() + limitMs;
     while (this.activeCalls > 0 && Date.now() < deadline)
       await new Promise((next) => setTimeout(next, DRAIN_POLL_MS));
   }

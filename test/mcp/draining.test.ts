@@ -8,8 +8,8 @@ let server: Replica;
 afterEach(() => server.end('SIGKILL'));
 
 /** Starts a server and a call, and returns when the call is running. */
-async function startCall(code: string) {
-  server = new Replica([]);
+async function startCall(code: string, flags: readonly string[] = []) {
+  server = new Replica(flags);
   await server.start();
   const url = server.url!;
   const running = callTool(url, '', 'execute_code', { code, language: 'javascript' });
@@ -42,4 +42,12 @@ test('a server ends at once when a second signal arrives', async () => {
   await stop(url);
   server.child!.kill('SIGTERM');
   expect(await ended).toEqual([143, null]);
+});
+
+test('a server cancels and answers the calls that are still running after shutdown_seconds', async () => {
+  const { url, running } = await startCall('for (;;) {}', ['--shutdown-seconds', '1']);
+  const ended = once(server.child!, 'exit');
+  await stop(url);
+  expect((await running).failure).toBe('cancelled');
+  expect(await ended).toEqual([0, null]);
 });
