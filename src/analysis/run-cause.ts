@@ -2,7 +2,7 @@
  * Why a run reached a limit, as far as its samples show it. A cause is reported only with evidence from the run: the lines
  * and variables of the late samples, the depth of the stack, the size of its data.
  */
-import { formatBytes, formatPercent } from '../quantities.ts';
+import { formatBytes, formatCount, formatPercent } from '../quantities.ts';
 import type { RUN_CAUSES } from '../schema.ts';
 import type { AnalysisInput } from './input.ts';
 import { examineLoop, type LoopProgress, type LoopSample, sizeOf } from './loop-progress.ts';
@@ -100,7 +100,7 @@ function findLargeData({ states, firstMemoryBytes }: RunProfile): RunCause | und
   if (largest !== undefined && largest.size >= LARGE_ITEMS)
     return {
       kind: 'large_data',
-      text: `Large data: ${oneLine(largest.name, 60)} has a size of ${largest.size}`,
+      text: `Large data: \`${oneLine(largest.name, 60)}\` has ${formatCount(largest.size)} items or characters`,
     };
   const grown = last.memoryBytes - firstMemoryBytes;
   if (grown < LARGE_GROWTH_BYTES) return undefined;

@@ -29,7 +29,7 @@ export const approvalFrom =
 /** The same on the terminal of the process, if it has one. */
 export function approvalAtTerminal(canPause: boolean): OnApproval {
   if (hasTerminal()) return approvalFrom(askAtTerminal, canPause);
-  return async () => unanswered('there is no terminal on which a person can be asked', canPause);
+  return async () => unanswered('there is no terminal to ask for approval', canPause);
 }
 
 const unanswered = (reason: string, canPause: boolean) =>

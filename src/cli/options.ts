@@ -62,7 +62,7 @@ export const languageOption = (description: string) =>
   new Option('-l, --language <NAME>', description).choices(LANGUAGE_NAMES);
 const storeOption = () =>
   new Option(
-    '--store <PLACE>',
+    '--store <STORE>',
     "Folder or postgres:// address where sessions are stored (default: $LLM_WASM_SANDBOX_STORE, else the user's data folder)",
   );
 
@@ -78,7 +78,7 @@ export const storeOptions = (defaultTenant: string) => [
   storeOption(),
   new Option(
     '--data-dir <DIR>',
-    'The data_dir of an MCP server, to use its sessions instead of those in --store',
+    'Use the sessions of the MCP server with this data_dir instead of those in --store',
   ).conflicts('store'),
   new Option(
     '--tenant <NAME>',

@@ -66,7 +66,7 @@ export const serverSettings = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Declare session_id as the HTTP header Mcp-Param-Session (x-mcp-header), so that a load balancer can route by session. Calls of 2026-era clients without the header are then rejected.',
+      'Declare session_id as the HTTP header Mcp-Param-Session (x-mcp-header), so that a load balancer can route by session. Calls from 2026-era clients that lack the header are then rejected.',
     ),
   inline_images: z
     .boolean()

@@ -312,7 +312,8 @@ export class Workspace {
     const entry = this.#tree.get(workspacePath(name));
     if (entry?.kind === 'file') return entry;
     const files = this.list().map((file) => file.path);
-    const listing = files.length > 0 ? `Its files are: ${files.slice(0, 20).join(', ')}` : 'It is empty';
+    const listing =
+      files.length > 0 ? `Its files are: ${files.slice(0, 20).join(', ')}` : 'The workspace is empty';
     throw new SandboxError(
       'file_not_found',
       `The workspace has no file ${JSON.stringify(name)}. ${listing}.`,

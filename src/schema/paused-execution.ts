@@ -16,7 +16,9 @@ export const pausedExecution = z.strictObject({
   language: languageName.describe('Language of the program.'),
   inject_setup: z.boolean().describe('Whether packages and helpers are available to it.'),
   fuel_budget: fuelBudget.describe('Fuel that it may use in total.'),
-  timeout_seconds: timeoutSeconds.describe('Time that it may run in total, without waiting for tools.'),
+  timeout_seconds: timeoutSeconds.describe(
+    'Total running time allowed, excluding time spent waiting for tools.',
+  ),
   fuel_consumed: count.int().describe('Fuel that it has used.'),
   running_ms: count.describe('Time that it has run.'),
   tool_wait_ms: count.describe('Time that it has waited for tools.'),

@@ -10,7 +10,7 @@ const CHECKPOINT_LIMITS = { count: 32, bytes: 512 * 1024 * 1024 } as const;
 
 /** A checkpoint, as callers see it. */
 export interface CheckpointInfo {
-  /** Name for `rollback`. */
+  /** The name to pass to `rollback`. */
   readonly name: string;
   /** Time of creation, ISO 8601. */
   readonly created_at: string;

@@ -63,7 +63,7 @@ export interface RecoveredWorkspace {
 export interface LeaseWait {
   /** Maximum time in milliseconds. */
   readonly ms: number;
-  /** Ends the wait with `session_busy`. */
+  /** Aborting stops the wait and rejects with `session_busy`. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -105,7 +105,7 @@ export interface SessionStore {
   size(id: string): Promise<number>;
   /**
    * Makes the caller the only writer of a session and returns a function that releases it. Throws `session_busy` if
-   * the session already has a writer. A store with `revision` waits for its turn first, as long as `wait` allows.
+   * the session already has a writer. A store that implements `revision` first waits for its turn, for at most `wait`.
    */
   acquire(id: string, wait?: LeaseWait): Promise<() => Promise<void>>;
   /**

@@ -40,7 +40,7 @@ export interface ApprovalRequest {
   /** Aborted when the call is no longer waiting for a decision, because the run was cancelled, has timed out or has ended. */
   readonly signal: AbortSignal;
 }
-/** A decision; undefined leaves it open, so that the run pauses if it can. */
+/** Return a decision, or undefined to leave the call pending; the run then pauses if it can. */
 export type ApprovalDecision = boolean | { readonly approved: boolean; readonly reason?: string } | undefined;
 /** Decides whether to approve a call of a tool with `needsApproval`. */
 export type OnApproval = (request: ApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>;

@@ -18,7 +18,7 @@ const MAX_CATALOG_BYTES = 4 * 1024 * 1024;
 export interface ToolContext {
   /** Aborted when the call times out or the run is cancelled. */
   readonly signal: AbortSignal;
-  /** Identifies the call, for example as an idempotency key. */
+  /** Identifies one execution of the tool. A call that is made again after a rolled back resume has another one. */
   readonly call_id: string;
   /** Number of the call in its run, starting at 1. */
   readonly seq: number;

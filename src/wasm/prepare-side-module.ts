@@ -213,7 +213,7 @@ function findExports(module: ParsedModule): Pick<SideModuleFacts, 'exportedFunct
   const exportedData: [string, number][] = [];
   for (const { name, kind, index } of module.exports) {
     if (REFUSED_EXPORTS.test(name))
-      throw invalid(`it exports ${JSON.stringify(name)}, which stands for JavaScript or is reserved`);
+      throw invalid(`it exports ${JSON.stringify(name)}, which is reserved or refers to JavaScript`);
     if (kind === EXTERNAL_KIND.function) exportedFunctions.push([name, slots.get(index) ?? -1]);
     else if (kind === EXTERNAL_KIND.global) {
       const { mutable, init } = module.globals[index]!;

@@ -36,9 +36,7 @@ describe('--tools-config', () => {
   test('denies calls that need approval if there is neither a terminal nor a session', () => {
     const code = 'try:\n  await tools.demo.echo(text="x")\nexcept ToolError as error:\n  print(error)';
     const { stdout } = runCli(['run', '-c', code, '--tools-config', config({})]);
-    expect(stdout).toBe(
-      'The call was not approved. Reason: there is no terminal on which a person can be asked\n',
-    );
+    expect(stdout).toBe('The call was not approved. Reason: there is no terminal to ask for approval\n');
   });
 
   test('lets programs in a console call tools, and denies calls that need approval without a terminal', () => {
@@ -52,7 +50,7 @@ describe('--tools-config', () => {
     ];
     const { stdout, stderr, status } = runCli(['repl', '--tools-config', path], { input: lines.join('\n') });
     expect([stdout, status]).toEqual(['True\n42\n', 0]);
-    expect(stderr).toContain('there is no terminal on which a person can be asked');
+    expect(stderr).toContain('there is no terminal to ask for approval');
   });
 
   test('rejects an invalid file', () => {

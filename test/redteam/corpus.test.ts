@@ -40,7 +40,7 @@ describe('corpus', () => {
 
   test('has the size that the README states', () => {
     const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-    expect(readme).toContain(`None of the ${ATTACKS.length} attacks did harm`);
+    expect(readme).toContain(`None of the ${ATTACKS.length} attacks caused harm`);
   });
 
   test('names the vulnerability that an attack is known from', () => {

@@ -63,8 +63,8 @@ function textReport(verdicts: readonly Verdict[], durationMs: number): string {
     formatTable(['category', 'attacks', 'pass', 'fail'], summary),
     '',
     failed.length === 0
-      ? `None of the ${verdicts.length} attacks did harm (${formatDuration(durationMs)}).`
-      : `${failed.length} of ${verdicts.length} attacks did harm (${formatDuration(durationMs)}).`,
+      ? `None of the ${verdicts.length} attacks caused harm (${formatDuration(durationMs)}).`
+      : `${failed.length} of ${verdicts.length} attacks caused harm (${formatDuration(durationMs)}).`,
   ].join('\n');
 }
 

@@ -153,7 +153,7 @@ function reportProfile({ metadata }: SandboxResult, code: string, { profile, pro
 export const runCommand: CommandDetails<RunFlags> = {
   arguments: {
     '[FILE]':
-      'Program to run, with the modules next to it that it imports; a folder; or "-" for standard input',
+      'Program to run, together with modules it imports from its own folder; a folder; or "-" for standard input',
     '[ARGS...]': 'Arguments of the program; write -- before arguments that start with a dash',
   },
   options: [

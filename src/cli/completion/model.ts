@@ -22,9 +22,9 @@ export interface CompletedCommand {
 }
 
 /** Placeholders that stand for a file or a folder. */
-const FILE_PLACEHOLDERS: readonly string[] = ['FILE', 'PATH', 'DIR', 'PLACE', 'TARGET', 'HOST:GUEST'];
+const FILE_PLACEHOLDERS: readonly string[] = ['FILE', 'PATH', 'DIR', 'STORE', 'TARGET', 'HOST:GUEST'];
 
-/** The placeholder in `--store <PLACE>`, `[FILE]` or `<ID...>`; undefined if there is none. */
+/** The placeholder in `--store <STORE>`, `[FILE]` or `<ID...>`; undefined if there is none. */
 function placeholderOf(text: string): string | undefined {
   const start = Math.max(text.indexOf('<'), text.indexOf('['));
   return start < 0 ? undefined : text.slice(start + 1, -1).replace('...', '');

@@ -154,7 +154,7 @@ const VALUE_ADVICE: readonly (readonly [RegExp, string])[] = [
   [/^mutable default /, 'Write the field as: name: list = field(default_factory=list)'],
   [
     /ConversionSyntax/,
-    'The text is not a number for Decimal: remove thousands separators and units, and write a decimal point, not a comma',
+    'Decimal cannot parse this text: remove thousands separators and units, and write a decimal point, not a comma',
   ],
   [
     /^Invalid isoformat string/,
