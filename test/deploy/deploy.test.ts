@@ -44,6 +44,11 @@ const ofKind = (kind: string) => manifests.filter((one) => one.kind === kind);
 const containers = () => ofKind('Deployment').map((one) => one.spec.template.spec.containers[0]);
 const compose = () => parse(read('compose.yaml'), { merge: true });
 
+const scaling = readFileSync(join(root, 'docs/SCALING.md'), 'utf8');
+/** A rule of docs/SCALING.md that sends the calls of a client to the same server. */
+const affinity = (name: string) =>
+  parse(new RegExp(`<!-- affinity: ${name} -->\\n\`\`\`yaml\\n([\\s\\S]*?)\`\`\``).exec(scaling)![1]!);
+
 /** What the compiler reports about the manifests as literals of their types. */
 function unknownFields(modules: string, checked: readonly Manifest[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'manifests-'));
@@ -129,7 +134,7 @@ describe('Compose file', () => {
 describe('Kubernetes manifests', () => {
   test('match the schemas of Kubernetes', { timeout: INSTALL_TIMEOUT_MS }, async (context) => {
     const { folder } = validators(context);
-    for (const manifest of manifests) {
+    for (const manifest of [...manifests, affinity('kubernetes')]) {
       const { apiVersion, kind } = manifest;
       const models = await import(join(folder, 'kubernetes-models', apiVersion, `${kind}.js`));
       const model = new models[kind](manifest);
@@ -143,7 +148,7 @@ describe('Kubernetes manifests', () => {
   // The schemas allow unknown fields; the types of the same package do not.
   test('have no unknown fields', { timeout: INSTALL_TIMEOUT_MS }, (context) => {
     const { folder } = validators(context);
-    expect(unknownFields(folder, manifests)).toBe('');
+    expect(unknownFields(folder, [...manifests, affinity('kubernetes')])).toBe('');
     const mistyped = { ...ofKind('Service')[0]!, spec: { selectors: {} } };
     expect(unknownFields(folder, [mistyped])).toMatch(/selectors"?' does not exist/);
   });
@@ -206,6 +211,32 @@ describe('Kubernetes manifests', () => {
       ({ name }: { name: string }) => name === 'LLM_WASM_SANDBOX_SHUTDOWN_SECONDS',
     );
     expect(terminationGracePeriodSeconds).toBeGreaterThan(Number(value));
+  });
+});
+
+describe('affinity rules of the documentation', () => {
+  test('hash the token of the client and check /readyz', () => {
+    expect(scaling).toContain('hash $http_authorization consistent;');
+    const { route_config, clusters } = affinity('envoy');
+    const { route } = route_config.virtual_hosts[0].routes[0];
+    expect(route.hash_policy).toEqual([{ header: { header_name: 'authorization' } }]);
+    expect(clusters).toMatchObject([
+      {
+        name: route.cluster,
+        lb_policy: 'RING_HASH',
+        health_checks: [{ http_health_check: { path: '/readyz' } }],
+        load_assignment: { cluster_name: route.cluster },
+      },
+    ]);
+  });
+
+  test('send requests to the Service of the servers', () => {
+    const { metadata, spec } = affinity('kubernetes');
+    expect(metadata.annotations['nginx.ingress.kubernetes.io/upstream-hash-by']).toBe('$http_authorization');
+    const [service] = ofKind('Service');
+    const { name, port } = spec.rules[0].http.paths[0].backend.service;
+    expect(name).toBe(service!.metadata.name);
+    expect(service!.spec.ports.map((one: { name: string }) => one.name)).toContain(port.name);
   });
 });
 
