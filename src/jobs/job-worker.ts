@@ -2,6 +2,7 @@
  * Runs jobs until it is stopped. The result of a program and the end of its job are one statement, so a job has exactly one
  * result, even if it ran more than once. Jobs are retried only after host failures, not because a program failed.
  */
+import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type PgBoss from 'pg-boss';
@@ -45,8 +46,9 @@ const workerOptions = z.object({
 });
 
 /**
- * What happened to a job in this worker: it has a result, it will be retried because the host failed, or it was returned to
- * the queue because the worker was stopped. A job that was returned has not used up an attempt.
+ * What happened to a job in this worker: it has a result, it will be retried because the host failed, it was returned to
+ * the queue because the worker was stopped, or its result was discarded because the lease expired and another worker ran the
+ * job. A job that was returned has not used up an attempt.
  */
 export interface JobEvent {
   /** Identifies the job. */
@@ -54,7 +56,7 @@ export interface JobEvent {
   /** The tenant that submitted it. */
   readonly tenant: string;
   /** What happened. */
-  readonly outcome: 'completed' | 'retried' | 'returned';
+  readonly outcome: 'completed' | 'retried' | 'returned' | 'discarded';
   /** Whether the program succeeded; only if the job is completed. */
   readonly success?: boolean;
 }
@@ -225,17 +227,24 @@ class JobWorker {
     const failure = hostFailure(outcome);
     const wasStopped = this.#abort.signal.aborted && outcome.result?.metadata.trap_reason === 'cancelled';
     const { boss } = this.store;
+    const run = randomUUID();
     await persistently(() => {
-      if (failure === undefined) return boss.complete(job.name, job.id, encodeOutcome(outcome));
+      if (failure === undefined) return boss.complete(job.name, job.id, { ...encodeOutcome(outcome), run });
       return wasStopped ? this.#return(job) : boss.fail(job.name, job.id, failure);
     });
-    this.onJob?.({
-      job_id: job.id,
-      tenant,
-      ...(failure === undefined
-        ? { outcome: 'completed', success: outcome.result?.success === true }
-        : { outcome: wasStopped ? 'returned' : 'retried' }),
-    });
+    const job_id = job.id;
+    if (failure !== undefined) this.onJob?.({ job_id, tenant, outcome: wasStopped ? 'returned' : 'retried' });
+    else if (await this.#isResultOf(job, run))
+      this.onJob?.({ job_id, tenant, outcome: 'completed', success: outcome.result?.success === true });
+    else this.onJob?.({ job_id, tenant, outcome: 'discarded' });
+  }
+
+  /** Whether the result of the job is that of this run, and not of another worker. */
+  async #isResultOf({ name, id }: FetchedJob, run: string): Promise<boolean> {
+    const { boss, schema } = this.store;
+    const statement = `SELECT output->>'run' AS run FROM ${schema}.job WHERE name = $1 AND id = $2`;
+    const { rows } = await persistently(() => boss.getDb().executeSql(statement, [name, id]));
+    return rows[0]?.run === run;
   }
 
   /**
@@ -262,11 +271,10 @@ function hostFailure({ result, error }: BatchResult): { code: string; message: s
 }
 
 /** Retries a statement until the database answers. The statement has an effect only once. */
-async function persistently(statement: () => Promise<unknown>): Promise<void> {
+async function persistently<T>(statement: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await statement();
-      return;
+      return await statement();
     } catch (cause) {
       if (attempt >= COMPLETE_ATTEMPTS) throw toStoreError(cause, 'record the result of a job');
       await sleep(100 * 2 ** attempt);

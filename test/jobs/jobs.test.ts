@@ -128,22 +128,37 @@ describe('jobs', () => {
       if (i > 0) expect(started_on >= rows[i - 1].completed_on).toBe(true);
   });
 
-  test('are retried when their worker is killed, and have one result', async () => {
-    await using queue = await openJobQueue({ ...connection(), tenant: 'f', leaseSeconds: 2 });
-    const id = await queue.submit({
-      code: 'import time; time.sleep(1); print("done")',
-      timeout_seconds: 5,
+  test('are retried when their worker is killed or suspended, and have one result', async () => {
+    await using queue = await openJobQueue({ ...connection(), tenant: 'f' });
+    const program = { code: 'import time; time.sleep(1); print("done")', timeout_seconds: 5 };
+    const ids = await queue.submitMany([program, program]);
+    const states = () => Promise.all(ids.map(async (id) => (await queue.result(id))?.state));
+    const [killed, suspended] = [spawnWorker('--jobs', '1'), spawnWorker('--jobs', '1')];
+    let stderr = '';
+    suspended.stderr.on('data', (text) => {
+      stderr += text;
     });
-    const worker = spawnWorker('--jobs', '1');
-    await expect.poll(async () => (await queue.result(id))?.state, { timeout: 60_000 }).toBe('running');
-    worker.kill('SIGKILL');
-    await once(worker, 'exit');
+    await expect.poll(states, { timeout: 60_000 }).toEqual(['running', 'running']);
+    suspended.kill('SIGSTOP');
+    killed.kill('SIGKILL');
+    await once(killed, 'exit');
+    // The leases expire.
+    await database.query(
+      "UPDATE llm_wasm_sandbox_jobs.job SET started_on = started_on - interval '1 hour' WHERE id = ANY($1)",
+      [ids],
+    );
     let results: SubmittedJob[] = [];
-    await withWorker({ jobs: 1, maintenanceSeconds: 1 }, async () => {
-      results = await collect(queue.results([id]));
+    const events = await withWorker({ jobs: 2, maintenanceSeconds: 1 }, async () => {
+      results = await collect(queue.results(ids));
     });
-    expect(results).toMatchObject([{ state: 'completed', result: { stdout: 'done\n' } }]);
-    expect(results[0]!.attempts).toBeGreaterThan(1);
+    const completed = { state: 'completed', attempts: 2, result: { stdout: 'done\n' } };
+    expect(results).toMatchObject([completed, completed]);
+    expect(events.map(({ outcome }) => outcome)).toEqual(['completed', 'completed']);
+    suspended.kill('SIGCONT');
+    suspended.kill('SIGTERM');
+    expect(await once(suspended, 'exit')).toEqual([0, null]);
+    expect(stderr).toContain('Ran 0 jobs, 0 to be retried, 1 discarded.');
+    expect(await collect(queue.results(ids))).toEqual(results);
   });
 
   test('are fetched again after an error of the database, and their slot is free', async () => {

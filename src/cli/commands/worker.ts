@@ -26,7 +26,7 @@ async function work({ store, jobs, tenantJobs, shutdownSeconds, ...limits }: Wor
   const stopping = new AbortController();
   const stop = () => stopping.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop).once('SIGHUP', stop);
-  const counts = { completed: 0, retried: 0, returned: 0 };
+  const counts = { completed: 0, retried: 0, returned: 0, discarded: 0 };
   await runJobWorker({
     connectionString,
     policy: limitPolicy(limits),
@@ -40,7 +40,8 @@ async function work({ store, jobs, tenantJobs, shutdownSeconds, ...limits }: Wor
     },
   });
   const unfinished = counts.retried + counts.returned;
-  printLines(`Ran ${formatItems(counts.completed, 'job')}, ${unfinished} to be retried.`);
+  const discarded = counts.discarded > 0 ? `, ${counts.discarded} discarded` : '';
+  printLines(`Ran ${formatItems(counts.completed, 'job')}, ${unfinished} to be retried${discarded}.`);
 }
 
 export const workerCommand: CommandDetails<WorkerFlags> = {
