@@ -3,11 +3,24 @@
  * resetting guests, imports, sessions; and numpy in the sandbox compared with native numpy, if python3 has it.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { resetToImage } from '../dist/engine/image.js';
 import { createSandbox, diskStore } from '../dist/index.js';
+import { readUserPackages } from '../dist/packages/read-user-packages.js';
 import { formatBytes, formatFuel } from '../dist/quantities.js';
+import { python } from '../dist/runtimes/python/index.js';
+import { prepareModule } from '../dist/wasm/prepare-module.js';
+import { prepareSideModule } from '../dist/wasm/prepare-side-module.js';
+import { extendedAssets } from '../dist/worker/guest-assets.js';
+import { instantiateGuest } from '../dist/worker/guest-from-image.js';
+import { createVolume } from '../dist/worker/guest-volume.js';
+import { compiledLibraries, loadImage } from '../dist/worker/load-image.js';
+import { sharedPool } from '../dist/worker/pool.js';
 import { elapsedMs, geomean, markdown, median, ms, sampleInterleaved, times } from './measure.mjs';
 
 const ROUNDS = 15;
@@ -43,6 +56,12 @@ times = []
 for _ in range(7):
     t = time.perf_counter(); ${expression}; times.append(time.perf_counter() - t)
 print(sorted(times)[3] * 1000)`;
+
+const fastest = (expression) => `
+times = []
+for _ in range(7):
+    t = time.perf_counter(); ${expression}; times.append(time.perf_counter() - t)
+min(times) * 1000`;
 
 const folders = (process.env.PIP_FIND_LINKS ?? '').split(/\s+/).filter((folder) => existsSync(folder));
 const available = folders.flatMap((folder) => readdirSync(folder).map((file) => join(folder, file)));
@@ -170,6 +189,111 @@ async function operations() {
   return rows;
 }
 
+// ---- guests without threads and calls ----
+
+const RUN = {
+  fuelBudget: Number.POSITIVE_INFINITY,
+  deadlineMs: Number.POSITIVE_INFINITY,
+  cancel: new Int32Array(new SharedArrayBuffer(4)),
+  cancelValue: -1,
+  output: () => {},
+};
+const MAX_PAGES = 8192;
+const JOB = { limits: { workspaceMaxBytes: 1e8, workspaceMaxFiles: 1e4 }, mountSet: { id: '', mounts: [] } };
+
+/** The image with the module of a set preloaded, and the packages. */
+async function load(name) {
+  const { packages: sources, preload } = options(name, true);
+  const packages = sources.length === 0 ? undefined : await readUserPackages(sources);
+  const build = { pool: sharedPool(), tenant: 'bench', limits: POLICY, signal: undefined };
+  const extension = packages && { preload, packages };
+  return { packages, image: loadImage(await extendedAssets('python', extension, build), []) };
+}
+
+function runIn(guest, { layers, image }, code) {
+  guest.beginRun(RUN);
+  guest.kernel.volume = createVolume(layers, JOB, () => guest.now());
+  const request = {
+    code,
+    env: {},
+    args: [],
+    language: 'python',
+    call: 1,
+    keep: false,
+    inject_setup: true,
+    fuel_budget: 0,
+    timeout_seconds: 0,
+  };
+  const report = JSON.parse(python.run(guest, image.header.handles, request));
+  if (report.exit_code !== 0) throw new Error(`a benchmark program failed: ${JSON.stringify(report)}`);
+  return report.result;
+}
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc');
+
+/** Creating a guest from the image and resetting it after a program, without threads. */
+async function guests() {
+  const names = Object.keys(SETS);
+  const loaded = {};
+  const used = {};
+  for (const name of names) {
+    loaded[name] = (await load(name)).image;
+    used[name] = instantiateGuest(loaded[name], MAX_PAGES);
+  }
+  const bytesOf = (name) => loaded[name].image.segments.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  const samples = await sampleInterleaved(
+    Object.fromEntries(
+      names.flatMap((name) => [
+        [`${name} create`, { before: collectGarbage, run: () => instantiateGuest(loaded[name], MAX_PAGES) }],
+        [
+          `${name} reset`,
+          {
+            before: () => runIn(used[name], loaded[name], 'x = sum(range(1000))'),
+            run: () => resetToImage(used[name], loaded[name].image),
+          },
+        ],
+      ]),
+    ),
+    { warmup: WARMUP, rounds: ROUNDS },
+  );
+  const cell = (name, kind) => {
+    const took = median(samples[`${name} ${kind}`]);
+    return `${ms(took)} (${times(took / median(samples[`plain ${kind}`]))})`;
+  };
+  return names.map((name) => [name, formatBytes(bytesOf(name)), cell(name, 'create'), cell(name, 'reset')]);
+}
+
+/** The operations in metered guests and in guests without fuel code, which alternate. */
+async function metering() {
+  const { packages, image: metered } = await load('numpy');
+  const original = readFileSync(createRequire(import.meta.url).resolve(python.binary.specifier));
+  const main = prepareModule(original, { ...python.prepare, meter: false }).bytes;
+  const libraries = (await packages.load()).libraries.map(({ sha256, bytes }) => ({
+    sha256,
+    prepared: prepareSideModule(bytes, { meter: false }),
+  }));
+  const unmetered = {
+    ...metered,
+    compiled: { ...metered.compiled, module: await WebAssembly.compile(main) },
+    findSideModule: compiledLibraries(libraries),
+  };
+  const rows = [];
+  const ratios = [];
+  for (const [label, expression] of Object.entries(OPERATIONS)) {
+    const best = { metered: Infinity, unmetered: Infinity };
+    for (let round = 0; round < 4; round++) {
+      for (const [kind, image] of Object.entries({ metered, unmetered })) {
+        const guest = instantiateGuest(image, MAX_PAGES);
+        best[kind] = Math.min(best[kind], runIn(guest, image, SETUP + fastest(expression)));
+      }
+    }
+    ratios.push(best.metered / best.unmetered);
+    rows.push([label, ms(best.unmetered), ms(best.metered), times(best.metered / best.unmetered)]);
+  }
+  return [...rows, ['geometric mean', '', '', times(geomean(ratios))]];
+}
+
 export async function table() {
   return [
     markdown(
@@ -187,6 +311,18 @@ export async function table() {
         'resume, ms',
       ],
       await costs(),
+    ),
+    markdown(
+      'Guests with native packages',
+      `Median milliseconds of ${ROUNDS} interleaved rounds, in one thread, and their ratio to plain Python: a guest that is instantiated from the image with the module preloaded, and a guest that is reset in place after a short program. Targets: a new guest with numpy takes ≤ ×3 of plain; a reset takes as long as for plain. A reset writes the whole image, whatever the program changed: guests with packages, whose images are larger, miss the second target. Memory of earlier guests is collected before each measurement.`,
+      ['packages', 'image', 'new guest', 'reset'],
+      await guests(),
+    ),
+    markdown(
+      'Cost of metering in numpy',
+      'Milliseconds, fastest of 28 runs in four guests; guests with and without fuel code alternate in one process.',
+      ['operation', 'unmetered', 'metered', '/ unmetered'],
+      await metering(),
     ),
     markdown(
       'numpy compared with native numpy',

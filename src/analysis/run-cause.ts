@@ -3,7 +3,7 @@
  * and variables of the late samples, the depth of the stack, the size of its data.
  */
 import { formatBytes, formatCount, formatPercent } from '../quantities.ts';
-import type { RUN_CAUSES } from '../schema.ts';
+import { HELPED_BY_HIGHER_LIMITS, type RUN_CAUSES } from '../schema.ts';
 import type { AnalysisInput } from './input.ts';
 import { examineLoop, type LoopProgress, type LoopSample, sizeOf } from './loop-progress.ts';
 import type { SourceLoop } from './loops.ts';
@@ -53,8 +53,7 @@ export function runFindings(input: AnalysisInput): RunFindings {
 /** The cause if more fuel or time does not help. */
 export function hopelessCause(input: AnalysisInput): RunCause | undefined {
   const { cause } = runFindings(input);
-  const isHopeless = cause !== undefined && cause.kind !== 'large_data' && cause.kind !== 'heavy_import';
-  return isHopeless ? cause : undefined;
+  return cause !== undefined && !HELPED_BY_HIGHER_LIMITS.has(cause.kind) ? cause : undefined;
 }
 
 function examine(input: AnalysisInput): RunFindings {

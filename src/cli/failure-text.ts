@@ -1,6 +1,6 @@
 /** How `run` describes a failed run on standard error: one line, and the guidance if it is requested. */
 import { formatDuration, formatFuel } from '../quantities.ts';
-import type { SandboxResult, TrapReason } from '../schema.ts';
+import { HELPED_BY_HIGHER_LIMITS, type SandboxResult, type TrapReason } from '../schema.ts';
 import { paint, type TerminalStream } from './color.ts';
 import { escapeControls } from './terminal-text.ts';
 
@@ -27,12 +27,14 @@ function place({ metadata: { stopped_at, error } }: SandboxResult): string {
   return error?.line == null ? '' : ` on line ${error.line}`;
 }
 
-/** A run whose samples show why it reached its limit does not need a higher one. */
+/** What the samples of the run show, and the flag that raises the limit unless they show that a higher limit does not help. */
 function remedy(result: SandboxResult, flag: string, timeoutSeconds: number): string {
   const { fuel_analysis, trap_reason } = result.metadata;
-  const cause = fuel_analysis?.cause === undefined ? undefined : fuel_analysis.likely_causes[0];
-  if (cause !== undefined) return `${cause}.`;
-  return `Raise the limit with ${flag}${trap_reason === 'out_of_fuel' ? fuelInTime(result, timeoutSeconds) : ''}.`;
+  const kind = fuel_analysis?.cause;
+  const cause = kind === undefined ? '' : `${fuel_analysis!.likely_causes[0]}.`;
+  if (kind !== undefined && !HELPED_BY_HIGHER_LIMITS.has(kind)) return cause;
+  const speed = trap_reason === 'out_of_fuel' ? fuelInTime(result, timeoutSeconds) : '';
+  return `${cause && `${cause} `}Raise the limit with ${flag}${speed}.`;
 }
 
 /** The budget that fits the time limit, at the speed of the run. */

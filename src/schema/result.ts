@@ -38,6 +38,11 @@ export const RUN_CAUSES = [
   'large_data',
   'heavy_import',
 ] as const;
+/** The causes for which more fuel or time helps. */
+export const HELPED_BY_HIGHER_LIMITS: ReadonlySet<(typeof RUN_CAUSES)[number]> = new Set([
+  'large_data',
+  'heavy_import',
+]);
 export const fuelAnalysis = z.object({
   consumed: z.number().int().describe('Fuel used.'),
   budget: z.number().int().describe('Fuel allowed.'),

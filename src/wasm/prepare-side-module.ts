@@ -44,8 +44,11 @@ interface SideImports {
   hasTable: boolean;
 }
 
-/** The same bytes always give the same result. Throws SandboxError `module_invalid`. */
-export function prepareSideModule(bytes: Uint8Array): Uint8Array {
+/**
+ * The same bytes always give the same result. Throws SandboxError `module_invalid`. `meter: false` leaves out the fuel code, for
+ * measurements.
+ */
+export function prepareSideModule(bytes: Uint8Array, { meter = true } = {}): Uint8Array {
   const module = parseModule(bytes, 'side');
   const dylink = readDylink(bytes);
   const imports = sortImports(module);
@@ -72,7 +75,7 @@ export function prepareSideModule(bytes: Uint8Array): Uint8Array {
     module,
     [...callable.map(({ index }) => index), ...(module.start === undefined ? [] : [module.start])],
     additions,
-    { meter: true, probe: undefined },
+    { meter, probe: undefined },
   );
   if (graph.usesData) throw invalid('it copies or drops data segments (threads are not supported)');
   if (graph.tableWrite !== undefined)

@@ -198,6 +198,12 @@ describe('run', () => {
         /exit code 152: the fuel budget was used up at main.py:2 \(.*\)\. Raise the limit with --fuel: at this speed, [\d.]+[MBT] fuel takes about 30 s, which is the time limit\./,
       ),
     );
+    const largeData = 'data = list(range(10**6))\nfor i in range(10**9): data[i % 10**6] += 1';
+    expect(await lines(['--fuel', '300M', '-c', largeData])).toContainEqual(
+      expect.stringMatching(
+        /\. Large data: `data` has 1,000,000 items or characters\. Raise the limit with --fuel: at this/,
+      ),
+    );
     expect(await lines(['--timeout', '1', '-c', 'import time\ntime.sleep(60)'])).toContainEqual(
       expect.stringMatching(
         /exit code 124: the time limit was reached.*\. Raise the limit with --timeout\.$/,

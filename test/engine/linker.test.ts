@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import { FunctionTable } from '../../src/engine/function-table.ts';
 import type { Guest } from '../../src/engine/guest.ts';
 import { LinkFailure } from '../../src/engine/link-failure.ts';
-import { type LinkState, linkState } from '../../src/engine/link-state.ts';
+import {
+  type LinkState,
+  linkState,
+  MAX_HANDLES,
+  MAX_SIDE_MODULES,
+  MAX_SLOTS,
+  MAX_TABLE_ENTRIES,
+} from '../../src/engine/link-state.ts';
 import { sideModuleStub } from '../../src/engine/side-module-stub.ts';
 import { checked } from '../../src/framing/json-checks.ts';
 import type { Code } from '../wasm/assembler.ts';
@@ -293,6 +301,49 @@ describe('libraries', () => {
     const { handle } = open(guest, 'counter.so');
     expect(() => guest.linker.symbol(handle, 'malloc')).toThrow('undefined symbol');
     expect(() => guest.linker.symbol(handle + 1, 'count')).toThrow('not available');
+  });
+});
+
+describe('limits of a guest', () => {
+  const WIDE_TABLE = 65_536;
+  const empty = install('empty.so', { dylink: { memory: [0, 0] }, functions: [] });
+  const wide = install('wide.so', { dylink: { memory: [0, 0], table: [WIDE_TABLE, 0] }, functions: [] });
+  for (let i = 0; i <= MAX_SIDE_MODULES; i++) addFile(`many-${i}.so`, sideModuleStub(empty));
+  for (let i = 0; i < 5; i++) addFile(`wide-${i}.so`, sideModuleStub(wide));
+
+  test('on open libraries end with an error', () => {
+    const guest = newGuest();
+    for (let handle = 1; handle <= MAX_HANDLES; handle++) guest.linker.open('/lib/empty.so', false, handle);
+    expect(() => guest.linker.open('/lib/empty.so', false, MAX_HANDLES + 1)).toThrow(
+      'too many libraries are open',
+    );
+    expect(guest.linker.state()!.modules[0]!.handles).toHaveLength(MAX_HANDLES);
+  });
+
+  test('on loaded libraries end with an error', () => {
+    const guest = newGuest();
+    for (let i = 0; i < MAX_SIDE_MODULES; i++) guest.linker.open(`/lib/many-${i}.so`, false, i + 1);
+    expect(() => guest.linker.open(`/lib/many-${MAX_SIDE_MODULES}.so`, false, 1)).toThrow(
+      'too many libraries are loaded',
+    );
+    expect(guest.linker.state()!.modules).toHaveLength(MAX_SIDE_MODULES);
+  });
+
+  test('on the function table end with an error', () => {
+    const guest = newGuest();
+    const fitting = Math.floor((MAX_TABLE_ENTRIES - MAIN_TABLE) / WIDE_TABLE);
+    for (let i = 0; i < fitting; i++) guest.linker.open(`/lib/wide-${i}.so`, false, i + 1);
+    expect(() => guest.linker.open(`/lib/wide-${fitting}.so`, false, 99)).toThrow(
+      'the function table is full',
+    );
+    expect(guest.linker.state()!.modules).toHaveLength(fitting);
+  });
+
+  test('on function pointers end with an error', () => {
+    const table = new FunctionTable(new WebAssembly.Table({ element: 'anyfunc', initial: 0 }));
+    for (let i = 0; i < MAX_SLOTS; i++) table.slotFor(undefined, `f${i}`, () => null);
+    expect(() => table.slotFor(undefined, 'one more', () => null)).toThrow('too many function pointers');
+    expect(table.slotFor(undefined, 'f7', () => null)).toBe(7);
   });
 });
 

@@ -148,6 +148,18 @@ describe('packages add', () => {
     expect((await packages('add', '--lock', path)).stderr).toMatch(/does not match: expected SHA-256 a{64}/);
     writeFileSync(path, JSON.stringify({ ...lock, packages: [{ ...adder, extra: 1 }] }));
     expect((await packages('add', '--lock', path)).stderr).toContain('is damaged');
+    const fromIndex = lock.packages.filter(({ name }: { name: string }) => name !== 'counter');
+    writeFileSync(path, JSON.stringify({ ...lock, packages: fromIndex }));
+    const other = join(folder, 'other-machine');
+    process.env['LLM_WASM_SANDBOX_PACKAGES_DIR'] = other;
+    try {
+      expect(await packages('add', '--lock', path)).toMatchObject({ status: 0 });
+    } finally {
+      process.env['LLM_WASM_SANDBOX_PACKAGES_DIR'] = home;
+    }
+    const digests = (list: { name: string; sha256: string }[]) => list.map((one) => [one.name, one.sha256]);
+    const written = JSON.parse(readFileSync(join(other, 'packages.json'), 'utf8'));
+    expect(digests(written.packages)).toEqual(digests(fromIndex));
   });
 });
 
@@ -210,6 +222,13 @@ describe('added packages', () => {
     await client.close();
     await server.close();
     await expect(startHttp({ packages: ['nowhere'] })).rejects.toThrow(/packages add nowhere/);
+  });
+
+  test.each(['mcp', 'serve'])('are selected by flags of %s', async (command) => {
+    const settings = async (...flags: readonly string[]) =>
+      (await runCliHere([command, ...flags, '--print-config'], env.LLM_WASM_SANDBOX_STORE)).stdout;
+    expect(await settings('--packages', 'adder,counter')).toMatch(/^packages = \[ "adder", "counter" \]$/m);
+    expect(await settings('--no-packages')).toMatch(/^packages = \[ ?\]$/m);
   });
 
   test('are verified', async () => {

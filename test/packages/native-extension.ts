@@ -18,6 +18,9 @@ const METHODS = 64;
 const COUNTER = 192;
 const NAMES = 200;
 const JUMP_BUFFER = 264;
+const TIME = 280;
+const TIME_TEXT = 328;
+const END = 360;
 /** Fields of PyModuleDef and PyMethodDef on a 32-bit machine. */
 const DEFINITION_FIELDS = { refcount: 0, name: 20, size: 28, methods: 32 };
 const METHOD_BYTES = 16;
@@ -37,7 +40,10 @@ const CREATE = 0;
 const AS_LONG = 1;
 const FROM_LONG = 2;
 const LONGJMP = 3;
-const OWN = 4;
+const CONSOLE_LOG = 4;
+const CONSOLE_ERROR = 5;
+const ASCTIME = 6;
+const OWN = 7;
 
 const argument: Code[] = [
   ['local.get', 1],
@@ -73,6 +79,17 @@ const METHOD_CODE: Readonly<Record<string, readonly Code[]>> = {
     ['local.get', 0],
     ['call', FROM_LONG],
   ],
+  // Prints a time and a name, and returns 5.
+  report: [
+    ...address(TIME),
+    ...address(TIME_TEXT),
+    ['call', ASCTIME],
+    ['call', CONSOLE_LOG],
+    ...address(NAMES),
+    ['call', CONSOLE_ERROR],
+    ['i32.const', 5],
+    ['call', FROM_LONG],
+  ],
 };
 const NAME_LIST = [...Object.keys(METHOD_CODE), 'counter'];
 const nameOffset = (index: number) =>
@@ -88,7 +105,7 @@ function extension(): Uint8Array {
       ...word(METHODS + i * METHOD_BYTES + 4, TABLE_BASE, ['i32.const', i], ['i32.add']),
     ]),
   ];
-  const image = new Uint8Array(JUMP_BUFFER + 16);
+  const image = new Uint8Array(END);
   const view = new DataView(image.buffer);
   view.setUint32(DEFINITION + DEFINITION_FIELDS.refcount, 1, true);
   view.setInt32(DEFINITION + DEFINITION_FIELDS.size, -1, true);
@@ -105,6 +122,9 @@ function extension(): Uint8Array {
       ['env', 'PyLong_AsLong', { func: 1 }],
       ['env', 'PyLong_FromLong', { func: 1 }],
       ['env', '__wasm_longjmp', { func: 5 }],
+      ['env', 'emscripten_console_log', { func: 4 }],
+      ['env', 'emscripten_console_error', { func: 4 }],
+      ['env', '__asctime_r', { func: 2 }],
       ['env', '__cpp_exception', { tag: 4 }],
       ['env', '__c_longjmp', { tag: 4 }],
     ],

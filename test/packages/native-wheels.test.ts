@@ -59,6 +59,24 @@ describe('a session with a native library', () => {
     expect(value(await session.execute('[counter.jump(n) for n in range(1, 4)]'))).toEqual([1, 2, 3]);
   });
 
+  test('can print to the console and format times, and has the error numbers of Emscripten', async () => {
+    const { stdout, stderr, metadata } = await session.execute(
+      'import errno\n[counter.report(0), errno.ENOTSUP]',
+    );
+    expect({ stdout, stderr, result: metadata.result }).toEqual({
+      stdout: 'Sun Jan  0 00:00:00 1900\n\n',
+      stderr: 'add\n',
+      result: [5, 138],
+    });
+  });
+
+  test('names a package of which no build exists', async () => {
+    const { metadata } = await session.execute('import tensorflow');
+    expect(metadata.error_guidance?.actionable_guidance).toContain(
+      "No build of 'tensorflow' exists for the sandbox",
+    );
+  });
+
   // guarantee: native-libraries
   test('does not load what a program wrote, even a copy of an installed library', async () => {
     const attempts = await session.execute(code`
