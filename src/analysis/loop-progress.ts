@@ -32,10 +32,17 @@ const UNKNOWN: LoopFinding = { kind: 'unknown' };
 const RESTARTING: LoopFinding = { kind: 'restarting' };
 /** Values that do not show the progress of a loop. */
 const FLAG = /^(?:True|False|None|true|false|null|undefined)$/;
+/** Texts of objects, long containers and long texts: they stay the same when the contents change. */
+export const INCOMPLETE = /[<…]|\d (?:items?|characters)\b/;
+/** A call: its result can depend on more than the variables of the frame. */
+const CALL = /\w\(/;
 const MAX_SHOWN_VALUES = 4;
 
-/** Conclusions from variables need at least four samples, in the order of the run. */
-export function examineLoop(loop: SourceLoop, samples: readonly LoopSample[]): LoopFinding {
+/**
+ * Conclusions from variables need at least four samples, in the order of the run. `body` is the source of the loop without
+ * its head.
+ */
+export function examineLoop(loop: SourceLoop, body: string, samples: readonly LoopSample[]): LoopFinding {
   if (loop.isInfinite) {
     const reason = loop.items ? `${loop.items.collection} never ends` : 'its condition is always true';
     return { kind: 'endless', evidence: `${reason}, and no statement leaves the loop` };
@@ -49,7 +56,12 @@ export function examineLoop(loop: SourceLoop, samples: readonly LoopSample[]): L
   const comparison = comparisonIn(loop.condition);
   const finding = comparison && examineNumber(comparison, samples);
   if (finding !== undefined && finding.kind !== 'restarting') return finding;
-  return examineRepetition(loop.condition, samples) ?? finding ?? UNKNOWN;
+  return (
+    examineLinks(loop.condition, body, samples) ??
+    examineRepetition(loop.condition, samples) ??
+    finding ??
+    UNKNOWN
+  );
 }
 
 function examineItems(
@@ -92,15 +104,38 @@ function examineNumber(comparison: Comparison, samples: readonly LoopSample[]): 
   return { kind: 'progressing', progress };
 }
 
-/** Endless if the variables of the condition repeat their values, or all variables if those are only flags. */
+/** Endless if the loop follows links that it does not change, as in `node = node.next`, and returns to the same objects. */
+function examineLinks(
+  condition: string,
+  body: string,
+  samples: readonly LoopSample[],
+): LoopFinding | undefined {
+  const [name, ...others] = namesIn(condition);
+  if (name === undefined || others.length > 0 || CALL.test(condition)) return undefined;
+  const step = new RegExp(
+    `(?<![\\w.$])${name.replaceAll('$', '\\$')} = ${name.replaceAll('$', '\\$')}\\.([\\w$]{1,60});?$`,
+    'm',
+  ).exec(body);
+  if (step === null || /\.[\w$]{1,60} = /.test(body)) return undefined;
+  const objects = samples.map(({ variables }) => [variables[name] ?? '']);
+  if (!objects.every(([text]) => /^<.* #\d+>$/.test(text!)) || !isRepeating(objects)) return undefined;
+  return { kind: 'endless', evidence: `${name} returns to objects that the loop has already visited` };
+}
+
+/**
+ * Endless if the variables of the condition repeat their values, or all variables if those are only flags. Unknown if the
+ * condition depends on something that the samples do not show.
+ */
 function examineRepetition(condition: string, samples: readonly LoopSample[]): LoopFinding | undefined {
   const names = namesIn(condition).filter((name) =>
     samples.every(({ variables }) => variables[name] !== undefined),
   );
   const values = samples.map(({ variables }) => names.map((name) => variables[name]!));
+  if (values.flat().some((value) => INCOMPLETE.test(value))) return UNKNOWN;
   const isInformative = values.some((row) => row.some((value) => !FLAG.test(value)));
   if (isInformative) return isRepeating(values) ? repeats(names, values) : undefined;
   const all = samples.map(({ variables }) => Object.entries(variables).flat());
+  if (CALL.test(condition) || all.flat().some((value) => INCOMPLETE.test(value))) return UNKNOWN;
   // All variables together repeat by chance less often than some of them.
   return isRepeating(all, 0.75) ? repeats(names, values) : UNKNOWN;
 }

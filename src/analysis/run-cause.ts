@@ -5,10 +5,10 @@
 import { formatBytes, formatCount, formatPercent } from '../quantities.ts';
 import { HELPED_BY_HIGHER_LIMITS, type RUN_CAUSES } from '../schema.ts';
 import type { AnalysisInput } from './input.ts';
-import { examineLoop, type LoopProgress, type LoopSample, sizeOf } from './loop-progress.ts';
+import { examineLoop, INCOMPLETE, type LoopProgress, type LoopSample, sizeOf } from './loop-progress.ts';
 import type { SourceLoop } from './loops.ts';
 import { oneLine, sourceLine } from './quote-guest-text.ts';
-import type { ProgramState, RunProfile, StackFrame } from './run-profile.ts';
+import type { ProgramState, RunProfile, StackFrame, Variables } from './run-profile.ts';
 import { MAX_STATE_DEPTH } from './state-depth.ts';
 
 interface RunCause {
@@ -182,9 +182,8 @@ function findRecursion(input: AnalysisInput, late: readonly ProgramState[]): Run
     };
   }
   const calls = selfCalls(input, name, key, late);
-  // A call in a loop can be one of many, or visit each item once: it needs the stronger evidence.
   const isExponential =
-    calls.count < 2 ? calls.isRepeated && repeatsWork(key, late) : repeatsArguments(key, late);
+    (calls.count > 1 || calls.isRepeated) && repeatsWork(key, late, calls.isRepeated ? 0 : 1);
   if (!isExponential) return undefined;
   const depthText = `up to ${Math.max(...depths)} calls deep`;
   const times = calls.count < 2 ? 'several' : calls.count;
@@ -251,37 +250,41 @@ function definitionLine(source: string, name: string): number {
 /** Share of the samples in which a call of the function must repeat an earlier one. */
 const REPEATED_SHARE = 0.1;
 
-/** Whether calls of the function with the same variables have different callers: the work is done again. */
-function repeatsWork(key: string, late: readonly ProgramState[]): boolean {
-  const callers = new Map<string, Set<string>>();
+/**
+ * Whether calls of the function with the same variables have callers with different variables: the work is done again.
+ * Frames that stay on the stack keep their callers. Calls with values that are not completely known are no evidence, and
+ * neither are the `skipped` innermost calls: small calls repeat in divide and conquer too.
+ */
+function repeatsWork(key: string, late: readonly ProgramState[], skipped: number): boolean {
+  const callers = new Map<string, Variables[]>();
   let repeated = 0;
   for (const { stack, variables } of late) {
     const calls = variables
       .filter((_, i) => stack[i] !== undefined && keyOf(stack[i]!) === key)
-      // Objects have the same text whatever they contain.
-      .map((one) => Object.entries(one).filter(([, value]) => !/^<.*>$/.test(value)))
-      .map((entries) => (entries.length === 0 ? undefined : JSON.stringify(entries)));
+      .map(({ self: _, ...others }) => others);
     let isRepeated = false;
-    for (const [i, call] of calls.slice(0, -1).entries()) {
-      const caller = calls[i + 1];
-      if (call === undefined || caller === undefined) continue;
-      const known = callers.get(call) ?? new Set();
-      if (known.size > 0 && !known.has(caller)) isRepeated = true;
-      callers.set(call, known.add(caller));
+    for (let i = skipped; i < calls.length - 1; i++) {
+      const [call, caller] = [calls[i]!, calls[i + 1]!];
+      if (!isKnown(call)) continue;
+      const text = JSON.stringify(call);
+      const known = callers.get(text) ?? [];
+      if (known.some((other) => differ(other, caller))) isRepeated = true;
+      callers.set(text, [...known, caller]);
     }
     if (isRepeated) repeated++;
   }
   return repeated >= Math.max(2, late.length * REPEATED_SHARE);
 }
 
-/** Whether the function has the same variables in several of the samples. */
-function repeatsArguments(key: string, late: readonly ProgramState[]): boolean {
-  const seen = late.flatMap(({ stack, variables }) =>
-    variables
-      .filter((_, i) => stack[i] !== undefined && keyOf(stack[i]!) === key)
-      .map((one) => JSON.stringify(one)),
+/** Whether a variable that both have differs. A variable that only one has was set between two calls. */
+const differ = (a: Variables, b: Variables) =>
+  Object.entries(a).some(
+    ([name, value]) => name in b && b[name] !== value && !INCOMPLETE.test(value + b[name]),
   );
-  return seen.length >= 4 && new Set(seen).size <= seen.length * 0.9;
+
+function isKnown(variables: Variables): boolean {
+  const values = Object.values(variables);
+  return values.length > 0 && !values.some((value) => INCOMPLETE.test(value));
 }
 
 // ---- loops ----
@@ -300,14 +303,17 @@ function examineLoops(
 ): { endless: RunCause | undefined; progress: LoopProgress | undefined } {
   let progress: LoopProgress | undefined;
   let isInnerKnown = true;
+  const lines = input.source.split('\n');
   for (const { loop, position } of candidates(input, profile, late)) {
-    const finding = examineLoop(loop, samplesAt(late, position));
+    const body = lines.slice(loop.line, loop.lastLine).join('\n');
+    const finding = examineLoop(loop, body, samplesAt(late, position));
     if (finding.kind === 'endless' && (isInnerKnown || loop.isInfinite)) {
       const head = oneLine(loop.head, 100);
       const text = `Probable endless loop at line ${loop.line}: ${head} (${oneLine(finding.evidence, 200)})`;
       return { endless: { kind: 'probably_endless', text }, progress: undefined };
     }
-    if (finding.kind === 'progressing') progress = finding.progress ?? progress;
+    // The progress of an inner loop says nothing about the rest of the loops around it.
+    progress = finding.kind === 'progressing' ? finding.progress : undefined;
     // While an inner loop makes progress, unchanged variables of an outer loop prove nothing.
     if (finding.kind !== 'restarting') isInnerKnown = false;
   }

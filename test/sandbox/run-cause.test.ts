@@ -18,6 +18,8 @@ interface Program {
   readonly cause?: string;
   /** A part of the guidance. */
   readonly says?: string;
+  /** A text that the guidance does not contain. */
+  readonly saysNot?: string;
 }
 
 const PROGRAMS: Record<string, Program> = {
@@ -163,6 +165,23 @@ const PROGRAMS: Record<string, Program> = {
     runtime: 'python',
     code: 'items = [(i * 7919) % 1009 for i in range(1009)]\nswapped = True\nwhile swapped:\n    swapped = False\n    for i in range(len(items) - 1):\n        if items[i] > items[i + 1]:\n            items[i], items[i + 1] = items[i + 1], items[i]\n            swapped = True\n',
   },
+  'a loop whose condition calls a method': {
+    runtime: 'python',
+    code: 'class Game:\n    turn = 0\n    def is_over(self):\n        return self.turn > 10**7\n    def step(self):\n        self.turn += 1\ngame = Game()\nwhile not game.is_over():\n    game.step()\n',
+  },
+  'a breadth-first search': {
+    runtime: 'python',
+    code: 'from collections import deque\nn = 1500\nseen = {(0, 0)}\nq = deque(seen)\nwhile q:\n    x, y = q.popleft()\n    for p in ((x + 1, y), (x, y + 1)):\n        if max(p) < n and p not in seen:\n            seen.add(p)\n            q.append(p)\n',
+  },
+  'merge sort': {
+    runtime: 'python',
+    code: 'def msort(items):\n    if len(items) < 2:\n        return items\n    mid = len(items) // 2\n    left = msort(items[:mid])\n    right = msort(items[mid:])\n    out = []\n    while left and right:\n        out.append((left if left[-1] > right[-1] else right).pop())\n    return (left + right) + out[::-1]\nmsort([3, 1, 2, 0] * 8000)\n',
+  },
+  'nested loops of which the outermost is in its first iteration': {
+    runtime: 'javascript',
+    code: 'const n = 2000;\nlet total = 0;\nfor (let i = 0; i < n; i++) {\n  for (let j = 0; j < n; j++) {\n    for (let k = 0; k < n; k++) {\n      total += i * j * k;\n    }\n  }\n}\n',
+    saysNot: 'at this rate',
+  },
   'recursion over a tree': {
     runtime: 'python',
     code: 'class Node:\n    def __init__(self, depth):\n        self.left = Node(depth - 1) if depth else None\n        self.right = Node(depth - 1) if depth else None\nNode(17)\n',
@@ -172,21 +191,26 @@ const PROGRAMS: Record<string, Program> = {
 const textOf = ({ metadata }: SandboxResult) => metadata.error_guidance!.actionable_guidance.join('\n');
 
 describe('cause of a reached fuel limit', () => {
-  test.each(Object.entries(PROGRAMS))('is right for %s', async (_, { runtime, code, cause, says }) => {
-    const result = await sandboxes.get(runtime)!.execute(code, { fuel_budget: 60_000_000 });
-    expect(result.metadata.trap_reason).toBe('out_of_fuel');
-    const analysis = result.metadata.fuel_analysis!;
-    expect(analysis.cause).toBe(cause);
-    expect(textOf(result)).toContain(says ?? '');
-    const isHopeless = cause !== undefined && cause !== 'large_data' && cause !== 'heavy_import';
-    const needsTooMuch = /more than 1T fuel|backtracks/.test(says ?? '');
-    expect(/fuel_budget=|large dataset/.test(textOf(result))).toBe(!isHopeless && !needsTooMuch);
-    // The specification asks for this text whenever its condition holds; the cause with evidence comes first.
-    expect(analysis.likely_causes.includes('Complex data processing or large dataset detected')).toBe(
-      cause !== 'heavy_import',
-    );
-    if (isHopeless) expect(textOf(result)).toContain(analysis.likely_causes[0]!.slice(0, 60));
-  });
+  test.each(Object.entries(PROGRAMS))(
+    'is right for %s',
+    async (_, { runtime, code, cause, says, saysNot }) => {
+      const result = await sandboxes.get(runtime)!.execute(code, { fuel_budget: 60_000_000 });
+      expect(result.metadata.trap_reason).toBe('out_of_fuel');
+      const analysis = result.metadata.fuel_analysis!;
+      expect(analysis.cause).toBe(cause);
+      expect(textOf(result)).toContain(says ?? '');
+      expect(textOf(result)).not.toMatch(/<\w+ #\d+>/);
+      if (saysNot !== undefined) expect(textOf(result)).not.toContain(saysNot);
+      const isHopeless = cause !== undefined && cause !== 'large_data' && cause !== 'heavy_import';
+      const needsTooMuch = /more than 1T fuel|backtracks/.test(says ?? '');
+      expect(/fuel_budget=|large dataset/.test(textOf(result))).toBe(!isHopeless && !needsTooMuch);
+      // The specification asks for this text whenever its condition holds; the cause with evidence comes first.
+      expect(analysis.likely_causes.includes('Complex data processing or large dataset detected')).toBe(
+        cause !== 'heavy_import',
+      );
+      if (isHopeless) expect(textOf(result)).toContain(analysis.likely_causes[0]!.slice(0, 60));
+    },
+  );
 
   test('is found for a time limit too', async () => {
     const { code } = PROGRAMS['a sequence that enters a cycle']!;
