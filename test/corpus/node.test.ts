@@ -76,6 +76,10 @@ beforeAll(() => {
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
 describe('program in the style of Node.js', () => {
+  test('is one of at least 250', () => {
+    expect(new Set(programs.map(({ name }) => name)).size).toBeGreaterThanOrEqual(250);
+  });
+
   test.each(programs)('$name', async (program) => {
     const host = expected.get(program)!;
     expect(host.error).toBeUndefined();

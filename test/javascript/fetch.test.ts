@@ -8,7 +8,23 @@ describe('fetch', () => {
     );
     const [name, code, message] = metadata.result as string[];
     expect([name, code]).toEqual(['TypeError', 'ENETUNREACH']);
-    expect(message).toMatch(/no network\. Pass the data as files/);
+    expect(message).toMatch(/no network\. Call a tool that gets the data, or pass the data as files/);
+  });
+
+  test('has the same alternative as the functions of http, net, dns and the other network modules', async () => {
+    const { metadata } = await javascript(`
+      const calls = ['http.get', 'https.request', 'http2.connect', 'net.connect', 'tls.connect', 'dns.lookup', 'dgram.createSocket'];
+      calls.map((name) => {
+        const [module, call] = name.split('.');
+        try { require(module)[call]('example.com'); } catch ({ code, message }) { return code + ' ' + message; }
+      })
+    `);
+    const errors = metadata.result as string[];
+    expect(errors).toHaveLength(7);
+    for (const error of errors)
+      expect(error).toMatch(
+        /^ERR_FEATURE_UNAVAILABLE_ON_PLATFORM .*The sandbox has no network\. Call a tool that gets the data, or pass/,
+      );
   });
 
   test('gets guidance about the missing network', async () => {

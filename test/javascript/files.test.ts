@@ -136,6 +136,11 @@ describe('std', () => {
     expect(result.metadata.result).toEqual(['a', 'b', 'c']);
   });
 
+  test.each(["'/dev/stdin'", '0'])('reads standard input with readFileSync(%s)', async (file) => {
+    const result = await javascript(`require('fs').readFileSync(${file}, 'utf8')`, { stdin: 'ä\nb' });
+    expect(result.metadata.result, result.stderr).toBe('ä\nb');
+  });
+
   test('reads and writes large files', async () => {
     expect(
       await value(

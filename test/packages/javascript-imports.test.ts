@@ -6,16 +6,19 @@ import { code, javascript } from '../support/sandbox.ts';
 
 const rows = listPackages('javascript');
 
-test('all names of all packages can be imported, and requireVendor returns the default export', async () => {
+test('all names of all packages can be imported, and require and requireVendor return the default export', async () => {
   const names = rows.flatMap((row) => row.import_names);
   const program = code`
-    const same = [];
-    for (const name of ${JSON.stringify(names)}) same.push((await import(name)).default === requireVendor(name));
-    same.every(Boolean)
+    const different = [];
+    for (const name of ${JSON.stringify(names)}) {
+      const exported = (await import(name)).default;
+      if (exported !== requireVendor(name) || exported !== require(name)) different.push(name);
+    }
+    different
   `;
   const result = await javascript(program);
   expect(result.stderr).toBe('');
-  expect(result.metadata.result).toBe(true);
+  expect(result.metadata.result).toEqual([]);
   expect(result.metadata.imports.map(({ name }) => name)).toEqual(rows.map(({ name }) => name));
 });
 

@@ -67,3 +67,29 @@ const message = { n: 1, when: new Date(0) };
 port1.postMessage(message);
 message.n = 99;
 console.log('posted');
+
+// program: text decoders of East Asian encodings
+const shiftJis = [0x93, 0xfa, 0x96, 0x7b, 0x8c, 0xea, 0x20, 0xb6, 0xc5, 0x81, 0x60, 0x87, 0x40];
+console.log(new TextDecoder('shift_jis').decode(new Uint8Array(shiftJis)));
+const gb18030 = [0xd6, 0xd0, 0xce, 0xc4, 0x81, 0x30, 0x81, 0x30, 0x95, 0x32, 0x82, 0x36];
+const decoder = new TextDecoder('gb18030');
+console.log(decoder.encoding, decoder.decode(new Uint8Array(gb18030)));
+
+// program: classes that only the platform constructs
+for (const type of [Crypto, SubtleCrypto, AbortSignal]) {
+  try {
+    new type();
+  } catch (error) {
+    console.log(type.name, error.name, error.code, error.message);
+  }
+}
+console.log(crypto instanceof Crypto, crypto.subtle instanceof SubtleCrypto);
+console.log(String(crypto), String(crypto.subtle), Object.keys(crypto), Object.keys(crypto.subtle));
+for (const type of [AbortSignal, Event, MessagePort])
+  console.log(Object.getOwnPropertyNames(type).filter((name) => name.startsWith('_')));
+const entry = performance.mark('a', { startTime: 1 });
+console.log(entry instanceof PerformanceEntry, entry instanceof PerformanceMark, typeof PerformanceObserver);
+const bytes = new ReadableStream({ type: 'bytes', start: (controller) => controller.enqueue(new Uint8Array([1, 2])) });
+const reader = bytes.getReader({ mode: 'byob' });
+console.log(reader instanceof ReadableStreamBYOBReader);
+reader.read(new Uint8Array(4)).then(({ value, done }) => console.log(value, done));

@@ -270,6 +270,7 @@ json.defineParse();
 define({
   global: globalThis,
   console,
+  Crypto: cryptography.Crypto,
   crypto: cryptography.crypto,
   structuredClone: cloning.structuredClone,
   URL: urls.URL,

@@ -6,6 +6,8 @@ import { codedError, invalidArgType } from './errors.js';
 
 const stopped = new WeakMap();
 
+let setTarget;
+
 export class Event {
   static NONE = 0;
   static CAPTURING_PHASE = 1;
@@ -30,8 +32,10 @@ export class Event {
       composed: Boolean(options?.composed),
     };
   }
-  static _setTarget(event, target) {
-    event.#target = target;
+  static {
+    setTarget = (event, target) => {
+      event.#target = target;
+    };
   }
   get type() {
     return this.#type;
@@ -139,7 +143,7 @@ export class EventTarget {
     if (!(event instanceof Event)) throw invalidArgType('event', 'Event', event);
     if (event.target !== null && event.eventPhase === Event.AT_TARGET && dispatching.has(event))
       throw codedError(Error, 'ERR_EVENT_RECURSION', `The event "${event.type}" is already being dispatched`);
-    Event._setTarget(event, this);
+    setTarget(event, this);
     dispatching.add(event);
     for (const entry of [...(this.#listeners.get(event.type) ?? [])]) {
       if (entry.isRemoved) continue;
@@ -189,6 +193,9 @@ export function defineHandler(type, name) {
 const CREATE = Symbol('create');
 const abortReason = () => new DOMException('This operation was aborted', 'AbortError');
 
+/** Aborts a signal. Programs cannot reach it. */
+let abort;
+
 export class AbortSignal extends EventTarget {
   #isAborted = false;
   #reason = undefined;
@@ -197,29 +204,24 @@ export class AbortSignal extends EventTarget {
     if (key !== CREATE) throw codedError(TypeError, 'ERR_ILLEGAL_CONSTRUCTOR', 'Illegal constructor');
     super();
   }
-  static _abort(signal, reason) {
-    if (signal.#isAborted) return;
-    signal.#isAborted = true;
-    signal.#reason = reason === undefined ? abortReason() : reason;
-    signal.dispatchEvent(new Event('abort'));
-  }
-  static _create() {
-    return new AbortSignal(CREATE);
+  static {
+    abort = (signal, reason) => {
+      if (signal.#isAborted) return;
+      signal.#isAborted = true;
+      signal.#reason = reason === undefined ? abortReason() : reason;
+      signal.dispatchEvent(new Event('abort'));
+    };
   }
   static abort(reason = undefined) {
-    const signal = AbortSignal._create();
+    const signal = new AbortSignal(CREATE);
     signal.#isAborted = true;
     signal.#reason = reason === undefined ? abortReason() : reason;
     return signal;
   }
   static timeout(delay) {
-    const signal = AbortSignal._create();
+    const signal = new AbortSignal(CREATE);
     setTimeout(
-      () =>
-        AbortSignal._abort(
-          signal,
-          new DOMException('The operation was aborted due to timeout', 'TimeoutError'),
-        ),
+      () => abort(signal, new DOMException('The operation was aborted due to timeout', 'TimeoutError')),
       delay,
     ).unref();
     return signal;
@@ -228,9 +230,8 @@ export class AbortSignal extends EventTarget {
     const list = [...signals];
     const done = list.find((one) => one.aborted);
     if (done !== undefined) return AbortSignal.abort(done.reason);
-    const signal = AbortSignal._create();
-    for (const one of list)
-      one.addEventListener('abort', () => AbortSignal._abort(signal, one.reason), { once: true });
+    const signal = new AbortSignal(CREATE);
+    for (const one of list) one.addEventListener('abort', () => abort(signal, one.reason), { once: true });
     return signal;
   }
   get aborted() {
@@ -250,16 +251,14 @@ export class AbortSignal extends EventTarget {
   }
 }
 defineHandler(AbortSignal, 'abort');
-for (const name of ['_abort', '_create']) Object.defineProperty(AbortSignal, name, { enumerable: false });
-Object.defineProperty(Event, '_setTarget', { enumerable: false });
 
 export class AbortController {
-  #signal = AbortSignal._create();
+  #signal = new AbortSignal(CREATE);
   get signal() {
     return this.#signal;
   }
   abort(reason = undefined) {
-    AbortSignal._abort(this.#signal, reason);
+    abort(this.#signal, reason);
   }
   get [Symbol.toStringTag]() {
     return 'AbortController';

@@ -339,7 +339,7 @@ export async function fetch(input, init = undefined) {
     syscall: 'connect',
   });
   throw new TypeError(
-    'fetch is not available in the sandbox: it has no network. Pass the data as files or standard input, or get it with a tool before the run',
+    'fetch is not available in the sandbox: it has no network. Call a tool that gets the data, or pass the data as files or standard input',
     { cause },
   );
 }

@@ -10,6 +10,8 @@ class MessageEvent extends Event {
   }
 }
 
+let connect;
+
 class MessagePort extends EventTarget {
   #other;
   #queue = [];
@@ -17,9 +19,11 @@ class MessagePort extends EventTarget {
   #isClosed = false;
   #handler = null;
 
-  static _connect(a, b) {
-    a.#other = b;
-    b.#other = a;
+  static {
+    connect = (a, b) => {
+      a.#other = b;
+      b.#other = a;
+    };
   }
   postMessage(message) {
     const data = structuredClone(message);
@@ -74,7 +78,7 @@ class MessageChannel {
   constructor() {
     this.port1 = new MessagePort();
     this.port2 = new MessagePort();
-    MessagePort._connect(this.port1, this.port2);
+    connect(this.port1, this.port2);
   }
 }
 

@@ -114,7 +114,7 @@ const toJwk = (key) => {
   return { key_ops: [...key.usages], ext: key.extractable, kty: 'oct', k, alg };
 };
 
-export const subtle = {
+const methods = {
   async digest(algorithm, data) {
     return buffer(algorithmOf(hashName(algorithm))(bytesOf(data)));
   },
@@ -168,7 +168,7 @@ export const subtle = {
   },
 };
 for (const name of ['wrapKey', 'unwrapKey']) {
-  subtle[name] = async () => {
+  methods[name] = async () => {
     throw codedError(
       Error,
       'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
@@ -176,3 +176,20 @@ for (const name of ['wrapKey', 'unwrapKey']) {
     );
   };
 }
+
+export class SubtleCrypto {
+  constructor() {
+    throw codedError(TypeError, 'ERR_ILLEGAL_CONSTRUCTOR', 'Illegal constructor');
+  }
+  get [Symbol.toStringTag]() {
+    return 'SubtleCrypto';
+  }
+}
+for (const [name, value] of Object.entries(methods))
+  Object.defineProperty(SubtleCrypto.prototype, name, {
+    value,
+    writable: true,
+    configurable: true,
+    enumerable: true,
+  });
+export const subtle = Object.create(SubtleCrypto.prototype);

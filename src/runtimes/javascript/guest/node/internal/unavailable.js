@@ -6,7 +6,7 @@ import { host } from '../../host-calls.js';
 import { codedError } from './errors.js';
 
 const NETWORK =
-  'The sandbox has no network. Get the data outside the sandbox, and pass it as files or standard input';
+  'The sandbox has no network. Call a tool that gets the data, or pass the data as files or standard input';
 const PROCESSES = 'The sandbox cannot start processes. Do the work in this program, or use a package';
 
 const RESOLVE =
