@@ -318,18 +318,20 @@ const TABLES = {
   node_functions: (documented) => {
     const support = JSON.parse(readFileSync(at('test/corpus/node-api/support.json'), 'utf8'));
     const rows = IMPLEMENTED.map((name) => {
-      const { full = [], partial = [], throws = [], missing = [] } = support[name];
+      const { full = [], partial = [], throws = [], exists = [], missing = [] } = support[name];
       const fuel = rounded(requireFuel.get(name), figureBeside(`| \`${name}\` |`, documented));
       return [
         `\`${name}\``,
         quoted(full),
         quoted(partial),
         quoted(throws),
+        quoted(exists),
         quoted(missing),
         formatFuel(fuel),
       ];
     });
-    return table(['module', 'full', 'partial', 'throws', 'not available', 'first `require`'], rows);
+    const columns = ['module', 'full', 'partial', 'throws', 'exists, not probed', 'not available'];
+    return table([...columns, 'first `require`'], rows);
   },
   python_stdlib: () => {
     const { stdlib } = readManifest();

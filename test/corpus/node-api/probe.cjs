@@ -2,6 +2,8 @@
  * Probes the functions of Node.js modules. Runs in Node.js and in the sandbox; both print, as the last line, JSON that maps
  * modules to the outcomes of their exports. `EXPORTS`, which the caller defines, lists the exports of Node.js by module.
  */
+const { Console } = require('node:console');
+const { Writable } = require('node:stream');
 const { inspect } = require('node:util');
 
 /** Modules whose functions depend on nothing but their arguments: results are compared. */
@@ -15,8 +17,88 @@ const PURE = [
   'url',
   'util/types',
 ];
-/** Modules whose functions have side effects even without arguments: only their existence is compared. */
-const EXISTING = ['console', 'constants', 'module', 'process', 'sys', 'test', 'tty'];
+/**
+ * Arguments for modules whose functions have side effects even without arguments. Functions that are not listed are not
+ * called: they end the process, wait for input, or change its users.
+ */
+const CALLS = {
+  console: {
+    Console: [],
+    assert: [false, 'a %d', 1],
+    clear: [],
+    count: ['a'],
+    countReset: ['a'],
+    debug: ['a', { b: [1] }],
+    dir: [{ a: { b: { c: {} } } }, { depth: 0 }],
+    dirxml: [[1], 'a'],
+    error: ['%s=%o', 'a', [1]],
+    group: ['a'],
+    groupCollapsed: ['a'],
+    groupEnd: [],
+    info: [new Map([[1, 2]])],
+    log: ['a\nb', -0, 5n],
+    table: [[{ a: 1 }, { b: 'x' }]],
+    time: ['a'],
+    timeEnd: ['a'],
+    timeLog: ['a'],
+    trace: ['a'],
+    warn: ['a'],
+    profile: [],
+    profileEnd: [],
+    timeStamp: [],
+  },
+  module: {
+    Module: ['a'],
+    createRequire: ['/app/main.js'],
+    findSourceMap: ['/app/main.js'],
+    isBuiltin: ['node:fs'],
+    syncBuiltinESMExports: [],
+  },
+  process: {
+    availableMemory: [],
+    binding: ['none'],
+    chdir: ['.'],
+    constrainedMemory: [],
+    cpuUsage: [],
+    cwd: [],
+    dlopen: [{}, '/a.node'],
+    emit: ['a'],
+    emitWarning: ['a'],
+    getActiveResourcesInfo: [],
+    getBuiltinModule: ['fs'],
+    getegid: [],
+    geteuid: [],
+    getgid: [],
+    getgroups: [],
+    getuid: [],
+    hasUncaughtExceptionCaptureCallback: [],
+    hrtime: [[0, 0]],
+    loadEnvFile: ['/none.env'],
+    memoryUsage: [],
+    nextTick: [() => {}],
+    resourceUsage: [],
+    setUncaughtExceptionCaptureCallback: [null],
+    setgid: [],
+    setuid: [],
+    umask: [],
+    uptime: [],
+  },
+  test: {
+    after: [() => {}],
+    afterEach: [() => {}],
+    before: [() => {}],
+    beforeEach: [() => {}],
+    describe: ['a', () => {}],
+    it: ['a', () => {}],
+    only: ['a', () => {}],
+    run: [{ files: [] }],
+    skip: ['a', () => {}],
+    suite: ['a', () => {}],
+    test: ['a', () => {}],
+    todo: ['a', () => {}],
+  },
+  tty: { isatty: [0] },
+};
 const ARGUMENTS = [[], [undefined], [null], [1], ['a/b?c=d%20e'], ['x', 'y'], [{}], [['a']], [true], [/x/]];
 const UNAVAILABLE = 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM';
 
@@ -42,11 +124,44 @@ function outcome(call, name, args, isPure) {
   }
 }
 
-function probe(module, name) {
-  const exported = module[name];
-  if (exported === undefined) return ['missing'];
-  if (typeof exported !== 'function') return [typeof exported];
-  return undefined;
+/** What a method of a new console prints. Durations and stack traces differ. */
+function printed(name, args) {
+  let text = '';
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      text += chunk;
+      done();
+    },
+  });
+  const console = new Console(sink);
+  if (/^time(?:End|Log)/.test(name)) console.time('a');
+  const returned = console[name](...args);
+  if (/^group/.test(name)) console.log('indented');
+  return [typeof returned, text.replace(/\d+(?:\.\d+)?m?s/g, 'DURATION').replace(/\n {4}at .*/gs, '')];
+}
+
+function callOf(moduleName, module, name, args) {
+  // Instances of Console do not have the methods of the inspector.
+  const isMethodOfConsole = moduleName === 'console' && !/^(?:Console|profile|timeStamp)/.test(name);
+  if (!isMethodOfConsole) return [outcome(module[name].bind?.(module) ?? module[name], name, args, false)];
+  try {
+    return printed(name, args);
+  } catch (error) {
+    return [`throws ${error}`];
+  }
+}
+
+function probe(moduleName, module, name) {
+  if (!(name in module)) return ['missing'];
+  if (typeof module[name] !== 'function') return [typeof module[name]];
+  const calls = CALLS[moduleName];
+  if (calls !== undefined)
+    return name in calls
+      ? ['function', ...callOf(moduleName, module, name, calls[name])]
+      : ['function', 'not called'];
+  const isPure = PURE.includes(moduleName);
+  const sets = isPure ? ARGUMENTS : [[]];
+  return ['function', ...sets.map((args) => outcome(module[name], name, args, isPure))];
 }
 
 const results = {};
@@ -54,12 +169,7 @@ for (const [name, names] of Object.entries(EXPORTS)) {
   const module = require(`node:${name}`);
   results[name] = {};
   for (const one of names) {
-    const known = probe(module, one);
-    const sets = EXISTING.includes(name) ? [] : PURE.includes(name) ? ARGUMENTS : [[]];
-    results[name][one] = known ?? [
-      'function',
-      ...sets.map((args) => outcome(module[one], one, args, PURE.includes(name))),
-    ];
+    results[name][one] = probe(name, module, one);
   }
 }
 // Functions of readline write to the terminal.
