@@ -9,7 +9,7 @@ import {
   type ServerContext,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server';
-import { similarNames } from '../analysis/similar-names.ts';
+import { similarNames } from '../schema/similar-names.ts';
 import { callTool, recordRejectedCall } from './call-tool.ts';
 import { clientInput } from './client-input.ts';
 import { registerPrompts } from './prompts.ts';

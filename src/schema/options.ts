@@ -129,7 +129,7 @@ export const executeOptions = z.strictObject({
       'Language of the program; by default that of the runtime. A JavaScript sandbox also runs `typescript`.',
     ),
   stdin: z
-    .union([fileContent, stream])
+    .union([fileContent, stream], 'must be a string, bytes or a stream')
     .optional()
     .describe('Standard input of the program. A stream is read when the program reads.'),
   args: z

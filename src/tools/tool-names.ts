@@ -1,5 +1,5 @@
 /** Names of tools as identifiers that are valid in every language, and suggestions for names that do not exist. */
-import { similarNames } from '../analysis/similar-names.ts';
+import { similarNames } from '../schema/similar-names.ts';
 
 /** Reserved words of the languages, and names with a special meaning on every object. */
 const RESERVED = new Set(

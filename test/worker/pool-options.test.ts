@@ -87,7 +87,7 @@ describe('createPool', () => {
 
   it('rejects wrong options', async () => {
     expect(() => createPool({ maxWorkers: 0 })).toThrow('options.maxWorkers');
-    expect(() => createPool({ size: 3 } as object)).toThrow('Unrecognized key');
+    expect(() => createPool({ size: 3 } as object)).toThrow('options has no field "size".');
     await expect(createSandbox({ runtime: 'python', pool: {} as never })).rejects.toThrow('createPool()');
   });
 });

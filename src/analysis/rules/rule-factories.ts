@@ -1,10 +1,11 @@
 /** Rules that every language has, each with its own evidence: the language recognises the failure, the advice is shared. */
+
+import { similarNames } from '../../schema/similar-names.ts';
 import type { GuestError } from '../../schema.ts';
 import { isDefinedEarlier } from '../earlier-definitions.ts';
 import type { AnalysisInput, AvailablePackage } from '../input.ts';
 import { failedAt, markdownFenceAdvice, oneLine } from '../quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
-import { similarNames } from '../similar-names.ts';
 
 /** Characters of the source that are searched for another language. */
 const SOURCE_MAX = 20_000;

@@ -20,7 +20,7 @@ import {
   groupedErrorLines,
   syntaxErrorRule,
 } from '../../../analysis/rules/rule-factories.ts';
-import { similarNames } from '../../../analysis/similar-names.ts';
+import { similarNames } from '../../../schema/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
 import { notCallableLines, promiseListLine, undefinedValueLines } from './failed-expression.ts';
 import { jsonRule } from './json-rule.ts';

@@ -11,8 +11,8 @@ import {
 import { DOCS, exceptionRule, type Rule, rule } from '../../../analysis/rule.ts';
 import { fileModeAdvice } from '../../../analysis/rules/files.ts';
 import { invalidJsonLines } from '../../../analysis/rules/rule-factories.ts';
-import { similarNames } from '../../../analysis/similar-names.ts';
 import { formatItems } from '../../../quantities.ts';
+import { similarNames } from '../../../schema/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
 import { builtinException, moduleException } from './select-exception.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { similarNames } from '../../src/analysis/similar-names.ts';
+import { similarNames } from '../../src/schema/similar-names.ts';
 
 test('similar names are found regardless of folder and letter case, best first', () => {
   expect(similarNames('Date.csv', ['x/data.csv', 'date.CSV', 'notes.txt', 'dates.csv'])).toEqual([

@@ -1,0 +1,97 @@
+/** The messages for input that does not match a schema. Messages that a schema defines itself take precedence. */
+import type { z } from 'zod';
+import { similarNames } from './similar-names.ts';
+
+type Issue = z.core.$ZodIssue;
+type RawIssue = z.core.$ZodRawIssue;
+
+const KEYS_MAX = 5;
+const KEY_CHARS_MAX = 80;
+const NO_MESSAGE = 'is not valid';
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'a boolean',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+  function: 'a function',
+};
+const UNITS: Readonly<Record<string, string>> = { string: 'character', array: 'item', number: '', int: '' };
+
+const oneOf = (choices: readonly string[]) =>
+  choices.length < 2 ? choices.join() : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
+
+/** The message for an issue; undefined leaves the one of Zod. */
+export function describeIssue(issue: RawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return describeType(String(issue.expected), issue.input);
+    case 'invalid_value':
+      return `must be ${oneOf((issue.values as unknown[]).map((value) => JSON.stringify(value)))}`;
+    case 'too_small':
+      return describeBound(issue.origin, issue.minimum, issue.inclusive === false ? 'more than' : 'at least');
+    case 'too_big':
+      return describeBound(issue.origin, issue.maximum, issue.inclusive === false ? 'less than' : 'at most');
+    case 'unrecognized_keys':
+      return describeKeys(issue.keys as string[], fieldsOf(issue.inst));
+    case 'invalid_union':
+      return NO_MESSAGE;
+    default:
+      return undefined;
+  }
+}
+
+function describeType(expected: string, input: unknown): string {
+  const type = Object.hasOwn(TYPES, expected) ? TYPES[expected]! : `an instance of ${expected}`;
+  if (input === undefined) return `must be ${type}, but is missing`;
+  return typeof input === 'number' && expected === 'number' ? 'must be a finite number' : `must be ${type}`;
+}
+
+function describeBound(origin: unknown, bound: unknown, comparison: string): string | undefined {
+  const unit = UNITS[String(origin)];
+  if (unit === undefined) return undefined;
+  if (unit === '') return `must be ${comparison} ${bound}`;
+  return `must have ${comparison} ${bound} ${unit}${Number(bound) === 1 ? '' : 's'}`;
+}
+
+function fieldsOf(schema: unknown): string[] {
+  const { shape } = (schema as z.core.$ZodObject | undefined)?._zod?.def ?? {};
+  return Object.keys(shape ?? {});
+}
+
+function describeKeys(keys: readonly string[], fields: readonly string[]): string {
+  const shown = keys.slice(0, KEYS_MAX).map((key) => key.slice(0, KEY_CHARS_MAX));
+  const similar = shown.flatMap((key) => similarField(key, fields) ?? []);
+  const names = oneOf(shown.map((key) => JSON.stringify(key)));
+  const suggestion = oneOf([...new Set(similar)].map((name) => JSON.stringify(name)));
+  return `has no field ${names}.${suggestion === '' ? '' : ` Did you mean ${suggestion}?`}`;
+}
+
+const similarField = (key: string, fields: readonly string[]) =>
+  fields.find((field) => key !== '' && field.startsWith(`${key}_`)) ?? similarNames(key, fields, 1)[0];
+
+/** One text for each problem, which starts with the path of the field. */
+export function problemsOf(issues: readonly Issue[], parents: readonly PropertyKey[]): string[] {
+  return issues.flatMap((issue) => {
+    const path = [...parents, ...issue.path];
+    if (issue.code === 'invalid_union' && issue.message === NO_MESSAGE) return unionProblems(issue, path);
+    const name = path.map(String).join('.');
+    return issue.code === 'unrecognized_keys' ? `${name} ${issue.message}` : `${name}: ${issue.message}`;
+  });
+}
+
+/** The problems of the alternative whose type matches; if none does, the types that are accepted. */
+function unionProblems({ errors }: z.core.$ZodIssueInvalidUnion, path: readonly PropertyKey[]): string[] {
+  const isInside = (issue: Issue) => issue.path.length > 0 || issue.code === 'unrecognized_keys';
+  const matching = errors.find((issues) => issues.length > 0 && issues.every(isInside));
+  if (matching !== undefined) return problemsOf(matching, path);
+  const messages = errors.flatMap((issues) => issues.slice(0, 1).map(({ message }) => message));
+  const accepted = messages.map((message) => message.replace('must be ', ''));
+  const isPlain = messages.length > 0 && messages.every((message) => message.startsWith('must be '));
+  return [
+    `${path.map(String).join('.')}: ${isPlain ? `must be ${oneOf(accepted)}` : (messages[0] ?? NO_MESSAGE)}`,
+  ];
+}

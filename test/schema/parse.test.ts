@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { executeOptions, sandboxOptions } from '../../src/schema/options.ts';
+import { parse } from '../../src/schema/parse.ts';
+
+const python = { runtime: 'python' };
+
+describe('the error for invalid options', () => {
+  it.each<[z.ZodType, unknown, string]>([
+    [sandboxOptions, null, 'options: must be an object'],
+    [sandboxOptions, { runtime: 'ruby' }, 'options.runtime: must be "python" or "javascript"'],
+    [
+      sandboxOptions,
+      { ...python, policy: { fuel: 1 } },
+      'options.policy has no field "fuel". Did you mean "fuel_budget"?',
+    ],
+    [
+      sandboxOptions,
+      { ...python, sesion_id: 'a', xyz: 1 },
+      'options has no field "sesion_id" or "xyz". Did you mean "session_id"?',
+    ],
+    [sandboxOptions, { ...python, tenant: '' }, 'options.tenant: must have at least 1 character'],
+    [
+      sandboxOptions,
+      { ...python, preload: ['?'] },
+      'options.preload.0: must be the name of a module or package',
+    ],
+    [sandboxOptions, { ...python, signal: 3 }, 'options.signal: must be an instance of AbortSignal'],
+    [
+      sandboxOptions,
+      { ...python, policy: { deterministic: 4 } },
+      'options.policy.deterministic: must be a boolean or an object',
+    ],
+    [
+      sandboxOptions,
+      { ...python, policy: { deterministic: { seed: 'x' } } },
+      'options.policy.deterministic.seed: must be a number',
+    ],
+    [
+      executeOptions,
+      { fuel_budget: 0, timeout_seconds: Number.NaN },
+      'options.timeout_seconds: must be a finite number; options.fuel_budget: must be at least 1',
+    ],
+    [z.strictObject({ a: z.string() }), {}, 'options.a: must be a string, but is missing'],
+  ])('says what is wrong and what is expected (%#)', (schema, input, message) => {
+    expect(() => parse(schema, input, 'options')).toThrow(
+      expect.objectContaining({ code: 'invalid_argument', message }),
+    );
+  });
+
+  it('is short for many long unknown names', () => {
+    const input = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`${i}${'x'.repeat(1000)}`, 1]));
+    expect(() => parse(z.strictObject({}), input, 'options')).toThrow(/^options has no field .{1,600}\.$/);
+  });
+});
