@@ -34,13 +34,17 @@ async function clickButton(page, text, within = '') {
   await handle.click();
 }
 
+async function pressWithControl(page, key) {
+  await page.keyboard.down('Control');
+  await page.keyboard.press(key);
+  await page.keyboard.up('Control');
+}
+
 /** Replaces the program. Typing would add brackets and indentation. */
 async function setCode(page, code) {
   await page.waitForSelector('.cm-content', { timeout: TIMEOUT_MS });
   await page.focus('.cm-content');
-  await page.keyboard.down('Control');
-  await page.keyboard.press('a');
-  await page.keyboard.up('Control');
+  await pressWithControl(page, 'a');
   const session = await page.createCDPSession();
   await session.send('Input.insertText', { text: code });
   await session.detach();
@@ -118,9 +122,7 @@ export const SCENARIOS = {
     await t.checkAccessibility(page);
     await t.screenshot(page, 'guidance');
     await clickButton(page, 'Apply', '.guidance');
-    await page.keyboard.down('Control');
-    await page.keyboard.press('Enter');
-    await page.keyboard.up('Control');
+    await pressWithControl(page, 'Enter');
     await waitForText(page, '.stream', 'Area: 50.27');
     await status(page, 'Finished');
   },
@@ -183,6 +185,19 @@ export const SCENARIOS = {
     await settled(page);
     await run(page, 'print("usable again")');
     await waitForText(page, '.stream', 'usable again');
+  },
+
+  'stops a program and creates a checkpoint with keys': async (t) => {
+    const page = await t.openPage();
+    await newSession(page);
+    await setCode(page, 'print("begin")\nwhile True: pass');
+    await pressWithControl(page, 'Enter');
+    await waitForText(page, '.stream', 'begin');
+    await pressWithControl(page, '.');
+    await status(page, 'Stopped');
+    await settled(page);
+    await pressWithControl(page, 's');
+    await page.waitForSelector('[data-kind="checkpoint"]', { timeout: TIMEOUT_MS });
   },
 
   'goes back to an earlier step and branches from one': async (t) => {
