@@ -2,15 +2,8 @@
  * Finds wheels for `packages add`, in this order: files that the caller specifies, pip, and Pyodide's distribution, whose
  * files must match the SHA-256 in its list. Nothing is executed.
  */
-import {
-  createWriteStream,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
@@ -192,11 +185,13 @@ async function download(url: URL, partial: string, idleTimeoutMs: number): Promi
       },
     });
     mkdirSync(join(partial, '..'), { recursive: true, mode: 0o700 });
+    // The file is opened first: a stream that opens it later could create it again after it has been deleted.
+    const file = await open(partial, isResumed ? 'a' : 'w');
     try {
       await pipeline(
         Readable.fromWeb(response.body as import('node:stream/web').ReadableStream),
         limit,
-        createWriteStream(partial, { flags: isResumed ? 'a' : 'w' }),
+        file.createWriteStream(),
       );
     } catch (cause) {
       if (size > MAX_WHEEL_BYTES) rmSync(partial, { force: true });
