@@ -36,9 +36,10 @@ export function budgetToTry(input: AnalysisInput): number {
 export function progressText(input: AnalysisInput): string | undefined {
   const { progress } = runFindings(input);
   if (progress === undefined) return undefined;
-  const { name, value, bound } = progress;
+  const { name, value, bound, inner } = progress;
   const need = estimatedNeed(input)!;
-  const reached = `${name} had reached ${value} of ${bound}: at this rate the run needs`;
+  const innerText = inner === undefined ? '' : ` and ${inner.name} ${inner.value} of ${inner.bound}`;
+  const reached = `${name} had reached ${value} of ${bound}${innerText}: at this rate the run needs`;
   return isPractical(need)
     ? `${reached} about ${formatFuel(need)} fuel`
     : `${reached} more than ${formatFuel(MAX_PRACTICAL_FUEL)} fuel, and no practical fuel_budget is enough`;

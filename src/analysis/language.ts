@@ -23,9 +23,7 @@ export interface AnalysedLanguage {
 export interface LanguageGuidance {
   /** Source text that only this language has, for programs submitted under another language. */
   readonly typicalSource: RegExp;
-  /** A loop without an exit condition. */
-  readonly endlessLoop: RegExp;
-  /** What programs of the language use to memoize a function. */
+  /** What programs of the language use to memoise a function. */
   readonly memoization: string;
   /** Advice for a program that never ends because of a timer that it does not stop; undefined for other programs. */
   endlessTimer?(source: string): string | undefined;

@@ -8,6 +8,8 @@ import type { Variables } from './run-profile.ts';
 /** The variables of the loop's frame at a sample, and the fuel consumed by then. */
 export interface LoopSample {
   readonly fuel: number;
+  readonly own: Variables;
+  /** With the global variables. */
   readonly variables: Variables;
 }
 
@@ -18,11 +20,18 @@ export interface LoopProgress {
   readonly bound: number;
   /** Fuel until the bound is reached, at the rate of the samples. */
   readonly remainingFuel: number;
+  /** The position of the loop directly inside, if the estimate depends on it. */
+  readonly inner?: { readonly name: string; readonly value: number; readonly bound: number };
 }
 
 type LoopFinding =
-  /** The loop does not approach its end. */
-  | { readonly kind: 'endless'; readonly evidence: string }
+  /** The loop does not approach its end. If the variables only stay the same, it may be in its first iteration. */
+  | {
+      readonly kind: 'endless';
+      readonly evidence: string;
+      readonly fix?: string;
+      readonly isConstant?: boolean;
+    }
   | { readonly kind: 'progressing'; readonly progress: LoopProgress | undefined }
   /** The loop ended and started again between samples. */
   | { readonly kind: 'restarting' }
@@ -37,24 +46,30 @@ export const INCOMPLETE = /[<…]|\d (?:items?|characters)\b/;
 /** A call: its result can depend on more than the variables of the frame. */
 const CALL = /\w\(/;
 const MAX_SHOWN_VALUES = 4;
+/** Steps of a loop for each step towards a bound from which on the bound is not approached. */
+const PUSHED_STEPS = 1_000;
 
 /**
  * Conclusions from variables need at least four samples, in the order of the run. `body` is the source of the loop without
- * its head.
+ * the words that start it.
  */
 export function examineLoop(loop: SourceLoop, body: string, samples: readonly LoopSample[]): LoopFinding {
   if (loop.isInfinite) {
-    const reason = loop.items ? `${loop.items.collection} never ends` : 'its condition is always true';
-    return { kind: 'endless', evidence: `${reason}, and no statement leaves the loop` };
+    const { items } = loop;
+    const reason = items ? `${items.collection} never ends` : 'its condition is always true';
+    const evidence = `${reason}, and no statement leaves the loop`;
+    return items
+      ? { kind: 'endless', evidence, fix: limitItems(items.collection) }
+      : { kind: 'endless', evidence };
   }
   if (samples.length < 4) return UNKNOWN;
-  if (loop.items !== undefined) return examineItems(loop.items, samples);
+  if (loop.items !== undefined) return examineItems(loop.items, body, samples);
   if (loop.range !== undefined) {
     const { name, bound } = loop.range;
-    return examineNumber({ name, operator: '<', bound }, samples) ?? RESTARTING;
+    return examineNumber({ name, operator: '<', bound }, body, samples) ?? RESTARTING;
   }
   const comparison = comparisonIn(loop.condition);
-  const finding = comparison && examineNumber(comparison, samples);
+  const finding = comparison && examineNumber(comparison, body, samples);
   if (finding !== undefined && finding.kind !== 'restarting') return finding;
   return (
     examineLinks(loop.condition, body, samples) ??
@@ -64,19 +79,65 @@ export function examineLoop(loop: SourceLoop, body: string, samples: readonly Lo
   );
 }
 
+const limitItems = (collection: string) =>
+  `Take a limited number of items from ${collection}, or leave the loop with break or return`;
+const copyOf = (collection: string) =>
+  `Iterate over a copy of ${collection}, or collect the new items in another list and add them after the loop`;
+
+/** Statements that decide whether or how often a statement runs. */
+const CONDITIONAL =
+  /\b(?:if|for|while|switch|and|or|try|continue|break|return|raise|throw|yield|await)\b|[?]|&&|\|\|/;
+
+/** Whether every iteration adds items. A search adds them too, but only those that it has not seen yet. */
+function addsItems(body: string, collection: string): boolean {
+  const name = collection.replace(/[^\w]/g, '\\$&');
+  const adds = new RegExp(`(?<![\\w.$])${name}(?:\\.(?:append|push|insert|extend|unshift)\\(|\\s*\\+=)`);
+  return adds.test(body) && !CONDITIONAL.test(body);
+}
+
+/**
+ * Whether every iteration can move a variable away from its bound. One that the loop increases and decreases can approach
+ * the bound later, as the size of a stack does. If the bound moves too, both must move in every iteration: a search moves
+ * the end of its queue only for what it has not seen yet.
+ */
+function movesAway(body: string, name: string, movingBound: string | undefined): boolean {
+  const moves = (variable: string, sign: string) => {
+    const one = variable.replace(/[^\w]/g, '\\$&');
+    return new RegExp(
+      `(?<![\\w.$])${one}\\s*(?:\\${sign}=|\\${sign}\\${sign}|=\\s*${one}\\s*\\${sign})|\\${sign}\\${sign}${one}(?![\\w$])`,
+    ).test(body);
+  };
+  if (moves(name, '+') && moves(name, '-')) return false;
+  if (movingBound === undefined) return true;
+  const isMoved = [name, /^[\w$]*/.exec(movingBound)![0]].every(
+    (variable) => moves(variable, '+') || moves(variable, '-'),
+  );
+  return isMoved && !CONDITIONAL.test(body);
+}
+
 function examineItems(
   { names, collection }: NonNullable<SourceLoop['items']>,
+  body: string,
   samples: readonly LoopSample[],
 ): LoopFinding {
   const sizes = samples.map(({ variables }) => sizeOf(variables[collection]));
+  if (isRising(sizes) && !addsItems(body, collection)) return { kind: 'progressing', progress: undefined };
   if (isRising(sizes))
-    return { kind: 'endless', evidence: `${collection} grows while the loop iterates over it` };
+    return {
+      kind: 'endless',
+      evidence: `${collection} grows while the loop iterates over it`,
+      fix: copyOf(collection),
+    };
   const values = samples.map(({ variables }) => namesIn(names).map((name) => variables[name]));
   return isRepeating(values) ? RESTARTING : { kind: 'progressing', progress: undefined };
 }
 
 /** A finding for a loop whose variable rises or falls; `restarting` if it does neither; undefined if it is not a number. */
-function examineNumber(comparison: Comparison, samples: readonly LoopSample[]): LoopFinding | undefined {
+function examineNumber(
+  comparison: Comparison,
+  body: string,
+  samples: readonly LoopSample[],
+): LoopFinding | undefined {
   const { name, operator, bound } = comparison;
   const values = samples.map(({ variables }) => numberOf(variables[name]));
   const bounds = samples.map(({ variables }) => boundOf(bound, variables));
@@ -95,7 +156,21 @@ function examineNumber(comparison: Comparison, samples: readonly LoopSample[]): 
   };
   if (operator === '==') return UNKNOWN;
   const [before, after] = [distance(first), distance(last)];
-  if (after >= before) {
+  // A bound that moves with the variable is not approached, although a sample can be before or after its step.
+  const isPushed = isRising(bounds) && (before - after) * PUSHED_STEPS < Math.abs(last.value - first.value);
+  if (after >= before || isPushed) {
+    const measured = collectionIn(bound);
+    if (measured !== undefined && isRising(bounds) && !addsItems(body, measured))
+      return { kind: 'progressing', progress: undefined };
+    if (measured !== undefined && isRising(bounds))
+      return {
+        kind: 'endless',
+        evidence: `${measured} grows at least as fast as ${name}, which went from ${first.value} to ${last.value}`,
+        fix: copyOf(measured),
+      };
+    const isMoving = bounds.some((value) => value !== bounds[0]);
+    if (!movesAway(body, name, isMoving ? bound : undefined))
+      return { kind: 'progressing', progress: undefined };
     const evidence = `${name} moves away from ${bound}: it went from ${first.value} to ${last.value}`;
     return { kind: 'endless', evidence };
   }
@@ -112,13 +187,15 @@ function examineLinks(
 ): LoopFinding | undefined {
   const [name, ...others] = namesIn(condition);
   if (name === undefined || others.length > 0 || CALL.test(condition)) return undefined;
+  const objects = samples.map(({ variables }) => [variables[name] ?? '']);
+  if (!objects.every(([text]) => /^<.* #\d+>$/.test(text!)) || !isRepeating(objects)) return undefined;
+  // Cheaper than the regular expression: every loop around this one searches the same source.
+  if (!body.includes(`${name} = ${name}.`)) return undefined;
   const step = new RegExp(
     `(?<![\\w.$])${name.replaceAll('$', '\\$')} = ${name.replaceAll('$', '\\$')}\\.([\\w$]{1,60});?$`,
     'm',
   ).exec(body);
   if (step === null || /\.[\w$]{1,60} = /.test(body)) return undefined;
-  const objects = samples.map(({ variables }) => [variables[name] ?? '']);
-  if (!objects.every(([text]) => /^<.* #\d+>$/.test(text!)) || !isRepeating(objects)) return undefined;
   return { kind: 'endless', evidence: `${name} returns to objects that the loop has already visited` };
 }
 
@@ -134,7 +211,7 @@ function examineRepetition(condition: string, samples: readonly LoopSample[]): L
   if (values.flat().some((value) => INCOMPLETE.test(value))) return UNKNOWN;
   const isInformative = values.some((row) => row.some((value) => !FLAG.test(value)));
   if (isInformative) return isRepeating(values) ? repeats(names, values) : undefined;
-  const all = samples.map(({ variables }) => Object.entries(variables).flat());
+  const all = samples.map(({ own }) => Object.entries(own).flat());
   if (CALL.test(condition) || all.flat().some((value) => INCOMPLETE.test(value))) return UNKNOWN;
   // All variables together repeat by chance less often than some of them.
   return isRepeating(all, 0.75) ? repeats(names, values) : UNKNOWN;
@@ -142,13 +219,14 @@ function examineRepetition(condition: string, samples: readonly LoopSample[]): L
 
 function repeats(names: readonly string[], values: readonly (readonly string[])[]): LoopFinding {
   const distinct = [...new Set(values.map((row) => row.join(', ')))];
-  if (names.length === 0) return { kind: 'endless', evidence: 'its variables repeat the same values' };
+  if (names.length === 0)
+    return { kind: 'endless', evidence: 'its variables repeat the same values', isConstant: true };
   const shown = names.join(', ');
   const evidence =
     distinct.length === 1
       ? `${shown} ${names.length === 1 ? 'stays' : 'stay'} at ${distinct[0]}`
       : `${shown} ${names.length === 1 ? 'repeats' : 'repeat'} the values ${distinct.slice(0, MAX_SHOWN_VALUES).join('; ')}${distinct.length > MAX_SHOWN_VALUES ? '; …' : ''}`;
-  return { kind: 'endless', evidence };
+  return { kind: 'endless', evidence, isConstant: distinct.length === 1 };
 }
 
 /** Whether at most this share of the rows is distinct. */
@@ -177,10 +255,80 @@ export function sizeOf(text: string | undefined): number | undefined {
   return text !== undefined && /^[[({].*[\])}]$/.test(text) ? text.split(', ').length : undefined;
 }
 
+/** The collection whose size a bound is. */
+function collectionIn(bound: string): string | undefined {
+  const measured = /^len\((\w+)\)$|^([\w$]+)\.length$/.exec(bound);
+  return measured?.[1] ?? measured?.[2];
+}
+
 function boundOf(bound: string, variables: Variables): number | undefined {
   const power = /^([\d_.]+)\s*\*\*\s*(\d+)$/.exec(bound);
   if (power !== null) return Number(power[1]!.replaceAll('_', '')) ** Number(power[2]);
-  const measured = /^len\((\w+)\)$|^([\w$]+)\.length$/.exec(bound);
-  if (measured !== null) return sizeOf(variables[measured[1] ?? measured[2]!]);
+  const measured = collectionIn(bound);
+  if (measured !== undefined) return sizeOf(variables[measured]);
+  const sum = /^([\w$]+)\s*([-+])\s*(\d{1,9})$/.exec(bound);
+  const added = sum === null ? undefined : numberOf(variables[sum[1]!]);
+  if (added !== undefined) return added + Number(`${sum![2]}${sum![3]}`);
   return numberOf(bound) ?? numberOf(variables[bound]);
+}
+
+/** The position of a loop that counts upwards; undefined if it does not count or its variables are unknown. */
+function positionOf(loop: SourceLoop, variables: Variables): Position | undefined {
+  const counted = loop.range
+    ? { ...loop.range, operator: '<' as const }
+    : loop.start === undefined
+      ? undefined
+      : comparisonIn(loop.condition);
+  if (counted === undefined || !counted.operator.startsWith('<')) return undefined;
+  const value = numberOf(variables[counted.name]);
+  const start = boundOf(loop.start ?? '0', variables);
+  const bound = boundOf(counted.bound, variables);
+  if (value === undefined || start === undefined || bound === undefined) return undefined;
+  const steps = bound - start + (counted.operator === '<=' ? 1 : 0);
+  return steps > 0 && value >= start ? { name: counted.name, value, start, bound, steps } : undefined;
+}
+
+interface Position {
+  readonly name: string;
+  readonly value: number;
+  readonly start: number;
+  readonly bound: number;
+  readonly steps: number;
+}
+
+/**
+ * The progress of nested loops, outermost first, each with its samples, as one count: the position of an inner loop is
+ * a part of a step of the loop around it. Undefined unless at least two of them count.
+ */
+export function nestedProgress(
+  loops: readonly { readonly loop: SourceLoop; readonly samples: readonly LoopSample[] }[],
+): LoopProgress | undefined {
+  const at = (index: number) => {
+    const found = loops.map(({ loop, samples }) => positionOf(loop, samples.at(index)?.variables ?? {}));
+    const end = found.indexOf(undefined);
+    return (end < 0 ? found : found.slice(0, end)) as Position[];
+  };
+  const [first, last] = [at(0), at(-1)];
+  const depth = Math.min(first.length, last.length);
+  if (depth < 2) return undefined;
+  const shareOf = (positions: readonly Position[]) => {
+    let [share, unit] = [0, 1];
+    for (const { value, start, steps } of positions.slice(0, depth)) {
+      unit /= steps;
+      share += Math.min(value - start, steps - 1) * unit;
+    }
+    return share;
+  };
+  const fuel = loops[0]!.samples.at(-1)!.fuel - loops[0]!.samples[0]!.fuel;
+  const [before, after] = [shareOf(first), shareOf(last)];
+  if (after <= before) return undefined;
+  const { name, value, bound } = last[0]!;
+  const inner = last[1]!;
+  return {
+    name,
+    value,
+    bound,
+    remainingFuel: ((1 - after) * fuel) / (after - before),
+    inner: { name: inner.name, value: inner.value, bound: inner.bound },
+  };
 }

@@ -12,8 +12,17 @@ export interface SourceLoop {
   readonly items?: { readonly names: string; readonly collection: string } | undefined;
   /** The variable and the exclusive bound of a loop over a range of numbers. */
   readonly range?: { readonly name: string; readonly bound: string } | undefined;
+  /** The first value of the variable of a loop that counts upwards. */
+  readonly start?: string | undefined;
   /** The condition is always true or the iterator never ends, and no statement in the loop leaves it. */
   readonly isInfinite: boolean;
+  /** The loop is part of an expression, as in `sum(x for x in count())`. */
+  readonly isExpression?: boolean;
+  /**
+   * The body only awaits what is ready, and nothing else in the program waits. The function of the loop is not always on
+   * the stack.
+   */
+  readonly isAwaiting?: boolean;
 }
 
 export interface Comparison {

@@ -5,11 +5,12 @@
 import { formatBytes, formatCount, formatPercent } from '../quantities.ts';
 import { HELPED_BY_HIGHER_LIMITS, type RUN_CAUSES } from '../schema.ts';
 import type { AnalysisInput } from './input.ts';
-import { examineLoop, INCOMPLETE, type LoopProgress, type LoopSample, sizeOf } from './loop-progress.ts';
+import { examineLoop, type LoopProgress, type LoopSample, nestedProgress, sizeOf } from './loop-progress.ts';
 import type { SourceLoop } from './loops.ts';
 import { oneLine, sourceLine } from './quote-guest-text.ts';
-import type { ProgramState, RunProfile, StackFrame, Variables } from './run-profile.ts';
-import { MAX_STATE_DEPTH } from './state-depth.ts';
+import { findRecursion } from './recursion.ts';
+import type { ProgramState, RunProfile } from './run-profile.ts';
+import { functionKey, isMain, isNested } from './stack-frames.ts';
 
 interface RunCause {
   readonly kind: (typeof RUN_CAUSES)[number];
@@ -17,6 +18,8 @@ interface RunCause {
   readonly text: string;
   /** The function that calls itself; only for recursion. */
   readonly function?: string;
+  /** What to change, if the evidence shows it. */
+  readonly fix?: string | undefined;
 }
 
 interface RunFindings {
@@ -28,11 +31,6 @@ interface RunFindings {
 const NONE: RunFindings = { cause: undefined, progress: undefined };
 /** States that are needed to infer a cause from repetition. */
 const MIN_STATES = 6;
-/** Share of the late states in which a function must be recursive. */
-const RECURSIVE_SHARE = 0.75;
-/** Activations of a function on the stack from which it counts as recursive. */
-const MIN_ACTIVATIONS = 3;
-const DEEP = 100;
 const IMPORT_SHARE = 0.5;
 const HOT_SHARE = 0.5;
 const LARGE_ITEMS = 100_000;
@@ -61,15 +59,17 @@ function examine(input: AnalysisInput): RunFindings {
   if (profile === undefined || (trap?.reason !== 'out_of_fuel' && trap?.reason !== 'timeout')) return NONE;
   const heavyImport = findHeavyImport(input, profile);
   if (heavyImport !== undefined) return { cause: heavyImport, progress: undefined };
-  if (profile.states.length >= MIN_STATES) {
-    const late = profile.states.slice(-Math.ceil(profile.states.length / 2));
-    const recursion = findRecursion(input, late);
-    if (recursion !== undefined) return { cause: recursion, progress: undefined };
-    const { endless, progress } = examineLoops(input, profile, late);
-    if (endless !== undefined) return { cause: endless, progress: undefined };
-    return { cause: findLargeData(profile), progress };
-  }
-  return { cause: findLargeData(profile), progress: undefined };
+  const isRepeated = profile.states.length >= MIN_STATES;
+  const late = isRepeated ? profile.states.slice(-Math.ceil(profile.states.length / 2)) : profile.states;
+  const loops = input.language.guidance.loops(input.source);
+  const recursion = isRepeated ? findRecursion(input, late, loops) : undefined;
+  if (recursion !== undefined) return { cause: recursion, progress: undefined };
+  // That a loop never ends can be clear from its source alone.
+  const examined = isRepeated ? loops : loops.filter(({ isInfinite }) => isInfinite);
+  const { endless, progress } = examineLoops(input, profile, late, examined);
+  return endless === undefined
+    ? { cause: findLargeData(profile), progress }
+    : { cause: endless, progress: undefined };
 }
 
 // ---- imports and data ----
@@ -146,147 +146,6 @@ export function stuckRegex({ profile, source, language }: AnalysisInput): number
   return isStuck && language.guidance.regexCall.test(sourceLine(source, line)) ? line : undefined;
 }
 
-// ---- recursion ----
-
-const keyOf = ({ file, function: name }: StackFrame) => JSON.stringify([file, name]);
-
-/** Functions without a name that run inside the function that calls them: comprehensions and callbacks. */
-const isNested = ({ function: name }: StackFrame) => /(?:^|\.)<(?!module|eval|lambda)\w+>$/.test(name);
-
-function findRecursion(input: AnalysisInput, late: readonly ProgramState[]): RunCause | undefined {
-  const recursive = new Map<string, { frame: StackFrame; states: number }>();
-  for (const { stack } of late) {
-    const counts = new Map<string, number>();
-    for (const frame of stack) {
-      if (isNested(frame)) continue;
-      const key = keyOf(frame);
-      const count = (counts.get(key) ?? 0) + 1;
-      counts.set(key, count);
-      if (count === MIN_ACTIVATIONS)
-        recursive.set(key, { frame, states: (recursive.get(key)?.states ?? 0) + 1 });
-    }
-  }
-  const found = [...recursive.values()].find(({ states }) => states >= late.length * RECURSIVE_SHARE);
-  if (found === undefined) return undefined;
-  const key = keyOf(found.frame);
-  const name = oneLine(found.frame.function.replace(/^.*\./, ''), 60);
-  const depths = late.map(({ depth }) => depth);
-  const isGrowing = depths.every((depth, i) => i === 0 || depth >= depths[i - 1]!);
-  const depth = depths.at(-1)!;
-  const isAtMaximum = depth >= MAX_STATE_DEPTH;
-  if (isGrowing && depth >= DEEP && (depth > depths[0]! || isAtMaximum)) {
-    return {
-      kind: 'deep_recursion',
-      text: `Deep recursion: ${name} calls itself and is ${isAtMaximum ? 'at least ' : ''}${depth} calls deep`,
-      function: name,
-    };
-  }
-  const calls = selfCalls(input, name, key, late);
-  const isExponential =
-    (calls.count > 1 || calls.isRepeated) && repeatsWork(key, late, calls.isRepeated ? 0 : 1);
-  if (!isExponential) return undefined;
-  const depthText = `up to ${Math.max(...depths)} calls deep`;
-  const times = calls.count < 2 ? 'several' : calls.count;
-  return {
-    kind: 'exponential_recursion',
-    text: `Exponential recursion: ${name} calls itself ${times} times per call, on ${calls.lines.length > 1 ? 'lines' : 'line'} ${calls.lines.join(', ')}, ${depthText}, repeatedly with the same arguments`,
-    function: name,
-  };
-}
-
-interface SelfCalls {
-  readonly count: number;
-  readonly lines: readonly number[];
-  /** A call is in a loop, a comprehension or a callback. */
-  readonly isRepeated: boolean;
-}
-
-/** The lines on which the function calls itself in the samples, and the number of calls on them. */
-function selfCalls(
-  { source, language }: AnalysisInput,
-  name: string,
-  key: string,
-  late: readonly ProgramState[],
-): SelfCalls {
-  const lines = new Set<number>();
-  let isRepeated = false;
-  for (const { stack } of late) {
-    let callee: string | undefined;
-    let isInner = false;
-    for (const frame of stack) {
-      // A nested function is a part of the function that it was called by.
-      if (isNested(frame)) {
-        if (callee === key) lines.add(frame.line);
-        isInner ||= callee === key;
-        continue;
-      }
-      if (callee === key && keyOf(frame) === key) {
-        if (isInner) isRepeated = true;
-        else lines.add(frame.line);
-      }
-      callee = keyOf(frame);
-      isInner = false;
-    }
-  }
-  // The line of a call can also contain the definition.
-  const call = `(?<!\\bdef |\\bfunction |\\bfunction\\* |\\bfunction \\*|[\\w$])${name.replace(/[^\w]/g, '\\$&')}\\s*\\(`;
-  const definition = definitionLine(source, name);
-  const loops = language.guidance.loops(source).filter((loop) => loop.line > definition);
-  let count = 0;
-  for (const line of lines) {
-    count += sourceLine(source, line).split(new RegExp(call)).length - 1;
-    isRepeated ||= loops.some((loop) => loop.line <= line && line <= loop.lastLine);
-  }
-  return { count, lines: [...lines].sort((a, b) => a - b).slice(0, 3), isRepeated };
-}
-
-/** The line that defines a function; 0 if there is none. */
-function definitionLine(source: string, name: string): number {
-  const escaped = name.replace(/[^\w]/g, '\\$&');
-  const at = source.search(new RegExp(`\\b(?:def|function\\*?|const|let|var)\\s{1,9}${escaped}(?![\\w$])`));
-  return at < 0 ? 0 : source.slice(0, at).split('\n').length;
-}
-
-/** Share of the samples in which a call of the function must repeat an earlier one. */
-const REPEATED_SHARE = 0.1;
-
-/**
- * Whether calls of the function with the same variables have callers with different variables: the work is done again.
- * Frames that stay on the stack keep their callers. Calls with values that are not completely known are no evidence, and
- * neither are the `skipped` innermost calls: small calls repeat in divide and conquer too.
- */
-function repeatsWork(key: string, late: readonly ProgramState[], skipped: number): boolean {
-  const callers = new Map<string, Variables[]>();
-  let repeated = 0;
-  for (const { stack, variables } of late) {
-    const calls = variables
-      .filter((_, i) => stack[i] !== undefined && keyOf(stack[i]!) === key)
-      .map(({ self: _, ...others }) => others);
-    let isRepeated = false;
-    for (let i = skipped; i < calls.length - 1; i++) {
-      const [call, caller] = [calls[i]!, calls[i + 1]!];
-      if (!isKnown(call)) continue;
-      const text = JSON.stringify(call);
-      const known = callers.get(text) ?? [];
-      if (known.some((other) => differ(other, caller))) isRepeated = true;
-      callers.set(text, [...known, caller]);
-    }
-    if (isRepeated) repeated++;
-  }
-  return repeated >= Math.max(2, late.length * REPEATED_SHARE);
-}
-
-/** Whether a variable that both have differs. A variable that only one has was set between two calls. */
-const differ = (a: Variables, b: Variables) =>
-  Object.entries(a).some(
-    ([name, value]) => name in b && b[name] !== value && !INCOMPLETE.test(value + b[name]),
-  );
-
-function isKnown(variables: Variables): boolean {
-  const values = Object.values(variables);
-  return values.length > 0 && !values.some((value) => INCOMPLETE.test(value));
-}
-
 // ---- loops ----
 
 interface Candidate {
@@ -295,54 +154,114 @@ interface Candidate {
   readonly position: number;
 }
 
+/** Nested loops that are examined, with all samples of their variables. */
+const MAX_NESTED = 50;
+
 /** Examines the loops that contain all late samples, from the innermost to the outermost. */
 function examineLoops(
   input: AnalysisInput,
   profile: RunProfile,
   late: readonly ProgramState[],
+  loops: readonly SourceLoop[],
 ): { endless: RunCause | undefined; progress: LoopProgress | undefined } {
   let progress: LoopProgress | undefined;
   let isInnerKnown = true;
-  const lines = input.source.split('\n');
-  for (const { loop, position } of candidates(input, profile, late)) {
-    const body = lines.slice(loop.line, loop.lastLine).join('\n');
-    const finding = examineLoop(loop, body, samplesAt(late, position));
+  let isRepeated = false;
+  const bodyOf = bodies(input.source);
+  const found = candidates(loops, profile, late).slice(0, MAX_NESTED);
+  for (const { loop, position } of found) {
+    const finding = examineLoop(loop, bodyOf(loop), samplesAt(late, loop, position));
     if (finding.kind === 'endless' && (isInnerKnown || loop.isInfinite)) {
+      const isProven =
+        finding.isConstant !== true || isRepeated || hasIterated({ loop, position }, loops, late);
+      if (!isProven) return { endless: undefined, progress: undefined };
       const head = oneLine(loop.head, 100);
       const text = `Probable endless loop at line ${loop.line}: ${head} (${oneLine(finding.evidence, 200)})`;
-      return { endless: { kind: 'probably_endless', text }, progress: undefined };
+      return { endless: { kind: 'probably_endless', text, fix: finding.fix }, progress: undefined };
     }
     // The progress of an inner loop says nothing about the rest of the loops around it.
     progress = finding.kind === 'progressing' ? finding.progress : undefined;
     // While an inner loop makes progress, unchanged variables of an outer loop prove nothing.
-    if (finding.kind !== 'restarting') isInnerKnown = false;
+    if (finding.kind === 'restarting') isRepeated = true;
+    else isInnerKnown = false;
   }
-  return { endless: undefined, progress };
+  const nested = found
+    .map(({ loop, position }) => ({ loop, samples: samplesAt(late, loop, position) }))
+    .reverse();
+  return { endless: undefined, progress: nestedProgress(nested) ?? progress };
 }
 
-function samplesAt(late: readonly ProgramState[], position: number): LoopSample[] {
-  return late.flatMap(({ fuel, stack, variables }) => {
-    const found = variables[stack.length - 1 - position];
-    return found === undefined ? [] : [{ fuel, variables: found }];
+/** The source of a loop without the word that starts it. Loops can be nested, so no text is copied. */
+function bodies(source: string): (loop: SourceLoop) => string {
+  const starts = [0];
+  for (let at = source.indexOf('\n'); at >= 0; at = source.indexOf('\n', at + 1)) starts.push(at + 1);
+  return ({ line, lastLine }) => {
+    const body = source.slice(starts[line - 1], (starts[lastLine] ?? source.length + 1) - 1);
+    return body.slice(/^\s*(?:async\s+)?(?:for|while)\b/.exec(body)?.[0].length ?? 0);
+  };
+}
+
+/**
+ * Whether a loop whose variables stay the same went around between samples. It may still be in its first iteration while
+ * the functions of the program that it calls run: then only a line before an earlier one, or a function that was called
+ * again, is evidence.
+ */
+function hasIterated(
+  { loop, position }: Candidate,
+  loops: readonly SourceLoop[],
+  late: readonly ProgramState[],
+): boolean {
+  const frames = late.flatMap(({ stack }) => {
+    const index = stack.length - 1 - position;
+    return index < 0 ? [] : [{ line: stack[index]!.line, isInner: index > 0 }];
+  });
+  if (frames.filter(({ isInner }) => isInner).length < frames.length / 2) return true;
+  const inner = loops.filter(({ line, lastLine }) => line > loop.line && lastLine <= loop.lastLine);
+  const share = (a: number, b: number) =>
+    inner.some(({ line, lastLine }) => line <= Math.min(a, b) && Math.max(a, b) <= lastLine);
+  return frames.some(({ line, isInner }, i) => {
+    const next = frames[i + 1];
+    if (next === undefined) return false;
+    if (next.line < line && !share(line, next.line)) return true;
+    const again = frames.slice(i + 2).find((later) => later.isInner);
+    return isInner && !next.isInner && again?.line === line && !share(line, line);
   });
 }
 
+function samplesAt(
+  late: readonly ProgramState[],
+  { isAwaiting = false }: SourceLoop,
+  position: number,
+): LoopSample[] {
+  return late.flatMap(({ fuel, stack, variables }) => {
+    const own = variables[stack.length - 1 - position] ?? (isAwaiting ? {} : undefined);
+    const outermost = stack.at(-1)!;
+    const globals = isMain(outermost) ? variables[stack.length - 1] : {};
+    return own === undefined ? [] : [{ fuel, own, variables: { ...globals, ...own } }];
+  });
+}
+
+/** Samples that must be in a loop that awaits. In the others, its function is not on the stack. */
+const MIN_AWAITING = 2;
+
 /** The loops in which the program was at every late sample, innermost first. */
 function candidates(
-  { source, language }: AnalysisInput,
+  loops: readonly SourceLoop[],
   { programFile }: RunProfile,
   late: readonly ProgramState[],
 ): Candidate[] {
   const paths = late.map(({ stack }) => [...stack].reverse());
   const found: Candidate[] = [];
-  const loops = language.guidance.loops(source);
   for (let position = 0; position < 20; position++) {
-    const frames = paths.map((path) => path[position]);
+    const frames = paths.flatMap((path) => path[position] ?? []);
     const [first] = frames;
     if (first === undefined || first.file !== programFile) break;
-    if (frames.some((frame) => frame === undefined || keyOf(frame) !== keyOf(first))) break;
+    const isComplete = frames.length === paths.length;
+    if (frames.some((frame) => functionKey(frame) !== functionKey(first))) break;
     for (const loop of loops) {
-      const isInside = frames.every((frame) => frame!.line >= loop.line && frame!.line <= loop.lastLine);
+      if (loop.isExpression && isNested(first)) continue;
+      if (!isComplete && (!loop.isAwaiting || frames.length < MIN_AWAITING)) continue;
+      const isInside = frames.every(({ line }) => line >= loop.line && line <= loop.lastLine);
       if (isInside && !found.some((other) => other.loop === loop)) found.push({ loop, position });
     }
   }

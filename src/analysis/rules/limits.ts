@@ -15,9 +15,6 @@ import { DOCS, type Rule, rule } from '../rule.ts';
 import { backtrackingRegex, hopelessCause, hottestFunction, stuckRegex } from '../run-cause.ts';
 import { suggestedBytes, suggestedSeconds } from '../suggested-limits.ts';
 
-/** Characters of the source that are searched for an endless loop. */
-const SOURCE_MAX = 32_768;
-
 const trapped = ({ trap }: AnalysisInput, reason: TrapReason) => (trap?.reason === reason ? trap : undefined);
 
 /** The exception of the interpreter that takes the place of a trap. */
@@ -45,7 +42,7 @@ function fixOf(input: AnalysisInput): readonly string[] | undefined {
   const noBudget = 'More fuel or time does not help';
   if (cause.kind === 'probably_endless')
     return [
-      'Solution 1: Change the loop so that its condition becomes false, or leave it with break or return',
+      `Solution 1: ${oneLine(cause.fix ?? 'Change the loop so that its condition becomes false, or leave it with break or return', 200)}`,
       `${noBudget}: the loop looks endless`,
     ];
   if (cause.kind === 'deep_recursion')
@@ -105,7 +102,6 @@ export const limitRules: readonly Rule[] = [
       const location = stoppedLocation(input);
       const cause = likelyCause(input);
       const budget = formatLiteral(budgetToTry(input));
-      const isEndless = language.guidance.endlessLoop.test(input.source.slice(0, SOURCE_MAX));
       return {
         message: trap.message,
         guidance: [
@@ -120,9 +116,6 @@ export const limitRules: readonly Rule[] = [
           ]),
           location && !cause.includes(location) ? `The fuel ran out at ${location}` : undefined,
           ...samplesText(input),
-          isEndless && fixOf(input) === undefined
-            ? 'The program contains an endless loop: unless it breaks out, no budget is enough'
-            : undefined,
         ],
       };
     },
