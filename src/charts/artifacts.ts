@@ -32,7 +32,7 @@ interface BuiltCharts {
   readonly fonts: readonly Uint8Array[];
 }
 
-interface Description {
+interface ChartsDescription {
   inputs: string;
   image: { digest: string; bytes: number };
   minMemoryBytes: number;
@@ -45,9 +45,9 @@ interface Description {
 const file = (name: string) => installedFile(join('guests', 'charts', name));
 const fontFile = (i: number) => file(`font-${i}.ttf`);
 
-function readDescription(): Description | undefined {
+function readDescription(): ChartsDescription | undefined {
   const path = file('charts.json');
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Description) : undefined;
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as ChartsDescription) : undefined;
 }
 
 /** Whether the renderer on disk was built from these inputs. */
@@ -63,7 +63,7 @@ export function writeRenderer(built: BuiltCharts, inputs: string): void {
   fonts.forEach((font, i) => {
     replaceFileSync(fontFile(i), font);
   });
-  const description: Description = {
+  const description: ChartsDescription = {
     inputs,
     image: { digest: imageDigest(image), bytes: image.length },
     minMemoryBytes,
@@ -74,7 +74,7 @@ export function writeRenderer(built: BuiltCharts, inputs: string): void {
   replaceFileSync(file('charts.json'), `${JSON.stringify(description, null, 2)}\n`);
 }
 
-function description(): Description {
+function description(): ChartsDescription {
   const found = readDescription();
   if (found !== undefined) return found;
   throw new SandboxError(

@@ -3,7 +3,7 @@ import { crc32, deflateSync } from 'node:zlib';
 import { type IndexedPixels, isRepeated, type Pixels, toIndexed } from './palette.ts';
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
-/** Color types of PNG. */
+/** Colour types of PNG. */
 const RGB = 2;
 const PALETTE = 3;
 const RGBA = 6;
@@ -11,7 +11,7 @@ const RGBA = 6;
 const NONE = 0;
 const UP = 2;
 
-/** An image with a palette if it has few colors, otherwise one with three channels, or four if a pixel is not opaque. */
+/** An image with a palette if it has few colours, otherwise one with three channels, or four if a pixel is not opaque. */
 export function encodePng(pixels: Pixels): Uint8Array {
   const indexed = toIndexed(pixels);
   if (indexed !== undefined) return encodeIndexed(indexed);

@@ -1,5 +1,5 @@
 /**
- * Images with a palette. Charts have few colors: an index per pixel makes them smaller and faster to encode. The loop over the
+ * Images with a palette. Charts have few colours: an index per pixel makes them smaller and faster to encode. The loop over the
  * pixels does little, because the first image of a process is encoded before V8 has optimised it.
  */
 
@@ -13,15 +13,15 @@ export interface Pixels {
 export interface IndexedPixels {
   readonly width: number;
   readonly height: number;
-  /** RGBA of each color, with premultiplied alpha. */
+  /** RGBA of each colour, with premultiplied alpha. */
   readonly palette: Uint8Array;
-  /** The number of the color of each pixel. */
+  /** The number of the colour of each pixel. */
   readonly indices: Uint8Array;
 }
 
 const MAX_COLORS = 256;
 
-/** The image with a palette, or undefined if it has more than 256 colors. */
+/** The image with a palette, or undefined if it has more than 256 colours. */
 export function toIndexed({ width, height, rgba: given }: Pixels): IndexedPixels | undefined {
   const rgba = given.byteOffset % 4 === 0 ? given : Uint8Array.from(given);
   const words = new Uint32Array(rgba.buffer, rgba.byteOffset, width * height);

@@ -39,8 +39,8 @@ export function isTransparent({ rgba }: Pixels): boolean {
   return true;
 }
 
-/** The image with a longer edge of `edge` pixels. Each pixel is the average of the area that it covers. */
-function shrink({ width: oldWidth, height: oldHeight, rgba: old }: Pixels, edge: number): Pixels {
+/** The image with a longer edge of at most `edge` pixels. Each pixel is the average of the area that it covers. */
+export function shrink({ width: oldWidth, height: oldHeight, rgba: old }: Pixels, edge: number): Pixels {
   const scale = edge / Math.max(oldWidth, oldHeight);
   if (scale >= 1) return { width: oldWidth, height: oldHeight, rgba: old };
   const width = Math.max(1, Math.round(oldWidth * scale));

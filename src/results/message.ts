@@ -18,12 +18,16 @@ export interface DisplayMessage {
 const MAX_FORMS = 20;
 const MAX_MIME_CHARS = 100;
 
-/** Returns undefined for bytes that are not a message. The result does not reference `bytes`. */
-export function parseMessage(bytes: Uint8Array): DisplayMessage | undefined {
+/**
+ * Returns undefined for bytes that are not a message, and `too_complex` for one with too many elements or levels. The result
+ * does not reference `bytes`.
+ */
+export function parseMessage(bytes: Uint8Array): DisplayMessage | 'too_complex' | undefined {
   if (bytes.length > RESULT_LIMITS.messageBytes) return undefined;
   const end = bytes.indexOf(0);
   const header = end < 0 ? bytes : bytes.subarray(0, end);
-  const fields = parseLimitedObject(header);
+  if (isTooComplex(header)) return 'too_complex';
+  const fields = parseObject(header);
   const data = fields?.['data'];
   if (fields === undefined || typeof data !== 'object' || data === null) return undefined;
   const { binary: mime } = fields;
@@ -41,7 +45,12 @@ export function parseMessage(bytes: Uint8Array): DisplayMessage | undefined {
 
 /** Parses JSON text of a guest, which must be an object of limited depth and size; otherwise undefined. */
 export function parseLimitedObject(bytes: Uint8Array): Record<string, unknown> | undefined {
-  if (new JsonShape(MESSAGE_SHAPE).scan(bytes) !== undefined) return undefined;
+  return isTooComplex(bytes) ? undefined : parseObject(bytes);
+}
+
+const isTooComplex = (bytes: Uint8Array) => new JsonShape(MESSAGE_SHAPE).scan(bytes) !== undefined;
+
+function parseObject(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
     // A copy, because the memory of a guest may be shared, which decoders reject.
     const text = new TextDecoder().decode(bytes.slice());

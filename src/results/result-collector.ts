@@ -33,7 +33,7 @@ interface PendingChart {
 }
 
 /** Why a message was not accepted. */
-type Rejection = 'too_large' | 'invalid';
+type Rejection = 'too_large' | 'too_complex' | 'invalid';
 
 type Field = 'text' | 'html' | 'markdown' | 'svg' | 'png' | 'jpeg' | 'json' | 'latex';
 type Draft = { -readonly [Name in keyof DisplayResult]: DisplayResult[Name] };
@@ -74,6 +74,7 @@ export class ResultCollector {
     if (message.length > RESULT_LIMITS.messageBytes) return 'too_large';
     if (this.#isFull()) return undefined;
     const parsed = parseMessage(message);
+    if (parsed === 'too_complex') return parsed;
     return parsed !== undefined && this.#add(parsed) ? undefined : 'invalid';
   }
 

@@ -4,7 +4,7 @@ import type { Pixels } from '../../src/charts/palette.ts';
 import { isTransparent, toPng } from '../../src/charts/pixels.ts';
 import { decodePng } from '../support/png.ts';
 
-/** An image with a color for each pixel, as straight RGBA. */
+/** An image with a colour for each pixel, as straight RGBA. */
 function pixelsOf(
   width: number,
   height: number,
@@ -29,7 +29,7 @@ const draw = (pixels: Pixels, limits = UNLIMITED) => {
 };
 
 describe('PNG of pixels', () => {
-  // Rows are repeated, and there is one color more than a palette can have.
+  // Rows are repeated, and there is one colour more than a palette can have.
   const many = (x: number, y: number) => [x * 2, (y >> 1) * 50, (x * (y >> 1)) % 256] as const;
   const few = (x: number, y: number) => [x % 2 ? 255 : 0, 0, (y >> 1) * 50] as const;
   it.each([

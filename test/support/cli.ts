@@ -9,9 +9,9 @@ export const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.u
 
 // Guests run from the built files, so the commands must too.
 const built = (name: string) => new URL(`../../dist/cli/${name}.js`, import.meta.url).href;
-const { createProgram, globalOptions, loadCommands } = (await import(
-  built('program')
-)) as typeof import('../../src/cli/program.ts');
+const { createRootCommand, globalOptions, loadCommands } = (await import(
+  built('command-table')
+)) as typeof import('../../src/cli/command-table.ts');
 const { exitCodeOf } = (await import(built('exit-codes'))) as typeof import('../../src/cli/exit-codes.ts');
 
 export interface CliOutcome {
@@ -66,7 +66,7 @@ export async function runCliHere(
   let status = 0;
   try {
     process.chdir(cwd);
-    const program = await createProgram({ version: '0.0.0', description: '' }, args);
+    const program = await createRootCommand({ version: '0.0.0', description: '' }, args);
     await program.parseAsync(args, { from: 'user' });
     status = Number(process.exitCode ?? 0);
   } catch (cause) {

@@ -11,7 +11,7 @@ export interface Pixels {
   isDark(x: number, y: number): boolean;
 }
 
-/** Bytes per pixel of a color type. */
+/** Bytes per pixel of a colour type. */
 const CHANNELS: Readonly<Record<number, number>> = { 2: 3, 3: 1, 6: 4 };
 
 export function decodePng(base64: string): Pixels {

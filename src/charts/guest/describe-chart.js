@@ -7,6 +7,7 @@
 const MAX_POINTS = 2000;
 const MAX_CHARTS = 20;
 const TYPES = { rect: 'bar', line: 'line', area: 'line', trail: 'line', symbol: 'scatter', arc: 'pie' };
+const SERIES_TYPES = ['line', 'scatter'];
 const SCALES = {
   time: 'datetime',
   utc: 'datetime',
@@ -92,8 +93,26 @@ function axisTitle(vega, plot, orients) {
   );
 }
 
+/** The first layer determines the type. Series of other layers with lines or points are added if their names are new. */
 function describePlot(vega, view, plot) {
-  const mark = drawnMark(plot.marks.find(isDrawn));
+  const [first, ...others] = plot.marks
+    .filter(isDrawn)
+    .map((mark) => describeMark(vega, view, plot, drawnMark(mark)));
+  if (!SERIES_TYPES.includes(first.type)) return first;
+  const names = new Set(first.elements.map(({ label }) => label));
+  let room = MAX_POINTS - first.elements.reduce((sum, { points }) => sum + points.length, 0);
+  for (const { label, points } of others.flatMap(({ type, elements }) =>
+    SERIES_TYPES.includes(type) ? elements : [],
+  )) {
+    if (names.has(label) || points.length > room) continue;
+    names.add(label);
+    room -= points.length;
+    first.elements.push({ label, points });
+  }
+  return first;
+}
+
+function describeMark(vega, view, plot, mark) {
   const { x, xc, x2, y, yc, y2, fill, stroke, startAngle, endAngle, outerRadius } = mark.encode?.update ?? {};
   const types = scaleTypes(vega, plot);
   const items = itemsOf(view, mark.name);
