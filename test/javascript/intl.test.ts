@@ -25,8 +25,13 @@ describe('Intl', () => {
     ["new Intl.DateTimeFormat('en', { calendar: 'hebrew' })", /calendar: 'hebrew'/],
     ["new Intl.DateTimeFormat('en', { dayPeriod: 'long' })", /dayPeriod/],
     ["new Intl.DateTimeFormat('en', { timeZoneName: 'longGeneric' })", /longGeneric/],
-    ["new Intl.DateTimeFormat('en', { timeZone: 'UTC' }).formatRange(0, 1e10)", /ranges/],
-    ["new Intl.DateTimeFormat('en', { timeZone: 'UTC' }).formatRangeToParts(0, 1e10)", /ranges/],
+    ["new Intl.DateTimeFormat('en', { hour: 'numeric', timeZoneName: 'short' }).formatRange(0, 1)", /ranges/],
+    ["new Intl.DateTimeFormat('en', { hour: 'numeric', hourCycle: 'h11' }).formatRange(0, 1)", /ranges/],
+    ["new Intl.DateTimeFormat('en').formatRangeToParts(-1e14, 0)", /ranges/],
+    [
+      "new Intl.DateTimeFormat('en', { day: 'numeric', hour: 'numeric', second: 'numeric' }).formatRange(0, 1)",
+      /ranges/,
+    ],
     ["new Intl.NumberFormat('en', { notation: 'compact' }).formatRange(1, 5)", /ranges with these options/],
     ["new Intl.NumberFormat('en').formatRangeToParts(-1, 5)", /ranges of positive numbers/],
     ["'コーヒー'.localeCompare('ココア', 'ja')", /cannot compare the character "ー"/],
@@ -35,6 +40,16 @@ describe('Intl', () => {
     const { metadata } = await sandbox.execute(program);
     expect(metadata.error).toMatchObject({ type: 'RangeError' });
     expect(metadata.error?.message).toMatch(message);
+  });
+
+  test('is listed in the guidance for a member that does not exist', async () => {
+    const { stdout } = await sandbox.execute(
+      "console.log(Object.getOwnPropertyNames(Intl).sort().join(', '))",
+    );
+    const { metadata } = await sandbox.execute('const f = new Intl.DurationFormat();');
+    const lines = metadata.error_guidance!.actionable_guidance;
+    expect(lines[1]).toMatch(/^Intl\.DurationFormat is not a constructor/);
+    expect(lines[2]).toBe(`Intl has: ${stdout.trim()}`);
   });
 
   test('uses English and UTC if nothing else is requested', async () => {

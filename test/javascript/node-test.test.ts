@@ -66,7 +66,7 @@ describe('node:test', () => {
   test('prints the report of Node.js and sets the exit code', async () => {
     const folder = mkdtempSync(`${tmpdir()}/node-test-`);
     writeFileSync(`${folder}/main.cjs`, SUITE);
-    // A test runner that starts the tests tells its children so.
+    // A test runner announces itself to the processes that it starts in this variable.
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const host = spawnSync(process.execPath, [`${folder}/main.cjs`], { cwd: folder, env, encoding: 'utf8' });
     rmSync(folder, { recursive: true });

@@ -29,6 +29,18 @@ describe('TypeScript program', () => {
     expect((await sandbox.execute(commonJs)).metadata.result).toBe('a/b');
   });
 
+  test('is named after its language in stack traces and in process.argv', async () => {
+    const program = code`
+      const same: boolean = import.meta.url === \`file://\${process.argv[1]}\`;
+      console.log(same, process.argv[1], new Error('x').stack!.includes(\`\${process.argv[1]}:2\`));
+    `;
+    const session = await createSandbox({ runtime: 'javascript' });
+    expect((await session.execute(program, { language: 'typescript' })).stdout).toBe(
+      'true /app/main.ts true\n',
+    );
+    await session.close();
+  });
+
   test('is not changed if it is valid JavaScript', async () => {
     // In TypeScript this is a call of a with type arguments.
     const program = 'const a = 1, b = 2, c = 3;\n[a < b, c > (a)]';
@@ -58,7 +70,8 @@ describe('TypeScript program', () => {
       );
     const [expected, actual] = [(await sandbox.execute(plain)).metadata, (await typescript(typed)).metadata];
     expect(actual.error).toMatchObject({ type: 'TypeError', line: 3 });
-    expect(actual.error).toEqual(expected.error);
+    const stack = expected.error?.stack?.replaceAll('main.js', 'main.ts');
+    expect(actual.error).toEqual({ ...expected.error, stack });
     expect(actual.stopped_at?.line).toBe(3);
   });
 

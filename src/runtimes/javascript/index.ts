@@ -7,6 +7,7 @@ import type { Runtime } from '../runtime.ts';
 import { boot } from './boot-interpreter.ts';
 import { INTERPRETER_PROBE } from './memory/layout.ts';
 import { JavaScriptStackReader } from './memory/stack-reader.ts';
+import { OPTIMIZATION_PROGRAMS } from './optimization-programs.ts';
 import {
   interrupt,
   isInterrupted,
@@ -19,7 +20,6 @@ import {
 } from './run-program.ts';
 import { javascriptSource } from './source.ts';
 import { quickJsFunctions } from './syscalls/quickjs-imports.ts';
-import { TRAINING_PROGRAMS } from './training-programs.ts';
 
 export const javascript: Runtime = {
   name: 'javascript',
@@ -101,7 +101,7 @@ export const javascript: Runtime = {
     return buildJavaScriptLayers(buildInGuest, warn);
   },
   unusedMemory: (guest) => [guest.stack.unused],
-  trainingPrograms: TRAINING_PROGRAMS,
+  optimizationPrograms: OPTIMIZATION_PROGRAMS,
   boot,
   stackReader: (guest, handles) => new JavaScriptStackReader(guest, handles),
   run,

@@ -70,7 +70,7 @@ for (;;) work();`,
   guidance: javascriptGuidance,
   rules: javascriptRules,
   summary: (packages) =>
-    `${VERSION} and TypeScript on ${ENGINE}, Node.js modules, std, os, readJson/writeJson, ${packages}`,
+    `${VERSION} and TypeScript on ${ENGINE}, Node.js modules, std, os, readJson/writeJson, requireVendor, ${packages}`,
   importStatement: (module) => `import ${camelCase(module)} from '${module}'`,
   localImports,
   variablesProgram: (declared) =>

@@ -232,14 +232,14 @@ function readFrom(tokens: readonly Token[], i: number): { specifier: string; end
   return specifier === undefined ? undefined : { specifier, end: declarationEnd(tokens, i + 1) };
 }
 
-interface Import {
+interface ParsedImport {
   readonly specifier: string;
   readonly names: readonly (readonly [string, string])[];
   readonly end: number;
 }
 
 /** Reads the import declaration whose keyword is token `i`. */
-function readImport(tokens: readonly Token[], i: number): Import | undefined {
+function readImport(tokens: readonly Token[], i: number): ParsedImport | undefined {
   const names: [string, string][] = [];
   let at = i + 1;
   const side = plainString(tokens[at]);
@@ -311,7 +311,7 @@ function declaredName(tokens: readonly Token[], i: number): string | undefined {
 
 /**
  * The names that the top-level `let`, `const`, `class` and `function` declarations of a program declare, the first name
- * of each; at most `max`. Empty for a program that cannot be tokenized.
+ * of each; at most `max`. Empty for a program that cannot be tokenised.
  */
 export function declaredNames(code: string, max: number): string[] {
   const tokens = readTokens(code) ?? [];

@@ -4,7 +4,6 @@
  */
 import type { Guest } from '../../engine/guest.ts';
 import type { LimitReason } from '../../engine/run-context.ts';
-import { programFile } from '../language.ts';
 import {
   type GuestRequest,
   type Handles,
@@ -13,10 +12,10 @@ import {
   type PreloadReport,
   type PreloadRequest,
 } from '../runtime.ts';
-import { beginContexts, type JobContexts } from './job-contexts.ts';
+import { programFile } from '../sources.ts';
+import { type AsyncContexts, beginContexts } from './async-contexts.ts';
 import { type ProgramPlan, planProgram } from './module-to-script.ts';
 import { invoke, newText, readText } from './quickjs-api.ts';
-import { javascriptSource } from './source.ts';
 
 /** The state of a running program. It is set by every call, so images need not contain it. */
 interface JavaScriptRun {
@@ -30,7 +29,7 @@ interface JavaScriptRun {
   hasExited: boolean;
   /** Address of memory that is freed while the boot script reports a failure, or 0. */
   reserve: number;
-  readonly contexts: JobContexts;
+  readonly contexts: AsyncContexts;
 }
 
 /** Memory that the boot script needs to describe an exception. */
@@ -170,7 +169,7 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   const program = begin(guest, handles, request);
   const { code, env, args, call, inject_setup, language, tools } = request;
   if (call === 1) reseedRandom(guest, handles['random']!);
-  const file = programFile(javascriptSource, call);
+  const file = programFile(language, call);
   // The boot script removes the types of a TypeScript program before it asks for the plan.
   const plan = language === 'typescript' ? { typescript: true } : compactPlan(code);
   const argument = newText(guest, JSON.stringify({ code, file, env, args, inject_setup, ...plan }));

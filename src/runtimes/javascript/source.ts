@@ -6,7 +6,6 @@ export const TYPESCRIPT_EXTENSIONS: readonly string[] = ['.ts', '.mts', '.cts'];
 
 export const javascriptSource: SourceLanguage = {
   extensions: ['.js', '.mjs', '.cjs'],
-  mainFile: '/app/main.js',
   // Programs cannot list the `let`, `const` and `class` bindings of their own scope.
   declaredNames: (code) => declaredNames(code, MAX_VARIABLES),
 };

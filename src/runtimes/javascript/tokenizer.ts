@@ -32,7 +32,7 @@ const TEMPLATE = /(?:[^`\\$]|\\[\s\S]|\$(?!\{))*(`|\$\{)/y;
 const PUNCTUATOR = /=>|\.\.\.|\+\+|--|\?\.(?!\d)|[-+*/%&|^!=<>?~@.,;:(){}[\]#]/y;
 const NEWLINE = /[\n\r\u2028\u2029]/;
 
-/** Longest program to tokenize, in characters. */
+/** Longest program to tokenise, in characters. */
 const MAX_LENGTH = 300_000;
 /** Slashes that may fail to start a regular expression. Each failure searches to the end of the line. */
 const MAX_WRONG_SLASHES = 100;

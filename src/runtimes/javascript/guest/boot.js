@@ -173,13 +173,11 @@ export async function start(text) {
   rejections.clear();
   installSetup(request.inject_setup);
   packages.beginProgram(request.inject_setup);
-  events.programSource.args = request.args;
+  Object.assign(events.programSource, { file: request.file, code: request.code, args: request.args });
   beginEvents();
   for (const [name, value] of Object.entries(request.env)) environment.set(name, value);
   setProgramFile(request.file);
   beginModules(request.file);
-  events.programSource.file = request.file;
-  events.programSource.code = request.code;
   timers.startClock();
   try {
     let value = await execute(request);

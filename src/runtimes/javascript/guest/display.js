@@ -39,7 +39,9 @@ function bytesOf(value) {
 
 const FAILURES = {
   [LINUX_ERRNO.EFBIG]: 'the value is larger than 8 MiB. Write it to a file instead.',
-  [LINUX_ERRNO.EINVAL]: 'the value has no form that can be shown, or is nested too deeply.',
+  [LINUX_ERRNO.EINVAL]: 'the value has no form that can be shown.',
+  [LINUX_ERRNO.E2BIG]:
+    'the value has more than 400,000 elements, or is nested more than 100 levels deep. Sample or aggregate it, or write it to a file.',
 };
 
 function send(message, image) {

@@ -95,12 +95,37 @@ const escaped = (text: string) => text.replace(/[$.]/g, '\\$&');
 
 const NUMBER_METHODS: ReadonlySet<string> = new Set(['toFixed', 'toPrecision', 'toExponential']);
 
+/** What `Intl` of the guest has. */
+const INTL_MEMBERS = [
+  'Collator',
+  'DateTimeFormat',
+  'DisplayNames',
+  'ListFormat',
+  'Locale',
+  'NumberFormat',
+  'PluralRules',
+  'RelativeTimeFormat',
+  'Segmenter',
+  'getCanonicalLocales',
+  'supportedValuesOf',
+];
+
 /** Advice for a call of a value that is not a function. */
 export function notCallableLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
   const { source, stoppedAt } = input;
   const before = textToColumn(error, source);
-  const name = before === undefined ? undefined : /^[A-Za-z_$][\w$]{0,60}/.exec(lineRest(error, source))?.[0];
+  const rest = before === undefined ? '' : lineRest(error, source);
+  const name = /^[A-Za-z_$][\w$]{0,60}/.exec(rest)?.[0];
   if (before === undefined || name === undefined) return [];
+  // For `new`, the column is that of the whole expression.
+  const constructed = /\bnew\s{1,9}$/.test(before)
+    ? /^[\w$]{1,60}\.[\w$.]{1,120}/.exec(rest)?.[0]
+    : undefined;
+  if (constructed !== undefined)
+    return [
+      `${oneLine(constructed, 120)} is not a constructor: it does not exist or is not a class`,
+      constructed.startsWith('Intl.') ? `Intl has: ${INTL_MEMBERS.join(', ')}` : undefined,
+    ];
   const owner = before.endsWith('.') ? objectExpression(error, source) : undefined;
   const value = owner === undefined ? undefined : stoppedAt?.variables[owner];
   const isGenerator =

@@ -29,7 +29,6 @@ export const javascriptGuidance: LanguageGuidance = {
   regexCall: /\.(?:test|exec|match|matchAll|replace|replaceAll|search|split)\(/,
   memoization: 'a Map',
   loops: javascriptLoops,
-  endlessLoop: /\b(while\s*\(\s*(true|1)\s*\)|for\s*\(\s*;\s*;\s*\))/,
   isSystemError: () => true,
   isOutOfMemory: ({ type, message }) =>
     (type === 'InternalError' && message === 'out of memory') || type === 'null',

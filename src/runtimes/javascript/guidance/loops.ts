@@ -5,37 +5,203 @@ import { type Token, tokenize } from '../tokenizer.ts';
 const MAX_SOURCE_CHARS = 65_536;
 /** Words that leave a loop, or let other code run that may end the program. */
 const EXITS: ReadonlySet<string> = new Set(['break', 'return', 'throw', 'yield', 'await', 'exit']);
-/** Words `for` and `while` that are examined. Each can take a pass over all tokens. */
+/** Words `for` and `while`, and expressions, that are examined. */
 const MAX_LOOPS = 200;
+/** Length of the parts of the source that are examined. */
+const MAX_HEAD_CHARS = 2000;
+const MAX_SHOWN_CHARS = 200;
+/** Words before a parenthesis that is not a call. */
+const NO_CALL: ReadonlySet<string> = new Set(
+  'if for while switch catch with await return function'.split(' '),
+);
+/** Objects whose methods throw no exception that a program handles. */
+const HARMLESS: ReadonlySet<string> = new Set(['console', 'Math']);
 
-/** The loops of a program, outer loops before the loops that they contain; none if it cannot be tokenized. */
+/** The loops of a program, outer loops before the loops that they contain; none if it cannot be tokenised. */
 export function javascriptLoops(source: string): SourceLoop[] {
   const code = source.slice(0, MAX_SOURCE_CHARS);
   const tokens = tokenize(code) ?? [];
-  const lineAt = lineCounter(code);
+  const structure = structureOf(tokens);
+  const lines = lineCounter(code);
+  const generators = endlessGenerators(tokens, structure);
+  const isEndlessCall = (name: string, at: number) => {
+    const mayThrow = generators.get(name);
+    return mayThrow !== undefined && !(mayThrow && structure.isInTry[at]);
+  };
   let examined = 0;
-  return tokens.flatMap((token, i) => {
+  const loops: SourceLoop[] = tokens.flatMap((token, i) => {
     if (token.kind !== 'word' || (token.text !== 'for' && token.text !== 'while')) return [];
     if (++examined > MAX_LOOPS) return [];
     const open = tokens[i + 1]?.text === 'await' ? i + 2 : i + 1;
-    const close = closingOf(tokens, open);
+    const close = structure.closings[open];
     if (tokens[open]?.text !== '(' || close === undefined) return [];
-    const inside = code.slice(tokens[open]!.end, tokens[close]!.start);
-    const end = bodyEnd(tokens, close + 1);
+    const [from, to] = [tokens[open]!.end, tokens[close]!.start];
+    const inside = code.slice(from, Math.min(to, from + MAX_HEAD_CHARS));
+    const end = structure.bodyEnd(close + 1);
     const last = tokens[end] ?? tokens[close]!;
     // Not the end of `do { … } while (true)`, whose body is before the word.
     const isConstant =
-      isAlwaysTrue(token.text, inside) && (tokens[i - 1]?.text !== '}' || tokens[close + 1]?.text === '{');
+      to - from <= MAX_HEAD_CHARS &&
+      isAlwaysTrue(token.text, inside) &&
+      (tokens[i - 1]?.text !== '}' || tokens[close + 1]?.text === '{');
+    const parts = partsOf(token.text, inside);
+    const isEndless =
+      isConstant || isEndlessCall(/^([\w$]+)\(/.exec(parts.items?.collection ?? '')?.[1] ?? '', i);
+    const mayThrow = structure.isInTry[i]! && structure.count('throws', close + 1, end + 1) > 0;
     return [
       {
-        line: lineAt(token.start),
-        lastLine: lineAt(last.start),
-        head: code.slice(token.start, tokens[close]!.end).replace(/\s+/g, ' '),
-        ...partsOf(token.text, inside),
-        isInfinite: isConstant && !tokens.slice(close + 1, end + 1).some(({ text }) => EXITS.has(text)),
+        line: lines.at(token.start),
+        lastLine: lines.at(last.start),
+        head: code
+          .slice(token.start, Math.min(tokens[close]!.end, token.start + MAX_SHOWN_CHARS))
+          .replace(/\s+/g, ' '),
+        ...parts,
+        isInfinite: isEndless && !mayThrow && structure.count('exits', close + 1, end + 1) === 0,
       },
     ];
   });
+  const expressions = tokens.flatMap((token, i) => {
+    if (examined >= MAX_LOOPS || token.kind !== 'word' || !isEndlessCall(token.text, i)) return [];
+    // As in `[...numbers()]` or `Array.from(numbers())`.
+    const before = tokens.slice(Math.max(0, i - 4), i).map(({ text }) => text);
+    const isConsumed = before.at(-1) === '...' || before.join('') === 'Array.from(';
+    if (!isConsumed) return [];
+    examined++;
+    const line = lines.at(token.start);
+    const end = tokens[structure.closings[i + 1] ?? i]!.end;
+    return [
+      {
+        line,
+        lastLine: line,
+        head: lines.text(line),
+        condition: '',
+        items: { names: '', collection: code.slice(token.start, Math.min(end, token.start + 100)) },
+        isInfinite: true,
+        isExpression: true,
+      },
+    ];
+  });
+  return [...loops, ...expressions].sort((a, b) => a.line - b.line);
+}
+
+/** What the tokens of a program form, found in a fixed number of passes. */
+interface Structure {
+  /** For an opening bracket, the index of the closing one. */
+  readonly closings: readonly (number | undefined)[];
+  /** Whether a token is in the block of a `try`, or in a function that such a block can contain a call of. */
+  readonly isInTry: readonly boolean[];
+  /** Index of the last token of the statement that starts at an index. */
+  readonly bodyEnd: (start: number) => number;
+  /** The number of tokens of a kind from an index up to another one. */
+  readonly count: (kind: 'exits' | 'leaves' | 'yields' | 'throws', from: number, to: number) => number;
+}
+
+function structureOf(tokens: readonly Token[]): Structure {
+  const closings: (number | undefined)[] = new Array(tokens.length).fill(undefined);
+  const isInTry: boolean[] = [];
+  const opened: number[] = [];
+  const tries: number[] = [];
+  /** The program throws exceptions and handles some, not necessarily in the same function. */
+  const isThrown = ['try', 'throw'].every((word) => tokens.some(({ text }) => text === word));
+  for (const [i, { text, depth, kind }] of tokens.entries()) {
+    while (tries.length > 0 && depth <= tries.at(-1)!) tries.pop();
+    isInTry.push(tries.length > 0);
+    if (kind !== 'punctuator') continue;
+    if (text === '(' || text === '[' || text === '{') opened[depth] = i;
+    else if (text === ')' || text === ']' || text === '}') closings[opened[depth]!] = i;
+    const previous = tokens[i - 1];
+    const isFunction = previous?.text === '=>' || (previous?.text === ')' && !previous.endsBlock);
+    if (text === '{' && (previous?.text === 'try' || (isThrown && isFunction))) tries.push(depth);
+  }
+  const statementEnds: number[] = new Array(tokens.length);
+  /** The end of the current statement at each depth. */
+  const ends: number[] = [];
+  for (let i = tokens.length - 1; i >= 0; i--) {
+    const { text, depth } = tokens[i]!;
+    ends.length = Math.min(ends.length, depth + 1);
+    while (ends.length <= depth) ends.push(i);
+    if (text === ';') ends[depth] = i;
+    statementEnds[i] = ends[depth]!;
+  }
+  const canExit = tokens.some(({ text }) => text === 'exit' || text === 'AbortController');
+  const sum = (isOne: (at: number) => boolean) => {
+    const sums = new Uint32Array(tokens.length + 1);
+    for (let i = 0; i < tokens.length; i++) sums[i + 1] = sums[i]! + (isOne(i) ? 1 : 0);
+    return sums;
+  };
+  const sums = {
+    exits: sum((at) => isExit(tokens, at, canExit)),
+    leaves: sum((at) => tokens[at]!.text !== 'yield' && EXITS.has(tokens[at]!.text)),
+    yields: sum((at) => tokens[at]!.text === 'yield'),
+    throws: sum((at) => mayThrow(tokens, at)),
+  };
+  return {
+    closings,
+    isInTry,
+    bodyEnd: (start) =>
+      tokens[start]?.text === '{' ? (closings[start] ?? start) : (statementEnds[start] ?? tokens.length - 1),
+    count: (kind, from, to) =>
+      sums[kind][Math.min(to, tokens.length)]! - sums[kind][Math.min(from, tokens.length)]!,
+  };
+}
+
+/** Whether a token leaves a loop. Awaiting a constant or a timer does not, unless something else ends the program. */
+function isExit(tokens: readonly Token[], at: number, canExit: boolean): boolean {
+  const { text } = tokens[at]!;
+  if (text !== 'await' || canExit) return EXITS.has(text);
+  const after = (from: number, to: number) => tokens.slice(at + from, at + to).map((token) => token.text);
+  const awaited = tokens[at + 1]?.text ?? '';
+  if (/^(?:null|undefined|true|false|\d+)$/.test(awaited)) return false;
+  if (awaited === 'Promise') return !/^\.resolve\([\w$]*\)/.test(after(2, 7).join(''));
+  // As in `await new Promise((resolve) => setTimeout(resolve, 0))`.
+  return !/^new Promise \( (?:\( \w+ \)|\w+) => (?:\{ )?(?:setTimeout|setImmediate|queueMicrotask) \(/.test(
+    after(1, 11).join(' '),
+  );
+}
+
+/** Whether a token is a call, or the property of an item, which can be undefined. */
+function mayThrow(tokens: readonly Token[], at: number): boolean {
+  const { text } = tokens[at]!;
+  if (text !== '.' && text !== '(') return false;
+  const previous = tokens[at - 1];
+  if (text === '.') return previous?.text === ']';
+  if (previous === undefined) return false;
+  if (previous.kind !== 'word') return previous.text === ')' || previous.text === ']';
+  const isHarmless = tokens[at - 2]?.text === '.' && HARMLESS.has(tokens[at - 3]?.text ?? '');
+  return !isHarmless && !NO_CALL.has(previous.text);
+}
+
+/**
+ * Generator functions that only consist of a loop that never ends and the statements before it, and whether they can throw.
+ * A loop under a condition, or a `yield` outside of the loop, can belong to a function that ends.
+ */
+function endlessGenerators(tokens: readonly Token[], structure: Structure): ReadonlyMap<string, boolean> {
+  const found = new Map<string, boolean>();
+  const { closings, count } = structure;
+  for (const [i, { text }] of tokens.entries()) {
+    const isGenerator = text === 'function' && tokens[i + 1]?.text === '*' && tokens[i + 2]?.kind === 'word';
+    const open = isGenerator ? (closings[i + 3] ?? tokens.length) + 1 : tokens.length;
+    const close = closings[open];
+    if (close === undefined || tokens[open]?.text !== '{' || count('leaves', open, close) > 0) continue;
+    for (let at = open + 1; at < close; at = (closings[at] ?? at) + 1) {
+      if (!isEndlessStatement(tokens, at)) continue;
+      const end = structure.bodyEnd(closings[at + 1]! + 1);
+      const yields = count('yields', at, end + 1);
+      if (yields > 0 && yields === count('yields', open, close))
+        found.set(tokens[i + 2]!.text, count('throws', at, end + 1) > 0);
+    }
+  }
+  return found;
+}
+
+/** Whether a statement `while (true)` or `for (;;)` starts at an index and is not under a condition. */
+function isEndlessStatement(tokens: readonly Token[], at: number): boolean {
+  if (tokens[at]!.text !== 'while' && tokens[at]!.text !== 'for') return false;
+  const head = tokens.slice(at, at + 4).map(({ text }) => text);
+  if (!/^(?:while \( (?:true|1) \)|for \( ; ;)$/.test(head.join(' '))) return false;
+  const { text, endsBlock } = tokens[at - 1]!;
+  if (text === '{' || text === ';' || text === '}') return true;
+  return tokens[at]!.newlineBefore && text !== 'else' && !(text === ')' && endsBlock);
 }
 
 /** `while (true)`, `for (;;)` or `for (…; true; …)`. */
@@ -45,10 +211,18 @@ function isAlwaysTrue(keyword: string, inside: string): boolean {
   return isOmitted || ['true', '1'].includes(condition?.trim() ?? '');
 }
 
-function partsOf(keyword: string, inside: string): Pick<SourceLoop, 'condition' | 'items'> {
+function partsOf(keyword: string, inside: string): Pick<SourceLoop, 'condition' | 'items' | 'start'> {
   if (keyword === 'while') return { condition: inside.trim() };
   const of = inside.search(/\sof\s/);
-  if (of < 0 || inside.includes(';')) return { condition: inside.split(';')[1]?.trim() ?? '' };
+  if (of < 0 || inside.includes(';')) {
+    const [first, condition, step] = inside.split(';').map((part) => part.trim());
+    // The value of the variable that the last part increases.
+    const name = /^(?:\+\+)?([\w$]+)\s*(?:\+\+|\+=|$)/.exec(step ?? '')?.[1];
+    const start = new RegExp(`(?:^|[\\s,])${name?.replaceAll('$', '\\$')}\\s*=\\s*([^,]{1,60})`).exec(
+      first ?? '',
+    )?.[1];
+    return { condition: condition ?? '', start: name === undefined ? undefined : start?.trim() };
+  }
   const names = inside
     .slice(0, of)
     .trim()
@@ -56,32 +230,17 @@ function partsOf(keyword: string, inside: string): Pick<SourceLoop, 'condition' 
   return { condition: '', items: { names, collection: inside.slice(of + 4).trim() } };
 }
 
-/** Index of the bracket that closes the one at `open`. */
-function closingOf(tokens: readonly Token[], open: number): number | undefined {
-  const depth = tokens[open]?.depth;
-  for (let i = open + 1; i < tokens.length; i++) {
-    const { text, depth: at } = tokens[i]!;
-    if (at === depth && (text === ')' || text === '}')) return i;
-  }
-  return undefined;
+interface Lines {
+  /** The line of an offset. */
+  readonly at: (offset: number) => number;
+  /** The start of the text of a line. */
+  readonly text: (line: number) => string;
 }
 
-/** Index of the last token of the statement that starts at `start`. */
-function bodyEnd(tokens: readonly Token[], start: number): number {
-  const first = tokens[start];
-  if (first?.text === '{') return closingOf(tokens, start) ?? start;
-  for (let i = start; i < tokens.length; i++) {
-    const { text, depth } = tokens[i]!;
-    if (depth < (first?.depth ?? 0)) return i - 1;
-    if (depth === first?.depth && text === ';') return i;
-  }
-  return tokens.length - 1;
-}
-
-function lineCounter(code: string): (offset: number) => number {
+function lineCounter(code: string): Lines {
   const starts = [0];
   for (let at = code.indexOf('\n'); at >= 0; at = code.indexOf('\n', at + 1)) starts.push(at + 1);
-  return (offset) => {
+  const at = (offset: number) => {
     let [low, high] = [0, starts.length - 1];
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
@@ -90,4 +249,9 @@ function lineCounter(code: string): (offset: number) => number {
     }
     return low + 1;
   };
+  const text = (line: number) => {
+    const start = starts[line - 1]!;
+    return code.slice(start, Math.min(starts[line] ?? code.length, start + MAX_SHOWN_CHARS)).trim();
+  };
+  return { at, text };
 }

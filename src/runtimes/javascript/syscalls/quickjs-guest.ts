@@ -6,8 +6,13 @@ import { tryCopyToGuest } from '../../copy-to-guest.ts';
 export interface QuickJsGuest {
   readonly kernel: Kernel;
   readonly view: GuestMemory;
+  readonly memoryLimit: { readonly memory: WebAssembly.Memory; readonly maxBytes: number };
+  /** The limit that the run has reached. */
+  readonly limitReached: string | undefined;
   /** Calls an export. */
   call(name: string, ...args: (number | bigint)[]): number;
+  /** Charges fuel for work of the host. The guest checks the counter when it continues. */
+  charge(fuel: number): void;
   exit(code: number): never;
   abort(reason: string): never;
 }

@@ -9,7 +9,7 @@ import type { FileStatus } from '../../../kernel/file-status.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { MAX_TOOL_MESSAGE_BYTES } from '../../../kernel/tool-channel.ts';
-import { contextsOf } from '../job-contexts.ts';
+import { contextsOf } from '../async-contexts.ts';
 import {
   LIST,
   MAP_ITERATOR,
@@ -33,6 +33,7 @@ import {
   toInteger,
   toText,
 } from './call-arguments.ts';
+import { cryptoCalls } from './cryptography.ts';
 import { throwReferenceError } from './module-loader.ts';
 import { findPackageName, loadPackage } from './package-loader.ts';
 import type { QuickJsGuest } from './quickjs-guest.ts';
@@ -374,6 +375,7 @@ export const systemCalls: Readonly<Record<string, SystemCall>> = {
   ...descriptorCalls,
   ...processCalls,
   ...contextCalls,
+  ...cryptoCalls,
   ...toolCalls,
   ...valueCalls,
 };

@@ -1,20 +1,30 @@
 /** The module `crypto`: hashes, HMAC, key derivation, random values. Ciphers and crypto.subtle are loaded on first use. */
-import { hkdf } from '@noble/hashes/hkdf.js';
-import { hmac } from '@noble/hashes/hmac.js';
-import { pbkdf2 } from '@noble/hashes/pbkdf2.js';
-import { scrypt } from '@noble/hashes/scrypt.js';
 import { crypto as webcrypto } from '../crypto.js';
 import { host } from '../host-calls.js';
 import { load } from '../node-modules.js';
 import { completeLater } from '../timers.js';
 import { Buffer } from './buffer.js';
-import { ALGORITHMS, algorithmOf, bytesOf, KeyObject, output } from './internal/crypto-bytes.js';
+import {
+  bytesOf,
+  DigestState,
+  digest,
+  digestOf,
+  HASHES,
+  hashOf,
+  hkdf,
+  KEY_TYPES,
+  KeyObject,
+  output,
+  pbkdf2,
+  scrypt,
+} from './internal/crypto-bytes.js';
 import {
   codedError,
   invalidArgType,
   outOfRange,
   validateFunction,
   validateInteger,
+  validateString,
 } from './internal/errors.js';
 import { Transform } from './stream.js';
 
@@ -31,6 +41,12 @@ class Digest extends Transform {
   }
   update(data, encoding = undefined) {
     if (this.#isFinished) throw codedError(Error, 'ERR_CRYPTO_HASH_FINALIZED', 'Digest already called');
+    if (encoding === 'hex' && typeof data === 'string' && data.length % 2 === 1)
+      throw codedError(
+        TypeError,
+        'ERR_INVALID_ARG_VALUE',
+        `The argument 'encoding' is invalid for data of length ${data.length}. Received 'hex'`,
+      );
     this.#state.update(bytesOf(data, encoding));
     return this;
   }
@@ -127,34 +143,69 @@ function timingSafeEqual(a, b) {
   return difference === 0;
 }
 
-function pbkdf2Sync(password, salt, iterations, length, digest) {
+function keyOf(value, name) {
+  if (value instanceof KeyObject) throw invalidArgType(name, KEY_TYPES, value);
+  return bytesOf(value, undefined, name, KEY_TYPES);
+}
+
+function pbkdf2Sync(password, salt, iterations, length, digestName) {
+  validateString(digestName, 'digest');
+  const [secret, salted] = [keyOf(password, 'password'), keyOf(salt, 'salt')];
   validateInteger(iterations, 'iterations', 1, 2 ** 31 - 1);
   validateInteger(length, 'keylen', 0, 2 ** 31 - 1);
-  return output(
-    pbkdf2(algorithmOf(digest), bytesOf(password), bytesOf(salt), { c: iterations, dkLen: length }),
-  );
+  return output(pbkdf2(digestOf(digestName), secret, salted, iterations, length));
+}
+
+const scryptError = (reason = '') =>
+  codedError(RangeError, 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS', `Invalid scrypt params${reason}`);
+
+/** An option of scrypt, which has two names. */
+function scryptOption(options, name, alias, fallback) {
+  if (options[name] !== undefined && options[alias] !== undefined)
+    throw codedError(Error, 'ERR_CRYPTO_SCRYPT_INVALID_PARAMETER', 'Invalid scrypt parameter');
+  const value = options[name] ?? options[alias];
+  if (value === undefined) return fallback;
+  validateInteger(value, options[name] === undefined ? alias : name, 0, 2 ** 32 - 1);
+  return value === 0 ? fallback : value;
 }
 
 function scryptSync(password, salt, length, options = {}) {
-  const N = options.N ?? options.cost ?? 16_384;
-  const r = options.r ?? options.blockSize ?? 8;
-  const p = options.p ?? options.parallelization ?? 1;
+  const [secret, salted] = [keyOf(password, 'password'), keyOf(salt, 'salt')];
+  validateInteger(length, 'keylen', 0, 2 ** 31 - 1);
+  const N = scryptOption(options, 'N', 'cost', 16_384);
+  const r = scryptOption(options, 'r', 'blockSize', 8);
+  const p = scryptOption(options, 'p', 'parallelization', 1);
   const maxmem = options.maxmem ?? 32 * 1024 * 1024;
-  if (128 * N * r > maxmem)
-    throw codedError(
-      RangeError,
-      'ERR_CRYPTO_INVALID_SCRYPT_PARAMS',
-      'Invalid scrypt params: memory limit exceeded',
-    );
-  return output(
-    scrypt(bytesOf(password), bytesOf(salt), { N, r, p, dkLen: length, maxmem: maxmem + 1024 * 1024 }),
-  );
+  validateInteger(maxmem, 'maxmem', 0);
+  if (!Number.isInteger(Math.log2(N))) throw scryptError();
+  if (N < 2 || 128 * r * (N + p + 2) > maxmem)
+    throw scryptError(': error:030000AC:digital envelope routines::memory limit exceeded');
+  return output(scrypt(secret, salted, { N, r, p }, length));
 }
 
-const hkdfSync = (digest, key, salt, info, length) => {
-  const bytes = hkdf(algorithmOf(digest), bytesOf(key), bytesOf(salt), bytesOf(info), length);
-  return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+const hkdfSync = (digestName, key, salt, info, length) => {
+  validateString(digestName, 'digest');
+  const inputs = [bytesOf(key, undefined, 'ikm', KEY_TYPES), keyOf(salt, 'salt'), keyOf(info, 'info')];
+  validateInteger(length, 'length', 0, 2 ** 31 - 1);
+  if (inputs[2].length > 1024)
+    throw outOfRange('info', 'must not contain more than 1024 bytes', inputs[2].length);
+  return hkdf(digestOf(digestName), ...inputs, length).buffer;
 };
+
+function createHash(algorithm, options = undefined) {
+  const name = hashOf(algorithm);
+  const outputLength = options?.outputLength;
+  if (outputLength === undefined) return new Hash(new DigestState(name));
+  validateInteger(outputLength, 'options.outputLength', 0, 2 ** 32 - 1);
+  const state = new DigestState(name, undefined, outputLength);
+  if (!name.startsWith('shake') && outputLength !== new DigestState(name).outputBytes)
+    throw codedError(
+      Error,
+      'ERR_OSSL_EVP_NOT_XOF_OR_INVALID_LENGTH',
+      'error:030000B2:digital envelope routines::not XOF or invalid length',
+    );
+  return new Hash(state);
+}
 
 const withCallback =
   (call) =>
@@ -168,7 +219,7 @@ const withCallback =
 const ciphers = () => load('node:internal/ciphers');
 
 const crypto = {
-  createHash: (algorithm) => new Hash(algorithmOf(algorithm).create()),
+  createHash,
   createHmac: (algorithm, key) => {
     if (key === undefined || key === null)
       throw invalidArgType(
@@ -176,11 +227,11 @@ const crypto = {
         ['string', 'ArrayBuffer', 'Buffer', 'TypedArray', 'DataView', 'KeyObject', 'CryptoKey'],
         key,
       );
-    return new Hmac(hmac.create(algorithmOf(algorithm), bytesOf(key)));
+    return new Hmac(new DigestState(digestOf(algorithm, 'hmac'), bytesOf(key)));
   },
   createSecretKey: (key, encoding) => new KeyObject(bytesOf(key, encoding)),
-  hash: (algorithm, data, encoding = 'hex') => output(algorithmOf(algorithm)(bytesOf(data)), encoding),
-  getHashes: () => Object.keys(ALGORITHMS),
+  hash: (algorithm, data, encoding = 'hex') => output(digest(hashOf(algorithm), bytesOf(data)), encoding),
+  getHashes: () => [...HASHES],
   getCiphers: () => ciphers().CIPHERS,
   createCipheriv: (...args) => ciphers().createCipher(ciphers().Cipheriv, ...args),
   createDecipheriv: (...args) => ciphers().createCipher(ciphers().Decipheriv, ...args),

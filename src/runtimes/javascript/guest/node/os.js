@@ -3,28 +3,9 @@
 import { LINUX_ERRNO } from '../../linux-errno.js';
 import { host } from '../host-calls.js';
 import { environment } from '../std.js';
+import { SIGNALS } from './internal/signals.js';
 
 const MEMORY = 256 * 1024 * 1024;
-const SIGNALS = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGQUIT: 3,
-  SIGILL: 4,
-  SIGTRAP: 5,
-  SIGABRT: 6,
-  SIGBUS: 7,
-  SIGFPE: 8,
-  SIGKILL: 9,
-  SIGUSR1: 10,
-  SIGSEGV: 11,
-  SIGUSR2: 12,
-  SIGPIPE: 13,
-  SIGALRM: 14,
-  SIGTERM: 15,
-  SIGCHLD: 17,
-  SIGCONT: 18,
-  SIGSTOP: 19,
-};
 const start = host.monotonic();
 
 export default {

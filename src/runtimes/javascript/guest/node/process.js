@@ -1,7 +1,8 @@
-/** The module `process`. The process has no children, signals or users; its output goes to the streams of the program. */
+/** The module `process`. The process has no children or users, and gets only signals that it sends to itself; its output goes to the streams of the program. */
 import { host } from '../host-calls.js';
 import { addTick, exit, hooks, programSource } from '../program-events.js';
 import { environment } from '../std.js';
+import { completeLater } from '../timers.js';
 import EventEmitter from './events.js';
 import {
   codedError,
@@ -12,11 +13,19 @@ import {
 } from './internal/errors.js';
 import { check } from './internal/file-access.js';
 import { parseEnv } from './internal/parse-env.js';
+import { SIGNALS } from './internal/signals.js';
 import { resetInput, StandardOutput, stdin } from './internal/standard-streams.js';
 
 const VERSION = '20.19.0';
 const MEMORY = 256 * 1024 * 1024;
+/** Signals that end the process even if a listener exists, and signals that do nothing if none does. */
+const UNSTOPPABLE = ['SIGKILL', 'SIGSTOP'];
+const IGNORED = ['SIGCHLD', 'SIGCONT', 'SIGURG', 'SIGWINCH'];
+const MAX_SIGNAL = 64;
 const start = host.monotonic();
+
+const killError = (code, errno) =>
+  Object.assign(new Error(`kill ${code}`), { errno: -errno, code, syscall: 'kill' });
 
 /** `process.env`: a property per environment variable; all values are text. */
 const env = new Proxy(
@@ -97,7 +106,7 @@ function exitCodeOf(code) {
   return number;
 }
 
-const argumentsOf = ({ args }) => ['/usr/local/bin/node', '/app/main.js', ...args];
+const argumentsOf = ({ file, args }) => ['/usr/local/bin/node', file || '/app/main.js', ...args];
 
 Object.assign(process, {
   version: `v${VERSION}`,
@@ -149,9 +158,18 @@ Object.assign(process, {
   reallyExit: (code) => process.exit(code),
   abort: () => process.exit(134),
   kill(pid, signal = 'SIGTERM') {
-    if (signal === 0) return true;
-    if (pid !== 1) throw codedError(Error, 'ESRCH', 'kill ESRCH');
-    process.exit(143);
+    // biome-ignore lint/suspicious/noDoubleEquals: as in Node.js
+    if (pid != (pid | 0)) throw invalidArgType('pid', 'number', pid);
+    const number = typeof signal === 'number' ? signal : SIGNALS[signal];
+    if (number === undefined) throw codedError(TypeError, 'ERR_UNKNOWN_SIGNAL', `Unknown signal: ${signal}`);
+    if (number < 0 || number > MAX_SIGNAL) throw killError('EINVAL', 22);
+    if (Math.abs(pid) > 1) throw killError('ESRCH', 3);
+    if (number === 0) return true;
+    const name = Object.keys(SIGNALS).find((one) => SIGNALS[one] === number);
+    if (process.listenerCount(name) > 0 && !UNSTOPPABLE.includes(name))
+      completeLater(() => process.emit(name, name, number));
+    else if (!IGNORED.includes(name)) process.exit(128 + number);
+    return true;
   },
   emitWarning(warning, typeOrOptions = 'Warning', code = undefined) {
     const options = typeof typeOrOptions === 'object' ? typeOrOptions : { type: typeOrOptions, code };
@@ -229,13 +247,16 @@ hooks.exit = (code) => {
   process.emit('exit', exit.code ?? 0);
 };
 /** Removes the listeners of an earlier program of the session. */
+const PROGRAM_EVENTS = [
+  ...['exit', 'beforeExit', 'uncaughtException', 'unhandledRejection', 'warning'],
+  ...Object.keys(SIGNALS),
+];
 hooks.begin = () => {
   resetInput();
   process.argv = argumentsOf(programSource);
   isExiting = false;
   captureCallback = null;
-  for (const name of ['exit', 'beforeExit', 'uncaughtException', 'unhandledRejection', 'warning'])
-    process.removeAllListeners(name);
+  for (const name of PROGRAM_EVENTS) process.removeAllListeners(name);
 };
 
 export default process;

@@ -212,6 +212,23 @@ function position(rows, name) {
   return channel(rows, name, 'quantitative', more);
 }
 
+/** A position on the horizontal axis. Labels are centered below their ticks, also at the ends. */
+function xPosition(rows, name) {
+  const encoded = position(rows, name);
+  if (encoded.type === 'nominal') return encoded;
+  return { ...encoded, axis: { labelFlush: false, ...encoded.axis, ...dayAxis(rows, name) } };
+}
+
+/** Labels for dates of up to two weeks, which Vega otherwise labels with weekdays, months and years in turn. */
+function dayAxis(rows, name) {
+  const values = rows.map((row) => row[name] ?? null).filter((value) => value !== null);
+  if (!values.every((value) => typeof value === 'string' && value.length === 10)) return {};
+  const times = values.map((value) => Date.parse(value)).sort((a, b) => a - b);
+  const days = (times.at(-1) - times[0]) / 86_400_000;
+  if (!(days <= 14)) return {};
+  return { format: '%b %d', tickCount: { interval: 'day', step: days <= 7 ? 1 : 2 } };
+}
+
 /** An axis whose labels are horizontal if all of them have room. */
 function labelAxis(rows, name, width) {
   const labels = new Set(rows.map((row) => String(row[name])));
@@ -222,7 +239,7 @@ function labelAxis(rows, name, width) {
 const BUILDERS = {
   line: (rows, { x, y, color }) => ({
     mark: { type: 'line', point: rows.length <= 40 },
-    encoding: withColor({ x: position(rows, x), y: position(rows, y) }, rows, color),
+    encoding: withColor({ x: xPosition(rows, x), y: position(rows, y) }, rows, color),
   }),
   bar(rows, { x, y, color, stacked = true, width }) {
     const isHorizontal = typeOf(rows, x) === 'quantitative' && typeOf(rows, y) === 'nominal';
@@ -237,13 +254,13 @@ const BUILDERS = {
   },
   scatter: (rows, { x, y, color }) => ({
     mark: { type: 'point', filled: true },
-    encoding: withColor({ x: position(rows, x), y: position(rows, y) }, rows, color),
+    encoding: withColor({ x: xPosition(rows, x), y: position(rows, y) }, rows, color),
   }),
   histogram: (rows, { x, color }) => ({
     mark: 'bar',
     encoding: withColor(
       {
-        x: { ...channel(rows, x, 'quantitative'), bin: 'binned' },
+        x: { ...channel(rows, x, 'quantitative'), bin: 'binned', axis: { labelFlush: false } },
         x2: { field: END },
         y: { ...channel(rows, COUNT, 'quantitative'), title: 'count' },
       },

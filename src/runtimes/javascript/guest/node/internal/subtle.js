@@ -1,10 +1,7 @@
 /** crypto.subtle: digests, HMAC, AES and key derivation. Keys are held as bytes. Loaded on first use. */
-import { hkdf } from '@noble/hashes/hkdf.js';
-import { hmac } from '@noble/hashes/hmac.js';
-import { pbkdf2 } from '@noble/hashes/pbkdf2.js';
 import { Buffer } from '../buffer.js';
 import { Cipheriv, Decipheriv } from './ciphers.js';
-import { algorithmOf, bytesOf } from './crypto-bytes.js';
+import { bytesOf, digest, digestOf, hkdf, hmac, pbkdf2 } from './crypto-bytes.js';
 import { codedError } from './errors.js';
 
 const keyBytes = new WeakMap();
@@ -94,17 +91,17 @@ function aes(Type, usage, algorithm, key, data) {
 }
 
 const mac = (algorithm, key, usage, data) =>
-  hmac(algorithmOf(key.algorithm.hash.name), bytesFor(key, usage, nameOf(algorithm)), bytesOf(data));
+  hmac(digestOf(key.algorithm.hash.name), bytesFor(key, usage, nameOf(algorithm)), bytesOf(data));
 
 function derive(algorithm, key, bits, usage) {
   const name = nameOf(algorithm);
   if (!DERIVATIONS.includes(name)) throw failure('NotSupportedError', 'Unrecognized algorithm name');
   const bytes = bytesFor(key, usage, name);
-  const hash = algorithmOf(hashName(algorithm.hash));
+  const hash = digestOf(hashName(algorithm.hash));
   if (!(bits > 0) || bits % 8 !== 0) throw failure('OperationError', 'length must be a multiple of 8');
   const salt = bytesOf(algorithm.salt);
   if (name === 'HKDF') return hkdf(hash, bytes, salt, bytesOf(algorithm.info), bits / 8);
-  return pbkdf2(hash, bytes, salt, { c: algorithm.iterations, dkLen: bits / 8 });
+  return pbkdf2(hash, bytes, salt, algorithm.iterations, bits / 8);
 }
 
 const toJwk = (key) => {
@@ -116,7 +113,7 @@ const toJwk = (key) => {
 
 const methods = {
   async digest(algorithm, data) {
-    return buffer(algorithmOf(hashName(algorithm))(bytesOf(data)));
+    return buffer(digest(digestOf(hashName(algorithm)), bytesOf(data)));
   },
   async importKey(format, data, algorithm, extractable, usages) {
     const name = nameOf(algorithm);

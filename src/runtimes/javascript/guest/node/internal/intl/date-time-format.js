@@ -3,6 +3,7 @@
  * RangeError. The default time zone is UTC, as everywhere in the sandbox.
  */
 import { load } from '../../../node-modules.js';
+import { rangePattern, sections } from './date-range.js';
 import { option, resolveLocale, supportedTags } from './locales.js';
 import { canonicalTimeZone, offsetAt, zoneIndex } from './time-zones.js';
 
@@ -80,14 +81,19 @@ function addDefaults(fields, required, defaults) {
   if (defaults !== 'date') Object.assign(fields, { hour: 'numeric', minute: 'numeric', second: 'numeric' });
 }
 
-/** The pattern for the fields. */
-function findPattern(data, fields, cycle) {
-  const { weekday, era, year, month, day, hour, minute, second, fractionalSecondDigits, timeZoneName } =
-    fields;
-  if (era !== undefined && weekday !== undefined) throw unsupported('an era with a weekday');
+/** The keys of the date and of the time in the data. */
+function keysOf(fields, cycle) {
+  const { weekday, era, year, month, day, hour, minute, second, timeZoneName } = fields;
   const dateKey = [weekday, era === undefined ? era : 'short', year, month, day].map(code).join('');
   const zone = ZONE_LETTERS[timeZoneName] ?? '';
   const timeKey = [hour, minute, second].map(code).join('') + zone + (hour === undefined ? '' : cycle);
+  return { dateKey, timeKey };
+}
+
+/** The pattern for the fields. */
+function findPattern(data, fields, { dateKey, timeKey }) {
+  const { weekday, era, second, fractionalSecondDigits } = fields;
+  if (era !== undefined && weekday !== undefined) throw unsupported('an era with a weekday');
   const hasDate = dateKey !== '-----';
   const hasTime = timeKey !== '---';
   const date = data.dates[dateKey];
@@ -149,18 +155,21 @@ function initialize(locales, given, required, defaults) {
   const cycle = hour12 === undefined ? (requestedCycle ?? '') : hour12 ? 'T' : 'F';
   if (!hasStyle) addDefaults(fields, required, defaults);
   const hasHour = hasStyle ? timeStyle !== undefined : fields.hour !== undefined;
-  const pattern = hasStyle
-    ? data.styles[`${dateStyle ?? ''}|${timeStyle ?? ''}|${timeStyle === undefined ? '' : cycle}`]
-    : findPattern(data, fields, cycle);
+  const keys = hasStyle
+    ? { styleKey: `${dateStyle ?? ''}|${timeStyle ?? ''}|${timeStyle === undefined ? '' : cycle}` }
+    : keysOf(fields, cycle);
+  const pattern = hasStyle ? data.styles[keys.styleKey] : findPattern(data, fields, keys);
   return {
     tag,
+    name,
+    keys,
     data,
     zone,
     fields,
     dateStyle,
     timeStyle,
     hourCycle: hasHour ? data.cycles[cycle] : undefined,
-    parts: pattern.split(/(\{\w+\})/).filter((part) => part !== ''),
+    parts: pattern.split(FIELD).filter((part) => part !== ''),
   };
 }
 
@@ -232,23 +241,49 @@ function timeOf(value) {
   return Math.trunc(time);
 }
 
-function toParts(state, value) {
-  const time = timeOf(value);
+const FIELD = /(\{\w+\})/;
+const partOf = (state, part, date, offset) =>
+  part[0] === '{'
+    ? { type: TYPES[part[1]], value: fieldText(state, part.slice(1, -1), date, offset) }
+    : { type: 'literal', value: part };
+
+/** The offset of the time zone at a time, and a date that has the local time in its UTC fields. */
+function localTime(state, time) {
   const offset = offsetAt(state.zone, time);
-  const date = new Date(time + offset * 1000);
-  return state.parts.map((part) =>
-    part[0] === '{'
-      ? { type: TYPES[part[1]], value: fieldText(state, part.slice(1, -1), date, offset) }
-      : { type: 'literal', value: part },
-  );
+  return { offset, date: new Date(time + offset * 1000) };
 }
 
-/** As in V8, a text contains ordinary spaces where its parts contain narrow ones. */
-const formatWith = (state, value) =>
-  toParts(state, value)
-    .map((part) => part.value)
-    .join('')
-    .replaceAll('\u202f', ' ');
+function toParts(state, value) {
+  const { date, offset } = localTime(state, timeOf(value));
+  return state.parts.map((part) => partOf(state, part, date, offset));
+}
+
+/** The parts of a range of dates. */
+function toRangeParts(state, start, end) {
+  if (start === undefined || end === undefined) throw new TypeError('Invalid time value');
+  const [first, last] = [localTime(state, timeOf(start)), localTime(state, timeOf(end))];
+  const { fields, keys, name, timeStyle } = state;
+  if (
+    fields.fractionalSecondDigits !== undefined ||
+    fields.timeZoneName !== undefined ||
+    timeStyle === 'full'
+  )
+    throw unsupported('ranges with fractions of a second or the name of a time zone');
+  const ranges = () => load(`node:internal/locale-data/range-${name.toLowerCase()}`);
+  const pattern = rangePattern(ranges, state.data, keys, first.date, last.date);
+  if (pattern === undefined) throw unsupported('ranges with these options');
+  if (pattern === '') return toParts(state, start).map((part) => ({ ...part, source: 'shared' }));
+  return sections(pattern).flatMap(({ source, text }) => {
+    const { date, offset } = source === 'endRange' ? last : first;
+    const parts = text.split(FIELD).filter((part) => part !== '');
+    return parts.map((part) => ({ ...partOf(state, part, date, offset), source }));
+  });
+}
+
+const textOf = (parts) => parts.map((part) => part.value).join('');
+/** As in V8, the text of one date contains ordinary spaces where its parts contain narrow ones. */
+const withSpaces = (text) => text.replaceAll('\u202f', ' ');
+const formatWith = (state, value) => withSpaces(textOf(toParts(state, value)));
 
 export function DateTimeFormat(locales = undefined, options = undefined) {
   const format = new.target === undefined ? Object.create(DateTimeFormat.prototype) : this;
@@ -266,16 +301,11 @@ const methods = {
     return toParts(slotsOf(this, 'formatToParts'), date);
   },
   formatRange(start, end) {
-    const state = slotsOf(this, 'formatRange');
-    const [first, last] = [formatWith(state, timeOf(start)), formatWith(state, timeOf(end))];
-    if (first === last) return first;
-    throw unsupported('ranges: format both dates and join them');
+    const parts = toRangeParts(slotsOf(this, 'formatRange'), start, end);
+    return parts.every(({ source }) => source === 'shared') ? withSpaces(textOf(parts)) : textOf(parts);
   },
   formatRangeToParts(start, end) {
-    const state = slotsOf(this, 'formatRangeToParts');
-    const parts = toParts(state, timeOf(start)).map((part) => ({ ...part, source: 'shared' }));
-    if (formatWith(state, timeOf(start)) === formatWith(state, timeOf(end))) return parts;
-    throw unsupported('ranges: format both dates and join them');
+    return toRangeParts(slotsOf(this, 'formatRangeToParts'), start, end);
   },
   resolvedOptions() {
     const { tag, zone, hourCycle, fields, dateStyle, timeStyle, parts } = slotsOf(this, 'resolvedOptions');

@@ -16,7 +16,7 @@ interface Mark {
 const MIN_JOB_BYTES = 16;
 const DAMAGED = 'the list of promise jobs is damaged';
 
-export class JobContexts {
+export class AsyncContexts {
   readonly #guest: QuickJsGuest;
   /** Address of the list of pending jobs. */
   readonly #jobs: number;
@@ -107,14 +107,14 @@ export class JobContexts {
   }
 }
 
-const contextsByGuest = new WeakMap<QuickJsGuest, JobContexts>();
+const contextsByGuest = new WeakMap<QuickJsGuest, AsyncContexts>();
 
 /** Begins a run, in which no job has a context. `jobs` is the address of the list of pending jobs. */
-export function beginContexts(guest: QuickJsGuest, jobs: number): JobContexts {
-  const contexts = new JobContexts(guest, jobs);
+export function beginContexts(guest: QuickJsGuest, jobs: number): AsyncContexts {
+  const contexts = new AsyncContexts(guest, jobs);
   contextsByGuest.set(guest, contexts);
   return contexts;
 }
 
 /** The contexts of the running program, or undefined during boot. */
-export const contextsOf = (guest: QuickJsGuest): JobContexts | undefined => contextsByGuest.get(guest);
+export const contextsOf = (guest: QuickJsGuest): AsyncContexts | undefined => contextsByGuest.get(guest);
