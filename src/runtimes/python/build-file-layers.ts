@@ -38,6 +38,7 @@ const RUNTIME_FILES = {
   'IPython/display.py': 'ipython/display.py',
   '_sandbox_tool_calls.py': 'tool_calls.py',
   '_sandbox_tools.py': 'tools.py',
+  '_sandbox_xlrd.py': 'xlrd_files.py',
 } as const;
 
 export const guestFile = (name: string) =>

@@ -20,10 +20,10 @@ import { readDebugOffsets } from './memory/debug-offsets.ts';
 import { ImportObserver } from './memory/import-observer.ts';
 import { TYPE_EXPORTS } from './memory/object-reader.ts';
 import { PythonStackReader } from './memory/stack-reader.ts';
+import { OPTIMIZATION_PROGRAMS } from './optimization-programs.ts';
 import { pythonSource } from './source.ts';
 import { linkingCalls } from './syscalls/dynamic-linking.ts';
 import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';
-import { TRAINING_PROGRAMS } from './training-programs.ts';
 
 /** Size of the boot script's buffer for the message of a limit. */
 const LIMIT_TEXT_BYTES = 200;
@@ -57,7 +57,7 @@ function startInterpreter(guest: Guest): void {
 }
 
 /**
- * Limits recursion. Of the 10 MiB of stack in guest memory, CPython uses 4 MiB before it raises RecursionError, and C code
+ * Limits recursion. CPython uses 4 MiB of the 10 MiB of stack in guest memory before it raises RecursionError, and C code
  * that does not check the stack may use 1 MiB more. The stack of the thread is large enough for this, so the depth of a
  * recursion depends only on the guest.
  */
@@ -267,7 +267,7 @@ export const python: Runtime = {
       { start: heapEnd, end: guest.memory.buffer.byteLength },
     ];
   },
-  trainingPrograms: TRAINING_PROGRAMS,
+  optimizationPrograms: OPTIMIZATION_PROGRAMS,
   boot(guest) {
     startInterpreter(guest);
     limitStack(guest);

@@ -3,6 +3,5 @@ import type { SourceLanguage } from '../language.ts';
 
 export const pythonSource: SourceLanguage = {
   extensions: ['.py'],
-  mainFile: '/app/main.py',
   declaredNames: () => [],
 };

@@ -44,8 +44,10 @@ def _define_entry_points():
     CO_COROUTINE = 0x80
     # The bits of co_flags that `from __future__` sets. compile() accepts them as flags.
     FUTURE_FLAGS = 0x1FE0000
-    # Frames at each end of a traceback. The middle of a longer one is omitted, because formatting it is expensive.
+    # Frames at each end of a traceback that are shown. The middle of a longer one is omitted, because formatting it is expensive.
     TRACEBACK_ENDS = 25
+    # Frames at each end that are examined. With a higher recursion limit, a traceback can have millions of them.
+    EXAMINED_ENDS = 500
     # Taken from the base type, because subclasses can override it.
     low_bits = int.__and__
 
@@ -198,21 +200,29 @@ def _define_entry_points():
             tb = tb.tb_next
         return None
 
-    def shorten(tb):
-        """Removes the middle of a long traceback."""
-        frames = []
-        while tb is not None:
-            frames.append(tb)
+    def shorten(tb, ends):
+        """Removes the middle of a traceback, so that `ends` frames remain at each end. Returns the number of removed frames."""
+        last = step = tb
+        count = 0
+        while step is not None:
+            count += 1
+            step = step.tb_next
+            if count > ends:
+                last = last.tb_next
+        if count <= 2 * ends:
+            return 0
+        for _ in range(ends - 1):
             tb = tb.tb_next
-        if len(frames) > 2 * TRACEBACK_ENDS:
-            print(f'({len(frames) - 2 * TRACEBACK_ENDS} frames in the middle are omitted)', file=sys.stderr)
-            frames[TRACEBACK_ENDS - 1].tb_next = frames[-TRACEBACK_ENDS]
+        tb.tb_next = last
+        return count - 2 * ends
 
-    def show(error, tb):
+    def show(error, tb, omitted):
         # The interpreter prints the traceback of the exception, which must not contain frames of this module.
         error.__traceback__ = tb
         try:
-            shorten(tb)
+            omitted += shorten(tb, TRACEBACK_ENDS)
+            if omitted > 0:
+                print(f'({omitted} frames in the middle are omitted)', file=sys.stderr)
             sys.excepthook(type(error), error, tb)
         except BaseException:
             traceback.print_exception(type(error), error, tb, file=sys.__stderr__)
@@ -244,13 +254,14 @@ def _define_entry_points():
             elif report['exit_code'] != 0:
                 report['exit_cause'] = rejected_arguments(error)
         except BaseException as error:
+            omitted = shorten(error.__traceback__, EXAMINED_ENDS)
             tb = program_traceback(error)
             report['exit_code'] = 1
             report['error'] = describe_error(error, tb)
             if type(error) not in limit_types:
                 # For a limit, the host has already read the variables.
                 report['stopped_at'] = place_of(tb)
-            show(error, tb)
+            show(error, tb, omitted)
 
     # Random generators in the image.
     seeded = []

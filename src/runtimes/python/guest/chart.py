@@ -313,6 +313,26 @@ def _position(rows, name):
     return channel(rows, name, scale={'zero': False}, **({'axis': {'format': 'd'}} if is_year else {}))
 
 
+def _x_position(rows, name):
+    """A position on the horizontal axis. Labels are centered below their ticks, also at the ends."""
+    channel = _position(rows, name)
+    if channel['type'] != 'nominal':
+        channel['axis'] = {'labelFlush': False, **channel.get('axis', {}), **_day_axis(rows, name)}
+    return channel
+
+
+def _day_axis(rows, name):
+    """Labels for dates of up to two weeks, which Vega otherwise labels with weekdays, months and years in turn."""
+    values = [row[name] for row in rows if row.get(name) is not None]
+    if not all(isinstance(value, str) and len(value) == 10 for value in values):
+        return {}
+    try:
+        days = (date.fromisoformat(max(values)) - date.fromisoformat(min(values))).days
+    except ValueError:
+        return {}
+    return {'format': '%b %d', 'tickCount': {'interval': 'day', 'step': 1 if days <= 7 else 2}} if days <= 14 else {}
+
+
 def _label_axis(rows, name, width):
     """An axis whose labels are horizontal if all of them have room."""
     labels = {str(row.get(name)) for row in rows}
@@ -321,7 +341,7 @@ def _label_axis(rows, name, width):
 
 
 def _line(rows, x, y, color, stacked, width):
-    encoding = {'x': _position(rows, x), 'y': _position(rows, y)}
+    encoding = {'x': _x_position(rows, x), 'y': _position(rows, y)}
     mark = {'type': 'line', 'point': len(rows) <= 40}
     return {'mark': mark, 'encoding': _with_color(encoding, rows, color)}
 
@@ -339,13 +359,13 @@ def _bar(rows, x, y, color, stacked, width):
 
 
 def _scatter(rows, x, y, color, stacked, width):
-    encoding = {'x': _position(rows, x), 'y': _position(rows, y)}
+    encoding = {'x': _x_position(rows, x), 'y': _position(rows, y)}
     return {'mark': {'type': 'point', 'filled': True}, 'encoding': _with_color(encoding, rows, color)}
 
 
 def _histogram(rows, x, y, color, stacked, width):
     encoding = {
-        'x': {**channel(rows, x, 'quantitative'), 'bin': 'binned'},
+        'x': {**channel(rows, x, 'quantitative'), 'bin': 'binned', 'axis': {'labelFlush': False}},
         'x2': {'field': _END},
         'y': {**channel(rows, _COUNT, 'quantitative'), 'title': 'count'},
     }

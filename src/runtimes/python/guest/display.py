@@ -58,7 +58,10 @@ def _send(message, image=None):
         if error.errno == 22:
             raise ValueError('display: the value is larger than 8 MiB. Write it to a file instead.') from None
         if error.errno == 28:
-            raise ValueError('display: the value has no form that can be shown, or is nested too deeply.') from None
+            raise ValueError('display: the value has no form that can be shown.') from None
+        if error.errno == 1:
+            raise ValueError('display: the value has more than 400,000 elements, or is nested more than 100 levels deep. '
+                             'Sample or aggregate it, or write it to a file.') from None
         raise
     finally:
         posix.close(descriptor)

@@ -24,11 +24,12 @@ FAILED = 0x4C570004
 
 IMPORT_NAME = opmap['IMPORT_NAME']
 IMPORTLIB = '<frozen importlib._bootstrap>'
-# Modules of this runtime that make the charts of a package results, by the module of the package after which they are loaded.
-CHART_MODULES = {
+# Modules of this runtime that adapt a package to the sandbox, by the module of the package after which they are loaded.
+ADAPTERS = {
     'matplotlib.pyplot': '_sandbox_matplotlib',
     'altair': '_sandbox_altair',
     'plotly.basedatatypes': '_sandbox_plotly',
+    'xlrd': '_sandbox_xlrd',
 }
 
 _modules = sys.modules
@@ -62,8 +63,8 @@ def record_loaded(code):
         at = raw.find(IMPORT_NAME, at + 1)
 
 
-def _load_chart_module(name, import_):
-    """Loads a module of CHART_MODULES. With an unknown version of the package this can fail; the package then works as it is."""
+def _load_adapter(name, import_):
+    """Loads a module of ADAPTERS. With an unknown version of the package this can fail; the package then works as it is."""
     try:
         _original(name, import_)
     except Exception:
@@ -86,9 +87,9 @@ def _wrap(original):
         result = END
         try:
             module = original(name, import_)
-            for loaded, added in CHART_MODULES.items():
+            for loaded, added in ADAPTERS.items():
                 if loaded in _modules and added not in _modules:
-                    _load_chart_module(added, import_)
+                    _load_adapter(added, import_)
             return module
         except Exception:
             result = FAILED

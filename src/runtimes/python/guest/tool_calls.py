@@ -37,6 +37,11 @@ class ToolError(Exception):
 class UnknownToolError(ToolError, AttributeError):
     """No tool has this name."""
 
+    def __init__(self, message, code, tool):
+        super().__init__(message, code, tool)
+        # Otherwise Python sets the context of the error and adds a suggestion of its own to the message.
+        self.obj = tool
+
 
 ToolError.__module__ = UnknownToolError.__module__ = 'tools'
 

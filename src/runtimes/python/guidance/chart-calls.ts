@@ -92,7 +92,7 @@ function chartArguments(kind: string, values: readonly string[]): string[] {
   const data = options.get('data');
   const labels = options.get('labels');
   if (data !== undefined) positional.unshift(data);
-  // Without data, `color` is a color and not a column.
+  // Without data, `color` is a colour and not a column.
   const isTable = data !== undefined || options.has('x') || options.has('y');
   if (kind === 'pie' && labels !== undefined) positional.unshift(labels);
   const used = kind === 'bar' || kind === 'scatter' || kind === 'line' || kind === 'pie' ? 2 : 1;

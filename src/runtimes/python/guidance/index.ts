@@ -17,7 +17,6 @@ const isBuiltin = (error: GuestError, type: string) => error.module === 'builtin
 
 export const pythonGuidance: LanguageGuidance = {
   typicalSource: /^[ \t]*(def |import \w+$|from \w+ import|print\()/m,
-  endlessLoop: /\bwhile(?:\s+|\s*\(\s*)(?:True|1)\b/,
   regexCall: /\.(?:match|fullmatch|search|findall|finditer|sub|subn|split)\(/,
   memoization: 'functools.cache',
   loops: pythonLoops,

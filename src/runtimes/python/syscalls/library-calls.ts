@@ -33,7 +33,6 @@ export function libraryCalls(kernel: Kernel, memory: GuestMemory): HostFunctions
       return 1;
     },
     _Unwind_Backtrace: () => URC_END_OF_STACK,
-    _Unwind_GetIP: zero,
     _Unwind_GetIPInfo: zero,
     _Unwind_FindEnclosingFunction: zero,
     __asctime_r: (tm: number, out: number) => {

@@ -1,5 +1,5 @@
-/** Programs that use what most Python programs use (see worker/idle-training.ts). Each runs for some milliseconds. */
-export const TRAINING_PROGRAMS: readonly string[] = [
+/** Programs that use what most Python programs use (see worker/idle-optimization.ts). Each runs for some milliseconds. */
+export const OPTIMIZATION_PROGRAMS: readonly string[] = [
   `def count(n):
     total = 0
     for i in range(n):
