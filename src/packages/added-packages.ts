@@ -137,10 +137,13 @@ function writeFileOfPackages(path: string, content: string | Uint8Array): void {
     replaceFileSync(path, content);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    const problem = code === 'ENOSPC' || code === 'EDQUOT' ? 'there is not enough disk space' : message;
+    const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+    const problem = isFull
+      ? 'there is not enough disk space. Free some space, or set'
+      : `${message}. Make the folder writable, or set`;
     throw new SandboxError(
       'store_failed',
-      `Cannot write ${path}: ${problem}. Free some space, or set LLM_WASM_SANDBOX_PACKAGES_DIR to another folder.`,
+      `Cannot write ${path}: ${problem} LLM_WASM_SANDBOX_PACKAGES_DIR to another folder.`,
     );
   }
 }

@@ -24,13 +24,13 @@ const TOKEN = /\s*(?:([()])|(and|or|not|in)\b|([<>=!~]{1,3})|"([^"]*)"|'([^']*)'
 const MAX_MARKER = 2000;
 const MAX_DEPTH = 50;
 
-interface Token {
+interface MarkerToken {
   readonly kind: 'punctuation' | 'value';
   readonly text: string;
 }
 
-function tokens(marker: string): Token[] {
-  const found: Token[] = [];
+function tokens(marker: string): MarkerToken[] {
+  const found: MarkerToken[] = [];
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < marker.trimEnd().length) {
     const match = TOKEN.exec(marker);
@@ -48,7 +48,7 @@ function tokens(marker: string): Token[] {
 class MarkerParser {
   #at = 0;
   #depth = 0;
-  readonly #tokens: readonly Token[];
+  readonly #tokens: readonly MarkerToken[];
   constructor(marker: string) {
     this.#tokens = tokens(marker);
   }

@@ -1,5 +1,6 @@
 /** Files of packages, as they are read from archives and folders and as they are stored in read-only layers. */
-import { sha256Hex } from '../framing/digest.ts';
+import { setImmediate as yieldToEvents } from 'node:timers/promises';
+import { sha256, sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 
 export interface PackageFile {
@@ -30,8 +31,34 @@ export function toFiles(entries: readonly Entry[]): PackageFile[] {
   return entries.flatMap(({ path, data }) => (data === undefined ? [] : [{ path, data }]));
 }
 
+const digests = new WeakMap<Uint8Array, Buffer>();
+/** Hashing this much takes some milliseconds. */
+const PART_BYTES = 4 * 1024 * 1024;
+
+/** The SHA-256 of the contents of a file, which do not change. It is computed once. */
+export function packageFileDigest({ data }: Pick<PackageFile, 'data'>): Buffer {
+  let digest = digests.get(data);
+  if (digest === undefined) {
+    digest = sha256(data);
+    digests.set(data, digest);
+  }
+  return digest;
+}
+
+/** Computes the digests of files in advance, so that other work of the thread runs in between. */
+export async function computeDigests(files: readonly PackageFile[]): Promise<void> {
+  let bytes = 0;
+  for (const file of files) {
+    packageFileDigest(file);
+    bytes += file.data.length;
+    if (bytes < PART_BYTES) continue;
+    bytes = 0;
+    await yieldToEvents();
+  }
+}
+
 /** A digest of the paths and contents that does not depend on the order of the files. */
 export function filesDigest(files: readonly PackageFile[]): string {
   const sorted = [...files].sort((a, b) => (a.path < b.path ? -1 : 1));
-  return sha256Hex(...sorted.map(({ path, data }) => `${path}\0${sha256Hex(data)}\n`));
+  return sha256Hex(...sorted.map((file) => `${file.path}\0${packageFileDigest(file).toString('hex')}\n`));
 }

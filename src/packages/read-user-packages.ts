@@ -21,7 +21,7 @@ import {
   withRequirements,
 } from './added-packages.ts';
 import { pythonPackage } from './catalog.ts';
-import { filesDigest, type PackageFile } from './package-contents.ts';
+import { filesDigest, type PackageFile, packageFileDigest } from './package-contents.ts';
 import { type LibraryFile, type PackagePart, partOf, readWheel, wheelPart } from './read-wheel.ts';
 import { isSideModule, pureFiles } from './wheel-files.ts';
 
@@ -96,9 +96,13 @@ async function loadParts(parts: readonly PackagePart[], sources: readonly string
   const all = [...files.values()];
   if (parts.length > 0 && !all.some(({ path }) => path.endsWith('.py')))
     throw invalid(`no Python source found in ${sources.join(', ')}`);
-  const libraries = all
-    .filter(isSideModule)
-    .map(({ path, data }): PackageLibrary => ({ path, sha256: sha256Hex(data), bytes: data }));
+  const libraries = all.filter(isSideModule).map(
+    (file): PackageLibrary => ({
+      path: file.path,
+      sha256: packageFileDigest(file).toString('hex'),
+      bytes: file.data,
+    }),
+  );
   const stubs = new Map(libraries.map(({ path, sha256 }) => [path, sideModuleStub(sha256)]));
   return {
     entries: all.map(({ path, data }) => ({

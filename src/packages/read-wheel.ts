@@ -5,11 +5,10 @@
 import { type BigIntStats, readFileSync, statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { SandboxError } from '../errors.ts';
-import { sha256Hex } from '../framing/digest.ts';
 import { fileVersion, isSettled } from '../host/file-version.ts';
 import type { PackageFacts } from '../schema.ts';
 import { pythonPackage } from './catalog.ts';
-import { filesDigest, type PackageFile } from './package-contents.ts';
+import { computeDigests, filesDigest, type PackageFile, packageFileDigest } from './package-contents.ts';
 import { readZip } from './read-zip.ts';
 import { checkRecord, checkTags, isSideModule, parseWheelName, pureFiles } from './wheel-files.ts';
 
@@ -76,7 +75,9 @@ function describe(files: readonly PackageFile[]): PackageDescription {
   return {
     digest: filesDigest(files),
     topLevel: topLevelModules(files),
-    libraries: files.filter(isSideModule).map(({ path, data }) => ({ path, sha256: sha256Hex(data) })),
+    libraries: files
+      .filter(isSideModule)
+      .map((file) => ({ path: file.path, sha256: packageFileDigest(file).toString('hex') })),
     isEmpty: files.length === 0,
   };
 }
@@ -100,6 +101,7 @@ export async function readWheel(file: string, bytes: Uint8Array): Promise<Packag
   } catch (cause) {
     throw invalid(`cannot unpack ${file}: ${(cause as Error).message}`);
   }
+  await computeDigests(files);
   checkRecord(`packages: ${file}`, files);
   checkTags(`packages: ${file}`, wheel, files);
   const compiled = pythonPackage(wheel.name)?.compiled;

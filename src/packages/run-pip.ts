@@ -29,7 +29,7 @@ const run = promisify(execFile);
 
 /** Why pip did not download a package. */
 export interface PipFailure {
-  readonly kind: 'no_pip' | 'no_wheel' | 'no_network' | 'other';
+  readonly kind: 'no_pip' | 'no_wheel' | 'no_network' | 'no_space' | 'other';
   readonly message: string;
 }
 
@@ -62,6 +62,7 @@ export const downloadForGuests = (requirement: string, folder: string) =>
 function classify(output: string): PipFailure {
   const lines = output.split('\n').filter((line) => line !== '');
   const message = lines.findLast((line) => line.startsWith('ERROR')) ?? lines.at(-1) ?? 'pip failed';
+  if (/No space left on device|Disk quota exceeded/.test(output)) return { kind: 'no_space', message };
   if (/connection broken|NewConnectionError|Temporary failure|timed out|ProxyError/i.test(output))
     return { kind: 'no_network', message };
   return { kind: /No matching distribution/.test(output) ? 'no_wheel' : 'other', message };

@@ -3,9 +3,8 @@
  * processor is rejected unless the package is known to work without it.
  */
 import { SandboxError } from '../errors.ts';
-import { sha256 } from '../framing/digest.ts';
 import type { CatalogRow } from './catalog.ts';
-import type { PackageFile } from './package-contents.ts';
+import { type PackageFile, packageFileDigest } from './package-contents.ts';
 import { NATIVE_PLATFORM, NATIVE_TAGS, PYTHON_TAG } from './python-abi.ts';
 
 /** Compiled code. */
@@ -85,9 +84,10 @@ export function checkRecord(label: string, files: readonly PackageFile[]): void 
     const match = /^"?(.*?)"?,(?:sha256=([\w-]*))?,\d*$/.exec(line);
     if (match !== null) listed.set(match[1]!.replaceAll('""', '"'), match[2] ?? '');
   }
-  for (const { path, data } of files) {
+  for (const file of files) {
+    const { path } = file;
     if (/\.dist-info\/RECORD(\.\w+)?$/.test(path)) continue;
-    const found = sha256(data).toString('base64url');
+    const found = packageFileDigest(file).toString('base64url');
     if (listed.get(path) !== found) throw damaged(label, `${path} does not match its RECORD`);
   }
 }

@@ -66,6 +66,7 @@ export async function findWheel(
   if (sources.pip) {
     const outcome = await findWithPip(requirement, distributed, sources);
     if ('bytes' in outcome) return checkDigest(outcome, name, sha256);
+    if (outcome.kind === 'no_space') throw noSpace(`a wheel of ${name}`, tmpdir());
     isUncertain ||= outcome.kind !== 'no_wheel';
     problems.push(`pip: ${PIP_PROBLEMS[outcome.kind] ?? outcome.message}`);
   }
@@ -94,6 +95,12 @@ const PIP_PROBLEMS: Readonly<Partial<Record<PipFailure['kind'], string>>> = {
   no_wheel: 'no wheel for this platform, and no pure Python wheel',
   no_network: 'the package index cannot be reached',
 };
+
+const noSpace = (what: string, folder: string) =>
+  new SandboxError(
+    'store_failed',
+    `There is not enough disk space in ${folder} to download ${what}. Free some space and try again.`,
+  );
 
 function isWheelOf(path: string, { name, specifiers }: Requirement): boolean {
   const wheel = parseWheelName(path.split(/[\\/]/).at(-1)!);
@@ -151,8 +158,7 @@ async function fetchDistributed(
     return bytes;
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOSPC' || code === 'EDQUOT')
-      throw new SandboxError('store_failed', `There is not enough disk space to download ${file_name}.`);
+    if (code === 'ENOSPC' || code === 'EDQUOT') throw noSpace(file_name, packagesFolder());
     const reason = cause instanceof TypeError ? 'the network or the server is not reachable' : message;
     return `${file_name} cannot be read from ${base}: ${reason}`;
   }

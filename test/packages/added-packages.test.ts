@@ -1,6 +1,7 @@
 /** `packages add` and the packages that it adds, with wheels that the test creates. pip looks only into a folder of the test. */
 import { EventEmitter, once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
@@ -31,6 +32,22 @@ const added = async () =>
   (JSON.parse((await packages('list', '--json')).stdout) as { name: string; source: string }[])
     .filter(({ source }) => source === 'added')
     .map(({ name }) => name);
+
+/** After some more files, writing a file in the folder fails as on a full disk: part of it is written. Returns the undo. */
+function fillDisk(path: string, filesLeft: number): () => void {
+  const { writeFileSync: write } = fs;
+  let left = filesLeft;
+  fs.writeFileSync = (file, data, options) => {
+    if (!String(file).startsWith(path) || left-- > 0) return write(file, data, options);
+    write(file, Buffer.from(data as string | Uint8Array<ArrayBuffer>).subarray(0, 10), options);
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', errno: -28 });
+  };
+  syncBuiltinESMExports();
+  return () => {
+    fs.writeFileSync = write;
+    syncBuiltinESMExports();
+  };
+}
 
 let native: string;
 beforeAll(async () => {
@@ -104,6 +121,31 @@ describe('packages add', () => {
     expect(readdirSync(join(home, 'wheels'))).toHaveLength(3);
     expect(await packages('verify')).toMatchObject({ status: 0 });
   });
+
+  test.each([
+    ['the second wheel', 1, /Cannot write .*second-1\.0.*: there is not enough disk space\. Free some space/],
+    ['the list of packages', 2, /Cannot write .*packages\.json: there is not enough disk space/],
+  ])(
+    'fails if the disk is full when it writes %s, and leaves everything as it was',
+    async (_, after, message) => {
+      const tree = () =>
+        readdirSync(home, { recursive: true, withFileTypes: true })
+          .filter((entry) => entry.isFile())
+          .map((entry) => join(entry.parentPath, entry.name))
+          .sort()
+          .map((path) => [path, readFileSync(path, 'hex')]);
+      const before = tree();
+      const wheels = [
+        await wheel(folder, 'first', '1.0', { 'first.py': '' }),
+        await wheel(folder, 'second', '1.0', { 'second.txt': '' }),
+      ];
+      const restore = fillDisk(home, after);
+      const { status, stderr } = await packages('add', ...wheels).finally(restore);
+      expect(stderr).toMatch(message);
+      expect(status).toBe(69);
+      expect(tree()).toEqual(before);
+    },
+  );
 
   test('waits while another command changes the packages', async () => {
     const events: string[] = [];

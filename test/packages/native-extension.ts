@@ -15,12 +15,14 @@ export const LIBRARY = 'counter.cpython-314-wasm32-emscripten.so';
 /** Offsets in the memory of the module. */
 const DEFINITION = 0;
 const METHODS = 64;
-const COUNTER = 192;
-const NAMES = 200;
-const JUMP_BUFFER = 264;
-const TIME = 280;
-const TIME_TEXT = 328;
-const END = 360;
+const COUNTER = 400;
+const JUMP_BUFFER = 408;
+const TIME = 424;
+const TEXT = 472;
+const NAMES = 504;
+const END = 1024;
+/** Fields of struct tm at TIME: 12 November 2026, 07:05:09. */
+const TIME_FIELDS = [9, 5, 7, 12, 10, 126, 4];
 /** Fields of PyModuleDef and PyMethodDef on a 32-bit machine. */
 const DEFINITION_FIELDS = { refcount: 0, name: 20, size: 28, methods: 32 };
 const METHOD_BYTES = 16;
@@ -34,16 +36,35 @@ const TYPES: LinkSource['types'] = [
   [[], ['i32']],
   [['i32'], []],
   [['i32', 'i32'], []],
+  [['i32', 'i32', 'i32'], ['i32']],
 ];
 /** Imported functions. */
 const CREATE = 0;
 const AS_LONG = 1;
 const FROM_LONG = 2;
 const LONGJMP = 3;
-const CONSOLE_LOG = 4;
-const CONSOLE_ERROR = 5;
-const ASCTIME = 6;
-const OWN = 7;
+/** Functions of the host that the main module does not export, with their types. They follow the other imports. */
+const HOST_FUNCTIONS = {
+  emscripten_console_log: 4,
+  emscripten_console_error: 4,
+  emscripten_console_warn: 4,
+  emscripten_console_trace: 4,
+  emscripten_out: 4,
+  emscripten_err: 4,
+  emscripten_return_address: 1,
+  emscripten_get_callstack: 6,
+  _Unwind_Backtrace: 2,
+  _Unwind_GetIPInfo: 2,
+  _Unwind_FindEnclosingFunction: 1,
+  __asctime_r: 2,
+} as const;
+type HostFunctionName = keyof typeof HOST_FUNCTIONS;
+const FIRST_HOST_FUNCTION = 4;
+const OWN = FIRST_HOST_FUNCTION + Object.keys(HOST_FUNCTIONS).length;
+const callHost = (name: HostFunctionName): Code => [
+  'call',
+  FIRST_HOST_FUNCTION + Object.keys(HOST_FUNCTIONS).indexOf(name),
+];
 
 const argument: Code[] = [
   ['local.get', 1],
@@ -51,6 +72,10 @@ const argument: Code[] = [
 ];
 const word = (offset: number, ...value: Code[]): Code[] => [MEMORY_BASE, ...value, ['i32.store', 2, offset]];
 const address = (offset: number): Code[] => [MEMORY_BASE, ['i32.const', offset], ['i32.add']];
+
+const PRINTERS = (Object.keys(HOST_FUNCTIONS) as HostFunctionName[]).filter((name) =>
+  /_console_|_out$|_err$/.test(name),
+);
 
 /** The methods, each called with one object. */
 const METHOD_CODE: Readonly<Record<string, readonly Code[]>> = {
@@ -79,15 +104,38 @@ const METHOD_CODE: Readonly<Record<string, readonly Code[]>> = {
     ['local.get', 0],
     ['call', FROM_LONG],
   ],
-  // Prints a time and a name, and returns 5.
-  report: [
-    ...address(TIME),
-    ...address(TIME_TEXT),
-    ['call', ASCTIME],
-    ['call', CONSOLE_LOG],
-    ...address(NAMES),
-    ['call', CONSOLE_ERROR],
-    ['i32.const', 5],
+  // These print the time at TIME.
+  ...Object.fromEntries(
+    PRINTERS.map((name) => [
+      name,
+      [...address(TIME), ...address(TEXT), callHost('__asctime_r'), callHost(name), ['local.get', 1]],
+    ]),
+  ),
+  // Each returns the result of the host function. The callback of the first would trap.
+  _Unwind_Backtrace: [
+    ...([TABLE_BASE, ['i32.const', 2], ['i32.add'], ['i32.const', 0]] as Code[]),
+    callHost('_Unwind_Backtrace'),
+    ['call', FROM_LONG],
+  ],
+  _Unwind_GetIPInfo: [...address(TEXT), ...address(TEXT), callHost('_Unwind_GetIPInfo'), ['call', FROM_LONG]],
+  _Unwind_FindEnclosingFunction: [
+    ...argument,
+    callHost('_Unwind_FindEnclosingFunction'),
+    ['call', FROM_LONG],
+  ],
+  emscripten_return_address: [...argument, callHost('emscripten_return_address'), ['call', FROM_LONG]],
+  // Returns 256 times the result plus the first byte of the text.
+  emscripten_get_callstack: [
+    ...word(TEXT, ['i32.const', -1]),
+    ['i32.const', 0],
+    ...address(TEXT),
+    ...argument,
+    callHost('emscripten_get_callstack'),
+    ['i32.const', 256],
+    ['i32.mul'],
+    MEMORY_BASE,
+    ['i32.load8_u', 0, TEXT],
+    ['i32.add'],
     ['call', FROM_LONG],
   ],
 };
@@ -112,6 +160,9 @@ function extension(): Uint8Array {
   methods.forEach((_, i) => {
     view.setUint32(METHODS + i * METHOD_BYTES + 8, METH_O, true);
   });
+  TIME_FIELDS.forEach((value, i) => {
+    view.setInt32(TIME + i * 4, value, true);
+  });
   image.set(new TextEncoder().encode(`${NAME_LIST.join('\0')}\0`), NAMES);
   return buildLinked({
     dylink: { memory: [image.length, 4], table: [methods.length, 0] },
@@ -122,9 +173,7 @@ function extension(): Uint8Array {
       ['env', 'PyLong_AsLong', { func: 1 }],
       ['env', 'PyLong_FromLong', { func: 1 }],
       ['env', '__wasm_longjmp', { func: 5 }],
-      ['env', 'emscripten_console_log', { func: 4 }],
-      ['env', 'emscripten_console_error', { func: 4 }],
-      ['env', '__asctime_r', { func: 2 }],
+      ...Object.entries(HOST_FUNCTIONS).map(([name, func]) => ['env', name, { func }] as const),
       ['env', '__cpp_exception', { tag: 4 }],
       ['env', '__c_longjmp', { tag: 4 }],
     ],

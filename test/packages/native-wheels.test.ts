@@ -59,15 +59,34 @@ describe('a session with a native library', () => {
     expect(value(await session.execute('[counter.jump(n) for n in range(1, 4)]'))).toEqual([1, 2, 3]);
   });
 
-  test('can print to the console and format times, and has the error numbers of Emscripten', async () => {
-    const { stdout, stderr, metadata } = await session.execute(
-      'import errno\n[counter.report(0), errno.ENOTSUP]',
-    );
-    expect({ stdout, stderr, result: metadata.result }).toEqual({
-      stdout: 'Sun Jan  0 00:00:00 1900\n\n',
-      stderr: 'add\n',
-      result: [5, 138],
-    });
+  test.each([
+    ['emscripten_out', 'stdout'],
+    ['emscripten_console_log', 'stdout'],
+    ['emscripten_err', 'stderr'],
+    ['emscripten_console_warn', 'stderr'],
+    ['emscripten_console_error', 'stderr'],
+    ['emscripten_console_trace', 'stderr'],
+  ])('prints a time that __asctime_r formats with %s', async (name, stream) => {
+    const { stdout, stderr, success } = await session.execute(`_ = counter.${name}(0)`);
+    const printed = { stdout: '', stderr: '', [stream]: 'Thu Nov 12 07:05:09 2026\n\n' };
+    expect({ success, stdout, stderr }).toEqual({ success: true, ...printed });
+  });
+
+  test('gets an empty stack trace from the functions that Rust uses', async () => {
+    const endOfStack = 5;
+    const oneByteThatIsZero = 256;
+    expect(
+      value(
+        await session.execute(code`
+          [counter._Unwind_Backtrace(0), counter._Unwind_GetIPInfo(0), counter._Unwind_FindEnclosingFunction(7),
+           counter.emscripten_return_address(0), counter.emscripten_get_callstack(16)]
+        `),
+      ),
+    ).toEqual([endOfStack, 0, 0, 0, oneByteThatIsZero]);
+  });
+
+  test('has the error numbers of Emscripten', async () => {
+    expect(value(await session.execute('import errno\nerrno.ENOTSUP'))).toBe(138);
   });
 
   test('names a package of which no build exists', async () => {
@@ -113,6 +132,55 @@ describe('a session with a native library', () => {
       expect.any(Number),
     ]);
     expect((value(attempts) as number[])[4]).toBeLessThan(200);
+  });
+});
+
+describe('sessions with a native library', () => {
+  const open = (more = {}) =>
+    createSandbox({ runtime: 'python', packages, auto_persist_globals: true, ...more });
+
+  test('have static variables of their own and the same fuel as alone when their calls alternate', async () => {
+    const policy = { deterministic: true };
+    const calls = (in_: Session) => [
+      () => in_.execute('import counter; counter.add(1)'),
+      () => in_.execute('counter.add(2)'),
+      () => in_.execute('counter.add(3)'),
+      () => in_.undo().then(() => in_.execute('counter.add(4)')),
+    ];
+    const run = async (sessions: readonly Session[]) => {
+      const turns = sessions.map(calls);
+      const results: SandboxResult[][] = [];
+      for (let i = 0; i < 4; i++) results.push(await Promise.all(turns.map((turn) => turn[i]!())));
+      for (const session of sessions) await session.close();
+      return results.map((turn) => turn.map((result) => [value(result), result.fuel_consumed]));
+    };
+    const alone = await run([await open({ policy })]);
+    expect(alone.map(([result]) => result![0])).toEqual([1, 3, 6, 7]);
+    const together = await run([await open({ policy }), await open({ policy })]);
+    expect(together).toEqual(alone.map(([result]) => [result, result]));
+  });
+
+  test('keep the state of a library while a program waits for a tool, also in forks and after a rollback', async () => {
+    const tools = { wait: async (_: object, ctx: { suspend(): never }) => ctx.suspend() };
+    const session = await open({ tools });
+    const { metadata } = await session.execute(
+      'import counter\ncounter.add(5)\nanswer = await tools.wait()\ncounter.add(answer)',
+    );
+    expect(metadata.state).toBe('paused');
+    await session.checkpoint('asked');
+    const fork = await session.fork();
+    const resumed = (in_: Session, answer: number) =>
+      in_.resume(metadata.execution_id!, {
+        resolutions: [{ id: metadata.pending![0]!.id, value: answer }],
+        tools,
+      });
+    expect(value(await resumed(session, 10))).toBe(15);
+    expect(value(await resumed(fork, 20))).toBe(25);
+    await session.rollback('asked');
+    expect(value(await resumed(session, 30))).toBe(35);
+    expect(value(await session.execute('counter.add(1)'))).toBe(36);
+    await session.close();
+    await fork.close();
   });
 });
 

@@ -76,6 +76,7 @@ describe('preload', () => {
   });
 
   // guarantee: time-limit
+  // proves: Preloading modules stays within the limits of the policy.
   test.each([
     ['fuel', { fuel_budget: 30_000_000 }, /OutOfFuel|out_of_fuel/],
     ['time', { timeout_seconds: 0.05 }, /Timeout|timeout/],
@@ -85,6 +86,7 @@ describe('preload', () => {
   });
 
   // guarantee: time-limit
+  // proves: Preloading modules can be cancelled.
   test('can be cancelled', async () => {
     const started = performance.now();
     const signal = AbortSignal.timeout(100);

@@ -1,5 +1,6 @@
 /** Typical tasks with each Python package. */
 import { expect, test } from 'vitest';
+import { utils, write } from 'xlsx';
 import { code, python } from '../support/sandbox.ts';
 
 async function value(program: string): Promise<unknown> {
@@ -531,5 +532,33 @@ test('rpds provides persistent collections', async () => {
     [1, 2, 3],
     true,
     5,
+  ]);
+});
+
+test('xlrd reads an .xls workbook', async () => {
+  const book = utils.book_new();
+  const rows = [
+    ['name', 'amount', 'date'],
+    ['Zoë', 12.5, new Date(Date.UTC(2024, 1, 29))],
+  ];
+  utils.book_append_sheet(book, utils.aoa_to_sheet(rows), 'Sales');
+  utils.book_append_sheet(book, utils.aoa_to_sheet([[true]]), 'Ünï');
+  const file = new Uint8Array(write(book, { type: 'buffer', bookType: 'biff8' }));
+  const program = code`
+    import xlrd
+    book = xlrd.open_workbook('sales.xls')
+    sheet = book.sheet_by_name('Sales')
+    [book.sheet_names(), [sheet.nrows, sheet.ncols], sheet.row_values(0), sheet.row_values(1)[:2],
+     xlrd.xldate_as_datetime(sheet.cell_value(1, 2), book.datemode).date().isoformat(), book.sheet_by_index(1).cell(0, 0).ctype]
+  `;
+  const { metadata, stderr } = await python(program, { files: { 'sales.xls': file } });
+  expect(stderr).toBe('');
+  expect(metadata.result).toEqual([
+    ['Sales', 'Ünï'],
+    [2, 3],
+    ['name', 'amount', 'date'],
+    ['Zoë', 12.5],
+    '2024-02-29',
+    4,
   ]);
 });

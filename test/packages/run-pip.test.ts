@@ -60,6 +60,14 @@ describe.skipIf(process.platform === 'win32')('pip', () => {
     expect(called()).toHaveLength(1);
   });
 
+  test('reports that the disk is full', async () => {
+    command(
+      'python3',
+      'echo "ERROR: Could not install packages: [Errno 28] No space left on device" >&2; exit 1',
+    );
+    expect(await download()).toMatchObject({ kind: 'no_space' });
+  });
+
   test('is reported once for all packages if it is not found, and packages based on missing ones are missing', async () => {
     const locked = ['six', 'pypdf'].map((name) => ({ name, version: '1.0', sha256: '0'.repeat(64) }));
     const { missing } = await fetchPackages(locked);

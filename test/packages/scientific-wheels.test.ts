@@ -57,6 +57,33 @@ is_inked = bool((np.asarray(figure.canvas.buffer_rgba())[..., 0] < 255).any())
 /** The second number of the generator is that of native numpy. */
 const REDRAWN = [{ a: 5.5, b: 3, c: 3 }, ['redrawn'], true, 0.8972138009695755, 0.5];
 
+/** What programs of models do: read a table, clean, join, group, pivot, resample and write it. */
+const ANALYSIS = `
+import io
+import numpy as np
+import pandas as pd
+
+rng = np.random.default_rng(1)
+n = 20_000
+orders = pd.DataFrame({
+    'day': pd.date_range('2025-01-01', periods=365).to_numpy()[rng.integers(0, 365, n)],
+    'product': rng.choice(['tea', 'coffee', 'milk'], n),
+    'quantity': rng.integers(1, 10, n),
+})
+orders.to_csv('orders.csv', index=False)
+orders = pd.read_csv('orders.csv', parse_dates=['day'])
+prices = pd.DataFrame({'product': ['tea', 'coffee', 'milk'], 'price': [2.5, 6.0, 1.25]})
+joined = orders.merge(prices, on='product', how='left')
+joined['revenue'] = joined.quantity * joined.price
+summary = joined.groupby('product').revenue.agg(['count', 'sum', 'mean'])
+monthly = joined.set_index('day').revenue.resample('MS').sum()
+pivot = joined.pivot_table(index=joined.day.dt.quarter, columns='product', values='revenue', aggfunc='sum')
+rolling = monthly.rolling(3).mean().dropna()
+summary.to_json('summary.json')
+[int(summary['count'].sum()), bool(np.isclose(monthly.sum(), joined.revenue.sum())), list(pivot.shape), len(rolling)]
+`;
+const ANALYSED = [20_000, true, [4, 3], 10];
+
 describe.skipIf(!isAvailable)(`scientific packages${REASON}`, () => {
   const sessions = temporarySessionStore();
   let session: Session;
@@ -252,6 +279,44 @@ frame.pivot_table(index='n', columns='day', values='share')`);
       options.preload.join(),
     );
     expect(JSON.parse(stdout)).toMatchObject({ stderr: '', metadata: { result: REDRAWN } });
+  });
+
+  test('work on a table of 20,000 rows fits into the default limits', async () => {
+    await using sandbox = await createSandbox({ ...options, policy: {} });
+    const { stderr, metadata, fuel_consumed, memory_used_bytes } = await sandbox.execute(ANALYSIS);
+    expect(stderr).toBe('');
+    expect(metadata.result).toEqual(ANALYSED);
+    // docs/PACKAGES.md says how much this takes.
+    expect(fuel_consumed).toBeLessThan(2_000_000_000);
+    expect(memory_used_bytes).toBeLessThan(128 * 2 ** 20);
+  });
+
+  test.runIf(process.env['NIGHTLY_TESTS'])(
+    'work on a table of 20,000 rows fits into the default limits even if pandas must be imported first',
+    async () => {
+      await using sandbox = await createSandbox({
+        runtime: 'python',
+        packages: options.packages.slice(0, 2),
+      });
+      const { stderr, metadata } = await sandbox.execute(ANALYSIS);
+      expect([stderr, metadata.result]).toEqual(['', ANALYSED]);
+    },
+    300_000,
+  );
+
+  test('a program that waits for a tool continues with its arrays, in the session and in a fork', async () => {
+    const tools = { wait: async (_: object, ctx: { suspend(): never }) => ctx.suspend() };
+    const paused = await createSandbox({ ...options, tools });
+    const { metadata } = await paused.execute(
+      'import numpy as np\nr = np.random.default_rng(7); r.random()\nn = await tools.wait()\n[n, r.random()]',
+    );
+    const fork = await paused.fork();
+    const resolutions = [{ id: metadata.pending![0]!.id, value: 1 }];
+    for (const one of [paused, fork]) {
+      const { metadata: resumed } = await one.resume(metadata.execution_id!, { resolutions, tools });
+      expect(resumed.result).toEqual([1, REDRAWN[3]]);
+      await one.close();
+    }
   });
 
   test('limits hold inside pandas, and the session continues', async () => {

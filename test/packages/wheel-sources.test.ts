@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -115,6 +116,18 @@ test('a download that becomes too large is deleted, and one that is too large is
   ranges.length = 0;
   expect((await findWheel(requirement, sourcesFor(sha256Hex(bytes)))).file).toBe(FILE);
   expect(ranges).toEqual([undefined]);
+});
+
+// The device /dev/full, which only Linux has, has no space for any write.
+test.runIf(existsSync('/dev/full'))('a disk that is full ends the download with an error', async () => {
+  rmSync(partialPath(), { force: true });
+  symlinkSync('/dev/full', partialPath());
+  const full = findWheel(requirement, sourcesFor(sha256Hex(bytes)));
+  await expect(full).rejects.toMatchObject({
+    code: 'store_failed',
+    message: expect.stringMatching(/not enough disk space in .* to download example-1\.0.*Free some space/),
+  });
+  rmSync(partialPath());
 });
 
 test('a folder can replace the URL', async () => {

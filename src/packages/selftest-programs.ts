@@ -1,5 +1,5 @@
 /** Short programs that use packages with compiled code; each raises an exception if a result is wrong. By package name. */
-export const CHECK_PROGRAMS: Readonly<Record<string, string>> = {
+export const SELFTEST_PROGRAMS: Readonly<Record<string, string>> = {
   numpy: `
 import numpy as np
 a = np.arange(12, dtype=np.float64).reshape(3, 4)
