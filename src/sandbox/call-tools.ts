@@ -1,13 +1,13 @@
 /**
  * The tools of one call: the tools that the options offer, the requests of the program, and the tool calls in the result.
- * `ToolRun` makes the decisions.
+ * `ToolDispatcher` makes the decisions.
  */
 import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
 import type { LanguageName, PausedExecution, Policy, ResultMetadata } from '../schema.ts';
-import type { OnApproval, Resolution } from '../tools/tool-call.ts';
+import { ToolDispatcher } from '../tools/tool-dispatcher.ts';
 import { DEFAULT_TOOL_LIMITS } from '../tools/tool-limits.ts';
-import { ToolRun } from '../tools/tool-run.ts';
+import type { OnApproval, Resolution } from '../tools/tool-messages.ts';
 import { Toolset, type ToolsOption } from '../tools/toolset.ts';
 import type { HostAnswer, HostRequest, JobTools, RunOutcome } from '../worker/protocol.ts';
 
@@ -61,17 +61,18 @@ interface CallToolsContext {
   readonly executionId: string;
   readonly policy: Policy;
   readonly sessionId: string | undefined;
-  readonly canPause: boolean;
+  /** Why the program cannot pause; undefined if it can. */
+  readonly cannotPause: string | undefined;
   readonly signal: AbortSignal;
 }
 
 export class CallTools {
-  readonly run: ToolRun;
+  readonly run: ToolDispatcher;
   readonly #toolset: Toolset;
   readonly #policy: Policy;
   readonly #resumption: Resumption | undefined;
-  /** The id under which the program can be resumed if it pauses. */
-  readonly #executionId: string;
+  /** The same for all runs of an execution. */
+  readonly #runId: string;
 
   /** The tools that a call has from its options or from the sandbox; undefined if there are none. */
   static start(
@@ -81,29 +82,28 @@ export class CallTools {
     resumption: Resumption | undefined,
   ): CallTools | undefined {
     const offered = offeredTools(options, base);
-    if (offered.onPending === 'pause' && !context.canPause) throw pauseRequiresSession();
+    if (offered.onPending === 'pause' && context.cannotPause !== undefined) throw pauseRequiresSession();
     return offered.toolset && new CallTools(offered.toolset, offered, context, resumption);
   }
 
   private constructor(
     toolset: Toolset,
     { onApproval, onPending }: OfferedTools,
-    { executionId, policy, sessionId, canPause, signal }: CallToolsContext,
+    { executionId, policy, sessionId, cannotPause, signal }: CallToolsContext,
     resumption?: Resumption,
   ) {
     this.#toolset = toolset;
     this.#policy = policy;
     this.#resumption = resumption;
-    // Every pause has its own id. Otherwise an approval could apply to a call of another pause, which the person has
-    // not seen, if the program was meanwhile restored and continued with other answers.
-    this.#executionId = resumption === undefined ? executionId : randomUUID();
     const paused = resumption?.paused;
-    this.run = new ToolRun(toolset, {
+    this.#runId = paused?.run_id ?? executionId;
+    this.run = new ToolDispatcher(toolset, {
+      runId: this.#runId,
       limits: { max_calls: policy.max_tool_calls },
       sessionId,
       onApproval,
       signal,
-      canPause,
+      cannotPause,
       leavesUnanswered: onPending === 'pause',
       earlier: paused && { records: paused.tool_calls, pending: paused.pending },
     });
@@ -150,7 +150,10 @@ export class CallTools {
   pause(call: PausableCall, { fuelConsumed, durationMs, toolWaitMs = 0 }: RunOutcome): PausedExecution {
     const before = this.#resumption?.paused;
     return {
-      execution_id: this.#executionId,
+      // Every pause has its own id. Otherwise an approval could apply to a call of another pause, which the person has
+      // not seen, if the program was meanwhile restored and continued with other answers.
+      execution_id: before === undefined ? this.#runId : randomUUID(),
+      run_id: this.#runId,
       paused_at: new Date().toISOString(),
       pauses: (before?.pauses ?? 0) + 1,
       code: call.code.slice(0, MAX_STORED_CODE),
@@ -170,11 +173,6 @@ export class CallTools {
   finish(): Pick<ResultMetadata, 'tool_calls'> {
     this.run.abort('the program has ended');
     return { tool_calls: [...this.run.records] };
-  }
-
-  /** Additional metadata in the result of a paused execution. */
-  get pausedMetadata(): Pick<ResultMetadata, 'state' | 'execution_id' | 'pending'> {
-    return { state: 'paused', execution_id: this.#executionId, pending: [...this.run.pending] };
   }
 }
 

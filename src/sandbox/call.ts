@@ -13,7 +13,7 @@ import {
 } from '../schema.ts';
 import type { JobHandle, JobObserver } from '../worker/job-handle.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
-import type { CallTools, ToolOptions } from './call-tools.ts';
+import type { CallTools, Resumption, ToolOptions } from './call-tools.ts';
 import type { OutputDelivery } from './output-delivery.ts';
 import type { ResultDelivery } from './result-delivery.ts';
 import type { Stdin } from './stdin.ts';
@@ -47,8 +47,8 @@ export interface Call {
   readonly results: ResultDelivery;
   /** Absent if the program has no tools. */
   readonly tools: CallTools | undefined;
-  /** The execution that the call continues. */
-  readonly resumes: PausedExecution | undefined;
+  /** The execution that the call continues, and the answers. */
+  readonly resumption: Resumption | undefined;
 }
 
 /** The parts of a call that a worker needs. */
@@ -63,6 +63,8 @@ export interface CallLimits {
 export interface FinishedCall {
   readonly outcome: RunOutcome;
   readonly queueMs: number;
+  /** The program that is paused after the call. */
+  readonly paused?: PausedExecution | undefined;
 }
 
 export function parseCallOptions(code: string, options: ExecuteOptions): z.output<typeof executeOptions> {

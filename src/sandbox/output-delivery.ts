@@ -6,7 +6,7 @@
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import type { StreamedOutput } from '../worker/protocol.ts';
 
-type StreamName = 'stdout' | 'stderr';
+export type StreamName = 'stdout' | 'stderr';
 type Receiver = (text: string) => void;
 type ByteReceiver = (stream: StreamName, bytes: Uint8Array) => void | Promise<void>;
 

@@ -63,7 +63,7 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
     earlier: run.earlier,
     profile: run.outcome.profile,
     hasTools: metadata.tool_calls !== undefined,
-    pending: metadata.pending,
+    pending: metadata.state === 'paused' ? metadata.pending : undefined,
     stoppedAt: run.outcome.stoppedAt,
   };
 }

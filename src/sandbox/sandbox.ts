@@ -24,7 +24,7 @@ import { assetsOf } from '../worker/guest-assets.ts';
 import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
 import type { SessionInput } from '../worker/protocol.ts';
-import { type DrawPicture, requestPicture } from '../worker/run-alone.ts';
+import { type DrawPicture, requestPicture } from '../worker/standalone-jobs.ts';
 import { buildRunJob } from './build-run-job.ts';
 import {
   type Call,
@@ -143,8 +143,8 @@ export class Sandbox {
       linked = linkSignals(this.closing.signal, cancelled, signal, inputFailed.signal);
       stdin = new Stdin(source);
       const executionId = resumes?.execution_id ?? randomUUID();
-      const { policy, session_id: sessionId, canPause } = this;
-      const context = { executionId, policy, sessionId, canPause, signal: linked.signal };
+      const { policy, session_id: sessionId, cannotPause } = this;
+      const context = { executionId, policy, sessionId, cannotPause, signal: linked.signal };
       tools = CallTools.start(options, this.parts.tools, context, resumption);
       const call: Call = {
         code,
@@ -164,7 +164,7 @@ export class Sandbox {
         output,
         results: new ResultDelivery(output, onResult),
         tools,
-        resumes,
+        resumption,
       };
       this.events.start(executionId, code, limits);
       const finished = await this.run(call);
@@ -182,9 +182,9 @@ export class Sandbox {
     }
   }
 
-  /** Whether a program can pause until its tool calls are answered. @internal */
-  protected get canPause(): boolean {
-    return false;
+  /** Why a program cannot pause until its tool calls are answered; undefined if it can. @internal */
+  protected get cannotPause(): string | undefined {
+    return 'it has no session in which it could be stored';
   }
 
   /** Runs a call when its turn comes and applies its changes. @internal */
@@ -252,7 +252,7 @@ export class Sandbox {
   #report(
     executionId: string,
     call: Call,
-    { outcome, queueMs }: FinishedCall,
+    { outcome, queueMs, paused }: FinishedCall,
     undeliveredBytes: number,
   ): SandboxResult {
     const userPackages = this.parts.extension?.packages;
@@ -261,7 +261,11 @@ export class Sandbox {
     if (this.session_id !== undefined) plain.metadata.session_id = this.session_id;
     if (undeliveredBytes > 0) plain.metadata.output_undelivered_bytes = undeliveredBytes;
     Object.assign(plain.metadata, call.tools?.finish());
-    if (outcome.isPaused) Object.assign(plain.metadata, call.tools?.pausedMetadata);
+    if (outcome.isPaused) plain.metadata.state = 'paused';
+    if (paused !== undefined) {
+      plain.metadata.execution_id = paused.execution_id;
+      plain.metadata.pending = paused.pending;
+    }
     const { code, limits } = call;
     const { policy } = this;
     const earlier = this.#history.earlierCalls(this.sessionRecord);

@@ -13,6 +13,7 @@ import type { TreeChanges } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 
 const ROOT = '/app';
+const encoder = new TextEncoder();
 
 /** A file of the workspace. */
 export interface WorkspaceFile {
@@ -273,14 +274,13 @@ export class Workspace {
       const isSibling =
         slash > 0 &&
         slash === folder.length &&
-        name.startsWith(folder) &&
+        // Faster than startsWith for a long path.
+        name.slice(0, slash) === folder &&
         isRelativeForm(name.slice(slash + 1));
       const path = isSibling ? name : workspacePath(name);
       if (next.kindOf(path) === 'dir')
         throw new SandboxError('invalid_path', `${path} is a folder. Choose another path.`);
-      const data = toShared(
-        typeof content === 'string' ? new TextEncoder().encode(content) : content.slice(),
-      );
+      const data = toShared(typeof content === 'string' ? encoder.encode(content) : content.slice());
       const entry: Entry = { path, kind: 'file', mode: 0o644, mtimeMs, data };
       if (isSibling) next.set(path, entry);
       else {

@@ -4,7 +4,9 @@
  * store and read again if another process has written it. A read returns what is committed, even while the lease is
  * held.
  */
+
 import { SerialQueue } from '../concurrency/serial-queue.ts';
+import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import type { LeaseWait } from '../stores/store.ts';
 import type { CommittedSession } from './known-revisions.ts';
 
@@ -92,7 +94,7 @@ export class CallLease {
   async use<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const hold = this.#join();
     try {
-      await untilAborted(hold.ready, signal);
+      await undefinedIfAborted(hold.ready, signal);
       return await work();
     } finally {
       this.#leave(hold);
@@ -153,19 +155,5 @@ export class CallLease {
       await this.session.release();
     };
     void hold.ready.then(release, () => {}).then(() => hold.end());
-  }
-}
-
-async function untilAborted(ready: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return ready;
-  const ended = new AbortController();
-  const aborted = new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true, signal: ended.signal });
-  });
-  try {
-    await Promise.race([ready, aborted]);
-  } finally {
-    ended.abort();
   }
 }

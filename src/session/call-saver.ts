@@ -5,15 +5,15 @@ import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import type { SessionMemory } from './session-memory.ts';
-import type { SessionTimeline } from './timeline.ts';
+import type { SessionStates } from './session-states.ts';
 import type { Transaction } from './transaction.ts';
 
 export class CallSaver {
-  readonly #timeline: SessionTimeline;
+  readonly #states: SessionStates;
   readonly #memory: SessionMemory;
 
-  constructor(timeline: SessionTimeline, memory: SessionMemory) {
-    this.#timeline = timeline;
+  constructor(states: SessionStates, memory: SessionMemory) {
+    this.#states = states;
     this.#memory = memory;
   }
 
@@ -27,11 +27,11 @@ export class CallSaver {
     const unpin = this.#memory.pin();
     try {
       const isCommitted = await this.#settle(job, transaction);
-      if (!isCommitted && state === 'committed') this.#timeline.recordLostCommit(this.#timeline.record.calls);
+      if (!isCommitted && state === 'committed') this.#states.recordLostCommit(this.#states.record.calls);
     } catch (cause) {
       transaction.revert();
       const reason = cause instanceof SandboxError ? cause : undefined;
-      this.#timeline.recordLostCommit(this.#timeline.record.calls, reason);
+      this.#states.recordLostCommit(this.#states.record.calls, reason);
     } finally {
       unpin();
       turn.release();
@@ -44,10 +44,20 @@ export class CallSaver {
    */
   async beforeAnswer(job: JobHandle, transaction: Transaction, outcome: RunOutcome): Promise<RunOutcome> {
     const isCommitted = await this.#settle(job, transaction);
-    if (isCommitted) await this.#timeline.flush();
-    else if (outcome.state === 'committed')
+    if (isCommitted) await this.#states.flush();
+    else await this.revert(transaction);
+    if (!isCommitted && outcome.state === 'committed')
       return { ...stoppedByHost('worker_lost', outcome.durationMs), state: 'rolled_back' };
     return outcome;
+  }
+
+  /**
+   * Reverts a call. After a resume, waits until the new id of the paused execution is saved, so that every process finds it
+   * when the call has returned. The next operation reports a save that fails.
+   */
+  async revert(transaction: Transaction): Promise<void> {
+    transaction.revert();
+    if (this.#states.state.paused !== undefined) await this.#states.isSaved();
   }
 
   /** Commits what the worker saved, if it saved anything. Throws `session_limit` if the memory for it is not available. */

@@ -9,7 +9,7 @@ import type { SessionStore } from '../stores/store.ts';
 import type { ImageExtension } from '../worker/guest-assets.ts';
 import { Session, type SessionOwner } from './session.ts';
 import { sessionExists, sessionNotFound } from './session-errors.ts';
-import { SessionTimeline } from './timeline.ts';
+import { SessionStates } from './session-states.ts';
 
 /** Options that ask for a session: a name, a store, or an interpreter that persists between calls. */
 export type SessionOptions = SandboxOptions &
@@ -64,23 +64,23 @@ export async function openSession(
   };
   const store = (options.store as SessionStore | undefined) ?? processStore;
   const wait = owner?.leaseWaitMs === undefined ? undefined : { ms: owner.leaseWaitMs };
-  const timeline =
-    (wait && (await SessionTimeline.openShared(store, settings))) ??
-    (await SessionTimeline.open(store, settings, undefined, wait));
+  const states =
+    (wait && (await SessionStates.openShared(store, settings))) ??
+    (await SessionStates.open(store, settings, undefined, wait));
   // It was deleted or created while it was being opened.
-  if (mustBe !== undefined && timeline.isNew !== (mustBe === 'new')) {
-    await timeline.release();
+  if (mustBe !== undefined && states.isNew !== (mustBe === 'new')) {
+    await states.release();
     throw mustBe === 'new' ? sessionExists(session_id) : sessionNotFound(session_id);
   }
-  const policy = { ...parts.policy, ...timeline.record.policy };
+  const policy = { ...parts.policy, ...states.record.policy };
   try {
     checkMemory(policy, parts.assets);
   } catch (cause) {
-    await timeline.release();
+    await states.release();
     throw cause;
   }
   parts.pool.prepareFirst(parts.assets, policy.memory_bytes);
-  const session = new Session({ ...parts, policy }, timeline, owner);
+  const session = new Session({ ...parts, policy }, states, owner);
   await session.saveIfNew();
   session.logOpened();
   return session;

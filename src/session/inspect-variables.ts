@@ -39,7 +39,7 @@ export function inspectionCall(
     output,
     results: new ResultDelivery(output),
     tools: undefined,
-    resumes: undefined,
+    resumption: undefined,
   };
 }
 

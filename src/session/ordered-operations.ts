@@ -7,11 +7,11 @@ import type { Commit } from '../schema.ts';
 import type { Turn } from '../worker/fair-scheduler.ts';
 import type { SessionAccess } from './session-access.ts';
 import type { SessionMemory } from './session-memory.ts';
-import type { SessionTimeline } from './timeline.ts';
+import type { SessionStates } from './session-states.ts';
 
 /** What the operations need from the session. */
 interface OperatedSession {
-  readonly timeline: SessionTimeline;
+  readonly states: SessionStates;
   readonly workspace: Workspace;
   readonly memory: SessionMemory;
   readonly access: SessionAccess;
@@ -30,17 +30,17 @@ export class OrderedOperations {
 
   /** Runs an operation that changes the states of the session. */
   change<T>(work: () => Promise<T>): Promise<T> {
-    const { timeline, workspace, commit } = this.#session;
+    const { states, workspace, commit } = this.#session;
     return this.inOrder(async () => {
-      timeline.reportFailure();
-      const before = timeline.mark();
+      states.reportFailure();
+      const before = states.mark();
       const result = await work();
       if (commit === 'background') return result;
       try {
-        await timeline.flush();
+        await states.flush();
       } catch (cause) {
-        timeline.restore(before);
-        loadFiles(timeline, workspace);
+        states.restore(before);
+        loadFiles(states, workspace);
         throw cause;
       }
       return result;
@@ -59,10 +59,10 @@ export class OrderedOperations {
 
   /** The same for an operation that has access already. */
   async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const { timeline, workspace } = this.#session;
+    const { states, workspace } = this.#session;
     const turn = await this.#session.acquireTurn();
     try {
-      timeline.setWorkspace(workspace.snapshot());
+      states.setWorkspace(workspace.snapshot());
       return await work();
     } finally {
       turn.release();
@@ -71,11 +71,11 @@ export class OrderedOperations {
 
   /** Saves host edits without waiting for the next call. Waits only with `commit: 'answer'`. */
   async saveHostEdits(): Promise<void> {
-    const { timeline, memory, access, commit } = this.#session;
+    const { states, memory, access, commit } = this.#session;
     const saved = memory.use(() =>
       this.inTurn(async () => {
-        timeline.persist();
-        if (commit === 'answer') await timeline.flush();
+        states.persist();
+        if (commit === 'answer') await states.flush();
       }),
     );
     if (commit === 'answer') await saved;
@@ -85,8 +85,8 @@ export class OrderedOperations {
 }
 
 /** Makes the files of the current state the workspace. The next call reports what deleted open files take. */
-export function loadFiles(timeline: SessionTimeline, workspace: Workspace): void {
-  const { state } = timeline;
+export function loadFiles(states: SessionStates, workspace: Workspace): void {
+  const { state } = states;
   workspace.replace(state.workspace);
   workspace.otherUsage = usageOf(state.tmp);
 }

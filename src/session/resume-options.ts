@@ -1,8 +1,10 @@
-/** The options of `resume`, and the validation of the answers. */
+/** The options of `resume`, the validation of the answers, and the claim that lets an execution be resumed once. */
+import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
 import type { ExecuteOptions } from '../sandbox/call.ts';
+import type { Resumption } from '../sandbox/call-tools.ts';
 import type { PausedExecution } from '../schema.ts';
-import type { Resolution } from '../tools/tool-call.ts';
+import type { Resolution } from '../tools/tool-messages.ts';
 import { executionNotFound, executionPaused } from './session-errors.ts';
 
 /** Options of `resume`. */
@@ -63,10 +65,37 @@ export function toolsRequired(): SandboxError {
   );
 }
 
-/** Throws if the session is paused and the call does not resume it, or if the call resumes an execution that is not paused. */
-export function checkPaused(paused: PausedExecution | undefined, resumes: PausedExecution | undefined): void {
-  if (resumes === undefined) {
+/** Throws if the session is paused in another execution, or in none. */
+export function checkExecution(
+  paused: PausedExecution | undefined,
+  execution_id: string,
+): asserts paused is PausedExecution {
+  if (paused?.execution_id !== execution_id) throw executionNotFound(execution_id, paused);
+}
+
+/**
+ * The execution while it is being resumed. It is saved before the program continues, and stays if the process ends: the
+ * old id is no longer accepted, and the approved calls may have taken effect. Throws if the session is paused and the call
+ * does not resume it, or if the call resumes an execution that is not paused.
+ */
+export function claimExecution(
+  paused: PausedExecution | undefined,
+  resumption: Resumption | undefined,
+): PausedExecution | undefined {
+  if (resumption === undefined) {
     if (paused !== undefined) throw executionPaused(paused.execution_id);
-  } else if (paused?.execution_id !== resumes.execution_id || paused.pauses !== resumes.pauses)
-    throw executionNotFound(resumes.execution_id);
+    return undefined;
+  }
+  checkExecution(paused, resumption.paused.execution_id);
+  const isApproved = (id: number) => 'approve' in (resumption.resolutions.get(id) ?? {});
+  const approved = new Set(paused.pending.filter(({ id }) => isApproved(id)).map(({ seq }) => seq));
+  const tool_calls = paused.tool_calls.map((record) =>
+    approved.has(record.seq) ? { ...record, status: 'unknown' as const } : record,
+  );
+  return renewExecution({ ...paused, tool_calls });
+}
+
+/** The same execution under another id: answers that were sent with the old one are refused. */
+export function renewExecution(paused: PausedExecution): PausedExecution {
+  return { ...paused, execution_id: randomUUID() };
 }

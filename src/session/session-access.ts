@@ -7,7 +7,7 @@ import { CallLease } from './call-lease.ts';
 import type { CommittedSession } from './known-revisions.ts';
 import { sessionNotFound } from './session-errors.ts';
 import type { SessionMemory } from './session-memory.ts';
-import type { SessionTimeline } from './timeline.ts';
+import type { SessionStates } from './session-states.ts';
 
 /** What access needs from the session. */
 interface AccessedSession {
@@ -22,7 +22,7 @@ interface AccessedSession {
 }
 
 export class SessionAccess {
-  readonly #timeline: SessionTimeline;
+  readonly #states: SessionStates;
   readonly #memory: SessionMemory;
   readonly #session: AccessedSession;
   /** Undefined if the session holds its lease while it is open. */
@@ -31,24 +31,24 @@ export class SessionAccess {
   readonly #unsaved = new Set<Promise<void>>();
 
   constructor(
-    timeline: SessionTimeline,
+    states: SessionStates,
     memory: SessionMemory,
     session: AccessedSession,
     leaseWaitMs: number | undefined,
   ) {
-    this.#timeline = timeline;
+    this.#states = states;
     this.#memory = memory;
     this.#session = session;
     if (leaseWaitMs === undefined) return;
     const leased = {
-      acquire: (wait: Parameters<SessionTimeline['acquire']>[0]) => timeline.acquire(wait),
+      acquire: (wait: Parameters<SessionStates['acquire']>[0]) => states.acquire(wait),
       refresh: () => this.#refresh(),
       readCommitted: () => this.#readCommitted(),
       settle: () => this.#settle(),
       // A lease that cannot be released expires.
-      release: () => timeline.release().catch(() => {}),
+      release: () => states.release().catch(() => {}),
     };
-    this.#lease = new CallLease(leased, leaseWaitMs, timeline.hasLease);
+    this.#lease = new CallLease(leased, leaseWaitMs, states.hasLease);
   }
 
   /** Whether other processes may have changed the session since its last operation. */
@@ -84,7 +84,7 @@ export class SessionAccess {
   /** Lets later reads wait for a change that is saved in the background. */
   saveInBackground(save: Promise<unknown>): void {
     const end = async () => {
-      await this.#timeline.isSaved();
+      await this.#states.isSaved();
       this.#unsaved.delete(ended);
     };
     // A failed save is reported by the next operation.
@@ -108,35 +108,35 @@ export class SessionAccess {
 
   async #refresh(): Promise<CommittedSession> {
     this.#session.checkOpen();
-    const changes = await this.#timeline.known.readChanges(this.#timeline.record);
+    const changes = await this.#states.known.readChanges(this.#states.record);
     if (changes === 'gone') throw this.#gone();
     if (changes !== undefined) {
       const { state, undo } = changes.stored;
       await this.#memory.claim(undo === undefined ? [state] : [state, undo]);
-      this.#timeline.replace(changes.stored, changes.revision);
+      this.#states.replace(changes.stored, changes.revision);
       this.#session.loadFiles();
     }
-    return this.#timeline.known.committed!;
+    return this.#states.known.committed!;
   }
 
   async #readCommitted(): Promise<CommittedSession> {
     this.#session.checkOpen();
-    const committed = await this.#timeline.known.readCommitted(this.#timeline.record);
+    const committed = await this.#states.known.readCommitted(this.#states.record);
     if (committed === 'gone') throw this.#gone();
-    const inMemory = this.#timeline.loadedStates;
+    const inMemory = this.#states.loadedStates;
     if (!inMemory.includes(committed.state)) await this.#memory.claim([...inMemory, committed.state]);
     return committed;
   }
 
   #gone(): Error {
     this.#session.onGone();
-    return sessionNotFound(this.#timeline.record.session_id);
+    return sessionNotFound(this.#states.record.session_id);
   }
 
   /** Waits until the calls that have returned are saved. */
   async #settle(): Promise<void> {
     const turn = await this.#session.acquireTurn();
-    await this.#timeline.settle();
+    await this.#states.settle();
     turn.release();
   }
 }

@@ -1,5 +1,6 @@
 /** Errors of sessions that several files throw. */
 import { SandboxError } from '../errors.ts';
+import { type PausedExecution, uncertainCalls } from '../schema.ts';
 
 export function sessionNotFound(session_id: string): SandboxError {
   const name = JSON.stringify(session_id.slice(0, 100));
@@ -16,16 +17,25 @@ export function sessionExists(session_id: string): SandboxError {
 export function executionPaused(execution_id: string): SandboxError {
   return new SandboxError(
     'execution_paused',
-    `The session is waiting for answers to tool calls of execution ${execution_id}. Continue it with resume(), or discard it with undo().`,
+    `The session is paused in execution ${execution_id}, which is waiting for answers to tool calls, so no other program can run in it. Continue it with resume() or "llm-wasm-sandbox resume", or discard it with undo(). Over MCP, resume_execution answers calls with values or errors, and rollback_session discards it.`,
   );
 }
 
-export function executionNotFound(execution_id: string): SandboxError {
+/** `paused`: the execution in which the session is paused instead. */
+export function executionNotFound(execution_id: string, paused: PausedExecution | undefined): SandboxError {
   const name = JSON.stringify(execution_id.slice(0, 100));
-  return new SandboxError(
-    'execution_not_found',
-    `The session is not paused in execution ${name}, which has ended or was already resumed. paused() returns the paused execution, if there is one.`,
-  );
+  const fact = `The session is not paused in execution ${name}, which has ended, was discarded or was already resumed`;
+  return new SandboxError('execution_not_found', `${fact}. ${instead(paused)}`);
+}
+
+function instead(paused: PausedExecution | undefined): string {
+  if (paused === undefined)
+    return 'No program of this session is paused, so the session can run another one.';
+  const fact = `Its program is in execution ${paused.execution_id}`;
+  const wait = 'If a resume is in progress, wait for its result';
+  const unknown = uncertainCalls(paused).map(({ id, name }) => `${id} (${name.slice(0, 80)})`);
+  if (unknown.length === 0) return `${fact}. ${wait}; otherwise use this id.`;
+  return `${fact}, because a resume is in progress, or was rolled back, undone or interrupted. The calls that it approved may have taken effect: ${unknown.slice(0, 10).join(', ')}. ${wait}; otherwise check whether they did, then use this id.`;
 }
 
 /** Errors of a store are passed on with their code; other errors become `store_failed`. */

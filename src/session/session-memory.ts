@@ -6,7 +6,7 @@ import type { Workspace } from '../sandbox/workspace.ts';
 import { heldBytes } from '../stores/format/state-size.ts';
 import type { HeldBytes, Holding } from '../stores/held-bytes.ts';
 import type { SessionState } from '../stores/store.ts';
-import type { SessionTimeline } from './timeline.ts';
+import type { SessionStates } from './session-states.ts';
 
 /** The pool whose memory the states and files of a session take. */
 interface StatePool {
@@ -15,7 +15,7 @@ interface StatePool {
 }
 
 export class SessionMemory {
-  readonly #timeline: SessionTimeline;
+  readonly #states: SessionStates;
   readonly #workspace: Workspace;
   readonly #pool: StatePool;
   /** Undefined if the store counts the states itself. */
@@ -25,16 +25,16 @@ export class SessionMemory {
   #loading: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(timeline: SessionTimeline, workspace: Workspace, pool: StatePool, tenant: string) {
-    this.#timeline = timeline;
+  constructor(states: SessionStates, workspace: Workspace, pool: StatePool, tenant: string) {
+    this.#states = states;
     this.#workspace = workspace;
     this.#pool = pool;
-    if (timeline.store.isInMemory !== true) this.#holding = pool.held.open(tenant, () => this.#unload());
+    if (states.store.isInMemory !== true) this.#holding = pool.held.open(tenant, () => this.#unload());
   }
 
   /** Counts the states of a session that is being opened. Throws `session_limit`. */
   async open(): Promise<void> {
-    await this.claim(this.#timeline.loadedStates);
+    await this.claim(this.#states.loadedStates);
   }
 
   /** Makes room for these states before they replace the current ones. Throws `session_limit`. */
@@ -45,7 +45,7 @@ export class SessionMemory {
   /** Keeps the states in memory while `work` runs. */
   async use<T>(work: () => Promise<T>): Promise<T> {
     return this.pinned(async () => {
-      if (!this.#timeline.isLoaded) {
+      if (!this.#states.isLoaded) {
         this.#loading ??= this.#load();
         await this.#loading;
       }
@@ -68,7 +68,7 @@ export class SessionMemory {
     this.#uses++;
     return () => {
       this.#uses--;
-      if (this.#timeline.isLoaded) this.#holding?.set(heldBytes(this.#timeline.loadedStates));
+      if (this.#states.isLoaded) this.#holding?.set(heldBytes(this.#states.loadedStates));
     };
   }
 
@@ -79,9 +79,9 @@ export class SessionMemory {
 
   async #load(): Promise<void> {
     try {
-      const { state, undo } = await this.#timeline.readStates();
+      const { state, undo } = await this.#states.readStates();
       await this.claim(undo === undefined ? [state] : [state, undo]);
-      this.#timeline.load(state, undo);
+      this.#states.load(state, undo);
       this.#workspace.load(state.workspace);
     } finally {
       this.#loading = undefined;
@@ -89,9 +89,9 @@ export class SessionMemory {
   }
 
   async #unload(): Promise<void> {
-    const isUnused = () => this.#uses === 0 && !this.#isClosed && this.#timeline.isLoaded;
-    if (!isUnused() || !(await this.#timeline.isSaved()) || !isUnused()) return;
-    this.#timeline.unload();
+    const isUnused = () => this.#uses === 0 && !this.#isClosed && this.#states.isLoaded;
+    if (!isUnused() || !(await this.#states.isSaved()) || !isUnused()) return;
+    this.#states.unload();
     this.#workspace.unload();
     this.#pool.forgetWorkspace(this.#workspace.id);
     this.#holding?.set(0);

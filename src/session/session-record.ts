@@ -17,7 +17,7 @@ export interface SessionSettings {
 }
 
 /** What a failed change restores. */
-export interface TimelineMark {
+export interface StatesMark {
   readonly state: SessionState;
   readonly undo: SessionState | undefined;
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;

@@ -13,17 +13,17 @@ import { stoppedByHost } from '../sandbox/to-result.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
 import { type PausedExecution, parse, type RuntimeName, textArgument } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
+import type { RunOutcome } from '../worker/protocol.ts';
 import { CallSaver } from './call-saver.ts';
 import type { CheckpointInfo, ForkOptions } from './checkpoint.ts';
 import { copyOf, inspectionCall, reportedVariables } from './inspect-variables.ts';
 import type { CommittedSession } from './known-revisions.ts';
 import { loadFiles, OrderedOperations } from './ordered-operations.ts';
-import { checkPaused, parseResolutions, type ResumeOptions, toolsRequired } from './resume-options.ts';
+import { checkExecution, parseResolutions, type ResumeOptions, toolsRequired } from './resume-options.ts';
 import { SessionAccess } from './session-access.ts';
-import { executionNotFound } from './session-errors.ts';
 import { SessionMemory } from './session-memory.ts';
+import type { SessionStates } from './session-states.ts';
 import { SharedFilesSandbox } from './shared-files-sandbox.ts';
-import type { SessionTimeline } from './timeline.ts';
 import { Transaction } from './transaction.ts';
 
 /** The registry that a session belongs to. */
@@ -40,7 +40,7 @@ export interface SessionOwner {
 
 /** A sandbox with a persistent interpreter, checkpoints, undo and forks. Created by `createSandbox` or a registry. */
 export class Session extends Sandbox {
-  readonly #timeline: SessionTimeline;
+  readonly #states: SessionStates;
   readonly #owner: SessionOwner | undefined;
   readonly #memory: SessionMemory;
   readonly #saver: CallSaver;
@@ -49,14 +49,14 @@ export class Session extends Sandbox {
   #closed: Promise<void> | undefined;
 
   /** @internal */
-  constructor(parts: SandboxParts, timeline: SessionTimeline, owner?: SessionOwner) {
+  constructor(parts: SandboxParts, states: SessionStates, owner?: SessionOwner) {
     super(parts);
-    this.#timeline = timeline;
+    this.#states = states;
     this.#owner = owner;
-    this.#memory = new SessionMemory(timeline, this.workspace, parts.pool, this.tenant);
-    this.#saver = new CallSaver(timeline, this.#memory);
+    this.#memory = new SessionMemory(states, this.workspace, parts.pool, this.tenant);
+    this.#saver = new CallSaver(states, this.#memory);
     const { workspace } = this;
-    loadFiles(timeline, workspace);
+    loadFiles(states, workspace);
     const shared = {
       checkOpen: () => this.checkOpen(),
       acquireTurn: () => parts.pool.acquireKey(this.tenant, this.key),
@@ -64,14 +64,14 @@ export class Session extends Sandbox {
     const accessed = {
       ...shared,
       isClosed: () => this.isClosed,
-      loadFiles: () => loadFiles(timeline, workspace),
+      loadFiles: () => loadFiles(states, workspace),
       onGone: () => void this.close().catch(() => {}),
     };
-    this.#access = new SessionAccess(timeline, this.#memory, accessed, owner?.leaseWaitMs);
+    this.#access = new SessionAccess(states, this.#memory, accessed, owner?.leaseWaitMs);
     const { commit } = parts;
-    const operated = { ...shared, timeline, workspace, memory: this.#memory, access: this.#access, commit };
+    const operated = { ...shared, states, workspace, memory: this.#memory, access: this.#access, commit };
     this.#operations = new OrderedOperations(operated);
-    timeline.onSaveFailed = (error) => this.events.saveFailed(this.session_id, error);
+    states.onSaveFailed = (error) => this.events.saveFailed(this.session_id, error);
   }
 
   /** Whether the store still has this session. @internal */
@@ -87,27 +87,27 @@ export class Session extends Sandbox {
 
   /** Logs that the session was opened. A fork is logged as a fork instead. @internal */
   logOpened(): void {
-    this.events.session('session.open', this.session_id, { calls: this.#timeline.record.calls });
+    this.events.session('session.open', this.session_id, { calls: this.#states.record.calls });
   }
 
   /** The name under which the session can be opened again. */
   override get session_id(): string {
-    return this.#timeline.record.session_id;
+    return this.#states.record.session_id;
   }
 
   /** The stored facts about the session: calls, fuel, imports, limits. */
   get session(): SessionRecord {
-    return this.#timeline.record;
+    return this.#states.record;
   }
 
   /** The facts as they are stored, if processes share the session. @internal */
   async committedRecord(): Promise<SessionRecord> {
-    return this.#access.read(async (committed) => (committed ?? this.#timeline).record);
+    return this.#access.read(async (committed) => (committed ?? this.#states).record);
   }
 
   /** @internal */
   protected override get sessionRecord(): SessionRecord {
-    return this.#timeline.record;
+    return this.#states.record;
   }
 
   /** @internal */
@@ -120,61 +120,70 @@ export class Session extends Sandbox {
     const turn = await this.acquire(call.signal, true);
     const queueMs = performance.now() - queuedAt;
     if (turn === undefined)
-      return { outcome: { ...stoppedByHost('cancelled', 0), state: 'rolled_back' }, queueMs };
+      return this.#finished({ ...stoppedByHost('cancelled', 0), state: 'rolled_back' }, queueMs);
     let transaction: Transaction | undefined;
     try {
-      transaction = await Transaction.begin(this.#timeline, this.workspace, call.files);
-      checkPaused(this.#timeline.state.paused, call.resumes);
+      transaction = await Transaction.begin(this.#states, this.workspace, call);
       // A session always runs in the image it began in, because its memory is stored as its difference from that image.
       const job = this.start(turn, this.parts.assets, call, transaction.sessionInput(this.key));
       const outcome = await outcomeOf(job, call);
       if (outcome.trap?.reason === 'worker_lost') {
-        transaction.revert();
+        await this.#saver.revert(transaction);
+        const finished = this.#finished({ ...outcome, state: 'rolled_back' }, queueMs);
         turn.release();
-        return { outcome: { ...outcome, state: 'rolled_back' }, queueMs };
+        return finished;
       }
       transaction.answer(outcome, outcome.isPaused ? call.tools?.pause(call, outcome) : undefined);
-      // Another process may resume a paused program as soon as the result is returned, so it is saved first.
-      if (this.parts.commit === 'background' && !outcome.isPaused) {
+      // Another process may resume a paused program as soon as the result is returned, and a program that was resumed must
+      // not be found paused again, so both are saved first.
+      const isDeferrable = !outcome.isPaused && call.resumption === undefined;
+      if (this.parts.commit === 'background' && isDeferrable) {
         this.#access.saveInBackground(this.#saver.inBackground(turn, job, transaction, outcome));
         return { outcome, queueMs };
       }
       const saved = await this.#saver.beforeAnswer(job, transaction, outcome);
+      const finished = this.#finished(saved, queueMs);
       turn.release();
-      return { outcome: saved, queueMs };
+      return finished;
     } catch (cause) {
-      transaction?.revert();
+      if (transaction !== undefined) await this.#saver.revert(transaction);
       turn.release();
       throw cause;
     }
   }
 
+  #finished(outcome: RunOutcome, queueMs: number): FinishedCall {
+    return { outcome, queueMs, paused: this.#states.state.paused };
+  }
+
   /** @internal */
-  protected override get canPause(): boolean {
-    return this.#timeline.record.auto_persist_globals;
+  protected override get cannotPause(): string | undefined {
+    if (this.#states.record.auto_persist_globals) return undefined;
+    return 'its session does not keep variables (auto_persist_globals: false)';
   }
 
   /**
    * The program that is waiting for answers to tool calls; undefined if there is none. While there is one, `execute` throws
-   * `execution_paused`.
+   * `execution_paused`. While a resume is in progress, it is the program as it was saved before it continued; its id is
+   * refused when the resume has returned.
    */
   async paused(): Promise<PausedExecution | undefined> {
     this.checkOpen();
-    return this.#access.read(async (committed) => (committed ?? this.#timeline).state.paused);
+    return this.#access.read(async (committed) => (committed ?? this.#states).state.paused);
   }
 
   /**
    * Continues a paused program with answers to its tool calls, in this process or in another one that has the store.
    * The program pauses again while calls are unanswered. What it has already used counts towards its limits. The tools
-   * have to be passed to `createSandbox` or here. Throws `execution_not_found` if the execution has ended or was
-   * already resumed.
+   * have to be passed to `createSandbox` or here. An `execution_id` is accepted once: if the resume is rolled back or
+   * undone, or the process ends, the program is paused under another id, which `paused` returns. Throws `execution_not_found` if the
+   * execution has ended or was already resumed.
    */
   resume(execution_id: string, { resolutions, ...options }: ResumeOptions): Execution {
     return startExecution(async (output, cancelled) => {
       try {
         const paused = await this.paused();
-        if (paused?.execution_id !== parse(textArgument, execution_id, 'execution_id'))
-          throw executionNotFound(String(execution_id));
+        checkExecution(paused, parse(textArgument, execution_id, 'execution_id'));
         const resumption = { paused, resolutions: parseResolutions(resolutions, paused) };
         if (options.tools === undefined && this.parts.tools.toolset === undefined) throw toolsRequired();
         return await this.executeCall(paused.code, options, output, cancelled, resumption);
@@ -188,8 +197,8 @@ export class Session extends Sandbox {
   /** Saves the current state (memory, open files and workspace together) under a name. */
   async checkpoint(name?: string): Promise<CheckpointInfo> {
     return this.#operations.change(async () => {
-      await this.#timeline.syncExternalEdits(this.workspace);
-      const made = this.#timeline.checkpoint(name);
+      await this.#states.syncExternalEdits(this.workspace);
+      const made = this.#states.checkpoint(name);
       this.events.session('session.checkpoint', this.session_id, { checkpoint: made.name });
       return made;
     });
@@ -201,20 +210,20 @@ export class Session extends Sandbox {
     return this.#access.read(async (committed) =>
       committed
         ? [...committed.checkpoints]
-        : this.#operations.inTurn(async () => this.#timeline.checkpoints()),
+        : this.#operations.inTurn(async () => this.#states.checkpoints()),
     );
   }
 
   /** Deletes a checkpoint. Throws `checkpoint_not_found`. */
   async deleteCheckpoint(name: string): Promise<void> {
-    return this.#operations.change(async () => this.#timeline.deleteCheckpoint(name));
+    return this.#operations.change(async () => this.#states.deleteCheckpoint(name));
   }
 
   /** Restores a checkpoint; without a name, the state before the last call. Throws `checkpoint_not_found` or `nothing_to_undo`. */
   async rollback(name?: string): Promise<void> {
     return this.#operations.change(async () => {
-      await this.#timeline.rollback(name);
-      loadFiles(this.#timeline, this.workspace);
+      await this.#states.rollback(name);
+      loadFiles(this.#states, this.workspace);
       const fields = name === undefined ? {} : { checkpoint: name };
       this.events.session('session.rollback', this.session_id, fields);
     });
@@ -231,10 +240,10 @@ export class Session extends Sandbox {
     const unreserve = await this.#owner?.reserve(newId);
     try {
       return await this.#operations.inOrder(async () => {
-        await this.#timeline.syncExternalEdits(this.workspace);
-        const timeline = await this.#timeline.fork(newId, checkpoint);
+        await this.#states.syncExternalEdits(this.workspace);
+        const states = await this.#states.fork(newId, checkpoint);
         this.events.session('session.fork', newId, { forked_from: this.session_id });
-        const fork = new Session(this.parts, timeline, this.#owner);
+        const fork = new Session(this.parts, states, this.#owner);
         await fork.saveIfNew();
         this.#owner?.adopt(fork);
         return fork;
@@ -256,7 +265,7 @@ export class Session extends Sandbox {
     try {
       this.checkOpen();
       if (turn === undefined) return [];
-      const { record, state } = committed ?? this.#timeline;
+      const { record, state } = committed ?? this.#states;
       const call = inspectionCall(this.runtime, record.declared, this.policy, this.closing.signal);
       const files = committed && FileTree.of(state.workspace);
       const job = this.start(turn, this.parts.assets, call, copyOf(state, this.key), files);
@@ -272,11 +281,11 @@ export class Session extends Sandbox {
   async saveIfNew(): Promise<void> {
     try {
       await this.#memory.open();
-      this.#timeline.persistIfNew();
-      if (this.parts.commit === 'answer' && this.#timeline.isNew) await this.#timeline.flush();
+      this.#states.persistIfNew();
+      if (this.parts.commit === 'answer' && this.#states.isNew) await this.#states.flush();
     } catch (cause) {
       this.#memory.close();
-      await this.#timeline.release();
+      await this.#states.release();
       throw cause;
     }
     await this.#access.opened();
@@ -285,8 +294,8 @@ export class Session extends Sandbox {
   /** Waits until the session is saved. Throws if a save failed. */
   async flush(): Promise<void> {
     // A session is saved before its lease is released.
-    if (this.#access.isReleased) return this.#timeline.reportFailure();
-    await this.#operations.inOrder(() => this.#timeline.flush());
+    if (this.#access.isReleased) return this.#states.reportFailure();
+    await this.#operations.inOrder(() => this.#states.flush());
   }
 
   /**
@@ -306,7 +315,7 @@ export class Session extends Sandbox {
     // Only now, because the end of the last call records its thread again.
     this.parts.pool.forget(this.key);
     try {
-      await this.#timeline.close();
+      await this.#states.close();
     } finally {
       this.#memory.close();
       turn.release();
@@ -317,7 +326,7 @@ export class Session extends Sandbox {
 
   /** Closes the session. A failed save that was reported before does not hide the error that ends the block. */
   override async [Symbol.asyncDispose](): Promise<void> {
-    const wasReported = this.#timeline.hasReportedFailure;
+    const wasReported = this.#states.hasReportedFailure;
     try {
       await this.close();
     } catch (cause) {

@@ -6,18 +6,20 @@ import { FileTree } from '../fs/file-tree.ts';
 import type { TreeEdit } from '../fs/flat-entries.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import { notableImports } from '../packages/manifest.ts';
-import type { CallFiles, Workspace } from '../sandbox/workspace.ts';
+import type { Call } from '../sandbox/call.ts';
+import type { Workspace } from '../sandbox/workspace.ts';
 import type { PausedExecution } from '../schema.ts';
 import { cacheDigest } from '../stores/format/content-digest.ts';
 import type { SessionState } from '../stores/store.ts';
 import type { RunOutcome, SavedState, SessionInput } from '../worker/protocol.ts';
-import type { TimelineMark } from './session-record.ts';
-import type { SessionTimeline } from './timeline.ts';
+import { claimExecution, renewExecution } from './resume-options.ts';
+import type { StatesMark } from './session-record.ts';
+import type { SessionStates } from './session-states.ts';
 
 export class Transaction {
-  readonly #timeline: SessionTimeline;
+  readonly #states: SessionStates;
   readonly #workspace: Workspace;
-  readonly #before: TimelineMark;
+  readonly #before: StatesMark;
   readonly #otherUsage: VolumeUsage;
   /** Host edits since the last call, for a guest that continues. */
   #edits: TreeEdit = { removed: [], entries: [] };
@@ -25,31 +27,37 @@ export class Transaction {
   #paused: PausedExecution | undefined;
   #progress: 'open' | 'committed' | 'reverted' = 'open';
 
-  private constructor(timeline: SessionTimeline, workspace: Workspace) {
-    this.#timeline = timeline;
+  private constructor(states: SessionStates, workspace: Workspace) {
+    this.#states = states;
     this.#workspace = workspace;
-    this.#before = timeline.mark();
+    this.#before = beforeResume(states.mark());
     this.#otherUsage = workspace.otherUsage;
   }
 
-  /** Applies external edits, then writes the files of the call, which are part of the transaction. */
+  /**
+   * Applies external edits and claims the execution that the call resumes, then writes the files of the call, which are
+   * part of the transaction. The claim is not: if the call is reverted or undone, the program is paused as it was claimed,
+   * under another id.
+   */
   static async begin(
-    timeline: SessionTimeline,
+    states: SessionStates,
     workspace: Workspace,
-    files: CallFiles = {},
+    { files = {}, resumption }: Pick<Call, 'files' | 'resumption'>,
   ): Promise<Transaction> {
-    await timeline.syncExternalEdits(workspace);
-    const transaction = new Transaction(timeline, workspace);
+    await states.syncExternalEdits(workspace);
+    const claimed = claimExecution(states.state.paused, resumption);
+    if (claimed !== undefined) await states.savePaused(claimed);
+    const transaction = new Transaction(states, workspace);
     workspace.write(files);
     transaction.#edits = workspace.takeEdits();
-    timeline.setWorkspace(workspace.snapshot());
+    states.setWorkspace(workspace.snapshot());
     return transaction;
   }
 
   /** The interpreter that the call continues; undefined for a session that starts a fresh one with every call. */
   sessionInput(id: string): SessionInput | undefined {
-    if (!this.#timeline.record.auto_persist_globals) return undefined;
-    const { version, delta, tmp } = this.#timeline.state;
+    if (!this.#states.record.auto_persist_globals) return undefined;
+    const { version, delta, tmp } = this.#states.state;
     return { id, version, delta, tmp, edits: this.#edits, discardState: false };
   }
 
@@ -57,7 +65,7 @@ export class Transaction {
   answer(outcome: RunOutcome, paused: PausedExecution | undefined): void {
     this.#paused = paused;
     const imports = notableImports(outcome.imports, []).map(({ name }) => name);
-    this.#timeline.countCall(outcome, imports);
+    this.#states.countCall(outcome, imports);
     if (outcome.state === 'rolled_back') return;
     this.#workspace.apply(outcome.changes);
     if (outcome.state === 'committed') this.#workspace.otherUsage = outcome.otherUsage;
@@ -83,7 +91,7 @@ export class Transaction {
     const { state } = this.#before;
     const next = { version: state.version + 1, delta, tmp, workspace: this.#workspace.snapshot() };
     const paused = this.#paused;
-    this.#timeline.commit(paused === undefined ? next : { ...next, paused }, state);
+    this.#states.commit(paused === undefined ? next : { ...next, paused }, state);
   }
 
   /** Restores the state before the call. Edits of the host since then are kept. */
@@ -93,10 +101,22 @@ export class Transaction {
     this.#progress = 'reverted';
     this.#workspace.revert(this.#before.state.workspace);
     this.#workspace.otherUsage = this.#otherUsage;
-    if (isCommitted) this.#timeline.restore(this.#before);
-    this.#timeline.setWorkspace(this.#workspace.snapshot());
-    this.#timeline.persist(isCommitted);
+    const { paused } = this.#before.state;
+    if (isCommitted) this.#states.restore(this.#before);
+    else if (paused !== undefined) this.#states.setPaused(paused);
+    this.#states.setWorkspace(this.#workspace.snapshot());
+    this.#states.persist(isCommitted);
   }
+}
+
+/**
+ * The states to which a call is reverted or undone. A claimed execution gets another id, because the id of the claim is
+ * visible while the program runs: an approval that was sent with it does not take the outcome of this run into account.
+ */
+function beforeResume(claimed: StatesMark): StatesMark {
+  const { paused } = claimed.state;
+  if (paused === undefined) return claimed;
+  return { ...claimed, state: { ...claimed.state, paused: renewExecution(paused) } };
 }
 
 /** The interpreter after a call. What the call did not change is shared with the state before it. */

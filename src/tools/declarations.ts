@@ -3,15 +3,13 @@
  * are untrusted: depth and length are bounded, and text from a schema is quoted or in a comment that it cannot close.
  */
 import { type JsonSchema, localTarget } from './json-schema.ts';
-import { isObject } from './schema-validation.ts';
+import { isObject, type SchemaObject } from './schema-validation.ts';
 import type { ToolDescription } from './toolset.ts';
 
 const MAX_DEPTH = 8;
 const MAX_MEMBERS = 50;
 const MAX_TYPE_CHARS = 4000;
 const MAX_COMMENT_CHARS = 1000;
-
-type SchemaObject = { readonly [keyword: string]: unknown };
 
 /** How a language writes types. */
 interface TypeSyntax {

@@ -1,16 +1,6 @@
 /** Runs the function of a tool. */
 import type { OfferedTool, ToolContext } from './toolset.ts';
 
-/** Settles like `work`, or rejects with the reason of the signal if it aborts first. Does not stop the work itself. */
-export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
-}
-
 /** Maximum number of values of an async iterable. Tools of the AI SDK return one for preliminary results; the last value is the result. */
 const MAX_ITERATIONS = 100_000;
 

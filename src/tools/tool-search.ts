@@ -1,4 +1,4 @@
-/** Search in a catalog, and descriptions with declarations. Both return plain data and also run in worker threads. */
+/** Search in a catalogue, and descriptions with declarations. Both return plain data and also run in worker threads. */
 import { pythonStub, typescriptDeclaration } from './declarations.ts';
 import type { ToolDescription } from './toolset.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The tools that a caller offers, validated and normalised. The catalog is plain data that is sent to guests; its size is
+ * The tools that a caller offers, validated and normalised. The catalogue is plain data that is sent to guests; its size is
  * limited, and its names are identifiers in every language.
  */
 import { SandboxError } from '../errors.ts';
@@ -18,7 +18,11 @@ const MAX_CATALOG_BYTES = 4 * 1024 * 1024;
 export interface ToolContext {
   /** Aborted when the call times out or the run is cancelled. */
   readonly signal: AbortSignal;
-  /** Identifies one execution of the tool. A call that is made again after a rolled back resume has another one. */
+  /**
+   * Identifies the call. Use it as an idempotency key: it is the same if the call is made again because a resume was
+   * rolled back, undone or interrupted, or in a fork or a restored checkpoint of the paused program, and different for
+   * every other call.
+   */
   readonly call_id: string;
   /** Number of the call in its run, starting at 1. */
   readonly seq: number;
@@ -102,7 +106,7 @@ type OnSkip = (names: readonly string[], reason: string) => void;
 export class Toolset {
   /** The tools as data, sorted by name. */
   readonly catalog: readonly ToolDescription[];
-  /** @internal The catalog as it is sent to a worker. */
+  /** @internal The catalogue as it is sent to a worker. */
   readonly catalogJson: string;
   readonly #tools = new Map<string, OfferedTool>();
   readonly #onSkip: OnSkip | undefined;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createPool, createSandbox, type DisplayResult, type Sandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chartExamples } from '../../scripts/chart-examples.mjs';
+import { ONLY_OWN_REQUEST, startListener } from '../support/listener.ts';
 import { decodePng } from '../support/png.ts';
 import { code } from '../support/sandbox.ts';
 
@@ -125,7 +126,7 @@ describe('charts of Python programs', () => {
         { label: 'West', group: '', value: 21 },
       ],
     });
-    expectDrawn(line!, ['Growth', 'day', 'a', 'b']);
+    expectDrawn(line!, ['Growth', 'day', 'a', 'b', 'Jan 01', 'Jan 03', 'Jan 09']);
     expect(line!.chart).toMatchObject({
       type: 'line',
       x_scale: 'datetime',
@@ -206,6 +207,10 @@ describe('charts of Python programs', () => {
       ['text/plain', undefined, undefined],
     ]);
     expectDrawn(results[0]!, ['Days', 'day', 'a', 'b']);
+    expect(summary(results[0]!).elements.map(({ label, points }) => [label, points!.length])).toEqual([
+      ['a', 3],
+      ['b', 3],
+    ]);
     const heights = barsOf(results[1]!.svg!).toSorted((a, b) => a - b);
     expect(heights.map((height) => Math.round((height / heights[0]!) * 5))).toEqual([5, 10, 20, 40]);
     expect(summary(results[5]!).elements).toEqual([
@@ -319,16 +324,20 @@ describe('charts of JavaScript programs', () => {
     await expect(inPool.execute('1')).rejects.toMatchObject({ code: 'rate_limited' });
   });
 
-  it('contain no references and run no code of the host', async () => {
+  it('contain no references, load nothing and run no code of the host', async () => {
+    await using listener = await startListener();
     const { results } = await sandbox.execute(code`
       const $schema = 'https://vega.github.io/schema/vega-lite/v6.json';
-      const values = [{ x: 1, y: 1, u: 'https://example.com/x.png', f: 'file:///etc/passwd' }];
+      const values = [{ x: 1, y: 1, u: '${listener.origin}/x.png', f: 'file:///etc/passwd' }];
       const position = { x: { field: 'x', type: 'quantitative' }, y: { field: 'y', type: 'quantitative' } };
       display({ $schema, data: { values }, mark: 'image', encoding: { ...position, url: { field: 'u' } } });
       display({ $schema, data: { values }, mark: 'point', encoding: { ...position, href: { field: 'f' } } });
       display({ $schema, data: { values }, mark: 'point', encoding: position,
         transform: [{ calculate: 'toString.constructor("return process.version")()', as: 'z' }] });
+      display({ $schema, data: { url: '${listener.origin}/data.csv' }, mark: 'point', encoding: position });
     `);
+    expect(results).toHaveLength(4);
+    expect(await listener.requests()).toEqual(ONLY_OWN_REQUEST);
     for (const { svg = '' } of results) expect(svg).not.toMatch(/href=|<script/);
     expect(JSON.stringify(results.map(({ chart }) => chart))).not.toContain(process.version);
   });
@@ -401,6 +410,11 @@ describe('charts of both languages', () => {
       expect([y.scale, y.axis]).toEqual([{ zero: false }, undefined]);
     }
     expect([series.x.title, series.y.title, series.color.title]).toEqual(['day', null, null]);
+    expect(series.x.axis).toEqual({
+      labelFlush: false,
+      format: '%b %d',
+      tickCount: { interval: 'day', step: 1 },
+    });
     expect(heatmap).toMatchObject({ x: { title: null, axis: { labelAngle: 0 } }, color: { title: null } });
     expect(steps.x.axis).toEqual({ labelAngle: -40 });
   });

@@ -5,7 +5,7 @@ import { createSandbox, type SandboxOptions } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { code, python } from '../support/sandbox.ts';
 
-describe('sandbox', () => {
+describe('a sandbox', () => {
   test('starts a fresh interpreter in the same workspace for each call', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     await sandbox.execute("x = 1\nopen('kept.txt', 'w').write('kept')\nopen('/tmp/gone', 'w').close()");

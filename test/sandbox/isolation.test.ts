@@ -7,7 +7,7 @@ const PROBE = code`
   print(len(dir(builtins)), json.dumps([1]), os.getcwd(), sorted(os.listdir('/tmp')), sys.getrecursionlimit())
 `;
 
-describe('next run', () => {
+describe('the next run', () => {
   // guarantee: fresh-state
   test.each([
     [

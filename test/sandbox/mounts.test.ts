@@ -15,7 +15,7 @@ const shown = async (host_path: string, file = 'f') => {
   return (await sandbox.execute(`std.loadFile('/external/${file}')`)).metadata.result;
 };
 
-describe('mounted folder', () => {
+describe('a mounted folder', () => {
   // guarantee: memory-limit
   test('is held in memory once for all sandboxes that mount it', async () => {
     const path = join(folder, 'large');

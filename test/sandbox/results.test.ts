@@ -49,10 +49,16 @@ describe('results of Python programs', () => {
       class Broken:
           def _repr_html_(self): raise RuntimeError('no')
           def __repr__(self): return 'Broken()'
+      class Plot:
+          def _repr_svg_(self): return '<svg/>'
+          def _repr_json_(self): return {'points': [1, float('inf')]}
+          def _repr_png_(self): return '${PNG}'
+          def __repr__(self): return 'Plot()'
       display(Page(), Bundle())
       display(Broken())
       display('<i>x</i>', mime='text/html')
       display({'text/markdown': '*x*'}, raw=True)
+      Plot()
     `;
     const result = await sandbox.execute(source);
     expect(shown(result)).toEqual([
@@ -61,6 +67,16 @@ describe('results of Python programs', () => {
       { mime: 'text/plain', text: 'Broken()' },
       { mime: 'text/html', html: '<i>x</i>' },
       { mime: 'text/markdown', markdown: '*x*' },
+      {
+        main: true,
+        mime: 'image/png',
+        png: PNG,
+        width: 1,
+        height: 1,
+        svg: '<svg/>',
+        json: { points: [1, null] },
+        text: 'Plot()',
+      },
     ]);
     expect(result.stderr).toBe('display: _repr_html_ of Broken failed: RuntimeError: no\n');
   });
@@ -167,17 +183,21 @@ describe('results of Python programs', () => {
 
   it('are limited, and larger ones are files', async () => {
     const source = code`
+      for forms in ({'text/html': 'x' * 9_000_000}, {'application/json': [0] * 400_001}):
+          try:
+              display(forms, raw=True)
+          except ValueError as error:
+              print(error)
       display('x' * 2_000_000, mime='text/html')
       for i in range(25): display(i)
-      try:
-          display('x' * 9_000_000, mime='text/html')
-      except ValueError as error:
-          print(error)
     `;
     const { results, metadata, stdout, files_created } = await sandbox.execute(source);
     expect(results).toHaveLength(20);
     expect(metadata.results_omitted).toBe(6);
-    expect(stdout).toContain('larger than 8 MiB');
+    expect(stdout).toBe(code`
+      display: the value is larger than 8 MiB. Write it to a file instead.
+      display: the value has more than 400,000 elements, or is nested more than 100 levels deep. Sample or aggregate it, or write it to a file.
+    `);
     expect(results[0]).toMatchObject({ mime: 'text/html', size_bytes: 2_000_000 });
     expect(files_created).toEqual([results[0]!.path]);
     expect(await sandbox.readFile(results[0]!.path!, 'utf8')).toHaveLength(2_000_000);
@@ -260,7 +280,11 @@ describe('results of JavaScript programs', () => {
     ["image('https://example.com/a.png')", 'no network'],
     ['image(new Uint8Array(8))', 'not a PNG, JPEG, GIF, WebP or SVG image'],
     ["display('x'.repeat(9000000), 'text/html')", 'larger than 8 MiB'],
-    ["display('x', 'application/x-unknown')", 'no form that can be shown'],
+    ["display('x', 'application/x-unknown')", 'the value has no form that can be shown.\n'],
+    [
+      "display(new Array(400_001).fill(1), 'application/json')",
+      'the value has more than 400,000 elements, or is nested more than 100 levels deep. Sample',
+    ],
   ])('fail with a reason: %s', async (source, reason) => {
     const { success, stderr } = await sandbox.execute(source);
     expect([success, stderr.includes(reason)]).toEqual([false, true]);
@@ -290,7 +314,11 @@ describe('forged messages', () => {
       os.write(fd, b'{"data":{"text/plain":"last"},"id":"r0","path":"/etc/passwd","png":"x"}')
     `;
     const { stdout, results, success } = await sandbox.execute(source);
-    expect([success, stdout]).toEqual([true, `${'Invalid argument\n'.repeat(5)}b''\n`]);
+    const [invalid, complex] = ['Invalid argument', 'Argument list too long'];
+    expect([success, stdout.split('\n')]).toEqual([
+      true,
+      [invalid, complex, invalid, invalid, complex, "b''", ''],
+    ]);
     expect(results[0]).toEqual({
       id: 'r1',
       is_main_result: false,

@@ -5,6 +5,8 @@ import { createSandbox, type Sandbox } from '../../dist/index.js';
 const aborted: string[] = [];
 /** Called when the tool `never` starts. */
 let onNever = () => {};
+let running = 0;
+let peak = 0;
 const tools = {
   weather: {
     description: 'The weather in a city.',
@@ -18,6 +20,13 @@ const tools = {
     },
   },
   echo: async (args: object) => args,
+  'x-y': async () => ({ n: 1 }),
+  /** Counts the calls that run at the same time. */
+  busy: async () => {
+    peak = Math.max(peak, ++running);
+    await new Promise((done) => setImmediate(done));
+    running--;
+  },
   value: async ({ kind }: { kind: string }) => VALUES[kind]!(),
   never: (_: object, { signal }: { signal: AbortSignal }) =>
     new Promise(() => {
@@ -85,7 +94,13 @@ print(a.result()["n"] + b.result()["n"])`,
     '3\n',
   ],
   ['blocking calls', `def f(): return tools.call("weather", city="Oslo")\nprint(f()["city"])`, 'Oslo\n'],
-  ['import', `from tools import weather, ToolError\nprint((await weather(city="Bern"))["city"])`, 'Bern\n'],
+  [
+    'import',
+    `import tools as host
+from tools import weather, ToolError
+print((await weather(city="Bern"))["city"], (await host["x-y"]())["n"], host is tools)`,
+    'Bern 1 True\n',
+  ],
   [
     'asyncio.run in a function and wait_for',
     `import asyncio
@@ -114,8 +129,8 @@ console.log(all.reduce((sum, { n }) => sum + n, 0))`,
   ],
   [
     'import',
-    `import { weather } from 'tools';\nconsole.log((await weather({ city: 'Bern' })).city)`,
-    'Bern\n',
+    `import { weather } from 'tools';\nconsole.log((await weather({ city: 'Bern' })).city, (await tools['x-y']({})).n)`,
+    'Bern 1\n',
   ],
   ['require', `require('tools').weather({ city: 'Linz' }).then((r) => console.log(r.city))`, 'Linz\n'],
   [
@@ -209,6 +224,16 @@ describe('errors of tools', () => {
     ]);
   });
 
+  it.each(['tools.wether(city="x")', 'tools["wether"]', 'tools.call("wether")', 'describe_tool("wether")'])(
+    'suggest a name once: %s',
+    async (code) => {
+      const message = (await output(python, code)).trim().split('\n').at(-1)!;
+      expect(message.match(/weather/g), message).toHaveLength(1);
+      expect(message).toMatch(/^ToolError: |UnknownToolError: /);
+      expect(message).toMatch(/Did you mean weather\?$/);
+    },
+  );
+
   it('point to the line of the call if they are not caught', async () => {
     const result = await javascript.execute('\nawait tools.github.fail({})');
     expect(result.metadata.error).toMatchObject({ type: 'ToolError', line: 2 });
@@ -272,6 +297,16 @@ console.log(JSON.stringify(codes))`;
     expect(result.metadata.tool_calls!.filter(({ status }) => status === 'ok')).toHaveLength(2);
   });
 
+  it('are 100 calls and 16 at a time by default', async () => {
+    peak = 0;
+    const code = `const calls = await Promise.allSettled(Array.from({ length: 102 }, () => tools.busy({})));
+console.log(calls.map(({ reason }) => reason?.code ?? 'ok').join().replaceAll('ok,', ''))`;
+    const result = await javascript.execute(code);
+    expect(result.stdout).toBe('limit,limit\n');
+    expect(result.metadata.tool_calls!.filter(({ status }) => status === 'ok')).toHaveLength(100);
+    expect(peak).toBe(16);
+  });
+
   it('apply to the size of arguments', async () => {
     const code = `await tools.echo({ text: 'x'.repeat(2 ** 21) }).catch((e) => console.log(e.code))`;
     expect(await output(javascript, code)).toMatch(/^(?:limit|invalid_arguments)\n$/);
@@ -283,7 +318,9 @@ describe('approval of tool calls', () => {
     const code = `console.log(await tools.ask({}).catch((e) => e.code))`;
     const onApproval = ({ name }: { name: string }) => name === 'ask';
     expect(await output(javascript, code, { onApproval })).toBe('done\n');
-    expect(await output(javascript, code)).toBe('denied\n');
+    expect(await output(javascript, code.replace('e.code', 'e.code + e.message'))).toMatch(
+      /^denied.*because it has no session in which it could be stored\.$/m,
+    );
     expect(await output(javascript, code, { onApproval: () => false })).toBe('denied\n');
   });
 });

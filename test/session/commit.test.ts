@@ -29,7 +29,7 @@ function open(store: SessionStore, options: Partial<SandboxOptions> = {}) {
   return createSandbox({ runtime: 'javascript', session_id: 'one', store, ...options });
 }
 
-describe('session with commit: answer', () => {
+describe('a session with `commit: "answer"`', () => {
   // guarantee: durability
   test('completes a call after the store has its state', async () => {
     const { store, control } = unreliableStore();
@@ -130,7 +130,7 @@ describe('session with commit: answer', () => {
   });
 });
 
-describe('session with commit: background', () => {
+describe('a session with `commit: "background"`', () => {
   test('is the default, and completes a call before the store has its state', async () => {
     const { store, control } = unreliableStore();
     await using session = await open(store);

@@ -33,7 +33,7 @@ async function told(sandbox: Sandbox, code: string) {
   return { stdout, stderr, exit_code, fuel_consumed };
 }
 
-describe.each(['python', 'javascript'] as const)('deterministic session: %s', (runtime) => {
+describe.each(['python', 'javascript'] as const)('a deterministic session: %s', (runtime) => {
   const policy = { deterministic: { seed: 7 } };
   const begin = () => createSandbox({ runtime, auto_persist_globals: true, policy });
 

@@ -34,7 +34,7 @@ describe.each(['python', 'javascript'] as const)('exported %s session', (runtime
   });
 });
 
-describe('imported session', () => {
+describe('an imported session', () => {
   test('needs an unused id and accepts another id and another policy', async () => {
     await using sessions = openSessions();
     const sandbox = await sessions.create({ runtime: 'python', session_id: 'taken' });

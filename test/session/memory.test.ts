@@ -24,8 +24,9 @@ function open(store: SessionStore, maxHeldBytes = 2.5 * MB) {
 const write = (name: string, length = MB) =>
   `{ const f = std.open(${JSON.stringify(name)}, 'w'); f.puts('x'.repeat(${length})); f.close(); }`;
 
-describe('memory of sessions in a disk store', () => {
+describe('the memory of sessions in a disk store', () => {
   // guarantee: memory-limit
+  // proves: The memory of idle sessions in a disk store is freed, and the sessions continue as if it had not been.
   test('is freed while they are idle, and they continue as if it had not been', async () => {
     const { pool, create } = open(diskStore(scratch(), { durability: 'relaxed' }));
     const all = [];
@@ -89,8 +90,9 @@ describe('memory of sessions in a disk store', () => {
   });
 });
 
-describe('memory of sessions in a memory store', () => {
+describe('the memory of sessions in a memory store', () => {
   // guarantee: memory-limit
+  // proves: A memory store limits the memory of its sessions, including checkpoints and forks, and undoes what exceeds the limit.
   test('is limited by the store, checkpoints and forks included; what exceeds it is undone', async () => {
     const { create } = open(memoryStore({ maxBytes: 3.5 * MB }));
     const session = await create('one');
@@ -116,8 +118,9 @@ const orders = <T>(items: readonly T[]): T[][] =>
         orders([...items.slice(0, i), ...items.slice(i + 1)]).map((rest) => [item, ...rest]),
       );
 
-describe('memory that sessions hold', () => {
+describe('the memory that sessions hold', () => {
   // guarantee: memory-limit
+  // proves: The memory that sessions hold depends only on what remains, regardless of the order in which forks, checkpoints and sessions are removed.
   test.each(['memory', 'disk'] as const)(
     'depends only on what remains, regardless of the order in which forks, checkpoints and sessions are removed (%s store)',
     async (kind) => {

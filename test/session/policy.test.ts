@@ -5,7 +5,7 @@ import { createSandbox, diskStore, openSessions } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { scratch } from '../stores/fixtures.ts';
 
-describe('session policy', () => {
+describe('the policy of a session', () => {
   test('is restored when the session is reopened; fields given on opening replace stored ones permanently', async () => {
     const dir = scratch();
     const options = { runtime: 'python', session_id: 'limits', store: diskStore(dir) } as const;

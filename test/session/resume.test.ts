@@ -81,6 +81,7 @@ process.stdout.write(JSON.stringify(result), () => process.kill(process.pid, 'SI
 
 describe.each(['python', 'javascript'] as const)('a paused %s program', (runtime) => {
   // guarantee: paused-programs
+  // proves: A paused program continues in another process after kill -9, with answers in any order and in several steps.
   it('continues in another process after kill -9, with answers in any order and in several steps', async () => {
     executed.length = 0;
     const first = await pauseInOtherProcess(runtime, `kill-${runtime}`);
@@ -222,8 +223,7 @@ describe("execute with onPending: 'pause'", () => {
       expect(result).toMatchObject({ success: true, stdout: PRINTED[runtime] });
       expect(result.metadata.tool_calls?.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok']);
       expect(executed).toEqual([]);
-      await session.flush();
-      expect(session.session.paused).toBeUndefined();
+      expect([session.session.paused, await session.paused()]).toEqual([undefined, undefined]);
       await session.close();
     },
   );
@@ -261,12 +261,16 @@ describe('an approval', () => {
     const first = await session.execute('await tools.approve({ item: await tools.wait({}) })');
     const fork = await session.fork('swapped-fork');
     const id = first.metadata.pending![0]!.id;
-    const answer = (one: Session, value: string) =>
-      one.resume(first.metadata.execution_id!, { resolutions: [{ id, value }] });
+    const answer = async (one: Session, value: string) =>
+      one.resume((await one.paused())!.execution_id, { resolutions: [{ id, value }] });
     const { metadata: seen } = await answer(session, 'harmless');
     const call = seen.pending![0]!;
     expect(call).toMatchObject({ name: 'approve', arguments: { item: 'harmless' } });
     await session.undo();
+    // The execution was resumed, so its id is not accepted again.
+    await expect(
+      session.resume(first.metadata.execution_id!, { resolutions: [{ id, value: 'harmful' }] }),
+    ).rejects.toMatchObject({ code: 'execution_not_found' });
     for (const other of [session, fork]) {
       const { metadata } = await answer(other, 'harmful');
       expect(metadata.pending).toMatchObject([{ id: call.id, arguments: { item: 'harmful' } }]);

@@ -6,7 +6,7 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { fromMcp, type McpClient } from '../../src/tools/from-mcp.ts';
-import { ToolRun } from '../../src/tools/tool-run.ts';
+import { ToolDispatcher } from '../../src/tools/tool-dispatcher.ts';
 import { Toolset } from '../../src/tools/toolset.ts';
 
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
@@ -68,7 +68,7 @@ describe.each([
   it('are called with checked arguments, and their results are data', async () => {
     const onApproval = vi.fn(async () => true);
     const toolset = Toolset.from({ demo: await fromMcp(await connect()) });
-    const run = new ToolRun(toolset, { canPause: false, onApproval });
+    const run = new ToolDispatcher(toolset, { cannotPause: 'it has no session', onApproval });
     let id = 0;
     const call = (name: string, args: object = {}) =>
       run.call({ id: ++id, name, argumentsJson: JSON.stringify(args) });
@@ -134,7 +134,7 @@ describe('tools of a hostile MCP server', () => {
     const tools = await fromMcp(client([{ name: 'a', outputSchema: { type: 'object' } }]), {
       needsApproval: false,
     });
-    const run = new ToolRun(Toolset.from(tools), { canPause: false });
+    const run = new ToolDispatcher(Toolset.from(tools), { cannotPause: 'it has no session' });
     expect(await run.call({ id: 1, name: 'a', argumentsJson: '{}' })).toMatchObject({
       code: 'failed',
       message: expect.stringContaining('no structured content'),

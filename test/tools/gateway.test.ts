@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Gateway } from '../../src/mcp/gateway/gateway.ts';
 import { parseToolsConfig, readToolsConfig } from '../../src/mcp/gateway/tools-config.ts';
 import { serveHttp } from '../../src/mcp/http.ts';
-import { ToolRun } from '../../src/tools/tool-run.ts';
+import { ToolDispatcher } from '../../src/tools/tool-dispatcher.ts';
 
 const require = createRequire(import.meta.url);
 /** The official file system server. */
@@ -44,7 +44,10 @@ function open(servers: Record<string, object>, env: Record<string, string> = {})
 }
 
 async function caller(gateway: Gateway, onApproval?: () => boolean) {
-  const run = new ToolRun(await gateway.toolset(), { canPause: false, ...(onApproval && { onApproval }) });
+  const run = new ToolDispatcher(await gateway.toolset(), {
+    cannotPause: 'it has no session',
+    ...(onApproval && { onApproval }),
+  });
   let id = 0;
   return (name: string, args: object = {}) =>
     run.call({ id: ++id, name, argumentsJson: JSON.stringify(args) });
@@ -115,8 +118,8 @@ describe('gateway to the official file system server', () => {
     const asked: string[] = [];
     let decision = false;
     const toolset = await gateway.toolset();
-    const run = new ToolRun(toolset, {
-      canPause: false,
+    const run = new ToolDispatcher(toolset, {
+      cannotPause: 'it has no session',
       onApproval: ({ name, arguments: args }) => {
         asked.push(`${name} ${args['path']}`);
         return decision;
@@ -180,7 +183,7 @@ async function answerOverHttp(request: IncomingMessage, response: ServerResponse
     );
 }
 
-describe('gateway', () => {
+describe('the gateway', () => {
   // guarantee: untrusted-tool-servers
   it('gives a server only the environment that is configured', async () => {
     process.env['GATEWAY_TEST_SECRET'] = 'secret';
@@ -195,6 +198,7 @@ describe('gateway', () => {
   });
 
   // guarantee: approval
+  // proves: By default, the gateway asks a person before it calls a tool that writes.
   it.each<[string, object, object, boolean]>([
     ['by default, calls of tools that write', {}, { code: 'denied' }, true],
     ['calls, with ask', { approval: 'ask' }, { code: 'denied' }, true],
@@ -262,6 +266,7 @@ describe('gateway', () => {
   });
 
   // guarantee: untrusted-tool-servers
+  // proves: The gateway closes even if a process that a server has started keeps its output open.
   it('closes although a process that a server has started still has its output', async () => {
     const { gateway } = open({ s: fixture({ approval: 'allow' }) });
     const started = (await (await caller(gateway))('s.fork')) as { json: string };

@@ -157,6 +157,7 @@ describe('JSON Schema validation', () => {
   const repeat = (schema: object, count = 200) => ({ allOf: Array(count).fill(schema) });
   const nested = { a: { a: { a: { a: [large] } } } };
   // guarantee: untrusted-tool-servers
+  // proves: JSON Schema validation counts steps in proportion to the data.
   it.each<[string, object, unknown]>([
     ['minLength', repeat({ minLength: 1 }), large],
     ['a pattern', repeat({ pattern: 'y' }), large],

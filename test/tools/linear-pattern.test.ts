@@ -64,6 +64,7 @@ describe('patterns of schemas', () => {
   );
 
   // guarantee: untrusted-tool-servers
+  // proves: Patterns of schemas whose repetitions take too many steps are refused.
   it.each([
     ['((){5000}){5000}'],
     ['(((){5000}){5000}){5000}'],

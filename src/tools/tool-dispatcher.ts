@@ -3,22 +3,12 @@
  * here before a tool is called, and every call is recorded before it is dispatched. No method rejects.
  */
 import { randomUUID } from 'node:crypto';
+import { untilAborted } from '../concurrency/until-aborted.ts';
 import { formatBytes, formatCount, formatDuration, formatItems } from '../quantities.ts';
 import type { PendingCall, ToolCallRecord } from '../schema/tool-calls.ts';
 import { CallSlots } from './call-slots.ts';
 import { checkResultSize, parseArguments, toJson } from './json-data.ts';
-import { runTool, untilAborted } from './run-tool.ts';
-import {
-  type ApprovalDecision,
-  denialText,
-  errorAnswer,
-  failure,
-  type Resolution,
-  statusOf,
-  type ToolAnswer,
-  type ToolRequest,
-  type ToolRunOptions,
-} from './tool-call.ts';
+import { runTool } from './run-tool.ts';
 import { ToolError } from './tool-error.ts';
 import {
   DEFAULT_TOOL_LIMITS,
@@ -27,14 +17,29 @@ import {
   PREVIEW_CHARS,
   type ToolLimits,
 } from './tool-limits.ts';
+import {
+  type ApprovalDecision,
+  callId,
+  denialText,
+  errorAnswer,
+  failure,
+  type Resolution,
+  statusOf,
+  type ToolAnswer,
+  type ToolDispatcherOptions,
+  type ToolRequest,
+} from './tool-messages.ts';
 import { suggestTools } from './tool-names.ts';
 import type { OfferedTool, ToolContext, Toolset } from './toolset.ts';
 
 /** A call whose arguments have been accepted. */
-interface Call {
+interface AcceptedCall {
   readonly id: number;
   readonly record: ToolCallRecord;
   readonly tool: OfferedTool;
+  /** The arguments that the program passed, for approval and `resume`. */
+  readonly raw: Record<string, unknown>;
+  /** The same, converted by the schema. */
   readonly args: Record<string, unknown>;
   readonly aborter: AbortController;
 }
@@ -42,10 +47,9 @@ interface Call {
 const HELD_BYTES_MESSAGE = `The unanswered calls of the run have more than ${formatBytes(MAX_HELD_ARGUMENT_BYTES)} of arguments.`;
 /** Limit of what a suspended call shows in `metadata.pending`, which is stored with the session. */
 const MAX_PAYLOAD_BYTES = 64 * 1024;
-const CANNOT_PAUSE = 'this program cannot pause';
 
 /** @internal */
-export class ToolRun {
+export class ToolDispatcher {
   readonly #records: ToolCallRecord[];
   readonly #pending = new Map<number, PendingCall>();
   readonly #ids = new Set<number>();
@@ -56,13 +60,15 @@ export class ToolRun {
   readonly #interrupted = new Set<ToolCallRecord>();
   /** The abort controllers of the calls that are being handled, by id. */
   readonly #active = new Map<number, AbortController>();
+  readonly #runId: string;
   #heldBytes = 0;
   #stopped: ToolError | undefined;
 
   constructor(
     readonly toolset: Toolset,
-    readonly options: ToolRunOptions,
+    readonly options: ToolDispatcherOptions,
   ) {
+    this.#runId = options.runId ?? randomUUID();
     const limits = { ...DEFAULT_TOOL_LIMITS, ...options.limits };
     this.#limits = { ...limits, max_calls: Math.min(limits.max_calls, MAX_TOOL_CALLS) };
     this.#slots = new CallSlots(limits.max_in_flight);
@@ -162,9 +168,9 @@ export class ToolRun {
     if ('value' in resolution) return this.#result(this.toolset.find(pending.name), resolution.value);
     const tool = this.#find(pending.name);
     if (pending.reason !== 'approval')
-      throw new ToolError(`The call of ${pending.name} is waiting for a value, not for approval.`);
+      throw new ToolError(`The call to ${pending.name} is waiting for a value, not for approval.`);
     const args = await this.#checkArguments(tool, pending.arguments, aborter.signal);
-    return this.#execute({ id: pending.id, record, tool, args, aborter });
+    return this.#execute({ id: pending.id, record, tool, raw: pending.arguments, args, aborter });
   }
 
   #addRecord({ name, argumentsJson }: ToolRequest): ToolCallRecord {
@@ -186,9 +192,8 @@ export class ToolRun {
     this.#checkCallsOf(tool);
     const raw = parseArguments(request.argumentsJson, this.#limits.max_arguments_bytes);
     const args = await this.#checkArguments(tool, raw, aborter.signal);
-    const call: Call = { id: request.id, record, tool, args, aborter };
-    // Approval and `resume` use the arguments that the program passed, before a schema converts them.
-    return (await this.#approve(call, raw)) ?? this.#execute(call, raw);
+    const call: AcceptedCall = { id: request.id, record, tool, raw, args, aborter };
+    return (await this.#approve(call)) ?? this.#execute(call);
   }
 
   #find(name: string): OfferedTool {
@@ -231,24 +236,27 @@ export class ToolRun {
     return checked.value as Record<string, unknown>;
   }
 
+  #callId({ record, raw }: AcceptedCall): string {
+    return callId(this.#runId, record, raw);
+  }
+
   // ---- approval ----
 
   /** Returns undefined if the tool may be called. */
-  async #approve(call: Call, raw: Record<string, unknown>): Promise<ToolAnswer | undefined> {
+  async #approve(call: AcceptedCall): Promise<ToolAnswer | undefined> {
     if (!(await this.#needsApproval(call))) return undefined;
-    const decision = await this.#decide(call, raw);
+    const decision = await this.#decide(call);
     const { approved, reason } =
       typeof decision === 'object' ? decision : { approved: decision, reason: undefined };
     if (approved === true) return undefined;
     if (approved === false) return failure('denied', denialText(reason));
-    if (this.options.canPause) return this.#wait(call, raw, 'approval');
-    return failure(
-      'denied',
-      `The call needs the approval of a person, which cannot be requested now, and ${CANNOT_PAUSE}.`,
-    );
+    const { cannotPause } = this.options;
+    if (cannotPause === undefined) return this.#wait(call, 'approval');
+    const fact = 'The call needs the approval of a person, which cannot be requested now';
+    return failure('denied', `${fact}, and the program cannot pause, because ${cannotPause}.`);
   }
 
-  async #needsApproval({ tool: { definition }, args, aborter }: Call): Promise<boolean> {
+  async #needsApproval({ tool: { definition }, args, aborter }: AcceptedCall): Promise<boolean> {
     const { needsApproval = false } = definition;
     if (typeof needsApproval === 'boolean') return needsApproval;
     // Any value except false requires approval, and an error fails the call.
@@ -256,13 +264,14 @@ export class ToolRun {
     return (await untilAborted(needed, aborter.signal)) !== false;
   }
 
-  async #decide({ record, tool, aborter }: Call, raw: Record<string, unknown>): Promise<ApprovalDecision> {
+  async #decide(call: AcceptedCall): Promise<ApprovalDecision> {
+    const { record, tool, raw, aborter } = call;
     const { onApproval, sessionId } = this.options;
     if (onApproval === undefined) return undefined;
     const { signal } = aborter;
     signal.throwIfAborted();
     const request = {
-      call_id: randomUUID(),
+      call_id: this.#callId(call),
       seq: record.seq,
       name: tool.description.name,
       arguments: structuredClone(raw),
@@ -278,13 +287,8 @@ export class ToolRun {
   }
 
   /** Leaves the call unanswered. */
-  #wait(
-    call: Call,
-    raw: Record<string, unknown>,
-    reason: 'approval' | 'suspended',
-    payload?: unknown,
-  ): ToolAnswer {
-    const { id, record, tool, aborter } = call;
+  #wait(call: AcceptedCall, reason: 'approval' | 'suspended', payload?: unknown): ToolAnswer {
+    const { id, record, tool, raw, aborter } = call;
     aborter.signal.throwIfAborted();
     const data = payload === undefined ? undefined : JSON.parse(toJson(payload, MAX_PAYLOAD_BYTES));
     const name = tool.description.name;
@@ -302,10 +306,10 @@ export class ToolRun {
 
   // ---- execution ----
 
-  async #execute(call: Call, raw: Record<string, unknown> = call.args): Promise<ToolAnswer> {
+  async #execute(call: AcceptedCall): Promise<ToolAnswer> {
     const { definition, description } = call.tool;
     if (definition.execute === undefined || this.options.leavesUnanswered === true)
-      return this.#suspended(call, raw, undefined);
+      return this.#suspended(call, undefined);
     const { signal } = call.aborter;
     await this.#slots.enter(signal);
     const timeoutMs = definition.timeoutMs ?? this.#limits.call_timeout_ms;
@@ -317,14 +321,14 @@ export class ToolRun {
     let hasStarted = false;
     try {
       signal.throwIfAborted();
-      const context = this.#context(call.record.seq, signal, suspension);
+      const context = this.#context(call, suspension);
       hasStarted = true;
       const value = await untilAborted(runTool(call.tool, call.args, context), signal);
-      if (suspension.payload !== undefined) return this.#suspended(call, raw, suspension.payload.value);
+      if (suspension.payload !== undefined) return this.#suspended(call, suspension.payload.value);
       return await untilAborted(this.#result(call.tool, value), signal);
     } catch (cause) {
       if (suspension.payload !== undefined && !signal.aborted)
-        return this.#suspended(call, raw, suspension.payload.value);
+        return this.#suspended(call, suspension.payload.value);
       if (hasStarted && signal.aborted) this.#interrupted.add(call.record);
       throw cause;
     } finally {
@@ -333,8 +337,10 @@ export class ToolRun {
     }
   }
 
-  #context(seq: number, signal: AbortSignal, suspension: { payload?: { value: unknown } }): ToolContext {
-    const call_id = randomUUID();
+  #context(call: AcceptedCall, suspension: { payload?: { value: unknown } }): ToolContext {
+    const { signal } = call.aborter;
+    const call_id = this.#callId(call);
+    const { seq } = call.record;
     const suspend = (payload?: unknown): never => {
       suspension.payload = { value: payload };
       throw new ToolError('The call is suspended.');
@@ -352,9 +358,11 @@ export class ToolRun {
     };
   }
 
-  #suspended(call: Call, raw: Record<string, unknown>, payload: unknown): ToolAnswer {
-    if (this.options.canPause) return this.#wait(call, raw, 'suspended', payload);
-    throw new ToolError(`${call.tool.description.name} cannot answer now, and ${CANNOT_PAUSE}.`);
+  #suspended(call: AcceptedCall, payload: unknown): ToolAnswer {
+    const { cannotPause } = this.options;
+    if (cannotPause === undefined) return this.#wait(call, 'suspended', payload);
+    const fact = `${call.tool.description.name} cannot answer now`;
+    throw new ToolError(`${fact}, and the program cannot pause, because ${cannotPause}.`);
   }
 
   async #result(tool: OfferedTool | undefined, value: unknown): Promise<ToolAnswer> {

@@ -1,4 +1,5 @@
 /** The requests, answers and decisions that make up a tool call. */
+import { sha256Hex } from '../framing/digest.ts';
 import type { PendingCall, ToolCallRecord } from '../schema/tool-calls.ts';
 import { JsonDataError } from './json-data.ts';
 import { programError, type ToolErrorCode } from './tool-error.ts';
@@ -27,7 +28,7 @@ export type Resolution =
 
 /** A call that a person has to approve. */
 export interface ApprovalRequest {
-  /** Identifies the request. */
+  /** Identifies the call, as in the `ctx` of the tool. */
   readonly call_id: string;
   /** Number of the call in its run, starting at 1. */
   readonly seq: number;
@@ -46,20 +47,31 @@ export type ApprovalDecision = boolean | { readonly approved: boolean; readonly 
 export type OnApproval = (request: ApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>;
 
 /** @internal */
-export interface ToolRunOptions {
+export interface ToolDispatcherOptions {
   readonly limits?: Partial<ToolLimits> | undefined;
+  /** The same for all runs of an execution that pauses; see `callId`. */
+  readonly runId?: string | undefined;
   readonly sessionId?: string | undefined;
   readonly onApproval?: OnApproval | undefined;
   /** Aborted when the run is cancelled. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether the run can pause. If not, calls that would have to wait fail. */
-  readonly canPause: boolean;
-  /** Whether no tool is called: every accepted call stays unanswered. Requires `canPause`. */
+  /** Why the run cannot pause; undefined if it can. Calls that would have to wait fail with this text. */
+  readonly cannotPause: string | undefined;
+  /** Whether no tool is called: every accepted call stays unanswered. Requires a run that can pause. */
   readonly leavesUnanswered?: boolean;
   /** The earlier calls of a resumed execution. */
   readonly earlier?:
     | { readonly records: readonly ToolCallRecord[]; readonly pending: readonly PendingCall[] }
     | undefined;
+}
+
+/**
+ * An idempotency key: the same if an execution makes the same call again after a resume that was rolled back, undone or
+ * interrupted, and different for every other call. A UUID of version 8, which is derived from its arguments.
+ */
+export function callId(runId: string, { seq, name }: ToolCallRecord, args: unknown): string {
+  const hash = sha256Hex(JSON.stringify([runId, seq, name, args]));
+  return hash.replace(/^(.{8})(.{4})(.{3})(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
 }
 
 export function statusOf(answer: ToolAnswer): ToolCallRecord['status'] {

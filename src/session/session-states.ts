@@ -9,7 +9,7 @@ import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
 import type { FileTree } from '../fs/file-tree.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
-import type { SessionPolicy } from '../schema.ts';
+import type { PausedExecution, SessionPolicy } from '../schema.ts';
 import { checkSessionId, rejectCaseConflict } from '../stores/session-id.ts';
 import type {
   Checkpoint,
@@ -36,10 +36,10 @@ import {
   sessionExists,
   sessionNotFound,
 } from './session-errors.ts';
-import type { SessionSettings, TimelineMark } from './session-record.ts';
+import type { SessionSettings, StatesMark } from './session-record.ts';
 import { countCall, EMPTY_STATE, newSession, policyFor, withPaused } from './session-record.ts';
 
-export class SessionTimeline {
+export class SessionStates {
   #record: SessionRecord;
   #state: SessionState;
   #undo: SessionState | undefined;
@@ -89,14 +89,14 @@ export class SessionTimeline {
     settings: SessionSettings,
     origin?: Pick<StoredSession, 'record' | 'state'>,
     wait?: LeaseWait,
-  ): Promise<SessionTimeline> {
+  ): Promise<SessionStates> {
     const release = await store.acquire(settings.session_id, wait);
     try {
       const revision = await store.revision?.(settings.session_id);
       const found = await store.read(settings.session_id);
       const policy = policyFor(settings, found?.record);
       const stored = found ?? newSession(settings, policy, origin);
-      return new SessionTimeline(store, stored, policy, found === undefined, release, revision);
+      return new SessionStates(store, stored, policy, found === undefined, release, revision);
     } catch (cause) {
       await release();
       throw cause;
@@ -107,23 +107,23 @@ export class SessionTimeline {
   static async openShared(
     store: SessionStore,
     settings: SessionSettings,
-  ): Promise<SessionTimeline | undefined> {
+  ): Promise<SessionStates | undefined> {
     const revision = await store.revision?.(settings.session_id);
     const found = revision && (await store.read(settings.session_id));
     if (!found) return undefined;
     const policy = policyFor(settings, found.record);
     if (!isDeepStrictEqual(policy, found.record.policy)) return undefined;
-    return new SessionTimeline(store, found, policy, false, undefined, revision);
+    return new SessionStates(store, found, policy, false, undefined, revision);
   }
 
   /** Creates another session from the current state or a checkpoint of this one; `persistIfNew` saves it. */
-  async fork(newId: string, checkpoint?: string): Promise<SessionTimeline> {
+  async fork(newId: string, checkpoint?: string): Promise<SessionStates> {
     checkSessionId(newId);
     rejectCaseConflict(newId, [this.#record.session_id]);
     if ((await this.store.read(newId)) !== undefined) throw sessionExists(newId);
     const state = checkpoint === undefined ? this.#state : await this.#checkpointState(checkpoint);
     const origin = { record: this.#record, state };
-    return SessionTimeline.open(this.store, { ...this.#record, session_id: newId }, origin);
+    return SessionStates.open(this.store, { ...this.#record, session_id: newId }, origin);
   }
 
   get hasLease(): boolean {
@@ -263,6 +263,22 @@ export class SessionTimeline {
     this.#record = withPaused(this.#record, state);
   }
 
+  /** Saves the current state with a paused execution. Throws if that fails; the state is then as before. */
+  async savePaused(paused: PausedExecution): Promise<void> {
+    const before = this.mark();
+    this.setPaused(paused);
+    this.persist();
+    await this.flush().catch((cause: unknown) => {
+      this.restore(before);
+      throw cause;
+    });
+  }
+
+  /** Replaces the paused execution of the current state; memory and files stay. */
+  setPaused(paused: PausedExecution): void {
+    this.#replaceState({ ...this.#state, paused });
+  }
+
   /** Replaces the files of the current state; the memory stays. */
   setWorkspace(workspace: FileTree): void {
     this.#checkLoaded();
@@ -301,12 +317,12 @@ export class SessionTimeline {
   }
 
   /** The current states, for `restore`. */
-  mark(): TimelineMark {
+  mark(): StatesMark {
     return { state: this.#state, undo: this.#undo, checkpoints: new Map(this.#checkpoints) };
   }
 
   /** Restores earlier states after a change that could not be saved; the caller reports that failure. */
-  restore({ state, undo, checkpoints }: TimelineMark): void {
+  restore({ state, undo, checkpoints }: StatesMark): void {
     // A worker may hold a guest with the version of the abandoned state, so that version is not used again.
     this.#replaceState({ ...state, version: this.#state.version + 1 });
     this.#undo = undo;
@@ -320,12 +336,8 @@ export class SessionTimeline {
    */
   persist(isReported = false): void {
     this.#checkLoaded();
-    const stored: StoredSession = {
-      record: this.#record,
-      state: this.#state,
-      undo: this.#undo,
-      checkpoints: [...this.#checkpoints.values()],
-    };
+    const checkpoints = [...this.#checkpoints.values()];
+    const stored: StoredSession = { record: this.#record, state: this.#state, undo: this.#undo, checkpoints };
     this.#latest = stored;
     this.#hasUnsavedEdits = false;
     void this.#saves.run(async () => {

@@ -1,12 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import type { ToolRunOptions } from '../../src/tools/tool-call.ts';
+import { ToolDispatcher } from '../../src/tools/tool-dispatcher.ts';
 import { ToolError } from '../../src/tools/tool-error.ts';
-import { ToolRun } from '../../src/tools/tool-run.ts';
-import { type ToolContext, Toolset, type ToolsOption } from '../../src/tools/toolset.ts';
+import type { ToolDispatcherOptions } from '../../src/tools/tool-messages.ts';
+import { type ToolContext, type ToolDefinition, Toolset, type ToolsOption } from '../../src/tools/toolset.ts';
 
-function start(tools: ToolsOption, options: Partial<ToolRunOptions> = {}) {
-  const run = new ToolRun(Toolset.from(tools), { canPause: false, ...options });
+function start(tools: ToolsOption, options: Partial<ToolDispatcherOptions> = {}) {
+  const run = new ToolDispatcher(Toolset.from(tools), { cannotPause: 'it has no session', ...options });
   let id = 0;
   const call = (name: string, args: unknown = {}) =>
     run.call({ id: ++id, name, argumentsJson: typeof args === 'string' ? args : JSON.stringify(args) });
@@ -17,6 +17,7 @@ const never = () => new Promise(() => {});
 
 describe('tool calls', () => {
   // guarantee: tool-calls
+  // proves: Arguments of tool calls are validated before the tool is called, and its result is returned as JSON.
   it('validate arguments, call the tool and return its result as JSON', async () => {
     const execute = vi.fn(async ({ n }: { n: number }) => ({
       twice: n * 2,
@@ -48,6 +49,7 @@ describe('tool calls', () => {
   });
 
   // guarantee: tool-calls
+  // proves: Tool calls with invalid names or arguments are rejected.
   it.each<[string, string, string, string]>([
     ['an unknown name', 'weathr', '{}', 'There is no tool "weathr". Did you mean weather?'],
     ['text that is not JSON', 'weather', '{', 'not valid JSON'],
@@ -100,6 +102,7 @@ describe('tool calls', () => {
   let laughs: unknown = 'ha';
   for (let i = 0; i < 40; i++) laughs = [laughs, laughs];
   // guarantee: tool-calls
+  // proves: A result that is not JSON data is rejected.
   it.each<[string, unknown, string]>([
     ['cyclic data', cyclic, 'nested more than 64 levels deep, or cyclic'],
     ['data that multiplies', laughs, 'more than'],
@@ -130,6 +133,7 @@ describe('tool calls', () => {
   });
 
   // guarantee: tool-calls
+  // proves: A result that is too large, too deep or cyclic is rejected before its schema is checked.
   it.each<[string, unknown, string]>([
     ['cyclic data', cyclic, 'nested more than 64 levels deep, or cyclic'],
     ['data that multiplies', laughs, 'more than'],
@@ -152,6 +156,7 @@ describe('tool calls', () => {
   });
 
   // guarantee: tool-calls
+  // proves: Errors of tools are reported without the stack and without paths of the host.
   it('report errors without stack and paths of the host', async () => {
     const { call } = start({
       plain: async () => {
@@ -206,6 +211,7 @@ describe('tool calls', () => {
 
 describe('limits of tool calls', () => {
   // guarantee: tool-calls
+  // proves: The number of tool calls is limited per run and per tool.
   it('count calls per run and per tool', async () => {
     const tools = { a: async () => 1, b: { execute: async () => 1, maxCalls: 1 } };
     const { run, call } = start(tools, { limits: { max_calls: 4 } });
@@ -221,6 +227,7 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
+  // proves: A resumed execution counts the calls that each tool received before the pause.
   it.each([
     ['its path', 'get-user', 'get_user'],
     ['a long name', `${'n'.repeat(120)}.${'m'.repeat(120)}`, `${'n'.repeat(120)}.${'m'.repeat(120)}`],
@@ -239,6 +246,7 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
+  // proves: Tool calls above the number that may be in flight are queued.
   it('queue calls above the number in flight', async () => {
     let running = 0;
     let most = 0;
@@ -255,6 +263,7 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
+  // proves: The size of the arguments that unanswered calls hold is limited.
   it('bound the arguments that unanswered calls hold', async () => {
     const { run, call } = start({ never }, { limits: { max_in_flight: 1 } });
     const json = `{"a":"${'x'.repeat(1024 * 1024 - 100)}"}`;
@@ -266,23 +275,24 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
+  // proves: The arguments of a pending call are released when it is answered, even in a resumed execution.
   it('release the arguments of a pending call when it is answered, even in a resumed execution', async () => {
     const open = { inputSchema: { type: 'object' } };
     const json = `{"a":"${'x'.repeat(1024 * 1024 - 100)}"}`;
     const calls = 70;
-    const { run, call } = start({ open }, { canPause: true });
+    const { run, call } = start({ open }, { cannotPause: undefined });
     for (let id = 1; id <= calls; id++) {
       expect(await call('open', json)).toMatchObject({ type: 'pending' });
       expect(await run.resolve({ id, value: id })).toMatchObject({ type: 'value' });
     }
-    const full = start({ open }, { canPause: true });
+    const full = start({ open }, { cannotPause: undefined });
     const types: string[] = [];
     for (let i = 0; i < calls; i++) types.push((await full.call('open', json)).type);
     const held = types.filter((type) => type === 'pending').length;
     expect(types).toEqual([...Array(held).fill('pending'), ...Array(calls - held).fill('error')]);
     expect(held).toBeLessThan(calls);
     const earlier = { records: full.run.records, pending: full.run.pending };
-    const resumed = new ToolRun(Toolset.from({ open }), { canPause: true, earlier });
+    const resumed = new ToolDispatcher(Toolset.from({ open }), { cannotPause: undefined, earlier });
     const next = (id: number) => resumed.call({ id, name: 'open', argumentsJson: json });
     expect(await next(1001)).toMatchObject({ code: 'limit' });
     await resumed.resolve({ id: 1, error: 'gone' });
@@ -291,6 +301,7 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
+  // proves: A tool that takes too long is stopped, and the answer does not claim to know its effect.
   it('stop a tool that takes too long, and do not claim to know its effect', async () => {
     let signal: AbortSignal | undefined;
     const slow = {
@@ -310,6 +321,7 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
+  // proves: All tool calls are stopped when the run is cancelled.
   it('stop all calls when the run is cancelled', async () => {
     const controller = new AbortController();
     const signals: AbortSignal[] = [];
@@ -341,7 +353,8 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
-  it.each<[string, (gate: Promise<boolean>) => [object, Partial<ToolRunOptions>]]>([
+  // proves: A tool is not run if its call has expired while it waited for approval or validation.
+  it.each<[string, (gate: Promise<boolean>) => [object, Partial<ToolDispatcherOptions>]]>([
     ['approval', (gate) => [{ needsApproval: true }, { onApproval: () => gate }]],
     [
       'the decision whether it needs approval',
@@ -367,6 +380,7 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
+  // proves: A tool is not run if its call has expired while it waited for other calls.
   it('do not run a tool whose call has expired while it waits for other calls', async () => {
     const execute = vi.fn(async () => 1);
     const { run, call } = start({ never, write: execute }, { limits: { max_in_flight: 1 } });
@@ -385,7 +399,7 @@ describe('limits of tool calls', () => {
   it('do not run a tool whose call expires after its approval, while it waits for other calls', async () => {
     const execute = vi.fn(async () => 1);
     const tools = { never, write: { execute, needsApproval: true } };
-    const { run, call } = start(tools, { canPause: true, limits: { max_in_flight: 1 } });
+    const { run, call } = start(tools, { cannotPause: undefined, limits: { max_in_flight: 1 } });
     await call('write');
     const running = call('never');
     await new Promise((done) => setImmediate(done));
@@ -415,7 +429,8 @@ describe('approval of tool calls', () => {
   const write = { execute, needsApproval: ({ path }: { path: string }) => path !== '/tmp' };
 
   // guarantee: approval
-  it.each<[string, ToolRunOptions['onApproval'], object]>([
+  // proves: A tool that needs approval is called only if the decision approves the call.
+  it.each<[string, ToolDispatcherOptions['onApproval'], object]>([
     ['approved', async () => true, { type: 'value', json: '"done"' }],
     [
       'denied',
@@ -425,7 +440,7 @@ describe('approval of tool calls', () => {
     [
       'left open',
       () => undefined,
-      { code: 'denied', message: expect.stringContaining('this program cannot pause') },
+      { code: 'denied', message: expect.stringContaining('cannot pause, because it has no session') },
     ],
     [
       'failing',
@@ -454,7 +469,7 @@ describe('approval of tool calls', () => {
   // guarantee: approval
   it('cannot change the arguments that the tool receives', async () => {
     const seen = vi.fn(async (args: unknown) => args);
-    const onApproval: ToolRunOptions['onApproval'] = (request) => {
+    const onApproval: ToolDispatcherOptions['onApproval'] = (request) => {
       (request.arguments as Record<string, unknown>)['path'] = 'changed';
       return true;
     };
@@ -464,9 +479,10 @@ describe('approval of tool calls', () => {
   });
 
   // guarantee: approval
+  // proves: If the run can pause, a call that needs approval stays pending and is executed once after it is approved.
   it('leaves the call pending if the run can pause, and executes it once after an approval', async () => {
     execute.mockClear();
-    const { run, call } = start({ write }, { canPause: true });
+    const { run, call } = start({ write }, { cannotPause: undefined });
     expect(await call('write', { path: '/a' })).toEqual({ type: 'pending', reason: 'approval' });
     expect(run.pending).toEqual([
       { id: 1, seq: 1, name: 'write', arguments: { path: '/a' }, reason: 'approval' },
@@ -482,13 +498,41 @@ describe('approval of tool calls', () => {
     expect(run.records).toMatchObject([{ status: 'ok' }]);
   });
 
+  it('has the call_id that the tool gets, which is the same only for the same call of the same execution', async () => {
+    const ids: string[] = [];
+    const onApproval: ToolDispatcherOptions['onApproval'] = ({ call_id }) => void ids.push(call_id);
+    const record: ToolDefinition = {
+      needsApproval: true,
+      execute: (_: object, context: ToolContext) => ids.push(context.call_id, context.toolCallId),
+    };
+    const tools = { record, other: record };
+    const attempt = async (runId: string, ...calls: [name: string, args: object][]) => {
+      const { run, call } = start(tools, { cannotPause: undefined, onApproval, runId });
+      for (const [name, args] of calls) await call(name, args);
+      const earlier = JSON.parse(JSON.stringify({ records: run.records, pending: run.pending }));
+      const resumed = new ToolDispatcher(Toolset.from(tools), { cannotPause: undefined, runId, earlier });
+      for (const { id } of run.pending) await resumed.resolve({ id, approve: true });
+      return ids.splice(0);
+    };
+    const [first] = await attempt('a', ['record', { n: 1 }]);
+    expect(first).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
+    const [second] = (await attempt('a', ['record', { n: 1 }], ['record', { n: 1 }])).slice(1);
+    expect(await attempt('a', ['record', { n: 1 }])).toEqual([first, first, first]);
+    const others = [
+      await attempt('b', ['record', { n: 1 }]),
+      await attempt('a', ['record', { n: 2 }]),
+      await attempt('a', ['other', { n: 1 }]),
+    ].map(([id]) => id);
+    expect(new Set([first, second, ...others]).size).toBe(5);
+  });
+
   it('continues in another process with the records of the first', async () => {
     execute.mockClear();
     const tools = { write: { ...write, maxCalls: 3 } };
-    const { run, call } = start(tools, { canPause: true });
+    const { run, call } = start(tools, { cannotPause: undefined });
     await Promise.all([call('write', { path: '/a' }), call('write', { path: '/b' })]);
     const earlier = JSON.parse(JSON.stringify({ records: run.records, pending: run.pending }));
-    const resumed = new ToolRun(Toolset.from(tools), { canPause: true, earlier });
+    const resumed = new ToolDispatcher(Toolset.from(tools), { cannotPause: undefined, earlier });
     expect(await resumed.resolve({ id: 2, deny: 'no' })).toMatchObject({ code: 'denied' });
     expect(await resumed.resolve({ id: 1, approve: true })).toMatchObject({ type: 'value' });
     expect(await resumed.call({ id: 1, name: 'write', argumentsJson: '{}' })).toMatchObject({
@@ -516,7 +560,7 @@ describe('suspended tool calls', () => {
   };
 
   it('wait for a value that matches the output schema', async () => {
-    const { run, call } = start({ ask }, { canPause: true });
+    const { run, call } = start({ ask }, { cannotPause: undefined });
     expect(await call('ask')).toEqual({
       type: 'pending',
       reason: 'suspended',
@@ -535,7 +579,7 @@ describe('suspended tool calls', () => {
   });
 
   it('cannot be approved', async () => {
-    const { run, call } = start({ ask }, { canPause: true });
+    const { run, call } = start({ ask }, { cannotPause: undefined });
     await call('ask');
     expect(await run.resolve({ id: 1, approve: true })).toMatchObject({
       message: expect.stringContaining('is waiting for a value'),
@@ -544,7 +588,7 @@ describe('suspended tool calls', () => {
 
   it('fail if their payload has more than 64 KiB', async () => {
     const flood = (_: unknown, { suspend }: ToolContext) => suspend('x'.repeat(70_000));
-    const { call, run } = start({ flood }, { canPause: true });
+    const { call, run } = start({ flood }, { cannotPause: undefined });
     expect(await call('flood')).toMatchObject({ type: 'error' });
     expect(run.pending).toEqual([]);
   });
@@ -558,7 +602,7 @@ describe('suspended tool calls', () => {
       }
       return 'never';
     };
-    const { call } = start({ swallow }, { canPause: true });
+    const { call } = start({ swallow }, { cannotPause: undefined });
     expect(await call('swallow')).toEqual({ type: 'pending', reason: 'suspended' });
   });
 
@@ -566,13 +610,13 @@ describe('suspended tool calls', () => {
     const { call } = start({ ask, open: { inputSchema: {} } });
     expect(await call('ask')).toMatchObject({
       code: 'failed',
-      message: expect.stringContaining('this program cannot pause'),
+      message: expect.stringContaining('cannot pause, because it has no session'),
     });
     expect(await call('open')).toMatchObject({ code: 'failed' });
   });
 
   it('include calls of tools without a function', async () => {
-    const { run, call } = start({ open: { inputSchema: { type: 'object' } } }, { canPause: true });
+    const { run, call } = start({ open: { inputSchema: { type: 'object' } } }, { cannotPause: undefined });
     expect(await call('open', { a: 1 })).toEqual({ type: 'pending', reason: 'suspended' });
     expect(await run.resolve({ id: 1, value: { ok: true } })).toEqual({ type: 'value', json: '{"ok":true}' });
   });
