@@ -16,7 +16,7 @@ import {
   type JobStoreOptions,
   openJobStore,
   queueOf,
-} from './boss.ts';
+} from './job-store.ts';
 
 const DEFAULT_LEASE_SECONDS = 60;
 /** Jobs in one statement. */
@@ -150,7 +150,11 @@ export class JobQueue {
       for (let wait = POLL_MS.first; ; wait = Math.min(wait * 2, POLL_MS.last)) {
         if (signal?.aborted) return;
         const found = await this.result(id);
-        if (found === undefined) throw new SandboxError('file_not_found', `There is no job ${id}.`);
+        if (found === undefined)
+          throw new SandboxError(
+            'file_not_found',
+            `This tenant has no job ${id}. Check the id and the tenant.`,
+          );
         if (found.state === 'completed' || found.state === 'failed') {
           yield found;
           break;

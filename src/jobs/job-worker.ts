@@ -22,7 +22,7 @@ import {
   type JobStore,
   type JobStoreOptions,
   openJobStore,
-} from './boss.ts';
+} from './job-store.ts';
 import { type TenantSlot, TenantSlots } from './tenant-slots.ts';
 
 /** How long a worker without jobs waits before it looks for some. */

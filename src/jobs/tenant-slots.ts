@@ -2,7 +2,7 @@
  * Limits how many jobs of a tenant run at the same time in all workers. A slot is an advisory lock of a connection to
  * PostgreSQL, so the slots of a process that crashes are free at once.
  */
-import { createHash } from 'node:crypto';
+import { sha256 } from '../framing/digest.ts';
 
 /** The part of `Client` of the package `pg` that is used. */
 interface LockClient {
@@ -17,7 +17,7 @@ export interface TenantSlot {
 }
 
 /** The key of the locks of a queue. */
-const lockKey = (queue: string) => createHash('sha256').update(`jobs:${queue}`).digest().readInt32BE();
+const lockKey = (queue: string) => sha256(`jobs:${queue}`).readInt32BE();
 
 export class TenantSlots {
   readonly #connect: () => Promise<LockClient>;

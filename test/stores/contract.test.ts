@@ -60,6 +60,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
   });
 
   // guarantee: stored-sessions
+  // proves: A store keeps existing checkpoints when a write lists their names without their states.
   test('keeps existing checkpoints when a write lists their names without their states', async () => {
     const store = open();
     const first = session('one', state(3, { 'a.txt': 'A' }), {

@@ -17,6 +17,7 @@ function idle(ledger: HeldBytes, tenant: string, unloaded: string[], isInUse = (
 
 describe('held bytes', () => {
   // guarantee: memory-limit
+  // proves: The bytes that sessions hold are counted per tenant and in total.
   test('are counted per tenant and in total', async () => {
     const ledger = new HeldBytes({ maxBytes: 100, maxBytesPerTenant: 60 });
     const [a, b] = [ledger.open('a'), ledger.open('b')];

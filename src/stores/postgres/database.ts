@@ -27,6 +27,9 @@ export interface PostgresClient {
   off(event: 'error', listener: (error: Error) => void): unknown;
 }
 
+/** A connection for queries only. */
+export type Queryable = Pick<PostgresClient, 'query'>;
+
 /** The part of `Pool` of the package `pg` that the store uses. */
 export interface PostgresPool {
   /** Returns a connection. */
@@ -37,7 +40,7 @@ export interface PostgresPool {
   end(): Promise<void>;
 }
 
-/** Errors after which the whole transaction is retried: serialization, deadlock, foreign key of a removed object. */
+/** Errors after which the whole transaction is retried: serialisation, deadlock, foreign key of a removed object. */
 const REPEATABLE = new Set(['40001', '40P01', '23503']);
 const MAX_ATTEMPTS = 10;
 /** Idle time in a transaction after which the server closes the connection. */
@@ -45,7 +48,7 @@ const IDLE_TIMEOUT_MS = 10_000;
 /** Serialises migrations of all schemas of a database. */
 const MIGRATION_LOCK = 0x5a4db0c5;
 
-type Isolation = 'READ COMMITTED' | 'REPEATABLE READ READ ONLY';
+type TransactionIsolation = 'READ COMMITTED' | 'REPEATABLE READ READ ONLY';
 
 export class Database {
   #ready: Promise<void> | undefined;
@@ -56,10 +59,7 @@ export class Database {
   ) {}
 
   /** Runs `work` in a transaction. Retries from the start if another transaction interferes. */
-  async transaction<T>(
-    isolation: Isolation,
-    work: (client: Pick<PostgresClient, 'query'>) => Promise<T>,
-  ): Promise<T> {
+  async transaction<T>(isolation: TransactionIsolation, work: (client: Queryable) => Promise<T>): Promise<T> {
     await this.#migrate();
     for (let attempt = 1; ; attempt++) {
       try {
@@ -87,10 +87,7 @@ export class Database {
     await this.pool.end();
   }
 
-  #transactionOnce<T>(
-    isolation: Isolation,
-    work: (client: Pick<PostgresClient, 'query'>) => Promise<T>,
-  ): Promise<T> {
+  #transactionOnce<T>(isolation: TransactionIsolation, work: (client: Queryable) => Promise<T>): Promise<T> {
     return this.#withClient(async (client) => {
       // A process that is suspended in a transaction must not keep its locks.
       const timeout = `SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}`;
@@ -133,7 +130,7 @@ export class Database {
     return this.#ready;
   }
 
-  async #applyMigrations(client: Pick<PostgresClient, 'query'>): Promise<void> {
+  async #applyMigrations(client: Queryable): Promise<void> {
     const version = await this.#version(client);
     if (version !== undefined && this.#isCompatible(version)) return;
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
@@ -159,7 +156,7 @@ export class Database {
     return current >= MIGRATIONS.length && compatibleWith <= MIGRATIONS.length;
   }
 
-  async #version(client: Pick<PostgresClient, 'query'>): Promise<TableVersion | undefined> {
+  async #version(client: Queryable): Promise<TableVersion | undefined> {
     const name = this.table('migrations');
     const { rows } = await client.query('SELECT to_regclass($1) IS NOT NULL AS exists', [name]);
     if (rows[0]!['exists'] !== true) return undefined;

@@ -12,9 +12,7 @@ import {
   type ObjectSource,
   objectName,
 } from '../format/session-objects.ts';
-import type { Database, PostgresClient } from './database.ts';
-
-type Queryable = Pick<PostgresClient, 'query'>;
+import type { Database, Queryable } from './database.ts';
 
 /** Size of a chunk. Larger values need more memory on both sides of the connection. */
 const CHUNK_BYTES = 1024 * 1024;

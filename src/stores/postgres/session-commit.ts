@@ -17,12 +17,10 @@ import {
 import { statesOf } from '../format/session-validation.ts';
 import { foldSessionId } from '../session-id.ts';
 import type { StoredSession } from '../store.ts';
-import type { Database, PostgresClient } from './database.ts';
+import type { Database, Queryable } from './database.ts';
 import { asDamaged, insertObjects, ObjectRows } from './object-rows.ts';
 import type { SessionLease } from './session-lease.ts';
 import { decodeManifest } from './session-manifest.ts';
-
-type Queryable = Pick<PostgresClient, 'query'>;
 
 /** How often, and with what delay, the outcome of a commit is checked after its connection was lost. */
 const OUTCOME_CHECKS = 5;

@@ -8,7 +8,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
 import type { LeaseWait } from '../store.ts';
-import type { Database, PostgresClient } from './database.ts';
+import type { Database, Queryable } from './database.ts';
 
 interface LeaseOptions {
   readonly database: Database;
@@ -49,7 +49,7 @@ export class SessionLease {
   }
 
   /** Locks the lease until the end of the transaction. Throws `session_busy` if another writer has taken it over. */
-  async lock(client: Pick<PostgresClient, 'query'>): Promise<void> {
+  async lock(client: Queryable): Promise<void> {
     const { database } = this.options;
     const { rows } = await client.query(
       `SELECT FROM ${database.table('leases')}

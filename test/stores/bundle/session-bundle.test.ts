@@ -29,7 +29,7 @@ const expectDamaged = async (bundle: Uint8Array, reason: RegExp) => {
   await expect(attempt).rejects.toThrow(reason);
 };
 
-describe('exported session', () => {
+describe('an exported session', () => {
   test('decodes to the session that was encoded', async () => {
     await fc.assert(
       fc.asyncProperty(anySession, async (written) => {

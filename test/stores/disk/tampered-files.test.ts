@@ -55,7 +55,7 @@ function writeObject(folder: string, content: string, suffix: string) {
   return { sha256, bytes: Buffer.byteLength(content) };
 }
 
-describe('disk store with tampered files', () => {
+describe('a disk store with tampered files', () => {
   test('list() reports a damaged session, read() rejects it, and readWorkspace() returns its files', async () => {
     const { dir, store, folder } = await createStore();
     await store.write(session('fine', state(1)));

@@ -36,7 +36,7 @@ function deadPid(): number {
   return spawnSync(process.execPath, ['-e', '']).pid;
 }
 
-describe('writer lease', () => {
+describe('the writer lease', () => {
   test('allows one writer among two stores in one folder, and names it in the error', async () => {
     const dir = scratch();
     const [a, b] = [diskStore(dir), diskStore(dir)];
@@ -67,6 +67,7 @@ describe('writer lease', () => {
   });
 
   // guarantee: session-recovery
+  // proves: A claim to a session whose time is in the future expires.
   test('expires a claim whose time is in the future', async () => {
     const dir = scratch();
     const path = writeClaim(dir, { host: 'elsewhere' }, -365 * 24 * 3_600_000);

@@ -49,8 +49,9 @@ async function usage(): Promise<{ counted: number; stored: number; objects: numb
   };
 }
 
-describe('lease', () => {
+describe('a lease', () => {
   // guarantee: stored-sessions
+  // proves: An expired lease lets another process take over, and commits of the previous holder are rejected.
   test('lets another process take over after it has expired, and rejects commits of the previous holder', async () => {
     const first = open();
     await first.acquire('one');
@@ -142,7 +143,7 @@ describe('revision', () => {
   });
 });
 
-describe('object', () => {
+describe('an object', () => {
   test('is stored once for all sessions of a tenant, and removed with the last reference', async () => {
     const store = open();
     const contents = { large: 'x'.repeat(200_000) };

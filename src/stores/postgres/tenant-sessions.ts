@@ -34,7 +34,7 @@ interface TableLimits extends CommitLimits {
   readonly ttlSeconds: number | undefined;
 }
 
-export class SessionTables {
+export class TenantSessions {
   readonly #writers = new SessionWriters<SessionCommits>();
   readonly #commits = new CommitCache();
   #sweptAt = Number.NEGATIVE_INFINITY;
