@@ -28,6 +28,8 @@ const FORMAT = { magic: 'LWSI', version: IMAGE_FORMAT, fields: 2 } as const;
 const BODY_AT = 16;
 const IMAGE_PAGE = 4096;
 const INDEX_ROW = 8;
+/** Unit of a reset: small enough that little is written needlessly, large enough that calls do not dominate. */
+const COMPARED_BYTES = 4 * IMAGE_PAGE;
 
 /**
  * Zeros that are backed by memory of their own. All untouched memory maps to one physical page, and some processors
@@ -52,7 +54,7 @@ const imageHeader = object({
   /** The loaded side modules, if there are any. */
   link: optional(linkState),
 });
-type ImageHeader = Matched<typeof imageHeader>;
+type GuestImageHeader = Matched<typeof imageHeader>;
 
 /** A part of guest memory that is not zero. */
 interface MemorySegment {
@@ -64,7 +66,7 @@ interface MemorySegment {
 export interface Image {
   /** SHA-256 of the image. A delta applies only to the image with the digest it names. */
   readonly digest: string;
-  readonly header: Readonly<ImageHeader>;
+  readonly header: Readonly<GuestImageHeader>;
   readonly segments: readonly MemorySegment[];
 }
 
@@ -75,7 +77,7 @@ export function captureImage(guest: Guest, origin: ImageOrigin, handles: Record<
   const cwd = guest.kernel.getcwd();
   const pages = memory.length / PAGE_BYTES;
   const link = guest.linker.state();
-  const header: ImageHeader = { ...origin, pages, globals: guest.globals(), cwd, umask, handles, link };
+  const header: GuestImageHeader = { ...origin, pages, globals: guest.globals(), cwd, umask, handles, link };
   const text = new TextEncoder().encode(JSON.stringify(header));
   const ranges = nonZeroPages(memory);
   const index = new Uint8Array(dataOffset(text.length, ranges.length) - BODY_AT - text.length);
@@ -117,7 +119,7 @@ const invalid = (problem: string) =>
     `The image is invalid: ${problem}. Install the package again, or run "npm run build" in a checkout.`,
   );
 
-/** Reads and verifies an image. The result holds views of `bytes`, which may lie in shared memory. */
+/** Reads and verifies an image. The result holds views of `bytes`, which may be in shared memory. */
 export function readImage(bytes: Uint8Array, origin: ImageOrigin): Image {
   try {
     const frame = decodeFrame(FORMAT, bytes);
@@ -161,19 +163,29 @@ export function writeImage(guest: Guest, image: Image): void {
 }
 
 /**
- * Resets a used guest to the image in place. The memory must not have grown. Parts that are already zero are not written:
- * that is as fast as overwriting them, and memory that was never written to takes no physical memory.
+ * Resets a used guest to the image in place. The memory must not have grown. Only parts that differ are written: a program
+ * changes a small part of a large image, comparing is faster than writing, and memory that was never written to takes no
+ * physical memory.
  */
 export function resetToImage(guest: Guest, image: Image): void {
   const memory = guest.view.all;
   let end = 0;
   for (const { at, bytes } of image.segments) {
     clear(memory, end, at);
-    memory.set(bytes, at);
+    rewrite(memory, at, bytes);
     end = at + bytes.length;
   }
   clear(memory, end, memory.length);
   restoreGlobalsAndKernel(guest, image);
+}
+
+function rewrite(memory: Uint8Array, at: number, bytes: Uint8Array): void {
+  const current = Buffer.from(memory.buffer, memory.byteOffset, memory.length);
+  for (let from = 0; from < bytes.length; from += COMPARED_BYTES) {
+    const end = Math.min(from + COMPARED_BYTES, bytes.length);
+    if (current.compare(bytes, from, end, at + from, at + end) !== 0)
+      memory.set(bytes.subarray(from, end), at + from);
+  }
 }
 
 function clear(memory: Uint8Array, from: number, to: number): void {

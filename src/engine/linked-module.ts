@@ -1,4 +1,4 @@
-/** A side module that is loaded into a guest: where it lies, its globals and its instance. */
+/** A side module that is loaded into a guest: its place in memory, its globals and its instance. */
 import type { LinkedModuleState } from './link-state.ts';
 import type { SideModule } from './side-module.ts';
 
@@ -28,6 +28,8 @@ export class LinkedModule {
   readonly offsets: readonly WebAssembly.Global<'i32'>[];
   /** The globals that the module defined. */
   readonly own: readonly WebAssembly.Global<'i32'>[];
+  /** The globals whose values are part of the state of the guest. */
+  readonly #mutable: readonly WebAssembly.Global<'i32'>[];
   /** Set when the module is instantiated. */
   exports: WebAssembly.Exports = {};
 
@@ -43,19 +45,14 @@ export class LinkedModule {
     this.own = globals.map(
       ({ mutable, base, offset }) => new WebAssembly.Global({ value: 'i32', mutable }, bases[base] + offset),
     );
-  }
-
-  /** The globals whose values are part of the state of the guest. */
-  get #mutable(): WebAssembly.Global<'i32'>[] {
-    const { globals } = this.side.facts;
-    return [...this.offsets, ...this.own.filter((_, i) => globals[i]!.mutable)];
+    this.#mutable = [...this.offsets, ...this.own.filter((_, i) => globals[i]!.mutable)];
   }
 
   /** Sets the globals. Returns false if the number of values is wrong. */
   setGlobals(values: readonly number[]): boolean {
     const globals = this.#mutable;
     if (values.length !== globals.length) return false;
-    for (const [i, global] of globals.entries()) global.value = values[i]!;
+    for (let i = 0; i < globals.length; i++) globals[i]!.value = values[i]!;
     return true;
   }
 

@@ -58,6 +58,8 @@ export class Linker {
   #modules: LinkedModule[] = [];
   /** Paths of the modules that are being loaded, to detect modules that need each other. */
   readonly #loading = new Set<string>();
+  /** The state that was restored last, until a library is opened or a slot assigned: then only globals can have changed. */
+  #restored: LinkState | undefined;
 
   constructor(guest: LinkableGuest) {
     this.#guest = guest;
@@ -77,6 +79,7 @@ export class Linker {
   open(path: string, isGlobal: boolean, handle: number): LinkedModule {
     const handles = this.#modules.reduce((sum, module) => sum + module.handles.size, 0);
     if (handles >= MAX_HANDLES) throw new LinkFailure('too many libraries are open');
+    this.#restored = undefined;
     const module = this.#load(this.#find(path), isGlobal, []);
     module.handles.add(handle);
     return module;
@@ -85,6 +88,7 @@ export class Linker {
   /** The address of a symbol of an open module or of those that it needs. Throws LinkFailure. */
   symbol(handle: number, name: string): number {
     this.#guest.charge(SYMBOL_FUEL);
+    this.#restored = undefined;
     const module = this.#modules.find(({ handles }) => handles.has(handle));
     if (module === undefined) throw new LinkFailure('the symbols of this library are not available');
     const found = findIn([module, ...module.at.needed], name);
@@ -314,8 +318,19 @@ export class Linker {
    * no code of the others runs. Throws LinkFailure if the state is not consistent with the modules.
    */
   restore(state: LinkState | undefined): void {
+    if (state === undefined && this.#functionTable === undefined) return;
+    if (state === undefined || state !== this.#restored) this.#relink(state);
+    for (const [i, module] of this.#modules.entries()) {
+      if (!module.setGlobals(state!.modules[i]!.globals))
+        throw new LinkFailure(`${module.at.path}: wrong number of globals`);
+    }
+    this.#restored = state;
+  }
+
+  /** Restores everything but the values of globals. */
+  #relink(state: LinkState | undefined): void {
+    this.#restored = undefined;
     if (state !== undefined) this.#check(state);
-    else if (this.#functionTable === undefined) return;
     const saved = state?.modules ?? [];
     const kept: LinkedModule[] = [];
     for (const [i, one] of saved.entries()) {
@@ -338,11 +353,10 @@ export class Linker {
       );
     }
     for (const [i, module] of kept.entries()) {
-      const { global, handles, globals } = saved[i]!;
+      const { global, handles } = saved[i]!;
       module.isGlobal = global;
       module.handles.clear();
       for (const handle of handles) module.handles.add(handle);
-      if (!module.setGlobals(globals)) throw new LinkFailure(`${module.at.path}: wrong number of globals`);
     }
     const slots = state.slots.map(({ slot, module, name }) => ({ slot, module: kept[module], name }));
     this.#table.setSlots(slots, (slot) => this.#target(slot));

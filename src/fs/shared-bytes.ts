@@ -47,11 +47,6 @@ export function countShared(buffers: Iterable<SharedArrayBuffer>): void {
   }
 }
 
-/** Bytes that garbage collection of this thread counts for a buffer. For tests. */
-export function countedBytes(buffer: SharedArrayBuffer): number {
-  return counterparts.get(buffer)?.byteLength ?? 0;
-}
-
 /** Allocates bytes in shared memory. */
 export function allocateShared(length: number): Uint8Array<SharedArrayBuffer> {
   const buffer = new SharedArrayBuffer(length);

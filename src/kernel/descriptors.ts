@@ -10,7 +10,7 @@ import { syscallError } from './syscall-error.ts';
 /** Maximum number of descriptors per guest, beyond which open fails with EMFILE. */
 export const MAX_DESCRIPTORS = 256;
 /** The names that an open directory lists: a snapshot from the first read. */
-export interface Listing {
+export interface DirectoryListing {
   readonly names: readonly string[];
   /** Position of the first name. */
   readonly start: number;
@@ -25,7 +25,13 @@ export type OpenFile = { refs: number; flags: number } & (
   | { kind: 'stream'; stream: 0 | 1 | 2 }
   | { kind: 'results' }
   | { kind: 'file'; node: FileNode; path: string; position: number }
-  | { kind: 'dir'; node: DirNode; base: BaseDirectory; position: number; listing: Listing | undefined }
+  | {
+      kind: 'dir';
+      node: DirNode;
+      base: BaseDirectory;
+      position: number;
+      listing: DirectoryListing | undefined;
+    }
   | { kind: 'pipe'; pipe: PipeBuffer; end: 'read' | 'write' }
 );
 

@@ -7,7 +7,7 @@ import type { DirNode, FileNode, Node } from '../fs/nodes.ts';
 import { type BaseDirectory, baseOf } from '../fs/resolve-path.ts';
 import type { Volume } from '../fs/volume.ts';
 import { AT, O, SEEK } from './abi.ts';
-import { DescriptorTable, type Listing, type OpenFile } from './descriptors.ts';
+import { DescriptorTable, type DirectoryListing, type OpenFile } from './descriptors.ts';
 import { DEVICES } from './devices.ts';
 import { deviceStatus, type FileStatus, nodeStatus } from './file-status.ts';
 import type { Host } from './host-services.ts';
@@ -351,7 +351,7 @@ export class Kernel {
   }
 
   /** Takes a snapshot of a directory. Snapshots are part of the state of a session, so their size is bounded. */
-  #list(dir: DirNode): Listing {
+  #list(dir: DirNode): DirectoryListing {
     let listed = dir.entries.size;
     for (const file of this.fds.slots) if (file?.kind === 'dir') listed += file.listing?.names.length ?? 0;
     if (listed > MAX_LISTED_NAMES + this.volume.limits.maxFiles) throw syscallError('ENOMEM');

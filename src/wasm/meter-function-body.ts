@@ -169,7 +169,7 @@ export class FunctionMeter {
   }
 
   /**
-   * Opens a loop so that the call that refills the counter is outside of it. Inside, the call would make the optimizing
+   * Opens a loop so that the call that refills the counter is outside of it. Inside, the call would make the optimising
    * compiler spill every value of the loop to memory, although it rarely happens. The code is
    *   block (type of the loop)  loop  block  loop (the original)  check  br_if 1  …
    */
@@ -263,7 +263,7 @@ export class FunctionMeter {
 
   /**
    * If the counter is below zero, refills it and calls the function again with the same parameters. Without the second
-   * call the optimizing compiler would save all parameters on every entry. The function that refills the counter traps if
+   * call the optimising compiler would save all parameters on every entry. The function that refills the counter traps if
    * the stack has overflowed.
    */
   private checkAtEntry(index: number, params: number): void {

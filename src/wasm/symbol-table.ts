@@ -46,13 +46,13 @@ export function findSymbols(module: ParsedModule): ModuleSymbols {
   return { table: { functions, data }, indices };
 }
 
-type WriteEntry = (to: Writer) => unknown;
+type EntryWriter = (to: Writer) => unknown;
 
 /** The table of exported functions with index `table`, and the segment that fills it; neither without symbols. */
 export function functionTable(
   symbols: ModuleSymbols | undefined,
   table: number,
-): { table: readonly WriteEntry[]; elements: readonly WriteEntry[] } {
+): { table: readonly EntryWriter[]; elements: readonly EntryWriter[] } {
   if (symbols === undefined) return { table: [], elements: [] };
   const { indices } = symbols;
   return {

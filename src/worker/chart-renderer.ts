@@ -24,7 +24,8 @@ const VOLUME_LIMITS = { maxBytes: 0, maxFiles: 0 };
 
 let renderer: LoadedImage | undefined;
 
-type Cancellation = Pick<RunContext, 'cancel' | 'cancelValue'>;
+/** How the call is cancelled. */
+type ChartCancellation = Pick<RunContext, 'cancel' | 'cancelValue'>;
 
 /** The charts of one call, which share a budget of fuel and time. */
 export class ChartRenderer {
@@ -33,7 +34,7 @@ export class ChartRenderer {
 
   /** `others` are the images that the thread has loaded. */
   constructor(
-    readonly cancellation: Cancellation,
+    readonly cancellation: ChartCancellation,
     readonly others: () => Iterable<LoadedImage>,
     timeoutMs: number,
   ) {

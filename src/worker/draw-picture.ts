@@ -1,30 +1,32 @@
 /**
- * Converts an image or SVG that a program has created to a PNG that clients and terminals can show. It is decoded by the
+ * Converts an image or SVG that a program has created to a format that clients or terminals show. It is decoded by the
  * rasteriser, which is a guest; its size is checked before that.
  */
 import { sharedRasteriser } from '../charts/artifacts.ts';
 import { type DrawingLimits, PICTURE_LIMITS } from '../charts/limits.ts';
-import { isTransparent, toPng } from '../charts/pixels.ts';
+import type { Pixels } from '../charts/palette.ts';
+import { isTransparent, type PictureLimits, shrink, toPng } from '../charts/pixels.ts';
 import { type Drawable, rasterise } from '../charts/rasteriser.ts';
+import { toSixel } from '../charts/sixel.ts';
 import { svgProblem } from '../charts/svg-check.ts';
 import { IMAGE_TIME_MS } from '../engine/image-identity.ts';
 import type { RunContext } from '../engine/run-context.ts';
 import { formatBytes, formatCount, formatItems } from '../quantities.ts';
 import { isDecodable, readImageHeader } from '../results/image-header.ts';
 import { DrawingError, drawingFailure } from './drawing-failure.ts';
-import type { DrawnPicture, PictureJob } from './protocol.ts';
+import type { DrawnPicture, PictureForm, PictureJob } from './protocol.ts';
 
 const ADVICE = 'Make the image smaller or simpler';
 /** Formats that the rasteriser decodes. */
 const DECODED: readonly string[] = ['image/png', 'image/jpeg', 'image/gif'];
 
 export function drawPicture(
-  { source, limits }: PictureJob,
+  { source, form }: PictureJob,
   control: Pick<RunContext, 'cancel' | 'cancelValue' | 'onSlice'>,
   { fuel, timeMs, memoryBytes }: DrawingLimits = PICTURE_LIMITS,
 ): DrawnPicture {
   try {
-    const drawable = typeof source === 'string' ? fromSvg(source) : fromImage(source);
+    const drawable = typeof source === 'string' ? fromSvg(source) : fromImage(source, form);
     const context: RunContext = {
       ...control,
       fuelBudget: fuel,
@@ -38,12 +40,23 @@ export function drawPicture(
     });
     if ('image' in drawable && isTransparent(pixels))
       throw new DrawingError('it is damaged, or all its pixels are transparent');
-    const picture = toPng(pixels, limits);
-    if (picture === undefined) throw new DrawingError('it is too large');
-    return picture;
+    return encode(pixels, form);
   } catch (cause) {
     return { problem: drawingFailure(cause, ADVICE) };
   }
+}
+
+function encode(pixels: Pixels, form: PictureForm): DrawnPicture {
+  if (form.format === 'sixel') {
+    const reduced = shrink(pixels, form.maxEdge);
+    const image = Buffer.from(toSixel(reduced), 'latin1');
+    if (image.length > form.maxBytes) throw new DrawingError('it is too large');
+    return { image, width: reduced.width, height: reduced.height };
+  }
+  const picture = toPng(pixels, form);
+  if (picture === undefined) throw new DrawingError('it is too large');
+  const { png, width, height } = picture;
+  return { image: png, width, height };
 }
 
 function fromSvg(svg: string): Drawable {
@@ -53,12 +66,14 @@ function fromSvg(svg: string): Drawable {
 }
 
 /** Throws if decoding the image could take too much memory. */
-function fromImage(image: Uint8Array): Drawable {
+function fromImage(image: Uint8Array, { maxEdge, maxBytes }: PictureLimits): Drawable {
   const header = readImageHeader(image);
   if (header === undefined) throw new DrawingError('it is not a PNG, JPEG, GIF or WebP image');
   const { mime, width, height } = header;
   if (!DECODED.includes(mime))
-    throw new DrawingError(`images of the type ${mime} are not converted. Save it as PNG or JPEG`);
+    throw new DrawingError(
+      `it is too large, and images of the type ${mime} are not reduced. Save it as PNG or JPEG, or with at most ${formatCount(maxEdge)} pixels in each direction and ${formatBytes(maxBytes)}`,
+    );
   if (!(isDecodable(header) && width * height <= PICTURE_LIMITS.pixels))
     throw new DrawingError(
       `it has ${width} × ${height} pixels, and at most ${formatCount(PICTURE_LIMITS.pixels)} are decoded`,

@@ -14,14 +14,14 @@ import { CONTROL, FUEL_UNIT, HOST_BLOCK, type WorkerSettings } from './control-b
 import { drawPicture } from './draw-picture.ts';
 import { extendImage } from './extend-image.ts';
 import { HostRequests } from './host-requests.ts';
-import { IdleTraining } from './idle-training.ts';
+import { IdleOptimization } from './idle-optimization.ts';
 import { IdleWork } from './idle-work.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
 import { assertRestricted } from './permissions.ts';
 import { prepareLibraries } from './prepare-libraries.ts';
 import type { FromWorker, RunJob, ToWorker } from './protocol.ts';
+import type { RunEnvironment } from './run-environment.ts';
 import { runJob } from './run-job.ts';
-import type { RunSite } from './run-site.ts';
 import { SessionGuests } from './session-guests.ts';
 import { durations, recordStart } from './startup-phases.ts';
 import { ReceivedTrees } from './tree-updates.ts';
@@ -74,25 +74,25 @@ function unload(id: string): void {
 
 const pagesIn = (memoryBytes: number) => Math.floor(memoryBytes / PAGE_BYTES);
 
-/** Nothing trains while a job runs in any thread of the host, because it would slow that job down. */
+/** No optimisation program runs while a job runs in any thread of the host, because it would slow that job down. */
 const isAnyJobActive = () => Atomics.load(hostBlock, HOST_BLOCK.activeJobs) > 0;
 
 const idleWork = new IdleWork(
-  (training, maxPages) => training.runNext(run, maxPages * PAGE_BYTES, isAnyJobActive),
+  (optimization, maxPages) => optimization.runNext(run, maxPages * PAGE_BYTES, isAnyJobActive),
   isAnyJobActive,
-  (training) => send(training.report()),
+  (optimization) => send(optimization.report()),
 );
 
 // ---- runs ----
 
 /** For the jobs of the main thread. */
-const JOBS: RunSite = { guests: new SessionGuests(), send, reportFuel };
+const JOBS: RunEnvironment = { guests: new SessionGuests(), send, reportFuel };
 
-function run(id: number, job: RunJob, site: RunSite): void {
+function run(id: number, job: RunJob, environment: RunEnvironment): void {
   const workspace = workspaces.receive(job.workspace);
   const loaded = imageOf(job.image);
   const maxPages = pagesIn(job.limits.memoryBytes);
-  runJob(thread, id, job, loaded, workspace, maxPages, site);
+  runJob(thread, id, job, loaded, workspace, maxPages, environment);
   if (!settings.isOneShot) idleWork.keepFull(loaded.pool, maxPages);
 }
 
@@ -103,9 +103,9 @@ function reportFuel(fuelConsumed: number): void {
 
 // ---- messages ----
 
-function train(image: string, memoryBytes: number): void {
+function optimize(image: string, memoryBytes: number): void {
   const { pool, runtime } = imageOf(image);
-  idleWork.train(pool, new IdleTraining(image, runtime), pagesIn(memoryBytes));
+  idleWork.optimize(pool, new IdleOptimization(image, runtime), pagesIn(memoryBytes));
 }
 
 async function handle(message: ToWorker): Promise<void> {
@@ -115,7 +115,7 @@ async function handle(message: ToWorker): Promise<void> {
   if (message.type === 'answer') return;
   if (message.type === 'discard') return void workspaces.discard(message.workspace);
   if (message.type === 'warm') return imageOf(message.image).pool.refill(pagesIn(message.memoryBytes));
-  if (message.type === 'train') return train(message.image, message.memoryBytes);
+  if (message.type === 'optimize') return optimize(message.image, message.memoryBytes);
   const { id, job, newBuffers } = message;
   countShared(newBuffers ?? []);
   if (job.type === 'run') return run(id, job, JOBS);

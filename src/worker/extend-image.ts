@@ -22,9 +22,14 @@ const VOLUME_LIMITS = { maxBytes: 2 ** 28, maxFiles: 100_000 };
 const MAX_OUTPUT_BYTES = 20_000;
 const STANDARD_STREAMS = 3;
 
-type Cancellation = Pick<RunContext, 'cancel' | 'cancelValue' | 'onSlice'>;
+/** How the build is cancelled. */
+type BuildCancellation = Pick<RunContext, 'cancel' | 'cancelValue' | 'onSlice'>;
 
-export function extendImage(base: LoadedImage, job: ExtendJob, cancellation: Cancellation): ExtendedImage {
+export function extendImage(
+  base: LoadedImage,
+  job: ExtendJob,
+  cancellation: BuildCancellation,
+): ExtendedImage {
   const template = { ...base, findSideModule: compiledLibraries(job.libraries) };
   const { runtime } = template;
   if (job.packages.length > 0 && runtime.buildUserPackages === undefined) {
@@ -68,7 +73,7 @@ function createGuest(
   template: LoadedImage,
   added: readonly Layer[],
   limits: ImageLimits,
-  cancellation: Cancellation,
+  cancellation: BuildCancellation,
 ): { guest: Guest; output: Uint8Array[] } {
   const guest = instantiateGuest(template, Math.floor(limits.memoryBytes / PAGE_BYTES));
   const output: Uint8Array[] = [];

@@ -70,6 +70,11 @@ export class FuelProfiler {
     return this.#states.state(fuelConsumed);
   }
 
+  /** The last state that was recorded. */
+  get lastState(): ProgramState | undefined {
+    return this.#states.states.at(-1);
+  }
+
   /** The place of an uncaught exception with variables. */
   placeOf(place: StoppedAt): StoppedAt {
     return this.#states.placeOf(place);

@@ -2,6 +2,7 @@
  * The built guests of this process: the memory of each is shared by all threads. Images with preloaded modules or user
  * packages are built on first use and cached on disk.
  */
+import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import { IMAGE_FORMAT, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
@@ -22,7 +23,7 @@ import { sharedPool, type WorkerPool } from './pool.ts';
 import { adoptedAssets } from './prepare-first-job.ts';
 import { preparedLibraries } from './prepare-libraries.ts';
 import type { ExtendedImage, UnsentJob } from './protocol.ts';
-import { runAlone } from './run-alone.ts';
+import { runStandaloneJob } from './standalone-jobs.ts';
 
 /** Time limit of a build, generous enough for a slow and busy machine. */
 const BUILD_LIMIT_MS = 15 * 60_000;
@@ -50,7 +51,7 @@ export async function build(
   onStep: (step: string) => void = () => {},
 ): Promise<BuiltGuest> {
   const options = { limitMs: BUILD_LIMIT_MS, observer: { step: onStep } };
-  const result = await runAlone(
+  const result = await runStandaloneJob(
     sharedPool(),
     `build:${runtime}`,
     { type: 'build', runtime, env: { ...process.env } },
@@ -104,7 +105,10 @@ export async function extendedAssets(
   let assets = extended.get(key);
   // Sandboxes share a finished image, but not a failed build: one may have lower limits or be cancelled.
   for (let other = building.get(key); assets === undefined && other; other = building.get(key)) {
-    await Promise.race([other.catch(() => {}), aborted(build.signal)]);
+    await undefinedIfAborted(
+      other.catch(() => {}),
+      build.signal,
+    );
     if (build.signal?.aborted) throw new SandboxError('build_failed', CANCELLED);
     assets = extended.get(key);
   }
@@ -125,11 +129,6 @@ async function buildOnce(key: string, build: Promise<GuestAssets>): Promise<Gues
   }
 }
 
-const aborted = (signal: AbortSignal | undefined) =>
-  new Promise<void>((resolve) => {
-    signal?.addEventListener('abort', () => resolve(), { once: true });
-  });
-
 async function readOrExtend(
   base: GuestAssets,
   key: string,
@@ -147,7 +146,7 @@ async function readOrExtend(
     prepareInThread(missing, await load()),
   );
   const more =
-    readCachedImage(key, base) ??
+    (await readCachedImage(key, base)) ??
     (await extend(base, key, extension, (await load()).entries, libraries, build));
   const { image } = more;
   return {
@@ -168,7 +167,13 @@ async function prepareInThread(
   const wanted = new Set(missing.map(({ sha256 }) => sha256));
   const libraries = files.libraries.filter(({ sha256 }) => wanted.has(sha256));
   const options = { limitMs: PREPARE_LIMIT_MS };
-  const result = await runAlone(sharedPool(), 'prepare', { type: 'prepare', libraries }, undefined, options);
+  const result = await runStandaloneJob(
+    sharedPool(),
+    'prepare',
+    { type: 'prepare', libraries },
+    undefined,
+    options,
+  );
   if (result?.type === 'prepared') return result.libraries;
   throw new SandboxError(
     'build_failed',
@@ -201,7 +206,7 @@ async function extend(
   };
   const compileMs = packages === undefined ? 0 : EXTEND_LIMITS.timeoutMs;
   const options = { limitMs: compileMs + preloadLimits.timeoutMs, signal };
-  const result = await runAlone(pool, `extend:${key}`, job, base, options, tenant);
+  const result = await runStandaloneJob(pool, `extend:${key}`, job, base, options, tenant);
   if (result?.type !== 'extended')
     throw new SandboxError(
       'build_failed',

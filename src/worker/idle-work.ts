@@ -1,29 +1,29 @@
 /**
  * What a worker does between two jobs: it resets used guests after the pending messages, creates guests when it has been
- * idle for a moment, and trains when it has been idle for longer. A job interrupts this at any time.
+ * idle for a moment, and runs optimisation programs when it has been idle for longer. A job interrupts this at any time.
  */
 import type { GuestPool } from './guest-pool.ts';
-import type { IdleTraining } from './idle-training.ts';
+import type { IdleOptimization } from './idle-optimization.ts';
 
 /** How long the worker must be idle before it creates guests that no job has requested yet. */
 const CREATE_AFTER_MS = 20;
-/** How long it must be idle before it trains. */
-const TRAIN_AFTER_MS = 500;
-/** Pause between two training programs. */
-const TRAIN_PAUSE_MS = 20;
+/** How long it must be idle before optimisation programs run. */
+const OPTIMIZE_AFTER_MS = 500;
+/** Pause between two optimisation programs. */
+const OPTIMIZE_PAUSE_MS = 20;
 
 export class IdleWork {
   /** The pools to keep full, and the memory limit of their guests in pages. */
   readonly #pools = new Map<GuestPool, number>();
-  readonly #trainings = new Map<GuestPool, IdleTraining>();
+  readonly #optimizing = new Map<GuestPool, IdleOptimization>();
   #immediate: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** While `isBusy`, nothing trains. */
+  /** While `isBusy`, no optimisation program runs. */
   constructor(
-    readonly runTraining: (training: IdleTraining, maxPages: number) => void,
+    readonly runProgram: (optimization: IdleOptimization, maxPages: number) => void,
     readonly isBusy: () => boolean,
-    readonly onTrained: (training: IdleTraining) => void,
+    readonly onOptimized: (optimization: IdleOptimization) => void,
   ) {}
 
   /** Keeps a pool full. The last use counts. */
@@ -31,15 +31,15 @@ export class IdleWork {
     this.#pools.set(pool, maxPages);
   }
 
-  /** Trains with guests of a pool. The pool is filled first, so that a job finds a guest while another one trains. */
-  train(pool: GuestPool, training: IdleTraining, maxPages: number): void {
+  /** Runs optimisation programs in guests of a pool. The pool is filled first, so that a job finds another guest. */
+  optimize(pool: GuestPool, optimization: IdleOptimization, maxPages: number): void {
     if (!this.#pools.has(pool)) this.keepFull(pool, maxPages);
-    this.#trainings.set(pool, training);
+    this.#optimizing.set(pool, optimization);
   }
 
   remove(pool: GuestPool): void {
     this.#pools.delete(pool);
-    this.#trainings.delete(pool);
+    this.#optimizing.delete(pool);
   }
 
   /** A message has arrived. */
@@ -50,43 +50,43 @@ export class IdleWork {
 
   /** The message has been handled. */
   resume(): void {
-    this.#plan(TRAIN_AFTER_MS);
+    this.#plan(OPTIMIZE_AFTER_MS);
   }
 
-  #plan(trainAfterMs: number): void {
+  #plan(optimizeAfterMs: number): void {
     this.pause();
     const pools = [...this.#pools.keys()].filter(({ isFull }) => !isFull);
     const used = pools.find(({ hasUsed }) => hasUsed);
     const [pool] = pools;
-    if (used !== undefined) this.#immediate = setImmediate(() => this.#refill(used, trainAfterMs));
+    if (used !== undefined) this.#immediate = setImmediate(() => this.#refill(used, optimizeAfterMs));
     else if (pool !== undefined)
-      this.#timer = setTimeout(() => this.#refill(pool, trainAfterMs), CREATE_AFTER_MS);
-    else if (this.#trainings.size > 0) this.#timer = setTimeout(() => this.#train(), trainAfterMs);
+      this.#timer = setTimeout(() => this.#refill(pool, optimizeAfterMs), CREATE_AFTER_MS);
+    else if (this.#optimizing.size > 0) this.#timer = setTimeout(() => this.#optimize(), optimizeAfterMs);
   }
 
-  #refill(pool: GuestPool, trainAfterMs: number): void {
+  #refill(pool: GuestPool, optimizeAfterMs: number): void {
     pool.refill(this.#pools.get(pool)!);
-    this.#plan(trainAfterMs);
+    this.#plan(optimizeAfterMs);
   }
 
-  #train(): void {
+  #optimize(): void {
     if (this.isBusy()) {
       this.resume();
       return;
     }
-    const [pool, training] = this.#trainings.entries().next().value!;
+    const [pool, optimization] = this.#optimizing.entries().next().value!;
     try {
-      this.runTraining(training, this.#pools.get(pool)!);
-      if (training.isDone) this.#end(pool, training);
+      this.runProgram(optimization, this.#pools.get(pool)!);
+      if (optimization.isDone) this.#end(pool, optimization);
     } catch {
       // The jobs that use the image report what is wrong with it.
-      this.#end(pool, training);
+      this.#end(pool, optimization);
     }
-    this.#plan(TRAIN_PAUSE_MS);
+    this.#plan(OPTIMIZE_PAUSE_MS);
   }
 
-  #end(pool: GuestPool, training: IdleTraining): void {
-    this.#trainings.delete(pool);
-    this.onTrained(training);
+  #end(pool: GuestPool, optimization: IdleOptimization): void {
+    this.#optimizing.delete(pool);
+    this.onOptimized(optimization);
   }
 }

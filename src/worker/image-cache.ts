@@ -9,7 +9,7 @@
  */
 import { FrameError } from '../framing/frame.ts';
 import { decodeJsonHeader, encodeJsonHeader } from '../framing/json-header.ts';
-import { readCached, writeCached } from '../host/disk-cache.ts';
+import { readCachedInParts, writeCached } from '../host/disk-cache.ts';
 import { memoryLayer } from '../host/shared-layer.ts';
 import { type GuestAssets, isExtensionOf } from '../runtimes/guest-artifacts.ts';
 import type { ExtendedImage } from './protocol.ts';
@@ -36,8 +36,8 @@ export function writeCachedImage(key: string, base: GuestAssets, extended: Exten
 }
 
 /** Returns undefined for a file that is not an extension of `base`: its digest alone does not prove that it is one. */
-export function readCachedImage(key: string, base: GuestAssets): ExtendedImage | undefined {
-  const bytes = readCached('images', key);
+export async function readCachedImage(key: string, base: GuestAssets): Promise<ExtendedImage | undefined> {
+  const bytes = await readCachedInParts('images', key);
   if (bytes === undefined) return undefined;
   try {
     return decodeExtension(bytes, base);

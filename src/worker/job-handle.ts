@@ -88,7 +88,7 @@ export class ActiveJob implements JobHandle {
   }
 
   /** Handles one message of the worker; returns whether the job is over. */
-  receive(message: Exclude<FromWorker, { readonly type: 'trained' }>): boolean {
+  receive(message: Exclude<FromWorker, { readonly type: 'optimized' }>): boolean {
     switch (message.type) {
       case 'output':
         this.observer.output?.(message.stream, message.bytes);

@@ -35,7 +35,7 @@ export class PoolThread {
   readonly #trees = new SentTrees();
   /** The workspace of the current job, if it is a run. */
   #workspace: string | undefined;
-  readonly #trainings = new Map<string, (programs: number) => void>();
+  readonly #optimizing = new Map<string, (programs: number) => void>();
   #isReserved = false;
   #isAlive = true;
   #lastJobId = 0;
@@ -110,14 +110,14 @@ export class PoolThread {
   }
 
   /**
-   * Requests that the thread run the training programs of an image while it is idle (see idle-training.ts). Resolves
-   * when the training ends, with the number of completed programs. Does not resolve if the thread ends first.
+   * Requests that the thread run the optimisation programs of an image while it is idle (see idle-optimization.ts). Resolves
+   * when they have ended, with the number of completed programs. Does not resolve if the thread ends first.
    */
-  train(assets: GuestAssets, memoryBytes: number): Promise<number> {
+  optimize(assets: GuestAssets, memoryBytes: number): Promise<number> {
     this.load(assets);
-    this.#thread.send({ type: 'train', image: assets.id, memoryBytes });
+    this.#thread.send({ type: 'optimize', image: assets.id, memoryBytes });
     return new Promise((resolve) => {
-      this.#trainings.set(assets.id, resolve);
+      this.#optimizing.set(assets.id, resolve);
     });
   }
 
@@ -187,8 +187,8 @@ export class PoolThread {
   }
 
   #receive(message: FromWorker): void {
-    if (message.type === 'trained') {
-      this.#trainings.get(message.image)?.(message.programs);
+    if (message.type === 'optimized') {
+      this.#optimizing.get(message.image)?.(message.programs);
       return;
     }
     if (message.id === this.#job?.id && this.#workspace !== undefined) {

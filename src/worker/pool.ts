@@ -95,8 +95,8 @@ export class WorkerPool implements Pool {
   readonly held: HeldBytes;
   readonly #allowance: TenantFuel | undefined;
   readonly #optimization: Optimization;
-  /** The threads that train, by the digests of the modules. The threads of a host share the optimised code. */
-  readonly #trainings = new Map<
+  /** The threads that run optimisation programs, by the digests of the modules. The threads of a host share the optimised code. */
+  readonly #optimizing = new Map<
     string,
     { readonly thread: PoolThread; readonly programs: Promise<number> }
   >();
@@ -193,7 +193,7 @@ export class WorkerPool implements Pool {
   prepare(assets: GuestAssets, memoryBytes: number): void {
     const thread = this.#freeThread();
     thread.warm(assets, memoryBytes);
-    this.#train(thread, assets, memoryBytes);
+    this.#optimize(thread, assets, memoryBytes);
   }
 
   /** Starts the first thread before the first call asks for it. */
@@ -201,19 +201,19 @@ export class WorkerPool implements Pool {
     if (this.#optimization === 'idle' && this.#threads.size === 0) this.prepare(assets, memoryBytes);
   }
 
-  /** Lets a thread train with the module of an image, unless one does. */
-  #train(thread: PoolThread, assets: GuestAssets, memoryBytes: number): void {
+  /** Lets a thread run the optimisation programs of an image, unless another thread has done so for its module. */
+  #optimize(thread: PoolThread, assets: GuestAssets, memoryBytes: number): void {
     const { module } = assets.origin;
-    if (this.#optimization !== 'idle' || this.#trainings.has(module)) return;
-    this.#trainings.set(module, { thread, programs: thread.train(assets, memoryBytes) });
+    if (this.#optimization !== 'idle' || this.#optimizing.has(module)) return;
+    this.#optimizing.set(module, { thread, programs: thread.optimize(assets, memoryBytes) });
   }
 
   /**
-   * Waits until all training has ended, and returns how many programs each thread has completed. For tests and
+   * Waits until all optimisation programs have ended, and returns how many programs each thread has completed. For tests and
    * benchmarks.
    */
-  trained(): Promise<number[]> {
-    return Promise.all([...this.#trainings.values()].map(({ programs }) => programs));
+  optimized(): Promise<number[]> {
+    return Promise.all([...this.#optimizing.values()].map(({ programs }) => programs));
   }
 
   /** Forgets which thread served a key. */
@@ -246,7 +246,7 @@ export class WorkerPool implements Pool {
     if (assets !== undefined) thread.load(assets);
     if (assets !== undefined && job.type === 'run') this.#remember(assets, job.limits.memoryBytes);
     const handle = thread.run(job, options);
-    if (assets !== undefined && job.type === 'run') this.#train(thread, assets, job.limits.memoryBytes);
+    if (assets !== undefined && job.type === 'run') this.#optimize(thread, assets, job.limits.memoryBytes);
     this.#updateYieldFlag();
     if (this.maxWorkers > this.#baseWorkers)
       this.#scaler ??= setInterval(() => this.#scaleUp(), SCALE_UP_INTERVAL_MS).unref();
@@ -277,8 +277,8 @@ export class WorkerPool implements Pool {
   #remove(thread: PoolThread): void {
     this.#threads.delete(thread);
     for (const [key, last] of this.#affinity) if (last === thread) this.#affinity.delete(key);
-    for (const [module, training] of this.#trainings)
-      if (training.thread === thread) this.#trainings.delete(module);
+    for (const [module, optimization] of this.#optimizing)
+      if (optimization.thread === thread) this.#optimizing.delete(module);
     this.#updateCapacity();
     if (this.#threads.size > 0) return;
     clearInterval(this.#reaper);
@@ -292,9 +292,9 @@ export class WorkerPool implements Pool {
 
   #stopIdleThreads(): void {
     const now = performance.now();
-    const trained = new Set([...this.#trainings.values()].map(({ thread }) => thread));
-    // A pool whose thread has trained does not train again as long as that thread exists, so it is stopped last.
-    const threads = [...this.#threads].sort((a, b) => Number(trained.has(a)) - Number(trained.has(b)));
+    const optimizers = new Set([...this.#optimizing.values()].map(({ thread }) => thread));
+    // A pool does not repeat the optimisation as long as the thread that ran it exists, so that thread is stopped last.
+    const threads = [...this.#threads].sort((a, b) => Number(optimizers.has(a)) - Number(optimizers.has(b)));
     for (const thread of threads) {
       const { size } = this.#threads;
       const keptMs = size > this.#baseWorkers ? EXTRA_IDLE_MS : size > 1 ? IDLE_MS : LAST_IDLE_MS;

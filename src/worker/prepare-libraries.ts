@@ -5,7 +5,7 @@
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { toShared } from '../fs/shared-bytes.ts';
-import { readCached, writeCached } from '../host/disk-cache.ts';
+import { readCachedInParts, writeCached } from '../host/disk-cache.ts';
 import type { PackageLibrary } from '../packages/read-user-packages.ts';
 import type { LibraryFile } from '../packages/read-wheel.ts';
 import type { GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
@@ -20,7 +20,7 @@ export async function preparedLibraries(
   const bySha256 = new Map(libraries.map((library) => [library.sha256, library]));
   const ready = new Map<string, PreparedLibrary>();
   for (const sha256 of bySha256.keys()) {
-    const prepared = readCached('modules', keyOf(sha256));
+    const prepared = await readCachedInParts('modules', keyOf(sha256));
     if (prepared !== undefined) ready.set(sha256, { sha256, prepared });
   }
   const missing = [...bySha256.values()].filter(({ sha256 }) => !ready.has(sha256));

@@ -4,6 +4,7 @@
  */
 import { imageDigest } from '../engine/image-identity.ts';
 import { sharedBytes } from '../host/shared-file.ts';
+import { optimizeOnHalfOfCores } from '../host/v8-flags.ts';
 import { findAssets, type GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { RuntimeName } from '../schema.ts';
 import { assertRestricted } from './permissions.ts';
@@ -26,6 +27,7 @@ type ForThread = Extract<ToProcess, { readonly type: 'load' | 'send' | 'cancel' 
 const FUEL_INTERVAL_MS = 25;
 
 assertRestricted('process');
+optimizeOnHalfOfCores();
 
 interface HostedThread {
   readonly thread: WorkerThread;

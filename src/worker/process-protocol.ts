@@ -244,7 +244,7 @@ const displayed = z
 const id = z.number().int();
 const edge = z.number().int().min(1).max(RESULT_LIMITS.imageEdge);
 const picture = z.union([
-  z.strictObject({ png: bytes, width: edge, height: edge }),
+  z.strictObject({ image: bytes, width: edge, height: edge }),
   z.strictObject({ problem: text }),
 ]);
 const fromWorker = z.discriminatedUnion('type', [
@@ -272,7 +272,7 @@ const fromWorker = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('saved'), id, saved }),
   z.strictObject({ type: z.literal('picture'), id, picture }),
   z.strictObject({ type: z.literal('failed'), id, code: text, message: text }),
-  z.strictObject({ type: z.literal('trained'), id: z.literal(NO_JOB), image: text, programs: count }),
+  z.strictObject({ type: z.literal('optimized'), id: z.literal(NO_JOB), image: text, programs: count }),
 ]);
 const thread = z.number().int();
 const fromProcess = z.discriminatedUnion('type', [

@@ -1,9 +1,9 @@
 /**
- * The messages between the main thread and a worker. They are plain data for structured clone; large byte arrays lie in
+ * The messages between the main thread and a worker. They are plain data for structured clone; large byte arrays are in
  * shared memory and are not copied. Guest code cannot send messages.
  */
 import type { RunProfile } from '../analysis/run-profile.ts';
-import type { Picture, PictureLimits } from '../charts/pixels.ts';
+import type { PictureLimits } from '../charts/pixels.ts';
 import type { Delta } from '../engine/delta.ts';
 import type { ImageOrigin } from '../engine/image-identity.ts';
 import type { MemoryDiff } from '../engine/memory-capture.ts';
@@ -22,7 +22,7 @@ import type {
   StoppedAt,
   TrapReason,
 } from '../schema.ts';
-import type { ToolAnswer } from '../tools/tool-call.ts';
+import type { ToolAnswer } from '../tools/tool-messages.ts';
 import type { PhaseDurations } from './startup-phases.ts';
 import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
 
@@ -179,15 +179,22 @@ interface PhasesJob {
 /** An SVG, or an image as PNG, JPEG or GIF. */
 export type PictureSource = string | Uint8Array;
 
-/** Requests a PNG of an image or SVG that a program has created. */
+/** The format and limits of a picture that is requested. Sixel is for terminals. */
+export interface PictureForm extends PictureLimits {
+  readonly format: 'png' | 'sixel';
+}
+
+/** Requests a picture of an image or SVG that a program has created. */
 export interface PictureJob {
   readonly type: 'picture';
   readonly source: PictureSource;
-  readonly limits: PictureLimits;
+  readonly form: PictureForm;
 }
 
-/** The PNG, or why there is none, as a clause. */
-export type DrawnPicture = Picture | { readonly problem: string };
+/** The picture in the requested format, or why there is none, as a clause. */
+export type DrawnPicture =
+  | { readonly image: Uint8Array; readonly width: number; readonly height: number }
+  | { readonly problem: string };
 
 export type Job = RunJob | BuildJob | ExtendJob | PrepareJob | PhasesJob | PictureJob;
 
@@ -264,8 +271,8 @@ export type ToWorker =
   /** Requests that a guest be prepared before the first job needs it. */
   | { readonly type: 'warm'; readonly image: string; readonly memoryBytes: number }
   | { readonly type: 'answer'; readonly number: number; readonly answer: HostAnswer }
-  /** Requests that the thread train when it is idle (see idle-training.ts). */
-  | { readonly type: 'train'; readonly image: string; readonly memoryBytes: number }
+  /** Requests that the thread run optimisation programs when it is idle (see idle-optimization.ts). */
+  | { readonly type: 'optimize'; readonly image: string; readonly memoryBytes: number }
   | {
       readonly type: 'job';
       readonly id: number;
@@ -298,9 +305,9 @@ export type FromWorker =
   | { readonly type: 'phases'; readonly id: number; readonly durations: PhaseDurations }
   | { readonly type: 'picture'; readonly id: number; readonly picture: DrawnPicture }
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string }
-  /** The training with an image has ended. It belongs to no job. */
+  /** The optimisation programs of an image have ended. It belongs to no job. */
   | {
-      readonly type: 'trained';
+      readonly type: 'optimized';
       readonly id: typeof NO_JOB;
       readonly image: string;
       readonly programs: number;

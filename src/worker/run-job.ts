@@ -3,12 +3,12 @@
  * reset after the result has been sent, so that the caller does not wait for it.
  */
 import type { ProgramState } from '../analysis/run-profile.ts';
-import type { RunContext } from '../engine/run-context.ts';
+import type { LimitReason, RunContext } from '../engine/run-context.ts';
 import type { FileTree } from '../fs/file-tree.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';
 import { CappedOutput } from '../kernel/capped-output.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
-import { programFile } from '../runtimes/language.ts';
+import { programFile } from '../runtimes/sources.ts';
 import type { StoppedAt } from '../schema.ts';
 import { ChartRenderer } from './chart-renderer.ts';
 import { CooperativeYield } from './cooperative-yield.ts';
@@ -19,8 +19,8 @@ import type { LoadedImage } from './load-image.ts';
 import { OutputSender } from './output-sender.ts';
 import { prepareGuest } from './prepare-guest.ts';
 import type { RunJob, RunOutcome } from './protocol.ts';
+import type { RunEnvironment } from './run-environment.ts';
 import { RunResults } from './run-results.ts';
-import type { RunSite } from './run-site.ts';
 import { runProgram } from './run-to-outcome.ts';
 import { saveSession } from './save-session.ts';
 import { timed } from './startup-phases.ts';
@@ -46,10 +46,10 @@ export function runJob(
   loaded: LoadedImage,
   workspace: FileTree,
   maxPages: number,
-  site: RunSite,
+  environment: RunEnvironment,
 ): void {
   const { requests, workspaces } = thread;
-  const { guests, send, reportFuel, isAbandoned } = site;
+  const { guests, send, reportFuel, isAbandoned } = environment;
   const { limits, session } = job;
   const stdout = new CappedOutput(limits.stdoutMaxBytes);
   const stderr = new CappedOutput(limits.stderrMaxBytes);
@@ -63,14 +63,16 @@ export function runJob(
   let profiler: FuelProfiler | undefined;
   let stateAtLimit: ProgramState | undefined;
   const hooks: RunHooks = {
-    sliceFuel: site.sliceFuel,
+    sliceFuel: environment.sliceFuel,
     onSlice: (fuelConsumed) => {
       if (isAbandoned?.()) guest.stop({ reason: 'cancelled', message: 'abandoned' });
       profiler?.sample(fuelConsumed);
       reportFuel(fuelConsumed);
     },
-    onLimit: () => {
+    onLimit: (reason) => {
       stateAtLimit = profiler?.state(guest.fuelConsumed);
+      // The interpreter works for the program between two of its functions, for example in its event loop.
+      if (reason === 'out_of_fuel') stateAtLimit ??= profiler?.lastState;
     },
     result: (message) => results.receive(message),
   };
@@ -91,7 +93,7 @@ export function runJob(
   const { guest } = current;
   const { handles } = loaded.image.header;
   const call = guest.kernel.calls + 1;
-  const program = { file: programFile(loaded.runtime.source, call), code: job.code };
+  const program = { file: programFile(job.language, call), code: job.code };
   profiler = new FuelProfiler(
     loaded.runtime.stackReader(guest, handles),
     program,
@@ -183,7 +185,7 @@ export function runJob(
   workspaces.applyChanges(job.workspace.id, changes);
   const unneeded = [
     ...(state === 'committed'
-      ? saveSession(id, loaded, current, session!, isPaused === true, site)
+      ? saveSession(id, loaded, current, session!, isPaused === true, environment)
       : [current]),
     stale,
   ];
@@ -203,7 +205,7 @@ const NO_CHANGES = { created: [], modified: [], deleted: [], removed: [], entrie
 interface RunHooks {
   readonly sliceFuel: number | undefined;
   readonly onSlice: (fuelConsumed: number) => void;
-  readonly onLimit: () => void;
+  readonly onLimit: (reason: LimitReason) => void;
   readonly result: (message: Uint8Array) => void;
 }
 

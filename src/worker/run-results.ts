@@ -8,6 +8,8 @@ import type { DisplayResult, GuestReport } from '../schema.ts';
 
 /** Where results that are too large for the result of the call are written. */
 const FOLDER = '/app/results';
+/** The error of the system call for each reason. Guests convert it to a message. */
+const REJECTIONS = { too_large: 'EFBIG', too_complex: 'E2BIG', invalid: 'EINVAL' } as const;
 
 export class RunResults {
   readonly #collector: ResultCollector;
@@ -25,7 +27,7 @@ export class RunResults {
   /** Accepts a message of the guest. If the message is rejected, the system call fails. */
   receive(message: Uint8Array): void {
     const rejection = this.#collector.receive(message);
-    if (rejection !== undefined) throw syscallError(rejection === 'too_large' ? 'EFBIG' : 'EINVAL');
+    if (rejection !== undefined) throw syscallError(REJECTIONS[rejection]);
   }
 
   get hasCharts(): boolean {

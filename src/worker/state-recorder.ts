@@ -2,8 +2,9 @@
  * Records the state of a program at points of its run that depend on fuel and limits only. States serve to explain why a
  * limit was reached, so short runs have none, and a run has a similar number of them whatever its limits are.
  */
+
+import { MAX_STATE_DEPTH } from '../analysis/max-state-depth.ts';
 import type { ProgramState, StackFrame } from '../analysis/run-profile.ts';
-import { MAX_STATE_DEPTH } from '../analysis/state-depth.ts';
 import type { StackReader } from '../runtimes/runtime.ts';
 import type { StoppedAt } from '../schema.ts';
 import { limitVariables, withoutAddresses } from './stopped-at.ts';
@@ -12,15 +13,15 @@ import { limitVariables, withoutAddresses } from './stopped-at.ts';
 export const MAX_FRAMES = 200;
 /** Frames of the program in a state. */
 const MAX_STATE_FRAMES = 40;
-/** Frames of the program whose variables a state has. */
-const STATE_VARIABLE_FRAMES = 4;
+/** Frames of the program whose variables a state has. Calls of a recursive function are compared with each other. */
+const STATE_VARIABLE_FRAMES = 10;
 /** States until the limit of a run, if they were recorded from its start. */
 const STATES_TO_LIMIT = 32;
 /** When there are this many states, every other one is dropped and they are recorded half as often. */
 const MAX_STATES = 48;
 /** States are recorded after this part of the fuel until the limit, or after MAX_START_FUEL. */
-const START_SHARE = 1 / 8;
-const MAX_START_FUEL = 1_000_000_000;
+const START_SHARE = 1 / 4;
+const MAX_START_FUEL = 2_000_000_000;
 /** Fuel that a slow or busy machine executes in a millisecond. Converts a time limit into fuel, the same on every machine. */
 const FUEL_PER_MS = 250_000;
 /** Parts of the source that are searched for the names of variables. */

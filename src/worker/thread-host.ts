@@ -44,7 +44,7 @@ const NOT_ANSWERS: ReadonlySet<FromWorker['type']> = new Set([
   'started',
   'drawing',
   'saved',
-  'trained',
+  'optimized',
 ]);
 
 /** Whether a message is the answer to a job. The state of a session is saved after it. */

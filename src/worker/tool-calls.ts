@@ -6,8 +6,8 @@
 import type { Guest } from '../engine/guest.ts';
 import { syscallError } from '../kernel/syscall-error.ts';
 import type { ToolChannel } from '../kernel/tool-channel.ts';
-import type { ToolAnswer } from '../tools/tool-call.ts';
 import { MAX_CALLED_NAME_CHARACTERS, MAX_REASON_CHARACTERS } from '../tools/tool-limits.ts';
+import type { ToolAnswer } from '../tools/tool-messages.ts';
 import { describeTool, searchTools } from '../tools/tool-search.ts';
 import type { ToolDescription } from '../tools/toolset.ts';
 import { CONTROL } from './control-block.ts';
@@ -29,7 +29,7 @@ interface Catalog {
   readonly names: string;
 }
 
-/** The last catalog that was read. Most runs of a thread have the same tools. */
+/** The last catalogue that was read. Most runs of a thread have the same tools. */
 let lastCatalog: Catalog | undefined;
 
 function readCatalog(text: string): Catalog {

@@ -286,6 +286,7 @@ describe('libraries', () => {
   });
 
   // guarantee: native-libraries
+  // proves: Libraries are not loaded from files that a guest can write.
   test('are not loaded from files that a guest can write', () => {
     const guest = newGuest();
     guest.kernel.volume.fill('/app', [
@@ -518,6 +519,31 @@ describe('link state', () => {
     guest.linker.restore(undefined);
     expect(guest.linker.state()).toBeUndefined();
     expect(open(guest, 'counter.so').tableBase).toBe(MAIN_TABLE);
+  });
+
+  test('is restored in place again and again, whether code has run or libraries were opened', () => {
+    const guest = newGuest();
+    const count = open(guest, 'counter.so').address('count');
+    const memory = guest.view.all.slice();
+    const globals = guest.globals();
+    const saved = guest.linker.state()!;
+    const changes = [
+      () => guest.callTable(count, 5),
+      () => guest.callTable(count, 6),
+      () => open(guest, 'user.so').tableBase,
+      () => guest.callTable(count, 7),
+    ];
+    const changed = changes.map((change) => {
+      change();
+      const isChanged = JSON.stringify(guest.linker.state()) !== JSON.stringify(saved);
+      guest.view.all.set(memory);
+      guest.setGlobals(globals);
+      guest.linker.restore(saved);
+      expect(guest.linker.state()).toEqual(saved);
+      return isChanged;
+    });
+    expect(changed).toEqual([true, true, true, true]);
+    expect(guest.callTable(count, 1)).toBe(101);
   });
 
   const opened = () => {

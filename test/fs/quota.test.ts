@@ -14,7 +14,7 @@ import {
 
 const create = { create: true, write: true };
 
-describe('quota', () => {
+describe('the quota', () => {
   it('counts bytes in both writable roots and rejects a write that exceeds the limit as a whole', () => {
     const volume = newVolume({ maxBytes: 10, maxFiles: 10 });
     writeText(volume, '/app/a', '123456');

@@ -10,13 +10,13 @@ const { drawPicture } = (await import(
 )) as typeof import('../../src/worker/draw-picture.ts');
 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="700" height="700"><circle r="700"/></svg>';
-const OUTPUT = { maxEdge: 100, maxBytes: 100_000 };
+const form = { format: 'png', maxEdge: 100, maxBytes: 100_000 } as const;
 
 const draw = (source: string | Uint8Array, limits?: Partial<DrawingLimits>) => {
   let fuel = 0;
   const cancel = new Int32Array(new SharedArrayBuffer(4));
   const control = { cancel, cancelValue: -1, onSlice: (used: number) => (fuel = used) };
-  const drawn = drawPicture({ type: 'picture', source, limits: OUTPUT }, control, {
+  const drawn = drawPicture({ type: 'picture', source, form }, control, {
     ...PICTURE_LIMITS,
     ...limits,
   });
@@ -42,6 +42,32 @@ describe('drawing a picture', () => {
   ])('is stopped by the limit of its %s', (_, limits, problem) => {
     expect(draw(SVG, limits).drawn).toEqual({
       problem: expect.stringMatching(new RegExp(`${problem}\\. Make the image smaller or simpler$`)),
+    });
+  });
+
+  // Fuel that is enough for the same images with reasonable figures.
+  const SMALL = { fuel: 80_000_000 };
+  const svg = (content: string) =>
+    `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20">${content}</svg>`;
+  const turbulence = (octaves: number) =>
+    svg(
+      `<filter id="f" x="0" y="0" width="1" height="1"><feTurbulence baseFrequency="0.9" numOctaves="${octaves}"/></filter><rect width="40" height="20" filter="url(#f)"/>`,
+    );
+  const markers = (count: number) =>
+    svg(
+      `<marker id="m" markerWidth="1500" markerHeight="1500"><rect width="1500" height="1500" opacity="0.5"/></marker><path marker-mid="url(#m)" d="M0 0${'h1v1'.repeat(count)}"/>`,
+    );
+  const text = (size: string, count: number) =>
+    svg(`<text font-size="${size}" y="1000">${'text and more text'.repeat(count)}</text>`);
+
+  test.each([
+    ['filters', turbulence(2), turbulence(1_000_000)],
+    ['markers', markers(1), markers(5000)],
+    ['text', text('10', 1), text('1e6', 20_000)],
+  ])('is stopped by its fuel if %s are costly', (_, cheap, costly) => {
+    expect(draw(cheap, SMALL).drawn).toMatchObject({ width: 80, height: 40 });
+    expect(draw(costly, SMALL).drawn).toEqual({
+      problem: 'drawing it takes too much fuel. Make the image smaller or simpler',
     });
   });
 

@@ -1,10 +1,19 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sha256 } from '../../src/framing/digest.ts';
 import { encodeJsonHeader } from '../../src/framing/json-header.ts';
+import { toShared } from '../../src/fs/shared-bytes.ts';
 import { encodeMemoryLayer } from '../../src/host/shared-layer.ts';
 import { type GuestAssets, layersDigest } from '../../src/runtimes/guest-artifacts.ts';
 import { readCachedImage, writeCachedImage } from '../../src/worker/image-cache.ts';
@@ -45,12 +54,12 @@ function forge(key: string, header: unknown): void {
 }
 
 describe('cached image', () => {
-  test('is read as it was written', () => {
+  test('is read as it was written', async () => {
     writeCachedImage('written', base, extended);
     const header = { origin: extended.origin, minMemoryBytes: 65_536, layers: [layer] };
     forge('forged', header);
     for (const key of ['written', 'forged']) {
-      const found = readCachedImage(key, base);
+      const found = await readCachedImage(key, base);
       expect(found).toMatchObject({ origin: extended.origin, minMemoryBytes: 65_536 });
       expect([...found!.image]).toEqual([1, 2, 3]);
     }
@@ -65,17 +74,30 @@ describe('cached image', () => {
     ['with lengths beyond the end', { layers: [{ ...layer, dataBytes: 2 ** 40 }] }],
     ['without layers', { layers: null }],
     ['with an invalid size of the memory', { minMemoryBytes: '1' }],
-  ])('%s is not used', (_, forged) => {
+  ])('%s is not used', async (_, forged) => {
     forge('key', { origin: extended.origin, minMemoryBytes: 65_536, layers: [layer], ...(forged as object) });
-    expect(readCachedImage('key', base)).toBeUndefined();
+    expect(await readCachedImage('key', base)).toBeUndefined();
   });
 
-  test('that is a pipe, a device, a folder or empty is not used', () => {
+  test('of several parts is read as it was written, and not used if a byte has changed', async () => {
+    const image = toShared(Uint8Array.from({ length: 2_500_000 }, (_, i) => i % 251));
+    writeCachedImage('large', base, { ...extended, image });
+    const found = await readCachedImage('large', base);
+    expect(Buffer.compare(found!.image, image)).toBe(0);
+    const path = join(images, 'large');
+    const bytes = readFileSync(path);
+    bytes[2_000_000]! ^= 1;
+    writeFileSync(path, bytes);
+    expect(await readCachedImage('large', base)).toBeUndefined();
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test('that is a pipe, a device, a folder or empty is not used', async () => {
     expect(spawnSync('mkfifo', [join(images, 'pipe')]).status).toBe(0);
     symlinkSync('/dev/zero', join(images, 'device'));
     mkdirSync(join(images, 'folder'));
     writeFileSync(join(images, 'empty'), '');
     for (const key of ['pipe', 'device', 'folder', 'empty'])
-      expect(readCachedImage(key, base)).toBeUndefined();
+      expect(await readCachedImage(key, base)).toBeUndefined();
   });
 });

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { findAssets } from '../../dist/runtimes/guest-artifacts.js';
 import { permissionFlags } from '../../dist/worker/permissions.js';
 import { fromPortableExtension, parseFromProcess } from '../../dist/worker/process-protocol.js';
-import type { DrawPicture } from '../../dist/worker/run-alone.js';
+import type { DrawPicture } from '../../dist/worker/standalone-jobs.js';
 import { ThreadHost } from '../../dist/worker/thread-host.js';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
@@ -57,10 +57,10 @@ const CONTRACT: Record<string, (pool: Pool) => Promise<unknown>> = {
   'draws images of programs': async (pool) => {
     await using sandbox = await createSandbox({ runtime: 'javascript', pool });
     const { drawPicture } = sandbox as unknown as { drawPicture: DrawPicture };
-    const limits = { maxEdge: 100, maxBytes: 100_000 };
-    const drawn = await drawPicture('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="7"/>', limits);
+    const form = { format: 'png', maxEdge: 100, maxBytes: 100_000 } as const;
+    const drawn = await drawPicture('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="7"/>', form);
     if ('problem' in drawn) throw new Error(drawn.problem);
-    return [{ ...drawn, png: [...drawn.png] }, await drawPicture(new Uint8Array([1]), limits)];
+    return [{ ...drawn, image: [...drawn.image] }, await drawPicture(new Uint8Array([1]), form)];
   },
   'streams output and progress while a program runs': async (pool) => {
     await using sandbox = await createSandbox({ runtime: 'python', pool });
@@ -269,6 +269,7 @@ describe('isolation', () => {
   );
 
   // guarantee: separate-process
+  // proves: Process isolation denies files outside the installation, child processes, threads and addons.
   test('"process" denies files outside the installation, child processes, threads and addons', () => {
     const probes = `
       const denied = {};
@@ -313,6 +314,7 @@ describe('isolation', () => {
   });
 
   // guarantee: separate-process
+  // proves: Process isolation starts no thread without the restrictions.
   test('"process" starts no thread without the restrictions', async () => {
     const ended = await new Promise<string>((resolve) => {
       const thread = new ThreadHost(['--no-warnings']).start({
@@ -326,6 +328,7 @@ describe('isolation', () => {
   });
 
   // guarantee: separate-process
+  // proves: Process isolation accepts only messages that match the protocol.
   test('"process" accepts only messages that match the protocol', () => {
     const outcome = {
       state: 'fresh',
@@ -377,7 +380,7 @@ describe('isolation', () => {
     expect(parseFromProcess({ type: 'message', thread: 1, message: failed })).toBeDefined();
     const withPicture = (picture: object) =>
       parseFromProcess({ type: 'message', thread: 1, message: { type: 'picture', id: 1, picture } });
-    const picture = { png: new Uint8Array(1), width: 1, height: 1 };
+    const picture = { image: new Uint8Array(1), width: 1, height: 1 };
     expect(withPicture(picture)).toBeDefined();
     expect(withPicture({ problem: 'p' })).toBeDefined();
     const extension = {

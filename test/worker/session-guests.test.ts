@@ -24,6 +24,7 @@ describe('interpreters that a worker keeps', () => {
     names.filter((name) => guests.take(name, 1).cached !== undefined);
 
   // guarantee: memory-limit
+  // proves: A worker keeps at most eight interpreters.
   test('are at most eight', () => {
     const guests = new SessionGuests();
     const names = Array.from({ length: 10 }, (_, i) => `s${i}`);
@@ -33,6 +34,7 @@ describe('interpreters that a worker keeps', () => {
   });
 
   // guarantee: memory-limit
+  // proves: The interpreters that a worker keeps have at most 512 MiB together, unless the last one is larger.
   test('have at most 512 MiB together, unless the last one is larger', () => {
     const guests = new SessionGuests();
     expect(guests.put('a', 1, guestOf(200 * MiB))).toHaveLength(0);

@@ -1,14 +1,13 @@
 /** Runs jobs that belong to no call: each has a turn of its own. */
 import { PICTURE_LIMITS } from '../charts/limits.ts';
-import type { PictureLimits } from '../charts/pixels.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { JobResult } from './job-handle.ts';
 import type { WorkerPool } from './pool.ts';
 import type { JobOptions } from './pool-thread.ts';
-import type { DrawnPicture, PictureSource, UnsentJob } from './protocol.ts';
+import type { DrawnPicture, PictureForm, PictureSource, UnsentJob } from './protocol.ts';
 
 /** Returns undefined if the job is cancelled while it waits for its turn. Jobs with the same key run one after another. */
-export async function runAlone(
+export async function runStandaloneJob(
   pool: WorkerPool,
   key: string,
   job: UnsentJob,
@@ -25,22 +24,22 @@ export async function runAlone(
   }
 }
 
-/** Converts an image or SVG of a program to a PNG within limits. */
+/** Converts an image or SVG of a program to a format that clients or terminals show, within limits. */
 export type DrawPicture = (
   source: PictureSource,
-  limits: PictureLimits,
+  form: PictureForm,
   signal?: AbortSignal,
 ) => Promise<DrawnPicture>;
 
-/** Converts an image or SVG of a program to a PNG within limits. The images of a tenant are converted one after another. */
+/** Converts an image or SVG of a program. The images of a tenant are converted one after another. */
 export async function requestPicture(
   pool: WorkerPool,
   tenant: string,
-  ...[source, limits, signal]: Parameters<DrawPicture>
+  ...[source, form, signal]: Parameters<DrawPicture>
 ): Promise<DrawnPicture> {
   const options = { limitMs: PICTURE_LIMITS.timeMs, signal };
-  const job = { type: 'picture', source, limits } as const;
-  const result = await runAlone(pool, `picture:${tenant}`, job, undefined, options, tenant);
+  const job = { type: 'picture', source, form } as const;
+  const result = await runStandaloneJob(pool, `picture:${tenant}`, job, undefined, options, tenant);
   if (result?.type === 'picture') return result.picture;
   return { problem: signal?.aborted ? 'the call was cancelled' : 'its thread was lost. Try again' };
 }

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { createPool, createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { RUNTIMES } from '../../dist/runtimes/registry.js';
-import { IdleTraining } from '../../dist/worker/idle-training.js';
+import { IdleOptimization } from '../../dist/worker/idle-optimization.js';
 import type { WorkerPool } from '../../dist/worker/pool.js';
-import type { RunSite } from '../../dist/worker/run-site.js';
+import type { RunEnvironment } from '../../dist/worker/run-environment.js';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
 
@@ -20,7 +20,7 @@ const PROBES = {
   ],
 };
 
-/** Everything about the calls that must not depend on training. */
+/** Everything about the calls that must not depend on optimisation. */
 async function observe(pool: WorkerPool, runtime: 'python' | 'javascript') {
   const seen = [];
   const plain = await createSandbox({ runtime, pool });
@@ -39,34 +39,34 @@ async function observe(pool: WorkerPool, runtime: 'python' | 'javascript') {
 
 const pools = (optimization: 'idle' | 'demand') => createPool({ maxWorkers: 1, optimization }) as WorkerPool;
 
-describe.each(['python', 'javascript'] as const)('training of the %s interpreter', (runtime) => {
+describe.each(['python', 'javascript'] as const)('idle optimisation of the %s interpreter', (runtime) => {
   test('completes without a call, and changes neither the output nor the fuel of programs', async () => {
     await using demand = pools('demand');
     await using idle = pools('idle');
     const expected = await observe(demand, runtime);
     expect(expected.every(({ success }) => success)).toBe(true);
     await using _sandbox = await createSandbox({ runtime, pool: idle });
-    expect(await idle.trained()).toEqual([RUNTIMES[runtime].trainingPrograms.length]);
+    expect(await idle.optimized()).toEqual([RUNTIMES[runtime].optimizationPrograms.length]);
     expect(await observe(idle, runtime)).toEqual(expected);
-    expect(await demand.trained()).toEqual([]);
+    expect(await demand.optimized()).toEqual([]);
   });
 
   test('is interrupted by calls, which keep their results and sessions', async () => {
     await using pool = pools('idle');
     await using session = await createSandbox({ runtime, pool, auto_persist_globals: true });
     await session.execute(runtime === 'python' ? 'x = 0' : 'let x = 0');
-    // Training begins 500 ms after a call, so these calls arrive before, while or after a program runs.
+    // Optimisation begins 500 ms after a call, so these calls arrive before, while or after a program runs.
     for (let calls = 1; calls <= 4; calls++) {
       await new Promise((resolve) => setTimeout(resolve, 495 + 10 * calls));
       expect((await session.execute('x += 1\nx')).metadata.result).toBe(calls);
     }
-    expect(await pool.trained()).toEqual([RUNTIMES[runtime].trainingPrograms.length]);
+    expect(await pool.optimized()).toEqual([RUNTIMES[runtime].optimizationPrograms.length]);
     expect((await session.execute('x')).metadata.result).toBe(4);
   });
 
   test('uses programs that run to their end', async () => {
     await using sandbox = await createSandbox({ runtime, auto_persist_globals: true });
-    for (const program of RUNTIMES[runtime].trainingPrograms) {
+    for (const program of RUNTIMES[runtime].optimizationPrograms) {
       const { success, stderr, fuel_consumed } = await sandbox.execute(program);
       expect({ success, stderr }, program).toEqual({ success: true, stderr: '' });
       expect(fuel_consumed, program).toBeLessThan(30_000_000);
@@ -74,8 +74,11 @@ describe.each(['python', 'javascript'] as const)('training of the %s interpreter
   });
 });
 
-test('a training program that jobs interrupt is started again, but not forever', () => {
-  const training = new IdleTraining('image', { name: 'python', trainingPrograms: ['first', 'second'] });
+test('an optimisation program that jobs interrupt is started again, but not forever', () => {
+  const optimization = new IdleOptimization('image', {
+    name: 'python',
+    optimizationPrograms: ['first', 'second'],
+  });
   const started: string[] = [];
   const saved = {
     deltaHeader: new Uint8Array(),
@@ -85,23 +88,23 @@ test('a training program that jobs interrupt is started again, but not forever',
   };
   const run =
     (isCompleted: boolean) =>
-    (id: number, { code }: { code: string }, site: RunSite): void => {
+    (id: number, { code }: { code: string }, site: RunEnvironment): void => {
       started.push(code);
       expect(site.isAbandoned?.()).toBe(!isCompleted);
       if (isCompleted) site.send({ type: 'saved', id, saved });
     };
-  training.runNext(run(false), 1, () => true);
-  training.runNext(run(true), 1, () => false);
-  while (!training.isDone) training.runNext(run(false), 1, () => true);
+  optimization.runNext(run(false), 1, () => true);
+  optimization.runNext(run(true), 1, () => false);
+  while (!optimization.isDone) optimization.runNext(run(false), 1, () => true);
   expect(started).toEqual(['first', 'first', 'second', 'second', 'second', 'second']);
-  expect(training.report()).toMatchObject({ image: 'image', programs: 1 });
+  expect(optimization.report()).toMatchObject({ image: 'image', programs: 1 });
 });
 
-test('training does not keep a process alive', () => {
+test('idle optimisation does not keep a process alive', () => {
   const script = `
     import { createSandbox } from '${PACKAGE}';
     const sandbox = await createSandbox({ runtime: 'python' });
-    // The training begins 500 ms after the guest is ready and takes longer than the rest of this time.
+    // Optimisation begins 500 ms after the guest is ready and takes longer than the rest of this time.
     await new Promise((resolve) => setTimeout(resolve, 1000));
     console.log('end');`;
   const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {

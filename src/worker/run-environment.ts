@@ -1,8 +1,8 @@
-/** Where a run takes its guests from and sends its messages to: the jobs of the main thread, or training. */
+/** Where a run takes its guests from and sends its messages to: the main thread, or idle optimisation. */
 import type { FromWorker } from './protocol.ts';
 import type { SessionGuests } from './session-guests.ts';
 
-export interface RunSite {
+export interface RunEnvironment {
   readonly guests: Pick<SessionGuests, 'take' | 'put'>;
   send(message: FromWorker): void;
   /** Receives the fuel of the run between two slices. */

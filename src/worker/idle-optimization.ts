@@ -1,19 +1,19 @@
 /**
- * Runs the training programs of a runtime while no job runs, so that V8 optimises the interpreter and the code that runs
+ * Runs the optimisation programs of a runtime while no job runs, so that V8 optimises the interpreter and the code that runs
  * programs and saves sessions. A program that is already running when its interpreter is optimised does not benefit
- * from it, because V8 does not replace WebAssembly code that is being executed. Training changes nothing that a program can
+ * from it, because V8 does not replace WebAssembly code that is being executed. This changes nothing that a program can
  * observe: its guest is reset to the image afterwards. It stops as soon as a job arrives.
  */
 import type { Delta } from '../engine/delta.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { type FromWorker, NO_JOB, type RunJob, type RunLimits, type SavedState } from './protocol.ts';
-import type { RunSite } from './run-site.ts';
+import type { RunEnvironment } from './run-environment.ts';
 import type { TreeUpdate } from './tree-updates.ts';
 
-/** Fuel between two checks for a job, so that a job waits less than a millisecond until training stops. */
+/** Fuel between two checks for a job, so that a job waits less than a millisecond until the program stops. */
 const FUEL_BETWEEN_JOB_CHECKS = 100_000;
 const EMPTY_WORKSPACE: TreeUpdate = {
-  id: 'training',
+  id: 'optimization',
   base: null,
   version: 0,
   edit: { removed: [], entries: [] },
@@ -36,7 +36,7 @@ const LIMITS: Omit<RunLimits, 'memoryBytes'> = {
 /** Limit of all starts, as a multiple of the number of programs. A program that a job interrupts is started again. */
 const MAX_ATTEMPTS = 3;
 
-export class IdleTraining {
+export class IdleOptimization {
   #next = 0;
   #attempts = 0;
   /** The state that the last program left. The next one continues from it, like the next call of a session. */
@@ -44,11 +44,11 @@ export class IdleTraining {
 
   constructor(
     readonly image: string,
-    readonly runtime: Pick<Runtime, 'name' | 'trainingPrograms'>,
+    readonly runtime: Pick<Runtime, 'name' | 'optimizationPrograms'>,
   ) {}
 
   get #programs(): readonly string[] {
-    return this.runtime.trainingPrograms;
+    return this.runtime.optimizationPrograms;
   }
 
   get isDone(): boolean {
@@ -58,12 +58,12 @@ export class IdleTraining {
 
   /** The message for the main thread, with the number of programs that have run to their end. */
   report(): FromWorker {
-    return { type: 'trained', id: NO_JOB, image: this.image, programs: this.#next };
+    return { type: 'optimized', id: NO_JOB, image: this.image, programs: this.#next };
   }
 
   /** Runs the next program in a guest that is released afterwards. */
   runNext(
-    run: (id: number, job: RunJob, site: RunSite) => void,
+    run: (id: number, job: RunJob, environment: RunEnvironment) => void,
     memoryBytes: number,
     isAbandoned: () => boolean,
   ): void {
@@ -98,11 +98,11 @@ export class IdleTraining {
       hasMoreStdin: false,
       limits: { ...LIMITS, memoryBytes },
       workspace: EMPTY_WORKSPACE,
-      mountSet: { id: 'training', mounts: [] },
+      mountSet: { id: 'optimization', mounts: [] },
       streamOutput: 'none',
       profile: false,
       session: {
-        id: 'training',
+        id: 'optimization',
         version: this.#next,
         delta: this.#state.length === 0 ? undefined : this.#state,
         tmp: [],
