@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../errors.ts';
 import type { ApprovalRounds, RoundKey } from '../stores/postgres/approval-rounds.ts';
 import { toStoreError } from '../stores/postgres/database.ts';
-import type { ApprovalDecision, ApprovalRequest, OnApproval } from '../tools/tool-call.ts';
+import type { ApprovalDecision, ApprovalRequest, OnApproval } from '../tools/tool-messages.ts';
 import { relayAnswer, serializeOutcome } from './relayed-answers.ts';
 
 /** How long a run waits for the next request of the client. */

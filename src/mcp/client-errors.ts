@@ -25,10 +25,8 @@ const MESSAGES: Readonly<Record<ErrorCode, string | typeof OWN_MESSAGE>> = {
   session_limit: OWN_MESSAGE,
   session_damaged:
     'The stored data of this session is damaged. Its files may still be readable as resources: save those you need, then delete the session with destroy_session.',
-  execution_paused:
-    'A program in this session is paused and is waiting for answers to tool calls, so no other program can run in the session. A person approves calls with "llm-wasm-sandbox resume"; resume_execution answers calls with values or errors; rollback_session discards the program.',
-  execution_not_found:
-    'The session has no paused program with this execution_id: the program has ended, was resumed or was discarded. Continue with execute_code in the same session.',
+  execution_paused: OWN_MESSAGE,
+  execution_not_found: OWN_MESSAGE,
   checkpoint_not_found: OWN_MESSAGE,
   nothing_to_undo: OWN_MESSAGE,
   store_failed:

@@ -14,7 +14,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { callText } from '../tools/question-text.ts';
-import type { ApprovalDecision } from '../tools/tool-call.ts';
+import type { ApprovalDecision } from '../tools/tool-messages.ts';
 import { ANSWER_SECONDS, type ApprovalQuestion, type RoundState } from './approvals.ts';
 
 const DECISION = {

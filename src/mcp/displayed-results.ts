@@ -1,14 +1,14 @@
 /** Converts results that a program displayed to descriptions, text and image blocks of a tool result. */
 import type { ImageContent } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { PictureLimits } from '../charts/pixels.ts';
 import { SandboxError } from '../errors.ts';
 import { formatBytes, formatItems } from '../quantities.ts';
 import { type ImageMime, readImageHeader } from '../results/image-header.ts';
 import { imageSource } from '../results/image-source.ts';
 import { RESULT_LIMITS } from '../results/limits.ts';
 import type { DisplayResult } from '../schema.ts';
-import type { DrawPicture } from '../worker/run-alone.ts';
+import type { PictureForm } from '../worker/protocol.ts';
+import type { DrawPicture } from '../worker/standalone-jobs.ts';
 import type { CachedResult } from './result-cache.ts';
 import { truncateMiddle } from './tool-result.ts';
 
@@ -91,7 +91,8 @@ export interface ResultAccess {
   drawPicture: DrawPicture;
 }
 
-const BLOCK_LIMITS: PictureLimits = {
+const BLOCK: PictureForm = {
+  format: 'png',
   maxEdge: IMAGE_LIMITS.edge,
   maxBytes: Math.floor(IMAGE_LIMITS.base64Chars / 4) * 3,
 };
@@ -113,13 +114,13 @@ export async function showResult(
     return { text: `${line}\nThe image is no longer available: its file was changed or rolled back.` };
   const original = typeof source === 'string' ? undefined : showable(source);
   if (original !== undefined) return { text: line, block: original };
-  const drawn = await access.drawPicture(source, BLOCK_LIMITS, signal);
+  const drawn = await access.drawPicture(source, BLOCK, signal);
   if ('problem' in drawn) {
     const text = `The image is not shown: ${drawn.problem}. The resource ${uri} has the original.`;
     return { text: typeof source === 'string' ? `${asText()}\n${text}` : `${line}\n${text}` };
   }
-  const { png, width, height } = drawn;
-  return { text: `${line}, shown with ${width} × ${height} pixels`, block: imageBlock(png, 'image/png') };
+  const { image, width, height } = drawn;
+  return { text: `${line}, shown with ${width} × ${height} pixels`, block: imageBlock(image, 'image/png') };
 }
 
 /** The images among the results, as far as clients can show them. */
@@ -157,8 +158,6 @@ const imageBlock = (bytes: Uint8Array, mimeType: ImageMime): ImageContent => ({
 /** The block of an image that clients show as it is; undefined if it is too large or not an image. */
 function showable(bytes: Uint8Array): ImageContent | undefined {
   const header = readImageHeader(bytes);
-  if (header === undefined || bytes.length > BLOCK_LIMITS.maxBytes) return undefined;
-  return Math.max(header.width, header.height) > BLOCK_LIMITS.maxEdge
-    ? undefined
-    : imageBlock(bytes, header.mime);
+  if (header === undefined || bytes.length > BLOCK.maxBytes) return undefined;
+  return Math.max(header.width, header.height) > BLOCK.maxEdge ? undefined : imageBlock(bytes, header.mime);
 }

@@ -1,6 +1,6 @@
 /** The documents of the package as resources: `docs://PYTHON_CAPABILITIES/files` is one section of one document. */
 import { relatedDocs } from '../analysis/build-guidance.ts';
-import { readDocument } from '../host/package-documents.ts';
+import { readDocument } from '../host/documentation-files.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 
 const SCHEME = 'docs://';

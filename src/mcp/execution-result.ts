@@ -103,12 +103,18 @@ interface ExecutionContext {
   readonly cacheOutput: (stream: OutputStream, text: string) => string;
 }
 
-const STATE_NOTES: Record<SandboxResult['metadata']['state'], string> = {
+/** A resume that was rolled back leaves the program paused. */
+const noteFor = ({ state, execution_id }: SandboxResult['metadata']) =>
+  state === 'rolled_back' && execution_id !== undefined ? 'paused_again' : state;
+
+const STATE_NOTES: Record<ReturnType<typeof noteFor>, string> = {
   fresh: 'variables are discarded, files in /app are kept',
   committed: 'variables and files are kept for the next call in this session',
   rolled_back: 'variables and files are as they were before this call',
   paused:
     'the program is waiting for answers to tool calls; until it has ended, no other call can run in this session',
+  paused_again:
+    'variables and files are as they were before this call, and the program is paused again, with another execution_id; calls that were approved may already have taken effect',
 };
 
 /** The result of one `execute_code` call. */
@@ -142,7 +148,7 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
     language: context.language,
     session_id,
     state: metadata.state,
-    state_note: STATE_NOTES[metadata.state],
+    state_note: STATE_NOTES[noteFor(metadata)],
     output_uris: [stdout.uri, stderr.uri].filter((uri) => uri !== undefined),
     stopped_at: metadata.stopped_at ?? null,
     fuel_profile: context.profile ? profileWithoutStacks(metadata.fuel_profile) : null,

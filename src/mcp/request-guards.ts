@@ -2,11 +2,12 @@
  * Checks that every HTTP request must pass before it reaches a tool: host, origin, bearer token and rate. A guard that
  * rejects a request sends the response itself and returns false.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SandboxError } from '../errors.ts';
+import { sha256 } from '../framing/digest.ts';
 import type { MainThreadTime } from './main-thread-time.ts';
 import type { ServerSettings } from './settings.ts';
 import type { RequestLimiter } from './shared-limits.ts';
@@ -175,8 +176,4 @@ function isLoopbackOrigin(origin: string): boolean {
   } catch {
     return false;
   }
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

@@ -3,14 +3,16 @@
  * needs approval is presented to the person at the client. If that is not possible, the program pauses, provided that another
  * process can resume it; otherwise the call is denied. The model never decides.
  */
+
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
+import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import type { ExecuteOptions } from '../sandbox/call.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { LanguageName, SandboxResult } from '../schema.ts';
 import { isSession } from '../session/create-sandbox.ts';
 import { fitsForm } from '../tools/question-text.ts';
-import type { OnApproval } from '../tools/tool-call.ts';
+import type { OnApproval } from '../tools/tool-messages.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { ApprovalProgress, RunOwner } from './approvals.ts';
 import { CancelledError } from './cancelled-error.ts';
@@ -90,10 +92,7 @@ function listTools(
   { tenant, signal }: ToolCall,
 ): Promise<Toolset> {
   return tenant.runCancellable(session_id, signal, async (cancelled) => {
-    const aborted = new Promise<undefined>((resolve) => {
-      cancelled.addEventListener('abort', () => resolve(undefined), { once: true });
-    });
-    const toolset = cancelled.aborted ? undefined : await Promise.race([gateway.toolset(), aborted]);
+    const toolset = cancelled.aborted ? undefined : await undefinedIfAborted(gateway.toolset(), cancelled);
     if (toolset !== undefined) return toolset;
     throw new CancelledError('The call was cancelled while MCP servers listed their tools. Nothing was run.');
   });

@@ -150,7 +150,7 @@ export class ServerState {
     const tenants = Math.max(1, settings.tokens.length);
     const poolOptions = {
       maxWorkers: settings.max_concurrent ?? Math.max(WORKERS_PER_CORE * cores, tenants),
-      maxRunningPerTenant: settings.max_concurrent_per_caller ?? PROGRAMS_PER_CORE_AND_TENANT * cores,
+      maxRunningPerTenant: settings.max_concurrent_per_tenant ?? PROGRAMS_PER_CORE_AND_TENANT * cores,
       maxQueuedPerTenant: settings.max_queued,
       expectedTenants: tenants,
       maxHeldBytes: settings.max_held_bytes,

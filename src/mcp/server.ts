@@ -9,7 +9,7 @@ import {
   type ServerContext,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server';
-import { similarNames } from '../schema/similar-names.ts';
+import { tryParse } from '../schema/parse.ts';
 import { callTool, recordRejectedCall } from './call-tool.ts';
 import { clientInput } from './client-input.ts';
 import { registerPrompts } from './prompts.ts';
@@ -66,7 +66,8 @@ export function serverFactory(state: ServerState, options: McpServerOptions = {}
 type RegisteredTool = Omit<Tool, 'input' | 'output'> & {
   readonly input: StandardSchemaWithJSON<Record<string, unknown>>;
   readonly output: StandardSchemaWithJSON | undefined;
-  readonly argumentNames: readonly string[];
+  /** Checks the arguments; `input` is only their JSON schema. */
+  readonly schema: Tool['input'];
 };
 
 /** Stateless transports create a server object per request; the JSON schemas are generated once for all of them. */
@@ -75,22 +76,20 @@ function withCachedSchemas(tool: Tool, hasSessionHeader: boolean): RegisteredToo
     ...tool,
     input: cacheJsonSchema(tool.input, hasSessionHeader ? withSessionHeader : undefined),
     output: tool.output && cacheJsonSchema(tool.output),
-    argumentNames: Object.keys(tool.input.shape),
+    schema: tool.input,
   };
 }
 
-type JsonSchema = Record<string, unknown>;
-
 /** Declares that 2026-era clients repeat the session in the header `Mcp-Param-Session`. */
-function withSessionHeader(schema: JsonSchema): JsonSchema {
-  const { session_id, ...others } = (schema['properties'] ?? {}) as Record<string, JsonSchema>;
+function withSessionHeader(schema: Record<string, unknown>): Record<string, unknown> {
+  const { session_id, ...others } = (schema['properties'] ?? {}) as Record<string, Record<string, unknown>>;
   if (session_id === undefined) return schema;
   return { ...schema, properties: { session_id: { ...session_id, 'x-mcp-header': 'Session' }, ...others } };
 }
 
 function cacheJsonSchema(
   schema: Tool['input'],
-  change: (json: JsonSchema) => JsonSchema = (json) => json,
+  change: (json: Record<string, unknown>) => Record<string, unknown> = (json) => json,
 ): StandardSchemaWithJSON<Record<string, unknown>> {
   const standard = schema['~standard'] as StandardSchemaWithJSON<Record<string, unknown>>['~standard'];
   const cache = new Map<string, Record<string, unknown>>();
@@ -121,20 +120,18 @@ function registerTool(server: McpServer, tool: RegisteredTool, state: ServerStat
 
 /**
  * The schema of the arguments, which also accepts the aliases. Arguments that it rejects never reach the tool; the call is
- * recorded from here, and unknown names are answered with similar ones.
+ * recorded from here.
  */
 function acceptArguments(
-  { input, aliases = {}, argumentNames }: RegisteredTool,
+  { input, schema, aliases = {} }: RegisteredTool,
   onRejection: () => Promise<void>,
 ): StandardSchemaWithJSON<Record<string, unknown>> {
   const standard = input['~standard'];
-  const validate: typeof standard.validate = async (value, options) => {
-    const result = await standard.validate(renameArguments(value, aliases), options);
-    if (result.issues === undefined) return result;
+  const validate: typeof standard.validate = async (value) => {
+    const parsed = tryParse(schema, renameArguments(value, aliases), 'arguments');
+    if ('value' in parsed) return parsed;
     await onRejection();
-    return {
-      issues: result.issues.map((issue) => ({ ...issue, message: suggestNames(issue, argumentNames) })),
-    };
+    return { issues: [{ message: parsed.problems }] };
   };
   return { '~standard': { ...standard, validate } };
 }
@@ -151,12 +148,4 @@ function renameArguments(value: unknown, aliases: Readonly<Record<string, string
     delete renamed[alias];
   }
   return renamed;
-}
-
-/** The message of an issue; for unknown arguments also the names that are similar. */
-function suggestNames(issue: { readonly message: string }, names: readonly string[]): string {
-  const { keys } = issue as { readonly keys?: readonly string[] };
-  const similar = (keys ?? []).flatMap((key) => similarNames(key, names, 1));
-  if (similar.length === 0) return issue.message;
-  return `${issue.message}. Did you mean ${similar.map((name) => `"${name}"`).join(', ')}?`;
 }

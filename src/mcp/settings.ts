@@ -3,24 +3,9 @@
  * derive from this schema. Unknown names are rejected, so a misspelt limit is never silently ignored.
  */
 import { z } from 'zod';
-import { SandboxError } from '../errors.ts';
-import { CEILINGS, commitMode, isolationMode, optimizationMode, parse, policy } from '../schema.ts';
-import { isDatabaseAddress } from '../stores/database-address.ts';
-import { parseTokens } from './tokens.ts';
-
-const MiB = 1024 * 1024;
-
-const count = (fallback: number, description: string) =>
-  z.number().int().min(1).max(1_000_000).default(fallback).describe(description);
-const list = (description: string) => z.array(z.string().min(1)).default([]).describe(description);
-
-const SECRET = /^[\x21-\x7e]{16,512}$/;
-const token = z
-  .string()
-  .regex(
-    /^(?:[\w.-]{1,64}=)?[\x21-\x7e]{16,512}$/,
-    'must be SECRET or NAME=SECRET, where SECRET has at least 16 characters and no spaces',
-  );
+import { CEILINGS, commitMode, isolationMode, optimizationMode, policy } from '../schema.ts';
+import { httpSettings } from './http-settings.ts';
+import { MiB, positiveCount, stringList } from './setting-fields.ts';
 
 /** Schema of the settings. */
 export const serverSettings = z.strictObject({
@@ -90,7 +75,7 @@ export const serverSettings = z.strictObject({
     .max(64 * MiB)
     .default(4 * MiB)
     .describe('Maximum size of a workspace file or output that a client can read as a resource.'),
-  max_sessions: count(50, 'Sessions that one tenant may have.'),
+  max_sessions: positiveCount(50, 'Sessions that one tenant may have.'),
   max_held_bytes: z
     .number()
     .int()
@@ -114,7 +99,7 @@ export const serverSettings = z.strictObject({
     .describe(
       'Programs that may run at the same time, each in its own thread with its own memory; by default four per CPU core, at least one per token.',
     ),
-  max_concurrent_per_caller: z
+  max_concurrent_per_tenant: z
     .number()
     .int()
     .min(1)
@@ -122,7 +107,7 @@ export const serverSettings = z.strictObject({
     .describe(
       'Programs of one tenant that may run at the same time; by default two per CPU core. One slot is always reserved for each tenant that has no program running.',
     ),
-  max_queued: count(100, 'Calls of one tenant that may be queued; further calls are rejected.'),
+  max_queued: positiveCount(100, 'Calls of one tenant that may be queued; further calls are rejected.'),
   fuel_per_minute: z
     .number()
     .int()
@@ -156,7 +141,7 @@ export const serverSettings = z.strictObject({
     .describe(
       'Where sessions are stored, instead of data_dir: a folder, or the address of a PostgreSQL database, such as postgres://USER:PASSWORD@HOST:PORT/DATABASE. Servers with the same database share their sessions.',
     ),
-  store_connections: count(10, 'Maximum number of connections to the database of store.'),
+  store_connections: positiveCount(10, 'Maximum number of connections to the database of store.'),
   store_max_tenant_bytes: z
     .number()
     .int()
@@ -199,7 +184,7 @@ export const serverSettings = z.strictObject({
     .describe(
       'Packages that programs can import beyond the vendored ones: names of packages that "packages add" has added, wheels, or folders of wheels. By default all added packages.',
     ),
-  external_files: list('Host files or folders that programs can read under /external.'),
+  external_files: stringList('Host files or folders that programs can read under /external.'),
   log_program_data: z
     .boolean()
     .default(false)
@@ -208,88 +193,11 @@ export const serverSettings = z.strictObject({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
     .describe('Lowest level of the events written to standard error.'),
-  shutdown_seconds: count(10, 'Time allowed for running calls to finish after the server is asked to stop.'),
-  host: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
-  port: z
-    .number()
-    .int()
-    .min(0)
-    .max(65_535)
-    .default(8765)
-    .describe('Port to listen on; 0 selects a free port.'),
-  path: z
-    .string()
-    .regex(/^\/[\w./-]*$/, 'must begin with "/"')
-    .default('/mcp')
-    .describe('Path of the MCP endpoint.'),
-  playground: z
-    .boolean()
-    .default(false)
-    .describe('Serve the playground, a web page for running programs, at /playground/. Requires a token.'),
-  tokens: z
-    .array(token)
-    .default([])
-    .describe(
-      'Bearer tokens, as SECRET or NAME=SECRET; each token is a separate tenant. The name identifies the stored sessions of the tenant; without a name, a digest of the secret does.',
-    ),
-  metrics_token: z
-    .string()
-    .regex(SECRET, 'must have at least 16 characters and no spaces')
-    .optional()
-    .describe(
-      'Bearer token for /metrics, which shows metrics of all tenants. Without it, /metrics is available only if there are no tokens.',
-    ),
-  allowed_hosts: list(
-    'Host names accepted in the Host header in addition to loopback names; "*" accepts any.',
+  shutdown_seconds: positiveCount(
+    10,
+    'Time allowed for running calls to finish after the server is asked to stop.',
   ),
-  cors_origins: list('Origins of web pages that may call the server, such as https://app.example.'),
-  max_body_bytes: z
-    .number()
-    .int()
-    .min(1024)
-    .max(256 * MiB)
-    .default(4 * MiB)
-    .describe('Maximum size of a request body.'),
-  max_buffered_bytes: z
-    .number()
-    .int()
-    .min(1024)
-    .max(4096 * MiB)
-    .default(64 * MiB)
-    .describe(
-      'Bytes of request bodies in progress and of responses that are not yet received, per tenant. Further requests are rejected, and responses beyond the limit are cut off.',
-    ),
-  max_connection_bytes: z
-    .number()
-    .int()
-    .min(1024)
-    .max(4096 * MiB)
-    .default(32 * MiB)
-    .describe(
-      'The same limit for one connection, so that a client that does not read its responses affects only itself.',
-    ),
-  max_connections: count(
-    512,
-    'Open connections; when the limit is reached, an idle one is closed, or the new one if none is idle.',
-  ),
-  write_timeout_seconds: count(
-    30,
-    'Time after which the server closes a connection whose client does not read a pending response.',
-  ),
-  rate_per_minute: count(600, 'Requests that one tenant may send per minute.'),
-  cpu_seconds_per_minute: z
-    .number()
-    .positive()
-    .max(60)
-    .default(30)
-    .describe(
-      'Seconds of main-thread time that the requests of one tenant may use per minute. This covers reading, validating and answering requests, not running programs, which have their own threads. Further requests are rejected with rate_limited.',
-    ),
-  max_clients: count(
-    256,
-    'Open connections of 2025-era clients; when the limit is reached, an idle one is closed.',
-  ),
-  client_idle_seconds: count(1800, 'Idle time after which a connection of a 2025-era client is closed.'),
+  ...httpSettings,
 });
 /** Complete settings. */
 export type ServerSettings = z.infer<typeof serverSettings>;
@@ -298,102 +206,6 @@ export type ServerSettingsInput = z.input<typeof serverSettings>;
 export type SettingName = keyof ServerSettings;
 
 export const SETTING_NAMES = Object.keys(serverSettings.shape) as SettingName[];
-const ENVIRONMENT_PREFIX = 'LLM_WASM_SANDBOX_';
 
 /** Settings that apply only to the HTTP transport. */
-export const HTTP_SETTINGS: readonly SettingName[] = SETTING_NAMES.slice(SETTING_NAMES.indexOf('host'));
-
-export function environmentName(name: SettingName): string {
-  return ENVIRONMENT_PREFIX + name.toUpperCase();
-}
-
-/** Reads settings from environment variables. An unknown name with the prefix is kept, so that validation rejects it. */
-export function settingsFromEnvironment(
-  env: Readonly<Record<string, string | undefined>>,
-): Record<string, unknown> {
-  const settings: Record<string, unknown> = {};
-  for (const [variable, text] of Object.entries(env)) {
-    if (!variable.startsWith(ENVIRONMENT_PREFIX) || text === undefined) continue;
-    const name = variable.slice(ENVIRONMENT_PREFIX.length).toLowerCase();
-    settings[name] = parseSettingText(name, text);
-  }
-  return settings;
-}
-
-/** Parses the value of a setting from text; lists are separated by commas. Invalid text is left for validation to reject. */
-export function parseSettingText(name: string, text: string): unknown {
-  const kind = settingKind(name);
-  // An empty list of tokens would turn off authentication, so an empty token is left for validation to reject.
-  if (kind === 'list') return text.split(',').filter((part) => part !== '' || name === 'tokens');
-  if (kind === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true';
-  if (kind === 'number' && /^\d[\d_]*(\.\d+)?$/.test(text)) return Number(text.replaceAll('_', ''));
-  return text;
-}
-
-export function settingKind(name: string): 'number' | 'list' | 'boolean' | 'text' {
-  const field = (serverSettings.shape as Record<string, z.ZodType>)[name];
-  if (field === undefined) return 'text';
-  const inner = field instanceof z.ZodDefault || field instanceof z.ZodOptional ? field.unwrap() : field;
-  if (inner instanceof z.ZodNumber) return 'number';
-  if (inner instanceof z.ZodArray) return 'list';
-  return inner instanceof z.ZodBoolean ? 'boolean' : 'text';
-}
-
-/** Merges and validates sources of settings; later sources take precedence. */
-export function resolveSettings(...sources: readonly Record<string, unknown>[]): ServerSettings {
-  const settings = parse(serverSettings, mergeSources(sources), 'settings');
-  parseTokens(settings);
-  checkDatabaseSettings(settings);
-  for (const [limit, maximum] of LIMITS) {
-    if (settings[limit] > settings[maximum]) settings[maximum] = settings[limit];
-  }
-  return settings;
-}
-
-/** Rejects limits that only a database enforces if there is no database. */
-function checkDatabaseSettings(settings: ServerSettings): void {
-  if (settings.store !== undefined && isDatabaseAddress(settings.store)) return;
-  for (const name of ['store_max_tenant_bytes', 'store_ttl_seconds'] as const)
-    if (settings[name] !== undefined)
-      throw new SandboxError(
-        'invalid_argument',
-        `${name}: requires a database. Set store to the address of a PostgreSQL database, or remove ${name}.`,
-      );
-}
-
-/** `store` and `data_dir` replace each other. */
-function mergeSources(sources: readonly Record<string, unknown>[]): Record<string, unknown> {
-  const merged: Record<string, unknown> = {};
-  for (const source of sources) {
-    const { store, data_dir } = source;
-    if (store !== undefined && data_dir !== undefined)
-      throw new SandboxError('invalid_argument', 'store, data_dir: set only one of the two.');
-    if (store !== undefined) delete merged['data_dir'];
-    if (data_dir !== undefined) delete merged['store'];
-    Object.assign(merged, source);
-  }
-  return merged;
-}
-
-/** Default limits with their maximums. A default above its maximum raises the maximum. */
-const LIMITS = [
-  ['fuel_budget', 'max_fuel_budget'],
-  ['memory_bytes', 'max_memory_bytes'],
-  ['timeout_seconds', 'max_timeout_seconds'],
-  ['max_body_bytes', 'max_connection_bytes'],
-  ['max_body_bytes', 'max_buffered_bytes'],
-  ['max_held_bytes_per_tenant', 'max_held_bytes'],
-] as const;
-
-/** Stands for a secret that is not shown. */
-export const REDACTED = '<secret>';
-
-/** The settings with secrets removed. */
-export function redactSettings(settings: ServerSettings): Record<string, unknown> {
-  return {
-    ...settings,
-    tokens: parseTokens(settings).map(({ tenant }) => `${tenant}=${REDACTED}`),
-    ...(settings.metrics_token !== undefined && { metrics_token: REDACTED }),
-    ...(settings.store !== undefined && isDatabaseAddress(settings.store) && { store: REDACTED }),
-  };
-}
+export const HTTP_SETTINGS = Object.keys(httpSettings) as SettingName[];

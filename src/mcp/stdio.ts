@@ -4,9 +4,10 @@
  */
 import type { Readable } from 'node:stream';
 import { StdioServerTransport, serveStdio as serve } from '@modelcontextprotocol/server/stdio';
+import { resolveSettings } from './resolve-settings.ts';
 import { serverFactory } from './server.ts';
 import { type ServerOptions, ServerState } from './server-state.ts';
-import { resolveSettings, type ServerSettingsInput } from './settings.ts';
+import type { ServerSettingsInput } from './settings.ts';
 import { CheckedLines } from './stdio-lines.ts';
 
 /** A server on standard input and output. */

@@ -3,7 +3,7 @@
  * names, session ids and figures, never code, output or secrets. Events of the library go to the same log; they quote
  * programs only if `log_program_data` is set.
  */
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../framing/digest.ts';
 import type { EventLogger } from '../schema.ts';
 
 /** Destination of log events, such as a pino logger. */
@@ -61,5 +61,5 @@ export async function createTelemetry(log: ServerLog): Promise<Telemetry> {
 
 /** Identifies a program in the log without revealing it. */
 export function shortDigest(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+  return sha256Hex(text).slice(0, 16);
 }

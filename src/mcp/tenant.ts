@@ -16,7 +16,7 @@ import type { CachedValues } from '../stores/postgres/cached-values.ts';
 import type { Cancellations } from '../stores/postgres/cancellations.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import type { WorkerPool } from '../worker/pool.ts';
-import { type DrawPicture, requestPicture } from '../worker/run-alone.ts';
+import { type DrawPicture, requestPicture } from '../worker/standalone-jobs.ts';
 import { ActiveCalls } from './active-calls.ts';
 import { TenantStats } from './metrics.ts';
 import { RecentResults } from './recent-results.ts';

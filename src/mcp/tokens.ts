@@ -2,8 +2,9 @@
  * Bearer tokens and the tenants they identify. A tenant is identified by the name of its token or by the secret, never by
  * the position in the list, so removing a token never gives its sessions to another one.
  */
-import { createHash } from 'node:crypto';
+
 import { SandboxError } from '../errors.ts';
+import { sha256Hex } from '../framing/digest.ts';
 import { listFolder } from '../host/list-folder.ts';
 
 interface TenantToken {
@@ -17,6 +18,7 @@ export const LOCAL_TENANT = 'local';
 const UNNAMED_PREFIX = 'token-';
 const DIGEST_CHARS = 16;
 
+/** Part of the paths of stored sessions, so it must not change. */
 const TENANT_FOLDER_PREFIX = 'caller-';
 
 /** The folder of a tenant in `data_dir`. The prefix keeps the folder of a token named ".." inside `data_dir`. */
@@ -77,7 +79,7 @@ function parseToken(text: string): TenantToken {
 }
 
 function digest(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex').slice(0, DIGEST_CHARS);
+  return sha256Hex(secret).slice(0, DIGEST_CHARS);
 }
 
 function invalidTokens(reason: string): SandboxError {

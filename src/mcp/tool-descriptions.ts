@@ -80,7 +80,7 @@ export const suggestedFuelBudget = ({ max_fuel_budget }: ServerSettings) =>
 
 /** What running code is for, and what it is not for. */
 export const EXECUTE_CODE_PURPOSE =
-  'Use it to calculate numbers, sums and averages, to verify arithmetic, to try out and test functions and regular expressions, to parse, extract, convert, sort, count and transform data, and to read and write CSV, JSON, Excel workbooks, PDF and text files. Not for network requests, installing packages, subprocesses or GUIs: none are available.';
+  'Use it to calculate numbers, sums and averages, to verify arithmetic, to try out and test functions and regular expressions, to parse, extract, convert, sort, count and transform data, and to read and write CSV, JSON, Excel workbooks, PDF and text files. Not for network requests, installing packages, subprocesses or GUIs.';
 
 export function executeCodeDescription(settings: ServerSettings, servers: readonly string[]): string {
   const languages = RUNTIME_NAMES.map((name) => LANGUAGES[name]);
@@ -98,11 +98,11 @@ ${toolCallText(settings, servers)}${languages.map(({ name }) => languageLine(set
 
 Patterns
 - One-off: {"code":"print(sum(range(1, 101)))","language":"python"}
-- File processing: pass files={"data.csv": "..."} or call write_file, then open('/app/data.csv'); files in /app are kept for later calls.${hasSessions ? sessionPattern : ''}
+- File processing: pass files={"data.csv": "..."} or call write_file, then open('/app/data.csv'); files in /app stay for later calls.${hasSessions ? sessionPattern : ''}
 
 Pitfalls
 ${languages.flatMap(({ pitfalls }) => pitfalls.map((line) => `- ${line}`)).join('\n')}
-- OutOfFuel: infinite loop, large data or heavy imports${mostExpensiveImport(settings)}. Pass a higher fuel_budget${hasSessions ? sessionBudget : ''}.
+- OutOfFuel: large data or heavy imports${mostExpensiveImport(settings)}: pass a higher fuel_budget${hasSessions ? sessionBudget : ''}; fix an infinite loop.
 
 Limits: ${formatFuel(fuel_budget)} fuel, typically ${typicalSeconds(fuel_budget)} of computation (up to ${formatFuel(max_fuel_budget)}), ${timeout_seconds} s (up to ${max_timeout_seconds} s), ${formatBytes(memory_bytes)} memory, ${formatBytes(workspace_max_bytes)} of files.`;
 }

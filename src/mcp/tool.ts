@@ -32,13 +32,13 @@ export interface Tool {
   run(args: Record<string, unknown>, call: ToolCall): Promise<ToolResult | InputRequiredResult>;
 }
 
-type ToolDefinition<I extends z.ZodObject> = Omit<Tool, 'input' | 'run'> & {
+type TypedTool<I extends z.ZodObject> = Omit<Tool, 'input' | 'run'> & {
   readonly input: I;
   run(args: z.output<I>, call: ToolCall): Promise<ToolResult | InputRequiredResult>;
 };
 
 /** Infers the type of the arguments from the input schema. */
-export function defineTool<I extends z.ZodObject>(definition: ToolDefinition<I>): Tool {
+export function defineTool<I extends z.ZodObject>(definition: TypedTool<I>): Tool {
   return definition as unknown as Tool;
 }
 

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { Approvals, MAX_ROUNDS, MAX_WAITING_RUNS } from '../../src/mcp/approvals.ts';
-import type { ApprovalDecision } from '../../src/tools/tool-call.ts';
+import type { ApprovalDecision } from '../../src/tools/tool-messages.ts';
 
 describe('a run with too many questions', () => {
   const owner = { tenant: 't', request: 'r' };
   const denied = { approved: false, reason: 'too many questions' };
 
   // guarantee: approval
+  // proves: A run that asks too many questions is denied the rest, and can still be cancelled.
   test('is denied the rest, and is still cancelled with the request', async () => {
     const approvals = new Approvals();
     const request = new AbortController();

@@ -27,8 +27,9 @@ async function start(data_dir?: string) {
   return { server, a: a!, b: b!, run, close };
 }
 
-describe('memory that sessions of a server hold', () => {
+describe('the memory that sessions of a server hold', () => {
   // guarantee: memory-limit
+  // proves: Without data_dir, the memory that the sessions of a tenant hold is limited, and other tenants are not affected.
   test('is limited per tenant without data_dir; other tenants are not affected', async () => {
     const { server, a, b, run, close } = await start();
     expect((await run(a, 'one')).isError).toBe(false);
@@ -65,6 +66,7 @@ describe('memory that sessions of a server hold', () => {
   });
 
   // guarantee: memory-limit
+  // proves: With data_dir, memory does not limit the number of sessions, because idle sessions are unloaded.
   test('does not limit the number of sessions with data_dir, because idle ones are unloaded', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'held-'));
     const { server, a, run, close } = await start(data_dir);

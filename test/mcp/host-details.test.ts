@@ -73,6 +73,7 @@ describe('details of the host', () => {
   });
 
   // guarantee: host-details
+  // proves: Errors do not attribute a session that this process holds to another process.
   test('do not attribute a session that this process holds to another process', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'details-'));
     const server = await startHttp({ data_dir });

@@ -47,7 +47,7 @@ class RawServer {
   }
 }
 
-describe('log of a server', () => {
+describe('the log of a server', () => {
   // guarantee: logging
   test('does not block calls when its reader stops, and counts the lines it drops', async () => {
     const server = new RawServer('pipe');
@@ -107,6 +107,7 @@ describe('log of a server', () => {
   });
 
   // guarantee: logging
+  // proves: The log quotes programs only if log_program_data is set.
   test.each([false, true])(
     'quotes programs only if log_program_data is set (%s)',
     async (log_program_data) => {

@@ -27,7 +27,7 @@ function cli(args: readonly string[], env: Record<string, string> = {}, input = 
   });
 }
 
-describe('server process', () => {
+describe('a server process', () => {
   test('serves MCP if no command is given, and exits when its input ends', () => {
     const { stdout, stderr, status } = cli([], {}, `${INITIALIZE}\n`);
     expect(status).toBe(0);
@@ -214,6 +214,7 @@ describe('server process', () => {
     }
 
     // guarantee: durability
+    // proves: A server on a full disk fails the call that cannot be saved, undoes it and logs it.
     test('server on a full disk fails the call that cannot be saved, undoes it and logs it', async () => {
       const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
       const { client, stop, log } = await connect(['--data-dir', data_dir]);
@@ -229,6 +230,7 @@ describe('server process', () => {
     });
 
     // guarantee: durability
+    // proves: With `--commit background`, a server on a full disk fails the next call, logs the error, and exits with an error.
     test('server on a full disk with commit background fails the next call, logs it, and exits with an error', async () => {
       const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
       const { client, stop, log } = await connect(['--data-dir', data_dir, '--commit', 'background']);

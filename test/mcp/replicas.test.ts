@@ -39,6 +39,7 @@ const settings = (): ServerSettingsInput => ({
   tokens: [...TOKENS],
   optimization: 'demand',
   lease_wait_seconds: 5,
+  playground: true,
 });
 
 beforeAll(async () => {
@@ -65,6 +66,78 @@ const run = async (client: Client, session_id: string, code: string) => {
   });
   return isError ? text : String(structured['stdout'] ?? text).trim();
 };
+
+/** The playground of a server, as a page uses it. */
+function page(server: HttpServer) {
+  const headers = { authorization: `Bearer ${SECRETS[0]}`, 'content-type': 'application/json' };
+  const request = (path: string, body?: object, signal?: AbortSignal) =>
+    fetch(new URL(`/playground/api/sessions${path}`, server.url), {
+      headers,
+      ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    });
+  const post = async (path: string, body: object) =>
+    (await (await request(path, body)).json()) as { session_id: string; node: number };
+  /** The first event is the snapshot. */
+  const snapshot = async (session: string) => {
+    const controller = new AbortController();
+    const events = (await request(`/${session}/events`, undefined, controller.signal)).body!;
+    let text = '';
+    for await (const chunk of events.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      if (text.includes('\n')) break;
+    }
+    controller.abort();
+    return JSON.parse(text.split('\n')[0]!) as {
+      head: number;
+      nodes: {
+        id: number;
+        label: string;
+        kind: string;
+        status: string;
+        parent: number;
+        checkpoint?: string;
+      }[];
+      detail: { output: { text: string }[] };
+    };
+  };
+  const runHere = async (session: string, code: string) => {
+    const { node } = await post(`/${session}/run`, { code, language: 'javascript' });
+    for (;;) {
+      const shown = await snapshot(session);
+      const { checkpoint } = shown.nodes.find(({ id }) => id === node)!;
+      if (checkpoint !== undefined) return node;
+    }
+  };
+  return { post, snapshot, run: runHere };
+}
+
+describe('the timeline of a session in the playground', () => {
+  test('is the same on all servers, with the steps of each', async () => {
+    const [one, two] = servers.map(page) as [ReturnType<typeof page>, ReturnType<typeof page>];
+    const { session_id } = await one.post('', { language: 'javascript' });
+    const start = await one.run(session_id, 'let n = 1');
+    expect(await two.snapshot(session_id)).toEqual(await one.snapshot(session_id));
+    const added = await two.run(session_id, 'n += 1');
+    const rolledBack = await one.post(`/${session_id}/rollback`, { node: start });
+    await one.run(session_id, 'console.log(n)');
+    // A client without a timeline.
+    await run(second, session_id, 'n = 10');
+    const shown = await two.snapshot(session_id);
+    expect(shown).toEqual(await one.snapshot(session_id));
+    expect(shown.nodes.map(({ label, kind, parent }) => [kind, label, parent])).toEqual([
+      ['start', 'New session', null],
+      ['call', 'let n = 1', 1],
+      ['call', 'n += 1', start],
+      ['rollback', 'Rolled back to: let n = 1', start],
+      ['call', 'console.log(n)', rolledBack.node],
+      ['call', '1 call from another client', expect.any(Number)],
+    ]);
+    // Every server can return to the steps of the others.
+    await one.post(`/${session_id}/rollback`, { node: added });
+    expect(await run(first, session_id, 'console.log(n)')).toBe('2');
+  });
+});
 
 describe('a session', () => {
   test('continues on any server, with its variables and files', async () => {
@@ -124,6 +197,7 @@ describe('a session', () => {
   });
 
   // guarantee: tenant-identity
+  // proves: A session is invisible to other tenants, who can use the same name.
   test('is invisible to other tenants, who can use the same name', async () => {
     await create(first, 'private');
     await run(first, 'private', 'let secret = 7');
@@ -459,7 +533,8 @@ describe('a question to a person', () => {
   });
 });
 
-test('a program that is paused at one server continues in the process of another', async () => {
+// guarantee: paused-programs
+test('a program that is paused at one server continues once, in the process of any server', async () => {
   const config = join(tmpdir(), `replicas-${process.pid}.json`);
   writeFileSync(
     config,
@@ -480,8 +555,14 @@ test('a program that is paused at one server continues in the process of another
     expect(paused.structured).toMatchObject({ exit_code: 75, state: 'paused', pending: [{ id: 1 }] });
     const { execution_id } = paused.structured;
     const answer = { session_id, execution_id, resolutions: [{ id: 1, value: 'ab' }] };
-    const resumed = await call(other.client, 'resume_execution', answer);
-    expect(resumed.structured).toMatchObject({ success: true, stdout: '42\n', state: 'committed' });
+    // Both servers try to resume the program; one of them does.
+    const answers = await Promise.all(
+      [other.client, client].map((one) => call(one, 'resume_execution', answer)),
+    );
+    const refused = answers.filter(({ isError }) => isError);
+    const resumed = answers.find(({ isError }) => !isError);
+    expect(resumed?.structured).toMatchObject({ success: true, stdout: '42\n', state: 'committed' });
+    expect(refused).toMatchObject([{ text: expect.stringContaining('execution_not_found') }]);
     // The first server sees that the program is no longer paused.
     expect(await call(client, 'resume_execution', answer)).toMatchObject({
       isError: true,
@@ -493,6 +574,51 @@ test('a program that is paused at one server continues in the process of another
     await client.close();
     await parking.close();
     rmSync(config);
+  }
+});
+
+// guarantee: paused-programs
+// proves: An approval that is sent through another registry of the database during a resume is refused if the resume is rolled back.
+test('an approval that another registry sends during a resume is refused if the resume is rolled back', async () => {
+  const { connectionString } = database;
+  const registries = [1, 2].map(() =>
+    openSessions({ store: postgresStore({ connectionString }), lease: 'call' }),
+  );
+  const [here, there] = registries as [SessionRegistry, SessionRegistry];
+  const stop = new AbortController();
+  const resolutions = [{ id: 1, approve: true as const }];
+  let calls = 0;
+  let sent: Promise<unknown> | undefined;
+  const pay = async () => {
+    calls++;
+    const { execution_id } = (await other.paused())!;
+    sent = other.resume(execution_id, { resolutions }).catch((error: unknown) => error);
+    stop.abort();
+  };
+  const options = { session_id: 'paid', tools: { pay: { needsApproval: true, execute: pay } } };
+  const session = await here.create({ ...options, runtime: 'python' });
+  // Cannot be interrupted, so the run is stopped and rolled back.
+  const { metadata } = await session.execute(`try:
+    await tools.pay()
+finally:
+    while True:
+        try:
+            while True: pass
+        except BaseException: pass`);
+  const other = await there.get('paid', { tools: options.tools });
+  const resumed = session.resume(metadata.execution_id!, { resolutions, signal: stop.signal });
+  const result = (await resumed).metadata;
+  expect(result.state).toBe('rolled_back');
+  // Saved before the result is returned.
+  expect((await other.paused())!.execution_id).toBe(result.execution_id);
+  expect(await sent).toMatchObject({
+    code: 'execution_not_found',
+    message: expect.stringContaining(result.execution_id!),
+  });
+  expect(calls).toBe(1);
+  for (const registry of registries) {
+    await registry.close();
+    await (registry.store as PostgresStore).close();
   }
 });
 

@@ -150,7 +150,7 @@ function referenceMs(): number {
   return threadTimeMs() - start;
 }
 
-describe('request body', () => {
+describe('a request body', () => {
   let server: HttpServer;
   let client: Worker;
   beforeAll(async () => {
@@ -206,6 +206,7 @@ describe('request body', () => {
   }
 
   // guarantee: request-limits
+  // proves: A request body that is malformed or too complex is rejected with 400 and does not stall the server.
   test.each(REJECTED)(
     'with %s is rejected with 400 and does not stall the server',
     async (_, sent, reason) => {
@@ -218,6 +219,7 @@ describe('request body', () => {
   );
 
   // guarantee: request-limits
+  // proves: A request body that is expensive to parse does not stall the server.
   test.each(ACCEPTED)('with %s does not stall the server', async (_, sent) => {
     expect((await post(sent)).status).toBeLessThan(500);
     await expectNoStall(sent);
@@ -252,7 +254,7 @@ function sendPart(url: string, bytes: number, declared: number): { close(): void
 
 const wait = (ms: number) => new Promise((next) => setTimeout(next, ms));
 
-describe('bytes of a tenant', () => {
+describe('the bytes of a tenant', () => {
   // guarantee: request-limits
   test('are limited while bodies arrive, and are free again when the requests end', async () => {
     const server = await startHttp({ max_body_bytes: 1_000_000, max_buffered_bytes: 3_000_000 });
@@ -396,6 +398,7 @@ describe('connections', () => {
   });
 
   // guarantee: request-limits
+  // proves: Connections above the limit displace idle ones, so that active clients are served.
   test('above the limit displace idle ones, so that active clients are served', async () => {
     const server = await startHttp({ max_connections: 10 });
     const { hostname, port } = new URL(server.url);

@@ -3,6 +3,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ResultCache } from '../../src/mcp/result-cache.ts';
+import { ONLY_OWN_REQUEST, startListener } from '../support/listener.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { decodePng } from '../support/png.ts';
 
@@ -102,7 +103,7 @@ describe('results over MCP', () => {
   });
 });
 
-/** Images that programs create: the name, an SVG or the bytes as Python source, and the text of view_result. */
+/** Images that programs create: the name, an SVG or the bytes as Python source, and the text of view_result. ORIGIN is that of a server. */
 const IMAGES: readonly (readonly [name: string, source: string, text: RegExp])[] = [
   [
     'an SVG',
@@ -111,8 +112,8 @@ const IMAGES: readonly (readonly [name: string, source: string, text: RegExp])[]
   ],
   [
     'an SVG with a document type',
-    `'<!DOCTYPE svg PUBLIC "a" "http://127.0.0.1:1/b.dtd">' + svg('<rect width="9" height="9"/>')`,
-    /shown with/,
+    `'<!DOCTYPE svg PUBLIC "a" "ORIGIN/b.dtd">' + svg('<rect width="9" height="9"/>')`,
+    /shown with 80 × 40/,
   ],
   ['a large photo', `noise(1700, 1300)`, /shown with \d{3} × \d{3} pixels/],
   [
@@ -120,9 +121,16 @@ const IMAGES: readonly (readonly [name: string, source: string, text: RegExp])[]
     `b'GIF89a' + struct.pack('<HH', 2000, 1) + bytes([0x80, 0, 0, 200, 0, 0, 0, 0, 0]) + b',' + struct.pack('<HHHHB', 0, 0, 2000, 1, 0) + gif_rows(2000)`,
     /shown with 1568 × 1/,
   ],
+  ['a JPEG', `jpeg(2000)`, /image\/jpeg, 2000 × 8 pixels, .*, shown with 1568 × 6/],
+  ['a small WebP', `webp(1500, 1000)`, /image\/webp, 1500 × 1000 pixels, 30 bytes, file \S+$/],
+  [
+    'a large WebP',
+    `webp(1569, 1000)`,
+    /not shown: it is too large, and images of the type image\/webp are not reduced. Save it as PNG or JPEG, or with at most 1,568 pixels in each direction and 512\.7 KiB\. The resource/,
+  ],
   [
     'scripts and references',
-    `svg('<script>while(1);</script><style>@import url(http://127.0.0.1:1/a.css);@font-face{font-family:x;src:url(http://127.0.0.1:1/f)}</style><image width="40" height="20" xlink:href="http://127.0.0.1:1/a.png"/><image width="40" height="20" xlink:href="file:///etc/passwd"/><use xlink:href="http://127.0.0.1:1/a.svg#b"/><text font-family="x">a</text>')`,
+    `svg('<script>while(1);</script><style>@import url(ORIGIN/a.css);@font-face{font-family:x;src:url(ORIGIN/f)}</style><image width="40" height="20" xlink:href="ORIGIN/a.png"/><image width="40" height="20" xlink:href="file:///etc/passwd"/><use xlink:href="ORIGIN/a.svg#b"/><text font-family="x">a</text>')`,
     /shown with 80 × 40/,
   ],
   [
@@ -148,9 +156,9 @@ const IMAGES: readonly (readonly [name: string, source: string, text: RegExp])[]
     /not shown: the renderer failed, or it takes too much memory/,
   ],
   [
-    'a filter beyond the memory',
+    'a filter with a huge region',
     `svg('<filter id="f" x="-99" y="-99" width="9999" height="9999"><feGaussianBlur stdDeviation="9"/></filter><rect width="40" height="20" filter="url(#f)"/>')`,
-    /shown/,
+    /shown with 80 × 40/,
   ],
   ['text that is not SVG', `'hello'`, /not shown: SVG data parsing failed/],
   [
@@ -201,20 +209,37 @@ def gif_rows(width):
     bits = sum(code << 8 * i for i, code in enumerate(codes))
     data = bits.to_bytes(len(codes), 'little')
     return bytes([7]) + b''.join(bytes([len(data[i:i+255])]) + data[i:i+255] for i in range(0, len(data), 255)) + b'\\0;'
+def jpeg(width):
+    # One component with blocks of a single color: the first has the difference 176 to the start value, the others have none.
+    segment = lambda kind, data: bytes([0xff, kind]) + struct.pack('>H', len(data) + 2) + data
+    table = lambda kind, counts, values: segment(0xc4, bytes([kind]) + bytes(counts).ljust(16, b'\\0') + bytes(values))
+    bits = '10' + format(176, '08b') + '0' + '00' * (width // 8 - 1)
+    data = int(bits.ljust(-len(bits) % 8 + len(bits), '1'), 2).to_bytes((len(bits) + 7) // 8, 'big')
+    return (b'\\xff\\xd8' + segment(0xdb, b'\\0' + bytes([4]) * 64) + segment(0xc0, struct.pack('>BHHB', 8, 8, width, 1) + bytes([1, 0x11, 0]))
+            + table(0x00, [1, 1], [0, 8]) + table(0x10, [1], [0]) + segment(0xda, bytes([1, 1, 0, 0, 63, 0])) + data + b'\\xff\\xd9')
+def webp(width, height):
+    size = lambda n: (n - 1).to_bytes(3, 'little')
+    return b'RIFF' + struct.pack('<I', 22) + b'WEBPVP8X' + struct.pack('<II', 10, 0) + size(width) + size(height)
 NAMES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:a="http://www.w3.org/2000/svg"'
 svg = lambda content: f'<svg {NAMES} width="40" height="20">{content}</svg>'
 def show(image):
     if isinstance(image, str): display(image, mime='image/svg+xml')
-    else: display(image, mime='image/jpeg' if image[:2] == b'\\xff\\xd8' else 'image/gif' if image[:3] == b'GIF' else 'image/png')
+    else: display(image, mime='image/' + {b'\\xff\\xd8': 'jpeg', b'GI': 'gif', b'RI': 'webp'}.get(image[:2], 'png'))
 `;
 
 describe('images of programs', () => {
   test('are shown or rejected by view_result, without loading or running anything', async () => {
+    await using listener = await startListener();
     const server = await startHttp();
     const client = await httpClient(server, 'modern');
-    const code = `${HELPERS}${TESTED_IMAGES.map(([, source]) => `show(${source})`).join('\n')}`;
-    const ran = await call(client, 'execute_code', { code, language: 'python' });
-    const ids = (ran.structured['results'] as Listed[]).map(({ id }) => id);
+    const ids: string[] = [];
+    // A call has at most 20 results.
+    for (const start of [0, 15]) {
+      const shown = TESTED_IMAGES.slice(start, start + 15).map(([, source]) => `show(${source})`);
+      const code = HELPERS + shown.join('\n').replaceAll('ORIGIN', listener.origin);
+      const ran = await call(client, 'execute_code', { code, language: 'python' });
+      ids.push(...(ran.structured['results'] as Listed[]).map(({ id }) => id));
+    }
     expect(ids).toHaveLength(TESTED_IMAGES.length);
     const blocks = new Map<string, string | undefined>();
     for (const [i, [name, , text]] of TESTED_IMAGES.entries()) {
@@ -227,14 +252,17 @@ describe('images of programs', () => {
     const columns = Array.from({ length: 30 }, (_, x) => x);
     expect(columns.some((x) => isDark(x, 20) && at(x, 20)[0] < 60)).toBe(true);
     expect(decodePng(blocks.get('a GIF')!).at(1500, 0)).toEqual([200, 0, 0, 255]);
+    expect(decodePng(blocks.get('a JPEG')!).at(1500, 3)).toEqual([216, 216, 216, 255]);
     expect(blocks.get('a large photo')!.length).toBeLessThanOrEqual(700_000);
+    expect(Buffer.from(blocks.get('a small WebP')!, 'base64').toString('latin1', 8, 12)).toBe('WEBP');
+    expect(await listener.requests()).toEqual(ONLY_OWN_REQUEST);
     await client.close();
     await server.close();
   });
 });
 
 describe('inline images', () => {
-  test('are blocks of execute_code, which then has no structured content', async () => {
+  test('are up to four blocks of execute_code, which then has no structured content', async () => {
     const server = await startHttp({ inline_images: true });
     const client = await httpClient(server, 'modern');
     const { tools } = await client.listTools();
@@ -242,6 +270,14 @@ describe('inline images', () => {
     const answer = await call(client, 'execute_code', { code: PROGRAM, language: 'python' });
     expect(answer.content.map(({ type }) => type)).toEqual(['text', 'image', 'image']);
     expect(answer.structured).toEqual({});
+    const code = `${HELPERS}for n in range(1, 7): show(png(n, 1, b'\\0' * (3 * n + 1)))`;
+    const six = await call(client, 'execute_code', { code, language: 'python' });
+    expect(imagesOf(six.content).map((image) => decodePng(image).width)).toEqual([1, 2, 3, 4]);
+    expect(six.text).toContain('r10: image/png, 6 × 1 pixels');
+    const five = await call(client, 'view_result', { ids: ['r5', 'r6', 'r7', 'r8', 'r9'] });
+    expect([five.isError, imagesOf(five.content)]).toEqual([true, []]);
+    const four = await call(client, 'view_result', { ids: ['r7', 'r8', 'r9', 'r10'] });
+    expect(imagesOf(four.content).map((image) => decodePng(image).width)).toEqual([3, 4, 5, 6]);
     await client.close();
     await server.close();
   });

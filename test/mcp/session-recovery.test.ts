@@ -31,7 +31,7 @@ const sessionIds = async (client: Client) =>
     ({ session_id }) => session_id,
   );
 
-describe('session that cannot be opened', () => {
+describe('a session that cannot be opened', () => {
   const damages: readonly (readonly [string, (folder: string) => void])[] = [
     ['an empty session.json', (folder) => writeFileSync(join(folder, 'bad', 'session.json'), '')],
     [
@@ -81,6 +81,7 @@ describe('session that cannot be opened', () => {
   afterAll(() => started.close());
 
   // guarantee: session-recovery
+  // proves: A session that cannot be opened can be destroyed.
   test.each(damages)('because of %s can be destroyed', async (_, damage) => {
     const { client, folder } = started;
     for (const id of ['good', 'bad']) {
@@ -133,8 +134,9 @@ describe('reset_all_sessions', () => {
   });
 });
 
-describe('imported session', () => {
+describe('an imported session', () => {
   // guarantee: session-recovery
+  // proves: The limits of an imported session are at most those of the server.
   test('has none of its limits above those of the server', async () => {
     const data_dir = newFolder();
     const sessions = openSessions({ store: diskStore(join(data_dir, 'caller-local')) });
@@ -168,7 +170,7 @@ describe('imported session', () => {
   });
 });
 
-describe('server that is stopped by a signal', () => {
+describe('a server that is stopped by a signal', () => {
   const code = 'import time\ntime.sleep(1.5)\nx = "finished"\nx';
   const run = { code, language: 'python', session_id: 'kept' };
 
@@ -185,6 +187,7 @@ describe('server that is stopped by a signal', () => {
   }
 
   // guarantee: session-recovery
+  // proves: A server over HTTP that is stopped by a signal finishes the running call.
   test.each(['SIGHUP', 'SIGTERM'] as const)('with %s over HTTP finishes the running call', async (signal) => {
     const data_dir = newFolder();
     const child: ChildProcess = spawn(
@@ -210,6 +213,7 @@ describe('server that is stopped by a signal', () => {
   });
 
   // guarantee: session-recovery
+  // proves: A server over stdio that is stopped by a signal finishes the running call.
   test.each(['SIGHUP', 'SIGTERM'] as const)(
     'with %s over stdio finishes the running call',
     async (signal) => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
@@ -93,12 +93,13 @@ test('every tool call is recorded as a span, a log event and a metric, each with
 });
 
 test('spans are silently omitted without OpenTelemetry', () => {
-  // The built file alone, in a folder from which no package can be resolved.
+  // The built file and the one that it imports, in a folder from which no package can be resolved.
   const folder = mkdtempSync(join(tmpdir(), 'telemetry-'));
-  copyFileSync(new URL('../../dist/mcp/telemetry.js', import.meta.url), join(folder, 'telemetry.js'));
+  for (const file of ['mcp/telemetry.js', 'framing/digest.js'])
+    cpSync(new URL(`../../dist/${file}`, import.meta.url), join(folder, file));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   const script = `
-    import { createTelemetry } from './telemetry.js';
+    import { createTelemetry } from './mcp/telemetry.js';
     await import('@opentelemetry/api').then(() => console.log('OpenTelemetry is installed'), () => {});
     const events = [];
     const log = { info: (f) => events.push(f), warn: (f) => events.push(f), error: (f) => events.push(f) };

@@ -10,7 +10,7 @@ const FIRST = 'first-secret-0123456789';
 const SECOND = 'second-secret-0123456789';
 const newFolder = () => mkdtempSync(join(tmpdir(), 'tenants-'));
 
-describe('tenant without a token name', () => {
+describe('a tenant without a token name', () => {
   // guarantee: tenant-identity
   test('keeps its sessions when another token is removed, and never gets those of the removed one', async () => {
     const data_dir = newFolder();
@@ -45,8 +45,9 @@ describe('tenant without a token name', () => {
   });
 });
 
-describe('token list', () => {
+describe('a token list', () => {
   // guarantee: tenant-identity
+  // proves: An invalid list of tokens is rejected without printing a secret.
   test.each([
     ['one secret under two names', [`ann=${FIRST}`, `bob=${FIRST}`], /same secret/],
     ['one secret with and without a name', [FIRST, `bob=${FIRST}`], /same secret/],
@@ -61,6 +62,7 @@ describe('token list', () => {
   });
 
   // guarantee: tenant-identity
+  // proves: An environment variable with an empty token is rejected and does not turn off authentication.
   test.each(['', ',', `${FIRST},`])('is rejected when the environment variable is %j', (value) => {
     const { status, stderr } = runCli(['serve', '--print-config'], {
       env: { LLM_WASM_SANDBOX_TOKENS: value },

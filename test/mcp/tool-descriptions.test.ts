@@ -40,6 +40,13 @@ describe('tool descriptions', () => {
     expect(client.getInstructions()!.length).toBeLessThanOrEqual(2048);
   });
 
+  test('name requireVendor, and a higher budget only for runs that it helps', () => {
+    const { description } = tools.find(({ name }) => name === 'execute_code')!;
+    expect(description).toContain('requireVendor');
+    expect(description).toMatch(/large data or heavy imports[^;\n]*: pass a higher fuel_budget/);
+    expect(description).toMatch(/; fix an infinite loop/);
+  });
+
   test('give no example value above the maximums of the server', async () => {
     const maximums = { 'max-fuel-budget': 11e9, 'max-timeout-seconds': 31, 'max-memory-bytes': 300e6 };
     const flags = Object.entries(maximums).flatMap(([name, value]) => [`--${name}`, String(value)]);

@@ -93,6 +93,7 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
   });
 
   // guarantee: approval
+  // proves: Programs that call tools of MCP servers write only what a person allows.
   test('write only what a person allows', async () => {
     const { client, asked } = await personAt(era, (message) =>
       message.includes('good') ? 'allow' : message.includes('bad') ? 'deny' : 'cancel',
@@ -117,6 +118,7 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
   });
 
   // guarantee: approval
+  // proves: Tool calls are denied if the client cannot ask a person and the program cannot wait for one.
   test('are denied if the client cannot ask a person and the program cannot wait for one', async () => {
     const client = await httpClient(server, era, 'bob-secret-token-12');
     const { structured, text } = await call(client, 'execute_code', {
@@ -155,6 +157,8 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
       isError: true,
       text: expect.stringContaining('Did you mean files.write_file'),
     });
+    // Clients can cache the list: it does not depend on what the MCP servers offer.
+    expect((await client.listTools()).tools).toEqual(tools);
     await client.close();
   });
 });
@@ -364,6 +368,7 @@ print(await tools.remote.read_file(path="by-bob.txt"))`;
 });
 
 // guarantee: approval
+// proves: A person at a client over standard input and output decides about tool calls.
 test.each(ERAS)('a person at a client over standard input and output decides, %s era', async (era) => {
   const { client, asked, connect } = person(era, (message) => (message.includes('good') ? 'allow' : 'deny'));
   const args = ['mcp', '--tools-config', join(folder, 'tools.json'), '--log-level', 'silent'];

@@ -55,7 +55,9 @@ describe.each(connections)('tools over $transport, $era era', ({ era, transport 
     const both = await call(client, 'execute_code', { ...limited, timeout: 0.2 });
     expect(both).toMatchObject({ isError: true });
     const misspelt = await call(client, 'execute_code', { code: '1', language: 'python', fuel_buget: 1 });
-    expect(misspelt.text).toContain('Did you mean "fuel_budget"?');
+    expect(misspelt.text).toContain('arguments has no field "fuel_buget". Did you mean "fuel_budget"?');
+    const tooLarge = await call(client, 'execute_code', { code: '1', language: 'python', fuel_budget: 9e15 });
+    expect(tooLarge.text).toContain('arguments.fuel_budget: must be at most');
   });
 
   test('execute_code returns the same facts as text and as structured content', async () => {
@@ -165,6 +167,7 @@ describe.each(connections)('tools over $transport, $era era', ({ era, transport 
   });
 
   // guarantee: session-recovery
+  // proves: reset_workspace removes folders and links as well as files.
   test('reset_workspace removes folders and links as well as files', async () => {
     const run = (code: string, session_id: string) =>
       call(client, 'execute_code', { code, language: 'python', session_id });

@@ -21,15 +21,15 @@ interface GatewayOptions {
   readonly log: EventLogger;
 }
 
-interface Listing {
+interface ToolListing {
   readonly tools: Record<string, ToolDefinition>;
   readonly failedAt?: number;
 }
 
 export class Gateway {
   readonly #connections: readonly ServerConnection[];
-  readonly #listings = new Map<string, { readonly promise: Promise<Listing>; listing?: Listing }>();
-  #toolset: { readonly listings: readonly Listing[]; readonly toolset: Toolset } | undefined;
+  readonly #listings = new Map<string, { readonly promise: Promise<ToolListing>; listing?: ToolListing }>();
+  #toolset: { readonly listings: readonly ToolListing[]; readonly toolset: Toolset } | undefined;
 
   constructor(
     readonly config: ToolsConfig,
@@ -58,8 +58,8 @@ export class Gateway {
     return this.#toolset?.toolset;
   }
 
-  #build(listings: readonly Listing[]): Toolset {
-    const record: Record<string, Listing['tools']> = {};
+  #build(listings: readonly ToolListing[]): Toolset {
+    const record: Record<string, ToolListing['tools']> = {};
     for (const [i, { tools }] of listings.entries()) record[this.#connections[i]!.name] = tools;
     const skipped = new Map<string, { tools: number; readonly first: string }>();
     const toolset = Toolset.fromUsable(record, ([server, tool], reason) => {
@@ -75,7 +75,7 @@ export class Gateway {
   }
 
   /** Concurrent requests share one listing. */
-  #list(connection: ServerConnection): Promise<Listing> {
+  #list(connection: ServerConnection): Promise<ToolListing> {
     const { name } = connection;
     const known = this.#listings.get(name);
     const failedAt = known?.listing?.failedAt;
@@ -85,12 +85,12 @@ export class Gateway {
       entry.listing = listing;
       return listing;
     });
-    const entry: { readonly promise: Promise<Listing>; listing?: Listing } = { promise };
+    const entry: { readonly promise: Promise<ToolListing>; listing?: ToolListing } = { promise };
     this.#listings.set(name, entry);
     return promise;
   }
 
-  async #read(connection: ServerConnection): Promise<Listing> {
+  async #read(connection: ServerConnection): Promise<ToolListing> {
     const { name, server } = connection;
     const { log } = this.options;
     try {

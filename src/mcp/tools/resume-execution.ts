@@ -4,9 +4,9 @@ import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { sessionId } from '../../schema.ts';
+import { checkExecution } from '../../session/resume-options.ts';
 import type { Session } from '../../session/session.ts';
-import { executionNotFound } from '../../session/session-errors.ts';
-import type { Resolution } from '../../tools/tool-call.ts';
+import type { Resolution } from '../../tools/tool-messages.ts';
 import { executionOutput } from '../execution-result.ts';
 import { runForClient } from '../run-for-client.ts';
 import type { ServerSettings } from '../settings.ts';
@@ -43,7 +43,7 @@ async function resume(args: ResumeArguments, call: ToolCall): Promise<ToolResult
   const isAnswer = call.input.state !== undefined;
   const session: Session = await call.tenant.session(session_id);
   const paused = isAnswer ? undefined : await session.paused();
-  if (!isAnswer && paused?.execution_id !== execution_id) throw executionNotFound(execution_id);
+  if (!isAnswer) checkExecution(paused, execution_id);
   return runForClient(call, {
     request: args,
     session_id,

@@ -1,0 +1,98 @@
+/** Settings of the HTTP transport: address, tokens, and limits of requests and connections. */
+import { z } from 'zod';
+import { MiB, positiveCount, stringList } from './setting-fields.ts';
+
+const SECRET = /^[\x21-\x7e]{16,512}$/;
+const token = z
+  .string()
+  .regex(
+    /^(?:[\w.-]{1,64}=)?[\x21-\x7e]{16,512}$/,
+    'must be SECRET or NAME=SECRET, where SECRET has at least 16 characters and no spaces',
+  );
+
+export const httpSettings = {
+  host: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
+  port: z
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(8765)
+    .describe('Port to listen on; 0 selects a free port.'),
+  path: z
+    .string()
+    .regex(/^\/[\w./-]*$/, 'must begin with "/"')
+    .default('/mcp')
+    .describe('Path of the MCP endpoint.'),
+  playground: z
+    .boolean()
+    .default(false)
+    .describe('Serve the playground, a web page for running programs, at /playground/. Requires a token.'),
+  tokens: z
+    .array(token)
+    .default([])
+    .describe(
+      'Bearer tokens, as SECRET or NAME=SECRET; each token is a separate tenant. The name identifies the stored sessions of the tenant; without a name, a digest of the secret does.',
+    ),
+  metrics_token: z
+    .string()
+    .regex(SECRET, 'must have at least 16 characters and no spaces')
+    .optional()
+    .describe(
+      'Bearer token for /metrics, which shows metrics of all tenants. Without it, /metrics is available only if there are no tokens.',
+    ),
+  allowed_hosts: stringList(
+    'Host names accepted in the Host header in addition to loopback names; "*" accepts any.',
+  ),
+  cors_origins: stringList('Origins of web pages that may call the server, such as https://app.example.'),
+  max_body_bytes: z
+    .number()
+    .int()
+    .min(1024)
+    .max(256 * MiB)
+    .default(4 * MiB)
+    .describe('Maximum size of a request body.'),
+  max_buffered_bytes: z
+    .number()
+    .int()
+    .min(1024)
+    .max(4096 * MiB)
+    .default(64 * MiB)
+    .describe(
+      'Bytes of request bodies in progress and of responses that are not yet received, per tenant. Further requests are rejected, and responses beyond the limit are cut off.',
+    ),
+  max_connection_bytes: z
+    .number()
+    .int()
+    .min(1024)
+    .max(4096 * MiB)
+    .default(32 * MiB)
+    .describe(
+      'The same limit for one connection, so that a client that does not read its responses affects only itself.',
+    ),
+  max_connections: positiveCount(
+    512,
+    'Open connections; when the limit is reached, an idle one is closed, or the new one if none is idle.',
+  ),
+  write_timeout_seconds: positiveCount(
+    30,
+    'Time after which the server closes a connection whose client does not read a pending response.',
+  ),
+  rate_per_minute: positiveCount(600, 'Requests that one tenant may send per minute.'),
+  cpu_seconds_per_minute: z
+    .number()
+    .positive()
+    .max(60)
+    .default(30)
+    .describe(
+      'Seconds of main-thread time that the requests of one tenant may use per minute. This covers reading, validating and answering requests, not running programs, which have their own threads. Further requests are rejected with rate_limited.',
+    ),
+  max_clients: positiveCount(
+    256,
+    'Open connections of 2025-era clients; when the limit is reached, an idle one is closed.',
+  ),
+  client_idle_seconds: positiveCount(
+    1800,
+    'Idle time after which a connection of a 2025-era client is closed.',
+  ),
+};
