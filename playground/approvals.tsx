@@ -15,7 +15,12 @@ export function Approvals({ paused, onResolve, onDiscard }: Props) {
   return (
     <section class="approvals" aria-label="Tool calls waiting for a decision">
       {paused.pending.map((call) => (
-        <ApprovalCard key={call.id} call={call} onResolve={onResolve} />
+        <ApprovalCard
+          key={call.id}
+          call={call}
+          wasAnswered={statusOf(paused, call) !== 'pending'}
+          onResolve={onResolve}
+        />
       ))}
       <button type="button" class="small quiet" onClick={onDiscard}>
         Discard the paused program
@@ -24,11 +29,21 @@ export function Approvals({ paused, onResolve, onDiscard }: Props) {
   );
 }
 
+const statusOf = ({ tool_calls }: PausedExecution, { seq }: Pending) =>
+  tool_calls.find((record) => record.seq === seq)?.status ?? 'pending';
+
 /** Arguments come from the program, so characters that hide or reorder text are escaped. */
 const visibleJson = (value: unknown) =>
   JSON.stringify(value, null, 2).split('\n').map(escapeControls).join('\n');
 
-function ApprovalCard({ call, onResolve }: { call: Pending; onResolve(resolution: object): void }) {
+interface CardProps {
+  readonly call: Pending;
+  /** The answer was lost, because the resumed program was rolled back. */
+  readonly wasAnswered: boolean;
+  onResolve(resolution: object): void;
+}
+
+function ApprovalCard({ call, wasAnswered, onResolve }: CardProps) {
   const { id, name, reason, payload } = call;
   return (
     <article class="card approval" aria-label={`Call to ${name}`}>
@@ -38,6 +53,12 @@ function ApprovalCard({ call, onResolve }: { call: Pending; onResolve(resolution
       </header>
       <pre class="text">{visibleJson(call.arguments)}</pre>
       {payload !== undefined && <pre class="text">{visibleJson(payload)}</pre>}
+      {wasAnswered && (
+        <p>
+          The call was answered before, but the program was rolled back. If it was approved, the tool may
+          already have run.
+        </p>
+      )}
       {reason === 'approval' ? (
         <div class="actions">
           <button type="button" class="primary" onClick={() => onResolve({ id, approve: true })}>

@@ -77,8 +77,9 @@ export function reduce(view: SessionView, event: ViewEvent): SessionView {
       return { ...view, progress: event };
     case 'detail': {
       const metadata = event.detail.outcome?.metadata;
-      const { execution_id, pending } = metadata ?? {};
-      const paused = pending === undefined ? undefined : ({ execution_id, pending } as PausedExecution);
+      const { execution_id, pending, tool_calls = [] } = metadata ?? {};
+      const paused =
+        pending === undefined ? undefined : ({ execution_id, pending, tool_calls } as PausedExecution);
       return { ...withDetail(view, event.id, () => event.detail), progress: undefined, paused };
     }
     case 'files':

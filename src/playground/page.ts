@@ -3,7 +3,7 @@
  * anything but these files, and keep other pages from framing it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type PageFile, readPageFile } from '../host/page-files.ts';
+import { type PageFile, readPageFile } from '../host/playground-page-files.ts';
 
 /** Path of the page. */
 export const PAGE_PATH = '/playground/';

@@ -10,15 +10,15 @@ import { parse, type RuntimeName } from '../schema.ts';
 import type { SessionRegistry } from '../session/registry.ts';
 import type { Session } from '../session/session.ts';
 import { PAGE_PATH, SECURITY_HEADERS } from './page.ts';
+import type { PlaygroundHost } from './playground-host.ts';
+import { PlaygroundSession } from './playground-session.ts';
 import type { TimelineEvent } from './timeline.ts';
-import { Workbench } from './workbench.ts';
-import type { WorkbenchHost } from './workbench-host.ts';
 
 /** Prefix of the paths of the interface. */
 export const API_PATH = `${PAGE_PATH}api/`;
 
 /** Timelines of one tenant that are kept in memory. */
-const MAX_WORKBENCHES = 16;
+const MAX_CACHED_SESSIONS = 16;
 /** Pages that may watch one session at the same time. */
 const MAX_WATCHERS = 32;
 /** Bytes that a page may leave unread before its event stream is closed; the page then connects again. */
@@ -37,8 +37,8 @@ interface PlaygroundTenant {
   }): Promise<Session>;
   session(session_id: string): Promise<Session>;
   destroy(session_id: string): Promise<void>;
-  runCancellable: WorkbenchHost['runCancellable'];
-  readonly timelines: WorkbenchHost['timelines'];
+  runCancellable: PlaygroundHost['runCancellable'];
+  readonly timelines: PlaygroundHost['timelines'];
 }
 
 /** A request that has passed the guards of the server. */
@@ -60,7 +60,7 @@ export interface ApiCall extends PlaygroundRequest {
   readonly query: URLSearchParams;
   body<S extends z.ZodType>(schema: S): Promise<z.output<S>>;
   /** The session that the first part of the path names. */
-  workbench(): Promise<Workbench>;
+  playgroundSession(): Promise<PlaygroundSession>;
 }
 
 /** The value of a JSON response; undefined if the handler has sent the response. */
@@ -74,8 +74,8 @@ export interface Route {
 }
 
 export interface PlaygroundOptions
-  extends Pick<WorkbenchHost, 'toolset'>,
-    Pick<WorkbenchHost, 'clientError'> {
+  extends Pick<PlaygroundHost, 'toolset'>,
+    Pick<PlaygroundHost, 'clientError'> {
   readonly version: string;
   readonly routes: readonly Route[];
 }
@@ -98,7 +98,7 @@ const STATUS: Readonly<Record<string, number>> = {
 };
 
 export class Playground {
-  readonly #tenants = new Map<string, Map<string, Promise<Workbench>>>();
+  readonly #tenants = new Map<string, Map<string, Promise<PlaygroundSession>>>();
 
   constructor(readonly options: PlaygroundOptions) {}
 
@@ -132,22 +132,30 @@ export class Playground {
         params,
         query: new URLSearchParams(search),
         body: async (schema) => parse(schema, await request.readJson(), 'body'),
-        workbench: () => this.workbench(request.tenant, params[0]!),
+        playgroundSession: async () => {
+          const session = await this.playgroundSession(request.tenant, params[0]!);
+          if (method !== 'GET') await session.refresh();
+          return session;
+        },
       });
     }
     sendJson(request.response, 404, { error: { code: 'not_found', message: 'Not found.' } });
     return undefined;
   }
 
-  #workbenches(tenant: PlaygroundTenant): Map<string, Promise<Workbench>> {
-    const known = this.#tenants.get(tenant.id) ?? new Map<string, Promise<Workbench>>();
+  #sessions(tenant: PlaygroundTenant): Map<string, Promise<PlaygroundSession>> {
+    const known = this.#tenants.get(tenant.id) ?? new Map<string, Promise<PlaygroundSession>>();
     this.#tenants.set(tenant.id, known);
     return known;
   }
 
-  /** The workbench of a session; opens the session on first use. Throws `session_not_found`. */
-  async workbench(tenant: PlaygroundTenant, session_id: string, origin?: string): Promise<Workbench> {
-    const known = this.#workbenches(tenant);
+  /** The session as the playground uses it; opens the session on first use. Throws `session_not_found`. */
+  async playgroundSession(
+    tenant: PlaygroundTenant,
+    session_id: string,
+    origin?: string,
+  ): Promise<PlaygroundSession> {
+    const known = this.#sessions(tenant);
     const earlier = known.get(session_id);
     if (earlier !== undefined) {
       const found = await earlier.catch(() => undefined);
@@ -156,10 +164,10 @@ export class Playground {
         return found;
       }
       // Another request may have opened the session again in the meantime.
-      if (known.get(session_id) !== earlier) return this.workbench(tenant, session_id, origin);
+      if (known.get(session_id) !== earlier) return this.playgroundSession(tenant, session_id, origin);
     }
     const opening = tenant.session(session_id).then((session) =>
-      Workbench.open(
+      PlaygroundSession.open(
         session,
         {
           ...this.options,
@@ -178,8 +186,8 @@ export class Playground {
   }
 
   /** Removes the least recently used timelines that no page shows. */
-  async #evict(known: Map<string, Promise<Workbench>>): Promise<void> {
-    if (known.size <= MAX_WORKBENCHES) return;
+  async #evict(known: Map<string, Promise<PlaygroundSession>>): Promise<void> {
+    if (known.size <= MAX_CACHED_SESSIONS) return;
     const settled = await Promise.allSettled(
       [...known].map(async ([id, opening]) => [id, await opening] as const),
     );
@@ -187,15 +195,15 @@ export class Playground {
       .flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
       .filter(([, { isIdle, timeline }]) => isIdle && timeline.subscribers === 0)
       .sort(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs);
-    for (const [id] of idle.slice(0, known.size - MAX_WORKBENCHES)) known.delete(id);
+    for (const [id] of idle.slice(0, known.size - MAX_CACHED_SESSIONS)) known.delete(id);
   }
 
   /** Removes a session that was deleted, and notifies the pages that show it. */
   async forget(tenant: PlaygroundTenant, session_id: string): Promise<void> {
-    const known = this.#workbenches(tenant);
-    const workbench = await known.get(session_id)?.catch(() => undefined);
+    const known = this.#sessions(tenant);
+    const playgroundSession = await known.get(session_id)?.catch(() => undefined);
     known.delete(session_id);
-    workbench?.timeline.emit({ type: 'deleted' });
+    playgroundSession?.timeline.emit({ type: 'deleted' });
   }
 
   /** Waits until all timelines are saved. */
@@ -209,14 +217,17 @@ export class Playground {
 export const newSessionId = (prefix: string) => `${prefix}-${randomBytes(3).toString('hex')}`;
 
 /** Streams the changes of a session as lines of JSON, beginning with a snapshot. */
-export async function streamEvents({ request, response }: ApiCall, workbench: Workbench): Promise<void> {
-  const { timeline } = workbench;
+export async function streamEvents(
+  { request, response }: ApiCall,
+  playgroundSession: PlaygroundSession,
+): Promise<void> {
+  const { timeline } = playgroundSession;
   if (timeline.subscribers >= MAX_WATCHERS)
     throw new SandboxError(
       'queue_full',
       `${MAX_WATCHERS} pages already show this session. Close one of them.`,
     );
-  const snapshot = await workbench.snapshot();
+  const snapshot = await playgroundSession.snapshot();
   if (response.destroyed) return;
   response.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8' });
   const send = (event: TimelineEvent | { type: 'snapshot' | 'ping' }) => {

@@ -10,7 +10,7 @@ import {
   languageName,
   parse,
 } from '../schema.ts';
-import type { Resolution } from '../tools/tool-call.ts';
+import type { Resolution } from '../tools/tool-messages.ts';
 import {
   type ApiCall,
   newSessionId,
@@ -47,14 +47,14 @@ const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: 'sessions/:/events',
-    handle: async (call) => streamEvents(call, await call.workbench()),
+    handle: async (call) => streamEvents(call, await call.playgroundSession()),
   },
   { method: 'GET', path: 'sessions/:/nodes/:', handle: detail },
   { method: 'POST', path: 'sessions/:/run', handle: run },
   {
     method: 'POST',
     path: 'sessions/:/stop',
-    handle: async (call) => ({ stopped: (await call.workbench()).stop() }),
+    handle: async (call) => ({ stopped: (await call.playgroundSession()).stop() }),
   },
   { method: 'POST', path: 'sessions/:/resume', handle: resume },
   { method: 'POST', path: 'sessions/:/checkpoint', handle: checkpoint },
@@ -64,7 +64,7 @@ const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: 'sessions/:/files',
-    handle: async (call) => ({ files: await (await call.workbench()).session.listFiles() }),
+    handle: async (call) => ({ files: await (await call.playgroundSession()).session.listFiles() }),
   },
   { method: 'GET', path: 'sessions/:/file', handle: readFile },
   { method: 'PUT', path: 'sessions/:/file', handle: writeFile },
@@ -91,7 +91,7 @@ async function create(call: ApiCall): Promise<object> {
     session_id: newSessionId(runtime),
     policy: {},
   });
-  await playground.workbench(tenant, session_id);
+  await playground.playgroundSession(tenant, session_id);
   return { session_id };
 }
 
@@ -103,7 +103,7 @@ async function destroy({ tenant, playground, params }: ApiCall): Promise<object>
 
 async function detail(call: ApiCall): Promise<object> {
   const id = parse(nodeId, Number(call.params[1]), 'node');
-  return { detail: (await call.workbench()).timeline.detail(id) ?? null };
+  return { detail: (await call.playgroundSession()).timeline.detail(id) ?? null };
 }
 
 async function run(call: ApiCall): Promise<object> {
@@ -111,37 +111,38 @@ async function run(call: ApiCall): Promise<object> {
   const maximum = call.tenant.maximums.fuel_budget;
   if ((request.fuel_budget ?? 0) > maximum)
     throw new SandboxError('invalid_argument', `fuel_budget: the maximum is ${maximum}.`);
-  return { node: (await call.workbench()).run(request).id };
+  return { node: (await call.playgroundSession()).run(request).id };
 }
 
 async function resume(call: ApiCall): Promise<object> {
   const { execution_id, resolutions } = await call.body(BODIES.resume);
-  const workbench = await call.workbench();
-  return { node: workbench.resume(execution_id, resolutions as unknown as Resolution[]).id };
+  const playgroundSession = await call.playgroundSession();
+  return { node: playgroundSession.resume(execution_id, resolutions as unknown as Resolution[]).id };
 }
 
 async function checkpoint(call: ApiCall): Promise<object> {
   const { name } = await call.body(BODIES.checkpoint);
-  return { node: (await (await call.workbench()).checkpoint(name)).id };
+  return { node: (await (await call.playgroundSession()).checkpoint(name)).id };
 }
 
 async function rollback(call: ApiCall): Promise<object> {
   const { node } = await call.body(BODIES.node);
-  return { node: (await (await call.workbench()).rollback(node)).id };
+  return { node: (await (await call.playgroundSession()).rollback(node)).id };
 }
 
 async function fork(call: ApiCall): Promise<object> {
   const { node } = await call.body(BODIES.node);
   const { tenant, playground, params } = call;
-  const workbench = await call.workbench();
-  const label = workbench.timeline.node(node)?.label ?? '';
-  const { session_id } = (await workbench.fork(node, newSessionId(workbench.session.runtime))).fork;
-  await playground.workbench(tenant, session_id, `Branch of ${params[0]}, after: ${label}`);
+  const playgroundSession = await call.playgroundSession();
+  const label = playgroundSession.timeline.node(node)?.label ?? '';
+  const { session_id } = (await playgroundSession.fork(node, newSessionId(playgroundSession.session.runtime)))
+    .fork;
+  await playground.playgroundSession(tenant, session_id, `Branch of ${params[0]}, after: ${label}`);
   return { session_id };
 }
 
 async function variables(call: ApiCall): Promise<object> {
-  const { session, isIdle } = await call.workbench();
+  const { session, isIdle } = await call.playgroundSession();
   // The variables of a running program can be read only after it has ended.
   return { variables: isIdle ? await session.variables() : null };
 }
@@ -155,7 +156,7 @@ function pathOf({ query }: ApiCall): string {
 
 /** Sends a file as an attachment of a generic type, which browsers do not display or run. */
 async function readFile(call: ApiCall): Promise<undefined> {
-  const bytes = await (await call.workbench()).session.readFile(pathOf(call));
+  const bytes = await (await call.playgroundSession()).session.readFile(pathOf(call));
   call.response
     .writeHead(200, { 'content-type': 'application/octet-stream', 'content-disposition': 'attachment' })
     .end(bytes);
@@ -163,13 +164,13 @@ async function readFile(call: ApiCall): Promise<undefined> {
 
 async function writeFile(call: ApiCall): Promise<object> {
   const path = pathOf(call);
-  const workbench = await call.workbench();
-  await workbench.writeFile(path, await call.readBytes());
+  const playgroundSession = await call.playgroundSession();
+  await playgroundSession.writeFile(path, await call.readBytes());
   return { path };
 }
 
 async function deleteFile(call: ApiCall): Promise<object> {
   const path = pathOf(call);
-  await (await call.workbench()).deleteFile(path);
+  await (await call.playgroundSession()).deleteFile(path);
   return { path };
 }

@@ -5,7 +5,8 @@ import type { TimelineNode } from './timeline.ts';
 export const MAX_LABEL_CHARS = 80;
 
 export function stepStatus({ success, metadata }: SandboxResult): TimelineNode['status'] {
-  if (metadata.state === 'paused') return 'paused';
+  // A resume that was rolled back leaves the program paused.
+  if (metadata.execution_id !== undefined) return 'paused';
   if (metadata.trap_reason === 'cancelled') return 'stopped';
   return success ? 'ok' : 'failed';
 }

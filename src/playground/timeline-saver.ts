@@ -2,6 +2,7 @@
  * Loads and saves the timeline of a session. Failures are reported to the log only: the session can be used without its
  * earlier steps, and a timeline that was not saved is lost with the server.
  */
+import { SerialQueue } from '../concurrency/serial-queue.ts';
 import type { Session } from '../session/session.ts';
 import {
   parseTimeline,
@@ -12,7 +13,7 @@ import {
 import type { Timeline } from './timeline.ts';
 
 export class TimelineSaver {
-  #saving = Promise.resolve();
+  readonly #saves = new SerialQueue();
   #isQueued = false;
 
   constructor(
@@ -33,19 +34,23 @@ export class TimelineSaver {
     }
   }
 
+  /** Resolves when the saves so far have ended. */
+  idle(): Promise<void> {
+    return this.#saves.idle();
+  }
+
   /** Saves the timeline as it is when the saves before this one have ended. `calls` is the number of calls that it shows. */
   save(timeline: Timeline, calls: () => number): Promise<void> {
     const { storage, session, report } = this;
-    if (storage === undefined || this.#isQueued) return this.#saving;
+    if (storage === undefined || this.#isQueued) return this.#saves.idle();
     this.#isQueued = true;
-    this.#saving = this.#saving.then(async () => {
+    return this.#saves.run(async () => {
       this.#isQueued = false;
       // The timeline of a deleted session is deleted too.
       if (session.isClosed) return;
       const { session_id, created_at } = session.session;
       const text = serializeTimeline({ created_at, calls: calls() }, timeline);
       await storage.write(session_id, text).catch(report);
-    }) as Promise<void>;
-    return this.#saving;
+    });
   }
 }

@@ -88,12 +88,15 @@ export class Timeline {
   #nextId = 1;
   #head = 0;
 
-  /** Continues with steps that were saved. */
+  /** Replaces the steps by those that were saved. */
   restore(
     head: number,
     nodes: readonly TimelineNode[],
     details: readonly (readonly [number, CallDetail])[],
   ): void {
+    const gone = [...this.#nodes.keys()];
+    for (const id of gone) this.#forget(id);
+    this.#nodes.clear();
     for (const node of nodes) this.#nodes.set(node.id, node);
     for (const [id, detail] of details) {
       const outputChars = detail.output.reduce((sum, { text }) => sum + text.length, 0);
@@ -103,6 +106,8 @@ export class Timeline {
     }
     this.#nextId = Math.max(...this.#nodes.keys()) + 1;
     this.#head = head;
+    if (gone.length > 0) this.emit({ type: 'removed', ids: gone });
+    for (const node of nodes) this.emit({ type: 'node', node, head });
   }
 
   /** The step whose state the session has. */

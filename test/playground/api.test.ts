@@ -118,7 +118,7 @@ async function run(session: string, code: string, to = server): Promise<Node> {
   return (await done).node;
 }
 
-describe('playground', () => {
+describe('the playground', () => {
   // guarantee: playground
   test('is served only if it is enabled', async () => {
     for (const path of ['/playground/', '/playground/app.js', '/playground/api/info'])

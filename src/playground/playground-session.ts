@@ -4,16 +4,14 @@
  */
 import { randomBytes } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
-import type { Execution } from '../sandbox/execution.ts';
-import type { DisplayResult, LanguageName, PausedExecution } from '../schema.ts';
+import type { LanguageName, PausedExecution } from '../schema.ts';
 import type { Session } from '../session/session.ts';
-import type { Resolution } from '../tools/tool-call.ts';
-import type { Toolset } from '../tools/toolset.ts';
+import type { Resolution } from '../tools/tool-messages.ts';
+import type { Execute, PlaygroundHost } from './playground-host.ts';
 import type { SavedTimeline } from './saved-timeline.ts';
 import { MAX_LABEL_CHARS, stepLabel, stepStatus } from './step-text.ts';
 import { Timeline, type TimelineNode } from './timeline.ts';
 import { TimelineSaver } from './timeline-saver.ts';
-import type { WorkbenchHost } from './workbench-host.ts';
 
 /** Automatic checkpoints of one session. A session can have 32 checkpoints in total. */
 const MAX_AUTOMATIC = 20;
@@ -36,7 +34,7 @@ export interface Snapshot {
   readonly paused: PausedExecution | undefined;
 }
 
-export class Workbench {
+export class PlaygroundSession {
   readonly timeline = new Timeline();
   #running: { readonly id: number; readonly controller: AbortController } | undefined;
   /** Steps that change the state outside a program, such as a rollback, are in progress. */
@@ -48,18 +46,18 @@ export class Workbench {
 
   private constructor(
     readonly session: Session,
-    readonly host: WorkbenchHost,
+    readonly host: PlaygroundHost,
   ) {
     this.#saver = new TimelineSaver(host.timelines, session, (cause) => host.clientError(cause));
   }
 
   /** Opens the timeline of a session: the saved one, or a new one that begins with the checkpoints of the session. */
-  static async open(session: Session, host: WorkbenchHost, origin?: string): Promise<Workbench> {
-    const workbench = new Workbench(session, host);
-    const saved = await workbench.#saver.load();
-    if (saved === undefined) await workbench.#start(origin);
-    else await workbench.#continue(saved);
-    return workbench;
+  static async open(session: Session, host: PlaygroundHost, origin?: string): Promise<PlaygroundSession> {
+    const opened = new PlaygroundSession(session, host);
+    const saved = await opened.#saver.load();
+    if (saved === undefined) await opened.#start(origin);
+    else await opened.#continue(saved);
+    return opened;
   }
 
   /** Continues a saved timeline, and corrects what has changed since it was saved. */
@@ -78,7 +76,8 @@ export class Workbench {
     const known = new Set(nodes.map(({ checkpoint }) => checkpoint));
     this.#addCheckpoints(
       nodes[0]!.id,
-      [...checkpoints].filter((name) => !known.has(name)),
+      // Other automatic ones belong to steps of a server that has not saved its timeline yet.
+      [...checkpoints].filter((name) => !known.has(name) && !AUTOMATIC.test(name)),
     );
     if (paused !== undefined && !nodes.some(({ status }) => status === 'paused')) this.#addPaused(paused);
   }
@@ -123,20 +122,38 @@ export class Workbench {
     return this.#running === undefined && !this.#isChanging;
   }
 
+  /** What a page shows. Its steps are stored, so that a page of another server also shows them. */
   async snapshot(): Promise<Snapshot> {
     const { session, timeline } = this;
-    const paused = this.isIdle ? await session.paused() : undefined;
-    if (this.isIdle) await this.#noteOtherCalls();
+    const paused = await this.refresh();
+    await this.#saver.idle();
     const { session_id, calls } = session.session;
     const { nodes, head } = timeline;
     return { session_id, runtime: session.runtime, calls, nodes, head, paused };
   }
 
-  /** Adds a step for calls that another client of the session made. */
+  /**
+   * Adds what others have done since the last step of this timeline: must precede every step. Returns the paused program of the
+   * session, unless one is running here.
+   */
+  async refresh(): Promise<PausedExecution | undefined> {
+    if (!this.isIdle) return undefined;
+    const paused = await this.session.paused();
+    if (this.isIdle) await this.#noteOtherCalls();
+    return paused;
+  }
+
+  /** Continues with the timeline that another server has saved, and adds a step for calls that no timeline contains. */
   async #noteOtherCalls(): Promise<void> {
+    const known = this.#knownCalls;
     const { calls } = this.session.session;
-    const others = calls - this.#knownCalls;
     this.#knownCalls = calls;
+    if (calls <= known) return;
+    const saved = await this.#saver.load();
+    const isNewer = saved !== undefined && saved.calls > known && this.isIdle;
+    if (isNewer) await this.#continue(saved);
+    this.#knownCalls = calls;
+    const others = calls - (isNewer ? saved.calls : known);
     if (others <= 0) return;
     const label = `${others} ${others === 1 ? 'call' : 'calls'} from another client`;
     const { id } = this.timeline.add({ kind: 'call', label, status: 'ok' });
@@ -149,7 +166,8 @@ export class Workbench {
     this.#checkIdle();
     const node = this.timeline.add({ kind: 'call', label: stepLabel(code), status: 'running', language });
     this.timeline.begin(node.id, code);
-    this.#launch(node.id, (options, tools, onResult) =>
+    const failed = () => 'failed' as const;
+    this.#launch(node.id, failed, (options, tools, onResult) =>
       this.session.execute(code, {
         ...options,
         language,
@@ -168,7 +186,8 @@ export class Workbench {
     const paused = this.timeline.nodes.findLast(({ status }) => status === 'paused');
     if (paused === undefined) throw notPaused();
     const node = this.timeline.update(paused.id, { status: 'running' })!;
-    this.#launch(node.id, (options, tools, onResult) =>
+    const stays = () => (this.session.session.paused === undefined ? 'failed' : 'paused');
+    this.#launch(node.id, stays, (options, tools, onResult) =>
       this.session.resume(execution_id, {
         ...options,
         resolutions,
@@ -185,7 +204,8 @@ export class Workbench {
     return this.#running !== undefined;
   }
 
-  #launch(id: number, execute: Execute): void {
+  /** `failedStatus` is the status of the step if the program could not be started. */
+  #launch(id: number, failedStatus: () => TimelineNode['status'], execute: Execute): void {
     const controller = new AbortController();
     this.#running = { id, controller };
     void this.host
@@ -195,7 +215,7 @@ export class Workbench {
       .catch((cause: unknown) => {
         // The program did not run: the session is busy, or the server is overloaded or shutting down.
         this.timeline.finish(id, { outcome: undefined, error: this.host.clientError(cause) });
-        this.timeline.update(id, { status: 'failed', checkpoint: this.#parentCheckpoint(id) });
+        this.timeline.update(id, { status: failedStatus(), checkpoint: this.#parentCheckpoint(id) });
       })
       .finally(() => {
         this.#running = undefined;
@@ -370,19 +390,6 @@ export class Workbench {
     }
   }
 }
-
-interface RunCallbacks {
-  readonly signal: AbortSignal;
-  readonly onStdout: (text: string) => void;
-  readonly onStderr: (text: string) => void;
-  readonly onProgress: (progress: { fuel_consumed: number; fuel_budget: number }) => void;
-}
-
-type Execute = (
-  options: RunCallbacks,
-  tools: Toolset | undefined,
-  onResult: (result: DisplayResult) => void,
-) => Execution;
 
 function notPaused(): SandboxError {
   return new SandboxError('execution_not_found', 'No program of this session is paused.');
