@@ -6,11 +6,14 @@ import { escapeControls } from '../analysis/escape-controls.ts';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import type { PendingCall } from '../schema.ts';
 import { callText } from '../tools/question-text.ts';
-import type { ApprovalDecision, OnApproval, Resolution } from '../tools/tool-call.ts';
+import type { ApprovalDecision, OnApproval, Resolution } from '../tools/tool-messages.ts';
 
 const questions = new SerialQueue();
 const NEVER = new AbortController().signal;
 export const DENIED_BY_PERSON = 'a person denied the call';
+/** Warns of a call that `uncertainCalls` returns. */
+export const APPROVED_BEFORE =
+  'was approved in a resume that is in progress, or was rolled back, undone or interrupted, so the tool may already have run';
 
 /** Whether questions can be asked. They appear on standard error, because standard output belongs to the program. */
 export const hasTerminal = () => process.stderr.isTTY === true;
@@ -50,8 +53,12 @@ async function askApproval(
 }
 
 /** Asks how to answer a call of a paused program. Undefined leaves it unanswered. */
-export async function askResolution(call: PendingCall): Promise<Resolution | undefined> {
+export async function askResolution(
+  call: PendingCall,
+  isUncertain: boolean,
+): Promise<Resolution | undefined> {
   const { id, reason } = call;
+  if (isUncertain) process.stderr.write(`The next call ${APPROVED_BEFORE}.\n`);
   if (reason === 'approval') {
     const decision = await askApproval(call, NEVER, askAtTerminal);
     if (decision === undefined) return undefined;

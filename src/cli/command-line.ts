@@ -1,16 +1,16 @@
 /** Runs the command that the arguments name. Messages of this program itself go to standard error. */
 import { CommanderError } from 'commander';
 import { handleBrokenPipes } from './broken-pipe.ts';
+import { createRootCommand } from './command-table.ts';
 import { printError } from './diagnostics.ts';
 import { exitCodeOf } from './exit-codes.ts';
 import { ownPackage } from './own-package.ts';
-import { createProgram } from './program.ts';
 
 /** Sets the exit code of the process. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   handleBrokenPipes();
   try {
-    const program = await createProgram(ownPackage(), args);
+    const program = await createRootCommand(ownPackage(), args);
     await program.parseAsync(args, { from: 'user' });
   } catch (cause) {
     // Commander has already printed its own messages.

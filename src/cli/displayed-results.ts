@@ -3,6 +3,7 @@
  * with `--results`. Texts and images come from the program, so control characters never reach the terminal.
  */
 import { join } from 'node:path';
+import { SandboxError } from '../errors.ts';
 import type { ResultAccess } from '../mcp/displayed-results.ts';
 import { imageSource } from '../results/image-source.ts';
 import { RESULT_LIMITS } from '../results/limits.ts';
@@ -50,16 +51,23 @@ export async function resultFiles(
   return files;
 }
 
-type ImageProtocol = 'kitty' | 'iterm2';
+export type ImageProtocol = 'kitty' | 'iterm2' | 'sixel';
+
+/** Values of TERM in terminals that show Sixel images. */
+const SIXEL_TERMINALS = /^(?:foot|mlterm|contour|yaft)(?:-|$)|sixel/;
+/** The first version of Konsole that shows Sixel images, as in KONSOLE_VERSION. */
+const SIXEL_KONSOLE = 220_400;
 
 /** The protocol with which a terminal shows images, from its environment variables. */
 export function imageProtocol(env: Readonly<Record<string, string | undefined>>): ImageProtocol | undefined {
   // Terminal multiplexers do not pass these sequences through.
   if (env['TMUX'] !== undefined || env['STY'] !== undefined) return undefined;
   const program = env['TERM_PROGRAM'] ?? '';
-  if (env['KITTY_WINDOW_ID'] !== undefined || env['TERM'] === 'xterm-kitty' || program === 'ghostty')
+  const terminal = env['TERM'] ?? '';
+  if (env['KITTY_WINDOW_ID'] !== undefined || terminal === 'xterm-kitty' || program === 'ghostty')
     return 'kitty';
   if (['iTerm.app', 'WezTerm', 'mintty'].includes(program)) return 'iterm2';
+  if (SIXEL_TERMINALS.test(terminal) || Number(env['KONSOLE_VERSION']) >= SIXEL_KONSOLE) return 'sixel';
   return undefined;
 }
 
@@ -67,7 +75,7 @@ export function imageProtocol(env: Readonly<Record<string, string | undefined>>)
 const KITTY_CHUNK = 4096;
 
 /** The escape sequence that shows a PNG image. The base64 text was encoded by the host, so it has no control characters. */
-export function imageSequence(protocol: ImageProtocol, base64: string): string {
+export function imageSequence(protocol: 'kitty' | 'iterm2', base64: string): string {
   if (protocol === 'iterm2') return `\x1b]1337;File=inline=1:${base64}\x07\n`;
   let sequence = '';
   for (let at = 0; at < base64.length; at += KITTY_CHUNK) {
@@ -78,31 +86,57 @@ export function imageSequence(protocol: ImageProtocol, base64: string): string {
   return `${sequence}\n`;
 }
 
+/** A Sixel image of a worker, which must not contain other control characters than those at its start and end. */
+function sixelSequence(image: string): string {
+  const [start, end] = ['\x1bP', '\x1b\\'];
+  const body = image.slice(start.length, -end.length);
+  if (image !== start + body + end || !SIXEL_BODY.test(body))
+    throw new SandboxError('internal', 'A worker returned an invalid Sixel image.');
+  return `${image}\n`;
+}
+
 /** Limits of images in a terminal. */
-const TERMINAL_LIMITS = { maxEdge: RESULT_LIMITS.shownEdge, maxBytes: 4 * 1024 * 1024 };
+const PNG_FORM = { format: 'png', maxEdge: RESULT_LIMITS.shownEdge, maxBytes: 4 * 1024 * 1024 } as const;
+/** Terminals crop larger Sixel images. The width of a column is not known, but is rarely smaller. */
+const SIXEL_EDGE = 1000;
+const COLUMN_PIXELS = 8;
+const SIXEL_BYTES = 16 * 1024 * 1024;
+/** What a Sixel image contains between its start and end. */
+const SIXEL_BODY = /^[ -~]*$/;
 
 /**
- * The results of a run with a PNG for every image that can be converted to one; terminals show no other format. An image that
- * cannot be converted stays as it is: the run has ended, and its report is complete without the image.
+ * The sequences that show the images among the results, by id. Images that are not in the format of the protocol are converted.
+ * One that cannot be converted has no sequence: the run has ended, and its report is complete without the image.
  */
-export async function withPngs(
+export async function imageSequences(
   results: readonly DisplayResult[],
+  protocol: ImageProtocol,
   access: ResultAccess,
-): Promise<DisplayResult[]> {
-  const converted: DisplayResult[] = [];
+  columns = 80,
+): Promise<Map<string, string>> {
+  const sequences = new Map<string, string>();
+  const maxEdge = Math.min(SIXEL_EDGE, columns * COLUMN_PIXELS);
+  const form =
+    protocol === 'sixel' ? ({ format: 'sixel', maxEdge, maxBytes: SIXEL_BYTES } as const) : PNG_FORM;
   for (const result of results) {
-    const hasNoPng = result.mime.startsWith('image/') && result.png === undefined;
-    const source = hasNoPng ? await imageSource(result, (path) => access.readFile(path)) : undefined;
-    const drawn = source === undefined ? undefined : await access.drawPicture(source, TERMINAL_LIMITS);
-    converted.push(
-      drawn && 'png' in drawn ? { ...result, png: Buffer.from(drawn.png).toString('base64') } : result,
-    );
+    if (!result.mime.startsWith('image/')) continue;
+    if (protocol !== 'sixel' && result.png !== undefined) {
+      sequences.set(result.id, imageSequence(protocol, result.png));
+      continue;
+    }
+    const source = await imageSource(result, (path) => access.readFile(path));
+    const drawn = source === undefined ? undefined : await access.drawPicture(source, form);
+    if (drawn === undefined || 'problem' in drawn) continue;
+    const image = Buffer.from(drawn.image);
+    if (protocol !== 'sixel') sequences.set(result.id, imageSequence(protocol, image.toString('base64')));
+    else sequences.set(result.id, sixelSequence(image.toString('latin1')));
   }
-  return converted;
+  return sequences;
 }
 
 interface ReportOptions {
-  readonly protocol: ImageProtocol | undefined;
+  /** The sequences that show images in the terminal, by the id of the result. */
+  readonly images: ReadonlyMap<string, string>;
   readonly isTerminal: boolean;
   /** The folder to which results are written as files, if any. */
   readonly folder: string | undefined;
@@ -119,16 +153,17 @@ interface ResultsReport {
 
 export function resultsReport(
   results: readonly DisplayResult[],
-  { protocol, isTerminal, folder, showsValue = false }: ReportOptions,
+  { images, isTerminal, folder, showsValue = false }: ReportOptions,
 ): ResultsReport {
   let stdout = '';
   const notes: string[] = [];
   for (const result of results) {
-    const { id, mime, is_main_result, markdown, text, png, path, width, height } = result;
+    const { id, mime, is_main_result, markdown, text, path, width, height } = result;
     const isImage = mime.startsWith('image/');
     if (is_main_result && !isImage && !showsValue) continue;
     const form = markdown ?? text;
-    if (isImage && png !== undefined && protocol !== undefined) stdout += imageSequence(protocol, png);
+    const image = images.get(id);
+    if (image !== undefined) stdout += image;
     else if (!isImage && form !== undefined) stdout += `${isTerminal ? escapeLines(form) : form}\n`;
     else if (isTerminal || path === undefined || folder !== undefined) {
       const size = width === undefined ? '' : `, ${width} × ${height} pixels`;

@@ -4,11 +4,11 @@
  */
 import { existsSync } from 'node:fs';
 import { addedPackagesFile } from '../host/user-folders.ts';
+import { optimizeLate, validateLazily } from '../host/v8-flags.ts';
 import { languageOfFile, PACKAGE_RUNTIME, runtimeOf } from '../runtimes/sources.ts';
 import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
 import { LANGUAGE_NAMES, type RuntimeName } from '../schema/runtime-names.ts';
 import { type FirstJob, prepareFirstJob } from '../worker/prepare-first-job.ts';
-import { optimizeLate, validateLazily } from './v8-flags.ts';
 
 /** Runs in a thread, but with another image, another memory limit or a runtime that is not known yet. */
 const OTHER_GUEST = /^--(session|memory|preload|packages)\b/;

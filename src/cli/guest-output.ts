@@ -3,9 +3,9 @@
  * dropped and counted.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { StreamName } from '../sandbox/output-delivery.ts';
 import { printWarning } from './diagnostics.ts';
 
-type StreamName = 'stdout' | 'stderr';
 export type DroppedBytes = Readonly<Record<StreamName, number>>;
 
 const TITLES = { stdout: 'standard output', stderr: 'standard error' } as const;

@@ -1,16 +1,49 @@
 /** Files of the user that are named on the command line: programs, input, exports and copied results. */
-import { lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, lstatSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFileSync } from '../host/replace-file.ts';
+import { formatBytes } from '../quantities.ts';
 import { UsageError } from './exit-codes.ts';
 
+// Devices and pipes may have no end.
+const MAX_FILE_BYTES = 2 ** 30;
+export const MAX_PROGRAM_BYTES = 10 * 2 ** 20;
+const CHUNK_BYTES = 64 * 1024;
+
 /** Reads a file, or standard input for "-". */
-export function readLocalFile(path: string): Buffer<ArrayBuffer> {
+export function readLocalFile(path: string, maxBytes = MAX_FILE_BYTES, advice = ''): Buffer<ArrayBuffer> {
   try {
-    return Buffer.from(readFileSync(path === '-' ? 0 : path));
+    if (path === '-') return readToEnd(0, maxBytes, advice);
+    const fd = openSync(path, 'r');
+    try {
+      return readToEnd(fd, maxBytes, advice);
+    } finally {
+      closeSync(fd);
+    }
   } catch (cause) {
     throw new UsageError(`Cannot read ${path}: ${(cause as Error).message}`);
   }
+}
+
+/** Reads a program, which is one file or standard input. */
+export function readProgramText(path: string): string {
+  const advice = ' Pass data to the program with --file, --stdin or --mount.';
+  return readLocalFile(path, MAX_PROGRAM_BYTES, advice).toString('utf8');
+}
+
+function readToEnd(fd: number, maxBytes: number, advice: string): Buffer<ArrayBuffer> {
+  const chunks: Buffer<ArrayBuffer>[] = [];
+  let total = 0;
+  // The size of a device or pipe is 0.
+  let chunk = Buffer.allocUnsafe(Math.min(fstatSync(fd).size, maxBytes) + CHUNK_BYTES);
+  for (let count = readSync(fd, chunk); count > 0; count = readSync(fd, chunk)) {
+    chunks.push(chunk.subarray(0, count));
+    total += count;
+    if (total > maxBytes)
+      throw new Error(`it is larger than the limit of ${formatBytes(maxBytes)}.${advice}`);
+    chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  }
+  return Buffer.concat(chunks, total);
 }
 
 export function writeLocalFile(

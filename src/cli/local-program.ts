@@ -8,7 +8,7 @@ import { LANGUAGES } from '../runtimes/languages.ts';
 import { languageOfFile } from '../runtimes/sources.ts';
 import { LANGUAGE_RUNTIMES, type LanguageName, RUNTIME_NAMES } from '../schema.ts';
 import { UsageError } from './exit-codes.ts';
-import { readLocalFile } from './local-files.ts';
+import { MAX_PROGRAM_BYTES, readLocalFile, readProgramText } from './local-files.ts';
 
 export interface LocalProgram {
   readonly code: string;
@@ -21,14 +21,12 @@ export interface LocalProgram {
 /** Folders that hold nothing a program needs here. */
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['node_modules', '__pycache__', 'venv']);
 const MAX_FILES = 10_000;
-/** Larger files are data; pass them with --file or --mount. */
-const MAX_MODULE_BYTES = 10_000_000;
 
 /** Reads the program at a path, or from standard input for "-". */
 export function readProgram(path: string, language: LanguageName | undefined): LocalProgram {
-  if (path === '-') return { code: readLocalFile(path).toString('utf8'), language, files: {} };
+  if (path === '-') return { code: readProgramText(path), language, files: {} };
   if (isFolder(path)) return readFolder(path, language);
-  const code = readLocalFile(path).toString('utf8');
+  const code = readProgramText(path);
   const found = language ?? languageOfFile(path);
   return { code, language: found, files: found === undefined ? {} : readModules(path, code, found) };
 }
@@ -74,7 +72,7 @@ function isModule(root: string, path: string): boolean {
   return parts.every((_, i) => {
     const status = lstatSync(join(root, ...parts.slice(0, i + 1)), { throwIfNoEntry: false });
     if (i < parts.length - 1) return status?.isDirectory() === true;
-    return status?.isFile() === true && status.size <= MAX_MODULE_BYTES;
+    return status?.isFile() === true && status.size <= MAX_PROGRAM_BYTES;
   });
 }
 
@@ -97,7 +95,7 @@ function readFolder(folder: string, language: LanguageName | undefined): LocalPr
     throw new UsageError(`${folder} has both ${entry.file} and ${other.file}: add ${flag}.`);
   }
   const files = Object.fromEntries(paths.map((path) => [path, readLocalFile(join(folder, path))]));
-  const code = readLocalFile(join(folder, entry.file)).toString('utf8');
+  const code = readProgramText(join(folder, entry.file));
   return { code, language: entry.language, files };
 }
 

@@ -1,5 +1,5 @@
 /** Renders a detailed fuel profile: the source with a bar and a percentage per line, or a file for speedscope. */
-import { formatFuel } from '../quantities.ts';
+import { formatFuel, formatPercent } from '../quantities.ts';
 import type { FuelProfile } from '../schema.ts';
 import { escapeControls } from './terminal-text.ts';
 
@@ -25,7 +25,7 @@ export function profileText(profile: FuelProfile, code: string): string {
     const share = (fuel.get(i + 1) ?? 0) / Math.max(1, total);
     if (share === 0 && lines.length > MAX_LINES) return [];
     const bar = '█'.repeat(Math.round(share * BAR_WIDTH)).padEnd(BAR_WIDTH);
-    const percent = share === 0 ? '' : `${(share * 100).toFixed(1)}%`;
+    const percent = share === 0 ? '' : formatPercent(share * 100, 1);
     return [`${percent.padStart(6)} ${bar} ${String(i + 1).padStart(4)}  ${shown(text)}`.trimEnd()];
   });
   const head = `Fuel profile: ${profile.samples} samples, ${formatFuel(total)} fuel`;

@@ -4,7 +4,7 @@ import { formatItems } from '../quantities.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Policy, SandboxResult } from '../schema.ts';
 import { printError, printLines, printNote } from './diagnostics.ts';
-import { imageProtocol, resultsReport, withPngs } from './displayed-results.ts';
+import { imageProtocol, imageSequences, resultsReport } from './displayed-results.ts';
 import { failureLine, guidanceText } from './failure-text.ts';
 import { type DroppedBytes, warnOfDropped } from './guest-output.ts';
 
@@ -39,8 +39,11 @@ export async function reportResults(
 ): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
   const protocol = isTerminal ? imageProtocol(process.env) : undefined;
-  const shown = protocol === undefined ? results : await withPngs(results, access);
-  const { stdout, notes } = resultsReport(shown, { protocol, isTerminal, folder, showsValue });
+  const images =
+    protocol === undefined
+      ? new Map<string, string>()
+      : await imageSequences(results, protocol, access, process.stdout.columns);
+  const { stdout, notes } = resultsReport(results, { images, isTerminal, folder, showsValue });
   if (stdout !== '') process.stdout.write(stdout);
   for (const note of notes) printNote(note);
 }
@@ -59,18 +62,19 @@ function reportEnd(
   { timeout_seconds }: Policy,
   { guidance = process.stderr.isTTY }: ReportFlags,
 ): void {
-  if (result.metadata.state === 'paused') {
-    printNote(pausedText(result));
-    return;
+  const { state, execution_id, trapped } = result.metadata;
+  if (state !== 'paused' && !result.success && (guidance || process.stderr.isTTY || trapped)) {
+    printError(failureLine(result, timeout_seconds));
+    if (guidance) printLines(guidanceText(result, process.stderr));
   }
-  if (result.success || !(guidance || process.stderr.isTTY || result.metadata.trapped)) return;
-  printError(failureLine(result, timeout_seconds));
-  if (guidance) printLines(guidanceText(result, process.stderr));
+  if (execution_id !== undefined) printNote(pausedText(result));
 }
 
-function pausedText({ metadata: { pending = [], execution_id } }: SandboxResult): string {
+function pausedText({ metadata: { pending = [], execution_id, state } }: SandboxResult): string {
   const names = [...new Set(pending.map(({ name }) => name))].slice(0, 5).join(', ');
-  const fact = `the program is paused and is waiting for ${formatItems(pending.length, 'tool call')} (${names})`;
+  // After a resume that was rolled back, the calls that it approved are made again if they are approved again.
+  const isStill = state === 'paused' ? '' : ' still';
+  const fact = `the program is${isStill} paused and is waiting for ${formatItems(pending.length, 'tool call')} (${names})`;
   const advice = `"llm-wasm-sandbox pending" shows the calls, and "llm-wasm-sandbox resume ${execution_id}" answers them`;
   return `${fact}. ${advice}.`;
 }

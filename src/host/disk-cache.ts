@@ -1,9 +1,11 @@
 /**
- * A cache on disk for data that can be recomputed: downloaded packages, compiled layers, compressed layers, extended images, prepared side modules. Reads and writes
- * never throw: a damaged or unreadable file is a cache miss, and a failed write is ignored.
+ * A cache on disk for data that can be recomputed: downloaded packages, compiled and compressed layers, extended images,
+ * prepared side modules. Reads and writes never throw: a damaged or unreadable file is a cache miss, and a failed write is
+ * ignored.
  *
  * <cache>/<kind>/<key> contains the bytes followed by their SHA-256.
  */
+import { createHash } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -16,14 +18,17 @@ import {
   statSync,
   utimesSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sha256, splitDigest } from '../framing/digest.ts';
+import { DIGEST_BYTES, sha256, splitDigest } from '../framing/digest.ts';
 import { allocateShared } from '../fs/shared-bytes.ts';
 import { replaceFileSync } from './replace-file.ts';
 import { cacheFolder } from './user-folders.ts';
 
 /** Files per kind. The least recently used are deleted first. */
 const MAX_FILES = { packages: 256, layers: 16, packs: 16, images: 16, modules: 1024 } as const;
+/** Hashing this much takes a few milliseconds. */
+const PART_BYTES = 1024 * 1024;
 /** Windows lacks the flag. */
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 type CacheKind = keyof typeof MAX_FILES;
@@ -42,6 +47,44 @@ export function readCached(kind: CacheKind, key: string): Uint8Array | undefined
     return verified.content;
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * Like `readCached`, for large files on the main thread: the file is read and verified in parts, and other work of the
+ * thread runs between them.
+ */
+export async function readCachedInParts(kind: CacheKind, key: string): Promise<Uint8Array | undefined> {
+  const path = join(cacheFolder(), kind, key);
+  try {
+    const content = await readVerified(path);
+    if (content === undefined) rmSync(path, { force: true });
+    else utimesSync(path, new Date(), new Date());
+    return content;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The contents of a file without the digest at its end, in shared memory; undefined if the digest does not match. */
+async function readVerified(path: string): Promise<Uint8Array | undefined> {
+  const file = await open(path, READ_FLAGS);
+  try {
+    const stat = await file.stat();
+    if (!stat.isFile()) throw new Error(`${path} is not a regular file.`);
+    if (stat.size < DIGEST_BYTES) return undefined;
+    const bytes = allocateShared(stat.size);
+    const content = bytes.subarray(0, stat.size - DIGEST_BYTES);
+    const hash = createHash('sha256');
+    for (let at = 0; at < stat.size; ) {
+      const { bytesRead } = await file.read(bytes, at, Math.min(PART_BYTES, stat.size - at), null);
+      if (bytesRead === 0) throw new Error(`${path} was truncated while it was being read.`);
+      hash.update(content.subarray(at, at + bytesRead));
+      at += bytesRead;
+    }
+    return hash.digest().equals(bytes.subarray(content.length)) ? content : undefined;
+  } finally {
+    await file.close();
   }
 }
 

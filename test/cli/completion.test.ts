@@ -62,6 +62,25 @@ function completeInFish(typed: string): string[] {
     .map((line) => line.split('\t')[0]!);
 }
 
+/** Functions that print what the completion function of zsh offers; the shell then selects the words that match. */
+const ZSH_PRINTS = `
+compdef() { :; }
+_message() { :; }
+_files() { print -rl -- *(N); }
+compadd() { shift; print -rl -- "$@"; }
+_describe() { for item in "\${(@P)2}"; do print -r -- "\${item%%:*}"; done; }
+source "$1"; shift
+words=("$@"); CURRENT=$#; PREFIX=\${words[-1]}
+_llm_wasm_sandbox`;
+
+function completeInZsh(typed: string): string[] {
+  const words = ['llm-wasm-sandbox', ...typed.split(' ')];
+  const args = ['-f', '-c', ZSH_PRINTS, 'zsh', script('zsh'), ...words];
+  const { stdout, stderr } = spawnSync('zsh', args, { cwd: cwd(), encoding: 'utf8' });
+  expect(stderr).toBe('');
+  return stdout.split('\n').filter((word) => word !== '' && word.startsWith(words.at(-1)!));
+}
+
 function expectCompletions(
   complete: (typed: string) => string[],
   typed: string,
@@ -104,6 +123,37 @@ describe('completion', () => {
     const program = `autoload -Uz compinit && compinit -u -D; source ${script('zsh')}; print $_comps[llm-wasm-sandbox]; functions _llm_wasm_sandbox >/dev/null`;
     const { status, stdout, stderr } = spawnSync('zsh', ['-f', '-c', program], { encoding: 'utf8' });
     expect([status, stdout, stderr]).toEqual([0, '_llm_wasm_sandbox\n', '']);
+  });
+  it.skipIf(withoutZsh)(`completes commands, flags and values in zsh${withoutZsh}`, () => {
+    for (const [typed, expected] of CASES) expectCompletions(completeInZsh, typed, expected);
+  });
+
+  // bash parses the part of the language that this script uses, so the syntax is also checked where zsh is missing.
+  it.skipIf(withoutBash)(`has valid syntax for zsh${withoutBash}`, () => {
+    const { status, stderr } = spawnSync('bash', ['-n', script('zsh')], { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
+  });
+
+  it('has closed strings and blocks for fish', () => {
+    const text = readFileSync(script('fish'), 'utf8');
+    const withoutStrings = text
+      .replaceAll(/'(?:[^'\\]|\\[\s\S])*'/g, 'STRING')
+      .replaceAll(/"(?:[^"\\]|\\[\s\S])*"/g, 'STRING')
+      .replaceAll(/#.*/g, '');
+    expect(withoutStrings).not.toMatch(/['"]/);
+    const statements = withoutStrings.split(/[;\n]/).map((line) => line.trim().split(/\s+/)[0]!);
+    let open = 0;
+    for (const word of statements) {
+      if (['function', 'if', 'for', 'while', 'switch', 'begin'].includes(word)) open++;
+      if (word === 'end') open--;
+      expect(open).toBeGreaterThanOrEqual(0);
+    }
+    expect(open).toBe(0);
+    // A description or name that ends its string early leaves words that are not options.
+    for (const line of withoutStrings.split('\n').filter((one) => one.startsWith('complete ')))
+      expect(line).toMatch(
+        /^complete -c llm-wasm-sandbox(?: -(?:[nalsd] STRING|[frxF]|xa STRING|ra STRING))*$/,
+      );
   });
 
   it('has every command and option of the table in each script', async () => {

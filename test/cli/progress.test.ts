@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { printNote } from '../../src/cli/diagnostics.ts';
 import { Progress, progressBar, withProgress } from '../../src/cli/progress.ts';
+import { runCliHere } from '../support/cli.ts';
 
 const isTTY = Object.getOwnPropertyDescriptor(process.stderr, 'isTTY');
 let written = '';
@@ -83,5 +87,38 @@ describe('progress', () => {
   it('shows a share as a bar', () => {
     expect(progressBar(0.4)).toBe('[########            ]  40%');
     expect(progressBar(2)).toBe(`[${'#'.repeat(20)}] 100%`);
+  });
+});
+
+describe('progress of commands', () => {
+  it('is shown while guests are prepared and sessions are exported and imported', async () => {
+    setTerminal(true);
+    vi.useRealTimers();
+    const folder = mkdtempSync(join(tmpdir(), 'progress-'));
+    const store = join(folder, 'store');
+    const file = join(folder, 'a.session');
+    // Progress sees two seconds for every turn of the event loop.
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    let ticking: NodeJS.Immediate;
+    const tick = () => {
+      vi.advanceTimersByTime(2000);
+      ticking = setImmediate(tick);
+    };
+    tick();
+    const run = ['run', '--language', 'javascript', '--preload', 'lodash', '--session', 'a', '-c', '1'];
+    const outcomes = [
+      await runCliHere(run, store),
+      await runCliHere(['session', 'export', 'a', file], store),
+      await runCliHere(['session', 'import', file, '--session', 'b'], store),
+    ];
+    clearImmediate(ticking!);
+    rmSync(folder, { recursive: true });
+    expect(outcomes.map(({ status }) => status)).toEqual([0, 0, 0]);
+    const texts = ['Preparing the interpreter and its packages', 'Exporting a', `Importing ${file}`];
+    for (const [i, { stderr }] of outcomes.entries()) {
+      expect(stderr).toContain(`\r\x1b[K${texts[i]!.slice(0, 60)}`);
+      // The line is removed.
+      expect(stderr.lastIndexOf('\r\x1b[K')).toBeGreaterThan(stderr.lastIndexOf(' s)'));
+    }
   });
 });

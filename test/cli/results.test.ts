@@ -3,11 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, it } from 'vitest';
-import { imageProtocol, imageSequence, resultsReport, withPngs } from '../../src/cli/displayed-results.ts';
+import {
+  imageProtocol,
+  imageSequence,
+  imageSequences,
+  resultsReport,
+} from '../../src/cli/displayed-results.ts';
 import type { ResultAccess } from '../../src/mcp/displayed-results.ts';
 import type { DisplayResult } from '../../src/schema.ts';
 import { runCli } from '../support/cli.ts';
 import { decodePng } from '../support/png.ts';
+import { decodeSixel } from '../support/sixel.ts';
 
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -18,7 +24,7 @@ const result = (fields: Partial<DisplayResult>): DisplayResult => ({
   size_bytes: 1,
   ...fields,
 });
-const plain = { protocol: undefined, isTerminal: false, folder: undefined };
+const plain = { images: new Map<string, string>(), isTerminal: false, folder: undefined };
 
 describe('run --results', () => {
   it('writes results to files and prints their text after the output', () => {
@@ -41,6 +47,11 @@ describe('results in a terminal', () => {
   it.each([
     [{ TERM: 'xterm-kitty' }, 'kitty'],
     [{ TERM_PROGRAM: 'iTerm.app' }, 'iterm2'],
+    [{ TERM: 'foot-direct' }, 'sixel'],
+    [{ TERM: 'xterm-sixel' }, 'sixel'],
+    [{ TERM: 'xterm-256color', KONSOLE_VERSION: '230804' }, 'sixel'],
+    [{ TERM: 'xterm-256color', KONSOLE_VERSION: '210800' }, undefined],
+    [{ TERM: 'footage' }, undefined],
     [{ TERM_PROGRAM: 'iTerm.app', TMUX: '/tmp/tmux' }, undefined],
     [{ TERM: 'xterm-256color' }, undefined],
   ])('with the environment %j have the protocol %s', (env, protocol) => {
@@ -58,8 +69,8 @@ describe('results in a terminal', () => {
   it('show images if the terminal can, and name them otherwise', () => {
     const image = result({ mime: 'image/png', png: 'AAAA', width: 1, height: 2 });
     expect(
-      resultsReport([image], { protocol: 'iterm2', isTerminal: true, folder: undefined }).stdout,
-    ).toContain('AAAA');
+      resultsReport([image], { ...plain, images: new Map([['r1', 'AAAA\n']]), isTerminal: true }),
+    ).toEqual({ stdout: 'AAAA\n', notes: [] });
     expect(resultsReport([image], plain)).toEqual({
       stdout: '',
       notes: ['result r1: image/png, 1 × 2 pixels (save it with --results DIR)'],
@@ -71,28 +82,37 @@ describe('results in a terminal', () => {
     ]);
   });
 
-  it('are converted to PNG from their text or their file, except those that cannot be', async () => {
+  it('are converted for the terminal from their text or their file, except those that cannot be', async () => {
     await using sandbox = await createSandbox({ runtime: 'javascript' });
     const svg =
-      '<svg xmlns="http://www.w3.org/2000/svg" width="30" height="10"><rect width="30" height="10"/></svg>';
+      '<svg xmlns="http://www.w3.org/2000/svg" width="30" height="10"><rect width="15" height="10" fill="#c00"/></svg>';
     await sandbox.writeFile('plot.svg', svg);
-    const convertible = [
-      result({ mime: 'image/svg+xml', svg }),
-      result({ mime: 'image/svg+xml', path: 'plot.svg' }),
-    ];
-    const others = [
-      result({ mime: 'image/svg+xml', svg: 'no image' }),
-      result({ mime: 'image/svg+xml', path: 'deleted.svg' }),
-      result({ mime: 'image/png', png: PNG }),
-      result({ text: 'text' }),
+    const results = [
+      result({ id: 'r1', mime: 'image/svg+xml', svg }),
+      result({ id: 'r2', mime: 'image/svg+xml', path: 'plot.svg' }),
+      result({ id: 'r3', mime: 'image/png', png: PNG }),
+      result({ id: 'r4', mime: 'image/svg+xml', svg: 'no image' }),
+      result({ id: 'r5', mime: 'image/svg+xml', path: 'deleted.svg' }),
+      result({ id: 'r6', text: 'text' }),
     ];
     const access = sandbox as unknown as ResultAccess;
-    const converted = await withPngs([...convertible, ...others], access);
-    for (const { png } of converted.slice(0, convertible.length)) {
-      const { width, height, isDark } = decodePng(png!);
-      expect([width, height, isDark(5, 5)]).toEqual([60, 20, true]);
+    const asPng = await imageSequences(results, 'iterm2', access);
+    expect([...asPng.keys()]).toEqual(['r1', 'r2', 'r3']);
+    expect(asPng.get('r3')).toBe(imageSequence('iterm2', PNG));
+    const asSixel = await imageSequences(results, 'sixel', access, 5);
+    expect([...asSixel.keys()]).toEqual(['r1', 'r2', 'r3']);
+    for (const id of ['r1', 'r2']) {
+      const { width, height, at } = decodePng(asPng.get(id)!.slice(asPng.get(id)!.indexOf(':') + 1));
+      expect([width, height, at(5, 5)]).toEqual([60, 20, [204, 0, 0, 255]]);
+      const sixel = decodeSixel(asSixel.get(id)!);
+      // Five columns have 40 pixels.
+      expect([sixel.width, sixel.height, sixel.at(5, 5), sixel.at(35, 5)]).toEqual([
+        40,
+        13,
+        [204, 0, 0],
+        undefined,
+      ]);
     }
-    expect(converted.slice(convertible.length)).toEqual(others);
   });
 
   it('contain no control characters of the program', () => {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { diskStore } from 'llm-wasm-sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
 import { runCliHere } from '../support/cli.ts';
 import { ESCAPE, Terminal, withoutColors } from '../support/terminal.ts';
@@ -33,6 +34,17 @@ async function listPaused(...args: string[]): Promise<Paused[]> {
   const { stdout, status } = await cli('pending', '--json', ...args);
   expect(status).toBe(0);
   return JSON.parse(stdout).paused;
+}
+
+/** Leaves a paused session as a process does that is killed while an approved tool runs. */
+async function loseAnswer(session_id: string): Promise<void> {
+  const disk = diskStore(store);
+  const release = await disk.acquire(session_id);
+  const stored = (await disk.read(session_id))!;
+  const paused = stored.state.paused!;
+  const tool_calls = paused.tool_calls.map((record) => ({ ...record, status: 'unknown' as const }));
+  await disk.write({ ...stored, state: { ...stored.state, paused: { ...paused, tool_calls } } });
+  await release();
 }
 
 describe('pending and resume', () => {
@@ -127,6 +139,23 @@ describe('pending and resume', () => {
     expect(await listPaused()).toMatchObject([{ session_id: 'one' }]);
     await cli('session', 'rollback', 'one');
     expect(await listPaused()).toEqual([]);
+  });
+
+  test('warn of calls that may already have run, and do not approve them with --approve-all', async () => {
+    const code = 'print(await tools.demo.echo(text="q"))';
+    await cli('run', '-c', code, '--session', 'lost', '--tools-config', config);
+    await loseAnswer('lost');
+    const warning = 'was approved in a resume that is in progress, or was rolled back, undone or interrupted';
+    expect((await cli('pending')).stdout).toContain(`  call 1 needs approval (${warning}`);
+    const [first] = (await listPaused()) as [Paused];
+    const all = ['--approve-all', '--tools-config', config];
+    expect(await cli('resume', first.execution_id, ...all)).toMatchObject({
+      status: 75,
+      stderr: expect.stringMatching(`Call 1 ${warning}.*use --approve 1`),
+    });
+    const [second] = (await listPaused()) as [Paused];
+    const approved = await cli('resume', second.execution_id, '--approve', '1', '--tools-config', config);
+    expect(approved).toMatchObject({ status: 0, stdout: 'q\n' });
   });
 
   test('ask the person at the terminal about each call, and leave unanswered ones open', async () => {

@@ -252,6 +252,7 @@ describe('run', () => {
   });
 
   // guarantee: output-folder
+  // proves: `run --out` does not write through links in the folder.
   it('does not write through links in the folder of --out', async () => {
     mkdirSync(join(folder, 'outside'));
     mkdirSync(join(folder, 'linked'));
@@ -284,6 +285,7 @@ describe('run', () => {
     [['run'], 'Give a FILE or a folder'],
     [['run', 'a.txt'], 'add --language'],
     [['run', 'no-such-file.py'], 'Cannot read no-such-file.py'],
+    [['run', '--language', 'python', '/dev/zero'], 'larger than the limit of 10 MiB. Pass data'],
     [['run', '-c', '1', '--fuel', 'much'], 'Expected an amount of fuel'],
     [['run', '-c', '1', '--mount', 'nowhere'], 'HOST:GUEST'],
     [['run', '-c', '1', '--memory', '5'], 'the minimum is'],

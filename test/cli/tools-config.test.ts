@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCli } from '../support/cli.ts';
 
@@ -20,18 +20,40 @@ describe('--tools-config', () => {
     return path;
   };
 
-  test('lets the program call tools, and reports unusable tools', () => {
-    const code = 'print(await tools.demo.echo(text="hello"))';
-    const { stdout, stderr, status } = runCli([
-      'run',
-      '-c',
-      code,
-      '--tools-config',
-      config({ approval: 'allow' }),
-    ]);
-    expect([stdout, status]).toEqual(['hello\n', 0]);
+  test('lets the program call tools, reads no other configuration, and reports unusable tools', () => {
+    const home = decoys();
+    const code = 'print(await tools.demo.echo(text="hello"), {name.split(".")[0] for name in tools})';
+    const args = ['run', '-c', code, '--tools-config', config({ approval: 'allow' })];
+    const caches = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
+    const env = { HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: caches };
+    const { stdout, stderr, status } = runCli(args, { cwd: home, env });
+    expect([stdout, status]).toEqual(["hello {'demo'}\n", 0]);
     expect(stderr).toContain('tool hostile of MCP server demo: inputSchema: the schema cannot be used');
   });
+
+  /** A home folder with configurations of other programs. */
+  const decoys = () => {
+    const server = { command: process.execPath, args: [FIXTURE], approval: 'allow' };
+    const text = JSON.stringify({ mcpServers: { decoy: server }, servers: { decoy: server } });
+    const home = join(folder, 'home');
+    for (const name of [
+      '.mcp.json',
+      'mcp.json',
+      'tools.json',
+      'llm-wasm-sandbox.json',
+      '.claude.json',
+      '.claude/settings.json',
+      '.cursor/mcp.json',
+      '.vscode/mcp.json',
+      '.gemini/settings.json',
+      '.config/Claude/claude_desktop_config.json',
+      'Library/Application Support/Claude/claude_desktop_config.json',
+    ]) {
+      mkdirSync(dirname(join(home, name)), { recursive: true });
+      writeFileSync(join(home, name), text);
+    }
+    return home;
+  };
 
   test('denies calls that need approval if there is neither a terminal nor a session', () => {
     const code = 'try:\n  await tools.demo.echo(text="x")\nexcept ToolError as error:\n  print(error)';

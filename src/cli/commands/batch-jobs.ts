@@ -110,7 +110,8 @@ async function showResults(ids: readonly string[], flags: JobFlags): Promise<voi
 async function printJobs(queue: JobQueue, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     const found: SubmittedJob | undefined = await queue.result(id);
-    if (found === undefined) throw new SandboxError('file_not_found', `There is no job ${id}.`);
+    if (found === undefined)
+      throw new SandboxError('file_not_found', `This tenant has no job ${id}. Check the id and --tenant.`);
     await print(found);
   }
 }

@@ -1,6 +1,7 @@
 /** `pending`: lists the paused programs of a store with the tool calls that wait for an answer. Changes nothing. */
-import type { PendingCall } from '../../schema.ts';
+import { type PendingCall, uncertainCalls } from '../../schema.ts';
 import { callText } from '../../tools/question-text.ts';
+import { APPROVED_BEFORE } from '../ask-approval.ts';
 import type { CommandDetails } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { jsonOption, type StoreFlags, storeOptions } from '../options.ts';
@@ -18,11 +19,13 @@ const WAITS_FOR: Record<PendingCall['reason'], string> = {
   suspended: 'needs a value',
 };
 
-function formatPaused({
-  session_id,
-  execution: { execution_id, paused_at, pending },
-}: PausedSession): string {
-  const calls = pending.map((call) => `  call ${call.id} ${WAITS_FOR[call.reason]}: ${callText(call)}`);
+function formatPaused({ session_id, execution }: PausedSession): string {
+  const { execution_id, paused_at, pending } = execution;
+  const uncertain = uncertainCalls(execution);
+  const calls = pending.map((call) => {
+    const warning = uncertain.includes(call) ? ` (${APPROVED_BEFORE})` : '';
+    return `  call ${call.id} ${WAITS_FOR[call.reason]}${warning}: ${callText(call)}`;
+  });
   return [
     `${escapeControls(session_id)}: execution ${execution_id}, paused ${ageOf(paused_at)}`,
     ...calls,

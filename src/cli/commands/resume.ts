@@ -1,11 +1,18 @@
 /** `resume`: answers tool calls of a paused program and continues it, with the output and the exit code of the program. */
 import { InvalidArgumentError, Option } from 'commander';
 import { SandboxError } from '../../errors.ts';
-import type { PausedExecution, PendingCall } from '../../schema.ts';
-import type { Resolution } from '../../tools/tool-call.ts';
-import { approvalAtTerminal, askResolution, DENIED_BY_PERSON, hasTerminal } from '../ask-approval.ts';
+import { type PausedExecution, type PendingCall, uncertainCalls } from '../../schema.ts';
+import type { Resolution } from '../../tools/tool-messages.ts';
+import {
+  APPROVED_BEFORE,
+  approvalAtTerminal,
+  askResolution,
+  DENIED_BY_PERSON,
+  hasTerminal,
+} from '../ask-approval.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
+import { printWarning } from '../diagnostics.ts';
 import { UsageError } from '../exit-codes.ts';
 import { interruptSignal } from '../exit-when-written.ts';
 import { GuestOutput } from '../guest-output.ts';
@@ -80,7 +87,7 @@ function selectPaused(
   if (first === undefined)
     throw new SandboxError(
       'execution_not_found',
-      `There is no paused program with execution id ${JSON.stringify(execution_id.slice(0, 100))}. "llm-wasm-sandbox pending" lists the paused programs of a store.`,
+      `There is no paused program with execution id ${JSON.stringify(execution_id.slice(0, 100))}. An id can be used once; after a resume that was rolled back or interrupted, the program has another one. "llm-wasm-sandbox pending" lists the paused programs of a store.`,
     );
   if (second === undefined) return first;
   const names = found.map(({ session_id, context }) => `${session_id} in ${context.location}`).join(', ');
@@ -90,11 +97,20 @@ function selectPaused(
 }
 
 /** The answers that the flags give, or the person at the terminal. */
-async function resolutionsFor({ pending }: PausedExecution, flags: ResumeFlags): Promise<Resolution[]> {
+async function resolutionsFor(execution: PausedExecution, flags: ResumeFlags): Promise<Resolution[]> {
+  const { pending } = execution;
   const given = [flags.approve, flags.deny, flags.value, flags.error].flatMap((list) => list ?? []);
   const answered = new Set(given.map(({ id }) => id));
   const open = pending.filter(({ id }) => !answered.has(id));
-  if (flags.approveAll) return [...given, ...open.filter(needsApproval).map(({ id }) => approval(id))];
+  const uncertain = uncertainCalls(execution);
+  if (flags.approveAll) {
+    for (const call of open.filter((one) => uncertain.includes(one)))
+      printWarning(
+        `Call ${call.id} ${APPROVED_BEFORE}. --approve-all leaves it out; to approve it again, use --approve ${call.id}.`,
+      );
+    const approved = open.filter((call) => needsApproval(call) && !uncertain.includes(call));
+    return [...given, ...approved.map(({ id }) => approval(id))];
+  }
   if (given.length > 0) return given;
   if (!hasTerminal())
     throw new UsageError(
@@ -102,7 +118,7 @@ async function resolutionsFor({ pending }: PausedExecution, flags: ResumeFlags):
     );
   const asked: Resolution[] = [];
   for (const call of open) {
-    const resolution = await askResolution(call);
+    const resolution = await askResolution(call, uncertain.includes(call));
     if (resolution !== undefined) asked.push(resolution);
   }
   if (asked.length === 0) throw new UsageError('No call was answered, so the program remains paused.');
@@ -166,7 +182,10 @@ export const resumeCommand: CommandDetails<ResumeFlags> = {
     new Option('--error <CALL_ID=TEXT>', 'Answer a call with an error; repeatable').argParser(
       collect(errorAnswer),
     ),
-    new Option('--approve-all', 'Approve all other calls that need approval'),
+    new Option(
+      '--approve-all',
+      'Approve all other calls that need approval, except those that may already have run',
+    ),
     toolsConfigOption(
       'JSON file with the MCP servers whose tools the program calls; without it, no tool can be called',
     ),

@@ -7,20 +7,22 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { Option } from 'commander';
 import { z } from 'zod';
-import type { ServerOptions } from '../../mcp/server-state.ts';
 import {
   environmentName,
   parseSettingText,
   REDACTED,
   redactSettings,
   resolveSettings,
+  settingKind,
+  settingsFromEnvironment,
+} from '../../mcp/resolve-settings.ts';
+import type { ServerOptions } from '../../mcp/server-state.ts';
+import {
   SETTING_NAMES,
   type ServerSettings,
   type ServerSettingsInput,
   type SettingName,
   serverSettings,
-  settingKind,
-  settingsFromEnvironment,
 } from '../../mcp/settings.ts';
 import { formatBytes, formatFuel } from '../../quantities.ts';
 import { isDatabaseAddress } from '../../stores/database-address.ts';
@@ -37,7 +39,6 @@ import {
   parseSecondsOption,
 } from '../options.ts';
 import { ownPackage } from '../own-package.ts';
-import { optimizeOnHalfOfCores, validateLazily } from '../v8-flags.ts';
 
 interface RunningServer {
   /** Resolves when the server has stopped and all sessions are saved; rejects if a session could not be saved. */
@@ -96,8 +97,6 @@ export function serverCommand(command: ServerCommand): CommandDetails<ServerFlag
       );
       hideArguments(resolved.store);
       if (flags.printConfig) return printSettings(resolved);
-      validateLazily();
-      optimizeOnHalfOfCores();
       await runUntilClosed(await start(resolved, await serverOptions(resolved), flags), resolved);
     },
   };

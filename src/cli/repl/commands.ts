@@ -14,7 +14,7 @@ import {
 import { didYouMean } from '../did-you-mean.ts';
 import { UsageError } from '../exit-codes.ts';
 import { guidanceText } from '../failure-text.ts';
-import { readLocalFile } from '../local-files.ts';
+import { readProgramText } from '../local-files.ts';
 import { formatFields, formatTable } from '../terminal-text.ts';
 
 /** What the commands use and change. */
@@ -144,7 +144,7 @@ export const REPL_COMMANDS: readonly ReplCommand[] = [
     description: 'Run a local file in the session',
     run: async (state, path) => {
       if (path === undefined) throw new UsageError('Name the file to run: ":load FILE".');
-      await state.run(readLocalFile(path).toString('utf8'));
+      await state.run(readProgramText(path));
       return '';
     },
   },

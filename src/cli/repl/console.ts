@@ -7,7 +7,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { LanguageName, SandboxResult } from '../../schema.ts';
 import type { SessionRegistry } from '../../session/registry.ts';
 import type { Session } from '../../session/session.ts';
-import type { OnApproval } from '../../tools/tool-call.ts';
+import type { OnApproval } from '../../tools/tool-messages.ts';
 import type { Toolset } from '../../tools/toolset.ts';
 import { approvalAtTerminal, approvalFrom } from '../ask-approval.ts';
 import { paint } from '../color.ts';

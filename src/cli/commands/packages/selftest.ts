@@ -1,7 +1,7 @@
 /** `packages selftest`: imports each added package in a guest and runs a short program with it. */
 import { findAdded, readAddedPackages } from '../../../packages/added-packages.ts';
-import { CHECK_PROGRAMS } from '../../../packages/check-programs.ts';
 import { readPyodideLock } from '../../../packages/pyodide-lock.ts';
+import { SELFTEST_PROGRAMS } from '../../../packages/selftest-programs.ts';
 import { formatFuel } from '../../../quantities.ts';
 import { LANGUAGES } from '../../../runtimes/languages.ts';
 import { PACKAGE_RUNTIME } from '../../../runtimes/sources.ts';
@@ -35,7 +35,7 @@ export const packagesSelftest: PackagesAction = async (names, { json }) => {
   const rows: SelftestRow[] = [];
   for (const { name, version, sha256, measured_imports } of chosen) {
     const imports = measured_imports.map((module) => LANGUAGES[PACKAGE_RUNTIME].importStatement(module));
-    const program = CHECK_PROGRAMS[name] ?? imports.join('\n');
+    const program = SELFTEST_PROGRAMS[name] ?? imports.join('\n');
     await using session = await openTestSession([name]);
     const result = await withProgress(`Testing ${name}`, async () => session.execute(program));
     rows.push({

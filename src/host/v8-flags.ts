@@ -1,6 +1,7 @@
 /**
- * V8 flags for processes that run nothing but this program. They only change when code is compiled. A version of V8 that does not know a
- * flag prints an error, so versions of Node.js that have not been tested get none.
+ * V8 flags for processes that run nothing but this program. They only change when code is compiled. A process of an application
+ * does not get them, because V8 would then reject the code caches of that application. A version of V8 that does not know a flag
+ * prints an error, so versions of Node.js that have not been tested get none.
  */
 import { availableParallelism } from 'node:os';
 import { setFlagsFromString } from 'node:v8';

@@ -105,7 +105,9 @@ async function describeCommands(): Promise<CompletedCommand[]> {
 }
 
 async function loadCommand({ name, description, load }: CommandEntry): Promise<CommandSpec> {
-  (await import('./v8-flags.ts')).validateLazily();
+  const flags = await import('../host/v8-flags.ts');
+  flags.validateLazily();
+  flags.optimizeOnHalfOfCores();
   return { ...(await load()), name, description };
 }
 
@@ -118,7 +120,7 @@ interface ProgramFacts {
  * The program for a command line, without the names of Node.js and of the script. Parsing other arguments with it fails.
  * Parsing throws a CommanderError, after commander has printed the message, for `--help` and for usage errors.
  */
-export async function createProgram(
+export async function createRootCommand(
   { version, description }: ProgramFacts,
   args: readonly string[],
 ): Promise<Command> {

@@ -1,6 +1,6 @@
 /** Reads the built files of the playground page, with the form that the build has compressed. */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { sha256Hex } from '../framing/digest.ts';
 import { installedFile } from './install-folder.ts';
 
 export interface PageFile {
@@ -14,5 +14,5 @@ export interface PageFile {
 export function readPageFile(name: string): PageFile {
   const bytes = readFileSync(installedFile(`playground/page/${name}`));
   const compressed = readFileSync(installedFile(`playground/page/${name}.br`));
-  return { bytes, compressed, digest: createHash('sha256').update(bytes).digest('hex').slice(0, 32) };
+  return { bytes, compressed, digest: sha256Hex(bytes).slice(0, 32) };
 }
