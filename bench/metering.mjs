@@ -160,7 +160,7 @@ export async function table() {
   ]);
   const note = [
     `Milliseconds, fastest of ${ROUNDS.rounds} rounds after ${ROUNDS.warmup} warm-up rounds; metered and unmetered alternate`,
-    `in one process. Targets: ≤ ×1.15 of unmetered, ≤ ×1.5 of python3, as geometric means.`,
+    `in one process. Targets: ≤ ×1.10 of unmetered with Node.js 20, ≤ ×1.15 with later versions, ≤ ×1.5 of python3, as geometric means.`,
   ].join('\n');
   const head = [
     'program',

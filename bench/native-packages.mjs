@@ -3,10 +3,10 @@
  * resetting guests, imports, sessions; and numpy in the sandbox compared with native numpy, if python3 has it.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { resetToImage } from '../dist/engine/image.js';
@@ -22,6 +22,7 @@ import { createVolume } from '../dist/worker/guest-volume.js';
 import { compiledLibraries, loadImage } from '../dist/worker/load-image.js';
 import { sharedPool } from '../dist/worker/pool.js';
 import { elapsedMs, geomean, markdown, median, ms, sampleInterleaved, times } from './measure.mjs';
+import { wheel } from './wheels.mjs';
 
 const ROUNDS = 15;
 const WARMUP = 3;
@@ -62,14 +63,6 @@ times = []
 for _ in range(7):
     t = time.perf_counter(); ${expression}; times.append(time.perf_counter() - t)
 min(times) * 1000`;
-
-const folders = (process.env.PIP_FIND_LINKS ?? '').split(/\s+/).filter((folder) => existsSync(folder));
-const available = folders.flatMap((folder) => readdirSync(folder).map((file) => join(folder, file)));
-function wheel(name) {
-  const found = available.find((path) => basename(path).startsWith(`${name}-`));
-  if (found === undefined) throw new Error(`PIP_FIND_LINKS names no folder with a wheel of ${name}.`);
-  return found;
-}
 
 async function run(sandbox, code) {
   const result = await sandbox.execute(code);
@@ -314,7 +307,7 @@ export async function table() {
     ),
     markdown(
       'Guests with native packages',
-      `Median milliseconds of ${ROUNDS} interleaved rounds, in one thread, and their ratio to plain Python: a guest that is instantiated from the image with the module preloaded, and a guest that is reset in place after a short program. Targets: a new guest with numpy takes ≤ ×3 of plain; a reset takes as long as for plain. A reset writes the whole image, whatever the program changed: guests with packages, whose images are larger, miss the second target. Memory of earlier guests is collected before each measurement.`,
+      `Median milliseconds of ${ROUNDS} interleaved rounds, in one thread, and their ratio to plain Python: a guest that is instantiated from the image with the module preloaded, and a guest that is reset in place after a short program. Targets: a new guest with numpy takes ≤ ×3 of plain; a reset takes as long as for plain. A reset compares the memory with the image and writes only what differs, so its cost grows with the size of the memory, not with the number of libraries. Memory of earlier guests is collected before each measurement.`,
       ['packages', 'image', 'new guest', 'reset'],
       await guests(),
     ),

@@ -1,7 +1,7 @@
 /**
- * The same measurements with several versions of Node.js, which are installed from the npm registry into the cache: start of
- * the command line, first call of a process, a long loop as the first call, cost of metering. Fails if the same program uses
- * different fuel. As a script with the argument `measure`, it measures the Node.js that runs it. Needs Linux.
+ * The same measurements with several versions of Node.js from the npm registry. Fails if a program uses different fuel, also
+ * one with numpy if PIP_FIND_LINKS names a folder with its wheel. As a script, `measure` measures the Node.js that runs it,
+ * and `numpy` prints the fuel of the program with numpy. Needs Linux.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { fetched } from '../scripts/fetched.mjs';
 import { geomean, markdown, median, ms, times } from './measure.mjs';
 import { LOOPS } from './programs.mjs';
+import { findWheel } from './wheels.mjs';
 
 const VERSIONS = ['22.23.3', '24.21.0', '26.9.0'];
 const ROUNDS = 7;
@@ -46,6 +47,36 @@ const firstCalls = (runtime) => `
   console.log(JSON.stringify({ first, loop: taken[0], steady: Math.min(...taken.slice(1)), fuel }));
   process.exit();`;
 
+/** Loads the libraries of numpy and uses linear algebra, sorting, Fourier transforms, random numbers and exceptions. */
+const NUMPY = `
+import numpy as np
+r = np.random.default_rng(7)
+m = r.random((40, 40))
+y = np.sort(r.random(5000))
+z = np.fft.fft(y[:1024])
+try:
+    np.linalg.inv(np.zeros((2, 3)))
+except np.linalg.LinAlgError:
+    pass
+float(np.linalg.inv(m).sum() + np.exp(y).sum() + abs(z).sum())`;
+
+/** The fuel and the value of the program with numpy, as text. */
+const numpyRun = (wheel) => `
+  import { createSandbox } from './dist/index.js';
+  const policy = { deterministic: true, timeout_seconds: 300 };
+  const sandbox = await createSandbox({ runtime: 'python', policy, packages: [${JSON.stringify(wheel)}] });
+  const { fuel_consumed, metadata, stderr } = await sandbox.execute(${JSON.stringify(NUMPY)});
+  if (stderr !== '') throw new Error(stderr);
+  console.log(fuel_consumed + ', value ' + metadata.result);
+  process.exit();`;
+
+/** What the program with numpy gives with each of these versions of Node.js; undefined without the wheel. */
+function numpyRuns(nodes) {
+  const wheel = findWheel('numpy');
+  if (wheel === undefined) return undefined;
+  return nodes.map((path) => run(path, ['--input-type=module', '-e', numpyRun(wheel)]).trim());
+}
+
 function binaries() {
   const folders = VERSIONS.map((version) => fetched('node', [`node-linux-${process.arch}@${version}`]));
   const installed = folders.map((folder) => join(folder, `node_modules/node-linux-${process.arch}/bin/node`));
@@ -69,6 +100,9 @@ export async function table() {
     node.calls = { python: calls('python'), javascript: calls('javascript') };
     node.metering = Number(run(node.path, [fileURLToPath(import.meta.url), 'measure']));
   }
+  const numpy = new Set(numpyRuns(nodes.map(({ path }) => path)));
+  if (numpy.size > 1)
+    throw new Error(`numpy used different fuel or had different results: ${[...numpy].join('; ')}`);
   const fuels = new Set(nodes.map(({ calls }) => `${calls.python.fuel} and ${calls.javascript.fuel}`));
   if (fuels.size > 1)
     throw new Error(`the versions of Node.js used different fuel: ${[...fuels].join('; ')}`);
@@ -78,7 +112,7 @@ export async function table() {
   const row = (title, cell) => [title, ...nodes.map(cell)];
   return markdown(
     'Versions of Node.js',
-    `Starts are medians of ${ROUNDS} interleaved runs. The other rows come from one process per version. The loops have 1,000,000 iterations and used the same fuel with every version (${[...fuels][0]}). "Metered" is the geometric mean over the programs of the benchmark \`metering\`, fastest of ${METERING.rounds} rounds.`,
+    `Starts are medians of ${ROUNDS} interleaved runs. The other rows come from one process per version. The loops have 1,000,000 iterations and used the same fuel with every version (${[...fuels][0]})${numpy.size === 1 ? `, and so did a program that imports and uses numpy (${[...numpy][0]})` : ''}. "Metered" is the geometric mean over the programs of the benchmark \`metering\`, fastest of ${METERING.rounds} rounds.`,
     ['what', ...nodes.map(({ version }) => version)],
     [
       row('`node -e 0`, ms', (node) => ms(median(node.commands.empty))),
@@ -95,6 +129,12 @@ export async function table() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.argv[2] === 'numpy') {
+    const nodes = binaries();
+    for (const [i, outcome] of (numpyRuns(nodes) ?? []).entries())
+      console.log(`${run(nodes[i], ['-v']).trim()}: ${outcome}`);
+    process.exit();
+  }
   if (process.argv[2] === 'measure') {
     const { meteredAndUnmetered } = await import('./metering.mjs');
     const best = Object.values(await meteredAndUnmetered(METERING));

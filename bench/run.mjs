@@ -5,6 +5,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { similarNames } from '../dist/schema/similar-names.js';
 import { replaceSection } from './sections.mjs';
 
 const HELPERS = [
@@ -18,6 +19,7 @@ const HELPERS = [
   'cold-start.mjs',
   'baseline.mjs',
   'peer-packages.mjs',
+  'wheels.mjs',
 ];
 const all = readdirSync(new URL('./', import.meta.url)).filter(
   (name) => name.endsWith('.mjs') && !HELPERS.includes(name),
@@ -25,6 +27,13 @@ const all = readdirSync(new URL('./', import.meta.url)).filter(
 const args = process.argv.slice(2);
 const selected = args.filter((name) => !name.startsWith('--'));
 const isWritten = selected.length === 0 || args.includes('--write');
+const names = all.map((name) => name.replace('.mjs', ''));
+for (const name of selected.filter((name) => !names.includes(name))) {
+  const [similar] = similarNames(name, names, 1);
+  const hint = similar === undefined ? '' : ` Did you mean ${similar}?`;
+  console.error(`bench: there is no benchmark "${name}".${hint} The benchmarks are ${names.join(', ')}.`);
+  process.exit(2);
+}
 const files = all.filter((name) => selected.length === 0 || selected.includes(name.replace('.mjs', '')));
 const machine = `${process.arch}, ${availableParallelism()} cores, Node.js ${process.version}`;
 const report = new URL('BENCHMARKS.md', import.meta.url);

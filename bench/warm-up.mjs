@@ -1,5 +1,5 @@
 /**
- * What the first calls of a process cost, with and without training in idle time: processor time of the calls 1 to 100 of a
+ * What the first calls of a process cost, with and without idle optimisation: processor time of the calls 1 to 100 of a
  * session, and of a long loop as the first call. Processor time is read per thread, so other load
  * matters little. Needs Linux.
  */
@@ -29,7 +29,7 @@ const PROLOGUE = (runtime, optimization) => `
   const policy = { fuel_budget: 50_000_000_000, timeout_seconds: 300 };
   const sandbox = await createSandbox({ runtime: '${runtime}', pool, policy, auto_persist_globals: true });
   const alive = setInterval(() => {}, 1000);
-  await pool.trained();
+  await pool.optimized();
   // V8 completes what it has begun to compile.
   if ('${optimization}' === 'idle') for (let last = -1, now = 0; now - last > 5; await sleep(500)) [last, now] = [now, cpu((id) => !isOurs(id))];
   const measure = async (code) => {
@@ -84,7 +84,7 @@ export async function table() {
   return [
     markdown(
       'The first calls of a process',
-      `Milliseconds of processor time for \`x += 1\` in a session, by call number, including the save; median over processes (${PROCESSES}). With \`optimization: 'idle'\` the first call is made after the training has ended, with \`'demand'\` immediately. V8 compiles in its own threads; on machines with few cores, calls wait for these threads.`,
+      `Milliseconds of processor time for \`x += 1\` in a session, by call number, including the save; median over processes (${PROCESSES}). With \`optimization: 'idle'\` the first call is made after idle optimisation has ended, with \`'demand'\` immediately. V8 compiles in its own threads; on machines with few cores, calls wait for these threads.`,
       ['runtime', 'optimization', 'threads', ...SHOWN.map((call) => `call ${call}`)],
       curveRows,
     ),
