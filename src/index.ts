@@ -1,7 +1,6 @@
 /** The public surface of llm-wasm-sandbox. */
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
 export type { Entry, TreeEdit } from './fs/flat-entries.ts';
-export type { JobStoreOptions } from './jobs/boss.ts';
 export {
   type JobQueue,
   type JobQueueOptions,
@@ -10,6 +9,7 @@ export {
   type SubmitOptions,
   type SubmittedJob,
 } from './jobs/job-queue.ts';
+export type { JobStoreOptions } from './jobs/job-store.ts';
 export { type JobEvent, type JobWorkerOptions, runJobWorker } from './jobs/job-worker.ts';
 export { type ListedPackage, listPackages } from './runtimes/available-packages.ts';
 export type { Variable } from './runtimes/variable.ts';
@@ -98,8 +98,8 @@ export {
   type McpToolHints,
 } from './tools/from-mcp.ts';
 export type { JsonSchema } from './tools/schema-validation.ts';
-export type { ApprovalDecision, ApprovalRequest, OnApproval, Resolution } from './tools/tool-call.ts';
 export { TOOL_ERROR_CODES, ToolError, type ToolErrorCode } from './tools/tool-error.ts';
+export type { ApprovalDecision, ApprovalRequest, OnApproval, Resolution } from './tools/tool-messages.ts';
 export type {
   AiSdkSchema,
   StandardIssue,

@@ -65,7 +65,7 @@ export function encodeFrame(
   return bytes;
 }
 
-/** Verifies a frame. `body` is a view of `bytes`, which may lie in shared memory. */
+/** Verifies a frame. `body` is a view of `bytes`, which may be in shared memory. */
 export function decodeFrame(format: FrameFormat, bytes: Uint8Array): Frame {
   const bodyAt = PREFIX_BYTES + format.fields * 4;
   if (bytes.length < bodyAt + DIGEST_BYTES) throw new FrameError('truncated', 'it is too short');

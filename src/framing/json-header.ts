@@ -20,7 +20,7 @@ export function decodeJsonHeader(bytes: Uint8Array): { header: unknown; data: Ui
   return { header: parseJson(bytes.subarray(LENGTH_BYTES, end)), data: bytes.subarray(end) };
 }
 
-/** Parses JSON text that may lie in shared memory, or throws a FrameError. */
+/** Parses JSON text that may be in shared memory, or throws a FrameError. */
 export function parseJson(text: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(text).toString());

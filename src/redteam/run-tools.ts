@@ -7,7 +7,7 @@ import type { SandboxResult } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
-import type { ToolRecord } from '../tools/toolset.ts';
+import type { ToolContext, ToolRecord } from '../tools/toolset.ts';
 import type { Attack, ToolAttack } from './attack.ts';
 import { checkResult } from './check-result.ts';
 import { TOOL_PROBE } from './corpus/runner-programs.ts';
@@ -18,8 +18,15 @@ const DEFAULT_LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 20, max_to
 const RECORDED_REFUSALS = 16;
 const LARGE_TEXT = 'x'.repeat(3_000_000);
 
+/** The calls that were made because they were approved. */
+interface ApprovedCalls {
+  readonly ids: Set<string>;
+  /** Called for every call; undefined while none is approved. */
+  onCall: (() => void) | undefined;
+}
+
 /** The tools of an attack. `problems` receives what must not happen. */
-function offeredTools(problems: string[]): ToolRecord {
+function offeredTools(problems: string[], approved: ApprovedCalls): ToolRecord {
   return {
     echo: {
       inputSchema: { type: 'object', properties: { n: { type: 'integer' } }, additionalProperties: false },
@@ -31,8 +38,11 @@ function offeredTools(problems: string[]): ToolRecord {
     },
     danger: {
       needsApproval: true,
-      execute: async () => {
-        problems.push('a tool was called without approval');
+      execute: async (_: object, { call_id }: ToolContext) => {
+        if (approved.onCall === undefined) problems.push('a tool was called without approval');
+        if (approved.ids.has(call_id)) problems.push('an approved call was made twice');
+        approved.ids.add(call_id);
+        approved.onCall?.();
       },
     },
     wait: (_: object, context: { suspend(): never }) => context.suspend(),
@@ -45,18 +55,19 @@ export async function runToolAttack(
   surroundings: Surroundings,
 ): Promise<string[]> {
   const problems: string[] = [];
+  const approved: ApprovedCalls = { ids: new Set(), onCall: undefined };
   await using session: Session = await createSandbox({
     runtime: runtime!,
     session_id: 'attacked',
     store: memoryStore(),
     policy: { ...DEFAULT_LIMITS, ...policy },
-    tools: offeredTools(problems),
+    tools: offeredTools(problems, approved),
   });
   const result = await session.execute(callsTools);
   const limits = { ...session.policy, timeout_seconds: session.policy.timeout_seconds * 2 };
   problems.push(...checkResult(result, limits, { ...(ends && { ends }), expect }));
   problems.push(...recordProblems(result));
-  if (result.metadata.state === 'paused') problems.push(...(await resumeTwice(session, result)));
+  if (result.metadata.state === 'paused') problems.push(...(await resumeTwice(session, result, approved)));
   const { fuel_budget } = DEFAULT_LIMITS;
   const next = await session.execute(TOOL_PROBE[runtime!], { fuel_budget });
   if (next.stdout !== '[1]\n') problems.push(`the next run printed ${JSON.stringify(next.stdout)}`);
@@ -74,19 +85,34 @@ function recordProblems({ metadata: { tool_calls = [], pending = [] } }: Sandbox
   return problems;
 }
 
-/** Denies all calls, then tries to use the same execution again. */
-async function resumeTwice(session: Session, { metadata }: SandboxResult): Promise<string[]> {
+const RESOLUTIONS = { approval: { approve: true }, suspended: { deny: true } } as const;
+
+/**
+ * Approves all calls but cancels the run as soon as one of them is made, then tries to use the same execution again. At
+ * the end it denies what is still pending.
+ */
+async function resumeTwice(
+  session: Session,
+  { metadata }: SandboxResult,
+  approved: ApprovedCalls,
+): Promise<string[]> {
   const { execution_id = '', pending = [] } = metadata;
-  const deny = (calls: typeof pending) => calls.map(({ id }) => ({ id, deny: true as const }));
-  const resolutions = deny(pending);
-  let { metadata: last } = await session.resume(execution_id, { resolutions });
-  // Calls that had to wait for others become pending now. Every round answers at least one.
-  for (let rounds = 0; last.state === 'paused' && rounds < DEFAULT_LIMITS.max_tool_calls; rounds++)
-    ({ metadata: last } = await session.resume(last.execution_id!, {
-      resolutions: deny(last.pending ?? []),
-    }));
-  if (last.state === 'paused') return ['the program is still paused although all calls were answered'];
+  const resolutions = pending.map(({ id, reason }) => ({ id, ...RESOLUTIONS[reason] }));
+  const stop = new AbortController();
+  approved.onCall = () => stop.abort();
+  await session.resume(execution_id, { resolutions, signal: stop.signal });
   const codeOf = (cause: unknown) => (cause instanceof SandboxError ? cause.code : String(cause));
   const again = await session.resume(execution_id, { resolutions }).then(() => 'success', codeOf);
-  return again === 'execution_not_found' ? [] : [`the execution was resumed twice: ${again}`];
+  approved.onCall = undefined;
+  // Calls that had to wait for others become pending later. Every round answers at least one.
+  let paused = await session.paused();
+  for (let rounds = 0; paused !== undefined && rounds < DEFAULT_LIMITS.max_tool_calls; rounds++) {
+    const denials = paused.pending.map(({ id }) => ({ id, deny: true as const }));
+    await session.resume(paused.execution_id, { resolutions: denials });
+    paused = await session.paused();
+  }
+  const problems = [];
+  if (paused !== undefined) problems.push('the program is still paused although all calls were answered');
+  if (again !== 'execution_not_found') problems.push(`the execution was resumed twice: ${again}`);
+  return problems;
 }

@@ -62,7 +62,7 @@ interface ModuleFile extends Omit<CompiledModule, 'module'> {
   readonly path: string;
 }
 
-interface Description {
+interface GuestDescription {
   format: number;
   /** Digest of everything that the build depends on. */
   inputs: string;
@@ -96,11 +96,11 @@ export function isExtensionOf(
   );
 }
 
-function readDescription(runtime: RuntimeName): Description | undefined {
+function readDescription(runtime: RuntimeName): GuestDescription | undefined {
   const path = file(runtime, 'guest.json');
   if (!existsSync(path)) return undefined;
   try {
-    const found = JSON.parse(readFileSync(path, 'utf8')) as Description;
+    const found = JSON.parse(readFileSync(path, 'utf8')) as GuestDescription;
     return found.format === FORMAT ? found : undefined;
   } catch {
     return undefined;
@@ -127,7 +127,7 @@ export function writeGuest(guest: BuiltGuest, inputs: string): void {
     put(`layer-${i}.pack`, pack);
   });
   put('boot.image', guest.image);
-  const description: Description = {
+  const description: GuestDescription = {
     format: FORMAT,
     inputs,
     minPages: guest.minPages,

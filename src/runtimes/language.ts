@@ -13,8 +13,6 @@ export const MAX_VARIABLES = 200;
 export interface SourceLanguage {
   /** File name extensions with their dot, the usual one first. */
   readonly extensions: readonly string[];
-  /** Path under which the first program of an interpreter is compiled; it appears in stack traces. */
-  readonly mainFile: string;
   /**
    * Names that a program may have declared at its top level, for languages whose programs cannot list their own
    * variables. A name that does not exist in the interpreter does no harm.
@@ -59,9 +57,4 @@ export interface Language extends AnalysedLanguage, SourceLanguage {
   parseProgram(code: string): string;
   /** Whether the parser found that `code` ends too early, so that further lines can complete it. */
   isIncomplete(parsed: SandboxResult, code: string): boolean;
-}
-
-/** The path under which the program of a call is compiled. Calls of an interpreter are numbered from 1. */
-export function programFile({ mainFile, extensions }: SourceLanguage, call: number): string {
-  return call === 1 ? mainFile : `/app/call-${call}${extensions[0]}`;
 }

@@ -111,8 +111,8 @@ export interface Runtime {
   buildLayers(buildInGuest: BuildInGuest, warn: (missing: MissingPackage) => void): Promise<readonly Layer[]>;
   /** Memory of an idle guest whose contents do not matter and need not be saved. */
   unusedMemory(guest: Guest): readonly MemoryRange[];
-  /** Short programs that use the parts of the interpreter that most programs use (see worker/idle-training.ts). */
-  readonly trainingPrograms: readonly string[];
+  /** Short programs that use the parts of the interpreter that most programs use (see worker/idle-optimization.ts). */
+  readonly optimizationPrograms: readonly string[];
   boot(guest: Guest): Handles;
   stackReader(guest: Guest, handles: Handles): StackReader;
   /** Runs a program and returns the boot script's report as JSON text. Untrusted. */

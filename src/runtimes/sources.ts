@@ -1,4 +1,4 @@
-/** The file names of each language, for the command line before it loads the languages themselves (languages.ts). */
+/** The file names of each language, for workers, and for the command line before it loads the languages themselves. */
 import { extname } from 'node:path';
 import {
   LANGUAGE_NAMES,
@@ -20,6 +20,14 @@ const EXTENSIONS: Readonly<Record<LanguageName, readonly string[]>> = {
 export function languageOfFile(path: string): LanguageName | undefined {
   const extension = extname(path).toLowerCase();
   return LANGUAGE_NAMES.find((name) => EXTENSIONS[name].includes(extension));
+}
+
+/**
+ * The path under which the program of a call is compiled, which appears in stack traces. Calls of an interpreter are
+ * numbered from 1.
+ */
+export function programFile(language: LanguageName, call: number): string {
+  return `/app/${call === 1 ? 'main' : `call-${call}`}${EXTENSIONS[language][0]}`;
 }
 
 /** The runtime of a program whose language is not given. */

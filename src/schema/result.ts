@@ -165,11 +165,15 @@ export const resultMetadata = z.object({
   execution_id: z
     .string()
     .optional()
-    .describe('Identifies this pause of the execution in `resume`; only if it is paused.'),
+    .describe(
+      'Identifies the paused execution in `resume`. Present if the session is paused after the call.',
+    ),
   pending: z
     .array(pendingCall)
     .optional()
-    .describe('The tool calls that are waiting for an answer; only if the execution is paused.'),
+    .describe(
+      'The tool calls that are waiting for an answer. Present if the session is paused after the call.',
+    ),
   queue_ms: z.number().describe('Time that the call waited; not part of duration_ms.'),
 });
 

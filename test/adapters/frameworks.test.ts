@@ -32,6 +32,13 @@ const FRAMEWORKS: Readonly<Record<string, readonly string[]>> = {
   mastra: ['@mastra/core@1.71.0', ZOD],
 };
 
+/** The lowest versions that the peer dependencies of this package allow, where they differ from those above. */
+const LOWEST: typeof FRAMEWORKS = {
+  'ai-sdk': ['ai@6.0.0', ZOD],
+  langchain: ['@langchain/core@1.0.0', ZOD],
+  mastra: ['@mastra/core@1.0.4', ZOD],
+};
+
 /** The installed packages. Without access to the registry, the test is skipped and says so. */
 function install(name: string, packages: readonly string[], { skip }: TestContext): string {
   try {
@@ -66,9 +73,9 @@ function runExample(name: string, packages?: string): string {
 }
 
 describe('adapter example', () => {
-  for (const [name, packages] of Object.entries(FRAMEWORKS))
+  for (const [name, packages] of [...Object.entries(FRAMEWORKS), ...Object.entries(LOWEST)])
     test(
-      `${name} gives the model output, guidance and an image`,
+      `${name} gives the model output, guidance and an image with ${packages[0]}`,
       (context) => {
         const stdout = runExample(name, install(name, packages, context));
         const { results, tools } = JSON.parse(stdout) as { results: unknown[]; tools?: { name: string }[] };
@@ -86,6 +93,16 @@ describe('adapter example', () => {
       },
       INSTALL_TIMEOUT_MS,
     );
+
+  test('runs with the lowest version of every peer dependency', () => {
+    const { peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      peerDependencies: Record<string, string>;
+    };
+    for (const [spec] of Object.values({ ...FRAMEWORKS, ...LOWEST })) {
+      const [, name, version] = /^(.+)@(.+)$/.exec(spec!)!;
+      expect(peerDependencies[name!]).toBe(`^${version}`);
+    }
+  });
 
   test('generic lists the tools and runs a program', () => {
     const lines = runExample('generic').split('\n');

@@ -37,6 +37,26 @@ test('the pattern finds the exports of a file', () => {
   );
 });
 
+/** Types that a file declares, exported or not. */
+const typesOf = (text: string) => [
+  ...new Set(
+    [...text.matchAll(/^(?:export )?(?:abstract )?(?:interface|type|class|enum) ([\w$]+)/gm)].map(
+      ([, name]) => name!,
+    ),
+  ),
+];
+
+test('the name of a type is declared in one file, or in one file of each runtime or store', () => {
+  const pathsOf = new Map<string, string[]>();
+  for (const { path, text } of source)
+    for (const name of typesOf(text)) pathsOf.set(name, [...(pathsOf.get(name) ?? []), path]);
+  expect(pathsOf.get('SandboxError')).toEqual(['src/errors.ts']);
+  const repeated = [...pathsOf]
+    .filter(([, paths]) => paths.length > 1 && !isOnePerImplementation(paths))
+    .map(([name, paths]) => `${name}: ${paths.join(', ')}`);
+  expect(repeated).toEqual([]);
+});
+
 test('an exported name is declared in one file, or in one file of each runtime or store', () => {
   const pathsOf = new Map<string, Set<string>>();
   for (const { name, path } of exported) pathsOf.set(name, (pathsOf.get(name) ?? new Set()).add(path));

@@ -48,7 +48,7 @@ function deniedOf(runtime: Runtime): string[] {
     .sort();
 }
 
-describe('Python binary', () => {
+describe('the Python binary', () => {
   // guarantee: no-bridge
   test('is denied exactly the imports in denied-imports.txt', async () => {
     await expect(deniedOf(python).join('\n')).toMatchFileSnapshot('denied-imports.txt');

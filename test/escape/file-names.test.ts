@@ -5,7 +5,7 @@ import { attack, tryJavaScript, useCanary } from './attack.ts';
 
 useCanary();
 
-describe('file name', () => {
+describe('a file name', () => {
   const ODD = [
     '__proto__',
     'constructor',
@@ -65,6 +65,7 @@ len(os.listdir('.'))`,
   });
 
   // guarantee: untrusted-reports
+  // proves: A key of a result that equals the name of a prototype property is harmless.
   test('of a prototype property is harmless as a key of a result', async () => {
     const result = await attack(
       'python',

@@ -2,7 +2,7 @@
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
-describe('forged worker message', () => {
+describe('a forged worker message', () => {
   // guarantee: output-limit
   test('cannot be built from streamed output, which arrives as text, in order and in batches', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });

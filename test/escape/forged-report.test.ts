@@ -9,8 +9,9 @@ const forge = (text: string) => `import _sandbox
 run = _sandbox.run
 run.__closure__[run.__code__.co_freevars.index('encode')].cell_contents = lambda report: ${text}`;
 
-describe('forged report', () => {
+describe('a forged report', () => {
   // guarantee: untrusted-reports
+  // proves: The error in a forged report is truncated, and unknown fields are ignored.
   test('has its error truncated and unknown fields ignored', async () => {
     const error = `{"type":"${'T'.repeat(500)}","message":"' + 'm' * 100000 + '","line":1e400,"evil":1}`;
     const result = await attack('python', forge(`'{"exit_code":1,"error":${error}}'`));
@@ -24,6 +25,7 @@ describe('forged report', () => {
   });
 
   // guarantee: untrusted-reports
+  // proves: A printed traceback is not used as evidence for guidance.
   test('does not make a printed traceback the evidence for guidance', async () => {
     const traceback = [
       'Traceback (most recent call last):',
@@ -41,6 +43,7 @@ describe('forged report', () => {
   });
 
   // guarantee: untrusted-reports
+  // proves: A result that looks like an engine error is not reported as out of memory.
   test('whose result looks like an engine error is not reported as out of memory', async () => {
     const code = `try { new ArrayBuffer(2 ** 31 - 1); } catch {}
 let blocks = [];

@@ -2,7 +2,7 @@
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
-describe('import hook', () => {
+describe('an import hook', () => {
   // guarantee: fresh-state
   test('in a workspace file affects only that sandbox', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });

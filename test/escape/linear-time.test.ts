@@ -11,6 +11,7 @@ import { escapeControls } from '../../src/cli/terminal-text.ts';
 import { declaredNames, planProgram } from '../../src/runtimes/javascript/module-to-script.ts';
 import { tokenize } from '../../src/runtimes/javascript/tokenizer.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
+import type { RuntimeName } from '../../src/schema.ts';
 import { parseGuestReport } from '../../src/worker/guest-report.ts';
 import { run } from '../analysis/inputs.ts';
 import { countSteps, hostileTexts } from '../support/regex-steps.ts';
@@ -95,7 +96,7 @@ function isLinear(regex: RegExp, text: (count: number) => string): boolean {
 const patterns = literals();
 const bounded = new Map(BOUNDED.map((row) => [row.pattern, row]));
 
-describe('regular expression', () => {
+describe('a regular expression', () => {
   test('literals are found in the source', () => {
     expect(patterns.length).toBeGreaterThan(80);
     const known = new Set(patterns.map(({ regex }) => String(regex)));
@@ -103,6 +104,7 @@ describe('regular expression', () => {
   });
 
   // guarantee: linear-parsing
+  // proves: Every regular expression either takes linear time or is applied only to short text.
   test.each(patterns.map(({ file, regex }) => [String(regex), file, regex] as const))(
     'does linear work or its text is short: %s in %s',
     (name, _, regex) => {
@@ -119,7 +121,7 @@ describe('regular expression', () => {
   );
 });
 
-describe('parser of hostile text', () => {
+describe('a parser of hostile text', () => {
   const SIZE = 20_000;
   const PIECES: readonly string[] = [
     ...['\n', ' ', '\t', '\u2028', '"', "'", '`', '(', '[', '{', '/', '\\', 'a', '1', '.', ',', '='],
@@ -175,23 +177,75 @@ describe('parser of hostile text', () => {
     return Math.min(...times);
   }
 
+  function expectLinear(
+    parse: (text: string) => unknown,
+    text: (size: number) => string,
+    label: string,
+  ): void {
+    const before = process.cpuUsage();
+    parse(text(SIZE * GROWTH));
+    const { user } = process.cpuUsage(before);
+    // Quadratic work on this text takes seconds.
+    if (user < 100_000) return;
+    // Garbage collection can fall into a measurement, so a high ratio is measured again.
+    const ratios: number[] = [];
+    do ratios.push(cpuMs(() => parse(text(SIZE * GROWTH))) / cpuMs(() => parse(text(SIZE))));
+    while (ratios.at(-1)! >= MAX_TIME_GROWTH && ratios.length < 3);
+    expect(Math.min(...ratios), label).toBeLessThan(MAX_TIME_GROWTH);
+  }
+
   // guarantee: linear-parsing
   test.each(Object.keys(PARSERS))('takes linear time: %s', { timeout: 240_000 }, (name) => {
-    const parse = PARSERS[name]!;
     for (const [shape, fill] of Object.entries(TEMPLATES)) {
       for (const piece of PIECES) {
         const text = (size: number) => fill(piece.repeat(Math.ceil(size / piece.length)));
-        const before = process.cpuUsage();
-        parse(text(SIZE * GROWTH));
-        const { user } = process.cpuUsage(before);
-        // Quadratic work on this text takes seconds.
-        if (user < 100_000) continue;
-        // Garbage collection can fall into a measurement, so a high ratio is measured again.
-        const ratios: number[] = [];
-        do ratios.push(cpuMs(() => parse(text(SIZE * GROWTH))) / cpuMs(() => parse(text(SIZE))));
-        while (ratios.at(-1)! >= MAX_TIME_GROWTH && ratios.length < 3);
-        expect(Math.min(...ratios), `${JSON.stringify(piece)} ${shape}`).toBeLessThan(MAX_TIME_GROWTH);
+        expectLinear(PARSERS[name]!, text, `${JSON.stringify(piece)} ${shape}`);
       }
     }
+  });
+
+  /** Programs of at most 64 KiB with many loops, each of which contains, follows or is followed by most of the program. */
+  const LOOPS: Record<string, [RuntimeName, (size: number) => string]> = {
+    'generators after many lines': [
+      'python',
+      (size) =>
+        `s="""\n${'\n'.repeat(size * 0.7)}${'while 1: yield\n'.repeat(size / 160)}"""\nwhile True:\n  pass\n`,
+    ],
+    'many expressions in a line': [
+      'javascript',
+      (size) => `function*g(){while(true)yield 1}\nlet h=()=>[${'...g(),'.repeat(size / 9)}];\nwhile(true){}`,
+    ],
+    'nested expressions': [
+      'javascript',
+      (size) =>
+        `function*g(){while(true)yield 1}\nlet h=()=>g(${'...g('.repeat(size / 7)}${')'.repeat(size / 7)});`,
+    ],
+    'nested heads of loops': [
+      'javascript',
+      (size) => {
+        const depth = size / 540;
+        const inside = 'for(;(()=>{'.repeat(depth) + ' a;'.repeat(size / 4.3) + '})();){}'.repeat(depth);
+        return `if(0){${inside}}\nwhile(true){}`;
+      },
+    ],
+    'nested loops around many statements': [
+      'javascript',
+      (size) => 'while(1){'.repeat(size / 400) + 'a;'.repeat(size / 2.7) + '}'.repeat(size / 400),
+    ],
+    'nested loops without braces': [
+      'javascript',
+      (size) => `${'while(1)'.repeat(size / 400)}${'a,'.repeat(size / 2.7)}a`,
+    ],
+    'nested generators': [
+      'javascript',
+      (size) => 'function*g(){'.repeat(size / 400) + 'a;'.repeat(size / 2.7) + '}'.repeat(size / 400),
+    ],
+  };
+
+  // guarantee: linear-parsing
+  test.each(Object.entries(LOOPS))('takes linear time for loops: %s', (name, [runtime, text]) => {
+    // Each loop that is found is examined with the samples of the run.
+    expect(LANGUAGES[runtime].guidance.loops(text(SIZE * GROWTH * 0.8)).length).toBeLessThan(1000);
+    expectLinear(LANGUAGES[runtime].guidance.loops, (size) => text(size * 0.8), name);
   });
 });

@@ -5,7 +5,7 @@ import { canaryFile, useCanary } from './attack.ts';
 
 useCanary();
 
-describe('link', () => {
+describe('a link', () => {
   // guarantee: file-isolation
   test('created by a guest is not followed by the host', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });

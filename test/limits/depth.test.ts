@@ -33,7 +33,7 @@ const RECURSIONS: readonly (readonly [RuntimeName, string, string, RegExp | stri
   ],
 ];
 
-describe('deep recursion', () => {
+describe('recursion', () => {
   test('in Python is reported with its line', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const result = await sandbox.execute('def f(n):\n    return f(n + 1)\n\nf(0)');
@@ -41,6 +41,7 @@ describe('deep recursion', () => {
   });
 
   // guarantee: determinism
+  // proves: Recursion ends at the same depth in every run of a worker.
   test.each(RECURSIONS)('of %s %s ends at the same depth in every run of a worker', async (...row) => {
     const [runtime, , code, expected] = row;
     await using pool = createPool({ maxWorkers: 1 });

@@ -9,7 +9,7 @@ const PROGRAMS: Record<RuntimeName, string> = {
   javascript: 'let total = 0; for (let i = 0; i < 2000; i++) total += i * i; total',
 };
 
-describe.each(['python', 'javascript'] as const)('fuel limit: %s', (runtime) => {
+describe.each(['python', 'javascript'] as const)('the fuel limit: %s', (runtime) => {
   // guarantee: fuel-limit
   test('is exact: the fuel that a program needs is enough, one unit less is not', async () => {
     const { fuel_consumed: needed } = await run(runtime, PROGRAMS[runtime]);
@@ -67,8 +67,9 @@ describe.each(['python', 'javascript'] as const)('fuel limit: %s', (runtime) => 
   });
 });
 
-describe('line of an OutOfFuel error', () => {
+describe('the line of an OutOfFuel error', () => {
   // guarantee: fuel-limit
+  // proves: In Python, the traceback and the error name the line at which the fuel ran out.
   test('is in the traceback and in the error in Python', async () => {
     const program = code`
       def spin():
@@ -150,7 +151,7 @@ describe('line of an OutOfFuel error', () => {
   });
 });
 
-describe('grace period', () => {
+describe('the grace period', () => {
   test('lets a program clean up without changing the outcome', async () => {
     const program = code`
       try:

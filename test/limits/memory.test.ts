@@ -5,7 +5,7 @@ import { code } from '../support/sandbox.ts';
 
 const MiB = 1024 * 1024;
 
-describe.each(['python', 'javascript'] as const)('memory limit: %s', (runtime) => {
+describe.each(['python', 'javascript'] as const)('the memory limit: %s', (runtime) => {
   const policy = { memory_bytes: 64 * MiB, fuel_budget: 20e9 };
 
   // guarantee: memory-limit
@@ -65,10 +65,11 @@ describe.each(['python', 'javascript'] as const)('memory limit: %s', (runtime) =
   });
 });
 
-describe('end of a program that has filled its memory', () => {
+describe('the end of a program that has filled its memory', () => {
   const policy = { memory_bytes: 40 * MiB, fuel_budget: 20e9 };
 
   // guarantee: outcome
+  // proves: A program that reaches its memory limit and then calls os.abort() has the trap reason unreachable, not memory_limit.
   test.each([
     ['after an allocation that is larger than the free memory', 'bytes(10**9)'],
     ['after the memory was filled', '\n    while True: held.append(bytearray(4096))'],
@@ -84,6 +85,7 @@ describe('end of a program that has filled its memory', () => {
   const FILL = 'globalThis.list = null; globalThis.items = [];';
 
   // guarantee: outcome
+  // proves: A program that reaches its memory limit and then throws null has the error null and no trap reason.
   test('by throwing null is reported as null', async () => {
     await using sandbox = await createSandbox({ runtime: 'javascript', policy });
     const result = await sandbox.execute(code`

@@ -117,6 +117,7 @@ describe('trap reasons', () => {
   });
 
   // guarantee: outcome
+  // proves: Each trap reason has a test program.
   test('each have a test program', () => {
     expect(Object.keys(ENDINGS)).toEqual(Object.keys(TRAPS));
     for (const endings of Object.values(ENDINGS)) expect(endings.length).toBeGreaterThan(0);

@@ -23,7 +23,7 @@ const FLOODS = {
   },
 } as const;
 
-describe.each(['python', 'javascript'] as const)('output limit: %s', (runtime) => {
+describe.each(['python', 'javascript'] as const)('the output limit: %s', (runtime) => {
   // guarantee: output-limit
   test.each(Object.entries(FLOODS[runtime]))('truncates output: %s', async (_, code) => {
     for (const cap of [0, 1, 1000]) {

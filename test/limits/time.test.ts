@@ -25,7 +25,7 @@ const CASES = (Object.keys(FOREVER) as RuntimeName[]).flatMap((runtime) =>
 );
 const plenty = { fuel_budget: 1e15 };
 
-describe('time limit', () => {
+describe('the time limit', () => {
   // guarantee: time-limit
   test.each(CASES)('ends a program: %s, %s', async (runtime, _, code) => {
     const started = performance.now();
@@ -97,6 +97,7 @@ describe('cancellation', () => {
   });
 
   // guarantee: time-limit
+  // proves: A call whose signal is already aborted returns at once and runs nothing, however long the queue is.
   test('that precedes the call makes it return at once and run nothing, however long the queue is', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const running = sandbox.execute('import time; time.sleep(0.5); print(1)');

@@ -50,7 +50,7 @@ describe('corpus', () => {
   });
 });
 
-describe('escape attempt', () => {
+describe('an escape attempt', () => {
   const problemsOf = replay('escape');
   // guarantee: no-bridge, no-host-objects, no-host-resources, memory-isolation, system-calls, file-isolation, fresh-state
   test.each(idsOf('escape'))('has no effect outside the guest: %s', (id) => {
@@ -58,7 +58,7 @@ describe('escape attempt', () => {
   });
 });
 
-describe('attack on a limit', () => {
+describe('an attack on a limit', () => {
   const problemsOf = replay('limits');
   // guarantee: fuel-limit, time-limit, memory-limit, output-limit, workspace-limit, recursion-limit
   test.each(idsOf('limits'))('is stopped by the limit: %s', (id) => {
@@ -66,7 +66,7 @@ describe('attack on a limit', () => {
   });
 });
 
-describe('attack on the truth of a result', () => {
+describe('an attack on the truth of a result', () => {
   const problemsOf = replay('truth');
   // guarantee: untrusted-reports
   test.each(idsOf('truth'))('does not change what the host reports: %s', (id) => {
@@ -74,7 +74,7 @@ describe('attack on the truth of a result', () => {
   });
 });
 
-describe('attack on a session', () => {
+describe('an attack on a session', () => {
   const problemsOf = replay('session');
   // guarantee: stored-sessions
   test.each(idsOf('session'))('leaves its state and other sessions intact: %s', (id) => {
@@ -82,9 +82,10 @@ describe('attack on a session', () => {
   });
 });
 
-describe('attack with tool calls', () => {
+describe('an attack with tool calls', () => {
   const problemsOf = replay('tools');
   // guarantee: tool-calls, approval, paused-programs
+  // proves: An attack that uses tool calls causes no call without approval or with other arguments.
   test.each(idsOf('tools'))('calls no tool without approval or with other arguments: %s', (id) => {
     expect(problemsOf(id)).toEqual([]);
   });
@@ -97,7 +98,7 @@ describe('attack on the server', () => {
   });
 });
 
-describe('attack on host memory', () => {
+describe('an attack on host memory', () => {
   const problemsOf = replay('host_memory');
   // guarantee: memory-limit
   test.each(idsOf('host_memory'))('is bounded: %s', (id) => {

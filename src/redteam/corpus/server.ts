@@ -278,7 +278,7 @@ const TOOLS: readonly ServerAttack[] = [
       call(
         'execute_code',
         { language: 'python', code: 'while True: pass', fuel_budget: 9e15, timeout_seconds: 86_400 },
-        { expect: /Too big/ },
+        { expect: /fuel_budget: must be at most/ },
       ),
     ],
   },

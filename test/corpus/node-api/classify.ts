@@ -5,7 +5,6 @@
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { createSandbox } from 'llm-wasm-sandbox';
 
 export type Support = 'full' | 'partial' | 'throws' | 'exists' | 'missing';
@@ -22,11 +21,13 @@ const UNIMPLEMENTED_CODE = 'ERR_METHOD_NOT_IMPLEMENTED';
 /** Names that begin with an underscore are internal. */
 const isPublic = (name: string) => !name.startsWith('_') && name !== 'default';
 
-/** The public exports of the modules, as the Node.js that runs the tests has them. */
+/** The public exports of the modules in a new process of the Node.js that runs the tests, which has no channel to a parent. */
 export function exportsOfNode(modules: readonly string[]): Record<string, string[]> {
-  const load = createRequire(import.meta.url);
-  const names = (module: object) => Object.keys(module).filter(isPublic).sort();
-  return Object.fromEntries(modules.map((name) => [name, names(load(`node:${name}`))]));
+  const program = `const names = (name) => Object.keys(require('node:' + name)).sort();
+    console.log(JSON.stringify(Object.fromEntries(${JSON.stringify(modules)}.map((name) => [name, names(name)]))));`;
+  const { stdout } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' });
+  const found = Object.entries(JSON.parse(stdout) as Record<string, string[]>);
+  return Object.fromEntries(found.map(([name, names]) => [name, names.filter(isPublic)]));
 }
 
 type Outcomes = Record<string, Record<string, string[]>>;

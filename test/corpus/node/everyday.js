@@ -384,3 +384,12 @@ const signature = await crypto.subtle.sign('HMAC', mac, bytes('text'));
 console.log(mac.algorithm.length, signature.byteLength, await crypto.subtle.verify('HMAC', mac, signature, bytes('text')), await crypto.subtle.verify('HMAC', mac, signature, bytes('other')));
 const cbc = await crypto.subtle.importKey('jwk', { kty: 'oct', k: 'AAAAAAAAAAAAAAAAAAAAAA' }, 'AES-CBC', false, ['encrypt']);
 console.log(hex(await crypto.subtle.encrypt({ name: 'AES-CBC', iv: new Uint8Array(16) }, cbc, bytes('abc'))));
+// program: key derivation with the parameters of production code
+const crypto = require('crypto');
+console.log(crypto.pbkdf2Sync('pw', 'salt', 100000, 32, 'sha256').toString('hex'), crypto.pbkdf2Sync('pw', Buffer.from('salt'), 50000, 64, 'sha512').toString('base64'));
+console.log(crypto.scryptSync('pw', 'salt', 64).toString('hex'), Buffer.from(crypto.hkdfSync('sha512', 'key', 'salt', 'info', 100)).toString('hex'));
+console.log(crypto.createHash('sha256').update(Buffer.alloc(3e6, 7)).digest('hex'), crypto.createHash('shake256', { outputLength: 5 }).update('a').digest('hex'), crypto.createHmac('sha3-256', '').update('a').update(Buffer.alloc(1000)).digest('hex'));
+const h = crypto.createHash('blake2b512').update('a'), copy = h.copy(); h.update('b'); console.log(h.digest('base64'), copy.digest('base64'));
+const attempts = [c => c.createHash('nope'), c => c.createHmac('nope', 'k'), c => c.pbkdf2Sync('a', 'b', 1, 1, 'nope'), c => c.hkdfSync('nope', 'a', 'b', '', 1), c => c.pbkdf2Sync('a', 'b', 1, 1), c => c.pbkdf2Sync('a', 'b', 0, 1, 'sha1'), c => c.pbkdf2Sync('a', 'b', 1.5, 1, 'sha1'), c => c.pbkdf2Sync('a', 'b', 1, -1, 'sha1'), c => c.pbkdf2Sync(1, 'b', 1, 1, 'sha1'), c => c.scryptSync('a', 'b', 64, { N: 3 }), c => c.scryptSync('a', 'b', 64, { N: 65536 }), c => c.scryptSync('a', 'b', -1), c => c.scryptSync('a', 'b', 8, { N: 16, cost: 16 }), c => c.scryptSync('a', 'b', 0), c => c.hkdfSync('sha256', 'a', 'b', '', 9000), c => c.hkdfSync('sha256', 'k', 's', Buffer.alloc(1025), 10), c => c.createHash('md5').update('a', 'hex'), c => c.createHash('sha256', { outputLength: 5 })];
+for (const attempt of attempts) try { console.log(attempt(crypto)); } catch (e) { console.log(String(attempt), e.name, e.code, e.message); }
+crypto.pbkdf2('a', 'b', 1000, 16, 'sha384', (error, key) => console.log(error, key.toString('hex')));

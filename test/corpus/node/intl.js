@@ -122,3 +122,14 @@ for (const locale of ['en-US', 'de-DE', 'fr-FR', 'es-ES', 'pt-BR', 'ja-JP', 'zh-
 // program: equal dates as a range
 const format = new Intl.DateTimeFormat('en-US', { timeZone: 'UTC' });
 console.log(format.formatRange(0, 1000), format.formatRangeToParts(0, 1000));
+// program: ranges of dates
+const start = Date.UTC(2024, 0, 5, 9, 7, 3);
+const ends = [Date.UTC(2025, 2, 9, 15, 40, 10), Date.UTC(2024, 3, 9, 15, 4), Date.UTC(2024, 0, 15, 3, 40), Date.UTC(2024, 0, 5, 15, 4), Date.UTC(2024, 0, 5, 11, 40), Date.UTC(2024, 0, 5, 9, 40), start + 1];
+const options = [undefined, { dateStyle: 'medium' }, { dateStyle: 'full', timeStyle: 'short' }, { timeStyle: 'long' }, { month: 'long', day: 'numeric' }, { month: 'short', year: 'numeric' }, { weekday: 'short', day: '2-digit', month: 'short' }, { hour: 'numeric', minute: '2-digit' }, { hour: 'numeric', hour12: false }, { hour: '2-digit', hour12: true }, { year: 'numeric', month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' }, { minute: 'numeric', second: 'numeric' }];
+for (const locale of ['en', 'de', 'fr', 'es', 'it', 'pt', 'ja', 'zh']) for (const o of options) {
+  const format = new Intl.DateTimeFormat(locale, { ...o, timeZone: 'UTC' });
+  console.log(locale, ends.map(end => format.formatRange(start, end)).join(' | '));
+}
+for (const zone of ['America/New_York', 'Asia/Tokyo']) console.log(new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' }).formatRange(start, ends[3]));
+console.log(new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' }).formatRangeToParts(start, ends[2]), new Intl.DateTimeFormat('de', { timeStyle: 'short', timeZone: 'UTC' }).formatRangeToParts(start, ends[0]));
+for (const pair of [[undefined, 1], [1, NaN], [1e15, 0]]) try { console.log(new Intl.DateTimeFormat('en', { timeZone: 'UTC' }).formatRange(...pair)); } catch (e) { console.log(e.name, e.message); }

@@ -68,6 +68,9 @@ function stubGuest(
   return {
     kernel: test.kernel,
     view: memory,
+    memoryLimit: { memory: new WebAssembly.Memory({ initial: 0 }), maxBytes: 1 << 20 },
+    limitReached: undefined,
+    charge: () => {},
     call: (name, ...args) => noise[calls++] ?? answers[name]?.(...args.map(Number)) ?? 0,
     exit: () => stop('exit'),
     abort: stop,
