@@ -21,8 +21,8 @@ const OWN_PROCESS = [
   'test/worker/isolation.test.ts',
 ];
 
-/** Installs agent frameworks, which takes minutes on a machine that does not have them: `npm run test:frameworks`. */
-const FRAMEWORKS = 'test/adapters/frameworks.test.ts';
+/** Install agent frameworks and schema libraries, which takes minutes on a machine that does not have them: `npm run test:frameworks`. */
+const FRAMEWORKS = ['test/adapters/frameworks.test.ts', 'test/adapters/tool-schemas.test.ts'];
 const withFrameworks = Boolean(process.env['FRAMEWORK_TESTS'] ?? process.env['NIGHTLY_TESTS']);
 
 /**
@@ -47,7 +47,7 @@ export default defineConfig({
         test: {
           name: 'guest',
           include: ['test/**/*.test.ts'],
-          exclude: [UNIT, FRAMEWORKS, ...OWN_PROCESS],
+          exclude: [UNIT, ...FRAMEWORKS, ...OWN_PROCESS],
           isolate: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -62,7 +62,7 @@ export default defineConfig({
         },
       },
       {
-        test: { name: 'frameworks', include: withFrameworks ? [FRAMEWORKS] : [] },
+        test: { name: 'frameworks', include: withFrameworks ? FRAMEWORKS : [] },
       },
     ],
   },

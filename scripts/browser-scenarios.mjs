@@ -41,7 +41,7 @@ async function pressWithControl(page, key) {
 }
 
 /** Replaces the program. Typing would add brackets and indentation. */
-async function setCode(page, code) {
+export async function setCode(page, code) {
   await page.waitForSelector('.cm-content', { timeout: TIMEOUT_MS });
   await page.focus('.cm-content');
   await pressWithControl(page, 'a');
@@ -50,7 +50,7 @@ async function setCode(page, code) {
   await session.detach();
 }
 
-const ready = (page) => page.waitForSelector('button.run:not(:disabled)', { timeout: TIMEOUT_MS });
+export const ready = (page) => page.waitForSelector('button.run:not(:disabled)', { timeout: TIMEOUT_MS });
 const status = (page, wanted) => waitForText(page, '.output .status', wanted);
 const code = (page) => page.$$eval('.cm-line', (lines) => lines.map((line) => line.textContent).join('\n'));
 

@@ -13,7 +13,10 @@ const { displayResult, policy, TRAPS } = await import(at('dist/schema.js'));
 const { formatCount, formatFuel, formatPercent, parseFuel, typicalSeconds } = await import(
   at('dist/quantities.js')
 );
-const settings = await import(at('dist/mcp/settings.js'));
+const settings = {
+  ...(await import(at('dist/mcp/settings.js'))),
+  ...(await import(at('dist/mcp/resolve-settings.js'))),
+};
 const { serverSettings } = settings;
 const { ERROR_CODES, SandboxError } = await import(at('dist/errors.js'));
 const { exitCodeOf } = await import(at('dist/cli/exit-codes.js'));
@@ -27,7 +30,7 @@ const { LANGUAGES } = await import(at('dist/runtimes/languages.js'));
 const { classify } = await import(at('dist/analysis/find-rule.js'));
 const { buildGuidance } = await import(at('dist/analysis/build-guidance.js'));
 const { exampleInput } = await import(at('dist/analysis/example-failure.js'));
-const { globalOptions, loadCommands } = await import(at('dist/cli/program.js'));
+const { globalOptions, loadCommands } = await import(at('dist/cli/command-table.js'));
 const { REPL_COMMANDS } = await import(at('dist/cli/repl/commands.js'));
 const { fuelStatus, suggestedBudgets, THRESHOLDS } = await import(at('dist/analysis/suggested-limits.js'));
 
@@ -130,18 +133,6 @@ const requireFuel = await measuredRequires();
 
 const firstSentence = (text) => /^.*?[.;](?=\s|$)/s.exec(text)?.[0].replace(/;$/, '.') ?? text;
 
-/** Settings without a fixed default; their description states what applies. */
-const NO_FIXED_DEFAULT = {
-  max_concurrent: '',
-  max_concurrent_per_caller: '',
-  fuel_per_minute: '',
-  data_dir: '',
-  store: '',
-  packages: '',
-  metrics_token: '',
-  tools_config: '',
-};
-
 const COMMANDS = await loadCommands();
 
 const optionTable = (options) =>
@@ -214,7 +205,7 @@ const TABLES = {
     const rows = Object.entries(serverSettings.shape).map(([name, field]) => [
       `\`${name}\``,
       // A port is a name, not a quantity.
-      NO_FIXED_DEFAULT[name] ?? (name === 'port' ? defaults.port : show(defaults[name])),
+      name === 'port' ? defaults.port : defaults[name] === undefined ? '' : show(defaults[name]),
       field.description,
     ]);
     return table(['setting', 'default', 'meaning'], rows);
@@ -269,12 +260,14 @@ const TABLES = {
   grace: () =>
     `A run gets one grace period of at most ${GRACE.fuel / 1e6} million instructions. After a time limit or a cancellation it\nlasts at most ${GRACE.milliseconds} milliseconds.`,
   tests: (_, guarantee) => {
-    const names = new Map();
-    for (const { file, guarantees, name } of provingTests())
-      if (guarantees.includes(guarantee)) names.set(file, [...(names.get(file) ?? []), name]);
-    if (names.size === 0) throw new Error(`No test is marked with "guarantee: ${guarantee}".`);
-    return [...names]
-      .map(([file, list]) => [`- [${file}](${file})`, ...list.map((name) => `  - ${name}`)].join('\n'))
+    const sentences = new Map();
+    for (const { file, guarantees, sentence } of provingTests())
+      if (guarantees.includes(guarantee)) sentences.set(file, [...(sentences.get(file) ?? []), sentence]);
+    if (sentences.size === 0) throw new Error(`No test is marked with "guarantee: ${guarantee}".`);
+    return [...sentences]
+      .map(([file, list]) =>
+        [`- [${file}](${file})`, ...list.map((sentence) => `  - ${sentence}`)].join('\n'),
+      )
       .join('\n');
   },
   costs: (documented) => {

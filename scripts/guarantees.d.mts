@@ -3,7 +3,7 @@ export interface ProvingTest {
   readonly file: string;
   /** Names of the guarantees that the test proves. */
   readonly guarantees: readonly string[];
-  /** Full name of the test, with the titles of its suites. */
-  readonly name: string;
+  /** Says what the test proves. */
+  readonly sentence: string;
 }
 export function provingTests(): ProvingTest[];

@@ -1,13 +1,14 @@
 /**
  * Finds the tests that prove the guarantees of SECURITY.md. A test names what it proves in a comment above it,
- * `// guarantee: fuel-limit`; the name is the anchor of a heading in SECURITY.md.
+ * `// guarantee: fuel-limit`; the name is the anchor of a heading in SECURITY.md. The names of the suite and of the test form a
+ * sentence. Where they do not, for example because a table provides a part of the name, a comment `// proves: …` follows.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** Returns { file, guarantees, name } for each marked test; `name` is its full name, as the test runner prints it. */
+/** Returns { file, guarantees, sentence } for each marked test; `sentence` says what it proves. */
 export function provingTests() {
   const files = readdirSync(`${root}test`, { recursive: true })
     .map((path) => `test/${path.replaceAll('\\', '/')}`)
@@ -24,10 +25,18 @@ function marked(file, text) {
         (found) => found[1].length < indent.length,
       );
       const suite = outer && titleAt(text, outer.index + outer[1].length, /describe\b/y);
-      return { file, guarantees: names.split(', '), name: [suite, title].filter(Boolean).join(' › ') };
+      const stated = /\/\/ proves: (.+)\n/.exec(mark)?.[1];
+      const sentence = stated ?? toSentence([suite, title].filter(Boolean).join(' '));
+      if (sentence.includes('…'))
+        throw new Error(`${file}: "${sentence}" is not a sentence. Add "// proves: …".`);
+      return { file, guarantees: names.split(', '), sentence };
     },
   );
 }
+
+/** A first word that is an identifier keeps its case. */
+const toSentence = (text) =>
+  /^\w*[_A-Z]/.test(text) ? `${text}.` : `${text[0].toUpperCase()}${text.slice(1)}.`;
 
 /** The title of the test or suite whose call starts at `at`: the first argument, after the table of an `.each`. */
 function titleAt(text, at, start) {

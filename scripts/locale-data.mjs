@@ -6,6 +6,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { LOCALES } from '../src/runtimes/javascript/guest/node/internal/intl/locales.js';
+import { dateRangeData } from './date-range-data.mjs';
 
 const folder = fileURLToPath(new URL('../src/runtimes/javascript/guest/locale-data/', import.meta.url));
 mkdirSync(folder, { recursive: true });
@@ -312,4 +313,9 @@ function timeZoneData() {
 const timeZones = timeZoneData();
 write('time-zones', { tz: process.versions.tz, ...timeZones });
 const zones = Object.keys(timeZones.zones);
-for (const { name } of LOCALES) write(`date-${name.toLowerCase()}`, dateData(name, zones));
+for (const { name } of LOCALES) {
+  const data = dateData(name, zones);
+  write(`date-${name.toLowerCase()}`, data);
+  const dates = dateCombinations(name).filter(({ options }) => options.era === undefined);
+  write(`range-${name.toLowerCase()}`, dateRangeData(name, data.lists, dates, cycleOptions));
+}

@@ -15,7 +15,6 @@ const BUNDLED = [
   '@formatjs/intl-relativetimeformat',
   ...[
     '@noble/ciphers',
-    '@noble/hashes',
     'cjs-module-lexer',
     'minimatch',
     'pako',

@@ -2,28 +2,17 @@
  * Tests the playground in a real browser, against the built command line. Needs a build and Chromium (CHROMIUM names its
  * program). Screenshots go to build/playground/. `--only TEXT` runs the scenarios whose names contain the text.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { browserModules, launchBrowser } from './browser.mjs';
 import { SCENARIOS } from './browser-scenarios.mjs';
-import { fetched } from './fetched.mjs';
 
-const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const root = fileURLToPath(new URL('../', import.meta.url));
 const screenshots = join(root, 'build/playground');
-
-function browserPath() {
-  const candidates = process.env.CHROMIUM ? [process.env.CHROMIUM] : BROWSERS;
-  const found = candidates.find((name) => spawnSync(name, ['--version']).status === 0);
-  if (found !== undefined) return spawnSync('which', [found], { encoding: 'utf8' }).stdout.trim() || found;
-  console.error(
-    'The browser tests need Chromium. Install it (Debian: apt-get install chromium), or set CHROMIUM to its program.',
-  );
-  process.exit(1);
-}
 
 /** Starts the command under test. Its first line is the address with the token. */
 async function startPlayground(folder) {
@@ -45,22 +34,15 @@ async function startPlayground(folder) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'playground-test-'));
-const modules = fetched('browser-tests', ['puppeteer-core@24.10.0', 'axe-core@4.14.0']);
-const require = createRequire(join(modules, 'index.js'));
-const { default: puppeteer } = await import(require.resolve('puppeteer-core'));
-const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-
-const executablePath = browserPath();
+const axe = readFileSync(browserModules().resolve('axe-core/axe.min.js'), 'utf8');
 mkdirSync(screenshots, { recursive: true });
 const started = performance.now();
-const server = await startPlayground(folder);
-const browser = await puppeteer.launch({
-  executablePath,
-  headless: true,
-  userDataDir: join(folder, 'profile'),
-  // Containers often allow neither user namespaces nor a large shared memory.
-  args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--hide-scrollbars'],
+// Fails first, and says what is missing.
+const browser = await launchBrowser(folder).catch((cause) => {
+  console.error(cause.message);
+  process.exit(1);
 });
+const server = await startPlayground(folder);
 
 /** The browser reports a rejected token, and a script of a program that it has not run. */
 const EXPECTED_ERRORS = /status of 401|Blocked script execution in 'about:srcdoc'/;
@@ -113,26 +95,7 @@ const context = {
   screenshot: (page, name) => page.screenshot({ path: join(screenshots, `${name}.png`) }),
 };
 
-/**
- * Time from a command to the output of a program: on the page, from the start of the server to the output of the first
- * program, and on the command line.
- */
-async function measureFirstRun() {
-  const program = 'print(6 * 7)';
-  const page = await openPage();
-  await page.waitForSelector('button.run:not(:disabled)', { timeout: 30_000 });
-  const loaded = performance.now();
-  await page.click('button.run');
-  await page.waitForSelector('.status[data-status="ok"]', { timeout: 30_000 });
-  const shown = performance.now();
-  await page.close();
-  spawnSync(process.execPath, [join(root, 'dist/cli/main.js'), 'run', '-c', program]);
-  const ms = (from, to) => `${Math.round(to - from)} ms`;
-  return `first program on the page: ${ms(loaded, shown)} after the click, ${ms(started, shown)} after the start of server and browser; run -c: ${ms(shown, performance.now())}`;
-}
-
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : '';
-const firstRun = await measureFirstRun();
 const counts = { passed: 0, failed: 0 };
 for (const [name, run] of Object.entries(SCENARIOS)) {
   if (!name.includes(only)) continue;
@@ -168,6 +131,5 @@ server.child.kill('SIGTERM');
 await new Promise((resolve) => server.child.once('exit', resolve));
 rmSync(folder, { recursive: true, force: true });
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
-console.log(firstRun);
 console.log(`total ${((performance.now() - started) / 1000).toFixed(0)} s, screenshots in ${screenshots}`);
 if (counts.failed > 0) process.exitCode = 1;

@@ -58,8 +58,8 @@ const ERRORS = {
     'Answer with `resume`, or discard the program with `undo()`. `paused()` and `llm-wasm-sandbox pending` list the open calls.',
   ],
   execution_not_found: [
-    'The paused program was resumed, discarded, or paused again under another `execution_id`.',
-    'Read the current id with `paused()`.',
+    'The paused program was resumed or discarded, or a resume was rolled back, undone or interrupted, after which the program is paused under another `execution_id`.',
+    'If a resume is in progress, wait for its result. Otherwise use the id that the message, `paused()` or `llm-wasm-sandbox pending` shows. Check first whether calls with the status `unknown` took effect.',
   ],
   session_damaged: [
     'Files of the store were changed or lost, a backup was made while the server ran, or another release wrote the session in another format.',
