@@ -240,12 +240,12 @@ const TABLES = {
   },
   default_budget: () => {
     const { fuel_budget, timeout_seconds } = policy.parse({});
-    return `The default budget of ${formatFuel(fuel_budget)} fuel typically lasts ${typicalSeconds(fuel_budget)} of computation;\n\`llm-wasm-sandbox doctor\` measures it on your machine. A program that computes reaches it before the time limit of\n${timeout_seconds} seconds, which applies to programs that wait, and to slow machines. See\n[docs/FUEL_BUDGETING.md](docs/FUEL_BUDGETING.md#fuel-and-time).`;
+    return `The default budget of ${formatFuel(fuel_budget)} fuel typically lasts for ${typicalSeconds(fuel_budget)} of computation;\n\`llm-wasm-sandbox doctor\` measures it on your machine. A program that computes reaches the budget before the time limit of\n${timeout_seconds} seconds. The time limit matters for programs that wait, and on slow machines. See\n[docs/FUEL_BUDGETING.md](docs/FUEL_BUDGETING.md#fuel-and-time).`;
   },
   fuel_and_time: () => {
     const { fuel_budget, timeout_seconds, max_fuel_budget, max_timeout_seconds } = serverSettings.parse({});
     return table(
-      ['limits', 'fuel', 'typical time of computation', 'time limit'],
+      ['limits', 'fuel', 'typical computation time', 'time limit'],
       [
         ['default', formatFuel(fuel_budget), typicalSeconds(fuel_budget), `${timeout_seconds} s`],
         [

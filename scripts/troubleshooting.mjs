@@ -1,6 +1,6 @@
 /**
  * What to do about each error code and each trap reason, for docs/TROUBLESHOOTING.md. The tables of the source
- * define the codes; `advice` throws if a code has no row here, or a row no code.
+ * define the codes; `checked` throws if a code has no row here, or a row has no code.
  */
 
 /** By error code: the usual causes, and what to do. */

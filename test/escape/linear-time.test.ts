@@ -243,7 +243,7 @@ describe('a parser of hostile text', () => {
   };
 
   // guarantee: linear-parsing
-  test.each(Object.entries(LOOPS))('takes linear time for loops: %s', (name, [runtime, text]) => {
+  test.each(Object.entries(LOOPS))('takes linear time to find loops: %s', (name, [runtime, text]) => {
     // Each loop that is found is examined with the samples of the run.
     expect(LANGUAGES[runtime].guidance.loops(text(SIZE * GROWTH * 0.8)).length).toBeLessThan(1000);
     expectLinear(LANGUAGES[runtime].guidance.loops, (size) => text(size * 0.8), name);

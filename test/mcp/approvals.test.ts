@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { Approvals, MAX_ROUNDS, MAX_WAITING_RUNS } from '../../src/mcp/approvals.ts';
 import type { ApprovalDecision } from '../../src/tools/tool-messages.ts';
 
-describe('a run with too many questions', () => {
+describe('a run with too many approval requests', () => {
   const owner = { tenant: 't', request: 'r' };
   const denied = { approved: false, reason: 'too many questions' };
 
   // guarantee: approval
-  // proves: A run that asks too many questions is denied the rest, and can still be cancelled.
+  // proves: After too many approval requests, the other calls of a run are denied, and the run can still be cancelled.
   test('is denied the rest, and is still cancelled with the request', async () => {
     const approvals = new Approvals();
     const request = new AbortController();

@@ -30,7 +30,7 @@ const FAULT_KINDS = ['kill', 'cut', 'suspend', 'restart_database', 'stop'] as co
 
 // guarantee: stored-sessions
 // guarantee: tenant-identity
-test('servers lose no commit, apply none twice, and show no tenant the data of another', async () => {
+test('servers lose no commit, apply none twice, and show no tenant another tenant’s data', async () => {
   const database = await PostgresServer.start();
   const proxy = await TcpProxy.start(database.port);
   const flags = [

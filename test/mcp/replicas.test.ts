@@ -408,7 +408,7 @@ test('the command line finds the paused programs of a tenant', async () => {
 
 const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
 
-describe('a question to a person', () => {
+describe('an approval request', () => {
   const config = join(tmpdir(), `replicas-questions-${process.pid}.json`);
   let asking: HttpServer;
   let answering: HttpServer;

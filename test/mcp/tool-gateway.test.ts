@@ -163,7 +163,7 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
   });
 });
 
-describe('questions to a person', () => {
+describe('approval requests', () => {
   const ask = async (client: Client, name: string, extra: object = {}) =>
     (await client.callTool(
       {

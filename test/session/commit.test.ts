@@ -142,7 +142,7 @@ describe('a session with `commit: "background"`', () => {
   });
 
   // guarantee: durability
-  test('fails the next call after a failed save once, keeps the state in memory and saves it again', async () => {
+  test('fails one call after a failed save, keeps the state in memory and saves it again', async () => {
     const { store, control } = unreliableStore();
     await using session = await open(store);
     await session.flush();

@@ -22,7 +22,7 @@ const open = (store: SessionStore, pool: ReturnType<typeof createPool>) =>
 
 describe.each(Object.entries(FILL))('session whose guest filled %s', (_, fill) => {
   // guarantee: workspace-limit
-  // proves: A session whose guest filled its quota refuses files of the host with quota_exceeded and runs further calls.
+  // proves: A session whose guest filled its quota rejects files from the host with quota_exceeded and runs further calls.
   test('refuses host files with quota_exceeded and runs further calls, live and restored', async () => {
     const store = memoryStore();
     await using first = createPool({ maxWorkers: 1, optimization: 'demand' });
