@@ -42,7 +42,7 @@ const ERRORS = {
     'Choose another name, or open the existing session.',
   ],
   session_mismatch: [
-    'The session was created with another language, or with other values of `packages`, `preload` or `auto_persist_globals`.',
+    'The session was created with a different language, or with different values of `packages`, `preload` or `auto_persist_globals`.',
     'Open it with the settings that the message names, or use another `session_id`.',
   ],
   session_not_found: [
@@ -54,15 +54,15 @@ const ERRORS = {
     'Delete sessions or checkpoints that are not needed, or raise the limit that the message names. See [Memory](SESSIONS.md#memory).',
   ],
   execution_paused: [
-    'A program of the session waits for an approval or for the result of a tool.',
+    'A program in the session is waiting for an approval or for the result of a tool.',
     'Answer with `resume`, or discard the program with `undo()`. `paused()` and `llm-wasm-sandbox pending` list the open calls.',
   ],
   execution_not_found: [
-    'The paused program was resumed or discarded, or a resume was rolled back, undone or interrupted, after which the program is paused under another `execution_id`.',
+    'The paused program was resumed or discarded, or a resume was rolled back, undone or interrupted, after which the program is paused under a new `execution_id`.',
     'If a resume is in progress, wait for its result. Otherwise use the id that the message, `paused()` or `llm-wasm-sandbox pending` shows. Check first whether calls with the status `unknown` took effect.',
   ],
   session_damaged: [
-    'Files of the store were changed or lost, a backup was made while the server ran, or another release wrote the session in another format.',
+    'Files of the store were changed or lost, a backup was made while the server was running, or a different release wrote the session in a different format.',
     'Save the files (`llm-wasm-sandbox session files ID --out DIR`), then restore a backup or delete the session. See [UPGRADING.md](UPGRADING.md).',
   ],
   checkpoint_not_found: [
@@ -82,15 +82,15 @@ const ERRORS = {
     'Reinstall this package. For an added package, use a wheel with the [tags that are supported](PACKAGES.md#which-wheels).',
   ],
   image_invalid: [
-    'A session was stored by a release with other guests or packages, or a file of the installation is damaged.',
+    'A session was stored by a release with different guests or packages, or a file of the installation is damaged.',
     'For a session, see [UPGRADING.md](UPGRADING.md): its files can still be read. Otherwise run `llm-wasm-sandbox doctor` and reinstall.',
   ],
   build_failed: [
     'A module named in `preload` could not be imported, or an image could not be written to the cache folder.',
-    'The message contains the error of the import. Try the import in a program without `preload`.',
+    'The message contains the import error. Try the import in a program without `preload`.',
   ],
   not_installed: [
-    'The package was bundled without its files, or `npm ci --ignore-scripts` in a checkout has skipped the build.',
+    'The package was bundled without its files, or `npm ci --ignore-scripts` in a checkout skipped the build.',
     'With a bundler, declare the package as [external](BUNDLERS.md). In a checkout, run `npm run build`.',
   ],
   internal: [
@@ -106,7 +106,7 @@ const TRAPS = {
     '`metadata.stopped_at` names the line. Raise `fuel_budget` to the value that the guidance names, or `preload` the package. See [FUEL_BUDGETING.md](FUEL_BUDGETING.md).',
   ],
   timeout: [
-    'The program waited (`time.sleep`) or computed longer than `timeout_seconds`.',
+    'The program waited (`time.sleep`) or computed for longer than `timeout_seconds`.',
     'Raise `timeout_seconds`. On a busy machine, allow fewer concurrent programs.',
   ],
   cancelled: [
@@ -118,7 +118,7 @@ const TRAPS = {
     'Process the data in parts, or raise `memory_bytes`.',
   ],
   stack_overflow: [
-    'Recursion that is too deep and that the interpreter could not turn into an exception.',
+    'Recursion that is too deep, and for which the interpreter could not raise an exception.',
     'Use a loop, or limit the depth.',
   ],
   unreachable: [

@@ -24,7 +24,7 @@ export const ERROR_CODES = {
   checkpoint_not_found: 'The session has no checkpoint with this name.',
   nothing_to_undo: 'The session has no call to undo: none has run, or the last one was already undone.',
   store_failed:
-    'A store or a source of packages failed, for example because of a full disk, missing permissions or an unreachable server.',
+    'A store or a package source failed, for example because of a full disk, missing permissions or an unreachable server.',
   module_invalid: 'A WebAssembly module is malformed or uses a feature that the rewriter rejects.',
   image_invalid: 'An image is damaged, or was built from a different module, layer set or format version.',
   build_failed: 'A guest or an image could not be built.',

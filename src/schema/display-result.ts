@@ -23,7 +23,9 @@ export const displayResult = z.object({
   path: z
     .string()
     .optional()
-    .describe('File in the workspace with the form that `mime` names, if it is large or a program wrote it.'),
+    .describe(
+      'File in the workspace with the form that `mime` names, if the form is large or the program wrote the file.',
+    ),
   note: form('Why a chart is not drawn.'),
   omitted: z
     .array(z.string())

@@ -20,7 +20,7 @@ const policy = {
     .enum(APPROVAL_MODES)
     .optional()
     .describe(
-      'allow: every call is allowed; ask: a person approves every call; deny: only tools with readOnlyHint can be called. Default: tools with readOnlyHint are allowed, and a person approves calls of other tools.',
+      'allow: every call is allowed; ask: a person approves every call; deny: only tools with readOnlyHint can be called. Default: tools with readOnlyHint are allowed, and a person approves calls to other tools.',
     ),
   timeout_seconds: z.number().positive().max(3600).default(60).describe('Time limit of one call.'),
   max_calls: z
@@ -29,7 +29,7 @@ const policy = {
     .min(0)
     .max(10_000)
     .optional()
-    .describe('Maximum number of calls of each tool per run. Default: only the limit of the run applies.'),
+    .describe('Maximum number of calls to each tool per run. Default: only the limit of the run applies.'),
 };
 
 const TYPE = 'stdio or http. Default: the one that `command` or `url` implies.';
