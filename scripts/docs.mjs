@@ -304,7 +304,7 @@ const TABLES = {
   node_modules: () => {
     const rows = [
       ['available', quoted(IMPLEMENTED)],
-      ['can be loaded; calls throw', quoted(UNAVAILABLE)],
+      ['can be loaded; calls throw, except those of `vm` named above', quoted(UNAVAILABLE)],
     ];
     return table(['support', 'modules'], rows);
   },

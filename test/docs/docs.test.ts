@@ -108,7 +108,7 @@ describe('documentation', () => {
   test('says what a fast start is, next to the time of a cold one', () => {
     const text = read('README.md').replaceAll(/\s+/g, ' ');
     expect(text).toMatch(/In a running process, a fresh interpreter starts within milliseconds/);
-    expect(text).toMatch(/the first run of a process takes about a second/);
+    expect(text).toMatch(/the first run in a process takes about a second/);
     expect(text).not.toMatch(/starts in milliseconds/i);
   });
 
