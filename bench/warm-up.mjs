@@ -1,5 +1,5 @@
 /**
- * What the first calls of a process cost, with and without idle optimisation: processor time of the calls 1 to 100 of a
+ * What the first calls of a process cost, with and without idle optimisation: processor time of calls 1 to 100 of a
  * session, and of a long loop as the first call. Processor time is read per thread, so other load
  * matters little. Needs Linux.
  */

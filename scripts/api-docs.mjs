@@ -15,7 +15,7 @@ import { fetched } from './fetched.mjs';
 const PROGRAMS = ['typedoc@0.28.20', 'typedoc-plugin-markdown@4.14.1', 'typescript@5.9.3'];
 const TARGET = 'docs/API.md';
 
-/** Every export of src/index.ts, in the order in which a reader meets them. */
+/** Every export of src/index.ts, in the order of the document. */
 const SECTIONS = {
   Sandboxes: ['createSandbox', 'SandboxOptions', 'Sandbox', 'ExecuteOptions', 'Execution', 'WorkspaceFile'],
   Results: [

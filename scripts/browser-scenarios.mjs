@@ -111,7 +111,7 @@ export const SCENARIOS = {
     await t.screenshot(page, 'run');
   },
 
-  'fails, shows the guidance and fixes the program': async (t) => {
+  'shows the guidance for a failed program and applies its fix': async (t) => {
     const page = await t.openPage();
     await newSession(page);
     await chooseExample(page, 'A mistake with a suggested fix');
@@ -143,7 +143,7 @@ export const SCENARIOS = {
     await t.screenshot(page, 'fuel');
   },
 
-  'shows HTML of a program in a frame that can run no script': async (t) => {
+  'shows HTML from a program in a frame that cannot run scripts': async (t) => {
     const page = await t.openPage();
     await newSession(page);
     const html = '<b style=\\"color:green\\">bold</b><script>parent.document.title=\\"x\\"</script>';
@@ -153,7 +153,7 @@ export const SCENARIOS = {
     equal(title.includes('Playground'), true, 'Guest HTML has changed the page');
   },
 
-  'contacts no server for HTML of a program': async (t) => {
+  'contacts no server for HTML from a program': async (t) => {
     const page = await t.openPage();
     await newSession(page);
     let contacts = 0;
@@ -187,7 +187,7 @@ export const SCENARIOS = {
     await waitForText(page, '.stream', 'usable again');
   },
 
-  'stops a program and creates a checkpoint with keys': async (t) => {
+  'stops a program and creates a checkpoint with keyboard shortcuts': async (t) => {
     const page = await t.openPage();
     await newSession(page);
     await setCode(page, 'print("begin")\nwhile True: pass');
@@ -328,7 +328,7 @@ export const SCENARIOS = {
     await waitForText(page, '.files', 'Drop files');
   },
 
-  'fits a phone and has a dark theme': async (t) => {
+  'fits on a phone screen and has a dark theme': async (t) => {
     const page = await t.openPage({ width: 390, height: 844 });
     await newSession(page);
     await clickButton(page, '▶');

@@ -113,7 +113,7 @@ function metricsModule({ regular, bold }) {
   ].join('\n');
 }
 
-/** The image of a JavaScript guest that has loaded the bundle. Other guests compile it and draw typical charts, because that takes much memory. */
+/** The image of a JavaScript guest that has loaded the bundle. Other guests compile it and draw typical charts, because that uses a lot of memory. */
 async function captureRenderer(source) {
   const { loadImage } = await import('../dist/worker/load-image.js');
   const { instantiateGuest } = await import('../dist/worker/guest-from-image.js');

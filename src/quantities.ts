@@ -65,7 +65,7 @@ export function formatAge(milliseconds: number): string {
   return `${Math.floor(age / size)} ${unit} ago`;
 }
 
-/** A number for people: 10,000. */
+/** A number with its digits grouped: 10,000. */
 export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }

@@ -33,7 +33,7 @@ export function parametersOf(source: string, name: string): ReadonlySet<string> 
   return names.some((one) => assigned.includes(one)) ? undefined : new Set(names as string[]);
 }
 
-/** `isVisible` tells whether a name is a variable of the function. Its changes are not hidden. */
+/** `isVisible` returns whether a name is a variable of the function. Its changes are not hidden. */
 export function hasHiddenEffects(
   source: string,
   name: string,

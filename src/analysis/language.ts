@@ -1,6 +1,6 @@
 /**
  * A guest language as the analysis sees it: how it reports failures and how its programs are written. Each folder of
- * `runtimes/` implements it as data and pure functions; the analysis itself knows no language.
+ * `runtimes/` implements it as data and pure functions; the analysis itself does not depend on any language.
  */
 
 import type { GuestError, RuntimeName } from '../schema.ts';

@@ -46,7 +46,7 @@ export const INCOMPLETE = /[<…]|\d (?:items?|characters)\b/;
 /** A call: its result can depend on more than the variables of the frame. */
 const CALL = /\w\(/;
 const MAX_SHOWN_VALUES = 4;
-/** Steps of a loop for each step towards a bound from which on the bound is not approached. */
+/** A bound that rises with the variable counts as approached only if the distance shrinks by 1 in this many steps. */
 const PUSHED_STEPS = 1_000;
 
 /**

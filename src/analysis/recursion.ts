@@ -116,12 +116,12 @@ function selfCalls(
 
 /** Share of the samples in which a call of the function must repeat an earlier one. */
 const REPEATED_SHARE = 0.1;
-/** Innermost calls that are no evidence: small calls repeat in divide and conquer too. */
+/** Innermost calls that are not evidence: small calls repeat in divide and conquer too. */
 const SMALL_CALLS = 2;
 
 /**
  * Whether calls of the function with the same arguments have callers with different arguments: the work is done again.
- * Frames that stay on the stack keep their callers. Values that are not completely known are no evidence, unless the
+ * Frames that stay on the stack keep their callers. Values that are not completely known are not evidence, unless the
  * function passes the same object on in every call and does not change it.
  */
 function repeatsWork(source: string, name: string, key: string, late: readonly ProgramState[]): boolean {

@@ -13,7 +13,7 @@ const stackFrame = z.strictObject({
   function: text,
   /** 0 if unknown. */
   line: z.number().int().min(0),
-  /** Who wrote the code: the program with its modules in /app, packages and the standard library, or the boot script. */
+  /** Where the code comes from: the program with its modules in /app, packages and the standard library, or the boot script. */
   origin: z.enum(['program', 'library', 'runtime']),
 });
 export interface StackFrame extends Readonly<z.infer<typeof stackFrame>> {}

@@ -92,7 +92,7 @@ function filterRows(bytes: Uint8Array, stride: number, channels: number): Uint8A
   return filtered;
 }
 
-/** The sum of the distances from zero of bytes with a sign. */
+/** The sum of the absolute values of signed bytes. */
 function differences(bytes: Uint8Array): number {
   let sum = 0;
   for (let i = 0; i < bytes.length; i++) sum += bytes[i]! < 128 ? bytes[i]! : 256 - bytes[i]!;

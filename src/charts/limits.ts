@@ -2,7 +2,7 @@
 import { RESULT_LIMITS } from '../results/limits.ts';
 
 export const CHART_LIMITS = {
-  /** Fuel of one chart: of Vega, and of the rasteriser. It counts for the tenant's fuel per minute, not for the program's budget. */
+  /** Fuel of one chart: of Vega, and of the rasteriser. It counts towards the tenant's fuel per minute, not the program's budget. */
   fuel: 20_000_000_000,
   /** Fuel of all charts of a call. */
   totalFuel: 40_000_000_000,

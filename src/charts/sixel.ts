@@ -11,7 +11,7 @@ const BAND = 6;
 const MIN_ALPHA = 128;
 const TRANSPARENT = -1;
 const LEVELS = [0, 64, 128, 191, 255];
-/** Colours of which one is near every colour. */
+/** Evenly spaced colours: every colour is near one of them. */
 const SPACED = LEVELS.flatMap((r) => LEVELS.flatMap((g) => LEVELS.map((b) => [r, g, b] as const)));
 
 interface Colored {

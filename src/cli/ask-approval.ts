@@ -21,7 +21,7 @@ export const hasTerminal = () => process.stderr.isTTY === true;
 /** Shows a question and reads a line; undefined if there is none or the program has ended. */
 type Ask = (question: string, signal: AbortSignal) => Promise<string | undefined>;
 
-/** Calls are asked about one after another. An unanswered question leaves the decision open if the program can pause. */
+/** Asks about one call at a time. An unanswered question leaves the decision open if the program can pause. */
 export const approvalFrom =
   (ask: Ask, canPause: boolean): OnApproval =>
   async (request) => {

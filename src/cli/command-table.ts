@@ -22,7 +22,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'repl',
-    description: 'Run what you type in a session, line by line',
+    description: 'Run code interactively in a session, line by line',
     load: async () => (await import('./commands/repl.ts')).replCommand,
   },
   {

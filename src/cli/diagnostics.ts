@@ -8,7 +8,7 @@ import { escapeControls } from './terminal-text.ts';
 
 const PREFIX = 'llm-wasm-sandbox:';
 
-/** Text of which only the line breaks have an effect. */
+/** Escapes all control characters except line breaks. */
 export const escapeLines = (text: string) => text.split('\n').map(escapeControls).join('\n');
 
 /** A message as it is printed, without a line break at the end. */

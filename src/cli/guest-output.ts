@@ -53,7 +53,7 @@ export class GuestOutput {
   }
 }
 
-/** Says what was dropped, if anything was. */
+/** Warns if output was dropped. */
 export function warnOfDropped(dropped: DroppedBytes): void {
   for (const stream of ['stdout', 'stderr'] as const)
     if (dropped[stream] > 0)

@@ -1,2 +1,2 @@
-/** A load or a search for a symbol that failed. The message is what dlerror returns in the guest. */
+/** A module that cannot be loaded, or a symbol that is not found. The message is what dlerror returns in the guest. */
 export class LinkFailure extends Error {}

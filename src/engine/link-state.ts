@@ -26,7 +26,7 @@ const linkedModule = object({
   path: text(4096),
   memory_base: address,
   table_base: tableIndex,
-  /** Modules in which its symbols are searched, after the main module. */
+  /** Modules in which its symbols are looked up, after the main module. */
   scope: list(moduleIndex, MAX_SIDE_MODULES),
   /** Modules that it requires. */
   needed: list(moduleIndex, MAX_SIDE_MODULES),

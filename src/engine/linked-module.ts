@@ -13,7 +13,7 @@ export interface Placement {
   readonly path: string;
   readonly memoryBase: number;
   readonly tableBase: number;
-  /** Modules in which its symbols are searched, after the main module. */
+  /** Modules in which its symbols are looked up, after the main module. */
   readonly scope: readonly LinkedModule[];
   /** Modules that it requires, directly or indirectly. */
   readonly needed: readonly LinkedModule[];

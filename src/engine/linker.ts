@@ -37,7 +37,7 @@ export interface LinkableGuest {
 /** Fuel for a load, about what the work of the host takes; the sizes of the memory and of the table are added. */
 const LOAD_FUEL = 100_000;
 const IMPORT_FUEL = 5000;
-/** Fuel for the search for a symbol. */
+/** Fuel for the lookup of a symbol. */
 const SYMBOL_FUEL = 500;
 /** Functions that initialise a module, in the order in which they are called. */
 const INITIALISERS = [START_EXPORT, '__wasm_apply_data_relocs', '__wasm_call_ctors'] as const;

@@ -29,13 +29,13 @@ export interface RunContext {
   /** A shared word. Storing `cancelValue` in it cancels the run; notifying it wakes a sleeping guest. */
   readonly cancel: Int32Array;
   readonly cancelValue: number;
-  /** Most fuel between two checks of the limits; absent: the default. Where slices end depends on fuel only. */
+  /** Maximum fuel between two checks of the limits; a default applies if it is absent. Where slices end depends on fuel only. */
   readonly sliceFuel?: number | undefined;
   /** Called between slices with the fuel consumed so far. Returns the milliseconds that it blocked the guest. */
   readonly onSlice?: (fuelConsumed: number) => number;
   /** Called when the first limit is reached, before the interpreter is interrupted. Must not call the guest. */
   readonly onLimit?: (reason: LimitReason) => void;
-  /** Virtual clock and seeded random numbers, which are identical in every run; absent: those of the machine. */
+  /** Virtual clock and seeded random numbers, which are identical in every run. If absent, those of the machine are used. */
   readonly deterministic?: { readonly startMs: number; readonly seed: number } | undefined;
   output(stream: 1 | 2, bytes: Uint8Array): void;
   /** Receives a result that the program displays. */

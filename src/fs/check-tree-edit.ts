@@ -1,4 +1,4 @@
-/** Validation of a tree that was derived from a valid one. The time depends on what differs. */
+/** Validation of a tree that was derived from a valid one. Takes time proportional to the difference. */
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import type { FileTree } from './file-tree.ts';
 import { checkNewEntries, type TreeEdit } from './flat-entries.ts';

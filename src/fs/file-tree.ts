@@ -1,6 +1,6 @@
 /**
  * An immutable file tree: entries by path, in code unit order. A change returns a new tree that shares all but a few nodes
- * with the old one, so a snapshot is a reference, and the difference of two trees costs what differs.
+ * with the old one, so a snapshot is a reference, and computing the difference of two trees takes time proportional to that difference.
  * Invariant: the nodes form an AVL tree, and every node has the totals of its subtree.
  */
 

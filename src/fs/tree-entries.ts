@@ -1,6 +1,6 @@
 /**
  * The entries of a directory below a writable root. Nodes are created from an immutable tree when they are first used, so
- * a volume costs what a guest uses of it.
+ * the cost of a volume depends only on what the guest uses.
  * Invariant: what differs from the tree is in `changed` or is a loaded node with other attributes.
  */
 import type { FileTree } from './file-tree.ts';

@@ -1,4 +1,4 @@
-/** Reads the documents of this package. Only the files of its folder docs/ can be read, by the names that it lists. */
+/** Reads the documents of this package: the files of its docs/ folder, which are selected by name, never by path. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { installedFile } from './install-folder.ts';

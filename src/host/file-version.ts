@@ -9,7 +9,7 @@ export function fileVersion({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): 
   return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
 }
 
-/** Whether a change of the file from now on changes its version. */
+/** Whether every later change to the file changes its version. */
 export function isSettled({ mtimeNs, ctimeNs }: BigIntStats): boolean {
   const changedMs = Number((mtimeNs > ctimeNs ? mtimeNs : ctimeNs) / 1_000_000n);
   return Math.abs(Date.now() - changedMs) > UNSETTLED_MS;

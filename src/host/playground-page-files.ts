@@ -1,4 +1,4 @@
-/** Reads the built files of the playground page, with the form that the build has compressed. */
+/** Reads the built files of the playground page, plain and compressed. */
 import { readFileSync } from 'node:fs';
 import { sha256Hex } from '../framing/digest.ts';
 import { installedFile } from './install-folder.ts';

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** `mode` has the permissions of the new file. The folder must exist. A link is replaced, not followed. */
+/** `mode` sets the permissions of the new file. The folder must exist. A link is replaced, not followed. */
 export function replaceFileSync(path: string, content: string | Uint8Array, mode = 0o666): void {
   // The name does not contain that of the file, which may already have the maximum length.
   const unfinished = join(dirname(path), `.${randomUUID()}`);

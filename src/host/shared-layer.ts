@@ -61,7 +61,7 @@ export function encodeMemoryLayer(at: string, entries: readonly Entry[]): Shared
 
 const REPAIR = 'Install the package again, or run "npm run build" in a checkout';
 
-/** The error for a file of the installation that cannot be used. It names the end of the path only. */
+/** The error for a file of the installation that cannot be used. It contains only the end of the path. */
 export function damagedFile(path: string, problem: string): SandboxError {
   const name = path.split(/[\\/]/).slice(-3).join('/');
   return new SandboxError('image_invalid', `The file ${name} is damaged: ${problem}. ${REPAIR}.`);

@@ -19,7 +19,7 @@ import {
 } from './job-store.ts';
 
 const DEFAULT_LEASE_SECONDS = 60;
-/** Jobs in one statement. */
+/** Maximum number of jobs per SQL statement. */
 const INSERT_CHUNK = 500;
 const MAX_PROGRAM_CHARS = 16 * 1024 * 1024;
 const POLL_MS = { first: 50, last: 1000 };
@@ -64,7 +64,7 @@ export interface SubmittedJob {
   readonly result?: SandboxResult;
   /** Why the program could not be run. */
   readonly error?: BatchError;
-  /** Number of times the job was started, without those that ended because a worker was stopped. */
+  /** Number of times the job was started, not counting runs that ended because their worker was stopped. */
   readonly attempts: number;
 }
 

@@ -125,7 +125,7 @@ export const encodeOutcome = ({ index: _, ...outcome }: BatchResult) => ({
   outcome: JSON.stringify(outcome),
 });
 
-/** The result of a job; undefined if its output is that of a failure. */
+/** The result of a job; undefined if the job failed and has none. */
 export function decodeOutcome(output: unknown): Omit<BatchResult, 'index'> | undefined {
   const { data } = outputSchema.safeParse(output);
   return data === undefined ? undefined : JSON.parse(data.outcome);

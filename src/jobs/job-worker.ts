@@ -25,7 +25,7 @@ import {
 } from './job-store.ts';
 import { type TenantSlot, TenantSlots } from './tenant-slots.ts';
 
-/** How long a worker without jobs waits before it looks for some. */
+/** How long an idle worker waits before it looks for jobs again. */
 const POLL_MS = 500;
 const COMPLETE_ATTEMPTS = 6;
 /** Errors that the program itself causes. A retry would not help. */
@@ -93,7 +93,7 @@ export async function runJobWorker(options: JobWorkerOptions): Promise<void> {
   } = parse(workerOptions, options, 'options');
   await using pool = createPool({ maxWorkers: jobs });
   for (const runtime of RUNTIME_NAMES) {
-    // A policy that no program can run with must not become the result of every job.
+    // Reports an unusable policy now, instead of as the result of every job.
     await using _ = await createSandbox({ runtime, policy: options.policy ?? {}, pool });
   }
   const store = await openJobStore(options, {
@@ -248,8 +248,8 @@ class JobWorker {
   }
 
   /**
-   * Returns a job to its queue as if it had not been started. A job that expired in the meantime has another number of
-   * attempts and is left alone.
+   * Returns a job to its queue as if it had not been started. A job that expired in the meantime has a higher
+   * number of attempts and is left alone.
    */
   async #return({ name, id, retryCount }: FetchedJob): Promise<void> {
     const { boss, schema } = this.store;
@@ -270,7 +270,7 @@ function hostFailure({ result, error }: BatchResult): { code: string; message: s
   return undefined;
 }
 
-/** Retries a statement until the database answers. The statement has an effect only once. */
+/** Runs a statement again if it fails, a limited number of times with growing delays. It must be idempotent. */
 async function persistently<T>(statement: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

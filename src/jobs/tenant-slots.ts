@@ -1,5 +1,5 @@
 /**
- * Limits how many jobs of a tenant run at the same time in all workers. A slot is an advisory lock of a connection to
+ * Limits how many jobs of a tenant run at the same time, across all workers. A slot is an advisory lock of a connection to
  * PostgreSQL, so the slots of a process that crashes are free at once.
  */
 import { sha256 } from '../framing/digest.ts';

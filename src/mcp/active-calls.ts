@@ -63,11 +63,11 @@ export class ActiveCalls {
     const calls = [...this.#calls];
     if (calls.length > 0) {
       const ids = [...new Set(calls.map(({ session_id }) => session_id))];
-      // Without the database, the next attempt sees the request.
+      // If the database cannot be reached, the next attempt finds the request.
       const ages = await shared.ages(ids).catch(() => new Map<string, number>());
       for (const { session_id, startedMs, controller } of calls) {
         const ageMs = ages.get(session_id);
-        // A call that started after the request is not meant.
+        // The request does not apply to calls that started after it.
         if (ageMs !== undefined && ageMs < askedMs - startedMs) controller.abort();
       }
     }

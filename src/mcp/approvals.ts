@@ -1,6 +1,6 @@
 /**
  * Runs that wait for a person's decision between two requests of a client. A waiting run belongs to one tenant and one request.
- * Each of its rounds can be answered once, at any server of the database, and the run is cancelled if no answer arrives.
+ * Each of its rounds can be answered once, at any server that shares the database, and the run is cancelled if no answer arrives.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,7 +14,7 @@ import { relayAnswer, serializeOutcome } from './relayed-answers.ts';
 export const ANSWER_SECONDS = 600;
 /** Concurrent calls of a program are collected for this long and asked about together. */
 const COLLECT_MS = 20;
-/** Times that a run may ask. Later calls that need approval are denied without asking. */
+/** How many times a run may ask. Later calls that need approval are denied without asking. */
 export const MAX_ROUNDS = 64;
 /** Runs of a tenant that can wait at the same time. Each holds its memory and its result. */
 export const MAX_WAITING_RUNS = 16;
@@ -116,7 +116,7 @@ interface WaitingRound {
   isShared: boolean;
 }
 
-/** The waiting runs of a server. With `rounds`, other servers of the database can receive the answers. */
+/** The waiting runs of a server. With `rounds`, other servers that share the database can receive the answers. */
 export class Approvals {
   readonly #waiting = new Map<string, WaitingRound>();
   /** Rounds that were answered at another server and whose outcome that server awaits. */
@@ -175,7 +175,7 @@ export class Approvals {
     return outcome.value as ApprovalProgress<T>;
   }
 
-  /** Ends the round for other servers. If one of them has already answered it, or the database fails, the run waits on. */
+  /** Ends the round for other servers. If one of them has already answered it, or the database fails, the run keeps waiting. */
   async #close(run: WaitingRun<unknown>): Promise<boolean> {
     let isClosed = false;
     try {
@@ -239,7 +239,7 @@ export class Approvals {
     };
   }
 
-  /** Without the database, only this server can receive the answer. */
+  /** If the database cannot be reached, only this server can receive the answer. */
   async #share(key: RoundKey): Promise<boolean> {
     const isShared =
       (await this.rounds?.open(key).then(
@@ -258,7 +258,7 @@ export class Approvals {
   async #look(rounds: ApprovalRounds): Promise<void> {
     const shared = [...this.#waiting.values()].filter(({ isShared }) => isShared);
     const watched = [...shared.map(({ run }) => run.round), ...this.#relayed.keys()];
-    // Without the database, the next attempt finds the answers.
+    // If the database cannot be reached, the next attempt finds the answers.
     const answered = watched.length === 0 ? [] : await rounds.answered(watched).catch(() => []);
     for (const { round, answer, isCancelled } of answered) {
       if (isCancelled) this.#relayed.get(round)?.abort();

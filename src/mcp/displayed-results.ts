@@ -145,7 +145,7 @@ export async function imageBlocks(
   return blocks;
 }
 
-/** Whether the tenant may run nothing more now. */
+/** Whether the tenant has to wait before it can run anything else. */
 const isBusy = (cause: unknown) =>
   cause instanceof SandboxError && (cause.code === 'rate_limited' || cause.code === 'queue_full');
 

@@ -68,7 +68,7 @@ export const httpSettings = {
     .max(4096 * MiB)
     .default(32 * MiB)
     .describe(
-      'The same limit for one connection, so that a client that does not read its responses affects only itself.',
+      'Like max_buffered_bytes, but per connection, so that a client that does not read its responses affects only itself.',
     ),
   max_connections: positiveCount(
     512,

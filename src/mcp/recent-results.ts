@@ -16,7 +16,7 @@ export class RecentResults {
   /** What was added since the last `publish`. */
   #added: CachedValue[] = [];
 
-  /** `shared` stores the outputs and results of the tenant for all servers of a database. */
+  /** `shared` stores the outputs and results of the tenant for all servers that share a database. */
   constructor(readonly shared: CachedValues | undefined) {
     // Sequential ids would collide with those of other servers.
     this.#results = shared ? new ResultCache(() => `r${randomBytes(5).toString('hex')}`) : new ResultCache();

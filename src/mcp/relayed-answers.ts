@@ -1,5 +1,5 @@
 /**
- * Answers to questions of programs that another server of the database runs. The server that receives an answer records it
+ * Answers to questions of programs that run on another server with the same database. The server that receives an answer records it
  * and waits for its outcome; the server that runs the program looks for answers. Outcomes cross servers as JSON.
  */
 import { setTimeout as delay } from 'node:timers/promises';

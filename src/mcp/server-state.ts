@@ -123,7 +123,7 @@ export class ServerState {
   readonly #tenants = new Map<string, Tenant>();
   readonly #storeFor: (tenant: string) => SessionStore;
   readonly #store: OpenedStore | undefined;
-  /** Counts the requests of tenants to all servers of the database; undefined without a database. */
+  /** Counts the requests of tenants to all servers that share the database; undefined without a database. */
   readonly requestLimiter: RequestLimiter | undefined;
   #sessionCount = 0;
   #readiness: Readiness = 'starting';
@@ -262,7 +262,7 @@ export class ServerState {
       await new Promise((next) => setTimeout(next, DRAIN_POLL_MS));
   }
 
-  /** Starts the first thread before the first call asks for it. Errors are those of the call. */
+  /** Starts the first thread before the first call asks for it. The call reports any error. */
   async prepare(): Promise<void> {
     const assets = await this.#firstAssets().catch(() => undefined);
     const { memory_bytes } = this.settings;

@@ -89,7 +89,7 @@ export const serverSettings = z.strictObject({
     .int()
     .min(MiB)
     .default(1024 * MiB)
-    .describe('The same limit for the sessions of one tenant.'),
+    .describe('Like max_held_bytes, but for the sessions of one tenant.'),
   max_concurrent: z
     .number()
     .int()

@@ -1,5 +1,5 @@
 /**
- * Limits per minute that all servers of a database share. Requests are counted in the database in blocks, so most
+ * Limits per minute that apply to all servers with the same database together. Requests are counted in the database in blocks, so most
  * requests need no query. Without the database, each server counts for itself.
  */
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';

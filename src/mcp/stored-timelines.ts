@@ -1,6 +1,6 @@
 /**
  * The timelines of the sessions of a tenant, in the store of the server: one session with a single file for each, under the
- * same name but in a place of its own, so that it is neither listed nor counted as a session of the tenant.
+ * same name but in a separate folder or tenant, so that it is neither listed nor counted as a session of the tenant.
  */
 
 import { SandboxError } from '../errors.ts';

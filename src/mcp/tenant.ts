@@ -43,7 +43,7 @@ type LimitName = {
 /** The highest limits that the server grants to a session. */
 export type PolicyMaximums = Readonly<Record<LimitName, number>>;
 
-/** What the servers of a database share for a tenant, besides its sessions. */
+/** What servers with the same database share for a tenant, besides its sessions. */
 export interface TenantShare {
   readonly values: CachedValues;
   readonly cancellations: Cancellations;
@@ -255,7 +255,7 @@ export class Tenant {
     return this.#calls.cancel(session_id);
   }
 
-  /** Asks the other servers of the database to cancel the calls of a session. Returns false if there is no database. */
+  /** Asks the other servers that share the database to cancel the calls of a session. Returns false if there is no database. */
   async cancelElsewhere(session_id: string): Promise<boolean> {
     await this.#calls.shared?.request(session_id);
     return this.#calls.shared !== undefined;
@@ -281,7 +281,7 @@ export class Tenant {
   }
 }
 
-/** The default workspace that the servers of a database share: a session without an interpreter. */
+/** The default workspace of servers that share a database: a session without an interpreter. */
 async function sharedWorkspace(workspaces: SessionRegistry, options: CreateOptions): Promise<Sandbox> {
   const open = workspaces.opened(DEFAULT_SESSION);
   if (open !== undefined && (await open.isCurrent())) return open;

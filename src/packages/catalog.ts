@@ -17,7 +17,7 @@ export interface CatalogRow {
   readonly version_bounds?: string;
   /** Imports to measure instead of `import_names`, for packages whose top level loads nothing. */
   readonly typical_imports?: readonly string[];
-  /** Files that guests do without, such as data of less common locales and tools for development. */
+  /** Files that guests do not need, such as data of less common locales and tools for development. */
   readonly omitted_files?: RegExp;
   /** The package's wheels contain compiled code, and the package works without it. */
   readonly compiled?: 'optional';

@@ -1,6 +1,6 @@
 /**
  * Python packages beyond the vendored ones: added packages, wheels and folders of sources. Wheels are verified against their
- * RECORD, code for a processor is rejected, links are not followed, and bytecode is ignored. Libraries for WebAssembly are
+ * RECORD, machine code is rejected, links are not followed, and bytecode is ignored. Libraries for WebAssembly are
  * replaced by stubs and returned separately: their bytes never enter a guest. Added packages are read only if needed.
  */
 import { existsSync, statSync } from 'node:fs';

@@ -62,7 +62,7 @@ function remember(key: string, stat: BigIntStats, description: Promise<PackageDe
 async function readUnchanged(path: string, { digest }: PackageDescription): Promise<PackageFile[]> {
   const files = await readWheelFile(path);
   if (filesDigest(files) !== digest)
-    throw invalid(`${basename(path)} has changed while it was being read; try again`);
+    throw invalid(`${basename(path)} changed while it was being read; try again`);
   return files;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Selects the files of a Python wheel that a guest can use: pure files and libraries for WebAssembly. A wheel with code for a
- * processor is rejected unless the package is known to work without it.
+ * Selects the files of a Python wheel that a guest can use: pure files and libraries for WebAssembly. A wheel with machine
+ * code is rejected unless the package is known to work without it.
  */
 import { SandboxError } from '../errors.ts';
 import type { CatalogRow } from './catalog.ts';
@@ -54,8 +54,8 @@ export function checkTags(
 }
 
 /**
- * Returns the files of a wheel that a guest can use, without `omitted_files`. Throws if it contains code for a
- * processor, unless `compiled` says that the package works without it. `label` names the wheel in the error.
+ * Returns the files of a wheel that a guest can use, without `omitted_files`. Throws if it contains machine
+ * code, unless `compiled` says that the package works without it. `label` names the wheel in the error.
  */
 export function pureFiles(
   label: string,

@@ -61,7 +61,7 @@ export async function findWheel(
   }
   const distributed = sources.pyodideLock.packages.get(name);
   const problems: string[] = sources.files.length > 0 ? ['it is not among the given wheels'] : [];
-  /** Whether a source could not be asked, so that it may have the package. */
+  /** Whether a source could not be queried, so that it may still have the package. */
   let isUncertain = false;
   if (sources.pip) {
     const outcome = await findWithPip(requirement, distributed, sources);

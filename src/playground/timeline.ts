@@ -44,13 +44,13 @@ interface OutputChunk {
   text: string;
 }
 
-/** The program of a call and what it left. Dropped for old calls. */
+/** The program of a call, its output and its outcome. Dropped for old calls. */
 export interface CallDetail {
   readonly code: string;
   readonly output: OutputChunk[];
   outputTruncated: boolean;
   readonly results: DisplayResult[];
-  /** The result without output and results, which are above. */
+  /** The result without the fields above. */
   outcome: Omit<SandboxResult, 'stdout' | 'stderr' | 'results'> | undefined;
   /** The error of a call that could not run. */
   error: { readonly code: string; readonly message: string } | undefined;

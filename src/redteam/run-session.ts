@@ -40,7 +40,7 @@ class Scene {
     readonly registry: SessionRegistry,
   ) {}
 
-  /** Plays a step and returns its problems. An error is a problem unless the step expects it. */
+  /** Runs a step and returns its problems. An error is a problem unless the step expects it. */
   async play(step: SessionStep): Promise<string[]> {
     let failure: unknown;
     let problems: string[] = [];

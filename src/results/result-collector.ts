@@ -122,7 +122,7 @@ export class ResultCollector {
     return this.#charts.length > 0;
   }
 
-  /** Draws the charts, which the results then contain. `draw` receives a specification as JSON text. */
+  /** Draws the charts and adds them to the results. `draw` receives a specification as JSON text. */
   drawCharts(draw: (spec: string) => DrawnChart): void {
     for (const { draft, message, spec } of this.#charts.splice(0)) {
       const drawn = draw(JSON.stringify(spec));

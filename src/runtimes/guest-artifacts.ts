@@ -152,7 +152,7 @@ export function findAssets(runtime: RuntimeName): GuestAssets {
   }
   const { minPages, minMemoryBytes, stateGlobals, origin, missing, image } = description;
   if (layersDigest(description.layers) !== origin.layers)
-    throw damagedFile(file(runtime, 'guest.json'), 'its digests do not agree');
+    throw damagedFile(file(runtime, 'guest.json'), 'its digests are inconsistent');
   return {
     id: runtime,
     runtime,

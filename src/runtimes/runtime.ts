@@ -119,7 +119,7 @@ export interface Runtime {
   run(guest: Guest, handles: Handles, request: GuestRequest): string;
   /**
    * Continues a program that is paused (see ToolChannel.isPaused): `run` or `resume` returned, and the program waits for
-   * answers of tools. Returns the same as `run`.
+   * answers from tools. Returns the same as `run`.
    */
   resume(guest: Guest, handles: Handles, request: GuestRequest): string;
   /** Imports modules before the guest is saved as an image. Returns a PreloadReport as JSON text. */

@@ -34,7 +34,7 @@ export function startExecution(
   }) as Execution;
 }
 
-/** Yields the chunks of one stream, or the whole output at the end if the run started before it was asked for. */
+/** Yields the chunks of one stream or, if the run started before the stream was requested, the whole output at the end. */
 async function* read(
   result: Promise<SandboxResult>,
   name: 'stdout' | 'stderr',

@@ -66,7 +66,7 @@ export function describeFiles(entries: Iterable<Entry>): WorkspaceFile[] {
 
 const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
-/** What entries take of the quota. */
+/** How much of the quota entries use. */
 export function usageOf(entries: Iterable<Entry>): VolumeUsage {
   let bytes = 0;
   let files = 0;
@@ -137,7 +137,7 @@ export class Workspace {
     this.#loaded = FileTree.of(entries);
   }
 
-  /** A workspace with other entries. */
+  /** A new workspace with the same limits and the given entries. */
   with(entries: ReadonlyMap<string, Entry>): Workspace {
     const other = new Workspace(this.now, this.limits);
     other.load(entries);

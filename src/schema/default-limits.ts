@@ -8,7 +8,7 @@ export const DEFAULT_LIMITS = {
 } as const;
 
 /**
- * What a program may request where no ceiling is configured: calls and sessions of the MCP server, and jobs. At the typical
+ * The highest limits that calls and sessions of the MCP server and jobs may request if no maximum is configured. At the typical
  * speed, a program reaches both at about the same time.
  */
 export const CEILINGS = {

@@ -104,13 +104,13 @@ export const sandboxOptions = z.strictObject({
     .max(200)
     .optional()
     .describe(
-      'Sandboxes with the same tenant share its turns in the pool; by default each sandbox is its own tenant.',
+      'Tenant for fair scheduling: the pool treats sandboxes with the same tenant as one. By default, each sandbox is its own tenant.',
     ),
 });
 
 /** Arguments of methods that take a path, a session id or the contents of a file. */
 export const textArgument = z.string();
-/** `instanceof` alone would exclude bytes in shared memory by type. */
+/** A custom check, because the type of `z.instanceof` would exclude bytes in shared memory. */
 const bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array);
 export const fileContent = z.union([z.string(), bytes], 'must be a string or bytes');
 export const fileEncoding = z.literal('utf8', 'must be "utf8", or be left out to read bytes').optional();

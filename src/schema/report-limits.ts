@@ -1,4 +1,4 @@
-/** Limits of what a guest reports. Separate from the schemas, which worker threads do not load. */
+/** Limits on what a guest reports. Separate from the schemas, which worker threads do not load. */
 
 /** Lengths are in code units. Boot scripts count code points, which can be two code units each. */
 export const REPORT_MAX = { exitCode: 255, text: 40_100, shortText: 420, typeName: 200, items: 20 } as const;

@@ -24,7 +24,7 @@ const UNITS: Readonly<Record<string, string>> = { string: 'character', array: 'i
 const oneOf = (choices: readonly string[]) =>
   choices.length < 2 ? choices.join() : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
 
-/** The message for an issue; undefined leaves the one of Zod. */
+/** The message for an issue; undefined keeps Zod's message. */
 export function describeIssue(issue: RawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -73,7 +73,7 @@ function describeKeys(keys: readonly string[], fields: readonly string[]): strin
 const similarField = (key: string, fields: readonly string[]) =>
   fields.find((field) => key !== '' && field.startsWith(`${key}_`)) ?? similarNames(key, fields, 1)[0];
 
-/** One text for each problem, which starts with the path of the field. */
+/** One message per problem, which starts with the path of the field. */
 export function problemsOf(issues: readonly Issue[], parents: readonly PropertyKey[]): string[] {
   return issues.flatMap((issue) => {
     const path = [...parents, ...issue.path];

@@ -204,7 +204,7 @@ interface BatchContext {
   readonly pool: Pool;
   readonly policy: PolicyInput;
   readonly signal: AbortSignal | undefined;
-  /** What a program may request if the policy does not say it. */
+  /** What a program may request if the policy sets no limit. */
   readonly ceilings?: { readonly fuel_budget: number; readonly timeout_seconds: number };
 }
 

@@ -1,4 +1,4 @@
-/** Limits the number of tools of a run that are running. Further calls wait in the order in which they arrived. */
+/** Limits how many tool calls of a run execute at the same time. Further calls wait in the order of their arrival. */
 
 export class CallSlots {
   readonly #queue: (() => void)[] = [];
@@ -6,7 +6,7 @@ export class CallSlots {
 
   constructor(readonly max: number) {}
 
-  /** Waits for a slot. Rejects with the reason of the signal if it aborts before; the call then has no slot. */
+  /** Waits for a slot. Rejects with the reason of the signal if it aborts first; the call then has no slot. */
   async enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#taken < this.max) {

@@ -72,5 +72,5 @@ export const EXTERNAL_KIND = { function: 0, table: 1, memory: 2, global: 3, tag:
 
 export const PAGE_BYTES = 65_536;
 
-/** The most pages a 32-bit memory can have. */
+/** Maximum number of pages of a 32-bit memory. */
 export const MAX_PAGES = 65_536;

@@ -15,7 +15,7 @@ export interface DylinkInfo {
   readonly tableAlign: number;
   /** Names of the libraries that must be loaded first. */
   readonly needed: readonly string[];
-  /** Folders in which they are searched. */
+  /** Folders to search for them. */
   readonly runtimePaths: readonly string[];
   /** Imported symbols that may be missing. */
   readonly weak: ReadonlySet<string>;

@@ -1,4 +1,4 @@
-/** Why something cannot be drawn, as a clause for people and models. A damaged installation is not such a reason: it is thrown. */
+/** Why something cannot be drawn, as a clause for people and models. A damaged installation is thrown instead. */
 import { GuestStopped } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { isSyscallError } from '../kernel/syscall-error.ts';

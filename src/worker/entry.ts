@@ -39,7 +39,7 @@ const NICE = 5;
 // The main thread answers all clients, so it gets a core before guests do. On Linux a priority is that of one thread.
 if (process.platform === 'linux' && !settings.isOneShot) lowerPriority();
 
-/** Guests also run where a filter of system calls forbids this. */
+/** A system call filter may forbid this; guests run anyway. */
 function lowerPriority(): void {
   try {
     setPriority(Math.min(19, getPriority() + NICE));

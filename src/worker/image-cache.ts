@@ -52,7 +52,7 @@ function decodeExtension(bytes: Uint8Array, base: GuestAssets): ExtendedImage | 
   let end = 0;
   const take = (length: number) => {
     if (!Number.isSafeInteger(length) || length < 0 || end + length > data.length)
-      throw new FrameError('header', 'its lengths do not agree');
+      throw new FrameError('header', 'its lengths are inconsistent');
     end += length;
     return data.subarray(end - length, end);
   };

@@ -37,7 +37,7 @@ export interface PoolOptions {
    * `session_limit`. Sessions in a `memoryStore` are limited by the store instead.
    */
   readonly maxHeldBytes?: number;
-  /** The same limit for the sessions of one tenant; by default `maxHeldBytes`. */
+  /** Like `maxHeldBytes`, but for the sessions of one tenant. The default is the same value. */
   readonly maxHeldBytesPerTenant?: number;
   /**
    * Fuel that the programs of one tenant may use per minute; calls beyond it fail with `rate_limited`. By default there is

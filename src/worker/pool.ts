@@ -1,5 +1,5 @@
 /**
- * The worker threads and the turns in which they are used. There are as many threads as cores. More are started while
+ * The worker threads, and the order in which calls use them. There are as many threads as cores. More are started while
  * long-running programs occupy all others, and those programs yield to short ones (cooperative-yield.ts). A thread that
  * dies is replaced, and only its job is lost. Idle threads end after a while, and never keep the process alive.
  */

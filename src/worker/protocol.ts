@@ -209,7 +209,7 @@ export type UnsentJob = UnsentRunJob | Exclude<Job, RunJob>;
 export interface RunOutcome {
   /** The interpreter was new (`fresh`), keeps the effects of the call, or was reset to its state before the call. */
   readonly state: 'fresh' | 'committed' | 'rolled_back';
-  /** The program is waiting for answers of tools and can be resumed. The state is then `committed`. */
+  /** The program is waiting for answers from tools and can be resumed. The state is then `committed`. */
   readonly isPaused?: boolean;
   /** Time that the run waited for tools; part of `durationMs`. */
   readonly toolWaitMs?: number;

@@ -17,7 +17,7 @@ import { stoppedAtState } from './stopped-at.ts';
 type ProgramOutcome = Pick<RunOutcome, 'trap' | 'report' | 'stoppedAt'> & {
   /** Whether the interpreter returned normally and can run another program. */
   readonly isConsistent: boolean;
-  /** The program is waiting for answers of tools. */
+  /** The program is waiting for answers from tools. */
   readonly isPaused?: boolean;
 };
 

@@ -1,4 +1,4 @@
-/** Runs jobs that belong to no call: each has a turn of its own. */
+/** Runs jobs that are not part of a call. Each waits for its own turn. */
 import { PICTURE_LIMITS } from '../charts/limits.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { JobResult } from './job-handle.ts';

@@ -42,7 +42,7 @@ export function startThread(
     env: {},
   });
   worker.unref();
-  // An error is always followed by `exit`, and says nothing that the outcome does not.
+  // An error is always followed by `exit`, which determines the outcome.
   worker.on('error', () => {});
   return { worker, control, hostBlock };
 }

@@ -98,7 +98,7 @@ describe('repl with piped input', () => {
       /^one /,
       /^7$/,
       /^last call \S+ fuel, session \S+ fuel in \d+ calls, budget 20M per call$/,
-      /^Started repl again$/,
+      /^Reset repl$/,
       /^The session has no variables\.$/,
     ];
     const printed = stdout.trimEnd().split('\n');
@@ -114,7 +114,7 @@ describe('repl with piped input', () => {
     expect(stderr).toContain('KeyError');
     expect(stderr).toMatch(/^hint: \S/m);
     expect(stderr).toContain('Did you mean :checkpoint?');
-    expect(stderr).toContain(':undo has no argument');
+    expect(stderr).toContain(':undo takes no argument');
     expect(stderr).toContain('Type ":reset force"');
     expect(repl([':guidance', 'x = 5', ':rollback nope'], '--session', 'kept').status).toBe(69);
     expect(repl(['x'], '--session', 'kept').stdout).toBe('5\n');

@@ -344,7 +344,7 @@ describe('a read while a call of the same server is being saved', () => {
   });
 });
 
-describe('servers of a database', () => {
+describe('servers that share a database', () => {
   test('share the files of calls without a session', async () => {
     const code = 'require("fs").writeFileSync("made.txt", "by a program")';
     await call(first, 'execute_code', {
@@ -578,7 +578,7 @@ test('a program that is paused at one server continues once, in the process of a
 });
 
 // guarantee: paused-programs
-// proves: An approval that is sent through another registry of the database during a resume is refused if the resume is rolled back.
+// proves: An approval that another process sends during a resume is refused if the resume is rolled back.
 test('an approval that another registry sends during a resume is refused if the resume is rolled back', async () => {
   const { connectionString } = database;
   const registries = [1, 2].map(() =>

@@ -107,7 +107,7 @@ export const replCommand: CommandDetails<ReplFlags> = {
     toolsConfigOption('Let programs call tools of the MCP servers in this JSON file; see docs/TOOLS.md'),
     new Option('--guidance', 'Explain failures on standard error in one line (default: only on a terminal)'),
     new Option('--no-guidance', 'Do not explain failures'),
-    new Option('--no-history', 'Neither read nor store the lines that are typed'),
+    new Option('--no-history', 'Do not read or save the history of typed lines'),
   ],
   examples: ['repl', 'repl --language javascript', 'repl --session notes', 'repl < commands.txt'],
   action: (_, flags) => runRepl(flags),

@@ -106,7 +106,7 @@ async function resolutionsFor(execution: PausedExecution, flags: ResumeFlags): P
   if (flags.approveAll) {
     for (const call of open.filter((one) => uncertain.includes(one)))
       printWarning(
-        `Call ${call.id} ${APPROVED_BEFORE}. --approve-all leaves it out; to approve it again, use --approve ${call.id}.`,
+        `Call ${call.id} ${APPROVED_BEFORE}. --approve-all skips it; to approve it again, use --approve ${call.id}.`,
       );
     const approved = open.filter((call) => needsApproval(call) && !uncertain.includes(call));
     return [...given, ...approved.map(({ id }) => approval(id))];

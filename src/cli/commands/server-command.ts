@@ -195,7 +195,7 @@ function settingOption(name: SettingName, ownDefault: unknown): Option {
 function settingVariables(): Record<string, string | undefined> {
   const { [STORE_VARIABLE]: store, ...others } = process.env;
   const variables = Object.entries(others).filter(([name]) => !OTHER_VARIABLES.test(name));
-  // A folder in this variable has the sessions of the command line, which are not those of a server.
+  // If this variable names a folder, it contains the sessions of the command line, not those of a server.
   if (store !== undefined && isDatabaseAddress(store)) variables.push([STORE_VARIABLE, store]);
   return Object.fromEntries(variables);
 }

@@ -100,7 +100,7 @@ export const REPL_COMMANDS: readonly ReplCommand[] = [
     argument: 'NAME',
     description: 'Continue in another session',
     run: async (state, name) => {
-      if (name === undefined) throw new UsageError('Name the session; ":sessions" lists them.');
+      if (name === undefined) throw new UsageError('Specify a session; ":sessions" lists them.');
       const names = (await state.sessions.list()).map(({ session_id }) => session_id);
       if (!names.includes(name))
         throw new UsageError(`There is no session ${JSON.stringify(name)}.${didYouMean(name, names)}`);
@@ -143,7 +143,7 @@ export const REPL_COMMANDS: readonly ReplCommand[] = [
     argument: 'FILE',
     description: 'Run a local file in the session',
     run: async (state, path) => {
-      if (path === undefined) throw new UsageError('Name the file to run: ":load FILE".');
+      if (path === undefined) throw new UsageError('Specify the file to run: ":load FILE".');
       await state.run(readProgramText(path));
       return '';
     },
@@ -177,10 +177,10 @@ export const REPL_COMMANDS: readonly ReplCommand[] = [
       const { session_id } = state.session;
       if (state.isStored && argument !== 'force')
         throw new UsageError(
-          `This deletes the stored session ${session_id} and starts it again. Type ":reset force" to do so.`,
+          `This deletes everything in the stored session ${session_id}. Type ":reset force" to do so.`,
         );
       await state.reset();
-      return `Started ${session_id} again`;
+      return `Reset ${session_id}`;
     },
   },
   {
@@ -208,7 +208,7 @@ export async function runReplCommand(state: ReplState, line: string): Promise<st
       `Unknown command :${word}. ":help" lists the commands.${didYouMean(`:${word}`, names)}`,
     );
   }
-  if (argument !== '' && command.argument === undefined) throw new UsageError(`:${name} has no argument.`);
+  if (argument !== '' && command.argument === undefined) throw new UsageError(`:${name} takes no argument.`);
   return command.run(state, argument === '' ? undefined : argument);
 }
 

@@ -82,8 +82,8 @@ export class ChildProcessTransport implements Transport {
   }
 
   /**
-   * Closes the input of the process and sends SIGTERM, then SIGKILL if the process does not exit. Does not wait for processes
-   * that it has started and that still have its output.
+   * Closes the input of the process and sends SIGTERM, then SIGKILL if the process does not exit. Does not wait for
+   * processes that it has started and that keep its output open.
    */
   async close(): Promise<void> {
     const child = this.#child;

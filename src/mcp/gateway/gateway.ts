@@ -13,7 +13,7 @@ import type { GatewayServer, ToolsConfig } from './tools-config.ts';
 
 /** How long to wait before connecting again to a server that could not be reached. */
 const RETRY_MS = 30_000;
-/** The reason may be a text of the server. */
+/** Limits the reason in a log event, which may be text from the server. */
 const MAX_REASON_CHARS = 1000;
 
 interface GatewayOptions {

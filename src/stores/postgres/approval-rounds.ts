@@ -1,5 +1,5 @@
 /**
- * Questions to a person that any server of a database can answer. The server that runs the program opens a round; another
+ * Questions to a person whose answers any server that shares the database can receive. The server that runs the program opens a round; another
  * server records the answers and waits for the outcome. A round is answered once. Ages are measured by the clock of the
  * database.
  */
@@ -32,7 +32,7 @@ export class ApprovalRounds {
     this.#table = database.table('approval_rounds');
   }
 
-  /** The key with which the servers of the database sign the states of rounds. The first server creates it. */
+  /** The key with which servers that share the database sign the states of rounds. The first server creates it. */
   async signingKey(): Promise<Uint8Array> {
     const table = this.database.table('signing_keys');
     await this.database.query(

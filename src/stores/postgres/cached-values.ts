@@ -1,5 +1,5 @@
 /**
- * Values that the servers of a database share for a limited time, such as outputs of recent calls. The oldest values of a
+ * Values that servers with the same database share for a limited time, such as outputs of recent calls. The oldest values of a
  * tenant are removed when it has too many or they are too large.
  */
 import type { Database } from './database.ts';
@@ -65,7 +65,7 @@ export class CachedValues {
     return rows.map(({ key }) => key as string);
   }
 
-  /** Removes the old values of all tenants, also of those that no longer make calls. */
+  /** Removes the old values of all tenants, including those that no longer make calls. */
   async #sweep(): Promise<void> {
     const { database } = this;
     const now = performance.now();

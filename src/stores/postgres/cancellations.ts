@@ -1,5 +1,5 @@
 /**
- * Requests to cancel the programs of a session, for the servers of a database. The server that runs a program looks for
+ * Requests to cancel the programs of a session, for servers that share a database. The server that runs a program looks for
  * them. Times are compared as ages, so the clocks of servers and database may differ.
  */
 import type { Database } from './database.ts';

@@ -15,7 +15,7 @@ export const sessionCheckpoint: SessionAction = async (context, [id, name], flag
   }
   if (flags.delete) {
     if (name === undefined)
-      throw new UsageError('Name the checkpoint to delete: session checkpoint ID NAME --delete.');
+      throw new UsageError('Specify the checkpoint to delete: session checkpoint ID NAME --delete.');
     await updateSession(context, id!, (session) => session.deleteCheckpoint(name));
     return { json: { deleted: name }, text: `Deleted checkpoint ${escapeControls(name)}` };
   }

@@ -10,7 +10,7 @@ const JSON_TOKENS: readonly (readonly [RegExp, string])[] = [
   [/token:? '?undefined/, 'The value is undefined: check what was read before parsing it'],
   [/^Expected ',' or '[\]}]'/, 'If the text ends there, it is truncated'],
 ];
-/** What the text of a value says that is not text. */
+/** Advice for values that are not text, by the text that they are converted to. */
 const NOT_TEXT: readonly (readonly [string, string])[] = [
   ['[object Promise]', 'The value is a promise: await it before JSON.parse'],
   ['[object Response]', 'The value is a response: use await response.json()'],

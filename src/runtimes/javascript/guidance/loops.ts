@@ -88,7 +88,7 @@ export function javascriptLoops(source: string): SourceLoop[] {
 interface Structure {
   /** For an opening bracket, the index of the closing one. */
   readonly closings: readonly (number | undefined)[];
-  /** Whether a token is in the block of a `try`, or in a function that such a block can contain a call of. */
+  /** Whether a token is in the block of a `try`, or in a function that such a block may call. */
   readonly isInTry: readonly boolean[];
   /** Index of the last token of the statement that starts at an index. */
   readonly bodyEnd: (start: number) => number;

@@ -1,6 +1,6 @@
 /**
  * Offsets of QuickJS structures in guest memory, for the binary with the digest in ../index.ts. QuickJS publishes no
- * table of them; test/runtimes/stack-reader.test.ts fails if one is wrong.
+ * table of them; test/sandbox/fuel-profile.test.ts fails if one is wrong.
  */
 
 /** Function that interprets bytecode, its dispatch loop, and the local that points to the next instruction. */

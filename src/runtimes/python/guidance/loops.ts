@@ -152,7 +152,7 @@ function blocksOf(lines: readonly string[]): {
   return { blocks, innermost };
 }
 
-/** Whether code with an indentation is in a `try`, or in a function that a `try` can contain a call of. */
+/** Whether code with an indentation is in a `try`, or in a function that a `try` may call. */
 function isInTry(block: Block | undefined, indent: number, isRaised: boolean): boolean {
   for (let around = block; around !== undefined; around = around.parent)
     if (around.indent < indent && (around.keyword === 'try' || (around.keyword === 'def' && isRaised)))

@@ -5,7 +5,7 @@
 import type { AnalysisInput } from '../../../analysis/input.ts';
 import { sourceLine } from '../../../analysis/quote-guest-text.ts';
 
-/** Lines of a call that is split over several, and of its distance from the assignment of its argument. */
+/** Maximum number of lines of a call, and between the assignment of its argument and the call. */
 const CALL_LINES = 6;
 const LINES_BEFORE = 40;
 const COMMANDS_MAX = 6;
