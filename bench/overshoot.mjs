@@ -211,7 +211,7 @@ export async function table() {
   const note = [
     `The worst excess over each limit across ${CORPUS.length} programs (${count('python')} Python, ${count('javascript')} JavaScript). Time is wall time as seen by the caller; a negative value means that the limit was not reached.`,
     `Fuel may exceed its budget by the grace period of ${formatFuel(GRACE.fuel)}. Next call in the same sandbox, compared with a call after a harmless program: ${next.join('; ')}.`,
-    `A program of another sandbox that still runs ${TERMINATE_MS / 1000} s after its start is terminated and counted with that time.`,
+    `A program in another sandbox that is still running ${TERMINATE_MS / 1000} s after its start is terminated and counted with that time.`,
     `The load was ${loadBefore.toFixed(1)} before the run.`,
     ...notes,
   ].join(' ');

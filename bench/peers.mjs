@@ -38,7 +38,7 @@ function notMeasured() {
     docker.status === 0
       ? 'Docker is not measured: this benchmark has no image to run.'
       : 'Docker is not measured: no daemon is running on this machine.',
-    'E2B is not measured: it runs on the servers of its provider and needs an account.',
+    "E2B is not measured: it runs on its provider's servers and needs an account.",
   ];
 }
 
@@ -88,12 +88,12 @@ export async function table() {
   return markdown(
     'Other sandboxes',
     [
-      `Start of a process: milliseconds from its start to the end of a program that prints 1, median of ${PROCESS_ROUNDS}. Fresh interpreter: the same in a process that has run 40 programs before (Pyodide: one), median of 40 (Pyodide: three). The last two columns are the time after which a program is stopped by a limit of one second: an endless loop, and a long call of a built-in function (\`3**20000000\` in Python, \`new Array(2e8) + ''\` in JavaScript), which may also end by itself.`,
+      `Process start: milliseconds from the start of a process to the end of a program that prints 1, median of ${PROCESS_ROUNDS}. Fresh interpreter: the same in a process that has run 40 programs before (Pyodide: one), median of 40 (Pyodide: three). The last two columns are the time after which a program is stopped by a limit of one second: an endless loop, and a long call to a built-in function (\`3**20000000\` in Python, \`new Array(2e8) + ''\` in JavaScript), which may also end by itself.`,
       ...notes,
     ].join(' '),
     [
       'sandbox',
-      'start of a process (ms)',
+      'process start (ms)',
       'fresh interpreter (ms)',
       'endless loop, limit 1 s',
       'long built-in, limit 1 s',

@@ -269,9 +269,9 @@ function rowsOf() {
   return [
     ['`--help`, relative to `node -e 0`', ratio('help'), times, 1.5],
     ['`run -c "print(1)"`, relative to `node -e 0`', ratio('python'), times, 4],
-    ['the same, peak of the resident memory', (f) => f['memory python'], mb, 160],
+    ['the same, peak resident memory', (f) => f['memory python'], mb, 160],
     ['`run` in JavaScript, relative to `node -e 0`', ratio('javascript'), times, 3],
-    ['the same, peak of the resident memory', (f) => f['memory javascript'], mb, 100],
+    ['the same, peak resident memory', (f) => f['memory javascript'], mb, 100],
     ...each((r, name) => [`first \`execute\` of a process, ${name}`, (f) => f[`first ${r}`], ms, 200]),
     ...each((r, name) => [
       `calls 3 to 10 of a session back to back, ${name}, median`,

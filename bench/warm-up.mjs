@@ -84,13 +84,13 @@ export async function table() {
   return [
     markdown(
       'The first calls of a process',
-      `Milliseconds of processor time for \`x += 1\` in a session, by call number, including the save; median over processes (${PROCESSES}). With \`optimization: 'idle'\` the first call is made after idle optimisation has ended, with \`'demand'\` immediately. V8 compiles in its own threads; on machines with few cores, calls wait for these threads.`,
+      `Milliseconds of processor time for \`x += 1\` in a session, by call number, including the save; median (processes: ${PROCESSES}). With \`optimization: 'idle'\`, the first call is made after idle optimisation has ended, with \`'demand'\` immediately. V8 compiles in its own threads; on machines with few cores, calls wait for these threads.`,
       ['runtime', 'optimization', 'threads', ...SHOWN.map((call) => `call ${call}`)],
       curveRows,
     ),
     markdown(
       'A long loop as the first call of a process',
-      `Milliseconds of processor time of the main thread and the worker for a loop of 1,000,000 iterations; median over processes (${PROCESSES}). Target: at most ×1.3 of the steady state in a process that was idle before.`,
+      `Milliseconds of processor time of the main thread and the worker for a loop of 1,000,000 iterations; median (processes: ${PROCESSES}). Target: at most ×1.3 of the steady state in a process that was idle before.`,
       ['runtime', 'optimization', 'first call', 'steady state', 'ratio'],
       loopRows,
     ),

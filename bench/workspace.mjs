@@ -1,5 +1,5 @@
 /**
- * Cost against the size of the workspace: calls, writes, forks and saves with 0 to 10,000 files. The
+ * Cost by size of the workspace: calls, writes, forks and saves with 0 to 10,000 files. The
  * build that `--baseline` names is measured in the same rounds.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -114,7 +114,7 @@ export async function table() {
   );
   const sizes = SIZES.map((count) => `${count.toLocaleString('en-US')} files`);
   return markdown(
-    'Cost against the size of the workspace',
+    'Cost by size of the workspace',
     `Median milliseconds over ${ROUNDS} interleaved rounds. The files have one byte each and are in ten folders. Before every call of a session on disk, the store reads the attributes of all files to detect edits by the user; "saving" is the time from the result of a call that writes one file until it is on disk. ${baselineNote(baseline)}`,
     ['operation', 'build', ...sizes, 'largest / empty'],
     rows,
