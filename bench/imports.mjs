@@ -49,7 +49,7 @@ export async function table() {
   }
   return markdown(
     'First import of large packages',
-    'Fuel of the import statement alone, and time of the whole run, in a fresh guest of a warmed-up worker. The first column is the fuel that the original implementation documents.',
+    'Fuel of the import statement alone, and time of the whole run, in a fresh guest of a warmed-up worker. The second column is the fuel that the original implementation documents.',
     ['package', 'documented for the original', 'from source', 'from bytecode', 'preloaded'],
     rows,
   );

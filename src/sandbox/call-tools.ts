@@ -15,7 +15,7 @@ import type { HostAnswer, HostRequest, JobTools, RunOutcome } from '../worker/pr
 export interface ToolOptions {
   /** Functions of the caller that programs can call: a record of tools and namespaces. */
   tools?: ToolsOption | undefined;
-  /** Decides whether to approve calls of tools that need approval. Without it, or if it returns undefined, the program pauses if it can. */
+  /** Decides whether to approve calls to tools that need approval. Without it, or if it returns undefined, the program pauses if it can. */
   onApproval?: OnApproval | undefined;
   /**
    * `wait`, the default: the host runs the tools. `pause`: it runs none; every call stays unanswered, and the program

@@ -8,14 +8,14 @@ import type { EventLogger, Policy, RuntimeName, SandboxResult, TrapReason } from
 /** All events and their meaning. */
 export const EVENTS = {
   'execution.start': 'A call to execute was accepted.',
-  'execution.complete': 'A call has ended; carries error_guidance and fuel_analysis.',
+  'execution.complete': 'A call has ended; contains error_guidance and fuel_analysis.',
   'execution.unclassified_error': 'A run failed in a way that no guidance rule covers.',
   'session.open': 'A session was created or opened.',
   'session.checkpoint': 'A checkpoint was created.',
   'session.rollback': 'A session was restored to an earlier state.',
   'session.fork': 'A session was created as a fork of another.',
   'session.close': 'A session was closed.',
-  'session.save_failed': 'A session could not be saved; carries the error.',
+  'session.save_failed': 'A session could not be saved; contains the error.',
   'security.limit_exceeded': 'A limit ended a run.',
   'security.denied_call': 'A guest called a host function that is not available to it.',
   'security.path_restricted': 'A program tried to use a file outside its file system.',

@@ -8,7 +8,7 @@ const moduleName = z
   .string()
   .max(200)
   .regex(/^[A-Za-z_@][\w@/-]*(\.[\w-]+)*$/, 'must be the name of a module or package');
-/** Receives structured events. A pino logger fits, as does any object with these two methods. */
+/** Receives structured events. A pino logger works, as does any object with these two methods. */
 export interface EventLogger {
   /** Receives an event: its fields, including `event`, and its name. */
   info(fields: object, message: string): void;
@@ -44,7 +44,7 @@ const onApproval = z
   .custom<(request: never) => unknown>((value) => typeof value === 'function', 'must be a function')
   .optional()
   .describe(
-    'Decides whether to approve calls of tools that need approval. Without it, or if it returns undefined, the program pauses if it can.',
+    'Decides whether to approve calls to tools that need approval. Without it, or if it returns undefined, the program pauses if it can.',
   );
 const onPending = z
   .enum(['wait', 'pause'])
@@ -69,7 +69,7 @@ export const sandboxOptions = z.strictObject({
     .describe('Where sessions are stored; by default in the memory of this process.'),
   commit: commitMode
     .default('background')
-    .describe('When a session is saved: answer: before a call returns; background: afterwards.'),
+    .describe('When a session is saved: before a call returns (answer), or afterwards (background).'),
   preload: z
     .array(moduleName)
     .max(64)
@@ -143,7 +143,9 @@ export const executeOptions = z.strictObject({
   inject_setup: z
     .boolean()
     .default(true)
-    .describe('Whether packages and helpers are available; without them the program has the bare language.'),
+    .describe(
+      'Whether packages and helpers are available; without them, the program has only the language and its standard library.',
+    ),
   profile: z
     .boolean()
     .default(false)
@@ -161,7 +163,7 @@ export const executeOptions = z.strictObject({
     ),
   onResult: callback<DisplayResult>()
     .optional()
-    .describe('Receives everything that the program displays while it runs.'),
+    .describe('Receives everything that the program displays, while it runs; charts when it has ended.'),
   onProgress: callback<{ fuel_consumed: number; fuel_budget: number }>()
     .optional()
     .describe('Called about ten times a second with the fuel that the run has used so far.'),

@@ -21,8 +21,8 @@ export interface ImportFacts extends z.infer<typeof importFacts> {}
 export const errorGuidance = z.object({
   error_type: z.string().describe('Kind of failure.'),
   error_message: z.string().describe('The exception or the trap, on one line.'),
-  actionable_guidance: z.array(z.string()).describe('What to know and do, most important first.'),
-  related_docs: z.array(z.string()).describe('Documents of this package, with the section.'),
+  actionable_guidance: z.array(z.string()).describe('Facts and steps, most important first.'),
+  related_docs: z.array(z.string()).describe('Sections of the documentation of this package.'),
   code_examples: z.array(z.string()).optional().describe('Example code, where it helps.'),
 });
 /** What went wrong and what to do. docs/ERROR_GUIDANCE.md lists the values of `error_type`. */

@@ -22,9 +22,9 @@ export const PACKAGE_PREFIX = 'packages:';
 const processStore = memoryStore();
 
 /**
- * Creates a sandbox. With `session_id`, `store` or `auto_persist_globals: true` it is a session, whose variables and
- * files persist between calls. The first sandbox of a pool starts a worker thread, which loads the interpreter; further
- * ones are cheap, because interpreters are started by calls.
+ * Creates a sandbox. With `session_id`, `store` or `auto_persist_globals: true`, it is a session, whose variables and
+ * files persist between calls. The first sandbox of a pool starts a worker thread, which loads the interpreter. Creating
+ * further sandboxes is cheap, because interpreters are started only when programs run.
  */
 export function createSandbox(options: SessionOptions): Promise<Session>;
 export function createSandbox(options: SandboxOptions): Promise<Sandbox>;

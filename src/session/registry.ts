@@ -264,7 +264,7 @@ export class SessionRegistry {
     }
   }
 
-  /** A session as one file: state, undo, checkpoints, files and limits, including what the last call left. */
+  /** Returns a session as the bytes of one file: its state, including the last call, undo state, checkpoints, files and limits. */
   async export(session_id: string): Promise<Uint8Array> {
     parse(textArgument, session_id, 'session_id');
     await this.#closed(session_id);
@@ -272,7 +272,7 @@ export class SessionRegistry {
     return exportSession(this.store, session_id);
   }
 
-  /** Imports an exported session under its own name or another. It keeps its limits unless others are given. */
+  /** Imports an exported session, under its own name or a new one. It keeps its limits unless others are given. */
   async import(bytes: Uint8Array, options: ImportOptions = {}): Promise<SessionRecord> {
     const stored = await decodeExport(bytes, options);
     const { session_id } = stored.record;

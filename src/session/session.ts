@@ -173,11 +173,11 @@ export class Session extends Sandbox {
   }
 
   /**
-   * Continues a paused program with answers to its tool calls, in this process or in another one that has the store.
-   * The program pauses again while calls are unanswered. What it has already used counts towards its limits. The tools
-   * have to be passed to `createSandbox` or here. An `execution_id` is accepted once: if the resume is rolled back or
-   * undone, or the process ends, the program is paused under another id, which `paused` returns. Throws `execution_not_found` if the
-   * execution has ended or was already resumed.
+   * Continues a paused program with answers to its tool calls, in any process that can open the session. The
+   * program pauses again while calls are unanswered. The fuel, time and calls that it has already used count towards its
+   * limits. The tools have to be passed to `createSandbox` or here. An `execution_id` is accepted once: if the resume is
+   * rolled back or undone, or the process ends, the program is paused under a new id, which `paused` returns. Throws
+   * `execution_not_found` if the execution has ended or was already resumed.
    */
   resume(execution_id: string, { resolutions, ...options }: ResumeOptions): Execution {
     return startExecution(async (output, cancelled) => {
@@ -299,8 +299,8 @@ export class Session extends Sandbox {
   }
 
   /**
-   * Saves the session and releases it for others. Every call waits until the session is closed; the first one throws if
-   * the session could not be saved.
+   * Saves the session and releases it for others. Every call of `close` waits until the session is closed; the first one
+   * throws if the session could not be saved.
    */
   override close(): Promise<void> {
     if (this.#closed !== undefined) return this.#closed.catch(() => {});

@@ -47,11 +47,11 @@ export interface McpClient {
 export interface FromMcpOptions {
   /** Names of the tools to offer. Default: all. */
   readonly tools?: readonly string[];
-  /** Whether calls need approval. Default: calls of tools without `readOnlyHint` do. */
+  /** Whether calls need approval. Default: calls to tools without `readOnlyHint` do. */
   readonly needsApproval?: boolean | ((tool: McpTool) => boolean);
   /** Time limit of one call in milliseconds. */
   readonly timeoutMs?: number;
-  /** Maximum number of calls of each tool per run. */
+  /** Maximum number of calls to each tool per run. */
   readonly maxCalls?: number;
   /** Called for each tool that is skipped, with the reason. */
   readonly onSkip?: (name: string, reason: string) => void;

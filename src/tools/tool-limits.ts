@@ -9,7 +9,7 @@ export interface ToolLimits {
   readonly max_arguments_bytes: number;
   /** Maximum size of the result of one call as JSON. */
   readonly max_result_bytes: number;
-  /** Time limit of calls of tools that do not set one. */
+  /** Time limit of calls to tools that do not set one. */
   readonly call_timeout_ms: number;
 }
 

@@ -15,7 +15,7 @@ export interface StandardSchema {
   };
 }
 
-/** What a Standard Schema says about a value: the value, or what is wrong with it. */
+/** The result of checking a value against a Standard Schema: the value, or the issues found. */
 export type StandardResult =
   | { readonly value: unknown; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };

@@ -30,8 +30,8 @@ export interface ToolContext {
   readonly session_id: string | undefined;
   /**
    * Leaves the call unanswered and pauses the program, whose session can be resumed with the answer later. The payload
-   * is shown in `metadata.pending` and has at most 64 KiB of JSON. It throws an exception, which the tool must not
-   * catch.
+   * is shown in `metadata.pending` and may have at most 64 KiB as JSON. This method throws an exception, which the tool
+   * must not catch.
    */
   suspend(payload?: unknown): never;
   /** The same as `call_id`, under the name that the AI SDK uses. */
@@ -65,7 +65,7 @@ export interface ToolDefinition {
     | undefined;
   /** Time limit of one call in milliseconds. */
   readonly timeoutMs?: number | undefined;
-  /** Maximum number of calls of this tool per run. */
+  /** Maximum number of calls to this tool per run. */
   readonly maxCalls?: number | undefined;
 }
 

@@ -29,7 +29,7 @@ export interface PoolOptions {
   readonly maxRunningPerTenant?: number;
   /** Calls of one tenant that may wait; further ones fail with `queue_full`. By default there is no limit. */
   readonly maxQueuedPerTenant?: number;
-  /** Number of tenants that are each guaranteed a worker: one is kept free for each that runs nothing; by default 1. */
+  /** Number of tenants that are each guaranteed a worker: one is kept free for each of them that has no call running. By default 1. */
   readonly expectedTenants?: number;
   /**
    * Bytes of files and interpreter memory that the open sessions of this pool may hold in memory; by default 2 GiB. At
