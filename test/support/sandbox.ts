@@ -15,13 +15,13 @@ export interface TestProgram {
   readonly options?: () => ExecuteOptions;
 }
 
-/** Runs a program in a new sandbox. */
+/** Runs a program in a new sandbox. Its time limit is long, so that the load of the machine does not change the result. */
 export async function run(
   runtime: RuntimeName,
   code: string,
   options: ExecuteOptions = {},
 ): Promise<SandboxResult> {
-  const sandbox = await createSandbox({ runtime });
+  const sandbox = await createSandbox({ runtime, policy: { timeout_seconds: 100 } });
   try {
     return await sandbox.execute(code, options);
   } finally {
