@@ -137,6 +137,6 @@ export async function bundle() {
     ...entry('cli/run-command-line.js', [onlyBuiltins, external(/^\.\/commands\/(?!run\.js)/)]),
   });
   await build({ ...MODULES, ...entry('worker/process-entry.js') });
-  await build({ ...SCRIPT, ...entry('worker/entry.js', [onlyBuiltins]) });
-  await rm(join(dist, 'worker/entry.js'));
+  await build({ ...SCRIPT, ...entry('worker/thread-entry.js', [onlyBuiltins]) });
+  await rm(join(dist, 'worker/thread-entry.js'));
 }

@@ -9,8 +9,8 @@ export {
   type SubmitOptions,
   type SubmittedJob,
 } from './jobs/job-queue.ts';
-export type { JobStoreOptions } from './jobs/job-store.ts';
 export { type JobEvent, type JobWorkerOptions, runJobWorker } from './jobs/job-worker.ts';
+export type { JobStoreOptions } from './jobs/pg-boss-store.ts';
 export { type ListedPackage, listPackages } from './runtimes/available-packages.ts';
 export type { Variable } from './runtimes/variable.ts';
 export type { ExecuteOptions } from './sandbox/call.ts';
@@ -97,7 +97,6 @@ export {
   type McpTool,
   type McpToolHints,
 } from './tools/from-mcp.ts';
-export type { JsonSchema } from './tools/schema-validation.ts';
 export { TOOL_ERROR_CODES, ToolError, type ToolErrorCode } from './tools/tool-error.ts';
 export type { ApprovalDecision, ApprovalRequest, OnApproval, Resolution } from './tools/tool-messages.ts';
 export type {
@@ -116,5 +115,6 @@ export {
   Toolset,
   type ToolsOption,
 } from './tools/toolset.ts';
+export type { JsonSchema } from './tools/validate-value.ts';
 export { createPool, type Pool } from './worker/pool.ts';
 export type { PoolOptions } from './worker/pool-options.ts';

@@ -5,11 +5,11 @@
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { clientError } from '../mcp/client-errors.ts';
+import { DisplayedResultCache } from '../mcp/displayed-result-cache.ts';
 import { imageBlocks, isListed } from '../mcp/displayed-results.ts';
 import { isDocsUri, readDocsUri } from '../mcp/documentation.ts';
 import { executionResult } from '../mcp/execution-result.ts';
 import { OutputCache } from '../mcp/output-cache.ts';
-import { ResultCache } from '../mcp/result-cache.ts';
 import { EXECUTE_CODE_PURPOSE, languageLine, missingPackagesText } from '../mcp/tool-descriptions.ts';
 import { replaceLoneSurrogates, type ToolResult, truncateMiddle } from '../mcp/tool-result.ts';
 import {
@@ -108,7 +108,7 @@ interface ToolsContext {
   readonly session_id: string;
   readonly options: z.output<typeof options>;
   readonly outputs: OutputCache;
-  readonly results: ResultCache;
+  readonly results: DisplayedResultCache;
 }
 
 /**
@@ -122,7 +122,7 @@ export function sandboxTools(sandbox: Sandbox, given: SandboxToolsOptions = {}):
     session_id: sandbox.session_id ?? 'default',
     options: checked,
     outputs: new OutputCache(),
-    results: new ResultCache(),
+    results: new DisplayedResultCache(),
   };
   const tools = [executeCode(context), readFile(context), writeFile(context), listFiles(context)];
   const { names } = checked;

@@ -6,7 +6,7 @@ import { definitionLine, hasHiddenEffects, parametersOf } from './function-effec
 import type { AnalysisInput } from './input.ts';
 import { INCOMPLETE } from './loop-progress.ts';
 import type { SourceLoop } from './loops.ts';
-import { MAX_STATE_DEPTH } from './max-state-depth.ts';
+import { MAX_STACK_DEPTH } from './max-stack-depth.ts';
 import { oneLine, sourceLine } from './quote-guest-text.ts';
 import type { ProgramState, StackFrame, Variables } from './run-profile.ts';
 import { functionKey, isNested } from './stack-frames.ts';
@@ -48,7 +48,7 @@ export function findRecursion(
   const depths = late.map(({ depth }) => depth);
   const isGrowing = depths.every((depth, i) => i === 0 || depth >= depths[i - 1]!);
   const depth = depths.at(-1)!;
-  const isAtMaximum = depth >= MAX_STATE_DEPTH;
+  const isAtMaximum = depth >= MAX_STACK_DEPTH;
   if (isGrowing && depth >= DEEP && (depth > depths[0]! || isAtMaximum)) {
     return {
       kind: 'deep_recursion',

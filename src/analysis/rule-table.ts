@@ -1,8 +1,8 @@
 /** The order in which rules are tried: limits, tool calls, failed system calls, the language's rules, the program's own exits. */
 import type { Rule } from './rule.ts';
+import { exitRules } from './rules/ended-by-program.ts';
 import { fileRules } from './rules/files.ts';
 import { limitRules } from './rules/limits.ts';
-import { exitRules } from './rules/program-exit.ts';
 import { toolRules } from './rules/tools.ts';
 
 /** All rules for a language. `languageRules` do not match an exception that the program raised, unless they say so. */

@@ -10,6 +10,7 @@ import type { HostFunctions } from '../kernel/syscall-guard.ts';
 import { Kernel } from '../kernel/syscalls.ts';
 import { classifyException } from './classify-exception.ts';
 import { GuestClock } from './clock.ts';
+import type { FindSideModule } from './compile-side-module.ts';
 import { FuelMeter } from './fuel-meter.ts';
 import { GRACE } from './grace.ts';
 import { GuestStack } from './guest-stack.ts';
@@ -25,7 +26,6 @@ import {
   UNLIMITED_RUN,
 } from './run-context.ts';
 import { seededRandom } from './seeded-random.ts';
-import type { FindSideModule } from './side-module.ts';
 
 /** A prepared and compiled module. It can be sent to other threads. */
 export interface CompiledModule {

@@ -1,6 +1,7 @@
 /** A side module that is loaded into a guest: its place in memory, its globals and its instance. */
+
+import type { SideModule } from './compile-side-module.ts';
 import type { LinkedModuleState } from './link-state.ts';
-import type { SideModule } from './side-module.ts';
 
 /** The memory of a module in the heap of the guest. `allocation` is what malloc returned, which is not aligned. */
 export interface ModuleMemory {

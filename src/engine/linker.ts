@@ -8,13 +8,18 @@ import type { GuestMemory } from '../kernel/guest-memory.ts';
 import { isSyscallError } from '../kernel/syscall-error.ts';
 import type { HostFunctions } from '../kernel/syscall-guard.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
-import { ADDED_IMPORTS, START_EXPORT } from '../wasm/link-sections.ts';
+import { ADDED_IMPORTS, START_EXPORT } from '../wasm/sandbox-sections.ts';
+import {
+  type FindSideModule,
+  type MainSymbols,
+  mainSymbols,
+  type SideModule,
+} from './compile-side-module.ts';
 import { FunctionTable, type Slot } from './function-table.ts';
 import { LinkFailure } from './link-failure.ts';
 import { type LinkState, MAX_HANDLES, MAX_SIDE_MODULES } from './link-state.ts';
 import { LinkedModule, type ModuleMemory, type Placement } from './linked-module.ts';
 import { checkLinkState } from './saved-links.ts';
-import { type FindSideModule, type MainSymbols, mainSymbols, type SideModule } from './side-module.ts';
 import { readSideModuleStub } from './side-module-stub.ts';
 
 /** The guest as the linker uses it. */

@@ -5,7 +5,7 @@
  * together hold fewer than twice the pages of the first, and a small change after a large one gives a small run.
  */
 import { sha256Hex } from '../framing/digest.ts';
-import { toShared } from '../fs/shared-bytes.ts';
+import { toShared } from '../fs/shared-array-buffers.ts';
 import { PAGE_BYTES } from './image-identity.ts';
 import {
   applyPageDiff,

@@ -2,9 +2,10 @@
  * Checks a saved link state against the modules that it names. The state may be forged. After this check, restoring it uses
  * only modules that the host has, memory that exists, and table entries beyond those of the main module.
  */
+
+import type { SideModule } from './compile-side-module.ts';
 import { LinkFailure } from './link-failure.ts';
 import type { LinkState } from './link-state.ts';
-import type { SideModule } from './side-module.ts';
 
 /** `tableStart` is the number of table entries of the main module. Throws LinkFailure. */
 export function checkLinkState(

@@ -8,7 +8,7 @@ import type { Entry } from './entry.ts';
 import { byCodeUnit, checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
 import { FsError } from './fs-error.ts';
 import { type DirNode, type Node, type NodeInit, newDir, newFile, newLink } from './nodes.ts';
-import { isShared, toShared } from './shared-bytes.ts';
+import { isShared, toShared } from './shared-array-buffers.ts';
 
 export type { Entry, TreeEdit } from './entry.ts';
 

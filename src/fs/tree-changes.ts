@@ -2,8 +2,8 @@
 import { byCodeUnit } from './file-names.ts';
 import type { FileTree } from './file-tree.ts';
 import { type Entry, toEntry } from './flat-entries.ts';
+import { LazyDirEntries } from './lazy-directory-entries.ts';
 import { type DirNode, type Node, visitTree } from './nodes.ts';
-import { TreeEntries } from './tree-entries.ts';
 
 /** The difference between a tree and its baseline. All lists are sorted by path. */
 export interface TreeChanges {
@@ -20,14 +20,14 @@ export interface TreeChanges {
 /** The changes below `root` since its nodes were created from `baseline`. The time depends on the nodes in memory only. */
 export function diffTree(root: DirNode, baseline: FileTree): TreeChanges {
   const changes: TreeChanges = { created: [], modified: [], deleted: [], removed: [], entries: [] };
-  const pending: TreeEntries[] = [root.entries as TreeEntries];
+  const pending: LazyDirEntries[] = [root.entries as LazyDirEntries];
   const addUnmoved = (path: string, node: Node) => {
     const { mode, mtimeMs } = node.origin!;
     const isWritten = node.kind === 'file' && node.changed;
     if (isWritten) changes.modified.push(path);
     if (isWritten || mode !== node.mode || mtimeMs !== node.mtimeMs)
       changes.entries.push(toEntry(path, node));
-    if (node.kind === 'dir') pending.push(node.entries as TreeEntries);
+    if (node.kind === 'dir') pending.push(node.entries as LazyDirEntries);
   };
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     for (const [name, node] of next.loaded) addUnmoved(next.prefix + name, node);
@@ -48,7 +48,9 @@ function isUnmoved(node: Node, path: string, baseline: FileTree): boolean {
   if (node.origin === undefined || node.origin !== baseline.get(path)) return false;
   if (node.kind !== 'dir') return true;
   const { entries } = node;
-  return entries instanceof TreeEntries && entries.source.tree === baseline && entries.prefix === `${path}/`;
+  return (
+    entries instanceof LazyDirEntries && entries.source.tree === baseline && entries.prefix === `${path}/`
+  );
 }
 
 /** Adds the changes that a node, or null, makes in place of what the baseline has at a path. */

@@ -9,6 +9,7 @@ import { EMPTY_TREE, FileTree } from './file-tree.ts';
 import { checkEntries, type Entry, MAX_TIME_MS, toEntry } from './flat-entries.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
 import { InodeNumbers } from './inode-numbers.ts';
+import { visitNodesInMemory } from './lazy-directory-entries.ts';
 import {
   countNodes,
   type DirNode,
@@ -25,7 +26,6 @@ import { ReadOnlyLayers } from './read-only-layers.ts';
 import { checkDepth, checkReplaceable } from './rename-checks.ts';
 import { type BaseDirectory, type ResolvedPath, type WalkResult, walk } from './resolve-path.ts';
 import type { TreeChanges } from './tree-changes.ts';
-import { visitNodesInMemory } from './tree-entries.ts';
 import { checkPathLengths, WritableTree } from './writable-tree.ts';
 
 export type { VolumeLimits, VolumeUsage } from './quota.ts';

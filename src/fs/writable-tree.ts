@@ -5,9 +5,9 @@
 import { SandboxError } from '../errors.ts';
 import { isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
 import { EMPTY_TREE, type FileTree } from './file-tree.ts';
+import { LazyDirEntries, type NodeSource, visitNodesInMemory } from './lazy-directory-entries.ts';
 import type { DirNode, Node } from './nodes.ts';
 import { diffTree, type TreeChanges } from './tree-changes.ts';
-import { type NodeSource, TreeEntries, visitNodesInMemory } from './tree-entries.ts';
 
 export class WritableTree {
   #source: NodeSource = { tree: EMPTY_TREE, firstIno: 0, ctimeMs: 0 };
@@ -23,7 +23,7 @@ export class WritableTree {
   /** Replaces the contents, which become the baseline. */
   replace(source: NodeSource): void {
     this.#source = source;
-    this.dir.entries = new TreeEntries(source, '');
+    this.dir.entries = new LazyDirEntries(source, '');
   }
 
   changes(): TreeChanges {
@@ -51,11 +51,11 @@ export class WritableTree {
     for (const { path, node } of [...nodes].sort((a, b) => a.path.length - b.path.length)) {
       const slash = path.lastIndexOf('/');
       const parent = this.#dirAt(path.slice(0, Math.max(0, slash)), dirs);
-      (parent.entries as TreeEntries).adopt(path.slice(slash + 1), node);
+      (parent.entries as LazyDirEntries).adopt(path.slice(slash + 1), node);
       node.origin = this.baseline.get(path);
       if (node.kind === 'file') node.changed = false;
       if (node.kind !== 'dir') continue;
-      node.entries = new TreeEntries(this.#source, `${path}/`);
+      node.entries = new LazyDirEntries(this.#source, `${path}/`);
       dirs.set(path, node);
     }
   }

@@ -21,7 +21,7 @@ import {
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DIGEST_BYTES, sha256, splitDigest } from '../framing/digest.ts';
-import { allocateShared } from '../fs/shared-bytes.ts';
+import { allocateShared } from '../fs/shared-array-buffers.ts';
 import { replaceFileSync } from './replace-file.ts';
 import { cacheFolder } from './user-folders.ts';
 

@@ -16,7 +16,7 @@ import {
 import { basename, join } from 'node:path';
 import { SandboxError } from '../errors.ts';
 import type { Entry } from '../fs/flat-entries.ts';
-import { allocateShared } from '../fs/shared-bytes.ts';
+import { allocateShared } from '../fs/shared-array-buffers.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
 import { fileVersion } from './file-version.ts';
 

@@ -16,7 +16,7 @@ import {
   type JobStoreOptions,
   openJobStore,
   queueOf,
-} from './job-store.ts';
+} from './pg-boss-store.ts';
 
 const DEFAULT_LEASE_SECONDS = 60;
 /** Maximum number of jobs per SQL statement. */

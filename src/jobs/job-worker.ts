@@ -22,7 +22,7 @@ import {
   type JobStore,
   type JobStoreOptions,
   openJobStore,
-} from './job-store.ts';
+} from './pg-boss-store.ts';
 import { type TenantSlot, TenantSlots } from './tenant-slots.ts';
 
 /** How long an idle worker waits before it looks for jobs again. */

@@ -9,7 +9,7 @@ import { RESULT_LIMITS } from '../results/limits.ts';
 import type { DisplayResult } from '../schema.ts';
 import type { PictureForm } from '../worker/protocol.ts';
 import type { DrawPicture } from '../worker/standalone-jobs.ts';
-import type { CachedResult } from './result-cache.ts';
+import type { CachedResult } from './displayed-result-cache.ts';
 import { truncateMiddle } from './tool-result.ts';
 
 /** Limits of image blocks. Clients downscale or reject larger images. */

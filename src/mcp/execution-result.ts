@@ -17,11 +17,11 @@ import {
   type ToolCallRecord,
   toolCallRecord,
 } from '../schema.ts';
+import type { CachedResult } from './displayed-result-cache.ts';
 import { describeResult, resultDescription, resultsText } from './displayed-results.ts';
 import { docsUri } from './documentation.ts';
 import type { OutputStream } from './output-cache.ts';
 import { workspaceUri } from './resource-links.ts';
-import type { CachedResult } from './result-cache.ts';
 import { type ToolResult, truncateMiddle } from './tool-result.ts';
 
 /** Files in one result; list_files shows all. */

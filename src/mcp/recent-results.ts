@@ -5,21 +5,23 @@
 import { randomBytes } from 'node:crypto';
 import type { DisplayResult } from '../schema.ts';
 import type { CachedValue, CachedValues } from '../stores/postgres/cached-values.ts';
+import { type CachedResult, DisplayedResultCache, resultUri } from './displayed-result-cache.ts';
 import { OutputCache, type OutputStream } from './output-cache.ts';
-import { type CachedResult, ResultCache, resultUri } from './result-cache.ts';
 
 const RESULT = /^result:\/\/[^/]*\/(.*)$/;
 
 export class RecentResults {
   readonly #outputs = new OutputCache();
-  readonly #results: ResultCache;
+  readonly #results: DisplayedResultCache;
   /** What was added since the last `publish`. */
   #added: CachedValue[] = [];
 
   /** `shared` stores the outputs and results of the tenant for all servers that share a database. */
   constructor(readonly shared: CachedValues | undefined) {
     // Sequential ids would collide with those of other servers.
-    this.#results = shared ? new ResultCache(() => `r${randomBytes(5).toString('hex')}`) : new ResultCache();
+    this.#results = shared
+      ? new DisplayedResultCache(() => `r${randomBytes(5).toString('hex')}`)
+      : new DisplayedResultCache();
   }
 
   /** Stores the full text of an output and returns the URI to read it from. */

@@ -7,9 +7,9 @@ import { SandboxError } from '../errors.ts';
 import type { LanguageName, PausedExecution } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import type { Resolution } from '../tools/tool-messages.ts';
-import type { Execute, PlaygroundHost } from './playground-host.ts';
+import type { Execute, PlaygroundServices } from './playground-services.ts';
 import type { SavedTimeline } from './saved-timeline.ts';
-import { MAX_LABEL_CHARS, stepLabel, stepStatus } from './step-text.ts';
+import { MAX_LABEL_CHARS, stepLabel, stepStatus } from './step-label.ts';
 import { Timeline, type TimelineNode } from './timeline.ts';
 import { TimelineSaver } from './timeline-saver.ts';
 
@@ -46,13 +46,13 @@ export class PlaygroundSession {
 
   private constructor(
     readonly session: Session,
-    readonly host: PlaygroundHost,
+    readonly host: PlaygroundServices,
   ) {
     this.#saver = new TimelineSaver(host.timelines, session, (cause) => host.clientError(cause));
   }
 
   /** Opens the timeline of a session: the saved one, or a new one that begins with the checkpoints of the session. */
-  static async open(session: Session, host: PlaygroundHost, origin?: string): Promise<PlaygroundSession> {
+  static async open(session: Session, host: PlaygroundServices, origin?: string): Promise<PlaygroundSession> {
     const opened = new PlaygroundSession(session, host);
     const saved = await opened.#saver.load();
     if (saved === undefined) await opened.#start(origin);

@@ -10,7 +10,7 @@ import { parse, type RuntimeName } from '../schema.ts';
 import type { SessionRegistry } from '../session/registry.ts';
 import type { Session } from '../session/session.ts';
 import { PAGE_PATH, SECURITY_HEADERS } from './page.ts';
-import type { PlaygroundHost } from './playground-host.ts';
+import type { PlaygroundServices } from './playground-services.ts';
 import { PlaygroundSession } from './playground-session.ts';
 import type { TimelineEvent } from './timeline.ts';
 
@@ -37,8 +37,8 @@ interface PlaygroundTenant {
   }): Promise<Session>;
   session(session_id: string): Promise<Session>;
   destroy(session_id: string): Promise<void>;
-  runCancellable: PlaygroundHost['runCancellable'];
-  readonly timelines: PlaygroundHost['timelines'];
+  runCancellable: PlaygroundServices['runCancellable'];
+  readonly timelines: PlaygroundServices['timelines'];
 }
 
 /** A request that has passed the guards of the server. */
@@ -74,8 +74,8 @@ export interface Route {
 }
 
 export interface PlaygroundOptions
-  extends Pick<PlaygroundHost, 'toolset'>,
-    Pick<PlaygroundHost, 'clientError'> {
+  extends Pick<PlaygroundServices, 'toolset'>,
+    Pick<PlaygroundServices, 'clientError'> {
   readonly version: string;
   readonly routes: readonly Route[];
 }

@@ -1,6 +1,6 @@
 /** Lists the vendored packages, whether the guests of this installation contain them, and the added packages. */
 import { addedFacts, readAddedPackages } from '../packages/added-packages.ts';
-import { readManifest } from '../packages/manifest.ts';
+import { readManifest } from '../packages/import-costs.ts';
 import type { PackageFacts, RuntimeName } from '../schema.ts';
 import { missingPackages } from './guest-artifacts.ts';
 

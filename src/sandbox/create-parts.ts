@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { importNames } from '../packages/manifest.ts';
+import { importNames } from '../packages/import-costs.ts';
 import { readUserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { Commit, EventLogger, Policy, RuntimeName, sandboxOptions } from '../schema.ts';

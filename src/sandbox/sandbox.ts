@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LinkedSignal, linkSignals } from '../concurrency/link-signals.ts';
 import { SandboxError } from '../errors.ts';
 import type { FileTree } from '../fs/file-tree.ts';
-import { readManifest } from '../packages/manifest.ts';
+import { readManifest } from '../packages/import-costs.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import {
   deterministicMode,

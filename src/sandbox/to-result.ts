@@ -1,6 +1,6 @@
 /** Turns the outcome of a run, as the worker reports it, into a `SandboxResult` without guidance and fuel analysis. */
 import { toFuelProfile } from '../analysis/fuel-profile.ts';
-import { notableImports } from '../packages/manifest.ts';
+import { notableImports } from '../packages/import-costs.ts';
 import {
   type DisplayResult,
   type RuntimeName,

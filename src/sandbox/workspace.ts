@@ -8,7 +8,7 @@ import { SandboxError } from '../errors.ts';
 import { EMPTY_TREE, entryBytes, FileTree } from '../fs/file-tree.ts';
 import { checkNewEntries, type Entry, putEntry, type TreeEdit } from '../fs/flat-entries.ts';
 import { maxPathBytes } from '../fs/quota.ts';
-import { toShared } from '../fs/shared-bytes.ts';
+import { toShared } from '../fs/shared-array-buffers.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 

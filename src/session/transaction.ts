@@ -5,7 +5,7 @@
 import { FileTree } from '../fs/file-tree.ts';
 import type { TreeEdit } from '../fs/flat-entries.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
-import { notableImports } from '../packages/manifest.ts';
+import { notableImports } from '../packages/import-costs.ts';
 import type { Call } from '../sandbox/call.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
 import type { PausedExecution } from '../schema.ts';

@@ -2,9 +2,9 @@
  * Declarations of tools for models and editors: TypeScript (`.d.ts`) and Python (`.pyi`), generated from JSON Schemas. Schemas
  * are untrusted: depth and length are bounded, and text from a schema is quoted or in a comment that it cannot close.
  */
-import { type JsonSchema, localTarget } from './json-schema.ts';
-import { isObject, type SchemaObject } from './schema-validation.ts';
+import { type JsonSchema, localTarget } from './schema-validator.ts';
 import type { ToolDescription } from './toolset.ts';
+import { isObject, type SchemaObject } from './validate-value.ts';
 
 const MAX_DEPTH = 8;
 const MAX_MEMBERS = 50;

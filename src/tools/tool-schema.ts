@@ -1,6 +1,6 @@
 /** The schemas of a tool: Standard Schema (Zod, Valibot, ArkType), schemas of the AI SDK and JSON Schema, in one form. */
 import { SandboxError } from '../errors.ts';
-import { type JsonSchema, SchemaError, SchemaValidator } from './json-schema.ts';
+import { type JsonSchema, SchemaError, SchemaValidator } from './schema-validator.ts';
 
 /** A schema of a library that implements Standard Schema, such as Zod, Valibot or ArkType. */
 export interface StandardSchema {

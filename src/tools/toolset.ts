@@ -4,7 +4,7 @@
  */
 import { SandboxError } from '../errors.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
-import type { JsonSchema } from './json-schema.ts';
+import type { JsonSchema } from './schema-validator.ts';
 import { identifierFor } from './tool-names.ts';
 import { type DataCheck, readSchema, type ToolSchema } from './tool-schema.ts';
 

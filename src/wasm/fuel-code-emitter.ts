@@ -6,10 +6,11 @@
  * Invariant: at least one of them does. Emitted code leaves the operand stack unchanged (`emitIsNegative` pushes its
  * result), so it can be placed between any two instructions.
  */
+
+import { type StackBound, writeFreeStack } from './added-stack-frames.ts';
 import { EMPTY_BLOCK } from './binary-format.ts';
 import type { Writer } from './binary-io.ts';
 import { opcodesNamed, WEIGHTS, weightOf } from './opcodes.ts';
-import { type StackBound, writeFreeStack } from './stack-frames.ts';
 
 const OP = opcodesNamed(
   'if',

@@ -4,6 +4,8 @@
  * Invariant: at calls, throws and returns the exact counter is in the global. At a label, all branches to it leave the
  * counter in the same place.
  */
+
+import { FRAME_BYTES, type StackBound } from './added-stack-frames.ts';
 import { type BasicBlockList, Terminator } from './basic-block-list.ts';
 import { EMPTY_BLOCK, VALUE_TYPE } from './binary-format.ts';
 import { Reader, type Writer } from './binary-io.ts';
@@ -13,7 +15,6 @@ import { FuelCodeEmitter } from './fuel-code-emitter.ts';
 import { skipLocalDeclarations } from './local-declarations.ts';
 import { opcodesNamed } from './opcodes.ts';
 import type { ByteRange, FunctionType } from './parse-module.ts';
-import { FRAME_BYTES, type StackBound } from './stack-frames.ts';
 
 const OP = opcodesNamed(
   'unreachable',

@@ -4,6 +4,8 @@
  * Invariant: additions go to the end of their index space, so nothing is renumbered. Everything else is copied
  * unchanged.
  */
+
+import type { StackBound } from './added-stack-frames.ts';
 import {
   EXTERNAL_KIND,
   FUNCTION_TYPE,
@@ -17,10 +19,9 @@ import {
 import { invalid, Writer } from './binary-io.ts';
 import { writeJsonSection } from './custom-sections.ts';
 import { extractDataSegments, type MemoryWrite } from './data-segments.ts';
-import { SYMBOLS_SECTION } from './link-sections.ts';
 import { opcodesNamed } from './opcodes.ts';
 import { type Export, type ParsedModule, parseModule } from './parse-module.ts';
-import type { StackBound } from './stack-frames.ts';
+import { SYMBOLS_SECTION } from './sandbox-sections.ts';
 import { findSymbols, functionTable } from './symbol-table.ts';
 import { type Additions, writeCode } from './write-code.ts';
 

@@ -9,6 +9,8 @@ import { invalid, Writer } from './binary-io.ts';
 import { writeCustomSection, writeJsonSection } from './custom-sections.ts';
 import { extractRelativeData } from './data-segments.ts';
 import { type DylinkInfo, readDylink } from './dylink-section.ts';
+import { type Import, type ParsedModule, parseModule } from './parse-module.ts';
+import { appended, emptyFunctionType } from './prepare-module.ts';
 import {
   ADDED_IMPORTS,
   SIDE_DATA_SECTION,
@@ -16,9 +18,7 @@ import {
   type SideGlobal,
   type SideModuleFacts,
   START_EXPORT,
-} from './link-sections.ts';
-import { type Import, type ParsedModule, parseModule } from './parse-module.ts';
-import { appended, emptyFunctionType } from './prepare-module.ts';
+} from './sandbox-sections.ts';
 import { slotsOf } from './symbol-table.ts';
 import { writeCode } from './write-code.ts';
 

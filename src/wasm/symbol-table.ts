@@ -5,9 +5,9 @@
  */
 import { EXTERNAL_KIND, VALUE_TYPE } from './binary-format.ts';
 import type { Writer } from './binary-io.ts';
-import type { SymbolTable } from './link-sections.ts';
 import { opcodesNamed } from './opcodes.ts';
 import type { ElementSegment, ParsedModule } from './parse-module.ts';
+import type { SymbolTable } from './sandbox-sections.ts';
 
 interface ModuleSymbols {
   readonly table: SymbolTable;

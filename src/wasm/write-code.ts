@@ -2,6 +2,8 @@
  * Writes the code section of a prepared module: metered function bodies, calls to the host in place of the bodies that it
  * overrides, and the function that asks the host for fuel.
  */
+
+import { findAddedFrames, type StackBound, writeFreeStack } from './added-stack-frames.ts';
 import { EMPTY_BLOCK } from './binary-format.ts';
 import { Writer } from './binary-io.ts';
 import { buildCallGraph, type CallGraph } from './call-graph.ts';
@@ -10,7 +12,6 @@ import { findEntryChecks } from './entry-fuel-checks.ts';
 import { FunctionMeter, type MeterContext } from './meter-function-body.ts';
 import { opcodesNamed } from './opcodes.ts';
 import type { ParsedModule } from './parse-module.ts';
-import { findAddedFrames, type StackBound, writeFreeStack } from './stack-frames.ts';
 
 /** Indices of the items that the rewriter adds. */
 export interface Additions {

@@ -7,7 +7,7 @@ import { captureImage } from '../engine/image.ts';
 import { IMAGE_TIME_MS, PAGE_BYTES } from '../engine/image-identity.ts';
 import { GuestStopped, type RunContext } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
-import { toShared } from '../fs/shared-bytes.ts';
+import { toShared } from '../fs/shared-array-buffers.ts';
 import { readOnlyTree } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
 import { encodeMemoryLayer } from '../host/shared-layer.ts';

@@ -1,7 +1,8 @@
 /** Creates guests from an image. Every run, and every image that extends another, starts from such a guest. */
+
+import type { FindSideModule } from '../engine/compile-side-module.ts';
 import { type CompiledModule, Guest } from '../engine/guest.ts';
 import { type Image, writeImage } from '../engine/image.ts';
-import type { FindSideModule } from '../engine/side-module.ts';
 import { Volume } from '../fs/volume.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { Runtime } from '../runtimes/runtime.ts';

@@ -3,7 +3,7 @@
  * Both promises always settle, even if the thread is lost.
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import { countShared, sharedBuffers } from '../fs/shared-bytes.ts';
+import { countShared, sharedBuffers } from '../fs/shared-array-buffers.ts';
 import type { BuiltGuest, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import type { DisplayResult } from '../schema.ts';
 import type {

@@ -1,7 +1,8 @@
 /** Loads an image into a thread: compiles its module, opens its layers and verifies its memory. */
+
+import { compileSideModule, type FindSideModule, type SideModule } from '../engine/compile-side-module.ts';
 import type { CompiledModule } from '../engine/guest.ts';
 import { readImage } from '../engine/image.ts';
-import { compileSideModule, type FindSideModule, type SideModule } from '../engine/side-module.ts';
 import { OpenLayer } from '../host/layer-pack.ts';
 import {
   compileModule,

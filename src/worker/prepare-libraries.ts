@@ -4,7 +4,7 @@
  */
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
-import { toShared } from '../fs/shared-bytes.ts';
+import { toShared } from '../fs/shared-array-buffers.ts';
 import { readCachedInParts, writeCached } from '../host/disk-cache.ts';
 import type { PackageLibrary } from '../packages/read-user-packages.ts';
 import type { LibraryFile } from '../packages/read-wheel.ts';

@@ -8,7 +8,7 @@ import { runProfile } from '../analysis/run-profile.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { isWorkspacePath } from '../fs/file-names.ts';
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
-import { toShared } from '../fs/shared-bytes.ts';
+import { toShared } from '../fs/shared-array-buffers.ts';
 import { isMemoryLayer, memoryLayer } from '../host/shared-layer.ts';
 import { MESSAGE_SHAPE, RESULT_LIMITS } from '../results/limits.ts';
 import { type GuestAssets, isExtensionOf, type PreparedLibrary } from '../runtimes/guest-artifacts.ts';

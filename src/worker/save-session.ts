@@ -1,7 +1,7 @@
 /** Saves the state of a session after a committed call: what changed in memory since the last save, and its /tmp. */
 import { captureDelta } from '../engine/delta.ts';
 import { diffsOf } from '../engine/memory-capture.ts';
-import { toShared } from '../fs/shared-bytes.ts';
+import { toShared } from '../fs/shared-array-buffers.ts';
 import type { LoadedImage } from './load-image.ts';
 import type { SessionInput } from './protocol.ts';
 import type { RunEnvironment } from './run-environment.ts';

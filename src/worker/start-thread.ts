@@ -33,7 +33,7 @@ export function startThread(
     isOneShot,
     startedAt: performance.timeOrigin + performance.now(),
   };
-  const worker = new Worker(installedFile('worker/entry.cjs'), {
+  const worker = new Worker(installedFile('worker/thread-entry.cjs'), {
     workerData,
     resourceLimits: { stackSizeMb: STACK_MB },
     // A guest's thread gets neither the flags nor the environment of the process. Permissions are not inherited: a

@@ -3,7 +3,7 @@
  * limit was reached, so short runs have none, and a run has a similar number of them whatever its limits are.
  */
 
-import { MAX_STATE_DEPTH } from '../analysis/max-state-depth.ts';
+import { MAX_STACK_DEPTH } from '../analysis/max-stack-depth.ts';
 import type { ProgramState, StackFrame } from '../analysis/run-profile.ts';
 import type { StackReader } from '../runtimes/runtime.ts';
 import type { StoppedAt } from '../schema.ts';
@@ -83,7 +83,7 @@ export class StateRecorder {
 
   /** The state of the program now; undefined if no frame of the program can be found. */
   state(fuelConsumed: number): ProgramState | undefined {
-    const frames = this.reader.frames(MAX_STATE_DEPTH, false);
+    const frames = this.reader.frames(MAX_STACK_DEPTH, false);
     const stack = frames.filter(isProgram).slice(0, MAX_STATE_FRAMES);
     const top = stack[0];
     if (top === undefined) return undefined;

@@ -3,7 +3,7 @@
  * thread sees them while it runs a guest.
  */
 import type { Worker } from 'node:worker_threads';
-import { sharedBuffers } from '../fs/shared-bytes.ts';
+import { sharedBuffers } from '../fs/shared-array-buffers.ts';
 import { CONTROL, FUEL_UNIT, HOST_BLOCK } from './control-block.ts';
 import type { FromWorker, Job, ToWorker } from './protocol.ts';
 import { newHostBlock, type StartedThread, startThread, takeAdoptedThread } from './start-thread.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { buildGuidance, relatedDocs } from '../../src/analysis/build-guidance.ts';
 import type { GuidanceExample } from '../../src/analysis/example-failure.ts';
-import type { KnownErrno } from '../../src/analysis/failed-system-call.ts';
 import { classify } from '../../src/analysis/find-rule.ts';
-import { readManifest } from '../../src/packages/manifest.ts';
+import type { KnownErrno } from '../../src/analysis/system-error-code.ts';
+import { readManifest } from '../../src/packages/import-costs.ts';
 import { PRESETS } from '../../src/packages/resolve-packages.ts';
 import { guidanceExamples as javascriptExamples } from '../../src/runtimes/javascript/guidance/example-failures.ts';
 import { ALTERNATIVES as JAVASCRIPT_ALTERNATIVES } from '../../src/runtimes/javascript/guidance/missing-packages.ts';

@@ -164,7 +164,7 @@ test('only worker/ uses threads, only engine/guest.ts instantiates modules, and 
   ).toEqual(['engine/guest.ts']);
   const reached = loadedFiles((found) => isOwn(found) && !found.isType);
   expect([...reached]).not.toContain('engine/guest.ts');
-  expect([...reached]).not.toContain('worker/entry.ts');
+  expect([...reached]).not.toContain('worker/thread-entry.ts');
 });
 
 test('only folders that store files, build guests or serve the command line use the file system', () => {
@@ -196,7 +196,7 @@ test('the command line loads the library only when a command runs', () => {
 });
 
 test('threads that run guests, and what starts them early, load neither Zod nor the error guidance', () => {
-  const entries = ['worker/entry.ts', 'cli/early-start.ts'];
+  const entries = ['worker/thread-entry.ts', 'cli/early-start.ts'];
   const reached = [...loadedFiles(({ isType, isDynamic }) => !isType && !isDynamic, entries)];
   expect(
     reached.filter((path) => path === 'zod' || path === 'schema.ts' || path.includes('/guidance/')),

@@ -1,6 +1,7 @@
 /** A small main module, side modules and guests for tests of the linker. Needs no compiler and no interpreter. */
+
+import { compileSideModule, type SideModule } from '../../src/engine/compile-side-module.ts';
 import { type CompiledModule, Guest } from '../../src/engine/guest.ts';
-import { compileSideModule, type SideModule } from '../../src/engine/side-module.ts';
 import { sideModuleStub } from '../../src/engine/side-module-stub.ts';
 import { sha256Hex } from '../../src/framing/digest.ts';
 import type { Entry } from '../../src/fs/flat-entries.ts';

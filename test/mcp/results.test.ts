@@ -2,7 +2,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ResultCache } from '../../src/mcp/result-cache.ts';
+import { DisplayedResultCache } from '../../src/mcp/displayed-result-cache.ts';
 import { ONLY_OWN_REQUEST, startListener } from '../support/listener.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { decodePng } from '../support/png.ts';
@@ -285,7 +285,7 @@ describe('inline images', () => {
 
 describe('cached results', () => {
   test('are limited in number and size, and the oldest are evicted', () => {
-    const cache = new ResultCache();
+    const cache = new DisplayedResultCache();
     const result = { id: 'r1', is_main_result: false, mime: 'text/html', size_bytes: 1 };
     for (let i = 0; i < 150; i++) cache.add('s', { ...result, html: 'x' });
     expect([cache.ids('s').length, cache.ids('s')[0], cache.get('s', 'r1')]).toEqual([

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sha256 } from '../../src/framing/digest.ts';
 import { encodeJsonHeader } from '../../src/framing/json-header.ts';
-import { toShared } from '../../src/fs/shared-bytes.ts';
+import { toShared } from '../../src/fs/shared-array-buffers.ts';
 import { encodeMemoryLayer } from '../../src/host/shared-layer.ts';
 import { type GuestAssets, layersDigest } from '../../src/runtimes/guest-artifacts.ts';
 import { readCachedImage, writeCachedImage } from '../../src/worker/image-cache.ts';

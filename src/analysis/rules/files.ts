@@ -2,12 +2,12 @@
 import { formatBytes, formatCount, formatLiteral } from '../../quantities.ts';
 import { similarNames } from '../../schema/similar-names.ts';
 import type { GuestError } from '../../schema.ts';
-import { failedSystemCall, type KnownErrno } from '../failed-system-call.ts';
 import type { AnalysisInput } from '../input.ts';
 import { absolutePath, pathRegion } from '../path-region.ts';
 import { errorText, failedAt, failedStatement, oneLine } from '../quote-guest-text.ts';
 import { type Advice, DOCS, type Rule, rule } from '../rule.ts';
 import { suggestedBytes } from '../suggested-limits.ts';
+import { failedSystemCall, type KnownErrno } from '../system-error-code.ts';
 
 type Errors = readonly (KnownErrno | undefined)[];
 

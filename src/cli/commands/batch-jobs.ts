@@ -8,8 +8,8 @@ import { jobStoreAddress, jobStoreOption, PROGRAMS_ARGUMENT } from '../batch-opt
 import { BatchProgress } from '../batch-progress.ts';
 import type { CommandSpec } from '../command.ts';
 import { printLines } from '../diagnostics.ts';
+import { NdjsonPrograms, programFileSize } from '../ndjson-programs.ts';
 import { parseCountOption } from '../options.ts';
-import { ProgramLines, programFileSize } from '../program-lines.ts';
 
 interface JobFlags {
   readonly store?: string;
@@ -50,7 +50,7 @@ async function submit(path: string | undefined, flags: JobFlags): Promise<void> 
       if (!flags.watch || line.job_id === undefined) await print(line);
     }
   };
-  for await (const program of new ProgramLines(input).programs()) {
+  for await (const program of new NdjsonPrograms(input).programs()) {
     chunk.push({ index: index++, program });
     if (chunk.length >= CHUNK) await flush();
   }

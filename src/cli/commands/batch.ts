@@ -10,7 +10,7 @@ import {
 } from '../batch-options.ts';
 import { BatchProgress } from '../batch-progress.ts';
 import type { CommandDetails } from '../command.ts';
-import { ProgramLines, programFileSize } from '../program-lines.ts';
+import { NdjsonPrograms, programFileSize } from '../ndjson-programs.ts';
 import { resultSubcommand, submitSubcommand } from './batch-jobs.ts';
 
 interface BatchFlags extends LimitFlags {
@@ -24,7 +24,7 @@ async function runFile(path: string | undefined, flags: BatchFlags): Promise<voi
   const stop = () => cancel.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);
   const input = isFile ? createReadStream(path) : process.stdin;
-  const reader = new ProgramLines(input);
+  const reader = new NdjsonPrograms(input);
   const progress = new BatchProgress(() => (totalBytes ? reader.bytesRead / totalBytes : undefined));
   const { jobs } = flags;
   const policy = limitPolicy(flags);

@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { SandboxError } from '../../errors.ts';
 import { decodeFrame, encodeFrame, FrameError, type FrameFormat } from '../../framing/frame.ts';
-import { toShared } from '../../fs/shared-bytes.ts';
+import { toShared } from '../../fs/shared-array-buffers.ts';
 import { formatBytes } from '../../quantities.ts';
 import { contentDigest } from '../format/content-digest.ts';
 import { damaged } from '../format/json-codec.ts';

@@ -7,7 +7,7 @@ import { closeSync, constants, fstatSync, openSync, read, readSync } from 'node:
 import { lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { allocateShared } from '../../fs/shared-bytes.ts';
+import { allocateShared } from '../../fs/shared-array-buffers.ts';
 import { damaged } from '../format/json-codec.ts';
 import { codeOf, isNotFound } from './file-errors.ts';
 

@@ -10,7 +10,7 @@ import { withStoreErrors } from '../session-writers.ts';
 import type { SessionStore } from '../store.ts';
 import { connectionPool } from './connection-pool.ts';
 import { Database, type PostgresPool, toStoreError } from './database.ts';
-import { TenantSessions } from './tenant-sessions.ts';
+import { TenantSessionStore } from './tenant-session-store.ts';
 
 export const DEFAULT_SCHEMA = 'llm_wasm_sandbox';
 const DEFAULT_LEASE_SECONDS = 30;
@@ -59,7 +59,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     ttlSeconds,
   } = options;
   const limits = { leaseSeconds, maxSessionBytes, maxTenantBytes, maxSessions, ttlSeconds };
-  const store = new TenantSessions(databaseFor(options), tenant, limits);
+  const store = new TenantSessionStore(databaseFor(options), tenant, limits);
   const defaultWait = leaseWaitSeconds > 0 ? { ms: leaseWaitSeconds * 1000 } : undefined;
   const withErrors = <T>(operation: string, work: () => Promise<T>, id?: string) =>
     withStoreErrors(toStoreError, operation, work, id);

@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { compileSideModule, type SideModule } from '../../../src/engine/compile-side-module.ts';
 import type { Guest } from '../../../src/engine/guest.ts';
 import { LinkFailure } from '../../../src/engine/link-failure.ts';
 import { GuestStopped } from '../../../src/engine/run-context.ts';
-import { compileSideModule, type SideModule } from '../../../src/engine/side-module.ts';
 import { sideModuleStub } from '../../../src/engine/side-module-stub.ts';
 import { SandboxError } from '../../../src/errors.ts';
 import { prepareSideModule } from '../../../src/wasm/prepare-side-module.ts';

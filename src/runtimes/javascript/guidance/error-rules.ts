@@ -22,9 +22,9 @@ import {
 } from '../../../analysis/rules/rule-factories.ts';
 import { similarNames } from '../../../schema/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
+import { CLASS_CALLED, engineError, NOT_ITERABLE } from './engine-error.ts';
 import { notCallableLines, promiseListLine, undefinedValueLines } from './failed-expression.ts';
 import { jsonRule } from './json-rule.ts';
-import { CLASS_CALLED, engineError, NOT_ITERABLE } from './select-engine-error.ts';
 import { syntaxHints } from './syntax-hints.ts';
 import { failedIteration, originatingCall, RETURNS, unawaitedFunction } from './value-origin.ts';
 

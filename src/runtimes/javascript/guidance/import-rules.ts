@@ -12,9 +12,9 @@ import {
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
 import { noToolsRule } from '../../../analysis/rules/tools.ts';
+import { engineError } from './engine-error.ts';
 import { FAILING_GLOBALS, MISSING_GLOBALS, type MissingGlobal, NODE_FEATURES } from './missing-globals.ts';
 import { ALTERNATIVES } from './missing-packages.ts';
-import { engineError } from './select-engine-error.ts';
 
 /** Packages by the global name under which browser programs know them. */
 const PACKAGE_GLOBALS: Readonly<Record<string, string>> = {

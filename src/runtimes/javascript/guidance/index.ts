@@ -3,10 +3,10 @@
 import type { LanguageGuidance } from '../../../analysis/language.ts';
 import { failedStatement } from '../../../analysis/quote-guest-text.ts';
 import { ruleTable } from '../../../analysis/rule-table.ts';
+import { CLASS_CALLED, NOT_ITERABLE, parseUncaughtError } from './engine-error.ts';
 import { errorRules } from './error-rules.ts';
 import { importRules } from './import-rules.ts';
 import { javascriptLoops } from './loops.ts';
-import { CLASS_CALLED, NOT_ITERABLE, parseUncaughtError } from './select-engine-error.ts';
 import { failedIteration } from './value-origin.ts';
 
 const SOURCE_MAX = 32_768;

@@ -2,7 +2,7 @@
 import { DOCS, exceptionRule } from '../../../analysis/rule.ts';
 import { invalidJsonLines } from '../../../analysis/rules/rule-factories.ts';
 import type { GuestError } from '../../../schema.ts';
-import { engineError } from './select-engine-error.ts';
+import { engineError } from './engine-error.ts';
 
 /** What the first unexpected token says about the text. */
 const JSON_TOKENS: readonly (readonly [RegExp, string])[] = [

@@ -1,6 +1,5 @@
 /** Rules for modules and features that do not exist. They rely on the class of the exception and the module it names. */
 
-import { failedSystemCall } from '../../../analysis/failed-system-call.ts';
 import { type AnalysisInput, availablePackage } from '../../../analysis/input.ts';
 import { failedAt, failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
@@ -11,12 +10,13 @@ import {
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
 import { noToolsRule } from '../../../analysis/rules/tools.ts';
-import { chartCalls } from './chart-calls.ts';
+import { failedSystemCall } from '../../../analysis/system-error-code.ts';
 import { commandSubstitute } from './command-substitutes.ts';
 import { NO_BUILD, PROCESSES, UNSUPPORTED_MODULES } from './missing-modules.ts';
 import { alternative, installationAdvice, needsMissingFeature } from './package-installation.ts';
 import { builtinException, moduleException } from './select-exception.ts';
 import { failedCommands, INSTALLERS, NETWORK_PROGRAMS } from './shell-commands.ts';
+import { chartCalls } from './translate-plot-calls.ts';
 
 const SOURCE_MAX = 32_768;
 

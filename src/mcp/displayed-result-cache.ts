@@ -22,7 +22,7 @@ const charsOf = ({ text, html, markdown, svg, png, jpeg, latex, json, data, char
   [text, html, markdown, svg, png, jpeg, latex].reduce((sum, form) => sum + (form?.length ?? 0), 0) +
   [json, data, chart].reduce<number>((sum, form) => sum + (JSON.stringify(form)?.length ?? 0), 0);
 
-export class ResultCache {
+export class DisplayedResultCache {
   readonly #results = new Map<string, CachedResult & { readonly chars: number }>();
   #chars = 0;
   #lastId = 0;

@@ -1,4 +1,4 @@
-/** The system call that failed behind an exception. */
+/** The error code of the system call that failed behind an exception. */
 import type { AnalysisInput } from './input.ts';
 
 /** Errors that rules distinguish. */

@@ -5,7 +5,7 @@ import {
   type SideModuleFacts,
   SYMBOLS_SECTION,
   type SymbolTable,
-} from '../wasm/link-sections.ts';
+} from '../wasm/sandbox-sections.ts';
 
 /** A compiled side module. It can be instantiated in any number of guests. */
 export interface SideModule {

@@ -1,5 +1,5 @@
 /**
- * Checks one value against a schema that `json-schema.ts` has read. Steps and recursion are bounded for every schema and
+ * Checks one value against a schema that `schema-validator.ts` has read. Steps and recursion are bounded for every schema and
  * value.
  */
 import type { LinearPattern } from './linear-pattern.ts';

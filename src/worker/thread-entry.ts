@@ -7,7 +7,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { PAGE_BYTES } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { FsError } from '../fs/fs-error.ts';
-import { countShared } from '../fs/shared-bytes.ts';
+import { countShared } from '../fs/shared-array-buffers.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
 import { CONTROL, FUEL_UNIT, HOST_BLOCK, type WorkerSettings } from './control-block.ts';

@@ -12,7 +12,7 @@ import {
   type SchemaObject,
   TooComplex,
   Validation,
-} from './schema-validation.ts';
+} from './validate-value.ts';
 
 export type { JsonSchema };
 

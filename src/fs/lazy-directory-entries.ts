@@ -15,7 +15,7 @@ export interface NodeSource {
   readonly ctimeMs: number;
 }
 
-export class TreeEntries implements DirEntries {
+export class LazyDirEntries implements DirEntries {
   readonly source: NodeSource;
   /** Path of the directory with a final slash; empty for the root. */
   readonly prefix: string;
@@ -100,7 +100,7 @@ export class TreeEntries implements DirEntries {
     const node = createNode(entry, { ino: firstIno + rank, mode, mtimeMs, ctimeMs, readonly: false });
     node.nlink = 1;
     node.origin = entry;
-    if (node.kind === 'dir') node.entries = new TreeEntries(this.source, `${path}/`);
+    if (node.kind === 'dir') node.entries = new LazyDirEntries(this.source, `${path}/`);
     this.loaded.set(name, node);
     return node;
   }
@@ -111,7 +111,7 @@ export function visitNodesInMemory(dir: DirNode, each: (path: string, node: Node
   const pending: { dir: DirNode; prefix: string }[] = [{ dir, prefix: '' }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { entries } = next.dir;
-    for (const [name, node] of entries instanceof TreeEntries ? entries.inMemory() : entries) {
+    for (const [name, node] of entries instanceof LazyDirEntries ? entries.inMemory() : entries) {
       const path = next.prefix + name;
       each(path, node);
       if (node.kind === 'dir') pending.push({ dir: node, prefix: `${path}/` });

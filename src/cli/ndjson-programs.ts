@@ -9,7 +9,7 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /** Reads lines as they are needed. For a line that is not JSON, yields an error instead of a program. */
-export class ProgramLines {
+export class NdjsonPrograms {
   bytesRead = 0;
 
   constructor(readonly input: AsyncIterable<Uint8Array>) {}

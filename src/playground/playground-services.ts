@@ -5,7 +5,7 @@ import type { Toolset } from '../tools/toolset.ts';
 import type { TimelineStorage } from './saved-timeline.ts';
 
 /** What a session of the playground needs from its server. */
-export interface PlaygroundHost {
+export interface PlaygroundServices {
   /** The tools that programs may call, if there are any. */
   toolset(): Promise<Toolset | undefined>;
   /** Runs work that `destroy` of the session and the shutdown of the server cancel. */

@@ -34,7 +34,7 @@ interface TableLimits extends CommitLimits {
   readonly ttlSeconds: number | undefined;
 }
 
-export class TenantSessions {
+export class TenantSessionStore {
   readonly #writers = new SessionWriters<SessionCommits>();
   readonly #commits = new CommitCache();
   #sweptAt = Number.NEGATIVE_INFINITY;
