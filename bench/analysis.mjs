@@ -104,7 +104,9 @@ export async function table() {
   });
   const head = `| run | analysis, µs | share of \`print(1)\` (${runMs.toFixed(2)} ms) |`;
   const title = '## Guidance and fuel analysis';
-  return `${[title, '', head, '|---|---|---|', ...rows].join('\n')}\n`;
+  const note =
+    'How long the analysis of a finished run takes, and how this compares with the duration of `print(1)`.';
+  return `${[title, '', note, '', head, '|---|---|---|', ...rows].join('\n')}\n`;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) console.log(await table());

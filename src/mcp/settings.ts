@@ -57,7 +57,7 @@ export const serverSettings = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Return images that programs display as image blocks of execute_code, whose results then have no structured content; otherwise view_result returns them.',
+      'Let execute_code return the images that programs display as image blocks; its results then have no structured content. By default, view_result returns the images.',
     ),
   max_output_chars: z
     .number()
@@ -141,14 +141,14 @@ export const serverSettings = z.strictObject({
     .describe(
       'Where sessions are stored, instead of data_dir: a folder, or the address of a PostgreSQL database, such as postgres://USER:PASSWORD@HOST:PORT/DATABASE. Servers with the same database share their sessions.',
     ),
-  store_connections: positiveCount(10, 'Maximum number of connections to the database of store.'),
+  store_connections: positiveCount(10, 'Maximum number of connections to the PostgreSQL database.'),
   store_max_tenant_bytes: z
     .number()
     .int()
     .min(MiB)
     .optional()
     .describe(
-      'Bytes that the sessions of one tenant may take in the database of store; contents that they share count once. Calls that exceed it fail with session_limit. By default there is no limit.',
+      'Bytes that the sessions of one tenant may take in the PostgreSQL database; contents that they share count once. Calls that exceed it fail with session_limit. By default there is no limit.',
     ),
   store_ttl_seconds: z
     .number()
@@ -156,7 +156,7 @@ export const serverSettings = z.strictObject({
     .min(60)
     .max(10_000_000_000)
     .optional()
-    .describe('Time after which unused sessions are deleted from the database of store; by default never.'),
+    .describe('Time after which unused sessions are deleted from the PostgreSQL database; by default never.'),
   lease_seconds: z
     .number()
     .min(1)
@@ -182,7 +182,7 @@ export const serverSettings = z.strictObject({
     .array(z.string().min(1))
     .optional()
     .describe(
-      'Packages that programs can import beyond the vendored ones: names of packages that "packages add" has added, wheels, or folders of wheels. By default all added packages.',
+      'Packages that programs can import in addition to the vendored ones: names of packages that "packages add" has added, wheels, or folders of wheels. By default all added packages.',
     ),
   external_files: stringList('Host files or folders that programs can read under /external.'),
   log_program_data: z

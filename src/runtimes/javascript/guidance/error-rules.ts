@@ -204,7 +204,7 @@ export const errorRules: readonly Rule[] = [
   }),
   rule({
     type: 'QuickJSTupleDestructuring',
-    evidence: 'TypeError: the result of a function of `os` or `std` was destructured or used the wrong way.',
+    evidence: 'TypeError: the result of an `os` or `std` function was destructured or used in the wrong way.',
     docs: ['#quickjs-api-patterns'],
     match: tupleMistake,
     advise: ({ name }, input) => ({
@@ -359,7 +359,7 @@ export const errorRules: readonly Rule[] = [
   }),
   exceptionRule({
     type: 'AssertionFailed',
-    evidence: 'AssertionError: an assertion of node:assert in the program failed.',
+    evidence: 'AssertionError: an assertion from node:assert failed in the program.',
     match: ({ error }) => (error?.type === 'AssertionError' ? error : undefined),
     lines: (error) => [
       `An assertion failed${error.message === '' ? '' : `: ${oneLine(error.message, 300)}`}`,

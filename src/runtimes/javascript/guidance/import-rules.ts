@@ -141,8 +141,7 @@ export const importRules: readonly Rule[] = [
     }),
   }),
   unsupportedFeatureRule({
-    evidence:
-      'The program uses an API of Node.js, of a browser or of the operating system that the sandbox does not have.',
+    evidence: 'The program uses a Node.js, browser or operating system API that the sandbox does not have.',
     match: missingFeature,
   }),
   packageNotAvailableRule({

@@ -206,7 +206,7 @@ export const dataRules: readonly Rule[] = [
   }),
   exceptionRule({
     type: 'DatabaseError',
-    evidence: 'An exception of the sqlite3 module.',
+    evidence: 'An exception from the sqlite3 module.',
     docs: [DOCS.files],
     match: (input) => moduleException(input, 'sqlite3'),
     lines: (error) => {

@@ -203,7 +203,7 @@ export const programRules: readonly Rule[] = [
   }),
   exceptionRule({
     type: 'RegexError',
-    evidence: 'An exception of the re module: a pattern is invalid.',
+    evidence: 'An exception from the re module: a pattern is invalid.',
     match: (input) => moduleException(input, 're', 're._constants', 'sre_constants'),
     lines: (error) => [
       `The regular expression is invalid: ${oneLine(error.message)}`,
