@@ -61,6 +61,7 @@ function runner(module, compiled, assets, image) {
       code: harness(code),
       env: {},
       args: [],
+      file: '/app/main.py',
       language: 'python',
       call: 1,
       keep: false,

@@ -210,6 +210,7 @@ function runIn(guest, { layers, image }, code) {
     code,
     env: {},
     args: [],
+    file: '/app/main.py',
     language: 'python',
     call: 1,
     keep: false,

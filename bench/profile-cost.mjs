@@ -11,6 +11,7 @@ import { formatFuel } from '../dist/quantities.js';
 import { compileModule, findAssets, readImageBytes, readModule } from '../dist/runtimes/guest-artifacts.js';
 import { javascript } from '../dist/runtimes/javascript/index.js';
 import { python } from '../dist/runtimes/python/index.js';
+import { programFile } from '../dist/runtimes/sources.js';
 import { FuelProfiler } from '../dist/worker/fuel-profiler.js';
 import { markdown, median, ms } from './measure.mjs';
 
@@ -106,6 +107,7 @@ function runner(runtime) {
         code,
         env: {},
         args: [],
+        file: programFile(runtime.name, 1),
         language: runtime.name,
         call: 1,
         keep: false,

@@ -6,12 +6,14 @@ import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { languageOfFile } from '../runtimes/sources.ts';
-import { LANGUAGE_RUNTIMES, type LanguageName, RUNTIME_NAMES } from '../schema.ts';
+import { LANGUAGE_RUNTIMES, type LanguageName, programName, RUNTIME_NAMES } from '../schema.ts';
 import { UsageError } from './exit-codes.ts';
 import { MAX_PROGRAM_BYTES, readLocalFile, readProgramText } from './local-files.ts';
 
 export interface LocalProgram {
   readonly code: string;
+  /** Its name in stack traces; undefined for the usual one. */
+  readonly fileName?: string | undefined;
   /** Undefined if neither the flags nor a file name determine it. */
   readonly language: LanguageName | undefined;
   /** Files to copy into the workspace, by their path there. */
@@ -28,8 +30,12 @@ export function readProgram(path: string, language: LanguageName | undefined): L
   if (isFolder(path)) return readFolder(path, language);
   const code = readProgramText(path);
   const found = language ?? languageOfFile(path);
-  return { code, language: found, files: found === undefined ? {} : readModules(path, code, found) };
+  const files = found === undefined ? {} : readModules(path, code, found);
+  return { code, fileName: programNameOf(path), language: found, files };
 }
+
+/** The name of a file if a program can have it. Others, such as names with spaces, are rare and not shown. */
+const programNameOf = (path: string) => programName.safeParse(basename(path)).data;
 
 /** The files that the flag `--file` names, by their path in the workspace. */
 export function readFiles(paths: readonly string[]): Record<string, Uint8Array> {
@@ -96,7 +102,7 @@ function readFolder(folder: string, language: LanguageName | undefined): LocalPr
   }
   const files = Object.fromEntries(paths.map((path) => [path, readLocalFile(join(folder, path))]));
   const code = readProgramText(join(folder, entry.file));
-  return { code, language: entry.language, files };
+  return { code, fileName: programNameOf(entry.file), language: entry.language, files };
 }
 
 /** The regular files below a folder, except hidden ones and those that other tools installed. */

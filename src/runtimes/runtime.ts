@@ -30,6 +30,8 @@ export const LAYER_TIME_MS = Date.UTC(2026, 0, 1);
 /** A program to run. The boot script receives it as JSON, without the limits. */
 export interface GuestRequest {
   readonly code: string;
+  /** The path under which the program is compiled. */
+  readonly file: string;
   /** The language of the program, if the runtime runs several. */
   readonly language: LanguageName;
   readonly env: Readonly<Record<string, string>>;

@@ -19,6 +19,7 @@ interface RunRequest {
   readonly code: string;
   readonly language: LanguageName;
   readonly limits: CallLimits;
+  readonly fileName: string | undefined;
   readonly injectSetup: boolean;
   readonly stdin: Stdin;
   readonly args: readonly string[];
@@ -41,6 +42,7 @@ export function buildRunJob(
     image,
     code: request.code,
     language: request.language,
+    fileName: request.fileName,
     env: policy.env,
     injectSetup: request.injectSetup,
     args: request.args,

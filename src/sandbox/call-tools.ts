@@ -44,6 +44,7 @@ export function offeredTools(options: ToolOptions, base?: OfferedTools): Offered
 interface PausableCall {
   readonly code: string;
   readonly language: LanguageName;
+  readonly fileName: string | undefined;
   readonly injectSetup: boolean;
   readonly limits: { readonly fuel_budget: number; readonly timeout_seconds: number };
 }
@@ -158,6 +159,7 @@ export class CallTools {
       pauses: (before?.pauses ?? 0) + 1,
       code: call.code.slice(0, MAX_STORED_CODE),
       language: call.language,
+      ...(call.fileName !== undefined && { file_name: call.fileName }),
       inject_setup: call.injectSetup,
       fuel_budget: before?.fuel_budget ?? call.limits.fuel_budget,
       timeout_seconds: before?.timeout_seconds ?? call.limits.timeout_seconds,

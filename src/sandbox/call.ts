@@ -36,6 +36,7 @@ export interface Call {
   readonly onInputError: (cause: unknown) => void;
   readonly args: readonly string[];
   readonly limits: CallLimits;
+  readonly fileName: string | undefined;
   readonly injectSetup: boolean;
   readonly profile: boolean;
   readonly files: Readonly<Record<string, string | Uint8Array>> | undefined;

@@ -121,6 +121,7 @@ export class Sandbox {
         stdin: source,
         args,
         language,
+        file_name,
         signal,
         files,
         inject_setup,
@@ -149,6 +150,7 @@ export class Sandbox {
       const call: Call = {
         code,
         language: callLanguage(resumes?.language ?? language, this.runtime),
+        fileName: resumes === undefined ? file_name : resumes.file_name,
         stdin,
         args,
         onInputError: (cause) => {

@@ -1,9 +1,18 @@
-/** The names of runtimes, sessions and checkpoints. */
+/** The names of runtimes, programs, sessions and checkpoints. */
 import { z } from 'zod';
 import { LANGUAGE_NAMES, RUNTIME_NAMES } from './runtime-names.ts';
 
 export const runtimeName = z.enum(RUNTIME_NAMES).describe('Language of the guest.');
 export const languageName = z.enum(LANGUAGE_NAMES).describe('Language of the program.');
+
+/**
+ * The name of a program in stack traces. Names of the form call-N are those of later calls of a session, which must not have
+ * the name of another program.
+ */
+export const programName = z.string().regex(/^(?!call-\d+\.)[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$/, {
+  error: ({ input }) =>
+    `${shown(input)} is not a valid program name; use 1 to 100 letters, digits, ".", "_" or "-", starting with a letter, digit or "_", and not "call-" with a number`,
+});
 
 /** Windows treats these names as devices in every folder. */
 const WINDOWS_DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/i;

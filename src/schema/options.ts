@@ -1,7 +1,7 @@
 /** The options of `createSandbox` and of `execute`. */
 import { z } from 'zod';
 import type { DisplayResult } from './display-result.ts';
-import { languageName, runtimeName, sessionId } from './names.ts';
+import { languageName, programName, runtimeName, sessionId } from './names.ts';
 import { fuelBudget, policy, timeoutSeconds } from './policy.ts';
 
 const moduleName = z
@@ -127,6 +127,11 @@ export const executeOptions = z.strictObject({
     .optional()
     .describe(
       'Language of the program; by default that of the runtime. A JavaScript sandbox also runs `typescript`.',
+    ),
+  file_name: programName
+    .optional()
+    .describe(
+      'File name of the program in stack traces, `__file__` and `import.meta.url`, by default main.py, main.js or main.ts. It applies to the first call of a session; the program of call N is always call-N.',
     ),
   stdin: z
     .union([fileContent, stream], 'must be a string, bytes or a stream')

@@ -1,6 +1,6 @@
 /** A program that is waiting for answers to tool calls. It is part of the state of its session. */
 import { z } from 'zod';
-import { languageName } from './names.ts';
+import { languageName, programName } from './names.ts';
 import { fuelBudget, timeoutSeconds } from './policy.ts';
 import { type PendingCall, pendingCall, toolCallRecord } from './tool-calls.ts';
 
@@ -19,6 +19,7 @@ export const pausedExecution = z.strictObject({
   pauses: count.int().describe('How many times the execution has paused.'),
   code: z.string().describe('The beginning of the program.'),
   language: languageName.describe('Language of the program.'),
+  file_name: programName.optional().describe('Its file name, if the call set one.'),
   inject_setup: z.boolean().describe('Whether packages and helpers are available to it.'),
   fuel_budget: fuelBudget.describe('Fuel that it may use in total.'),
   timeout_seconds: timeoutSeconds.describe(

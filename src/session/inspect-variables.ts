@@ -31,6 +31,7 @@ export function inspectionCall(
       fuel_budget: Math.min(LIMITS.fuel_budget, limits.fuel_budget),
       timeout_seconds: Math.min(LIMITS.timeout_seconds, limits.timeout_seconds),
     },
+    fileName: undefined,
     injectSetup: true,
     profile: false,
     files: undefined,

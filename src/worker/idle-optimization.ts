@@ -91,6 +91,7 @@ export class IdleOptimization {
       image: this.image,
       code,
       language: this.runtime.name,
+      fileName: undefined,
       env: {},
       args: [],
       injectSetup: true,

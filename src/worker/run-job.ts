@@ -93,7 +93,7 @@ export function runJob(
   const { guest } = current;
   const { handles } = loaded.image.header;
   const call = guest.kernel.calls + 1;
-  const program = { file: programFile(job.language, call), code: job.code };
+  const program = { file: programFile(job.language, call, job.fileName), code: job.code };
   profiler = new FuelProfiler(
     loaded.runtime.stackReader(guest, handles),
     program,
@@ -115,7 +115,7 @@ export function runJob(
   guest.setDeadline(startedMs + limits.timeoutMs);
   send({ type: 'started', id });
   const request = {
-    code: job.code,
+    ...program,
     language: job.language,
     env: job.env,
     args: job.args,

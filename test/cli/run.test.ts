@@ -95,12 +95,24 @@ describe('run', () => {
   it('passes arguments to the program', async () => {
     writeFileSync(join(folder, 'args.py'), 'import sys\nprint(sys.argv)');
     expect((await cliHere(['run', 'args.py', 'a', '--', '--flag', 'b c'])).stdout).toBe(
-      "['/app/main.py', 'a', '--flag', 'b c']\n",
+      "['/app/args.py', 'a', '--flag', 'b c']\n",
     );
     expect(
       (await cliHere(['run', '-l', 'javascript', '-c', 'console.log(process.argv.slice(2))', '--', '-x']))
         .stdout,
     ).toBe("[ '-x' ]\n");
+  });
+
+  it('shows the file name of the program, unless it has unusual characters', async () => {
+    for (const [name, shown] of [
+      ['total.ts', 'total.ts'],
+      ['my total.ts', 'main.ts'],
+    ] as const) {
+      writeFileSync(join(folder, name), 'const n: number = 1;\nthrow new Error(String(n));');
+      const { stderr } = await cliHere(['run', name, '--guidance']);
+      expect(stderr).toContain(`(/app/${shown}:2:`);
+      expect(stderr).toContain(`exit code 1: Error at ${shown}:2`);
+    }
   });
 
   it('passes modules next to the program, and only those that it imports', async () => {

@@ -49,6 +49,7 @@ const run = (guest: Guest, code: string) =>
   JSON.parse(
     javascript.run(guest, image.header.handles, {
       code,
+      file: '/app/main.js',
       language: 'javascript',
       env: {},
       args: [],

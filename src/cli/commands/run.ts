@@ -90,7 +90,7 @@ function inputFor({ stdin }: RunFlags, isProgramFromStdin: boolean) {
 async function run(operands: readonly (string | undefined)[], flags: RunFlags): Promise<void> {
   const given = operands.filter((operand) => operand !== undefined);
   const { program, args } = readCommandLine(given, flags);
-  const { code, language } = program;
+  const { code, fileName, language } = program;
   const files = { ...program.files, ...readFiles(flags.file ?? []) };
   const stdin = inputFor(flags, flags.code === undefined && given[0] === '-');
   await using sandbox = await openSandbox(language, flags);
@@ -107,6 +107,7 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
   if (sandbox.session_id !== undefined) onBrokenPipe(() => output.discard());
   const result = await sandbox.execute(code, {
     ...(language && { language }),
+    ...(fileName !== undefined && { file_name: fileName }),
     stdin,
     args: [...args],
     signal: interrupted,

@@ -12,7 +12,6 @@ import {
   type PreloadReport,
   type PreloadRequest,
 } from '../runtime.ts';
-import { programFile } from '../sources.ts';
 import { type AsyncContexts, beginContexts } from './async-contexts.ts';
 import { type ProgramPlan, planProgram } from './module-to-script.ts';
 import { invoke, newText, readText } from './quickjs-api.ts';
@@ -167,9 +166,8 @@ function begin(guest: Guest, handles: Handles, request: GuestRequest): JavaScrip
 
 export function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   const program = begin(guest, handles, request);
-  const { code, env, args, call, inject_setup, language, tools } = request;
+  const { code, file, env, args, call, inject_setup, language, tools } = request;
   if (call === 1) reseedRandom(guest, handles['random']!);
-  const file = programFile(language, call);
   // The boot script removes the types of a TypeScript program before it asks for the plan.
   const plan = language === 'typescript' ? { typescript: true } : compactPlan(code);
   const argument = newText(guest, JSON.stringify({ code, file, env, args, inject_setup, ...plan }));

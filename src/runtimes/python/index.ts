@@ -155,8 +155,8 @@ function takeText(guest: Guest, object: number): string {
 
 function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   setRunning(guest, handles, request);
-  const { code, env, args, call, keep, inject_setup, tools } = request;
-  const program = { code, env, args, call, keep, inject_setup, ...(tools !== undefined && { tools }) };
+  const { code, file, env, args, call, keep, inject_setup, tools } = request;
+  const program = { code, file, env, args, call, keep, inject_setup, ...(tools !== undefined && { tools }) };
   guest.call('Py_DecRef', callBootScript(guest, handles['prepare']!, program));
   // Before the first program, only the runtime has run. Later, hooks of earlier programs may have run in `prepare`.
   if (call === 1) guest.resetFuel();
@@ -306,6 +306,7 @@ export const python: Runtime = {
     const request = {
       ...limits,
       code,
+      file: '/app/main.py',
       language: 'python' as const,
       env,
       args: [],

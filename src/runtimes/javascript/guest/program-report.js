@@ -87,7 +87,7 @@ const ENGINE_ERRORS = new Set(
 
 /** Finds the program's line in a stack trace, skipping the constructor of the error's class. */
 function locate(stack, className) {
-  const pattern = new RegExp(`${programFile}:(\\d+)(?::(\\d+))?`);
+  const pattern = new RegExp(`${programFile.replaceAll('.', '\\.')}:(\\d+)(?::(\\d+))?`);
   for (const frame of stack.split('\n')) {
     const location = pattern.exec(frame);
     if (location !== null && !frame.startsWith(`    at ${className} (`)) return location;

@@ -10,9 +10,6 @@ import sys
 # A private copy of the built-ins, so that the report works even if a program deletes or patches them.
 __builtins__ = dict(vars(builtins))
 
-_MAIN_FILE = '/app/main.py'
-# Later calls of a session have different file names, so that tracebacks and `inspect` find the sources of earlier calls.
-_CALL_FILE = '/app/call-{}.py'
 _TOOL_FILES = ('/lib/python3.14/_sandbox_tools.py', '/lib/python3.14/_sandbox_tool_calls.py')
 _ARGPARSE_FILE = '/lib/python3.14/argparse.py'
 _SITE_PACKAGES = '/data/site-packages'
@@ -275,11 +272,11 @@ def _define_entry_points():
         """Prepares a program. The host starts to count fuel afterwards."""
         current.clear()
         current.update(decode(request.decode()))
-        call = current['call']
-        if call == 1:
+        if current['call'] == 1:
             reseed()
         os.environ.update(current['env'])
-        sys.argv = [_MAIN_FILE, *current['args']]
+        file = current['file']
+        sys.argv = [file, *current['args']]
         if not current['inject_setup']:
             install_display(False)
             removed_paths.extend(path for path in SETUP_PATHS if path in sys.path)
@@ -289,8 +286,6 @@ def _define_entry_points():
             sys.path.extend(removed_paths)
             removed_paths.clear()
         source = current['code']
-        file = _MAIN_FILE if call == 1 else _CALL_FILE.format(call)
-        current['file'] = file
         program_files.add(file)
         lines = [line + '\n' for line in source.split('\n')]
         linecache.cache[file] = (len(source), None, lines, file)
@@ -388,7 +383,7 @@ def _define_entry_points():
     # Paths that a call without setup removed from sys.path.
     removed_paths = []
     sys.path[:] = ['/app', '/lib/python3.14', _SITE_PACKAGES]
-    sys.argv[:] = [_MAIN_FILE]
+    sys.argv[:] = ['/app/main.py']
     for stream in (sys.stdout, sys.stderr):
         # Line buffering: output is delivered immediately and is not lost if the guest is stopped.
         stream.reconfigure(line_buffering=True, errors='backslashreplace')
