@@ -4,13 +4,13 @@ import { handleBrokenPipes } from './broken-pipe.ts';
 import { createRootCommand } from './command-table.ts';
 import { printError } from './diagnostics.ts';
 import { exitCodeOf } from './exit-codes.ts';
-import { ownPackage } from './own-package.ts';
+import { packageInfo } from './package-info.ts';
 
 /** Sets the exit code of the process. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   handleBrokenPipes();
   try {
-    const program = await createRootCommand(ownPackage(), args);
+    const program = await createRootCommand(packageInfo(), args);
     await program.parseAsync(args, { from: 'user' });
   } catch (cause) {
     // Commander has already printed its own messages.

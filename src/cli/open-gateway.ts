@@ -2,7 +2,7 @@
 import { Gateway } from '../mcp/gateway/gateway.ts';
 import { readToolsConfig } from '../mcp/gateway/tools-config.ts';
 import { printWarning } from './diagnostics.ts';
-import { ownPackage } from './own-package.ts';
+import { packageInfo } from './package-info.ts';
 
 export function openGateway(path: string): Gateway {
   const warn = (fields: { server?: string; tool?: string; reason?: string }) => {
@@ -11,7 +11,7 @@ export function openGateway(path: string): Gateway {
     printWarning(`${what}: ${reason}`);
   };
   return new Gateway(readToolsConfig(path), {
-    version: ownPackage().version,
+    version: packageInfo().version,
     log: { info: () => {}, warn },
   });
 }

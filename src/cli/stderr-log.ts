@@ -4,12 +4,12 @@
  */
 import { fstatSync, writeSync } from 'node:fs';
 import { type DestinationStream, pino } from 'pino';
+import { pollUntil } from '../concurrency/poll-until.ts';
 import type { ServerLog } from '../mcp/telemetry.ts';
 
 const STDERR = 2;
 /** Bytes that wait for a reader of standard error. Further lines are dropped. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
-const FLUSH_POLL_MS = 10;
 
 /** Where log lines go. */
 interface LineSink {
@@ -69,9 +69,7 @@ class StderrLines implements DestinationStream {
 
   /** Waits until all lines are written, but not longer than `timeoutMs`. */
   async flush(timeoutMs: number): Promise<void> {
-    const deadline = Date.now() + timeoutMs;
-    while (this.#sink.bufferedBytes > 0 && Date.now() < deadline)
-      await new Promise((next) => setTimeout(next, FLUSH_POLL_MS));
+    await pollUntil(() => this.#sink.bufferedBytes === 0, timeoutMs);
   }
 }
 

@@ -126,7 +126,7 @@ export class Linker {
       }
       return loaded;
     }
-    if (this.#loading.has(file.path)) throw new LinkFailure(`${file.path}: the library needs itself`);
+    if (this.#loading.has(file.path)) throw new LinkFailure(`${file.path}: the library depends on itself`);
     const side = this.#guest.findSideModule(file.sha256);
     if (side === undefined) throw new LinkFailure(`${file.path}: the library is not installed`);
     this.#loading.add(file.path);

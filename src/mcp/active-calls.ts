@@ -55,10 +55,10 @@ export class ActiveCalls {
 
   #watch(): void {
     if (this.shared === undefined || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => this.#look(this.shared!), CANCELLATION_POLL_MS).unref();
+    this.#timer = setTimeout(() => this.#pollRequests(this.shared!), CANCELLATION_POLL_MS).unref();
   }
 
-  async #look(shared: Cancellations): Promise<void> {
+  async #pollRequests(shared: Cancellations): Promise<void> {
     const askedMs = performance.now();
     const calls = [...this.#calls];
     if (calls.length > 0) {

@@ -251,11 +251,11 @@ export class Approvals {
   }
 
   #watch(): void {
-    this.#poll ??= setTimeout(() => this.#look(this.rounds!), ANSWER_POLL_MS).unref();
+    this.#poll ??= setTimeout(() => this.#pollAnswers(this.rounds!), ANSWER_POLL_MS).unref();
   }
 
   /** Looks for answers that other servers have received, and for requests to cancel the runs that they have continued. */
-  async #look(rounds: ApprovalRounds): Promise<void> {
+  async #pollAnswers(rounds: ApprovalRounds): Promise<void> {
     const shared = [...this.#waiting.values()].filter(({ isShared }) => isShared);
     const watched = [...shared.map(({ run }) => run.round), ...this.#relayed.keys()];
     // If the database cannot be reached, the next attempt finds the answers.

@@ -11,6 +11,7 @@ import {
   isLegacyRequest,
   type McpServerOptions,
 } from '@modelcontextprotocol/server';
+import { pollUntil } from '../concurrency/poll-until.ts';
 import { SandboxError } from '../errors.ts';
 import type { Playground } from '../playground/playground.ts';
 import { clientError } from './client-errors.ts';
@@ -50,7 +51,6 @@ export interface HttpServerOptions extends ServerOptions {
 /** Limit for receiving the headers and the body of a request. */
 const RECEIVE_TIMEOUT_MS = 30_000;
 const RECEIVE_CHECK_MS = 5_000;
-const SHUTDOWN_POLL_MS = 25;
 /** How long the last responses may take to reach their clients. */
 const RESPONSE_FLUSH_MS = 1000;
 
@@ -128,9 +128,7 @@ async function shutDown(server: Server, app: HttpApp): Promise<void> {
     server.close(() => resolve());
   });
   // A call ends shortly before its response is sent.
-  const deadline = Date.now() + RESPONSE_FLUSH_MS;
-  while (app.openRequests > 0 && Date.now() < deadline)
-    await new Promise((next) => setTimeout(next, SHUTDOWN_POLL_MS));
+  await pollUntil(() => app.openRequests === 0, RESPONSE_FLUSH_MS);
   try {
     await app.close();
   } finally {

@@ -59,7 +59,7 @@ export async function runForClient(
   const tools = needsTools ? await listTools(gateway, program, call) : gateway?.listedToolset;
   const sandbox = await program.open();
   if (tools === undefined) return run(program, sandbox, call, call.signal, {});
-  const whyNot = whyNotParked(sandbox, call);
+  const whyNot = whyItCannotPause(sandbox, call);
   const leaveOpen = (reason: string) =>
     whyNot === undefined ? undefined : { approved: false, reason: `${reason}, and ${whyNot}` };
   if (!input.canAsk) {
@@ -99,7 +99,7 @@ function listTools(
 }
 
 /** Why a program cannot wait for a person who uses the command line; undefined if it can. */
-function whyNotParked(sandbox: Sandbox, { tenant }: ToolCall): string | undefined {
+function whyItCannotPause(sandbox: Sandbox, { tenant }: ToolCall): string | undefined {
   if (!isSession(sandbox) || !sandbox.session.auto_persist_globals)
     return 'only a program in a session that keeps its variables can wait for one. Use create_session';
   if (tenant.sessions.store.isInMemory)

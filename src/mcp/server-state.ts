@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { basename, resolve } from 'node:path';
+import { pollUntil } from '../concurrency/poll-until.ts';
 import { ensureWritableFolder } from '../host/writable-folder.ts';
 import { requestedPackages } from '../packages/added-packages.ts';
 import { checkSources, readUserPackages } from '../packages/read-user-packages.ts';
@@ -36,7 +37,6 @@ import { LOCAL_TENANT, rejectPositionalFolders, tenantFolder, timelinesFolder } 
 
 /** Programs of one tenant per core that may run at the same time. Each gets at least half a core beside the others. */
 const PROGRAMS_PER_CORE_AND_TENANT = 2;
-const DRAIN_POLL_MS = 25;
 /** How long calls may take to end after they have been cancelled, including the grace period of their programs. */
 const CANCEL_MS = 3000;
 /** Minimum time between two readiness checks. */
@@ -250,16 +250,10 @@ export class ServerState {
 
   /** Waits up to `shutdown_seconds` until no call is active, then cancels the rest, so that they are answered as well. */
   async drain(): Promise<void> {
-    await this.#callsEnd(this.settings.shutdown_seconds * 1000);
+    const isIdle = () => this.activeCalls === 0;
+    await pollUntil(isIdle, this.settings.shutdown_seconds * 1000);
     for (const tenant of this.#tenants.values()) tenant.cancel();
-    await this.#callsEnd(CANCEL_MS);
-  }
-
-  /** Waits until no call is active, but not longer than a number of milliseconds. */
-  async #callsEnd(limitMs: number): Promise<void> {
-    const deadline = Date.now() + limitMs;
-    while (this.activeCalls > 0 && Date.now() < deadline)
-      await new Promise((next) => setTimeout(next, DRAIN_POLL_MS));
+    await pollUntil(isIdle, CANCEL_MS);
   }
 
   /** Starts the first thread before the first call asks for it. The call reports any error. */

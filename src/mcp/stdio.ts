@@ -3,7 +3,9 @@
  * the connection breaks, the server cancels running programs, saves sessions and stops. `close` first lets them finish.
  */
 import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { StdioServerTransport, serveStdio as serve } from '@modelcontextprotocol/server/stdio';
+import { pollUntil } from '../concurrency/poll-until.ts';
 import { resolveSettings } from './resolve-settings.ts';
 import { serverFactory } from './server.ts';
 import { type ServerOptions, ServerState } from './server-state.ts';
@@ -80,11 +82,10 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
 
 /** How long the last responses may take to reach the client. */
 const FLUSH_MS = 1000;
-const FLUSH_POLL_MS = 20;
+/** A call ends shortly before its response is written. */
+const RESPONSE_DELAY_MS = 20;
 
 async function flushStdout(): Promise<void> {
-  const deadline = Date.now() + FLUSH_MS;
-  // A call ends shortly before its response is written.
-  do await new Promise((next) => setTimeout(next, FLUSH_POLL_MS));
-  while (process.stdout.writableLength > 0 && Date.now() < deadline);
+  await delay(RESPONSE_DELAY_MS);
+  await pollUntil(() => process.stdout.writableLength === 0, FLUSH_MS);
 }

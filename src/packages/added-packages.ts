@@ -149,7 +149,7 @@ function writeFileOfPackages(path: string, content: string | Uint8Array): void {
 }
 
 /** The bytes of the wheel of an added package. Throws if it is missing or changed. */
-export function readSealedWheel(added: AddedPackage): Uint8Array {
+export function readAddedWheel(added: AddedPackage): Uint8Array {
   const advice = `Run "llm-wasm-sandbox packages add ${added.name}" to add it again.`;
   let bytes: Uint8Array;
   try {

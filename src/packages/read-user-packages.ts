@@ -17,7 +17,7 @@ import {
   addedFacts,
   findAdded,
   readAddedPackages,
-  readSealedWheel,
+  readAddedWheel,
   withRequirements,
 } from './added-packages.ts';
 import { pythonPackage } from './catalog.ts';
@@ -155,7 +155,7 @@ function addedPart(added: AddedPackage): PackagePart {
     facts: addedFacts(added),
     isEmpty: false,
     files: async () => {
-      const files = await readWheel(added.file, readSealedWheel(added));
+      const files = await readWheel(added.file, readAddedWheel(added));
       if (filesDigest(files) !== added.contents_sha256)
         throw invalid(`the files of ${added.name} do not match packages.json; add it again`);
       return files;

@@ -15,7 +15,7 @@ import { TimelineSaver } from './timeline-saver.ts';
 
 /** Automatic checkpoints of one session. A session can have 32 checkpoints in total. */
 const MAX_AUTOMATIC = 20;
-/** The names that `#keep` gives. Checkpoints of other clients may also begin with "step-". */
+/** The names that `#checkpointStep` gives. Checkpoints of other clients may also begin with "step-". */
 const AUTOMATIC = /^step-\d+-[0-9a-f]{8}$/;
 
 interface ProgramRequest {
@@ -114,7 +114,7 @@ export class PlaygroundSession {
       start.id,
       checkpoints.map(({ name }) => name),
     );
-    if (paused === undefined) await this.#keep(start.id);
+    if (paused === undefined) await this.#checkpointStep(start.id);
     else this.#addPaused(paused);
   }
 
@@ -157,7 +157,7 @@ export class PlaygroundSession {
     if (others <= 0) return;
     const label = `${others} ${others === 1 ? 'call' : 'calls'} from another client`;
     const { id } = this.timeline.add({ kind: 'call', label, status: 'ok' });
-    await this.#keep(id);
+    await this.#checkpointStep(id);
     void this.save();
   }
 
@@ -250,7 +250,7 @@ export class PlaygroundSession {
       duration_ms: result.duration_ms,
       ...(state === 'rolled_back' && { checkpoint: this.#parentCheckpoint(id) }),
     });
-    if (state === 'committed') await this.#keep(id);
+    if (state === 'committed') await this.#checkpointStep(id);
   }
 
   #parentCheckpoint(id: number): string | undefined {
@@ -325,7 +325,7 @@ export class PlaygroundSession {
         label: label.slice(0, MAX_LABEL_CHARS),
         status: 'ok',
       });
-      await this.#keep(id);
+      await this.#checkpointStep(id);
       this.timeline.emit({ type: 'files' });
     });
   }
@@ -360,7 +360,7 @@ export class PlaygroundSession {
   }
 
   /** Makes an automatic checkpoint of the current state for a step, and deletes the oldest ones that exceed the limit. */
-  async #keep(id: number): Promise<void> {
+  async #checkpointStep(id: number): Promise<void> {
     const name = `step-${id}-${randomBytes(4).toString('hex')}`;
     await this.#deleteAutomatic(MAX_AUTOMATIC - 1);
     try {

@@ -16,22 +16,22 @@ export async function runSession(
   surroundings: Surroundings,
 ): Promise<string[]> {
   const folder = join(surroundings.folder, `store-${attack.id.replaceAll('/', '-')}`);
-  const scene = new Scene(attack, openSessions({ store: diskStore(folder) }));
+  const run = new SessionRun(attack, openSessions({ store: diskStore(folder) }));
   try {
     const problems: string[] = [];
     for (const [i, step] of attack.steps.entries()) {
-      const found = await scene.play(surroundings.fill(step));
+      const found = await run.runStep(surroundings.fill(step));
       problems.push(...found.map((problem) => `step ${i + 1}: ${problem}`));
       if (found.length > 0) break;
     }
     return [...problems, ...surroundings.checkHost()];
   } finally {
-    await scene.registry.close();
+    await run.registry.close();
   }
 }
 
 /** The sessions of one attack by name. */
-class Scene {
+class SessionRun {
   readonly #names = new Map<string, string>();
   #forks = 0;
 
@@ -41,11 +41,11 @@ class Scene {
   ) {}
 
   /** Runs a step and returns its problems. An error is a problem unless the step expects it. */
-  async play(step: SessionStep): Promise<string[]> {
+  async runStep(step: SessionStep): Promise<string[]> {
     let failure: unknown;
     let problems: string[] = [];
     try {
-      problems = await this.#act(step);
+      problems = await this.#perform(step);
     } catch (cause) {
       failure = cause;
     }
@@ -55,7 +55,7 @@ class Scene {
     return [`threw ${code}: ${(failure as Error).message}${step.error ? `, expected ${step.error}` : ''}`];
   }
 
-  async #act(step: SessionStep): Promise<string[]> {
+  async #perform(step: SessionStep): Promise<string[]> {
     if ('open' in step) {
       this.#names.set(step.open, step.open);
       await this.#session(step.open);

@@ -167,13 +167,13 @@ export class ToolCalls implements ToolChannel {
       const answer = this.requests.take(number)?.tool;
       if (answer === undefined) continue;
       this.#inFlight.delete(number);
-      if (answer.type === 'pending') this.#setAside(call);
+      if (answer.type === 'pending') this.#markPending(call);
       else this.#ready.push(toText(call.id, answer));
     }
     return this.#ready.shift();
   }
 
-  #setAside(call: SentCall): void {
+  #markPending(call: SentCall): void {
     if (this.#pendingBytes + call.bytes <= MAX_PENDING_BYTES) {
       this.#pending.set(call.id, call);
       this.#pendingBytes += call.bytes;

@@ -140,7 +140,7 @@ describe('runBatch', () => {
     await expect(batch()).rejects.toThrow('unreadable');
   });
 
-  it('reads few large programs ahead', async () => {
+  it('reads only a few large programs ahead', async () => {
     const large = ' '.repeat(33 * 1024 * 1024);
     let read = 0;
     function* programs() {

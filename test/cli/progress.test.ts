@@ -33,7 +33,7 @@ afterEach(() => {
 });
 
 describe('progress', () => {
-  it('appears on a terminal after a second, gives way to messages, and disappears', () => {
+  it('appears on a terminal after a second, is cleared for messages, and disappears', () => {
     setTerminal(true);
     let done = 0;
     const progress = new Progress(() => `${done} of 3 \x1b[2J`);

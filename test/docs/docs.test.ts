@@ -105,7 +105,7 @@ describe('documentation', () => {
     expect(beginning).toMatch(/Programs use `csv`, `sqlite3`/);
   });
 
-  test('says what a fast start is, next to the time of a cold one', () => {
+  test('states the time of a fresh interpreter together with that of the first run in a process', () => {
     const text = read('README.md').replaceAll(/\s+/g, ' ');
     expect(text).toMatch(/In a running process, a fresh interpreter starts within milliseconds/);
     expect(text).toMatch(/the first run in a process takes about a second/);

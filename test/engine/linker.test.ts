@@ -269,7 +269,7 @@ describe('libraries', () => {
 
   test.each([
     ['lost.so', 'needs libz.so'],
-    ['cycle.so', 'needs itself'],
+    ['cycle.so', 'depends on itself'],
     ['undefined.so', 'undefined symbol: nowhere'],
     ['mismatch.so', 'main_add'],
     ['large.so', 'not enough memory'],
@@ -277,7 +277,7 @@ describe('libraries', () => {
     ['other.so', 'is not installed'],
     ['missing.so', 'ENOENT'],
     ['libs', 'not a library of an installed package'],
-  ])('fail to load if they are like %s, and leave no trace', (path, message) => {
+  ])('leave no trace if they fail to load: %s (%s)', (path, message) => {
     const guest = newGuest();
     expect(() => open(guest, path)).toThrow(LinkFailure);
     expect(() => open(guest, path)).toThrow(message);

@@ -56,7 +56,7 @@ describe('applyHostEdit', () => {
     ['a removed file', { removed: ['d/e/f'], entries: [] }],
     ['a file in place of a folder', { removed: ['d/e', 'd/e/f'], entries: [file('d', 'D')] }],
     ['a folder in place of a link', { removed: [], entries: [dir('l'), file('l/x', 'x')] }],
-  ])('leaves the tree and the times of a volume that is filled with %s', (_, edit) => {
+  ])('gives the same tree and times as filling a new volume: %s', (_, edit) => {
     const volume = filled();
     const rootTime = volume.lookup('/app', '/', true).mtimeMs;
     const entries = new Map(volume.entries('/app').map((entry) => [entry.path, entry]));

@@ -40,7 +40,7 @@ describe('layer index', () => {
     expect(numbers.sort()).toEqual([0, 1, 2, 3].map((i) => 3 * 2 ** 24 + i));
   });
 
-  it('reads a file when its data is used, and once', () => {
+  it('reads a file once, when its data is first used', () => {
     const { index, data } = encodeLayer([dir('d'), file('d/a', 'one'), file('d/b', 'two')], sha256);
     const reads: [number, number][] = [];
     const root = new LayerIndex(index).tree(1, (offset, size) => {
@@ -81,7 +81,7 @@ describe('layer index', () => {
       expect(codeOf(() => new LayerIndex(bytes))).toBe('image_invalid');
   });
 
-  it('accepts every tree in its check of untrusted indexes', () => {
+  it('passes the check of untrusted indexes for every tree', () => {
     fc.assert(
       fc.property(tree, (entries) => {
         const { index, data } = encodeLayer(entries, sha256);

@@ -148,7 +148,7 @@ describe('HTTP server with sessions', () => {
     await second.close();
   });
 
-  test('a session that another version has saved keeps its files, and calls say what to do', async () => {
+  test('keeps the files of a session that another version has saved, and says what to do', async () => {
     const store = memoryStore();
     const start = () => serveHttp({ port: 0, optimization: 'demand' }, { storeFor: () => store });
     const session = { language: 'javascript', session_id: 'older' };

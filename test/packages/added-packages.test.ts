@@ -228,7 +228,7 @@ describe('added packages', () => {
     await expect(unknown).rejects.toThrow(/Add it with "llm-wasm-sandbox packages add numpy"/);
   });
 
-  test('stay those of a session when others are added, and come back with an imported session', async () => {
+  test('of a session do not change when others are added, and are available again after an import of the session', async () => {
     const continued = (program: string, id = 'kept') => run('--session', id, '-c', program);
     const only = run(
       '--session',

@@ -83,7 +83,7 @@ test('a damaged or oversized partial download is not used again', async () => {
   expect((await findWheel(requirement, sourcesFor(sha256Hex(bytes)))).file).toBe(FILE);
 });
 
-test('a server that rejects every range is asked twice', async () => {
+test('a server that rejects every range is asked only once more, without a range', async () => {
   answer = (response) => response.writeHead(416).end();
   partial(bytes.subarray(0, 100));
   ranges.length = 0;
@@ -95,7 +95,7 @@ test('a server that rejects every range is asked twice', async () => {
 test.each([
   ['an answer', () => {}],
   ['the rest of a file', (response: ServerResponse) => response.writeHead(200).write('PK')],
-])('a server that does not send %s is not waited for', async (_, silent) => {
+])('a download from a server that does not send %s fails after the idle timeout', async (_, silent) => {
   answer = silent;
   const sources = { ...sourcesFor(sha256Hex(bytes)), idleTimeoutMs: 200 };
   await expect(findWheel(requirement, sources)).rejects.toThrow(/the server sent nothing for 0.2 s/);

@@ -57,7 +57,7 @@ describe('formatting', () => {
     ]);
   });
 
-  it('groups digits for people and for programs', () => {
+  it('groups digits with commas in text and with underscores in literals', () => {
     expect(formatCount(10_000)).toBe('10,000');
     expect([0, 1, 10_000].map((count) => formatItems(count, 'file'))).toEqual([
       '0 files',

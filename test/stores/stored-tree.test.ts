@@ -93,7 +93,7 @@ describe('stored tree', () => {
     expect((await read(objects, ref)).entries).toEqual(entries);
   });
 
-  test('is rejected if it is not one', async () => {
+  test('is rejected if it is malformed', async () => {
     const objects = new Map<string, Uint8Array>();
     const leaf = (path: string) =>
       add(objects, { format: 3, entries: [{ path, kind: 'dir', mode: 0o755, mtime_ms: TIME }] });

@@ -33,7 +33,7 @@ export class TcpProxy {
     return (this.#server.address() as { port: number }).port;
   }
 
-  /** Closes all connections without a farewell. New ones are accepted. */
+  /** Resets all connections. New ones are accepted. */
   cut(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }

@@ -247,7 +247,7 @@ describe('the gateway', () => {
     expect(events.filter(({ event }) => event === 'gateway.connect')).toHaveLength(1);
   });
 
-  it('is closed if the server that has it cannot start', async () => {
+  it('is closed if the HTTP server that uses it cannot start', async () => {
     const used = createServer().listen(0, '127.0.0.1');
     await once(used, 'listening');
     const config = join(folder, 'used-port.json');
@@ -267,7 +267,7 @@ describe('the gateway', () => {
 
   // guarantee: untrusted-tool-servers
   // proves: The gateway closes even if a process that a server has started keeps its output open.
-  it('closes although a process that a server has started still has its output', async () => {
+  it('closes even if a process that a server has started keeps its output open', async () => {
     const { gateway } = open({ s: fixture({ approval: 'allow' }) });
     const started = (await (await caller(gateway))('s.fork')) as { json: string };
     await gateway.close();

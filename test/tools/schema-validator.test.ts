@@ -110,7 +110,7 @@ describe('JSON Schema validation', () => {
   });
 
   // guarantee: untrusted-tool-servers
-  it('ends for references that lead to themselves', () => {
+  it('terminates for references that lead to themselves', () => {
     const loop = { $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' };
     expect(new SchemaValidator(loop).problemOf(1)).toContain('too complex');
     const chain = Object.fromEntries(
@@ -121,7 +121,7 @@ describe('JSON Schema validation', () => {
   });
 
   // guarantee: untrusted-tool-servers
-  it('ends for schemas whose alternatives multiply', () => {
+  it('terminates for schemas whose alternatives multiply', () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 60 }, (_, i) => {
         const next = { $ref: `#/$defs/d${i + 1}` };

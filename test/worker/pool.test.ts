@@ -37,7 +37,7 @@ describe('workers', () => {
     expect(inProcess(`${start} console.log((await s.execute('1 + 1')).metadata.result);`)).toBe('2');
   });
 
-  test.runIf(process.platform === 'linux')('leave the cores to the main thread', async () => {
+  test.runIf(process.platform === 'linux')('have a lower priority than the main thread', async () => {
     await using sandbox = await createSandbox({ runtime: 'javascript' });
     await sandbox.execute('1');
     // The 19th field; the second one is a name in parentheses.

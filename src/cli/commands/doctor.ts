@@ -6,7 +6,7 @@ import { RUNTIME_NAMES, type RuntimeName } from '../../schema.ts';
 import { paint } from '../color.ts';
 import type { CommandDetails } from '../command.ts';
 import { jsonOption } from '../options.ts';
-import { ownPackage } from '../own-package.ts';
+import { packageInfo } from '../package-info.ts';
 import { withProgress } from '../progress.ts';
 
 interface DoctorFlags {
@@ -101,7 +101,7 @@ function report(findings: readonly Finding[]) {
   const { fuel_budget, timeout_seconds } = DEFAULT_LIMITS;
   return {
     ok: findings.every(({ ok }) => ok),
-    version: ownPackage().version,
+    version: packageInfo().version,
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
     default_limits: { fuel_budget, timeout_seconds },

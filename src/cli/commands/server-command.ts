@@ -38,7 +38,7 @@ import {
   parseFuelOption,
   parseSecondsOption,
 } from '../options.ts';
-import { ownPackage } from '../own-package.ts';
+import { packageInfo } from '../package-info.ts';
 
 interface RunningServer {
   /** Resolves when the server has stopped and all sessions are saved; rejects if a session could not be saved. */
@@ -155,7 +155,7 @@ async function runUntilClosed(server: RunningServer, settings: ServerSettings): 
 async function serverOptions({ log_level }: ServerSettings): Promise<ServerOptions> {
   const { createStderrLog } = await import('../stderr-log.ts');
   const { createTelemetry } = await import('../../mcp/telemetry.ts');
-  return { version: ownPackage().version, telemetry: await createTelemetry(createStderrLog(log_level)) };
+  return { version: packageInfo().version, telemetry: await createTelemetry(createStderrLog(log_level)) };
 }
 
 const flagName = (name: SettingName) => SINGULAR_FLAGS[name] ?? name.replaceAll('_', '-');

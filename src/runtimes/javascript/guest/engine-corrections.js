@@ -1,5 +1,5 @@
 /**
- * Corrections of the engine. A WeakRef keeps its target alive until the current job ends, as the specification requires: the
+ * Corrections to the engine. A WeakRef keeps its target alive until the current job ends, as the specification requires: the
  * engine frees it with its last reference. The error of Promise.any has a message, as in Node.js.
  */
 

@@ -81,7 +81,7 @@ function count(arg: Argument): number {
 }
 
 /** Charges fuel. Returns false if the budget is used up; the guest is then stopped as soon as it continues. */
-function pay(guest: QuickJsGuest, fuel: number): boolean {
+function chargeFuel(guest: QuickJsGuest, fuel: number): boolean {
   guest.charge(Math.ceil(CALL_FUEL + fuel));
   return guest.limitReached === undefined;
 }
@@ -118,7 +118,7 @@ function derive(
   compute: () => Uint8Array | ArrayBuffer,
 ): number {
   if (!(fuel <= MAX_DERIVATION_FUEL)) throw syscallError('E2BIG');
-  if (!pay(guest, fuel)) throw syscallError('EINTR');
+  if (!chargeFuel(guest, fuel)) throw syscallError('EINTR');
   return store(out, new Uint8Array(openssl(compute)));
 }
 
@@ -130,7 +130,7 @@ export const cryptoCalls: Readonly<Record<string, SystemCall>> = {
     const out = buffer(result);
     if (out.length > MAX_XOF_BYTES) throw syscallError('E2BIG');
     const input = slice(data, 0, length);
-    if (!pay(guest, BYTE_FUEL * (input.length + out.length))) throw syscallError('EINTR');
+    if (!chargeFuel(guest, BYTE_FUEL * (input.length + out.length))) throw syscallError('EINTR');
     const options = bytes === 0 ? { outputLength: out.length } : {};
     return store(
       out,
@@ -145,7 +145,7 @@ export const cryptoCalls: Readonly<Record<string, SystemCall>> = {
     const { name } = digestOf(algorithm);
     const input = slice(data, 0, length);
     const secret = buffer(key);
-    if (!pay(guest, BYTE_FUEL * (input.length + secret.length))) throw syscallError('EINTR');
+    if (!chargeFuel(guest, BYTE_FUEL * (input.length + secret.length))) throw syscallError('EINTR');
     return store(
       buffer(result),
       hashInSteps(

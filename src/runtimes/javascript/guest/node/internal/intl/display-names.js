@@ -90,7 +90,7 @@ export class DisplayNames {
     if (!FORMS[state.type].test(text)) throw invalid();
     const { type, fallback } = state;
     if (type === 'calendar' && load('node:internal/locale-data/names').calendar.indexOf(text) < 0)
-      throw new RangeError(`The sandbox has no name of the calendar ${text}`);
+      throw new RangeError(`The sandbox has no name for the calendar ${text}`);
     const name = type === 'language' ? languageName(state, text) : lookUp(state, type, text);
     if (type === 'dateTimeField' && name === undefined) throw invalid();
     if (name !== undefined || fallback === 'none') return name;
