@@ -43,7 +43,7 @@ export interface ApprovalRequest {
 }
 /** Return a decision, or undefined to leave the call pending; the run then pauses if it can. */
 export type ApprovalDecision = boolean | { readonly approved: boolean; readonly reason?: string } | undefined;
-/** Decides whether to approve a call of a tool with `needsApproval`. */
+/** Decides whether to approve a call to a tool with `needsApproval`. */
 export type OnApproval = (request: ApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>;
 
 /** @internal */
