@@ -1,7 +1,7 @@
 /**
- * The same measurements with several versions of Node.js from the npm registry. Fails if a program uses different fuel, also
- * one with numpy if PIP_FIND_LINKS names a folder with its wheel. As a script, `measure` measures the Node.js that runs it,
- * and `numpy` prints the fuel of the program with numpy. Needs Linux.
+ * The same measurements with several versions of Node.js from the npm registry. Fails if the fuel of a program differs. If
+ * PIP_FIND_LINKS names a folder with the wheel of numpy, one of the programs uses numpy. As a script, `measure` measures the
+ * Node.js that runs it, and `numpy` prints the fuel of the program with numpy. Needs Linux.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

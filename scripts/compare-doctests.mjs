@@ -1,6 +1,6 @@
 /**
  * Runs the doctests of every Python module of a folder natively and in the sandbox, and prints the modules that pass
- * natively only, with the reason. Both runs use the same program and the same files: natively a temporary copy of the
+ * only natively, with the reason. Both runs use the same program and the same files: natively a temporary copy of the
  * folder, in the sandbox its /app.
  */
 import { spawn } from 'node:child_process';

@@ -62,10 +62,10 @@ class Declarations {
   declared = new Map();
   /** Where imported names come from. */
   imported = new Map();
-  /** Where names that the file only passes on come from. */
-  passedOn = new Map();
-  /** Modules whose names are all passed on. */
-  passedOnModules = [];
+  /** Where the names that the file re-exports come from. */
+  reexported = new Map();
+  /** Modules that the file re-exports as a whole. */
+  reexportedModules = [];
   kept = new Set();
 
   constructor(path) {
@@ -82,10 +82,10 @@ class Declarations {
         this.imported.set(local, { from, imported, statement });
       const other = /^import (?:type )?(?:\* as )?([\w$]+)/.exec(code)?.[1];
       if (other !== undefined) this.imported.set(other, { from, imported: '*', statement });
-    } else if (/^export (?:type )?\*/.test(code)) this.passedOnModules.push({ from, statement });
+    } else if (/^export (?:type )?\*/.test(code)) this.reexportedModules.push({ from, statement });
     else if (/^export (?:type )?\{/.test(code))
       for (const { imported, local } of parseNames(names))
-        this.passedOn.set(local, { from, imported, statement });
+        this.reexported.set(local, { from, imported, statement });
     else {
       const name = DECLARED.exec(code)?.[1];
       if (name === undefined) return void this.kept.add(statement);
@@ -113,7 +113,8 @@ export function pruneTypes(folder, entries, output) {
     const key = `${file.path} ${name}`;
     if (visited.has(key)) return;
     visited.add(key);
-    if (name === '*') for (const each of [...file.declared.keys(), ...file.passedOn.keys()]) keep(file, each);
+    if (name === '*')
+      for (const each of [...file.declared.keys(), ...file.reexported.keys()]) keep(file, each);
     for (const statement of file.declared.get(name) ?? []) {
       file.kept.add(statement);
       for (const used of identifiers(statement)) if (used !== name) keep(file, used);
@@ -121,15 +122,15 @@ export function pruneTypes(folder, entries, output) {
         keepFrom(file, { from, imported: member, statement });
     }
     if (file.imported.has(name)) keepFrom(file, file.imported.get(name));
-    if (file.passedOn.has(name)) {
-      const row = file.passedOn.get(name);
+    if (file.reexported.has(name)) {
+      const row = file.reexported.get(name);
       if (row.from === undefined) {
         file.kept.add(row.statement);
         keep(file, row.imported);
       } else keepFrom(file, row);
     }
-    if (file.declared.has(name) || file.passedOn.has(name)) return;
-    for (const { from, statement } of file.passedOnModules) {
+    if (file.declared.has(name) || file.reexported.has(name)) return;
+    for (const { from, statement } of file.reexportedModules) {
       file.kept.add(statement);
       const path = target(file, from);
       if (path !== undefined && fileAt(path) !== undefined) keep(fileAt(path), name);

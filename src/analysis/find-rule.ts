@@ -1,5 +1,5 @@
 /**
- * Finds the rule that explains a failed run. Evidence counts in this order: the trap, the exception that the runtime
+ * Finds the rule that explains a failed run. Evidence is considered in this order: the trap, the exception that the runtime
  * reported, and, only if the runtime could not report, a traceback at the end of standard error. Invariant: a run with
  * exit code 0 and no trap is never classified, and a report of the runtime always takes precedence over printed output.
  */

@@ -10,9 +10,9 @@ import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
 import { LANGUAGE_NAMES, type RuntimeName } from '../schema/runtime-names.ts';
 import { type FirstJob, prepareFirstJob } from '../worker/prepare-first-job.ts';
 
-/** Runs in a thread, but with another image, another memory limit or a runtime that is not known yet. */
+/** Flags of runs whose guest differs from the default one or is not known yet. Only their thread is started early. */
 const OTHER_GUEST = /^--(session|memory|preload|packages)\b/;
-/** Runs without a thread of this process. */
+/** Flags of runs that need no thread of this process. */
 const NO_THREAD = /^(--isolation\b|--help$|-h$)/;
 
 /** Receives the arguments of `run`. */

@@ -1,6 +1,6 @@
 /**
- * The program that `run` runs: a file with the modules that it imports from its own folder, or a folder. Programs may come
- * from others, so only regular files below the folder are read: no links, which may lead out of it, and no hidden files.
+ * The program that `run` runs: a file with the modules that it imports from its own folder, or a folder. Programs may
+ * be untrusted, so only regular files below the folder are read: no links, which may lead out of it, and no hidden files.
  */
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ import { MAX_PROGRAM_BYTES, readLocalFile, readProgramText } from './local-files
 
 export interface LocalProgram {
   readonly code: string;
-  /** Its name in stack traces; undefined for the usual one. */
+  /** Its name in stack traces; undefined for the default. */
   readonly fileName?: string | undefined;
   /** Undefined if neither the flags nor a file name determine it. */
   readonly language: LanguageName | undefined;
@@ -71,7 +71,7 @@ function readModules(main: string, code: string, language: LanguageName): Record
   return Object.fromEntries(files);
 }
 
-/** Whether a path names a file that is not hidden and not larger than a module, without a link on the way. */
+/** Whether a path names a file that is not hidden, not reached through a link, and not too large for a module. */
 function isModule(root: string, path: string): boolean {
   const parts = path.split('/');
   if (parts.some((part) => part.startsWith('.'))) return false;

@@ -33,7 +33,7 @@ export interface ExpressionAttack extends AttackFacts {
 export interface ProgramAttack extends AttackFacts {
   readonly code: string;
   readonly policy?: PolicyInput;
-  /** Allowed endings: a trap reason, the type of an error, or `finished`. */
+  /** Allowed outcomes: a trap reason, the type of an error, or `finished`. */
   readonly ends?: readonly string[];
   /** Matches the result of the call. */
   readonly expect?: Pattern;

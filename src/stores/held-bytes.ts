@@ -100,7 +100,7 @@ export class HeldBytes {
     const tried = new Set<Holding>([holding]);
     for (;;) {
       const exceeded = this.exceededBy(holding, bytes);
-      // In the same step as the check, so that no other holding takes the room.
+      // In the same step as the check, so that no other holding takes the space.
       if (exceeded === undefined) return holding.set(bytes);
       const idle = [...this.#holdings]
         .filter((one) => one.unload !== undefined && one.bytes > 0 && !tried.has(one))

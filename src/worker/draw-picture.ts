@@ -1,6 +1,6 @@
 /**
- * Converts an image or SVG that a program has created to a format that clients or terminals show. It is decoded by the
- * rasteriser, which is a guest; its size is checked before that.
+ * Converts an image or SVG that a program has created to a format that clients or terminals show. The rasteriser, which is
+ * a guest, decodes it after its size has been checked.
  */
 import { sharedRasteriser } from '../charts/artifacts.ts';
 import { type DrawingLimits, PICTURE_LIMITS } from '../charts/limits.ts';

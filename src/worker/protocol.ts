@@ -91,7 +91,7 @@ export interface RunJob {
   readonly image: string;
   readonly code: string;
   readonly language: LanguageName;
-  /** File name of the program, if it is the first of its interpreter; undefined for the usual one. */
+  /** File name of the program, if it is the first of its interpreter; undefined for the default. */
   readonly fileName: string | undefined;
   readonly env: Readonly<Record<string, string>>;
   /** Arguments of the program: sys.argv or process.argv. */

@@ -28,7 +28,7 @@ export interface ThreadEvents {
 export interface WorkerHost {
   /** Starts a thread. What the host itself needs is freed with its last thread. */
   start(events: ThreadEvents): WorkerThread;
-  /** Says whether long-running programs have to yield. */
+  /** Sets whether long-running programs have to yield. */
   setYield(isWanted: boolean): void;
   /** Creates a host in which no guest has run; undefined if it would share its boundary with this one. */
   fresh(): WorkerHost | undefined;

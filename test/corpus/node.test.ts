@@ -75,11 +75,11 @@ beforeAll(() => {
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
-describe('program in the style of Node.js', () => {
-  test('is one of at least 250', () => {
-    expect(new Set(programs.map(({ name }) => name)).size).toBeGreaterThanOrEqual(250);
-  });
+test('the corpus has at least 250 programs in the style of Node.js', () => {
+  expect(new Set(programs.map(({ name }) => name)).size).toBeGreaterThanOrEqual(250);
+});
 
+describe('program in the style of Node.js', () => {
   test.each(programs)('$name', async (program) => {
     const host = expected.get(program)!;
     expect(host.error).toBeUndefined();

@@ -31,7 +31,7 @@ const sorted = (model: ReadonlyMap<string, Entry>) =>
 
 const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
 
-/** Compares everything that a tree can be asked with a model. */
+/** Compares the results of all queries of a tree with those of a model. */
 function expectEqual(tree: FileTree, model: ReadonlyMap<string, Entry>): void {
   const wanted = sorted(model);
   const paths = wanted.map((one) => one.path);
@@ -135,7 +135,7 @@ describe('FileTree', () => {
     };
     const name = (i: number) => `f${String(i).padStart(5, '0')}`;
     let tree = EMPTY_TREE;
-    // In order, which makes a tree without balancing a list.
+    // In order: without balancing, the tree would become a list.
     for (let i = 0; i < 4096; i++) tree = tree.set(counted(name(i)));
     expect(readsOf(() => tree.get(name(4095)))).toBeLessThan(40);
     expect(readsOf(() => tree.rankOf(name(4095)))).toBeLessThan(40);

@@ -1,4 +1,4 @@
-/** Jobs in a PostgreSQL database: submitting, workers, repetition after failures of the host, and the command line. */
+/** Jobs in a PostgreSQL database: submitting, workers, retries after host failures, and the command line. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {

@@ -12,7 +12,7 @@ const run = async (language: string, code: string, args: Record<string, unknown>
   (await call(client, 'execute_code', { code, language, fuel_budget: 50e9, timeout: 120, ...args }))
     .structured;
 
-/** Checks in the guests what descriptions and list_runtimes state. */
+/** Checks what the descriptions and list_runtimes state in real guests. */
 describe('statements about the languages', () => {
   test.each(['python', 'javascript'])('every import pattern of %s works', async (language) => {
     const { structured } = await call(client, 'list_available_packages', { language });

@@ -1,4 +1,4 @@
-/** The time of the main thread per tenant, with a clock and an event loop of the test. */
+/** The time of the main thread per tenant, with a clock and an event loop that the test controls. */
 import { describe, expect, test } from 'vitest';
 import { MainThreadTime } from '../../src/mcp/main-thread-time.ts';
 
@@ -33,7 +33,7 @@ describe('time of the main thread', () => {
     expect([time.secondsToWait('ann'), time.secondsToWait('bob')]).toEqual([0, 0]);
   });
 
-  test('counts for the tenant for which the thread works last', () => {
+  test('is attributed to the tenant that was named last', () => {
     const { time, work, endTurn } = start();
     time.attribute('ann');
     work(1);

@@ -132,7 +132,7 @@ const CLIENT = `
   });
 `;
 
-/** CPU time of this thread, which other processes do not affect; elsewhere than on Linux, the time of the clock. */
+/** CPU time of this thread, which other processes do not affect; on systems other than Linux, wall-clock time. */
 function threadTimeMs(): number {
   try {
     return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ')[0]) / 1e6;

@@ -137,7 +137,7 @@ describe('reset_all_sessions', () => {
 describe('an imported session', () => {
   // guarantee: session-recovery
   // proves: The limits of an imported session are at most those of the server.
-  test('has none of its limits above those of the server', async () => {
+  test('exceeds none of the limits of the server', async () => {
     const data_dir = newFolder();
     const sessions = openSessions({ store: diskStore(join(data_dir, 'caller-local')) });
     const large = {

@@ -33,7 +33,7 @@ const added = async () =>
     .filter(({ source }) => source === 'added')
     .map(({ name }) => name);
 
-/** After some more files, writing a file in the folder fails as on a full disk: part of it is written. Returns the undo. */
+/** Makes writes in a folder fail as on a full disk once `filesLeft` files are written. Returns a function that undoes this. */
 function fillDisk(path: string, filesLeft: number): () => void {
   const { writeFileSync: write } = fs;
   let left = filesLeft;

@@ -27,7 +27,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('compare-doctests', () => {
-  test.runIf(hasPython)('lists the modules that pass natively only, with the reason', () => {
+  test.runIf(hasPython)('lists the modules that pass only natively, with the reason', () => {
     const { status, stdout } = compare('--no-packages', '--jobs', '1', '--json', folder);
     expect(JSON.parse(stdout)).toMatchObject({
       packages: [],

@@ -1,4 +1,4 @@
-/** Asks the guests whether the things that guidance calls missing are missing, and whether what it suggests exists. */
+/** Checks in real guests that the features that guidance calls missing are missing, and that its suggestions exist. */
 import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MISSING_GLOBALS, NODE_FEATURES } from '../../src/runtimes/javascript/guidance/missing-globals.ts';

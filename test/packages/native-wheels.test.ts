@@ -139,7 +139,7 @@ describe('sessions with a native library', () => {
   const open = (more = {}) =>
     createSandbox({ runtime: 'python', packages, auto_persist_globals: true, ...more });
 
-  test('have static variables of their own and the same fuel as alone when their calls alternate', async () => {
+  test('have their own static variables, and use the same fuel whether or not their calls alternate', async () => {
     const policy = { deterministic: true };
     const calls = (in_: Session) => [
       () => in_.execute('import counter; counter.add(1)'),

@@ -1,4 +1,4 @@
-/** Reading wheels: what a process keeps of them. */
+/** What a process caches when it reads wheels. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -57,7 +57,7 @@ is_inked = bool((np.asarray(figure.canvas.buffer_rgba())[..., 0] < 255).any())
 /** The second number of the generator is that of native numpy. */
 const REDRAWN = [{ a: 5.5, b: 3, c: 3 }, ['redrawn'], true, 0.8972138009695755, 0.5];
 
-/** What programs of models do: read a table, clean, join, group, pivot, resample and write it. */
+/** What programs written by models typically do: read a table, clean, join, group, pivot, resample and write it. */
 const ANALYSIS = `
 import io
 import numpy as np

@@ -66,7 +66,7 @@ describe('an attack on a limit', () => {
   });
 });
 
-describe('an attack on the truth of a result', () => {
+describe('an attempt to falsify a result', () => {
   const problemsOf = replay('truth');
   // guarantee: untrusted-reports
   test.each(idsOf('truth'))('does not change what the host reports: %s', (id) => {

@@ -29,7 +29,7 @@ const rectanglesOf = (svg: string, role = 'bar'): Bar[] =>
 /** Heights of the bars in an SVG. */
 const barsOf = (svg: string) => rectanglesOf(svg).map(({ height }) => height);
 
-/** Lengths in the unit in which the first one is `first`. */
+/** The lengths, scaled so that the first one is `first`. */
 const inUnits = (lengths: readonly number[], first: number) =>
   lengths.map((length) => Math.round((length / lengths[0]!) * first * 10) / 10);
 

@@ -1,4 +1,4 @@
-/** What programs of newcomers and models try first gives the right result, or guidance that says what to do instead. */
+/** What newcomers and models try first gives the right result, or guidance that says what to do instead. */
 import { createSandbox, type RuntimeName, type Sandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 

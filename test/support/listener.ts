@@ -1,4 +1,4 @@
-/** A server on the loopback interface that notices every connection, for tests that nothing is loaded. */
+/** A server on the loopback interface that records every connection, for tests that check that nothing is loaded. */
 import { createServer, type Socket } from 'node:net';
 
 export interface Listener extends AsyncDisposable {

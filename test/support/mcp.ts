@@ -19,7 +19,7 @@ export function newClient(era: Era): Client {
   return new Client({ name: 'test', version: '1' }, { versionNegotiation: NEGOTIATION[era] });
 }
 
-/** Starts a server in a process of its own. It is used too briefly to gain from optimising ahead of need. */
+/** Starts a server in a process of its own. It is used too briefly to benefit from idle optimisation. */
 export async function stdioClient(era: Era, args: readonly string[] = ['mcp', '--log-level', 'silent']) {
   const client = newClient(era);
   const transport = new StdioClientTransport({
@@ -41,7 +41,7 @@ export async function httpClient(server: Pick<HttpServer, 'url'>, era: Era, toke
 /** A server with its internal state, which tests wait for. */
 type InspectableServer = HttpServer & { readonly state: ServerState };
 
-/** Starts a server on a free port. It is used too briefly to gain from optimising ahead of need. */
+/** Starts a server on a free port. It is used too briefly to benefit from idle optimisation. */
 export async function startHttp(settings: ServerSettingsInput = {}): Promise<InspectableServer> {
   return (await serveHttp({ port: 0, optimization: 'demand', ...settings })) as InspectableServer;
 }

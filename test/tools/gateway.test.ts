@@ -16,7 +16,7 @@ import { ToolDispatcher } from '../../src/tools/tool-dispatcher.ts';
 const require = createRequire(import.meta.url);
 /** The official file system server. */
 const FILESYSTEM = require.resolve('@modelcontextprotocol/server-filesystem/dist/index.js');
-/** A server that reports its environment, fails, ends and sends hostile lists. */
+/** A server that reports its environment, fails, exits and sends hostile lists. */
 const FIXTURE = new URL('gateway-fixture.mjs', import.meta.url).pathname;
 const { execPath } = process;
 

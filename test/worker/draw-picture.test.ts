@@ -45,7 +45,7 @@ describe('drawing a picture', () => {
     });
   });
 
-  // Fuel that is enough for the same images with reasonable figures.
+  // Fuel that is enough for the same images with ordinary values.
   const SMALL = { fuel: 80_000_000 };
   const svg = (content: string) =>
     `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20">${content}</svg>`;

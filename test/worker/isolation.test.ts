@@ -13,7 +13,7 @@ import { ThreadHost } from '../../dist/worker/thread-host.js';
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
 const folder = mkdtempSync(join(tmpdir(), 'isolation-'));
 writeFileSync(join(folder, 'data.txt'), 'from the host');
-// Images are built here and not found in the cache of the user.
+// Images are built here, not read from the cache of the user.
 process.env['LLM_WASM_SANDBOX_CACHE'] = join(folder, 'cache');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -26,7 +26,7 @@ const comparable = ({ duration_ms, metadata: { queue_ms, ...metadata }, ...rest 
 const deterministic = { deterministic: true } as const;
 const endless = { fuel_budget: 1e12, timeout_seconds: 60 } as const;
 
-/** What a pool of either kind has to do. Each returns the same data in both. */
+/** What a pool must do with either kind of isolation. Each function returns the same data with both. */
 const CONTRACT: Record<string, (pool: Pool) => Promise<unknown>> = {
   'runs programs with input, files, mounts and limits': async (pool) => {
     const mounts = [{ host_path: join(folder, 'data.txt'), guest_path: '/external/data.txt' }];

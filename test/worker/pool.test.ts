@@ -106,7 +106,7 @@ describe('workers', () => {
     expect(inProcess(script)).toBe('0');
   });
 
-  test('are as many as the pool allows, and no more', () => {
+  test('are started up to the maximum of the pool', () => {
     const script = `
       import { availableParallelism } from 'node:os';
       import { createPool, createSandbox } from '${PACKAGE}';

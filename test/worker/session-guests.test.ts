@@ -25,7 +25,7 @@ describe('interpreters that a worker keeps', () => {
 
   // guarantee: memory-limit
   // proves: A worker keeps at most eight interpreters.
-  test('are at most eight', () => {
+  test('are limited to eight', () => {
     const guests = new SessionGuests();
     const names = Array.from({ length: 10 }, (_, i) => `s${i}`);
     const evicted = names.flatMap((name) => guests.put(name, 1, guestOf(0)));

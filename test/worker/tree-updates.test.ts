@@ -6,7 +6,7 @@ import { ReceivedTrees, SentTrees, type TreeUpdate } from '../../src/worker/tree
 import { tree as anyTree } from '../fs/arbitraries.ts';
 import { codeOf, dir, file, link } from '../fs/support.ts';
 
-/** Both ends of a thread. */
+/** Both sides of the connection to a thread. */
 class Channel {
   readonly sent = new SentTrees();
   readonly received = new ReceivedTrees();
@@ -77,7 +77,7 @@ describe('tree updates', () => {
     expect(next.edit.entries.length).toBeLessThanOrEqual(2);
   });
 
-  it('keep eight trees, and large trees not at all', () => {
+  it('keep at most eight trees, and no large ones', () => {
     const channel = new Channel();
     for (let i = 0; i < 9; i++) channel.send(`w${i}`, asTree([file('f', String(i))]));
     expect(channel.lastUpdate!.discarded).toEqual(['w0']);

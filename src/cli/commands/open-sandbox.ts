@@ -73,7 +73,7 @@ export async function openSandbox(language: LanguageName | undefined, flags: San
     return openOrCreateSession(openSessionContext(flags).sessions, language, flags, 'demand');
   }
   checkStoreFlags(flags);
-  // The process ends with the run, so optimising ahead of need would only delay its end.
+  // The process ends with the run, so idle optimisation would only delay its end.
   const { forNew } = await sandboxOptions(runtimeOf(language), flags, 'demand');
   return withProgress(PREPARING, () => createSandbox(forNew));
 }

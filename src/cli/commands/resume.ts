@@ -139,7 +139,7 @@ async function resume(execution_id: string, flags: ResumeFlags): Promise<void> {
         'This command makes the approved calls, so it needs their tools: add --tools-config FILE.',
       );
     const { sharedPool } = await import('../../worker/pool.ts');
-    // The process ends with the run, so optimising ahead of need would only delay its end.
+    // The process ends with the run, so idle optimisation would only delay its end.
     const pool = sharedPool({ optimization: 'demand' });
     const policy = flags.mount === undefined ? {} : { policy: { mounts: flags.mount } };
     await using session = await context.sessions.get(session_id, { pool, ...policy });

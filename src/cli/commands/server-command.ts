@@ -132,7 +132,9 @@ async function runUntilClosed(server: RunningServer, settings: ServerSettings): 
     isStopping = true;
     setTimeout(
       () => {
-        printError('the server could not be stopped in time.');
+        printError(
+          'the server did not stop in time, so it was terminated. Changes that were not saved yet are lost.',
+        );
         process.exit(1);
       },
       settings.shutdown_seconds * 1000 + SAVE_MS,

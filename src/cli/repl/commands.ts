@@ -185,7 +185,7 @@ export const REPL_COMMANDS: readonly ReplCommand[] = [
   },
   {
     name: 'quit',
-    description: 'Leave; Ctrl-D does the same',
+    description: 'Exit, like Ctrl-D',
     run: async (state) => {
       state.isEnding = true;
       return '';

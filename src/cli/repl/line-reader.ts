@@ -82,7 +82,7 @@ export class LineReader {
     }
     if (this.isTerminal) {
       process.stderr.write('^C\n');
-      // Removes what is typed.
+      // Clears the line.
       this.#interface.write(null, { ctrl: true, name: 'e' });
       this.#interface.write(null, { ctrl: true, name: 'u' });
     }

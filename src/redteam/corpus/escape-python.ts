@@ -7,7 +7,7 @@ const UP = '../'.repeat(60);
 
 const MISSING = 'FileNotFoundError';
 
-/** Endings of a guest that has damaged itself. */
+/** Allowed outcomes of a guest that has damaged itself. */
 const DAMAGED = [
   'finished',
   'unreachable',

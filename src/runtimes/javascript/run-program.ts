@@ -187,7 +187,7 @@ function finish(guest: Guest, program: JavaScriptRun): string {
   runEventLoop(guest, program);
   freeReserve(guest, program);
   const value = invoke(guest, program.handles['report']!);
-  // In practice the report fails only for lack of memory.
+  // In practice the report fails only when the guest is out of memory.
   if (guest.call('qjs_is_exception', value) !== 0) return outOfMemory(guest);
   const report = readText(guest, value) ?? '{}';
   guest.call('qjs_free_value', value);

@@ -2,7 +2,7 @@
  * One writer per session, among all processes that share a store.
  *
  * A contender first writes a claim, a file with a unique name, into the lock folder of the session, and then looks for
- * other claims. The last of two contenders to look always sees the claim of the other, and a contender that sees
+ * other claims. The second of two contenders to look always sees the claim of the other, and a contender that sees
  * another claim withdraws, so two never both succeed. Any process may remove the claim of a process that has ended: claim
  * names are never reused, so this cannot remove a newer claim.
  *

@@ -1,6 +1,6 @@
 /**
- * Live against restored, for the kernel: the same random system calls run in a kernel that stays alive and in one that is
- * saved and restored after every call. Both return the same and have the same files, descriptors and usage.
+ * Compares a live kernel with a restored one: the same random system calls run in a kernel that stays alive and in one that
+ * is saved and restored after every call. Both return the same and have the same files, descriptors and usage.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';

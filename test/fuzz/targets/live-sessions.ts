@@ -1,5 +1,5 @@
 /**
- * Live against restored, for whole sessions: the same random steps with variables and files run in a session that stays open
+ * Compares live sessions with restored ones: the same random steps with variables and files run in a session that stays open
  * and in one that is closed and opened from the store after every step. Both print the same and use the same fuel.
  */
 import assert from 'node:assert/strict';

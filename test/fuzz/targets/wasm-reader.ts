@@ -16,7 +16,7 @@ import type { FuzzTarget } from '../target.ts';
 setFlagsFromString('--experimental-wasm-return-call');
 
 const HEADER_BYTES = 8;
-/** Mutated loops need not end, so modules run with little fuel. */
+/** Mutated loops may never end, so modules run with little fuel. */
 const FUEL = 20_000n;
 const MAX_PROBES = 10_000;
 

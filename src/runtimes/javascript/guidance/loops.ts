@@ -5,9 +5,9 @@ import { type Token, tokenize } from '../tokenizer.ts';
 const MAX_SOURCE_CHARS = 65_536;
 /** Words that leave a loop, or let other code run that may end the program. */
 const EXITS: ReadonlySet<string> = new Set(['break', 'return', 'throw', 'yield', 'await', 'exit']);
-/** Words `for` and `while`, and expressions, that are examined. */
+/** Maximum number of `for` and `while` keywords, and of expressions, that are examined. */
 const MAX_LOOPS = 200;
-/** Length of the parts of the source that are examined. */
+/** Maximum length of each part of the source that is examined. */
 const MAX_HEAD_CHARS = 2000;
 const MAX_SHOWN_CHARS = 200;
 /** Words before a parenthesis that is not a call. */
@@ -84,7 +84,7 @@ export function javascriptLoops(source: string): SourceLoop[] {
   return [...loops, ...expressions].sort((a, b) => a.line - b.line);
 }
 
-/** What the tokens of a program form, found in a fixed number of passes. */
+/** The structure of a program, derived from its tokens in a fixed number of passes. */
 interface Structure {
   /** For an opening bracket, the index of the closing one. */
   readonly closings: readonly (number | undefined)[];

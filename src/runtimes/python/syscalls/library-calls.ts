@@ -1,13 +1,13 @@
 /**
  * Functions that native libraries expect from Emscripten although the interpreter does not use them: console output, stack
- * traces, of which there are none, and asctime.
+ * traces (always empty) and asctime.
  */
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import type { HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { TM } from './abi.ts';
 
-/** The result of _Unwind_Backtrace when there are no frames (left). */
+/** The result of _Unwind_Backtrace when there are no more frames. */
 const URC_END_OF_STACK = 5;
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

@@ -13,7 +13,7 @@ const OPTIONS = ['x', 'y', 'color', 'title', 'width', 'height', 'stacked', 'bins
 /** Columns of a histogram. */
 const END = 'end of interval';
 const COUNT = 'number of rows';
-/** Names that data without names of its own gets. They are not shown. */
+/** Column names for data that has none. They are not shown. */
 const UNNAMED = ['x', 'y', 'color'];
 /** Width of a character of a label, in pixels. */
 const CHARACTER = 6.5;
@@ -160,7 +160,7 @@ function typeOf(rows, name) {
 }
 
 function channel(rows, name, type = typeOf(rows, name), more = {}) {
-  // In field names, Vega-Lite gives these characters a meaning.
+  // These characters have a special meaning in field names of Vega-Lite.
   const field = name.replaceAll(/[\\.[\]]/g, '\\$&');
   const title = UNNAMED.includes(name) ? null : name;
   return { field, type, title, ...(type === 'nominal' && { sort: null }), ...more };

@@ -16,7 +16,7 @@ export const CIPHERS = [128, 192, 256].flatMap((bits) =>
 
 const concat = (...parts) => new Uint8Array(Buffer.concat(parts));
 
-/** Adds a number to a counter of 16 bytes, of which the last `width` count. */
+/** Adds a number to the last `width` bytes of a counter of 16 bytes. */
 function addToCounter(counter, blocks, width) {
   const sum = counter.slice();
   let carry = blocks;

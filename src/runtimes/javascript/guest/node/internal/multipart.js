@@ -1,4 +1,4 @@
-/** Forms as bytes of the type multipart/form-data (RFC 7578). */
+/** Encodes and decodes forms as multipart/form-data (RFC 7578). */
 import { decodeUtf8, encodeUtf8 } from '../../text-encoding.js';
 import { Blob, concatBytes, File } from './blob.js';
 
