@@ -28,7 +28,7 @@ const FORMAT = { magic: 'LWSI', version: IMAGE_FORMAT, fields: 2 } as const;
 const BODY_AT = 16;
 const IMAGE_PAGE = 4096;
 const INDEX_ROW = 8;
-/** Unit of a reset: small enough that little is written needlessly, large enough that calls do not dominate. */
+/** How much memory a reset compares in one call: large enough that calls do not dominate. */
 const COMPARED_BYTES = 4 * IMAGE_PAGE;
 
 /**
@@ -179,12 +179,16 @@ export function resetToImage(guest: Guest, image: Image): void {
   restoreGlobalsAndKernel(guest, image);
 }
 
+/** Writes the pages that differ. Most parts are unchanged, and only the others are compared page by page. */
 function rewrite(memory: Uint8Array, at: number, bytes: Uint8Array): void {
   const current = Buffer.from(memory.buffer, memory.byteOffset, memory.length);
+  const isSame = (from: number, end: number) => current.compare(bytes, from, end, at + from, at + end) === 0;
   for (let from = 0; from < bytes.length; from += COMPARED_BYTES) {
     const end = Math.min(from + COMPARED_BYTES, bytes.length);
-    if (current.compare(bytes, from, end, at + from, at + end) !== 0)
-      memory.set(bytes.subarray(from, end), at + from);
+    if (isSame(from, end)) continue;
+    for (let page = from; page < end; page += IMAGE_PAGE) {
+      if (!isSame(page, page + IMAGE_PAGE)) memory.set(bytes.subarray(page, page + IMAGE_PAGE), at + page);
+    }
   }
 }
 

@@ -184,6 +184,23 @@ describe('delta', () => {
     }
   });
 
+  test('leaves no trace of a single byte at the edge of a page', () => {
+    const next = seededIntegers(9);
+    const guest = newGuest();
+    const { all } = guest.view;
+    const base = all.slice();
+    const { at, bytes } = image.segments[next(image.segments.length)]!;
+    const edges = [0, all.length, at, at + bytes.length];
+    for (let i = 0; i < 12; i++) edges.push(4096 * (1 + next(all.length / 4096 - 1)));
+    for (const byte of edges
+      .flatMap((edge) => [edge - 1, edge])
+      .filter((one) => one >= 0 && one < all.length)) {
+      all[byte]! ^= 1 << next(8);
+      resetToImage(guest, image);
+      expect(Buffer.compare(all, base)).toBe(0);
+    }
+  });
+
   test.each([0, 4, 8, 12, 100, -1, -33, -100])('is rejected when byte %i is corrupted', (at) => {
     const guest = newGuest();
     guest.view.all.fill(9, 1_000_000, 1_100_000);
