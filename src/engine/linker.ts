@@ -16,7 +16,7 @@ import {
   type SideModule,
 } from './compile-side-module.ts';
 import { FunctionTable, type Slot } from './function-table.ts';
-import { LinkFailure } from './link-failure.ts';
+import { LinkFailure, undefinedSymbol } from './link-failure.ts';
 import { type LinkState, MAX_HANDLES, MAX_SIDE_MODULES } from './link-state.ts';
 import { LinkedModule, type ModuleMemory, type Placement } from './linked-module.ts';
 import { checkLinkState } from './saved-links.ts';
@@ -270,7 +270,7 @@ export class Linker {
     [...gotMem, ...gotFunc].forEach((name, i) => {
       const found = this.#resolve(scope, name);
       if (found === undefined && !isWeak.has(name))
-        throw new LinkFailure(`${module.at.path}: undefined symbol: ${name}`);
+        throw undefinedSymbol(module.at.path, name, this.#guest.hostFunctions['env']);
       module.offsets[i]!.value = found === undefined ? 0 : this.#addressOf(found);
     });
   }

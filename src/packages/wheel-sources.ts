@@ -36,7 +36,7 @@ export interface WheelSources {
   /** A download fails when the server sends nothing for this long. Default: 60 seconds. */
   readonly idleTimeoutMs?: number;
   onStep(text: string): void;
-  /** Text that suggests a package with a similar name; empty if there is none. */
+  /** Text that suggests a package with a similar name for an unknown one; empty if there is none. */
   suggest?(name: string): string;
 }
 
@@ -86,8 +86,10 @@ export async function findWheel(
   throw new SandboxError(
     isUncertain ? 'store_failed' : 'invalid_argument',
     `No wheel of ${name}${specifiers} for ${NATIVE_TAGS} was found (${problems.join('; ')}). ` +
-      'Pass the path of a wheel, or choose a package that is pure Python or built for this platform.' +
-      (sources.suggest?.(name) ?? ''),
+      (isUncertain
+        ? 'Check the network and the settings of pip and try again, or pass the path of a wheel.'
+        : 'Pass the path of a wheel, or choose a package that is pure Python or built for this platform.') +
+      (distributed === undefined ? (sources.suggest?.(name) ?? '') : ''),
   );
 }
 

@@ -178,6 +178,12 @@ export const PYTHON: readonly FailingProgram[] = [
     says: 'ThreadPoolExecutor',
   },
   { code: 'import multiprocessing\nmultiprocessing.Pool(2)', type: 'UnsupportedFeature' },
+  {
+    code: 'import ctypes\nctypes.memset(ctypes.create_string_buffer(8), 1, 4)',
+    type: 'UnsupportedFeature',
+    says: 'slices of a bytearray',
+  },
+  { code: 'import ctypes\nctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1)', type: 'UnsupportedFeature' },
   { code: "import subprocess\nsubprocess.run(['ls'])", type: 'UnsupportedFeature', says: 'os.listdir' },
   {
     code: "import subprocess\nsubprocess.run(['sort', 'a.txt'])",

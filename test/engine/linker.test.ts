@@ -230,6 +230,7 @@ describe('libraries', () => {
     functions: [{ type: 1, export: 'value', code: [['global.get', 3]] }],
   });
   install('undefined.so', { imports: [['GOT.mem', 'nowhere', GOT]], functions: [] });
+  install('address.so', { imports: [['GOT.func', 'host_twice', GOT]], functions: [] });
   install('mismatch.so', {
     dylink: { memory: [64, 0], table: [3, 0] },
     imports: [['env', 'main_add', { func: 1 }]],
@@ -271,6 +272,7 @@ describe('libraries', () => {
     ['lost.so', 'needs libz.so'],
     ['cycle.so', 'depends on itself'],
     ['undefined.so', 'undefined symbol: nowhere'],
+    ['address.so', 'takes the address of host_twice, a function of the host'],
     ['mismatch.so', 'main_add'],
     ['large.so', 'not enough memory'],
     ['text.so', 'not a library of an installed package'],

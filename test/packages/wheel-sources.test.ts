@@ -162,10 +162,16 @@ test.each([
   [
     'no server',
     () => [requirement, sourcesFor('a'.repeat(64), 'http://127.0.0.1:1/')],
-    /the network or the server is not reachable/,
+    /the network or the server is not reachable\).*Check the network/,
   ],
 ] as const)('%s is an error that says so', async (_, args, message) => {
   await expect(findWheel(...(args() as Parameters<typeof findWheel>))).rejects.toThrow(message);
+});
+
+test('a similar name is suggested only for a package that is unknown', async () => {
+  const sources = { ...sourcesFor('a'.repeat(64)), suggest: () => ' Similar.' };
+  await expect(findWheel(requirement, sources)).rejects.not.toThrow('Similar');
+  await expect(findWheel({ name: 'exampel', specifiers: '' }, sources)).rejects.toThrow('Similar');
 });
 
 test('the error of a wheel that is not found names the sources', async () => {

@@ -68,6 +68,13 @@ const NETWORK: MissingFeature = {
   what: 'network access',
   instead: 'fetch the data outside the sandbox, pass it with the files option, and read it from /app',
 };
+const FOREIGN_CALLS: MissingFeature = {
+  what: 'calls between Python and C functions through ctypes',
+  instead: 'write the code in Python; copy and fill memory with slices of a bytearray, memoryview or array',
+};
+/** ctypes reports the refusal of a call as an error of its own if it has released the interpreter for the call. */
+const REFUSED_CALL = /^<CFunctionType object at 0x[0-9a-f]+> returned a result with an exception set$/;
+const REFUSED_CALLBACK = /^ffi_prep_closure failed/;
 const SIGNALS: MissingFeature = { what: 'timer signals', instead: 'use the timeout_seconds option' };
 const HOST_PROCESS: MissingFeature = {
   what: 'processes and user accounts',
@@ -102,6 +109,8 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   const runtimeError = builtinException(input, 'RuntimeError')?.message ?? '';
   if (runtimeError === "can't start new thread") return THREADS;
   if (ENDLESS_WAIT.test(runtimeError)) return endlessWait(input);
+  if (REFUSED_CALLBACK.test(runtimeError)) return FOREIGN_CALLS;
+  if (REFUSED_CALL.test(builtinException(input, 'SystemError')?.message ?? '')) return FOREIGN_CALLS;
   if (moduleException(input, 'socket', 'urllib.error', 'http.client', 'ssl')) return NETWORK;
   const attribute = builtinException(input, 'AttributeError');
   if (attribute !== undefined) {
@@ -130,9 +139,7 @@ function missingSystemCall(input: AnalysisInput): MissingFeature | undefined {
   if (code === 'EPERM' && error.path == null && error.type === 'PermissionError')
     return missingCommands(input);
   if (/^This Python build lacks multiprocessing/.test(error.message)) return PROCESSES;
-  return error.message === 'ctypes cannot call C functions in the sandbox'
-    ? { what: 'native libraries' }
-    : undefined;
+  return error.message === 'ctypes cannot call C functions in the sandbox' ? FOREIGN_CALLS : undefined;
 }
 
 /** The processes that the failed statement would have started, with what does the same job in Python. */
