@@ -10,8 +10,8 @@ import { OpenLayer } from '../dist/host/layer-pack.js';
 import { formatFuel } from '../dist/quantities.js';
 import { compileModule, findAssets, readImageBytes, readModule } from '../dist/runtimes/guest-artifacts.js';
 import { javascript } from '../dist/runtimes/javascript/index.js';
+import { programFile } from '../dist/runtimes/program-files.js';
 import { python } from '../dist/runtimes/python/index.js';
-import { programFile } from '../dist/runtimes/sources.js';
 import { FuelProfiler } from '../dist/worker/fuel-profiler.js';
 import { markdown, median, ms } from './measure.mjs';
 

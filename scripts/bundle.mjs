@@ -129,12 +129,12 @@ export async function bundle() {
   const entry = (name, plugins = []) => ({ entryPoints: [name], plugins: [...plugins, ...OPTIONS.plugins] });
   await build({
     ...MODULES,
-    ...entry('cli/main.js', [external(/^\.\/(early-start|run-command-line)\.js$/)]),
+    ...entry('cli/main.js', [external(/^\.\/(early-start|run-command-entry)\.js$/)]),
   });
   await build({ ...MODULE, ...entry('cli/early-start.js', [onlyBuiltins]) });
   await build({
     ...MODULE,
-    ...entry('cli/run-command-line.js', [onlyBuiltins, external(/^\.\/commands\/(?!run\.js)/)]),
+    ...entry('cli/run-command-entry.js', [onlyBuiltins, external(/^\.\/commands\/(?!run\.js)/)]),
   });
   await build({ ...MODULES, ...entry('worker/process-entry.js') });
   await build({ ...SCRIPT, ...entry('worker/thread-entry.js', [onlyBuiltins]) });

@@ -15,8 +15,8 @@ export { type ListedPackage, listPackages } from './runtimes/available-packages.
 export type { Variable } from './runtimes/variable.ts';
 export type { ExecuteOptions } from './sandbox/call.ts';
 export type { SandboxOptions } from './sandbox/create-parts.ts';
-export { EVENTS, type EventName } from './sandbox/event-log.ts';
 export type { Execution } from './sandbox/execution.ts';
+export { EVENTS, type EventName } from './sandbox/log-events.ts';
 export type { Sandbox } from './sandbox/sandbox.ts';
 export type { WorkspaceFile } from './sandbox/workspace.ts';
 export {

@@ -2,9 +2,10 @@
  * Messages of this program on standard error. They may contain text of programs, so control characters are escaped before
  * colours are added: no program can send control sequences to the terminal through them.
  */
+
+import { escapeControls } from '../analysis/escape-controls.ts';
 import { paint, type Style } from './color.ts';
 import { clearStatusLine } from './progress.ts';
-import { escapeControls } from './terminal-text.ts';
 
 const PREFIX = 'llm-wasm-sandbox:';
 

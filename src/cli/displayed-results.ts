@@ -3,13 +3,13 @@
  * with `--results`. Texts and images come from the program, so control characters never reach the terminal.
  */
 import { join } from 'node:path';
+import { escapeControls } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
 import type { ResultAccess } from '../mcp/displayed-results.ts';
 import { imageSource } from '../results/image-source.ts';
 import { RESULT_LIMITS } from '../results/limits.ts';
 import type { DisplayResult } from '../schema.ts';
 import { escapeLines } from './diagnostics.ts';
-import { escapeControls } from './terminal-text.ts';
 
 const EXTENSIONS: Readonly<Record<string, string>> = {
   'image/png': 'png',

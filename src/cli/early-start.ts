@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { addedPackagesFile } from '../host/user-folders.ts';
 import { optimizeLate, validateLazily } from '../host/v8-flags.ts';
-import { languageOfFile, PACKAGE_RUNTIME, runtimeOf } from '../runtimes/sources.ts';
+import { languageOfFile, PACKAGE_RUNTIME, runtimeOf } from '../runtimes/program-files.ts';
 import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
 import { LANGUAGE_NAMES, type RuntimeName } from '../schema/runtime-names.ts';
 import { type FirstJob, prepareFirstJob } from '../worker/prepare-first-job.ts';

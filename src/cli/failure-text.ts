@@ -1,8 +1,9 @@
 /** How `run` describes a failed run on standard error: one line, and the guidance if it is requested. */
+
+import { escapeControls } from '../analysis/escape-controls.ts';
 import { formatDuration, formatFuel } from '../quantities.ts';
 import { HELPED_BY_HIGHER_LIMITS, type SandboxResult, type TrapReason } from '../schema.ts';
 import { paint, type TerminalStream } from './color.ts';
-import { escapeControls } from './terminal-text.ts';
 
 /** The limits that stop a program, and the flag that raises each. */
 const LIMITS: Partial<Record<TrapReason, { readonly text: string; readonly flag: string }>> = {

@@ -1,5 +1,5 @@
 /** Hides the command line from other users of the machine if it contains the password of a database. */
-import { isDatabaseAddress } from '../stores/database-address.ts';
+import { isDatabaseAddress } from '../stores/is-database-address.ts';
 
 /** Replaces the arguments in the list of processes, such as that of `ps`, with the name of this program. */
 export function hideArguments(address: string | undefined): void {

@@ -5,7 +5,7 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { LANGUAGES } from '../runtimes/languages.ts';
-import { languageOfFile } from '../runtimes/sources.ts';
+import { languageOfFile } from '../runtimes/program-files.ts';
 import { LANGUAGE_RUNTIMES, type LanguageName, programName, RUNTIME_NAMES } from '../schema.ts';
 import { UsageError } from './exit-codes.ts';
 import { MAX_PROGRAM_BYTES, readLocalFile, readProgramText } from './local-files.ts';

@@ -15,10 +15,10 @@ if (args[0] === 'run') {
   const { startEarly } = await import('./early-start.ts');
   const firstJob = startEarly(args.slice(1));
   useCache();
-  const { runRunCommand } = await import('./run-command-line.ts');
-  await runRunCommand(args, firstJob);
+  const { startRunCommand } = await import('./run-command-entry.ts');
+  await startRunCommand(args, firstJob);
 } else {
   useCache();
-  const { runCommandLine } = await import('./command-line.ts');
-  await runCommandLine(args);
+  const { dispatchCommand } = await import('./dispatch-command.ts');
+  await dispatchCommand(args);
 }

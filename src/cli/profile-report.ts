@@ -1,7 +1,8 @@
 /** Renders a detailed fuel profile: the source with a bar and a percentage per line, or a file for speedscope. */
+
+import { escapeControls } from '../analysis/escape-controls.ts';
 import { formatFuel, formatPercent } from '../quantities.ts';
 import type { FuelProfile } from '../schema.ts';
-import { escapeControls } from './terminal-text.ts';
 
 const BAR_WIDTH = 20;
 /** Programs with more lines show only the lines that used fuel. */

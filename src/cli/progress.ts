@@ -3,8 +3,9 @@
  * the end. It is shown on terminals only. Texts may contain names that a program or another user chose, so they are
  * escaped.
  */
+
+import { escapeControls } from '../analysis/escape-controls.ts';
 import { formatDuration, formatPercent } from '../quantities.ts';
-import { escapeControls } from './terminal-text.ts';
 
 const DELAY_MS = 1000;
 const INTERVAL_MS = 200;

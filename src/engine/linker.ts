@@ -9,6 +9,7 @@ import { isSyscallError } from '../kernel/syscall-error.ts';
 import type { HostFunctions } from '../kernel/syscall-guard.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
 import { ADDED_IMPORTS, START_EXPORT } from '../wasm/sandbox-sections.ts';
+import { checkLinkState } from './check-link-state.ts';
 import {
   type FindSideModule,
   type MainSymbols,
@@ -19,8 +20,7 @@ import { FunctionTable, type Slot } from './function-table.ts';
 import { LinkFailure, undefinedSymbol } from './link-failure.ts';
 import { type LinkState, MAX_HANDLES, MAX_SIDE_MODULES } from './link-state.ts';
 import { LinkedModule, type ModuleMemory, type Placement } from './linked-module.ts';
-import { checkLinkState } from './saved-links.ts';
-import { readSideModuleStub } from './side-module-stub.ts';
+import { readSideModuleStub } from './side-module-stub-file.ts';
 
 /** The guest as the linker uses it. */
 export interface LinkableGuest {

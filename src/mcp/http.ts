@@ -18,12 +18,12 @@ import { clientError } from './client-errors.ts';
 import { ConnectionLimiter } from './connection-limits.ts';
 import { type AuthenticatedRequest, LegacyConnections } from './legacy-connections.ts';
 import { BodyError, readBody, readJsonBody } from './request-body.ts';
+import { ByteBudget, meterResponse, RequestBytes } from './request-byte-budget.ts';
 import { RequestGuards, sendError } from './request-guards.ts';
 import { resolveSettings } from './resolve-settings.ts';
 import { type ServerFactory, serverFactory } from './server.ts';
 import { type Readiness, type ServerOptions, ServerState } from './server-state.ts';
 import type { ServerSettings, ServerSettingsInput } from './settings.ts';
-import { ByteBudget, meterResponse, RequestBytes } from './tenant-byte-budget.ts';
 
 /** A running HTTP server. */
 export interface HttpServer {

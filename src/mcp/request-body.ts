@@ -5,8 +5,8 @@
 import type { IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { JsonShape } from '../framing/json-shape.ts';
-import type { ByteBudget } from './tenant-byte-budget.ts';
+import { JsonLimitScanner } from '../framing/json-limit-scanner.ts';
+import type { ByteBudget } from './request-byte-budget.ts';
 
 export const JSON_LIMITS = {
   /** Nesting depth of arrays and objects. */
@@ -62,12 +62,12 @@ export async function readJsonBody(request: IncomingMessage, limits: BodyLimits)
 }
 
 async function readText(request: IncomingMessage, limits: BodyLimits): Promise<string> {
-  const shape = new JsonShape(JSON_LIMITS);
+  const scanner = new JsonLimitScanner(JSON_LIMITS);
   // Decoding chunk by chunk spreads the work over many turns of the event loop.
   const decoder = new StringDecoder('utf8');
   const parts: string[] = [];
   await receive(request, limits, (chunk) => {
-    const problem = shape.scan(chunk);
+    const problem = scanner.scan(chunk);
     if (problem !== undefined) return new BodyError(400, `Bad Request: ${problem}.`);
     parts.push(decoder.write(chunk));
     return undefined;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { parse } from '../schema.ts';
-import { isDatabaseAddress } from '../stores/database-address.ts';
+import { isDatabaseAddress } from '../stores/is-database-address.ts';
 import { type ServerSettings, type SettingName, serverSettings } from './settings.ts';
 import { parseTokens } from './tokens.ts';
 

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { CEILINGS, commitMode, isolationMode, optimizationMode, policy } from '../schema.ts';
+import { MiB, positiveCount, stringList } from './common-setting-fields.ts';
 import { httpSettings } from './http-settings.ts';
-import { MiB, positiveCount, stringList } from './setting-fields.ts';
 
 /** Schema of the settings. */
 export const serverSettings = z.strictObject({

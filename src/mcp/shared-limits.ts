@@ -6,7 +6,7 @@ import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-lim
 import { SandboxError } from '../errors.ts';
 import { formatFuel } from '../quantities.ts';
 import type { Database } from '../stores/postgres/database.ts';
-import type { TenantFuel } from '../worker/fuel-allowance.ts';
+import type { TenantFuel } from '../worker/tenant-fuel.ts';
 
 const MINUTE_SECONDS = 60;
 /** A block is this part of the limit. */

@@ -4,7 +4,7 @@
  * is too large closes the connection. Passes on complete lines only, and no line that cannot be a message.
  */
 import { Transform, type TransformCallback } from 'node:stream';
-import { JsonShape } from '../framing/json-shape.ts';
+import { JsonLimitScanner } from '../framing/json-limit-scanner.ts';
 import { BodyError, JSON_LIMITS, parseJsonBody } from './request-body.ts';
 
 /** A longer line closes the connection. */
@@ -21,7 +21,7 @@ type Reject = (error: {
 }) => void;
 
 export class CheckedLines extends Transform {
-  #shape = new JsonShape(JSON_LIMITS);
+  #scanner = new JsonLimitScanner(JSON_LIMITS);
   #parts: Buffer[] = [];
   #bytes = 0;
   #problem: string | undefined;
@@ -48,7 +48,7 @@ export class CheckedLines extends Transform {
         );
         return;
       }
-      this.#problem ??= this.#shape.scan(part);
+      this.#problem ??= this.#scanner.scan(part);
       this.#parts.push(part);
       start += part.length;
       if (end >= 0) this.#endLine();
@@ -59,7 +59,7 @@ export class CheckedLines extends Transform {
   #endLine(): void {
     const line = Buffer.concat(this.#parts);
     const problem = this.#problem ?? textProblem(line);
-    this.#shape = new JsonShape(JSON_LIMITS);
+    this.#scanner = new JsonLimitScanner(JSON_LIMITS);
     this.#parts = [];
     this.#bytes = 0;
     this.#problem = undefined;

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import { DEFAULT_RUNTIME, PACKAGE_RUNTIME } from '../runtimes/sources.ts';
+import { DEFAULT_RUNTIME, PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { EventLogger, Policy, PolicyInput, RuntimeName } from '../schema.ts';

@@ -5,7 +5,7 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { sideModuleStub } from '../engine/side-module-stub.ts';
+import { sideModuleStub } from '../engine/side-module-stub-file.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/flat-entries.ts';

@@ -3,7 +3,7 @@ import type { RuntimeName } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import type { Attack, ExpressionAttack, ProgramAttack } from './attack.ts';
 import { checkResult, endingOf } from './check-result.ts';
-import { EVALUATOR } from './corpus/runner-programs.ts';
+import { EVALUATOR } from './corpus/probe-programs.ts';
 import { mismatch, show } from './match.ts';
 import type { Surroundings } from './surroundings.ts';
 

@@ -10,7 +10,7 @@ import { memoryStore } from '../stores/memory/memory-store.ts';
 import type { ToolContext, ToolRecord } from '../tools/toolset.ts';
 import type { Attack, ToolAttack } from './attack.ts';
 import { checkResult } from './check-result.ts';
-import { TOOL_PROBE } from './corpus/runner-programs.ts';
+import { TOOL_PROBE } from './corpus/probe-programs.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const DEFAULT_LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 20, max_tool_calls: 50 };

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { RUNTIME_NAMES, type RuntimeName } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
-import { NEIGHBOUR, NEIGHBOUR_OUTPUT, NEXT_RUN } from './corpus/runner-programs.ts';
+import { NEIGHBOUR, NEIGHBOUR_OUTPUT, NEXT_RUN } from './corpus/probe-programs.ts';
 import { mismatch } from './match.ts';
 
 /** Stands for a secret of the host. It must never appear in a result. */

@@ -2,7 +2,7 @@
  * Parses what a program displays: JSON text with the forms by MIME type, optionally followed by NUL and the bytes of an
  * image. The bytes are under the control of the program, so their size and shape are limited before they are parsed.
  */
-import { JsonShape } from '../framing/json-shape.ts';
+import { JsonLimitScanner } from '../framing/json-limit-scanner.ts';
 import { MESSAGE_SHAPE, RESULT_LIMITS } from './limits.ts';
 import { parseTable, type Table } from './table.ts';
 
@@ -48,7 +48,7 @@ export function parseLimitedObject(bytes: Uint8Array): Record<string, unknown> |
   return isTooComplex(bytes) ? undefined : parseObject(bytes);
 }
 
-const isTooComplex = (bytes: Uint8Array) => new JsonShape(MESSAGE_SHAPE).scan(bytes) !== undefined;
+const isTooComplex = (bytes: Uint8Array) => new JsonLimitScanner(MESSAGE_SHAPE).scan(bytes) !== undefined;
 
 function parseObject(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {

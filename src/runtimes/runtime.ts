@@ -3,7 +3,7 @@
  * know which language runs. The part of a runtime that the main thread uses is `Language`, in language.ts.
  *
  * To add a runtime, create a folder here with a `Language` and a `Runtime`, add its name to RUNTIME_NAMES in schema/runtime-names.ts,
- * and add a row to each of the registries: languages.ts, sources.ts and registry.ts.
+ * and add a row to each of the registries: languages.ts, program-files.ts and registry.ts.
  */
 
 import type { StackFrame, Variables } from '../analysis/run-profile.ts';

@@ -3,7 +3,7 @@ import { type Analysis, analyse } from '../analysis/analyse.ts';
 import type { AnalysedLimits, AnalysisInput, EarlierCalls } from '../analysis/input.ts';
 import { distributedModule } from '../packages/pyodide-lock.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
-import { PACKAGE_RUNTIME } from '../runtimes/sources.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import type { PackageFacts, Policy, SandboxResult } from '../schema.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 

@@ -40,8 +40,8 @@ import {
 import { CallHistory } from './call-history.ts';
 import { CallTools, type Resumption } from './call-tools.ts';
 import { checkMemory, type SandboxParts } from './create-parts.ts';
-import { EventLog } from './event-log.ts';
 import { type Execution, startExecution } from './execution.ts';
+import { EventLog } from './log-events.ts';
 import type { OutputDelivery } from './output-delivery.ts';
 import { ResultDelivery } from './result-delivery.ts';
 import { addAnalysis } from './run-analysis.ts';

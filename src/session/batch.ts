@@ -6,7 +6,7 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import { runtimeOf } from '../runtimes/sources.ts';
+import { runtimeOf } from '../runtimes/program-files.ts';
 import {
   executeOptions,
   type LanguageName,

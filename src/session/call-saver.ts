@@ -4,17 +4,17 @@ import { stoppedByHost } from '../sandbox/to-result.ts';
 import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
-import type { SessionMemory } from './session-memory.ts';
+import type { SessionStateLoader } from './session-state-loader.ts';
 import type { SessionStates } from './session-states.ts';
 import type { Transaction } from './transaction.ts';
 
 export class CallSaver {
   readonly #states: SessionStates;
-  readonly #memory: SessionMemory;
+  readonly #loader: SessionStateLoader;
 
-  constructor(states: SessionStates, memory: SessionMemory) {
+  constructor(states: SessionStates, loader: SessionStateLoader) {
     this.#states = states;
-    this.#memory = memory;
+    this.#loader = loader;
   }
 
   /** Commits the state that the worker saves after the outcome. Only then can the next call of the session start. */
@@ -24,7 +24,7 @@ export class CallSaver {
     transaction: Transaction,
     { state }: RunOutcome,
   ): Promise<void> {
-    const unpin = this.#memory.pin();
+    const unpin = this.#loader.pin();
     try {
       const isCommitted = await this.#settle(job, transaction);
       if (!isCommitted && state === 'committed') this.#states.recordLostCommit(this.#states.record.calls);
@@ -63,7 +63,7 @@ export class CallSaver {
   /** Commits what the worker saved, if it saved anything. Throws `session_limit` if the memory for it is not available. */
   async #settle(job: JobHandle, transaction: Transaction): Promise<boolean> {
     const saved = await job.saved;
-    if (saved !== undefined) await this.#memory.claim(transaction.statesAfter(saved));
+    if (saved !== undefined) await this.#loader.claim(transaction.statesAfter(saved));
     return transaction.settle(saved);
   }
 }

@@ -4,8 +4,8 @@
  */
 import { join } from 'node:path';
 import { SandboxError } from '../errors.ts';
-import { isDatabaseAddress } from '../stores/database-address.ts';
 import { diskStore } from '../stores/disk/disk-store.ts';
+import { isDatabaseAddress } from '../stores/is-database-address.ts';
 import { connectionPool } from '../stores/postgres/connection-pool.ts';
 import { Database } from '../stores/postgres/database.ts';
 import { DEFAULT_SCHEMA, postgresStore } from '../stores/postgres/postgres-store.ts';

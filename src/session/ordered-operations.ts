@@ -6,14 +6,14 @@ import { usageOf, type Workspace } from '../sandbox/workspace.ts';
 import type { Commit } from '../schema.ts';
 import type { Turn } from '../worker/fair-scheduler.ts';
 import type { SessionAccess } from './session-access.ts';
-import type { SessionMemory } from './session-memory.ts';
+import type { SessionStateLoader } from './session-state-loader.ts';
 import type { SessionStates } from './session-states.ts';
 
 /** What the operations need from the session. */
 interface OperatedSession {
   readonly states: SessionStates;
   readonly workspace: Workspace;
-  readonly memory: SessionMemory;
+  readonly loader: SessionStateLoader;
   readonly access: SessionAccess;
   readonly commit: Commit;
   checkOpen(): void;
@@ -71,8 +71,8 @@ export class OrderedOperations {
 
   /** Saves host edits without waiting for the next call. Waits only with `commit: 'answer'`. */
   async saveHostEdits(): Promise<void> {
-    const { states, memory, access, commit } = this.#session;
-    const saved = memory.use(() =>
+    const { states, loader, access, commit } = this.#session;
+    const saved = loader.use(() =>
       this.inTurn(async () => {
         states.persist();
         if (commit === 'answer') await states.flush();

@@ -6,7 +6,7 @@ import type { Turn } from '../worker/fair-scheduler.ts';
 import { CallLease } from './call-lease.ts';
 import type { CommittedSession } from './known-revisions.ts';
 import { sessionNotFound } from './session-errors.ts';
-import type { SessionMemory } from './session-memory.ts';
+import type { SessionStateLoader } from './session-state-loader.ts';
 import type { SessionStates } from './session-states.ts';
 
 /** What access needs from the session. */
@@ -23,7 +23,7 @@ interface AccessedSession {
 
 export class SessionAccess {
   readonly #states: SessionStates;
-  readonly #memory: SessionMemory;
+  readonly #loader: SessionStateLoader;
   readonly #session: AccessedSession;
   /** Undefined if the session holds its lease while it is open. */
   readonly #lease: CallLease | undefined;
@@ -32,12 +32,12 @@ export class SessionAccess {
 
   constructor(
     states: SessionStates,
-    memory: SessionMemory,
+    loader: SessionStateLoader,
     session: AccessedSession,
     leaseWaitMs: number | undefined,
   ) {
     this.#states = states;
-    this.#memory = memory;
+    this.#loader = loader;
     this.#session = session;
     if (leaseWaitMs === undefined) return;
     const leased = {
@@ -64,8 +64,8 @@ export class SessionAccess {
   /** Runs an operation that may change the session. If the signal is aborted, it may run without the lease. */
   use<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const lease = this.#lease;
-    if (lease === undefined) return this.#memory.use(work);
-    return this.#memory.pinned(() => lease.use(() => this.#memory.use(work), signal));
+    if (lease === undefined) return this.#loader.use(work);
+    return this.#loader.pinned(() => lease.use(() => this.#loader.use(work), signal));
   }
 
   /**
@@ -74,8 +74,8 @@ export class SessionAccess {
    */
   read<T>(work: (committed?: CommittedSession) => Promise<T>): Promise<T> {
     const lease = this.#lease;
-    if (lease === undefined) return this.#memory.use(() => work());
-    return this.#memory.pinned(async () => {
+    if (lease === undefined) return this.#loader.use(() => work());
+    return this.#loader.pinned(async () => {
       await Promise.all(this.#unsaved);
       return work(await lease.read());
     });
@@ -95,7 +95,7 @@ export class SessionAccess {
   /** Brings the states up to date, unless an operation is using them. Closes a session that the store no longer has. */
   async refresh(): Promise<void> {
     try {
-      await this.#memory.pinned(async () => this.#lease?.refresh());
+      await this.#loader.pinned(async () => this.#lease?.refresh());
     } catch (cause) {
       if (!this.#session.isClosed()) throw cause;
     }
@@ -112,7 +112,7 @@ export class SessionAccess {
     if (changes === 'gone') throw this.#gone();
     if (changes !== undefined) {
       const { state, undo } = changes.stored;
-      await this.#memory.claim(undo === undefined ? [state] : [state, undo]);
+      await this.#loader.claim(undo === undefined ? [state] : [state, undo]);
       this.#states.replace(changes.stored, changes.revision);
       this.#session.loadFiles();
     }
@@ -124,7 +124,7 @@ export class SessionAccess {
     const committed = await this.#states.known.readCommitted(this.#states.record);
     if (committed === 'gone') throw this.#gone();
     const inMemory = this.#states.loadedStates;
-    if (!inMemory.includes(committed.state)) await this.#memory.claim([...inMemory, committed.state]);
+    if (!inMemory.includes(committed.state)) await this.#loader.claim([...inMemory, committed.state]);
     return committed;
   }
 

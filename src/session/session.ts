@@ -21,7 +21,7 @@ import type { CommittedSession } from './known-revisions.ts';
 import { loadFiles, OrderedOperations } from './ordered-operations.ts';
 import { checkExecution, parseResolutions, type ResumeOptions, toolsRequired } from './resume-options.ts';
 import { SessionAccess } from './session-access.ts';
-import { SessionMemory } from './session-memory.ts';
+import { SessionStateLoader } from './session-state-loader.ts';
 import type { SessionStates } from './session-states.ts';
 import { SharedFilesSandbox } from './shared-files-sandbox.ts';
 import { Transaction } from './transaction.ts';
@@ -42,7 +42,7 @@ export interface SessionOwner {
 export class Session extends Sandbox {
   readonly #states: SessionStates;
   readonly #owner: SessionOwner | undefined;
-  readonly #memory: SessionMemory;
+  readonly #loader: SessionStateLoader;
   readonly #saver: CallSaver;
   readonly #access: SessionAccess;
   readonly #operations: OrderedOperations;
@@ -53,8 +53,8 @@ export class Session extends Sandbox {
     super(parts);
     this.#states = states;
     this.#owner = owner;
-    this.#memory = new SessionMemory(states, this.workspace, parts.pool, this.tenant);
-    this.#saver = new CallSaver(states, this.#memory);
+    this.#loader = new SessionStateLoader(states, this.workspace, parts.pool, this.tenant);
+    this.#saver = new CallSaver(states, this.#loader);
     const { workspace } = this;
     loadFiles(states, workspace);
     const shared = {
@@ -67,9 +67,9 @@ export class Session extends Sandbox {
       loadFiles: () => loadFiles(states, workspace),
       onGone: () => void this.close().catch(() => {}),
     };
-    this.#access = new SessionAccess(states, this.#memory, accessed, owner?.leaseWaitMs);
+    this.#access = new SessionAccess(states, this.#loader, accessed, owner?.leaseWaitMs);
     const { commit } = parts;
-    const operated = { ...shared, states, workspace, memory: this.#memory, access: this.#access, commit };
+    const operated = { ...shared, states, workspace, loader: this.#loader, access: this.#access, commit };
     this.#operations = new OrderedOperations(operated);
     states.onSaveFailed = (error) => this.events.saveFailed(this.session_id, error);
   }
@@ -280,11 +280,11 @@ export class Session extends Sandbox {
   /** Counts the memory of the session, and saves a new session; with `commit: 'answer'` it closes the session and throws if that fails. @internal */
   async saveIfNew(): Promise<void> {
     try {
-      await this.#memory.open();
+      await this.#loader.open();
       this.#states.persistIfNew();
       if (this.parts.commit === 'answer' && this.#states.isNew) await this.#states.flush();
     } catch (cause) {
-      this.#memory.close();
+      this.#loader.close();
       await this.#states.release();
       throw cause;
     }
@@ -317,7 +317,7 @@ export class Session extends Sandbox {
     try {
       await this.#states.close();
     } finally {
-      this.#memory.close();
+      this.#loader.close();
       turn.release();
       this.#owner?.closed(this);
     }
@@ -360,8 +360,8 @@ export class Session extends Sandbox {
         withFiles: (work, access) => this.withFiles(work, access),
         workspaceChanged: () => this.workspaceChanged(),
       });
-    return this.#memory.use(() => {
-      this.#memory.pin();
+    return this.#loader.use(() => {
+      this.#loader.pin();
       return super.withRuntime(runtime);
     });
   }

@@ -19,10 +19,10 @@ import {
 import { invalid, Writer } from './binary-io.ts';
 import { writeJsonSection } from './custom-sections.ts';
 import { extractDataSegments, type MemoryWrite } from './data-segments.ts';
+import { findSymbols, functionTable } from './main-module-symbols.ts';
 import { opcodesNamed } from './opcodes.ts';
 import { type Export, type ParsedModule, parseModule } from './parse-module.ts';
 import { SYMBOLS_SECTION } from './sandbox-sections.ts';
-import { findSymbols, functionTable } from './symbol-table.ts';
 import { type Additions, writeCode } from './write-code.ts';
 
 export interface PrepareOptions {
@@ -46,7 +46,7 @@ export interface PrepareOptions {
   readonly stackPointer?: string;
   /**
    * Makes every exported symbol available to side modules: all exported functions become entries of the table exported
-   * as "functions", and a custom section lists the symbols (see symbol-table.ts).
+   * as "functions", and a custom section lists the symbols (see main-module-symbols.ts).
    */
   readonly linkable?: boolean;
 }

@@ -9,6 +9,7 @@ import { invalid, Writer } from './binary-io.ts';
 import { writeCustomSection, writeJsonSection } from './custom-sections.ts';
 import { extractRelativeData } from './data-segments.ts';
 import { type DylinkInfo, readDylink } from './dylink-section.ts';
+import { slotsOf } from './main-module-symbols.ts';
 import { type Import, type ParsedModule, parseModule } from './parse-module.ts';
 import { appended, emptyFunctionType } from './prepare-module.ts';
 import {
@@ -19,7 +20,6 @@ import {
   type SideModuleFacts,
   START_EXPORT,
 } from './sandbox-sections.ts';
-import { slotsOf } from './symbol-table.ts';
 import { writeCode } from './write-code.ts';
 
 const MAX_IMPORTS = 20_000;

@@ -10,8 +10,8 @@ import {
   MAX_FRAMES,
   type ProfiledLimits,
   type ProfiledProgram,
-  StateRecorder,
-} from './state-recorder.ts';
+  ProgramStateSampler,
+} from './program-state-sampler.ts';
 
 /** Fuel between two samples of a detailed profile. */
 export const DETAILED_SAMPLE_FUEL = 100_000;
@@ -34,7 +34,7 @@ const MAX_STACK_FRAMES = 10_000;
 const REPORTED_ROWS = 200;
 
 export class FuelProfiler {
-  readonly #states: StateRecorder;
+  readonly #states: ProgramStateSampler;
   #lastFuel = 0;
   #slices = 0;
   /** The slice after which the next sample is taken. */
@@ -54,7 +54,7 @@ export class FuelProfiler {
     readonly isDetailed: boolean,
     readonly memoryBytes: () => number,
   ) {
-    this.#states = new StateRecorder(reader, program, limits, memoryBytes);
+    this.#states = new ProgramStateSampler(reader, program, limits, memoryBytes);
   }
 
   /** Called after every slice. A smaller value of `fuelConsumed` than before means that the count was restarted. */

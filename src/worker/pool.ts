@@ -6,14 +6,14 @@
 import { availableParallelism } from 'node:os';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { type Optimization, parse } from '../schema.ts';
-import { HeldBytes } from '../stores/held-bytes.ts';
+import { StateMemoryBudget } from '../stores/state-memory-budget.ts';
 import { FairScheduler, type Turn, type TurnRequest } from './fair-scheduler.ts';
-import { FuelAllowance, type TenantFuel } from './fuel-allowance.ts';
 import type { JobHandle } from './job-handle.ts';
 import { type PoolOptions, poolOptions } from './pool-options.ts';
 import { type JobOptions, PoolThread, runInFreshThread } from './pool-thread.ts';
 import { ProcessHost } from './process-host.ts';
 import type { UnsentJob } from './protocol.ts';
+import { FuelAllowance, type TenantFuel } from './tenant-fuel.ts';
 import { ThreadHost } from './thread-host.ts';
 import type { WorkerHost } from './worker-host.ts';
 
@@ -92,7 +92,7 @@ export class WorkerPool implements Pool {
   readonly #recent = new Map<string, { readonly assets: GuestAssets; readonly memoryBytes: number }>();
   readonly #host: WorkerHost;
   /** The memory that sessions take. */
-  readonly held: HeldBytes;
+  readonly held: StateMemoryBudget;
   readonly #allowance: TenantFuel | undefined;
   readonly #optimization: Optimization;
   /** The threads that run optimisation programs, by the digests of the modules. The threads of a host share the optimised code. */
@@ -109,7 +109,7 @@ export class WorkerPool implements Pool {
     const parsed = parse(poolOptions, options, 'options');
     const { maxWorkers, maxRunningPerTenant, maxQueuedPerTenant, expectedTenants, isolation } = parsed;
     const { maxHeldBytes: maxBytes, maxHeldBytesPerTenant: maxBytesPerTenant = maxBytes } = parsed;
-    this.held = new HeldBytes({ maxBytes, maxBytesPerTenant });
+    this.held = new StateMemoryBudget({ maxBytes, maxBytesPerTenant });
     this.#optimization = parsed.optimization;
     const { fuelPerMinutePerTenant } = parsed;
     this.#allowance =

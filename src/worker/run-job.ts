@@ -8,7 +8,7 @@ import type { FileTree } from '../fs/file-tree.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';
 import { CappedOutput } from '../kernel/capped-output.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
-import { programFile } from '../runtimes/sources.ts';
+import { programFile } from '../runtimes/program-files.ts';
 import type { StoppedAt } from '../schema.ts';
 import { ChartRenderer } from './chart-renderer.ts';
 import { CooperativeYield } from './cooperative-yield.ts';
@@ -19,8 +19,8 @@ import type { LoadedImage } from './load-image.ts';
 import { OutputSender } from './output-sender.ts';
 import { prepareGuest } from './prepare-guest.ts';
 import type { RunJob, RunOutcome } from './protocol.ts';
-import type { RunEnvironment } from './run-environment.ts';
 import { RunResults } from './run-results.ts';
+import type { RunServices } from './run-services.ts';
 import { runProgram } from './run-to-outcome.ts';
 import { saveSession } from './save-session.ts';
 import { timed } from './startup-phases.ts';
@@ -46,10 +46,10 @@ export function runJob(
   loaded: LoadedImage,
   workspace: FileTree,
   maxPages: number,
-  environment: RunEnvironment,
+  services: RunServices,
 ): void {
   const { requests, workspaces } = thread;
-  const { guests, send, reportFuel, isAbandoned } = environment;
+  const { guests, send, reportFuel, isAbandoned } = services;
   const { limits, session } = job;
   const stdout = new CappedOutput(limits.stdoutMaxBytes);
   const stderr = new CappedOutput(limits.stderrMaxBytes);
@@ -63,7 +63,7 @@ export function runJob(
   let profiler: FuelProfiler | undefined;
   let stateAtLimit: ProgramState | undefined;
   const hooks: RunHooks = {
-    sliceFuel: environment.sliceFuel,
+    sliceFuel: services.sliceFuel,
     onSlice: (fuelConsumed) => {
       if (isAbandoned?.()) guest.stop({ reason: 'cancelled', message: 'abandoned' });
       profiler?.sample(fuelConsumed);
@@ -185,7 +185,7 @@ export function runJob(
   workspaces.applyChanges(job.workspace.id, changes);
   const unneeded = [
     ...(state === 'committed'
-      ? saveSession(id, loaded, current, session!, isPaused === true, environment)
+      ? saveSession(id, loaded, current, session!, isPaused === true, services)
       : [current]),
     stale,
   ];

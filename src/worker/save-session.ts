@@ -4,7 +4,7 @@ import { diffsOf } from '../engine/memory-capture.ts';
 import { toShared } from '../fs/shared-array-buffers.ts';
 import type { LoadedImage } from './load-image.ts';
 import type { SessionInput } from './protocol.ts';
-import type { RunEnvironment } from './run-environment.ts';
+import type { RunServices } from './run-services.ts';
 import type { SessionGuest } from './session-guests.ts';
 
 /** Also caches the guest for the next call. Returns the guests that were evicted. */
@@ -14,7 +14,7 @@ export function saveSession(
   current: SessionGuest,
   session: SessionInput,
   isPaused: boolean,
-  { guests, send }: RunEnvironment,
+  { guests, send }: RunServices,
 ): SessionGuest[] {
   const { guest } = current;
   const { volume } = guest.kernel;

@@ -20,8 +20,8 @@ import { type LoadedImage, loadImage } from './load-image.ts';
 import { assertRestricted } from './permissions.ts';
 import { prepareLibraries } from './prepare-libraries.ts';
 import type { FromWorker, RunJob, ToWorker } from './protocol.ts';
-import type { RunEnvironment } from './run-environment.ts';
 import { runJob } from './run-job.ts';
+import type { RunServices } from './run-services.ts';
 import { SessionGuests } from './session-guests.ts';
 import { durations, recordStart } from './startup-phases.ts';
 import { ReceivedTrees } from './tree-updates.ts';
@@ -86,13 +86,13 @@ const idleWork = new IdleWork(
 // ---- runs ----
 
 /** For the jobs of the main thread. */
-const JOBS: RunEnvironment = { guests: new SessionGuests(), send, reportFuel };
+const JOBS: RunServices = { guests: new SessionGuests(), send, reportFuel };
 
-function run(id: number, job: RunJob, environment: RunEnvironment): void {
+function run(id: number, job: RunJob, services: RunServices): void {
   const workspace = workspaces.receive(job.workspace);
   const loaded = imageOf(job.image);
   const maxPages = pagesIn(job.limits.memoryBytes);
-  runJob(thread, id, job, loaded, workspace, maxPages, environment);
+  runJob(thread, id, job, loaded, workspace, maxPages, services);
   if (!settings.isOneShot) idleWork.keepFull(loaded.pool, maxPages);
 }
 

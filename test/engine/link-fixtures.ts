@@ -2,7 +2,7 @@
 
 import { compileSideModule, type SideModule } from '../../src/engine/compile-side-module.ts';
 import { type CompiledModule, Guest } from '../../src/engine/guest.ts';
-import { sideModuleStub } from '../../src/engine/side-module-stub.ts';
+import { sideModuleStub } from '../../src/engine/side-module-stub-file.ts';
 import { sha256Hex } from '../../src/framing/digest.ts';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import { readOnlyTree } from '../../src/fs/tree-codec.ts';

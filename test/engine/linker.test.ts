@@ -10,7 +10,7 @@ import {
   MAX_SLOTS,
   MAX_TABLE_ENTRIES,
 } from '../../src/engine/link-state.ts';
-import { sideModuleStub } from '../../src/engine/side-module-stub.ts';
+import { sideModuleStub } from '../../src/engine/side-module-stub-file.ts';
 import { checked } from '../../src/framing/json-checks.ts';
 import type { Code } from '../wasm/assembler.ts';
 import { MEMORY_BASE, TABLE_BASE } from '../wasm/link-assembler.ts';

@@ -13,7 +13,7 @@ import {
   type SandboxResult,
 } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { NEIGHBOUR, NEIGHBOUR_OUTPUT, NEXT_RUN } from '../../src/redteam/corpus/runner-programs.ts';
+import { NEIGHBOUR, NEIGHBOUR_OUTPUT, NEXT_RUN } from '../../src/redteam/corpus/probe-programs.ts';
 
 /** Stands for a secret of the host. It must never appear in a result. */
 const SECRET = 'host-secret-5d1f';

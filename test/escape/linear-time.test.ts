@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
-import { escapeControls } from '../../src/cli/terminal-text.ts';
+import { escapeControls } from '../../src/analysis/escape-controls.ts';
 import { declaredNames, planProgram } from '../../src/runtimes/javascript/module-to-script.ts';
 import { tokenize } from '../../src/runtimes/javascript/tokenizer.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';

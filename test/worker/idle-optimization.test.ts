@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { RUNTIMES } from '../../dist/runtimes/registry.js';
 import { IdleOptimization } from '../../dist/worker/idle-optimization.js';
 import type { WorkerPool } from '../../dist/worker/pool.js';
-import type { RunEnvironment } from '../../dist/worker/run-environment.js';
+import type { RunServices } from '../../dist/worker/run-services.js';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
 
@@ -88,10 +88,10 @@ test('an optimisation program that jobs interrupt is started again, but not fore
   };
   const run =
     (isCompleted: boolean) =>
-    (id: number, { code }: { code: string }, site: RunEnvironment): void => {
+    (id: number, { code }: { code: string }, services: RunServices): void => {
       started.push(code);
-      expect(site.isAbandoned?.()).toBe(!isCompleted);
-      if (isCompleted) site.send({ type: 'saved', id, saved });
+      expect(services.isAbandoned?.()).toBe(!isCompleted);
+      if (isCompleted) services.send({ type: 'saved', id, saved });
     };
   optimization.runNext(run(false), 1, () => true);
   optimization.runNext(run(true), 1, () => false);

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import { runtimeOf } from '../../runtimes/sources.ts';
+import { runtimeOf } from '../../runtimes/program-files.ts';
 import { LANGUAGE_NAMES, type LanguageName, type PolicyInput, parse, policy } from '../../schema.ts';
 import { type Context, Contexts } from './contexts.ts';
 import {

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { formatDuration } from '../../quantities.ts';
 import { RUNTIME_NAMES } from '../../schema.ts';
 import type { PhaseDurations } from '../../worker/startup-phases.ts';
-import { formatTable } from '../terminal-text.ts';
+import { formatTable } from '../format-table.ts';
 
 interface ColdStart {
   readonly total: number;

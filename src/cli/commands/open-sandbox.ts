@@ -2,7 +2,7 @@
 import { Option } from 'commander';
 import { SandboxError } from '../../errors.ts';
 import { formatBytes, formatFuel, typicalSeconds } from '../../quantities.ts';
-import { PACKAGE_RUNTIME, runtimeOf } from '../../runtimes/sources.ts';
+import { PACKAGE_RUNTIME, runtimeOf } from '../../runtimes/program-files.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
 import type { Isolation, LanguageName, Optimization, PolicyInput, RuntimeName } from '../../schema.ts';

@@ -1,4 +1,6 @@
 /** `pending`: lists the paused programs of a store with the tool calls that wait for an answer. Changes nothing. */
+
+import { escapeControls } from '../../analysis/escape-controls.ts';
 import { type PendingCall, uncertainCalls } from '../../schema.ts';
 import { callText } from '../../tools/question-text.ts';
 import { APPROVED_BEFORE } from '../ask-approval.ts';
@@ -6,7 +8,6 @@ import type { CommandDetails } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { jsonOption, type StoreFlags, storeOptions } from '../options.ts';
 import { closeStores, findPaused, type PausedSession } from '../paused-sessions.ts';
-import { escapeControls } from '../terminal-text.ts';
 import { openSessionContexts } from './session/context.ts';
 import { ageOf } from './session/record-text.ts';
 

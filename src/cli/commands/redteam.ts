@@ -1,12 +1,13 @@
 /** `redteam`: replays known attacks against this installation and prints a verdict for each. */
 import { Option } from 'commander';
+import { escapeControls } from '../../analysis/escape-controls.ts';
 import { formatDuration } from '../../quantities.ts';
 import type { Attack, Verdict } from '../../redteam/attack.ts';
 import { CATEGORIES } from '../../redteam/attack.ts';
 import type { CommandDetails } from '../command.ts';
 import { UsageError } from '../exit-codes.ts';
+import { formatTable } from '../format-table.ts';
 import { Progress } from '../progress.ts';
-import { escapeControls, formatTable } from '../terminal-text.ts';
 
 interface RedteamFlags {
   readonly category?: readonly string[];

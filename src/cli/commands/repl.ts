@@ -1,6 +1,6 @@
 /** `repl`: runs what the user types, line by line, in a session. */
 import { Option } from 'commander';
-import { DEFAULT_RUNTIME } from '../../runtimes/sources.ts';
+import { DEFAULT_RUNTIME } from '../../runtimes/program-files.ts';
 import type { LanguageName } from '../../schema.ts';
 import type { CommandDetails } from '../command.ts';
 import { languageOption, storeOptions, toolsConfigOption } from '../options.ts';

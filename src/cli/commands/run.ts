@@ -1,7 +1,7 @@
 /** `run`: runs one program, in a sandbox of its own or in a session, and exits with the exit code of the guest. */
 import { Option } from 'commander';
 import { formatBytes } from '../../quantities.ts';
-import { DEFAULT_RUNTIME } from '../../runtimes/sources.ts';
+import { DEFAULT_RUNTIME } from '../../runtimes/program-files.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
 import { isolationMode, LANGUAGE_NAMES, type LanguageName, type SandboxResult } from '../../schema.ts';

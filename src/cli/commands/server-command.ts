@@ -25,7 +25,7 @@ import {
   serverSettings,
 } from '../../mcp/settings.ts';
 import { formatBytes, formatFuel } from '../../quantities.ts';
-import { isDatabaseAddress } from '../../stores/database-address.ts';
+import { isDatabaseAddress } from '../../stores/is-database-address.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
 import { printError } from '../diagnostics.ts';

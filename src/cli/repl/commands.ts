@@ -14,8 +14,8 @@ import {
 import { didYouMean } from '../did-you-mean.ts';
 import { UsageError } from '../exit-codes.ts';
 import { guidanceText } from '../failure-text.ts';
+import { formatFields, formatTable } from '../format-table.ts';
 import { readProgramText } from '../local-files.ts';
-import { formatFields, formatTable } from '../terminal-text.ts';
 
 /** What the commands use and change. */
 export interface ReplState {

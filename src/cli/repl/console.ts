@@ -2,6 +2,8 @@
  * The loop of `repl`: reads lines until the parser of the interpreter accepts them as a complete source, and runs the source
  * as a call of the session. Failures of programs and commands never end the loop.
  */
+
+import { escapeControls } from '../../analysis/escape-controls.ts';
 import { LANGUAGES } from '../../runtimes/languages.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { LanguageName, SandboxResult } from '../../schema.ts';
@@ -16,7 +18,6 @@ import { exitCodeOf, UsageError } from '../exit-codes.ts';
 import { failureLine } from '../failure-text.ts';
 import { GuestOutput } from '../guest-output.ts';
 import { reportResults } from '../report-run.ts';
-import { escapeControls } from '../terminal-text.ts';
 import { type ReplState, runReplCommand } from './commands.ts';
 import type { History } from './history.ts';
 import { INTERRUPTED, type LineReader } from './line-reader.ts';

@@ -13,9 +13,9 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { escapeControls } from '../../analysis/escape-controls.ts';
 import { replaceFileSync } from '../../host/replace-file.ts';
 import { stateFolder } from '../../host/user-folders.ts';
-import { escapeControls } from '../terminal-text.ts';
 
 export const MAX_HISTORY_LINES = 1000;
 /** Longer lines are not stored. */

@@ -18,7 +18,7 @@ import {
   resume,
   run,
 } from './run-program.ts';
-import { javascriptSource } from './source-language.ts';
+import { javascriptSource } from './source-files.ts';
 import { quickJsFunctions } from './syscalls/quickjs-imports.ts';
 
 export const javascript: Runtime = {

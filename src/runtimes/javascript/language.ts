@@ -4,7 +4,7 @@ import { type Language, MAX_VARIABLES } from '../language.ts';
 import { javascriptGuidance, javascriptRules } from './guidance/index.ts';
 import { LINUX_ERRNO } from './linux-errno.ts';
 import { localImports } from './local-imports.ts';
-import { javascriptSource } from './source-language.ts';
+import { javascriptSource } from './source-files.ts';
 
 const ENGINE = 'QuickJS-NG';
 const VERSION = 'ES2023';

@@ -21,7 +21,7 @@ import { ImportObserver } from './memory/import-observer.ts';
 import { TYPE_EXPORTS } from './memory/object-reader.ts';
 import { PythonStackReader } from './memory/stack-reader.ts';
 import { OPTIMIZATION_PROGRAMS } from './optimization-programs.ts';
-import { pythonSource } from './source-language.ts';
+import { pythonSource } from './source-files.ts';
 import { linkingCalls } from './syscalls/dynamic-linking.ts';
 import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';
 

@@ -4,7 +4,7 @@ import { PYTHON_VERSION } from '../../packages/python-abi.ts';
 import { type Language, MAX_VARIABLES } from '../language.ts';
 import { pythonGuidance, pythonRules } from './guidance/index.ts';
 import { localImports } from './local-imports.ts';
-import { pythonSource } from './source-language.ts';
+import { pythonSource } from './source-files.ts';
 
 export const pythonLanguage: Language = {
   ...pythonSource,

@@ -5,8 +5,8 @@
 import { SandboxError } from '../../errors.ts';
 import { checkSession, checkState, statesOf } from '../format/session-validation.ts';
 import { heldBytes } from '../format/state-size.ts';
-import { HeldBytes, type Holding } from '../held-bytes.ts';
 import { checkSessionId, foldSessionId, rejectCaseConflict } from '../session-id.ts';
+import { type Holding, StateMemoryBudget } from '../state-memory-budget.ts';
 import { byLastUse, type SessionState, type SessionStore, type StoredSession } from '../store.ts';
 
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024 * 1024;
@@ -22,7 +22,7 @@ export interface MemoryStoreOptions {
 
 /** Creates a store whose sessions exist until the process ends. */
 export function memoryStore({ maxBytes = DEFAULT_MAX_BYTES }: MemoryStoreOptions = {}): SessionStore {
-  return createMemoryStore(new HeldBytes({ maxBytes, maxBytesPerTenant: maxBytes }).open(''));
+  return createMemoryStore(new StateMemoryBudget({ maxBytes, maxBytesPerTenant: maxBytes }).open(''));
 }
 
 /** Creates a store whose sessions are counted in `holding`. */

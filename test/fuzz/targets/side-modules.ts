@@ -8,7 +8,7 @@ import { compileSideModule, type SideModule } from '../../../src/engine/compile-
 import type { Guest } from '../../../src/engine/guest.ts';
 import { LinkFailure } from '../../../src/engine/link-failure.ts';
 import { GuestStopped } from '../../../src/engine/run-context.ts';
-import { sideModuleStub } from '../../../src/engine/side-module-stub.ts';
+import { sideModuleStub } from '../../../src/engine/side-module-stub-file.ts';
 import { SandboxError } from '../../../src/errors.ts';
 import { prepareSideModule } from '../../../src/wasm/prepare-side-module.ts';
 import { addFile, newGuest, TYPES } from '../../engine/link-fixtures.ts';

@@ -1,4 +1,6 @@
 /** The common part of `packages add` and `packages update`: finds the wheels, tries the imports, and records the packages. */
+
+import { escapeControls } from '../../../analysis/escape-controls.ts';
 import { SandboxError } from '../../../errors.ts';
 import {
   type AddedPackage,
@@ -21,7 +23,6 @@ import { paint } from '../../color.ts';
 import { printLines } from '../../diagnostics.ts';
 import { didYouMean } from '../../did-you-mean.ts';
 import { Progress } from '../../progress.ts';
-import { escapeControls } from '../../terminal-text.ts';
 import { measureImport } from './measure-imports.ts';
 import type { PackagesFlags } from './subcommand.ts';
 

@@ -1,9 +1,11 @@
 /** `packages list`: the vendored and the added packages. */
+
+import { escapeControls } from '../../../analysis/escape-controls.ts';
 import { describeMissing } from '../../../packages/catalog.ts';
 import { formatFuel } from '../../../quantities.ts';
 import { LANGUAGE_RUNTIMES } from '../../../schema.ts';
 import { printWarning } from '../../diagnostics.ts';
-import { escapeControls, formatTable } from '../../terminal-text.ts';
+import { formatTable } from '../../format-table.ts';
 import type { PackagesAction } from './subcommand.ts';
 
 export const packagesList: PackagesAction = async (_, { language, json }) => {

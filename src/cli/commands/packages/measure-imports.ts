@@ -1,6 +1,6 @@
 /** Imports added packages in guests, to find out whether they work and how much fuel their import takes. */
 import { LANGUAGES } from '../../../runtimes/languages.ts';
-import { PACKAGE_RUNTIME } from '../../../runtimes/sources.ts';
+import { PACKAGE_RUNTIME } from '../../../runtimes/program-files.ts';
 import type { SandboxResult } from '../../../schema.ts';
 import { createSandbox } from '../../../session/create-sandbox.ts';
 import type { Session } from '../../../session/session.ts';

@@ -1,13 +1,15 @@
 /** `packages selftest`: imports each added package in a guest and runs a short program with it. */
+
+import { escapeControls } from '../../../analysis/escape-controls.ts';
 import { findAdded, readAddedPackages } from '../../../packages/added-packages.ts';
 import { readPyodideLock } from '../../../packages/pyodide-lock.ts';
 import { SELFTEST_PROGRAMS } from '../../../packages/selftest-programs.ts';
 import { formatFuel } from '../../../quantities.ts';
 import { LANGUAGES } from '../../../runtimes/languages.ts';
-import { PACKAGE_RUNTIME } from '../../../runtimes/sources.ts';
+import { PACKAGE_RUNTIME } from '../../../runtimes/program-files.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
+import { formatTable } from '../../format-table.ts';
 import { withProgress } from '../../progress.ts';
-import { escapeControls, formatTable } from '../../terminal-text.ts';
 import { failureOf, openTestSession } from './measure-imports.ts';
 import type { PackagesAction } from './subcommand.ts';
 

@@ -2,8 +2,8 @@
 import { readAddedPackages } from '../../../packages/added-packages.ts';
 import { readUserPackages } from '../../../packages/read-user-packages.ts';
 import { EXIT } from '../../exit-codes.ts';
+import { formatTable } from '../../format-table.ts';
 import { withProgress } from '../../progress.ts';
-import { formatTable } from '../../terminal-text.ts';
 import type { PackagesAction } from './subcommand.ts';
 
 export const packagesVerify: PackagesAction = async (_, { json }) => {

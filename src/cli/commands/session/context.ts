@@ -5,7 +5,7 @@ import { sessionFolder } from '../../../host/user-folders.ts';
 import { LOCAL_TENANT, tenantFolder, tenantFolders } from '../../../mcp/tokens.ts';
 import { openStore } from '../../../session/open-store.ts';
 import { openSessions, type SessionRegistry } from '../../../session/registry.ts';
-import { isDatabaseAddress } from '../../../stores/database-address.ts';
+import { isDatabaseAddress } from '../../../stores/is-database-address.ts';
 import type { SessionStore, StoredSession } from '../../../stores/store.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { hideArguments } from '../../hide-arguments.ts';

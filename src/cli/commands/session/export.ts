@@ -1,9 +1,10 @@
 /** `session export`: writes a session to a file or to standard output. */
+
+import { escapeControls } from '../../../analysis/escape-controls.ts';
 import { formatBytes } from '../../../quantities.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { writeLocalFile } from '../../local-files.ts';
 import { withProgress } from '../../progress.ts';
-import { escapeControls } from '../../terminal-text.ts';
 import { readSession } from './context.ts';
 import type { SessionAction } from './subcommand.ts';
 

@@ -1,10 +1,10 @@
 /** `session files`: lists, prints or copies the files of a session, even if it is damaged. */
 
+import { escapeControls } from '../../../analysis/escape-controls.ts';
 import { SandboxError } from '../../../errors.ts';
 import { formatItems } from '../../../quantities.ts';
 import { describeFiles, workspacePath } from '../../../sandbox/workspace.ts';
 import { copyWorkspaceFiles, writeLocalFile } from '../../local-files.ts';
-import { escapeControls } from '../../terminal-text.ts';
 import { notInStore } from './context.ts';
 import { formatFiles } from './record-text.ts';
 import type { SessionAction } from './subcommand.ts';

@@ -1,6 +1,8 @@
 /** `session list`: lists the sessions of a store, most recently used first. */
+
+import { escapeControls } from '../../../analysis/escape-controls.ts';
 import { formatBytes, formatFuel } from '../../../quantities.ts';
-import { escapeControls, formatTable } from '../../terminal-text.ts';
+import { formatTable } from '../../format-table.ts';
 import { ageOf } from './record-text.ts';
 import type { SessionAction } from './subcommand.ts';
 

@@ -1,6 +1,6 @@
 /** `session prune`: deletes sessions that have not been used for some time. */
 import { formatBytes, formatItems } from '../../../quantities.ts';
-import { formatTable } from '../../terminal-text.ts';
+import { formatTable } from '../../format-table.ts';
 import type { SessionAction } from './subcommand.ts';
 
 export const sessionPrune: SessionAction = async ({ sessions }, _, { olderThan, dryRun = false }) => {

@@ -1,4 +1,6 @@
 /** Session records, files and checkpoints as text for a terminal. */
+
+import { escapeControls } from '../../../analysis/escape-controls.ts';
 import { readAddedPackages } from '../../../packages/added-packages.ts';
 import { formatAge, formatBytes, formatFuel } from '../../../quantities.ts';
 import type { Variable } from '../../../runtimes/variable.ts';
@@ -6,7 +8,7 @@ import type { WorkspaceFile } from '../../../sandbox/workspace.ts';
 import type { CheckpointInfo } from '../../../session/checkpoint.ts';
 import { PACKAGE_PREFIX } from '../../../session/create-sandbox.ts';
 import type { SessionRecord } from '../../../stores/store.ts';
-import { escapeControls, formatFields, formatTable } from '../../terminal-text.ts';
+import { formatFields, formatTable } from '../../format-table.ts';
 
 /** The age of an ISO 8601 time. */
 export const ageOf = (time: string) => formatAge(Date.now() - Date.parse(time));

@@ -3,11 +3,14 @@
  * thread that the latter has started is passed on to it.
  */
 import { adoptFirstJob, type FirstJob } from '../worker/prepare-first-job.ts';
-import { runCommandLine } from './command-line.ts';
+import { dispatchCommand } from './dispatch-command.ts';
 import { exitWhenWritten } from './exit-when-written.ts';
 
-export async function runRunCommand(args: readonly string[], firstJob: FirstJob | undefined): Promise<void> {
+export async function startRunCommand(
+  args: readonly string[],
+  firstJob: FirstJob | undefined,
+): Promise<void> {
   if (firstJob !== undefined) adoptFirstJob(firstJob);
-  await runCommandLine(args);
+  await dispatchCommand(args);
   await exitWhenWritten();
 }

@@ -1,11 +1,8 @@
 /**
- * Text layout for a terminal: tables and name-value lists. Names and values may come from guests, so every cell is
+ * Formats tables and name-value lists for a terminal. Names and values may come from guests, so every cell is
  * escaped: no guest can send control sequences to the user's terminal.
  */
-
 import { escapeControls } from '../analysis/escape-controls.ts';
-
-export { escapeControls };
 
 /** Rows under a header, each column as wide as its longest cell. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {

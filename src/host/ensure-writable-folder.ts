@@ -1,4 +1,4 @@
-/** Checks a folder that the user configured. */
+/** Creates a folder that the user configured, and checks that files in it can be read and written. */
 import { constants } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
 

@@ -1,4 +1,4 @@
-/** JavaScript programs as files. */
+/** The file name extensions of JavaScript programs, and the names that a program declares. */
 import { MAX_VARIABLES, type SourceLanguage } from '../language.ts';
 import { declaredNames } from './module-to-script.ts';
 

@@ -41,7 +41,7 @@ export interface ProfiledLimits {
 
 export const isProgram = ({ origin }: StackFrame) => origin === 'program';
 
-export class StateRecorder {
+export class ProgramStateSampler {
   #states: ProgramState[] = [];
   #interval = 0;
   #nextFuel = 0;

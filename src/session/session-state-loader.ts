@@ -1,20 +1,20 @@
 /**
- * Whether the states and files of a session are in memory. They are loaded when an operation needs them, and can be
- * unloaded while no operation does and the store has them, so that a session that is open but idle needs no memory.
+ * Loads the states and files of a session into memory when an operation needs them. They can be unloaded while no
+ * operation uses them and the store has them, so that a session that is open but idle needs no memory.
  */
 import type { Workspace } from '../sandbox/workspace.ts';
 import { heldBytes } from '../stores/format/state-size.ts';
-import type { HeldBytes, Holding } from '../stores/held-bytes.ts';
+import type { Holding, StateMemoryBudget } from '../stores/state-memory-budget.ts';
 import type { SessionState } from '../stores/store.ts';
 import type { SessionStates } from './session-states.ts';
 
 /** The pool whose memory the states and files of a session take. */
 interface StatePool {
-  readonly held: HeldBytes;
+  readonly held: StateMemoryBudget;
   forgetWorkspace(id: string): void;
 }
 
-export class SessionMemory {
+export class SessionStateLoader {
   readonly #states: SessionStates;
   readonly #workspace: Workspace;
   readonly #pool: StatePool;

@@ -2,7 +2,7 @@
 import type { FromWorker } from './protocol.ts';
 import type { SessionGuests } from './session-guests.ts';
 
-export interface RunEnvironment {
+export interface RunServices {
   readonly guests: Pick<SessionGuests, 'take' | 'put'>;
   send(message: FromWorker): void;
   /** Receives the fuel of the run between two slices. */

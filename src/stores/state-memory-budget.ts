@@ -6,7 +6,7 @@
 import { SandboxError } from '../errors.ts';
 import { formatBytes } from '../quantities.ts';
 
-interface HeldBytesLimits {
+interface StateMemoryLimits {
   /** Limit of all tenants together. */
   readonly maxBytes: number;
   readonly maxBytesPerTenant: number;
@@ -22,7 +22,7 @@ export class Holding {
     readonly tenant: string,
     /** Frees the memory if it is not in use; undefined if that is impossible. */
     readonly unload: (() => Promise<void>) | undefined,
-    readonly ledger: HeldBytes,
+    readonly ledger: StateMemoryBudget,
   ) {}
 
   get bytes(): number {
@@ -57,13 +57,13 @@ export class Holding {
   }
 }
 
-export class HeldBytes {
+export class StateMemoryBudget {
   readonly #holdings = new Set<Holding>();
   readonly #byTenant = new Map<string, number>();
   #total = 0;
   #uses = 0;
 
-  constructor(readonly limits: HeldBytesLimits) {}
+  constructor(readonly limits: StateMemoryLimits) {}
 
   /** Bytes of all tenants. */
   get total(): number {

@@ -1,4 +1,4 @@
-/** Fields that several settings have in common. */
+/** Schemas of fields that several settings have in common. */
 import { z } from 'zod';
 
 export const MiB = 1024 * 1024;

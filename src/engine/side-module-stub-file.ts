@@ -1,6 +1,6 @@
 /**
- * The stubs that stand for side modules in the file system. A guest never sees the bytes of a module, and nothing from a guest
- * is ever compiled: a stub only selects a module that the host has.
+ * The stub files that stand for side modules in the file system of a guest. A guest never sees the bytes of a module, and
+ * nothing from a guest is ever compiled: a stub only selects a module that the host has.
  */
 
 const STUB_PREFIX = 'llm-wasm-sandbox side module sha256:';

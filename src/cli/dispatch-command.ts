@@ -7,7 +7,7 @@ import { exitCodeOf } from './exit-codes.ts';
 import { packageInfo } from './package-info.ts';
 
 /** Sets the exit code of the process. */
-export async function runCommandLine(args: readonly string[]): Promise<void> {
+export async function dispatchCommand(args: readonly string[]): Promise<void> {
   handleBrokenPipes();
   try {
     const program = await createRootCommand(packageInfo(), args);

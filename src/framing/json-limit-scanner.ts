@@ -1,6 +1,6 @@
-/** Limits the shape of JSON text before it is parsed, so that parsing untrusted text takes bounded time and memory. */
+/** Limits the depth and size of JSON text before it is parsed, so that parsing untrusted text takes bounded time and memory. */
 
-interface JsonShapeLimits {
+interface JsonLimits {
   /** Nesting depth of arrays and objects. */
   readonly depth: number;
   /** Elements of arrays and members of objects. */
@@ -13,14 +13,14 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** Counts depth and members of JSON text, chunk by chunk and in constant memory. It does not validate the text. */
-export class JsonShape {
+export class JsonLimitScanner {
   #depth = 0;
   #members = 0;
   #literalChars = 0;
   #isInString = false;
   #isEscaped = false;
 
-  constructor(readonly limits: JsonShapeLimits) {}
+  constructor(readonly limits: JsonLimits) {}
 
   /** Returns a description of the limit that the text exceeds, or undefined. */
   scan(chunk: Uint8Array): string | undefined {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { heldBytes } from '../../src/stores/format/state-size.ts';
-import { HeldBytes, type Holding } from '../../src/stores/held-bytes.ts';
+import { type Holding, StateMemoryBudget } from '../../src/stores/state-memory-budget.ts';
 import { state } from './fixtures.ts';
 
 const limitError = expect.objectContaining({ name: 'SandboxError', code: 'session_limit' });
 
 /** A holding that can be unloaded unless it is in use. */
-function idle(ledger: HeldBytes, tenant: string, unloaded: string[], isInUse = () => false): Holding {
+function idle(ledger: StateMemoryBudget, tenant: string, unloaded: string[], isInUse = () => false): Holding {
   const holding = ledger.open(tenant, async () => {
     if (isInUse()) return;
     unloaded.push(tenant);
@@ -19,7 +19,7 @@ describe('held bytes', () => {
   // guarantee: memory-limit
   // proves: The bytes that sessions hold are counted per tenant and in total.
   test('are counted per tenant and in total', async () => {
-    const ledger = new HeldBytes({ maxBytes: 100, maxBytesPerTenant: 60 });
+    const ledger = new StateMemoryBudget({ maxBytes: 100, maxBytesPerTenant: 60 });
     const [a, b] = [ledger.open('a'), ledger.open('b')];
     await a.resize(50);
     await b.resize(40);
@@ -31,7 +31,7 @@ describe('held bytes', () => {
   });
 
   test('are limited per tenant and in total', async () => {
-    const ledger = new HeldBytes({ maxBytes: 100, maxBytesPerTenant: 60 });
+    const ledger = new StateMemoryBudget({ maxBytes: 100, maxBytesPerTenant: 60 });
     const [a, b] = [ledger.open('a'), ledger.open('b')];
     await expect(a.resize(61)).rejects.toEqual(limitError);
     expect(() => a.resizeNow(61)).toThrow(limitError);
@@ -45,7 +45,7 @@ describe('held bytes', () => {
 
   test('are freed by unloading the least recently used, of the same tenant if its limit is exceeded', async () => {
     const unloaded: string[] = [];
-    const ledger = new HeldBytes({ maxBytes: 100, maxBytesPerTenant: 60 });
+    const ledger = new StateMemoryBudget({ maxBytes: 100, maxBytesPerTenant: 60 });
     const other = idle(ledger, 'b', unloaded);
     const first = idle(ledger, 'a', unloaded);
     const second = idle(ledger, 'a', unloaded);
@@ -60,7 +60,7 @@ describe('held bytes', () => {
   });
 
   test('are not freed while they are in use', async () => {
-    const ledger = new HeldBytes({ maxBytes: 100, maxBytesPerTenant: 100 });
+    const ledger = new StateMemoryBudget({ maxBytes: 100, maxBytesPerTenant: 100 });
     await idle(ledger, 'a', [], () => true).resize(80);
     await expect(ledger.open('a').resize(30)).rejects.toEqual(limitError);
   });
