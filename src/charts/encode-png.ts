@@ -1,5 +1,6 @@
 /** Writes pixels as PNG. */
 import { crc32, deflateSync } from 'node:zlib';
+import { uninterrupted } from '../host/uninterrupted.ts';
 import { type IndexedPixels, isRepeated, type Pixels, toIndexed } from './palette.ts';
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
@@ -19,7 +20,7 @@ export function encodePng(pixels: Pixels): Uint8Array {
   const isOpaque = !hasAlpha(rgba);
   const channels = isOpaque ? 3 : 4;
   const rows = filterRows(toStraight(rgba, channels), width * channels, channels);
-  return join([header(width, height, isOpaque ? RGB : RGBA), chunk('IDAT', deflateSync(rows))]);
+  return join([header(width, height, isOpaque ? RGB : RGBA), imageData(rows)]);
 }
 
 function encodeIndexed({ width, height, palette, indices }: IndexedPixels): Uint8Array {
@@ -35,8 +36,14 @@ function encodeIndexed({ width, height, palette, indices }: IndexedPixels): Uint
     palette.filter((_, i) => i % 4 === 3),
   );
   const head = header(width, height, PALETTE);
-  return join([head, colors, ...(hasAlpha(palette) ? [alpha] : []), chunk('IDAT', deflateSync(rows))]);
+  return join([head, colors, ...(hasAlpha(palette) ? [alpha] : []), imageData(rows)]);
 }
+
+const imageData = (rows: Uint8Array) =>
+  chunk(
+    'IDAT',
+    uninterrupted(() => deflateSync(rows)),
+  );
 
 const join = (chunks: readonly Uint8Array[]) =>
   Buffer.concat([Buffer.from(SIGNATURE), ...chunks, chunk('IEND', Buffer.alloc(0))]);

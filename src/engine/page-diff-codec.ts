@@ -10,6 +10,7 @@
  *   the words that differ, of all pages, each XORed with the word of the base
  */
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
+import { uninterrupted } from '../host/uninterrupted.ts';
 import { type Image, ZEROS } from './image.ts';
 import { PAGE_BYTES } from './image-identity.ts';
 
@@ -112,7 +113,8 @@ export function encodePageDiff(
       body[maskAt] = mask;
     }
   }
-  return brotliCompressSync(new Uint8Array(body.buffer, 0, wordAt * 4), COMPRESSION);
+  const encoded = new Uint8Array(body.buffer, 0, wordAt * 4);
+  return uninterrupted(() => brotliCompressSync(encoded, COMPRESSION));
 }
 
 /** Thrown for bytes that are not a valid page diff. */
@@ -155,7 +157,7 @@ export function applyPageDiff(
 function decompress(diff: Uint8Array, maxBytes: number): Int32Array {
   let bytes: Buffer;
   try {
-    bytes = brotliDecompressSync(diff, { maxOutputLength: maxBytes });
+    bytes = uninterrupted(() => brotliDecompressSync(diff, { maxOutputLength: maxBytes }));
   } catch {
     throw new PageDiffError('a page diff cannot be decompressed');
   }

@@ -21,6 +21,7 @@ import type { DirNode } from '../fs/nodes.ts';
 import { readCached, writeCached } from './disk-cache.ts';
 import { readInto, readSharedFile } from './shared-file.ts';
 import { damagedFile, type PackFacts, type SharedLayer } from './shared-layer.ts';
+import { uninterrupted } from './uninterrupted.ts';
 
 const MAGIC = 'lwspack\x01';
 const HEADER_BYTES = 12;
@@ -59,7 +60,7 @@ async function compressPack(index: Uint8Array, data: Uint8Array): Promise<Uint8A
   });
   const blocks = await Promise.all(
     blockRanges(data.length).map(({ start, end }) =>
-      compress(data.subarray(start, end), options(end - start)),
+      uninterrupted(() => compress(data.subarray(start, end), options(end - start))),
     ),
   );
   const header = new Uint8Array(HEADER_BYTES + blocks.length * 4);
@@ -136,7 +137,7 @@ export class OpenLayer {
     try {
       const compressed = Buffer.alloc(end - start);
       readInto(head.path, start, compressed);
-      bytes = brotliDecompressSync(compressed, { maxOutputLength: target.length });
+      bytes = uninterrupted(() => brotliDecompressSync(compressed, { maxOutputLength: target.length }));
     } catch (cause) {
       throw damaged(this.#layer, `block ${block} cannot be read: ${(cause as Error).message}`);
     }

@@ -19,8 +19,12 @@ export const CONTROL = {
   fuelMillions: 1,
   /** Changes when a guest that waits has to check again: an answer was sent, or its job was cancelled. */
   answers: 2,
-  words: 3,
+  /** See host/uninterrupted.ts. */
+  section: 3,
+  words: 4,
 } as const;
+/** The word of a control block that protects the sections of its thread. */
+export const sectionWord = (control: Int32Array) => control.subarray(CONTROL.section, CONTROL.section + 1);
 /** Words that all threads of a host share: 1 while long-running programs have to yield; the number of jobs that run. */
 export const HOST_BLOCK = { yieldFlag: 0, activeJobs: 1, words: 2 } as const;
 /** Fuel per unit of `CONTROL.fuelMillions`. */

@@ -1,7 +1,8 @@
 /** Starts worker threads. Loads little, so that a process can start its first thread before it loads anything else. */
 import { Worker } from 'node:worker_threads';
 import { installedFile } from '../host/install-folder.ts';
-import { CONTROL, HOST_BLOCK, type WorkerSettings } from './control-block.ts';
+import { leaveSection, requestEnd, waitForSection } from '../host/uninterrupted.ts';
+import { CONTROL, HOST_BLOCK, sectionWord, type WorkerSettings } from './control-block.ts';
 
 /**
  * Stack size of a thread. Recursion in a guest ends when the stack in guest memory is full, at most 5 MiB. The stack of the
@@ -44,7 +45,27 @@ export function startThread(
   worker.unref();
   // An error is always followed by `exit`, which determines the outcome.
   worker.on('error', () => {});
+  endBeforeExit(worker, sectionWord(control));
   return { worker, control, hostBlock };
+}
+
+/** The section words of the threads that run. */
+const sections = new Set<Int32Array>();
+
+/** When the process exits, Node.js terminates its threads. The exit waits until none of them is in a section. */
+export function endBeforeExit(worker: Worker, section: Int32Array): void {
+  if (sections.size === 0) process.on('exit', endAllSections);
+  sections.add(section);
+  worker.on('exit', () => {
+    leaveSection(section);
+    sections.delete(section);
+    if (sections.size === 0) process.off('exit', endAllSections);
+  });
+}
+
+function endAllSections(): void {
+  for (const section of sections) requestEnd(section);
+  for (const section of sections) waitForSection(section);
 }
 
 let adopted: StartedThread | undefined;

@@ -4,7 +4,8 @@
  */
 import type { Worker } from 'node:worker_threads';
 import { sharedBuffers } from '../fs/shared-array-buffers.ts';
-import { CONTROL, FUEL_UNIT, HOST_BLOCK } from './control-block.ts';
+import { requestEnd, untilOutsideSection } from '../host/uninterrupted.ts';
+import { CONTROL, FUEL_UNIT, HOST_BLOCK, sectionWord } from './control-block.ts';
 import type { FromWorker, Job, ToWorker } from './protocol.ts';
 import { newHostBlock, type StartedThread, startThread, takeAdoptedThread } from './start-thread.ts';
 import type { ThreadEvents, WorkerHost, WorkerThread } from './worker-host.ts';
@@ -123,6 +124,9 @@ class LocalThread implements WorkerThread {
   }
 
   async terminate(): Promise<void> {
+    const section = sectionWord(this.#control);
+    requestEnd(section);
+    await untilOutsideSection(section);
     await this.#worker.terminate();
   }
 }

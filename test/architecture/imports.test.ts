@@ -203,3 +203,17 @@ test('threads that run guests, and what starts them early, load neither Zod nor 
   ).toEqual([]);
   expect(reached).toContain('engine/guest.ts');
 });
+
+test('threads that run guests create zlib streams only in sections in which they are not terminated', () => {
+  const reached = loadedFiles((found) => isOwn(found) && !found.isType, ['worker/thread-entry.ts']);
+  const calls = files
+    .filter(({ path }) => reached.has(path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/(.*)\b(?:(?:brotli|deflate|inflate|gzip|gunzip|unzip)\w*Sync|compress)\(/g)]
+        .map(([, before]) => before!)
+        .filter((before) => !/uninterrupted\(\(\) => $|function $/.test(before))
+        .map((before) => `${path}: ${before}`),
+    );
+  expect(calls).toEqual([]);
+  expect(reached).toContain('engine/page-diff-codec.ts');
+});
