@@ -3,7 +3,7 @@
  * messages, editor hints, CLI flags and documentation tables derive from them. Data is snake_case, as the specifications
  * name it; callbacks are camelCase.
  */
-export { CEILINGS } from './schema/default-limits.ts';
+export { DEFAULT_MAXIMUMS } from './schema/default-limits.ts';
 export * from './schema/display-result.ts';
 export * from './schema/guest-report.ts';
 export * from './schema/names.ts';

@@ -7,7 +7,7 @@ import type { FuelAnalysis } from '../schema.ts';
 import { type HeavyImport, heavyImports, NOTICEABLE_FUEL, packageImports } from './heavy-imports.ts';
 import type { AnalysisInput } from './input.ts';
 import { failedLocation } from './quote-guest-text.ts';
-import { hopelessCause, runFindings } from './run-cause.ts';
+import { causeToFix, runFindings } from './run-cause.ts';
 import { type FuelStatus, fuelStatus, suggestedBudgets } from './suggested-limits.ts';
 
 /** Above this share of the budget, and without a heavy package, the data or the algorithm is the likely cause. */
@@ -135,8 +135,8 @@ function statusTexts(input: AnalysisInput, status: FuelStatus, hasGuidance: bool
       ];
     case 'exhausted': {
       const next = formatFuel(budgetToTry(input));
-      const isHopeless = hopelessCause(input) !== undefined || needsTooMuchFuel(input);
-      const advice = isHopeless
+      const needsCodeChange = causeToFix(input) !== undefined || needsTooMuchFuel(input);
+      const advice = needsCodeChange
         ? 'Change the code: more fuel does not help.'
         : `Increase budget to at least ${next} instructions.`;
       return [

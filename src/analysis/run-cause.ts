@@ -49,7 +49,7 @@ export function runFindings(input: AnalysisInput): RunFindings {
 }
 
 /** The cause if more fuel or time does not help. */
-export function hopelessCause(input: AnalysisInput): RunCause | undefined {
+export function causeToFix(input: AnalysisInput): RunCause | undefined {
   const { cause } = runFindings(input);
   return cause !== undefined && !HELPED_BY_HIGHER_LIMITS.has(cause.kind) ? cause : undefined;
 }

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type PgBoss from 'pg-boss';
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
-import { CEILINGS, type PolicyInput, parse, policy, RUNTIME_NAMES } from '../schema.ts';
+import { DEFAULT_MAXIMUMS, type PolicyInput, parse, policy, RUNTIME_NAMES } from '../schema.ts';
 import { type BatchResult, runBatchProgram } from '../session/batch.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import { toStoreError } from '../stores/postgres/database.ts';
@@ -216,12 +216,12 @@ class JobWorker {
   async #run(job: FetchedJob): Promise<void> {
     const { tenant, timeout_seconds, program } = job.data;
     const own = this.limits.policy;
-    const limit = Math.min(timeout_seconds, own.timeout_seconds ?? CEILINGS.timeout_seconds);
+    const limit = Math.min(timeout_seconds, own.timeout_seconds ?? DEFAULT_MAXIMUMS.timeout_seconds);
     const context = {
       pool: this.pool,
       policy: { ...own, timeout_seconds: limit },
       signal: this.#abort.signal,
-      ceilings: CEILINGS,
+      maximums: DEFAULT_MAXIMUMS,
     };
     const outcome = await runBatchProgram(JSON.parse(program), 0, context);
     const failure = hostFailure(outcome);

@@ -3,7 +3,7 @@
  * derive from this schema. Unknown names are rejected, so a misspelt limit is never silently ignored.
  */
 import { z } from 'zod';
-import { CEILINGS, commitMode, isolationMode, optimizationMode, policy } from '../schema.ts';
+import { commitMode, DEFAULT_MAXIMUMS, isolationMode, optimizationMode, policy } from '../schema.ts';
 import { MiB, positiveCount, stringList } from './common-setting-fields.ts';
 import { httpSettings } from './http-settings.ts';
 
@@ -19,7 +19,7 @@ export const serverSettings = z.strictObject({
     .int()
     .min(1)
     .max(Number.MAX_SAFE_INTEGER)
-    .default(CEILINGS.fuel_budget)
+    .default(DEFAULT_MAXIMUMS.fuel_budget)
     .describe('Highest fuel budget that a call or session may request.'),
   max_memory_bytes: z
     .number()
@@ -32,7 +32,7 @@ export const serverSettings = z.strictObject({
     .number()
     .positive()
     .max(86_400)
-    .default(CEILINGS.timeout_seconds)
+    .default(DEFAULT_MAXIMUMS.timeout_seconds)
     .describe('Longest time limit that a call or session may request.'),
   tools: z
     .enum(['minimal', 'standard', 'all'])

@@ -34,7 +34,7 @@ export interface ProgramAttack extends AttackFacts {
   readonly code: string;
   readonly policy?: PolicyInput;
   /** Allowed outcomes: a trap reason, the type of an error, or `finished`. */
-  readonly ends?: readonly string[];
+  readonly outcomes?: readonly string[];
   /** Matches the result of the call. */
   readonly expect?: Pattern;
   /** Limit of the growth of the resident memory of the process during the attack. Only in the category `host_memory`. */
@@ -50,7 +50,7 @@ export type SessionStep = { readonly error?: string } & (
       /** Name of the session; `main` unless given. */
       readonly in?: string;
       readonly options?: { readonly fuel_budget: number };
-      readonly ends?: readonly string[];
+      readonly outcomes?: readonly string[];
       readonly expect?: Pattern;
     }
   | { readonly checkpoint: string }
@@ -78,7 +78,7 @@ export interface SessionAttack extends AttackFacts {
 export interface ToolAttack extends AttackFacts {
   readonly callsTools: string;
   readonly policy?: PolicyInput;
-  readonly ends?: readonly string[];
+  readonly outcomes?: readonly string[];
   readonly expect?: Pattern;
 }
 

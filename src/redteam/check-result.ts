@@ -20,21 +20,25 @@ type Limits = Pick<
 >;
 
 interface Expectation {
-  readonly ends?: readonly string[];
+  readonly outcomes?: readonly string[];
   readonly expect?: Pattern;
 }
 
 /** How a run ended: its trap reason, the type of its error, or `finished`. */
-export function endingOf({ metadata }: SandboxResult): string {
+export function outcomeName({ metadata }: SandboxResult): string {
   return metadata.trap_reason ?? metadata.error?.type ?? 'finished';
 }
 
 /** Problems of a result; empty if the attack failed. */
-export function checkResult(result: SandboxResult, limits: Limits, { ends, expect }: Expectation): string[] {
+export function checkResult(
+  result: SandboxResult,
+  limits: Limits,
+  { outcomes, expect }: Expectation,
+): string[] {
   const problems = generalProblems(result, limits);
-  const ending = endingOf(result);
-  if (ends !== undefined && !ends.includes(ending))
-    problems.push(`the run ended with ${ending}, expected ${ends.join(' or ')}`);
+  const outcome = outcomeName(result);
+  if (outcomes !== undefined && !outcomes.includes(outcome))
+    problems.push(`the run ended with ${outcome}, expected ${outcomes.join(' or ')}`);
   const found = expect === undefined ? undefined : mismatch(result, expect);
   if (found !== undefined) problems.push(found);
   return problems;

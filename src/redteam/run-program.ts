@@ -2,7 +2,7 @@
 import type { RuntimeName } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import type { Attack, ExpressionAttack, ProgramAttack } from './attack.ts';
-import { checkResult, endingOf } from './check-result.ts';
+import { checkResult, outcomeName } from './check-result.ts';
 import { EVALUATOR } from './corpus/probe-programs.ts';
 import { mismatch, show } from './match.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -46,7 +46,7 @@ export async function runExpressions(
   return attacks.map(({ value: pattern }, i) => {
     const value = values.get(i);
     if (value === undefined)
-      return [`not reached: the guest ended with ${endingOf(result)}: ${show(result.stderr.slice(-200))}`];
+      return [`not reached: the guest ended with ${outcomeName(result)}: ${show(result.stderr.slice(-200))}`];
     const found = mismatch(value, pattern);
     return found === undefined ? shared : [found, ...shared];
   });

@@ -51,7 +51,7 @@ function offeredTools(problems: string[], approved: ApprovedCalls): ToolRecord {
 }
 
 export async function runToolAttack(
-  { runtime, policy, callsTools, ends, expect }: Attack<ToolAttack>,
+  { runtime, policy, callsTools, outcomes, expect }: Attack<ToolAttack>,
   surroundings: Surroundings,
 ): Promise<string[]> {
   const problems: string[] = [];
@@ -65,7 +65,7 @@ export async function runToolAttack(
   });
   const result = await session.execute(callsTools);
   const limits = { ...session.policy, timeout_seconds: session.policy.timeout_seconds * 2 };
-  problems.push(...checkResult(result, limits, { ...(ends && { ends }), expect }));
+  problems.push(...checkResult(result, limits, { ...(outcomes && { outcomes }), expect }));
   problems.push(...recordProblems(result));
   if (result.metadata.state === 'paused') problems.push(...(await resumeTwice(session, result, approved)));
   const { fuel_budget } = DEFAULT_LIMITS;

@@ -11,7 +11,7 @@ export const DEFAULT_LIMITS = {
  * The highest limits that calls and sessions of the MCP server and jobs may request if no maximum is configured. At the typical
  * speed, a program reaches both at about the same time.
  */
-export const CEILINGS = {
+export const DEFAULT_MAXIMUMS = {
   fuel_budget: 1_000_000_000_000,
   timeout_seconds: 300,
 } as const;

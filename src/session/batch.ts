@@ -205,7 +205,7 @@ interface BatchContext {
   readonly policy: PolicyInput;
   readonly signal: AbortSignal | undefined;
   /** What a program may request if the policy sets no limit. */
-  readonly ceilings?: { readonly fuel_budget: number; readonly timeout_seconds: number };
+  readonly maximums?: { readonly fuel_budget: number; readonly timeout_seconds: number };
 }
 
 /** Returns the program of a batch, or the error that says why it is invalid. */
@@ -229,11 +229,11 @@ export async function runBatchProgram(
   try {
     if (input instanceof SandboxError) throw input;
     const { id: _, code, ...call } = parse(batchProgram, input, 'program');
-    const { pool, policy, signal, ceilings } = context;
+    const { pool, policy, signal, maximums } = context;
     await using sandbox = await createSandbox({ runtime: runtimeOf(call.language), policy, pool });
     const limits = {
-      fuel_budget: smaller(call.fuel_budget, policy.fuel_budget ?? ceilings?.fuel_budget),
-      timeout_seconds: smaller(call.timeout_seconds, policy.timeout_seconds ?? ceilings?.timeout_seconds),
+      fuel_budget: smaller(call.fuel_budget, policy.fuel_budget ?? maximums?.fuel_budget),
+      timeout_seconds: smaller(call.timeout_seconds, policy.timeout_seconds ?? maximums?.timeout_seconds),
     };
     const result = await sandbox.execute(code, { ...call, ...limits, ...(signal && { signal }) });
     return { ...facts, result };

@@ -33,7 +33,7 @@ export class OrderedOperations {
     const { states, workspace, commit } = this.#session;
     return this.inOrder(async () => {
       states.reportFailure();
-      const before = states.mark();
+      const before = states.savepoint();
       const result = await work();
       if (commit === 'background') return result;
       try {

@@ -17,7 +17,7 @@ export interface SessionSettings {
 }
 
 /** What a failed change restores. */
-export interface StatesMark {
+export interface StatesSavepoint {
   readonly state: SessionState;
   readonly undo: SessionState | undefined;
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;

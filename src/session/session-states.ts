@@ -36,7 +36,7 @@ import {
   sessionExists,
   sessionNotFound,
 } from './session-errors.ts';
-import type { SessionSettings, StatesMark } from './session-record.ts';
+import type { SessionSettings, StatesSavepoint } from './session-record.ts';
 import { countCall, EMPTY_STATE, newSession, policyFor, withPaused } from './session-record.ts';
 
 export class SessionStates {
@@ -265,7 +265,7 @@ export class SessionStates {
 
   /** Saves the current state with a paused execution. Throws if that fails; the state is then as before. */
   async savePaused(paused: PausedExecution): Promise<void> {
-    const before = this.mark();
+    const before = this.savepoint();
     this.setPaused(paused);
     this.persist();
     await this.flush().catch((cause: unknown) => {
@@ -317,12 +317,12 @@ export class SessionStates {
   }
 
   /** The current states, for `restore`. */
-  mark(): StatesMark {
+  savepoint(): StatesSavepoint {
     return { state: this.#state, undo: this.#undo, checkpoints: new Map(this.#checkpoints) };
   }
 
   /** Restores earlier states after a change that could not be saved; the caller reports that failure. */
-  restore({ state, undo, checkpoints }: StatesMark): void {
+  restore({ state, undo, checkpoints }: StatesSavepoint): void {
     // A worker may hold a guest with the version of the abandoned state, so that version is not used again.
     this.#replaceState({ ...state, version: this.#state.version + 1 });
     this.#undo = undo;

@@ -13,13 +13,13 @@ import { cacheDigest } from '../stores/format/content-digest.ts';
 import type { SessionState } from '../stores/store.ts';
 import type { RunOutcome, SavedState, SessionInput } from '../worker/protocol.ts';
 import { claimExecution, renewExecution } from './resume-options.ts';
-import type { StatesMark } from './session-record.ts';
+import type { StatesSavepoint } from './session-record.ts';
 import type { SessionStates } from './session-states.ts';
 
 export class Transaction {
   readonly #states: SessionStates;
   readonly #workspace: Workspace;
-  readonly #before: StatesMark;
+  readonly #before: StatesSavepoint;
   readonly #otherUsage: VolumeUsage;
   /** Host edits since the last call, for a guest that continues. */
   #edits: TreeEdit = { removed: [], entries: [] };
@@ -30,7 +30,7 @@ export class Transaction {
   private constructor(states: SessionStates, workspace: Workspace) {
     this.#states = states;
     this.#workspace = workspace;
-    this.#before = beforeResume(states.mark());
+    this.#before = beforeResume(states.savepoint());
     this.#otherUsage = workspace.otherUsage;
   }
 
@@ -113,7 +113,7 @@ export class Transaction {
  * The states to which a call is reverted or undone. A claimed execution gets another id, because the id of the claim is
  * visible while the program runs: an approval that was sent with it does not take the outcome of this run into account.
  */
-function beforeResume(claimed: StatesMark): StatesMark {
+function beforeResume(claimed: StatesSavepoint): StatesSavepoint {
   const { paused } = claimed.state;
   if (paused === undefined) return claimed;
   return { ...claimed, state: { ...claimed.state, paused: renewExecution(paused) } };

@@ -220,7 +220,7 @@ describe('jobs', () => {
     await database.query('DELETE FROM llm_wasm_sandbox_jobs.job WHERE id = $1', [id]);
   });
 
-  test('cannot request more than the ceilings of a worker without limits', async () => {
+  test('cannot request more than the maximums of a worker without limits', async () => {
     await using queue = await openJobQueue({ ...connection(), tenant: 'j' });
     const id = await queue.submit({ code: '1', fuel_budget: 2e15, timeout_seconds: 5000 });
     let results: SubmittedJob[] = [];

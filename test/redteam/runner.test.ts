@@ -26,7 +26,7 @@ describe('runner', () => {
     [
       'a program that was not stopped',
       'limits',
-      { name: 'x', code: '1', ends: ['out_of_fuel'] },
+      { name: 'x', code: '1', outcomes: ['out_of_fuel'] },
       /ended with finished, expected out_of_fuel/,
     ],
     [
@@ -36,7 +36,7 @@ describe('runner', () => {
         name: 'x',
         code: 'while True: pass',
         policy: { timeout_seconds: 0.1, fuel_budget: 1e15 },
-        ends: ['out_of_fuel'],
+        outcomes: ['out_of_fuel'],
       },
       /ended with timeout/,
     ],

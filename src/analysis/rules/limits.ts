@@ -12,7 +12,7 @@ import { heavyImports } from '../heavy-imports.ts';
 import type { AnalysisInput } from '../input.ts';
 import { failedAt, oneLine } from '../quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
-import { backtrackingRegex, hopelessCause, hottestFunction, stuckRegex } from '../run-cause.ts';
+import { backtrackingRegex, causeToFix, hottestFunction, stuckRegex } from '../run-cause.ts';
 import { suggestedBytes, suggestedSeconds } from '../suggested-limits.ts';
 
 const trapped = ({ trap }: AnalysisInput, reason: TrapReason) => (trap?.reason === reason ? trap : undefined);
@@ -29,7 +29,7 @@ function raisedInstead(
 
 /** What to change in a program for which no budget is enough; undefined for other programs. */
 function fixOf(input: AnalysisInput): readonly string[] | undefined {
-  const cause = hopelessCause(input);
+  const cause = causeToFix(input);
   if (cause === undefined && backtrackingRegex(input) !== undefined)
     return [
       'Solution 1: Rewrite the pattern without nested quantifiers such as (a+)+ or (a|ab)*, or check the text with plain string operations',
@@ -73,8 +73,8 @@ const regexText = (line: number) =>
 
 /** The cause for the `Likely cause:` line of the specification. */
 function likelyCause(input: AnalysisInput): string {
-  const hopeless = hopelessCause(input);
-  if (hopeless !== undefined) return hopeless.text;
+  const toFix = causeToFix(input);
+  if (toFix !== undefined) return toFix.text;
   const regexLine = backtrackingRegex(input);
   if (regexLine !== undefined) return regexText(regexLine);
   const heavy = heavyImports(input).filter(({ cached }) => !cached);
@@ -129,7 +129,7 @@ export const limitRules: readonly Rule[] = [
       const { timeout_seconds: seconds, fuel_budget } = input.limits;
       const isWaiting = input.fuelConsumed < fuel_budget / 100;
       const regexLine = backtrackingRegex(input);
-      const cause = hopelessCause(input)?.text ?? (regexLine && regexText(regexLine));
+      const cause = causeToFix(input)?.text ?? (regexLine && regexText(regexLine));
       const timers = isWaiting ? input.language.guidance.endlessTimer?.(input.source) : undefined;
       return {
         message: trap.message,

@@ -40,7 +40,7 @@ export const CHART_ATTACKS: readonly ProgramAttack[] = Object.entries(SPECIFICAT
     name: `chart-${name}`,
     code: `display({ $schema: 'https://vega.github.io/schema/vega-lite/v6.json', ${spec} })`,
     policy: { timeout_seconds: 5 },
-    ends: ['finished'],
+    outcomes: ['finished'],
     expect,
   }),
 );

@@ -284,7 +284,7 @@ const corrupt = (name: string, damage: string, reference?: string): ProgramAttac
   name,
   code: `import ctypes\nword = ctypes.c_int.from_address\nprint('there', flush=True)\n${damage}`,
   policy: SMALL,
-  ends: DAMAGED,
+  outcomes: DAMAGED,
   expect: { stdout: /^there\n/ },
   ...knownFrom(reference),
 });
@@ -340,7 +340,7 @@ except Exception: pass`,
 method = ctypes.c_uint.from_address(id(len) + 8).value
 ctypes.c_uint.from_address(method + 4).value = 3
 len([1])`,
-    ends: ['denied_call'],
+    outcomes: ['denied_call'],
     reference: 'CVE-2026-25905 (mcp-run-python)',
   },
   ...['1', '0', '5000', '0xffffffff', '123456789'].map(
@@ -361,7 +361,7 @@ len([1])`,
     ([name, read, reference]): ProgramAttack => ({
       name: `memory-read-${name}`,
       code: `import ctypes\nprint('there', flush=True)\n${read}`,
-      ends: ['unreachable'],
+      outcomes: ['unreachable'],
       expect: { stdout: 'there\n', metadata: { trap_message: /memory access out of bounds/ } },
       ...knownFrom(reference),
     }),
@@ -382,7 +382,7 @@ for at in range(0, 31457280, 65536):
   {
     name: 'memory-length-of-gigabytes',
     code: 'import ctypes\nlen(bytes((ctypes.c_char * 2_000_000_000).from_address(1024)))',
-    ends: ['MemoryError'],
+    outcomes: ['MemoryError'],
   },
   ...(
     [
@@ -399,7 +399,7 @@ print('there', flush=True)
 block = (${bytes})
 for at in ${range}:
     (ctypes.c_char * 65536).from_address(at).raw = block`,
-      ends: ['unreachable', 'memory_limit'],
+      outcomes: ['unreachable', 'memory_limit'],
       expect: { stdout: 'there\n' },
     }),
   ),
@@ -434,7 +434,7 @@ print('there', flush=True)
 f.__code__ = f.__code__.replace(co_code=${bytecode}, co_stacksize=1)
 f(1, 2)`,
       policy: SMALL,
-      ends: [...DAMAGED, 'UnboundLocalError', 'NameError'],
+      outcomes: [...DAMAGED, 'UnboundLocalError', 'NameError'],
       expect: { stdout: /^there\n/ },
     }),
   ),
@@ -450,7 +450,7 @@ while True:
     try: types.FunctionType(code, {})(1, 2)
     except Exception: pass`,
       policy: SMALL,
-      ends: DAMAGED,
+      outcomes: DAMAGED,
       expect: { stdout: /^there\n/ },
     }),
   ),
@@ -468,7 +468,7 @@ for i in range(5000):
   {
     name: 'marshal-nested-without-end',
     code: "import marshal\nmarshal.loads(b'(' + b'\\x01\\0\\0\\0(' * 100000)",
-    ends: ['ValueError'],
+    outcomes: ['ValueError'],
   },
   {
     name: 'marshal-damaged-code',
@@ -482,7 +482,7 @@ while True:
     try: exec(marshal.loads(bytes(bad)), {})
     except Exception: pass`,
     policy: SMALL,
-    ends: DAMAGED,
+    outcomes: DAMAGED,
     expect: { stdout: /^there\n/ },
   },
 ];
@@ -513,7 +513,7 @@ try:
     raise Group('g', [ValueError(1)])
 except* ValueError as group:
     __import__('os').system('id')`,
-    ends: ['finished', 'TypeError'],
+    outcomes: ['finished', 'TypeError'],
     reference: 'CVE-2025-22153 (RestrictedPython)',
   },
   {
@@ -744,7 +744,7 @@ js.process`,
     ([name, call, exit_code, end]): ProgramAttack => ({
       name: `process-${name}`,
       code: `import os\n${call}`,
-      ends: [end],
+      outcomes: [end],
       expect: { exit_code },
     }),
   ),

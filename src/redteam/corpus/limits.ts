@@ -24,14 +24,14 @@ const POLICIES: Record<Limit, PolicyInput> = {
 /** Small, because filling the memory takes most of the time of these attacks. */
 const MEMORY_BYTES: Record<RuntimeName, number> = { python: 40 * MiB, javascript: 16 * MiB };
 
-const ENDS: Record<Exclude<Limit, 'memory'>, readonly string[]> = {
+const OUTCOMES: Record<Exclude<Limit, 'memory'>, readonly string[]> = {
   fuel: ['out_of_fuel'],
   time: ['timeout'],
   output: ['finished', 'out_of_fuel'],
 };
 
 /** QuickJS throws null if it has no memory for an error. */
-const MEMORY_ENDS: Record<RuntimeName, readonly string[]> = {
+const MEMORY_OUTCOMES: Record<RuntimeName, readonly string[]> = {
   python: ['memory_limit', 'MemoryError'],
   javascript: ['memory_limit', 'InternalError', 'RangeError', 'null'],
 };
@@ -49,7 +49,7 @@ const attacksWith = (
     code,
     policy:
       limit === 'memory' ? { ...POLICIES.memory, memory_bytes: MEMORY_BYTES[runtime] } : POLICIES[limit],
-    ends: limit === 'memory' ? MEMORY_ENDS[runtime] : ENDS[limit],
+    outcomes: limit === 'memory' ? MEMORY_OUTCOMES[runtime] : OUTCOMES[limit],
     ...(limit === 'output' && { expect: truncated(name.startsWith('errors') ? 'stderr' : 'stdout') }),
     ...knownFrom(reference),
   }));
@@ -165,7 +165,7 @@ const depthAttacks = (runtime: RuntimeName): ProgramAttack[] =>
       name: `depth-${slug(name)}`,
       code,
       policy: { fuel_budget: fuel, timeout_seconds: 60 },
-      ends: [end],
+      outcomes: [end],
       ...knownFrom(reference),
     };
   });
@@ -225,7 +225,7 @@ while True:
         while True: pass
     except BaseException: pass`,
     policy: POLICIES.fuel,
-    ends: ['out_of_fuel'],
+    outcomes: ['out_of_fuel'],
   }),
 );
 
@@ -242,7 +242,7 @@ except BaseException as error:
     print(type(error).__name__, flush=True)
 print('and on', flush=True)`,
     policy: POLICIES.fuel,
-    ends: ['out_of_fuel'],
+    outcomes: ['out_of_fuel'],
     expect: { stdout: 'OutOfFuel\nand on\n', success: false },
   },
   {
@@ -259,7 +259,7 @@ print('and on', flush=True)`,
     name: 'time-in-idna-codec',
     code: "('\\u4e2d' * 200000).encode('idna')",
     policy: POLICIES.time,
-    ends: ['timeout', 'UnicodeError', 'UnicodeEncodeError'],
+    outcomes: ['timeout', 'UnicodeError', 'UnicodeEncodeError'],
     reference: 'CVE-2022-45061 (CPython)',
   },
 ];
@@ -284,14 +284,14 @@ seen`,
     name: 'time-in-finalization-callback',
     code: 'const r = new FinalizationRegistry(() => { for (;;) {} }); (() => { r.register({}, 1); })(); await null; for (let i = 0; i < 1e6; i++) ({});\nfor (;;) {}',
     policy: POLICIES.time,
-    ends: ['timeout'],
+    outcomes: ['timeout'],
     reference: 'GHSA-r4fx-v8hh-22mv (vm2)',
   },
   {
     name: 'time-in-120000-newlines',
     code: '\n'.repeat(120_000),
     policy: { timeout_seconds: 2 },
-    ends: ['finished'],
+    outcomes: ['finished'],
   },
   ...CHART_ATTACKS,
 ];

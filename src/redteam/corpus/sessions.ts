@@ -54,7 +54,7 @@ const JAVASCRIPT_PROBE = [
 /** Runs `setup`, then compares `observe` in the live session and in a fork, which is restored from the saved state. */
 const restored = (name: string, setup: string, observe: string): SessionAttack => ({
   name: `restored-${name}`,
-  steps: [{ run: setup, ends: ['finished'] }, { sameInFork: observe }],
+  steps: [{ run: setup, outcomes: ['finished'] }, { sameInFork: observe }],
 });
 
 /** Fills the quota, lets the host write, and continues. No step may fail in the host. */
@@ -84,7 +84,7 @@ const python: readonly SessionAttack[] = [
       {
         run: "x = 2\nopen('f', 'w').write('two')\nopen('g', 'w').close()\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass",
         options: LIMITED,
-        ends: ['out_of_fuel'],
+        outcomes: ['out_of_fuel'],
       },
       {
         run: "import os\n[x, open('f').read(), os.listdir('.')]",
@@ -96,7 +96,7 @@ const python: readonly SessionAttack[] = [
     name: 'aborted-call-leaves-nothing',
     steps: [
       { run: "x = 1\nopen('f', 'w').write('one')" },
-      { run: "x = 2\nopen('f', 'w').write('two')\nimport os\nos.abort()", ends: ['unreachable'] },
+      { run: "x = 2\nopen('f', 'w').write('two')\nimport os\nos.abort()", outcomes: ['unreachable'] },
       { run: "[x, open('f').read()]", expect: { metadata: { result: [1, 'one'] } } },
     ],
   },
@@ -249,9 +249,9 @@ def burn(code, _):
     while code.co_name == 'prepare': pass
 sys.monitoring.register_callback(3, sys.monitoring.events.PY_START, burn)
 sys.monitoring.set_events(3, sys.monitoring.events.PY_START)`,
-        ends: ['finished'],
+        outcomes: ['finished'],
       },
-      { run: '1', ends: ['out_of_fuel'] },
+      { run: '1', outcomes: ['out_of_fuel'] },
     ],
   },
   {
@@ -271,7 +271,7 @@ const javascript: readonly SessionAttack[] = [
       {
         run: "var x = 1; import * as std from 'std'; const f = std.open('f', 'w'); f.puts('one'); f.close();",
       },
-      { run: "x = 2; new Array(4e8).join('');", options: LIMITED, ends: ['out_of_fuel'] },
+      { run: "x = 2; new Array(4e8).join('');", options: LIMITED, outcomes: ['out_of_fuel'] },
       { run: 'x', expect: { metadata: { result: 1 } } },
     ],
   },
@@ -318,7 +318,7 @@ const javascript: readonly SessionAttack[] = [
   },
   {
     name: 'variables-after-an-unclosed-template',
-    steps: [{ run: 'let a = 1;' }, { run: 'let b = `${', ends: ['SyntaxError'] }, { variables: ['a'] }],
+    steps: [{ run: 'let a = 1;' }, { run: 'let b = `${', outcomes: ['SyntaxError'] }, { variables: ['a'] }],
   },
   {
     name: 'variables-with-getters',

@@ -160,7 +160,7 @@ print(sum(isinstance(one, dict) for one in done), {one.code for one in done if i
 done = await asyncio.gather(*(tools.flood() for _ in range(40)), return_exceptions=True)
 print({type(one).__name__ for one in done} <= {'str', 'ToolError', 'MemoryError'})`,
     policy: { memory_bytes: 192 * 1024 * 1024 },
-    ends: ['finished', 'MemoryError', 'memory_limit', 'out_of_fuel'],
+    outcomes: ['finished', 'MemoryError', 'memory_limit', 'out_of_fuel'],
   },
   {
     name: 'answers-that-are-never-taken',
@@ -178,7 +178,7 @@ print(refused)`,
     name: 'search-flood',
     callsTools: 'while True: search_tools("x" * 100000, 1000000)',
     policy: { fuel_budget: 100_000_000 },
-    ends: ['out_of_fuel'],
+    outcomes: ['out_of_fuel'],
   },
   {
     name: 'pending-flood',
@@ -259,7 +259,7 @@ console.log(done.filter(({ status }) => status === 'fulfilled').length, [...new 
     callsTools: `const done = await Promise.allSettled(Array.from({ length: 40 }, () => tools.flood({})));
 console.log(done.length);`,
     policy: { memory_bytes: 64 * 1024 * 1024 },
-    ends: ['finished', 'InternalError', 'memory_limit', 'out_of_fuel'],
+    outcomes: ['finished', 'InternalError', 'memory_limit', 'out_of_fuel'],
   },
   {
     name: 'pending-flood',

@@ -42,7 +42,7 @@ const forgedReports: readonly ProgramAttack[] = [
     name: 'report-hides-a-limit',
     code: `${forge(`'{"exit_code":0}'`)}\ntry:\n    while True: pass\nexcept BaseException: pass`,
     policy: { fuel_budget: 100_000_000 },
-    ends: ['out_of_fuel'],
+    outcomes: ['out_of_fuel'],
   },
   {
     name: 'report-through-frames',
@@ -204,7 +204,7 @@ written`,
     ([name, type, code]): ProgramAttack => ({
       name: `exception-${slug(name)}`,
       code,
-      ends: ['finished', type],
+      outcomes: ['finished', type],
     }),
   ),
   ...exitCodes.map(
@@ -242,7 +242,7 @@ written`,
 try: x = bytearray(10**9)
 except MemoryError: pass
 os.abort()`,
-    ends: ['unreachable'],
+    outcomes: ['unreachable'],
   },
   {
     name: 'abort-after-filled-memory',
@@ -253,7 +253,7 @@ try:
 except MemoryError: pass
 os.abort()`,
     policy: { memory_bytes: 48 * 1024 * 1024 },
-    ends: ['unreachable'],
+    outcomes: ['unreachable'],
   },
   ...forgedImports,
   {
@@ -356,7 +356,7 @@ try { for (;;) items.push(new Uint8Array(1e5).fill(1)); } catch {}
 try { for (;;) list = { list }; } catch {}
 throw null;`,
     policy: { memory_bytes: 32 * 1024 * 1024, fuel_budget: 5e9 },
-    ends: ['null'],
+    outcomes: ['null'],
     expect: { stderr: 'Uncaught null\n' },
   },
   {
