@@ -111,6 +111,7 @@ describe('packages add', () => {
     ['an unknown package', ['numpyy', '--no-pip'], /No wheel of numpyy (.|\n)*Did you mean numpy\?/],
     ['an option of pip', ['--', '--index-url=x'], /Expected a package name/],
     ['a file that does not exist', ['./nothing.whl'], /does not exist/],
+    ['a list that does not exist', ['--lock', './nothing.json'], /Cannot read the file of --lock: ENOENT/],
     ['nothing', [], /Specify package names/],
   ])('rejects %s and changes nothing', async (_, names, message) => {
     const before = readFileSync(join(home, 'packages.json'), 'utf8');
@@ -273,7 +274,7 @@ describe('added packages', () => {
     expect(await settings('--no-packages')).toMatch(/^packages = \[ ?\]$/m);
   });
 
-  test('are verified', async () => {
+  test('are verified, and added again if they are damaged', async () => {
     expect(await packages('verify')).toMatchObject({ status: 0 });
     const lock = JSON.parse(readFileSync(join(home, 'packages.json'), 'utf8'));
     const { sha256, file } = lock.packages.find(({ name }: { name: string }) => name === 'helper-pkg');
@@ -286,7 +287,11 @@ describe('added packages', () => {
     );
     expect(problems).toMatchObject([{ name: 'helper-pkg', problem: expect.stringContaining('has changed') }]);
     expect(status).toBe(69);
-    writeFileSync(path, bytes);
+    const { stderr } = await packages('add', 'helper-pkg', 'adder');
+    expect(stderr).toContain('added helper-pkg 1.2');
+    expect(stderr).toContain('adder 1.5 is already added');
+    expect(readFileSync(path)).toEqual(bytes);
+    expect(await packages('verify')).toMatchObject({ status: 0 });
   });
 
   test('pass their self-test', async () => {

@@ -1,11 +1,18 @@
 /** `packages add`: adds packages by name, from wheels, or from the packages.json of another machine. */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { parseAddedPackages, readAddedPackages } from '../../../packages/added-packages.ts';
+import {
+  type AddedPackage,
+  findAdded,
+  parseAddedPackages,
+  readAddedPackages,
+  readAddedWheel,
+} from '../../../packages/added-packages.ts';
 import { type PackageRequest, PRESETS } from '../../../packages/resolve-packages.ts';
 import { parseWheelName } from '../../../packages/wheel-files.ts';
 import { normalisedName, parseRequirement } from '../../../packages/wheel-metadata.ts';
 import { wheelsAt } from '../../../packages/wheel-sources.ts';
+import { printNote } from '../../diagnostics.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { exclusive } from './exclusive.ts';
 import { installPackages } from './install.ts';
@@ -29,7 +36,7 @@ function nameRequest(text: string): PackageRequest {
 }
 
 function lockRequests(path: string): PackageRequest[] {
-  return parseAddedPackages(readFileSync(path, 'utf8'), path).map(({ name, version, sha256 }) => ({
+  return parseAddedPackages(readLockFile(path), path).map(({ name, version, sha256 }) => ({
     name,
     specifiers: `==${version}`,
     sha256,
@@ -37,18 +44,49 @@ function lockRequests(path: string): PackageRequest[] {
   }));
 }
 
+function readLockFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new UsageError(`Cannot read the file of --lock: ${(cause as Error).message}.`);
+  }
+}
+
+/** Whether the stored wheel is missing or has changed. */
+function isDamaged(added: AddedPackage): boolean {
+  try {
+    readAddedWheel(added);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** The name of a package whose wheel is damaged requests the version that was added, so that it is added again. */
+function repairRequest(request: PackageRequest, added: readonly AddedPackage[]): PackageRequest {
+  const found = request.specifiers === '' ? findAdded(added, request.name) : undefined;
+  return found !== undefined && isDamaged(found)
+    ? { ...request, specifiers: `==${found.version}`, isFile: true, requested: found.requested }
+    : request;
+}
+
 export const packagesAdd = exclusive(async (given, flags) => {
   if (given.length === 0 && flags.lock === undefined)
     throw new UsageError('Specify package names, wheels or folders, or --lock FILE.');
   const expanded = given.flatMap((one) => (Object.hasOwn(PRESETS, one) ? PRESETS[one]! : [one]));
   const files = expanded.filter(isPath).flatMap(wheelsAt);
+  const added = readAddedPackages();
   const requests = [
     ...fileRequests(files),
-    ...expanded.filter((one) => !isPath(one)).map(nameRequest),
+    ...expanded.filter((one) => !isPath(one)).map((one) => repairRequest(nameRequest(one), added)),
     ...(flags.lock === undefined ? [] : lockRequests(flags.lock)),
   ];
   // A wheel or a version replaces a package that was added before; a plain name does not.
   const replaced = new Set(requests.filter(({ specifiers }) => specifiers !== '').map(({ name }) => name));
-  const kept = readAddedPackages().filter(({ name }) => !replaced.has(name));
+  const kept = added.filter(({ name }) => !replaced.has(name));
+  for (const { name } of requests) {
+    const present = findAdded(kept, name);
+    if (present !== undefined) printNote(`${name} ${present.version} is already added`);
+  }
   await installPackages(requests, files, kept, flags);
 });
