@@ -307,6 +307,7 @@ describe('added packages', () => {
     expect(await added()).toEqual(['counter']);
     expect((await packages('remove', 'counter')).status).toBe(0);
     expect(readdirSync(join(home, 'wheels'))).toEqual([]);
+    expect((await packages('verify')).stderr).toContain('no packages are added');
     const { stderr } = run('--session', 'kept', '-c', 'print(1)');
     expect(stderr).toContain('uses packages that have not been added');
   });

@@ -1,11 +1,13 @@
 /** `packages update`: resolves added packages again. */
 import { findAdded, readAddedPackages, withRequirements } from '../../../packages/added-packages.ts';
+import { printNote } from '../../diagnostics.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { exclusive } from './exclusive.ts';
 import { installPackages } from './install.ts';
 
 export const packagesUpdate = exclusive(async (names, flags) => {
   const added = readAddedPackages();
+  if (added.length === 0) printNote('no packages are added');
   const wanted = names.map((name) => {
     const found = findAdded(added, name);
     if (found === undefined)

@@ -1,19 +1,22 @@
 /** `packages verify`: compares the added packages with their recorded digests. */
 import { readAddedPackages } from '../../../packages/added-packages.ts';
 import { readUserPackages } from '../../../packages/read-user-packages.ts';
+import { printNote } from '../../diagnostics.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { formatTable } from '../../format-table.ts';
 import { withProgress } from '../../progress.ts';
 import type { PackagesAction } from './subcommand.ts';
 
 export const packagesVerify: PackagesAction = async (_, { json }) => {
+  const added = readAddedPackages();
+  if (added.length === 0) printNote('no packages are added');
   const rows = [];
-  for (const { name, version, sha256, contents_sha256, libraries } of readAddedPackages()) {
+  for (const { name, version, sha256, contents_sha256, libraries } of added) {
     const problem = await withProgress(`Verifying ${name}`, () => problemOf(contents_sha256, libraries));
     rows.push({ name, version, sha256, problem });
   }
   if (json) process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
-  else
+  else if (rows.length > 0)
     console.log(
       formatTable(
         ['PACKAGE', 'VERSION', 'SHA-256', 'RESULT'],
