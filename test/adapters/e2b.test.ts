@@ -172,7 +172,7 @@ describe('sandbox', () => {
     await expect(other.runCode('1')).rejects.toMatchObject({ code: 'sandbox_closed' });
     const brief = await Sandbox.create();
     await brief.setTimeout(1);
-    await expect.poll(() => brief.isRunning()).toBe(false);
+    await expect.poll(() => brief.isRunning(), { timeout: 60_000 }).toBe(false);
   });
 
   test('constructs results as E2B does', () => {

@@ -84,7 +84,7 @@ describe('run', () => {
     const idle = spawn(process.execPath, [CLI, 'run', '-c', 'print(1)'], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
-    const [status] = await once(idle, 'exit', { signal: AbortSignal.timeout(25_000) });
+    const [status] = await once(idle, 'exit', { signal: AbortSignal.timeout(200_000) });
     expect(status).toBe(0);
   });
 

@@ -33,7 +33,7 @@ const TEXTS: Record<string, string> = {
 
 describe('source text', () => {
   // guarantee: time-limit
-  test.each(Object.keys(TEXTS))('is scanned in linear time: %s', { timeout: 20_000 }, (name) => {
+  test.each(Object.keys(TEXTS))('is scanned in linear time: %s', (name) => {
     expect(planProgram(TEXTS[name]!)).toHaveProperty('trailing');
   });
 

@@ -132,13 +132,12 @@ describe('module syntax', () => {
     );
   });
 
+  // Quadratic time would exceed the timeout by far.
   test('is found in linear time', () => {
-    const start = performance.now();
     for (const piece of ['a;\n', 'import ', '{', '/', '`${', '"', ' ', 'if(a)', 'async ', 'x\n('])
       tokenize(piece.repeat(100_000));
     planProgram('f()\n'.repeat(100_000));
     planProgram("import a from 'b'\n".repeat(5_000));
     planProgram(`"${'x'.repeat(5_000_000)}"`);
-    expect(performance.now() - start).toBeLessThan(10_000);
   });
 });

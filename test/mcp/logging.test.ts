@@ -59,8 +59,7 @@ describe('the log of a server', () => {
     server.child.stderr!.on('data', (chunk: Buffer) => {
       log += chunk.toString();
     });
-    await new Promise((next) => setTimeout(next, 300));
-    await server.call(calls + 2, 'list_files');
+    for (let id = calls + 2; !log.includes('"log.dropped"'); id++) await server.call(id, 'list_files');
     expect(await server.end()).toBe(0);
     const events = log
       .split('\n')

@@ -222,7 +222,7 @@ describe('a server that is stopped by a signal', () => {
       const { client, transport } = await stdioClient('legacy', args);
       await call(client, 'create_session', { language: 'python', session_id: 'kept' });
       const running = call(client, 'execute_code', run);
-      await new Promise((next) => setTimeout(next, 700));
+      await untilRunning(client);
       process.kill(transport.pid!, signal);
       expect((await running).structured).toMatchObject({ success: true, result: 'finished' });
       await client.close();

@@ -259,16 +259,18 @@ describe.each(connections)('tools over $transport, $era era', ({ era, transport 
     const session_id = (await call(client, 'create_session', { language: 'python' })).structured[
       'session_id'
     ] as string;
-    const run = (code: string) =>
-      call(client, 'execute_code', { code, language: 'python', session_id, fuel_budget: 100e9 });
+    const run = (code: string, options?: { onprogress: () => void }) =>
+      call(client, 'execute_code', { code, language: 'python', session_id, fuel_budget: 100e9 }, options);
     for (const endless of ['while True: pass', 'sum(range(10**13))']) {
       await run('x = 1');
-      const running = run(`x = 2\nopen('begun', 'w').close()\n${endless}`);
-      for (let begun = 0; begun === 0; ) {
-        await new Promise((next) => setTimeout(next, 300));
-        begun = (await call(client, 'cancel_execution', { session_id })).structured['cancelled'] as number;
-      }
-      const { structured, text } = await running;
+      // Progress is reported while a program runs.
+      let cancel: Promise<unknown> | undefined;
+      const onprogress = () => {
+        cancel ??= call(client, 'cancel_execution', { session_id });
+      };
+      const code = `x = 2\nopen('begun', 'w').close()\n${endless}`;
+      const { structured, text } = await run(code, { onprogress });
+      await cancel;
       expect(structured).toMatchObject({ trap_reason: 'cancelled' });
       const isKept = structured['state'] === 'committed';
       expect(text).toContain(isKept ? 'kept for the next call' : 'as they were before this call');

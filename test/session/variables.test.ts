@@ -61,16 +61,18 @@ var v = 5; globalThis.w = 6`;
     await session.variables();
     delay.disable();
     // Quadratic work takes half a minute.
-    expect(delay.max / 1e6).toBeLessThan(5_000);
+    expect(delay.max / 1e6).toBeLessThan(15_000);
   });
 });
 
 // guarantee: time-limit
 test('reading variables takes at most the time limit of the session', async () => {
   await using sessions = openSessions();
-  const policy = { timeout_seconds: 1 };
+  const policy = { timeout_seconds: 0.2 };
   const session = await sessions.create({ runtime: 'python', session_id: 'slow', policy });
-  await session.execute('class Slow:\n    def __repr__(self):\n        while True: pass\nslow = Slow()');
+  await session.execute('class Slow:\n    def __repr__(self):\n        while True: pass\nslow = Slow()', {
+    timeout_seconds: 100,
+  });
   const started = performance.now();
   await session.variables();
   // A busy machine adds seconds; without the limit of the session it takes ten.

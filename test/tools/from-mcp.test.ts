@@ -89,10 +89,10 @@ describe.each([
       json: '[{"type":"image","data":"eA==","mimeType":"image/png"}]',
     });
     const waiting = call('demo.wait');
-    await vi.waitFor(() => expect(signals).toHaveLength(1));
+    await vi.waitFor(() => expect(signals).toHaveLength(1), 60_000);
     run.abort('the test is over');
     await waiting;
-    await vi.waitFor(() => expect(signals.pop()?.aborted).toBe(true));
+    await vi.waitFor(() => expect(signals[0]?.aborted).toBe(true), 60_000);
   });
 });
 

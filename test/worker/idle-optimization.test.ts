@@ -109,7 +109,7 @@ test('idle optimisation does not keep a process alive', () => {
     console.log('end');`;
   const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 250_000,
   });
   expect({ stdout, status }).toEqual({ stdout: 'end\n', status: 0 });
 });

@@ -242,7 +242,7 @@ describe('isolation', () => {
       clearInterval(watch);
       expect([...seen].filter((child) => !before.includes(child))).toHaveLength(1);
       expect((await sandbox.execute('import sys\n"this" in sys.modules')).metadata.result).toBe(true);
-      await expect.poll(childProcesses).toEqual(before);
+      await expect.poll(childProcesses, { timeout: 60_000 }).toEqual(before);
     },
   );
 
@@ -299,7 +299,7 @@ describe('isolation', () => {
     const { stdout, stderr } = spawnSync(
       process.execPath,
       [...permissionFlags().process, '--input-type=module', '-e', script],
-      { encoding: 'utf8', timeout: 60_000 },
+      { encoding: 'utf8', timeout: 250_000 },
     );
     expect(stderr).toBe('');
     const [main, thread] = JSON.parse(stdout);
@@ -456,7 +456,7 @@ describe('isolation', () => {
       await run(closed);`;
     const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
       encoding: 'utf8',
-      timeout: 60_000,
+      timeout: 250_000,
     });
     expect({ stdout, stderr, status }).toEqual({ stdout: '2\n2\n', stderr: '', status: 0 });
   });

