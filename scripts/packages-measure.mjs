@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createSandbox } from '../dist/index.js';
 import { pinnedVersion } from '../dist/packages/bundle-javascript.js';
 import { CATALOG, COSTLY_FUEL, HEAVY_SHARE } from '../dist/packages/catalog.js';
-import { lockedPackages } from '../dist/packages/fetch-python.js';
+import { lockedPackages } from '../dist/packages/fetch-locked-packages.js';
 import { formatFuel } from '../dist/quantities.js';
 import { policy, RUNTIME_NAMES } from '../dist/schema.js';
 

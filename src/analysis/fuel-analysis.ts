@@ -6,8 +6,8 @@ import { formatFuel, formatLiteral } from '../quantities.ts';
 import type { FuelAnalysis } from '../schema.ts';
 import { type HeavyImport, heavyImports, NOTICEABLE_FUEL, packageImports } from './heavy-imports.ts';
 import type { AnalysisInput } from './input.ts';
+import { causeToFix, runFindings } from './limit-cause.ts';
 import { failedLocation } from './quote-guest-text.ts';
-import { causeToFix, runFindings } from './run-cause.ts';
 import { type FuelStatus, fuelStatus, suggestedBudgets } from './suggested-limits.ts';
 
 /** Above this share of the budget, and without a heavy package, the data or the algorithm is the likely cause. */

@@ -4,7 +4,7 @@
  */
 
 import type { GuestError, RuntimeName } from '../schema.ts';
-import type { SourceLoop } from './loops.ts';
+import type { SourceLoop } from './source-loop.ts';
 
 export interface AnalysedLanguage {
   readonly name: RuntimeName;

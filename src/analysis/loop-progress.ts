@@ -2,8 +2,9 @@
  * What the samples of a run show about one of its loops: whether its variables approach the end of the loop. Values are
  * texts from guest memory, so they are compared as texts and parsed as numbers only if they are plain numbers.
  */
-import { type Comparison, comparisonIn, namesIn, type SourceLoop } from './loops.ts';
+
 import type { Variables } from './run-profile.ts';
+import { type Comparison, comparisonIn, namesIn, type SourceLoop } from './source-loop.ts';
 
 /** The variables of the loop's frame at a sample, and the fuel consumed by then. */
 export interface LoopSample {

@@ -3,13 +3,13 @@
  * its work. The evidence is in the stacks, in the variables of their frames and in the source of the function.
  */
 import { definitionLine, hasHiddenEffects, parametersOf } from './function-effects.ts';
+import { functionKey, isNested } from './function-identity.ts';
 import type { AnalysisInput } from './input.ts';
 import { INCOMPLETE } from './loop-progress.ts';
-import type { SourceLoop } from './loops.ts';
 import { MAX_STACK_DEPTH } from './max-stack-depth.ts';
 import { oneLine, sourceLine } from './quote-guest-text.ts';
 import type { ProgramState, StackFrame, Variables } from './run-profile.ts';
-import { functionKey, isNested } from './stack-frames.ts';
+import type { SourceLoop } from './source-loop.ts';
 
 interface Recursion {
   readonly kind: 'deep_recursion' | 'exponential_recursion';

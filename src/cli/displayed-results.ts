@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { escapeControls } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
 import type { ResultAccess } from '../mcp/displayed-results.ts';
-import { imageSource } from '../results/image-source.ts';
+import { imageContent } from '../results/image-content.ts';
 import { RESULT_LIMITS } from '../results/limits.ts';
 import type { DisplayResult } from '../schema.ts';
 import { escapeLines } from './diagnostics.ts';
@@ -124,7 +124,7 @@ export async function imageSequences(
       sequences.set(result.id, imageSequence(protocol, result.png));
       continue;
     }
-    const source = await imageSource(result, (path) => access.readFile(path));
+    const source = await imageContent(result, (path) => access.readFile(path));
     const drawn = source === undefined ? undefined : await access.drawPicture(source, form);
     if (drawn === undefined || 'problem' in drawn) continue;
     const image = Buffer.from(drawn.image);

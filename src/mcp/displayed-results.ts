@@ -3,8 +3,8 @@ import type { ImageContent } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { formatBytes, formatItems } from '../quantities.ts';
+import { imageContent } from '../results/image-content.ts';
 import { type ImageMime, readImageHeader } from '../results/image-header.ts';
-import { imageSource } from '../results/image-source.ts';
 import { RESULT_LIMITS } from '../results/limits.ts';
 import type { DisplayResult } from '../schema.ts';
 import type { PictureForm } from '../worker/protocol.ts';
@@ -109,7 +109,7 @@ export async function showResult(
   const asText = () =>
     `${line}\n${truncateMiddle(textForm(result) ?? '(only in the file)', maxChars, () => uri).text}`;
   if (!isImage(result)) return { text: asText() };
-  const source = await imageSource(result, (path) => access.readFile(path));
+  const source = await imageContent(result, (path) => access.readFile(path));
   if (source === undefined)
     return { text: `${line}\nThe image is no longer available: its file was changed or rolled back.` };
   const original = typeof source === 'string' ? undefined : showable(source);

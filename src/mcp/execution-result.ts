@@ -21,8 +21,8 @@ import type { CachedResult } from './displayed-result-cache.ts';
 import { describeResult, resultDescription, resultsText } from './displayed-results.ts';
 import { docsUri } from './documentation.ts';
 import type { OutputStream } from './output-cache.ts';
-import { workspaceUri } from './resource-links.ts';
 import { type ToolResult, truncateMiddle } from './tool-result.ts';
+import { workspaceUri } from './workspace-uri.ts';
 
 /** Files in one result; list_files shows all. */
 const MAX_FILES = 100;

@@ -8,7 +8,7 @@ import { isIP } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SandboxError } from '../errors.ts';
 import { sha256 } from '../framing/digest.ts';
-import type { MainThreadTime } from './main-thread-time.ts';
+import type { MainThreadAllowance } from './main-thread-allowance.ts';
 import type { ServerSettings } from './settings.ts';
 import type { RequestLimiter } from './shared-limits.ts';
 import { LOCAL_TENANT, parseTokens } from './tokens.ts';
@@ -133,7 +133,7 @@ export class RequestGuards {
   }
 
   /** Rejects a request of a tenant that has used up its main-thread time. */
-  checkMainThread(tenant: string, mainThread: MainThreadTime, response: ServerResponse): boolean {
+  checkMainThread(tenant: string, mainThread: MainThreadAllowance, response: ServerResponse): boolean {
     const seconds = mainThread.secondsToWait(tenant);
     if (seconds === 0) return true;
     const used = `The requests of this tenant have used ${mainThread.secondsPerMinute} s of main-thread time, which is the limit per minute`;

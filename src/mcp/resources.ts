@@ -6,19 +6,19 @@ import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelc
 import { SandboxError } from '../errors.ts';
 import { clientError } from './client-errors.ts';
 import { listDocs, readDocsUri } from './documentation.ts';
-import type { MainThreadTime } from './main-thread-time.ts';
+import type { MainThreadAllowance } from './main-thread-allowance.ts';
 import { OUTPUT_STREAMS } from './output-cache.ts';
-import { mimeType, workspaceUri } from './resource-links.ts';
 import type { ServerSettings } from './settings.ts';
 import type { ServerLog } from './telemetry.ts';
 import { DEFAULT_SESSION, type Tenant } from './tenant.ts';
 import { asText } from './workspace-files.ts';
+import { mimeType, workspaceUri } from './workspace-uri.ts';
 
 interface ResourceContext {
   readonly tenant: Tenant;
   readonly settings: ServerSettings;
   readonly log: ServerLog;
-  readonly mainThread: MainThreadTime;
+  readonly mainThread: MainThreadAllowance;
 }
 
 const MAX_LISTED = 1000;

@@ -26,7 +26,7 @@ import { Approvals } from './approvals.ts';
 import { createRoundCodec } from './client-input.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { readToolsConfig } from './gateway/tools-config.ts';
-import { MainThreadTime } from './main-thread-time.ts';
+import { MainThreadAllowance } from './main-thread-allowance.ts';
 import { ServerMetrics } from './metrics.ts';
 import { errorFields, withoutLogErrors, withoutProgramData } from './safe-log.ts';
 import type { ServerSettings } from './settings.ts';
@@ -110,7 +110,7 @@ export class ServerState {
   readonly startedAt = Date.now();
   readonly pool: WorkerPool;
   readonly metrics: ServerMetrics;
-  readonly mainThread: MainThreadTime;
+  readonly mainThread: MainThreadAllowance;
   readonly telemetry: Telemetry;
   readonly version: string;
   /** The tools that programs may call; undefined without a tools configuration. */
@@ -160,7 +160,7 @@ export class ServerState {
       ...(fuel_per_minute !== undefined && { fuelPerMinutePerTenant: fuel_per_minute }),
     };
     this.pool = new WorkerPool(poolOptions, sharedFuel);
-    this.mainThread = new MainThreadTime(settings.cpu_seconds_per_minute);
+    this.mainThread = new MainThreadAllowance(settings.cpu_seconds_per_minute);
     const telemetry = options.telemetry ?? noTelemetry;
     this.telemetry = { ...telemetry, log: withoutLogErrors(telemetry.log) };
     const { log } = this.telemetry;

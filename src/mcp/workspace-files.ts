@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { formatItems } from '../quantities.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { mimeType, workspaceUri } from './resource-links.ts';
 import { type ToolResult, truncateMiddle } from './tool-result.ts';
+import { mimeType, workspaceUri } from './workspace-uri.ts';
 
 export const filePath = z
   .string()

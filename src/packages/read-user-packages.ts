@@ -21,9 +21,9 @@ import {
   withRequirements,
 } from './added-packages.ts';
 import { pythonPackage } from './catalog.ts';
-import { filesDigest, type PackageFile, packageFileDigest } from './package-contents.ts';
+import { filesDigest, type PackageFile, packageFileDigest } from './package-files.ts';
 import { type LibraryFile, type PackagePart, partOf, readWheel, wheelPart } from './read-wheel.ts';
-import { isSideModule, pureFiles } from './wheel-files.ts';
+import { isSideModule, usableFiles } from './usable-wheel-files.ts';
 
 const MAX_BYTES = 512 * 1024 * 1024;
 const MAX_FILES = 40_000;
@@ -178,7 +178,7 @@ async function readPath(path: string): Promise<PackagePart[]> {
     .filter((file) => !wheels.includes(file))
     .map((file) => ({ path: prefix + file.path, data: file.data }));
   const unpacked = await Promise.all(wheels.map((wheel) => wheelPart(join(path, wheel.path))));
-  const parts = [...unpacked, partOf(pureFiles(path, sources, {}))].filter(isUsed);
+  const parts = [...unpacked, partOf(usableFiles(path, sources, {}))].filter(isUsed);
   if (parts.length === 0) throw invalid(`no Python source found in ${path}`);
   return parts;
 }

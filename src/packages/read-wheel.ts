@@ -8,9 +8,9 @@ import { SandboxError } from '../errors.ts';
 import { fileVersion, isSettled } from '../host/file-version.ts';
 import type { PackageFacts } from '../schema.ts';
 import { pythonPackage } from './catalog.ts';
-import { computeDigests, filesDigest, type PackageFile, packageFileDigest } from './package-contents.ts';
+import { computeDigests, filesDigest, type PackageFile, packageFileDigest } from './package-files.ts';
 import { readZip } from './read-zip.ts';
-import { checkRecord, checkTags, isSideModule, parseWheelName, pureFiles } from './wheel-files.ts';
+import { checkRecord, checkTags, isSideModule, parseWheelName, usableFiles } from './usable-wheel-files.ts';
 
 /** Descriptions that a process keeps. The oldest are discarded first. */
 const MAX_DESCRIPTIONS = 512;
@@ -105,7 +105,7 @@ export async function readWheel(file: string, bytes: Uint8Array): Promise<Packag
   checkRecord(`packages: ${file}`, files);
   checkTags(`packages: ${file}`, wheel, files);
   const compiled = pythonPackage(wheel.name)?.compiled;
-  return pureFiles(`packages: ${file}`, files, compiled === undefined ? {} : { compiled });
+  return usableFiles(`packages: ${file}`, files, compiled === undefined ? {} : { compiled });
 }
 
 const invalid = (problem: string) => new SandboxError('invalid_argument', `packages: ${problem}.`);

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type yauzl from 'yauzl';
 import { SandboxError } from '../errors.ts';
 import { formatBytes } from '../quantities.ts';
-import type { PackageFile } from './package-contents.ts';
+import type { PackageFile } from './package-files.ts';
 
 const MAX_UNPACKED_BYTES = 512 * 1024 * 1024;
 

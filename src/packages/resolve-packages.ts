@@ -6,10 +6,10 @@ import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { type AddedPackage, checkDescription, findAdded } from './added-packages.ts';
 import { pythonPackage } from './catalog.ts';
-import { filesDigest, type PackageFile } from './package-contents.ts';
+import { filesDigest, type PackageFile } from './package-files.ts';
 import { readWheel, topLevelModules } from './read-wheel.ts';
+import { isSideModule, parseWheelName } from './usable-wheel-files.ts';
 import { satisfies } from './version-specifiers.ts';
-import { isSideModule, parseWheelName } from './wheel-files.ts';
 import { normalisedName, type Requirement, readMetadata } from './wheel-metadata.ts';
 import { findWheel, type WheelSources } from './wheel-sources.ts';
 

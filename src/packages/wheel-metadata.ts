@@ -1,6 +1,6 @@
 /** Reads the METADATA of a wheel: its summary, its licence and its dependencies in a guest. */
 import { appliesToGuests } from './environment-markers.ts';
-import type { PackageFile } from './package-contents.ts';
+import type { PackageFile } from './package-files.ts';
 
 export interface Requirement {
   /** Normalised name. */

@@ -16,8 +16,8 @@ import type { AddedPackage } from './added-packages.ts';
 import type { DistributedPackage, PyodideLock } from './pyodide-lock.ts';
 import { NATIVE_TAGS } from './python-abi.ts';
 import { downloadForGuests, type PipFailure } from './run-pip.ts';
+import { parseWheelName } from './usable-wheel-files.ts';
 import { satisfies } from './version-specifiers.ts';
-import { parseWheelName } from './wheel-files.ts';
 import { normalisedName, type Requirement } from './wheel-metadata.ts';
 
 interface FoundWheel {

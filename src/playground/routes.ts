@@ -14,11 +14,11 @@ import type { Resolution } from '../tools/tool-messages.ts';
 import {
   type ApiCall,
   newSessionId,
-  Playground,
+  PlaygroundApi,
   type PlaygroundOptions,
   type Route,
   streamEvents,
-} from './playground.ts';
+} from './playground-api.ts';
 
 const nodeId = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 
@@ -71,8 +71,8 @@ const ROUTES: readonly Route[] = [
   { method: 'DELETE', path: 'sessions/:/file', handle: deleteFile },
 ];
 
-export function createPlayground(options: Omit<PlaygroundOptions, 'routes'>): Playground {
-  return new Playground({ ...options, routes: ROUTES });
+export function createPlayground(options: Omit<PlaygroundOptions, 'routes'>): PlaygroundApi {
+  return new PlaygroundApi({ ...options, routes: ROUTES });
 }
 
 async function info({ playground, tenant }: ApiCall): Promise<object> {

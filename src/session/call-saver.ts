@@ -4,9 +4,9 @@ import { stoppedByHost } from '../sandbox/to-result.ts';
 import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
+import type { CallTransaction } from './call-transaction.ts';
 import type { SessionStateLoader } from './session-state-loader.ts';
 import type { SessionStates } from './session-states.ts';
-import type { Transaction } from './transaction.ts';
 
 export class CallSaver {
   readonly #states: SessionStates;
@@ -21,7 +21,7 @@ export class CallSaver {
   async inBackground(
     turn: WorkerTurn,
     job: JobHandle,
-    transaction: Transaction,
+    transaction: CallTransaction,
     { state }: RunOutcome,
   ): Promise<void> {
     const unpin = this.#loader.pin();
@@ -42,7 +42,7 @@ export class CallSaver {
    * Commits a call before it returns, so that a later failure cannot invalidate its result. Throws `store_failed` if
    * the store fails; the caller then reverts the call.
    */
-  async beforeAnswer(job: JobHandle, transaction: Transaction, outcome: RunOutcome): Promise<RunOutcome> {
+  async beforeAnswer(job: JobHandle, transaction: CallTransaction, outcome: RunOutcome): Promise<RunOutcome> {
     const isCommitted = await this.#settle(job, transaction);
     if (isCommitted) await this.#states.flush();
     else await this.revert(transaction);
@@ -55,13 +55,13 @@ export class CallSaver {
    * Reverts a call. After a resume, waits until the new id of the paused execution is saved, so that every process finds it
    * when the call has returned. The next operation reports a save that fails.
    */
-  async revert(transaction: Transaction): Promise<void> {
+  async revert(transaction: CallTransaction): Promise<void> {
     transaction.revert();
     if (this.#states.state.paused !== undefined) await this.#states.isSaved();
   }
 
   /** Commits what the worker saved, if it saved anything. Throws `session_limit` if the memory for it is not available. */
-  async #settle(job: JobHandle, transaction: Transaction): Promise<boolean> {
+  async #settle(job: JobHandle, transaction: CallTransaction): Promise<boolean> {
     const saved = await job.saved;
     if (saved !== undefined) await this.#loader.claim(transaction.statesAfter(saved));
     return transaction.settle(saved);

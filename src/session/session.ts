@@ -15,6 +15,7 @@ import { type PausedExecution, parse, type RuntimeName, textArgument } from '../
 import type { SessionRecord } from '../stores/store.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import { CallSaver } from './call-saver.ts';
+import { CallTransaction } from './call-transaction.ts';
 import type { CheckpointInfo, ForkOptions } from './checkpoint.ts';
 import { copyOf, inspectionCall, reportedVariables } from './inspect-variables.ts';
 import type { CommittedSession } from './known-revisions.ts';
@@ -24,7 +25,6 @@ import { SessionAccess } from './session-access.ts';
 import { SessionStateLoader } from './session-state-loader.ts';
 import type { SessionStates } from './session-states.ts';
 import { SharedFilesSandbox } from './shared-files-sandbox.ts';
-import { Transaction } from './transaction.ts';
 
 /** The registry that a session belongs to. */
 export interface SessionOwner {
@@ -121,9 +121,9 @@ export class Session extends Sandbox {
     const queueMs = performance.now() - queuedAt;
     if (turn === undefined)
       return this.#finished({ ...stoppedByHost('cancelled', 0), state: 'rolled_back' }, queueMs);
-    let transaction: Transaction | undefined;
+    let transaction: CallTransaction | undefined;
     try {
-      transaction = await Transaction.begin(this.#states, this.workspace, call);
+      transaction = await CallTransaction.begin(this.#states, this.workspace, call);
       // A session always runs in the image it began in, because its memory is stored as its difference from that image.
       const job = this.start(turn, this.parts.assets, call, transaction.sessionInput(this.key));
       const outcome = await outcomeOf(job, call);

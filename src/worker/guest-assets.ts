@@ -18,7 +18,7 @@ import {
   writeGuest,
 } from '../runtimes/guest-artifacts.ts';
 import type { Policy, RuntimeName } from '../schema.ts';
-import { readCachedImage, writeCachedImage } from './image-cache.ts';
+import { readCachedImage, writeCachedImage } from './extended-image-cache.ts';
 import { sharedPool, type WorkerPool } from './pool.ts';
 import { adoptedAssets } from './prepare-first-job.ts';
 import { preparedLibraries } from './prepare-libraries.ts';

@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { SandboxError } from '../errors.ts';
 import { installedFile } from '../host/install-folder.ts';
-import { packageFolders } from '../host/package-folders.ts';
+import { nodeModuleFolders } from '../host/node-module-folders.ts';
 
 /** Names of the flag that enables the permission model, newest first. */
 const PERMISSION_FLAGS = ['--permission', '--experimental-permission'] as const;
@@ -54,7 +54,7 @@ export function permissionFlags(
 /** The installation as workers read it: compiled sources and guests, `package.json`, and the imported packages. */
 function readablePaths(): string[] {
   const dist = installedFile('');
-  const folders = [dist, ...IMPORTED_PACKAGES.flatMap((name) => packageFolders(name, dist))];
+  const folders = [dist, ...IMPORTED_PACKAGES.flatMap((name) => nodeModuleFolders(name, dist))];
   return [join(dist, '..', 'package.json'), ...folders.map((folder) => join(folder, '*'))];
 }
 

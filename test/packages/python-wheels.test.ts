@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { fetchPackages, lockedPackages } from '../../src/packages/fetch-python.ts';
-import { filesDigest } from '../../src/packages/package-contents.ts';
+import { fetchLockedPackages, lockedPackages } from '../../src/packages/fetch-locked-packages.ts';
+import { filesDigest } from '../../src/packages/package-files.ts';
 import { readZip } from '../../src/packages/read-zip.ts';
-import { checkRecord, parseWheelName, pureFiles } from '../../src/packages/wheel-files.ts';
+import { checkRecord, parseWheelName, usableFiles } from '../../src/packages/usable-wheel-files.ts';
 import { wheel, zip } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'wheel-test-'));
@@ -30,7 +30,7 @@ describe('pure files of a wheel', () => {
       'p-1.dist-info/RECORD',
       'p-1.data/scripts/p',
     );
-    expect(paths(pureFiles('p', all, {}))).toEqual([
+    expect(paths(usableFiles('p', all, {}))).toEqual([
       'p/__init__.py',
       'p/data.json',
       'p-1.dist-info/METADATA',
@@ -41,14 +41,14 @@ describe('pure files of a wheel', () => {
 
   test('are rejected if the wheel contains compiled code', () => {
     const all = files('numpy/__init__.py', 'numpy/core.cpython-314-x86_64-linux-gnu.so');
-    expect(() => pureFiles('numpy 2.0', all, {})).toThrow(
+    expect(() => usableFiles('numpy 2.0', all, {})).toThrow(
       /numpy 2\.0 contains compiled code \(numpy\/core\.cpython-314-x86_64-linux-gnu\.so\)/,
     );
   });
 
   test('exclude compiled code that the package does not need', () => {
     const all = files('yaml/__init__.py', 'yaml/_yaml.pyd', 'x__mypyc.cpython-311-darwin.so');
-    expect(paths(pureFiles('pyyaml', all, { compiled: 'optional' }))).toEqual(['yaml/__init__.py']);
+    expect(paths(usableFiles('pyyaml', all, { compiled: 'optional' }))).toEqual(['yaml/__init__.py']);
   });
 
   test('have a digest that depends on paths and contents but not on their order', () => {
@@ -111,7 +111,7 @@ test('parseWheelName returns name, version and tags', () => {
 
 test('packages that cannot be downloaded or do not match the lock are reported as missing', async () => {
   const locked = (wanted: string) => lockedPackages().find(({ name }) => name === wanted)!;
-  const { files: found, missing } = await fetchPackages([
+  const { files: found, missing } = await fetchLockedPackages([
     { name: 'six', version: '0.0.0.dev999', sha256: '00' },
     { ...locked('idna'), sha256: '11'.repeat(32) },
     locked('mdurl'),

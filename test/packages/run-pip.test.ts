@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { describeMissing } from '../../src/packages/catalog.ts';
-import { fetchPackages, firstPartyFiles } from '../../src/packages/fetch-python.ts';
+import { fetchLockedPackages, firstPartyFiles } from '../../src/packages/fetch-locked-packages.ts';
 import { pipDownload } from '../../src/packages/run-pip.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'run-pip-'));
@@ -70,7 +70,7 @@ describe.skipIf(process.platform === 'win32')('pip', () => {
 
   test('is reported once for all packages if it is not found, and packages based on missing ones are missing', async () => {
     const locked = ['six', 'pypdf'].map((name) => ({ name, version: '1.0', sha256: '0'.repeat(64) }));
-    const { missing } = await fetchPackages(locked);
+    const { missing } = await fetchLockedPackages(locked);
     expect(missing.map(({ name }) => name)).toEqual(['six', 'pypdf', 'PyPDF2']);
     expect(describeMissing(missing)).toEqual([
       'six 1.0, pypdf 1.0 are missing: download failed: pip was not found (tried python3 -m pip, python -m pip, py -3 -m pip, uvx pip); install Python 3 with pip, or uv',

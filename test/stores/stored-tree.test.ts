@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import { encodeText } from '../../src/stores/format/json-codec.ts';
-import { type ObjectRef, objectName, refTo } from '../../src/stores/format/session-objects.ts';
+import { type ObjectRef, objectName, refTo } from '../../src/stores/format/object-ref.ts';
 import { encodeTree, readTree, toTreeEntry } from '../../src/stores/format/stored-tree.ts';
 import { files } from './fixtures.ts';
 

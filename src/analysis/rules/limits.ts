@@ -10,9 +10,9 @@ import {
 } from '../fuel-analysis.ts';
 import { heavyImports } from '../heavy-imports.ts';
 import type { AnalysisInput } from '../input.ts';
+import { backtrackingRegex, causeToFix, hottestFunction, stuckRegex } from '../limit-cause.ts';
 import { failedAt, oneLine } from '../quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
-import { backtrackingRegex, causeToFix, hottestFunction, stuckRegex } from '../run-cause.ts';
 import { suggestedBytes, suggestedSeconds } from '../suggested-limits.ts';
 
 const trapped = ({ trap }: AnalysisInput, reason: TrapReason) => (trap?.reason === reason ? trap : undefined);

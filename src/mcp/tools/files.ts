@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { formatItems } from '../../quantities.ts';
 import { isDocsUri, readDocsUri } from '../documentation.ts';
-import { workspaceUri } from '../resource-links.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import { DESTRUCTIVE_IDEMPOTENT, defineTool, optionalSession, READ_ONLY, type ToolCall } from '../tool.ts';
 import type { ToolResult } from '../tool-result.ts';
@@ -16,6 +15,7 @@ import {
   readWorkspaceFile,
   writeWorkspaceFile,
 } from '../workspace-files.ts';
+import { workspaceUri } from '../workspace-uri.ts';
 
 /** A section of the documentation. Many clients let models call tools but not read resources. */
 function readDocs(uri: string): ToolResult {

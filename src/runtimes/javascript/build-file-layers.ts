@@ -8,7 +8,7 @@ import type { Guest } from '../../engine/guest.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { type ModuleSource, packageModules } from '../../packages/bundle-javascript.ts';
 import type { MissingPackage } from '../../packages/catalog.ts';
-import { toEntries } from '../../packages/package-contents.ts';
+import { toEntries } from '../../packages/package-files.ts';
 import { type BuildInGuest, LAYER_TIME_MS, type Layer } from '../runtime.ts';
 import { BOOT_FILE, BOOT_LAYER, boot } from './boot-interpreter.ts';
 import { localeDataModules } from './locale-data-modules.ts';

@@ -9,7 +9,7 @@ import type { Entry } from '../../fs/flat-entries.ts';
 import { packEntries, unpackEntries } from '../../fs/tree-codec.ts';
 import { readCached, writeCached } from '../../host/disk-cache.ts';
 import type { MissingPackage } from '../../packages/catalog.ts';
-import { type PackageFile, toEntries, toFiles } from '../../packages/package-contents.ts';
+import { type PackageFile, toEntries, toFiles } from '../../packages/package-files.ts';
 import { PYTHON_VERSION } from '../../packages/python-abi.ts';
 import { readZip } from '../../packages/read-zip.ts';
 import { LAYER_TIME_MS, type Layer } from '../runtime.ts';
@@ -94,8 +94,10 @@ export async function buildPythonLayers(
   warn: (missing: MissingPackage) => void,
 ): Promise<Layer[]> {
   // Only a build needs it, and workers load this file.
-  const { fetchPackages, firstPartyFiles, lockedPackages } = await import('../../packages/fetch-python.ts');
-  const packages = await fetchPackages(lockedPackages());
+  const { fetchLockedPackages, firstPartyFiles, lockedPackages } = await import(
+    '../../packages/fetch-locked-packages.ts'
+  );
+  const packages = await fetchLockedPackages(lockedPackages());
   packages.missing.forEach(warn);
   const script = { path: '_sandbox_compile.py', data: guestFile('compile_layer.py') };
   /** Adds the bytecode of sources at `at`, compiled by a guest whose standard library is `library`. */

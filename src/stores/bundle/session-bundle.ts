@@ -16,6 +16,12 @@ import { formatBytes } from '../../quantities.ts';
 import { contentDigest } from '../format/content-digest.ts';
 import { damaged } from '../format/json-codec.ts';
 import {
+  MissingObjectError,
+  type ObjectKind,
+  type ObjectRef,
+  type ObjectSource,
+} from '../format/object-ref.ts';
+import {
   decodeSessionManifest,
   encodeState,
   MAX_MANIFEST_BYTES,
@@ -23,12 +29,6 @@ import {
   type SessionManifest,
   toSessionManifest,
 } from '../format/session-codec.ts';
-import {
-  MissingObjectError,
-  type ObjectKind,
-  type ObjectRef,
-  type ObjectSource,
-} from '../format/session-objects.ts';
 import { checkSession, statesOf } from '../format/session-validation.ts';
 import { stateBytes } from '../format/state-size.ts';
 import type { StoredSession } from '../store.ts';

@@ -11,13 +11,13 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { isWorkspacePath } from '../../fs/file-names.ts';
 import { damaged, decodeJson, encodeText, jsonLines } from '../format/json-codec.ts';
+import { type ObjectSource, objectName, refTo } from '../format/object-ref.ts';
 import {
   MAX_MANIFEST_BYTES,
   type StateManifest,
   sessionManifest,
   toSessionManifest,
 } from '../format/session-codec.ts';
-import { type ObjectSource, objectName, refTo } from '../format/session-objects.ts';
 import { MAX_TREE_BYTES, objectRef } from '../format/stored-tree.ts';
 import type { StoredSession } from '../store.ts';
 import { isFolder, readFileSafely } from './safe-files.ts';

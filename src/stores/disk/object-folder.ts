@@ -14,7 +14,7 @@ import {
   type ObjectRef,
   type ObjectSource,
   objectName,
-} from '../format/session-objects.ts';
+} from '../format/object-ref.ts';
 import { isNotFound } from './file-errors.ts';
 import { type Durability, ensureFolder, readFileSafely, replaceFile, syncFolder } from './safe-files.ts';
 

@@ -3,8 +3,8 @@
  * without reading them into memory.
  */
 import { SandboxError } from '../../errors.ts';
+import type { ObjectSource } from '../format/object-ref.ts';
 import { referencedObjects, type StateManifest } from '../format/session-codec.ts';
-import type { ObjectSource } from '../format/session-objects.ts';
 import type { StoredSession } from '../store.ts';
 import { readDiskManifest } from './disk-manifest.ts';
 

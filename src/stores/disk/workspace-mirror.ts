@@ -10,8 +10,8 @@ import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts'
 import { SandboxError } from '../../errors.ts';
 import { isWorkspacePath } from '../../fs/file-names.ts';
 import { formatCount } from '../../quantities.ts';
+import { parentOf } from '../format/parent-path.ts';
 import type { TreeEntry } from '../format/stored-tree.ts';
-import { parentOf } from '../format/workspace-paths.ts';
 import { codeOf, isNotFound } from './file-errors.ts';
 import { type Durability, FOLDER_MODE, syncFolder } from './safe-files.ts';
 

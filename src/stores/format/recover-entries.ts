@@ -1,9 +1,9 @@
 /** Recovers the files of a damaged session whose objects are intact. */
 import { SandboxError } from '../../errors.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
-import { MissingObjectError, type ObjectSource } from './session-objects.ts';
+import { MissingObjectError, type ObjectSource } from './object-ref.ts';
+import { parentOf } from './parent-path.ts';
 import { fromTreeEntry, type TreeEntry } from './stored-tree.ts';
-import { parentOf } from './workspace-paths.ts';
 
 /** Adds the readable entries of a tree to `recovered`, except paths that it already has. Reads at most `maxBytes`. */
 export async function recoverEntries(

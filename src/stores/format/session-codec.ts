@@ -13,7 +13,7 @@ import type { Entry } from '../../fs/flat-entries.ts';
 import { checkpointName, pausedExecution, sessionRecord } from '../../schema.ts';
 import type { SessionState, StoredSession } from '../store.ts';
 import { damaged, decodeJson, FORMAT } from './json-codec.ts';
-import { type ObjectKind, type ObjectRef, type ObjectSource, objectName, refTo } from './session-objects.ts';
+import { type ObjectKind, type ObjectRef, type ObjectSource, objectName, refTo } from './object-ref.ts';
 import {
   checkpointSize,
   checkpointTime,

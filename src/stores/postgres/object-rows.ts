@@ -11,7 +11,7 @@ import {
   type ObjectRef,
   type ObjectSource,
   objectName,
-} from '../format/session-objects.ts';
+} from '../format/object-ref.ts';
 import type { Database, Queryable } from './database.ts';
 
 /** Size of a chunk. Larger values need more memory on both sides of the connection. */

@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../../errors.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
+import type { ObjectSource } from '../format/object-ref.ts';
 import { ifIntact, recoverEntries } from '../format/recover-entries.ts';
 import { encodeStates, readStates, type SessionManifest } from '../format/session-codec.ts';
-import type { ObjectSource } from '../format/session-objects.ts';
 import { checkSession, statesOf } from '../format/session-validation.ts';
 import { readTree } from '../format/stored-tree.ts';
 import { foldSessionId, rejectCaseConflict } from '../session-id.ts';

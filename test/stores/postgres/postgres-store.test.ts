@@ -1,7 +1,7 @@
 /** Guarantees of the PostgreSQL store only; contract.test.ts tests the guarantees of every store. */
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { objectName, refTo } from '../../../src/stores/format/session-objects.ts';
+import { objectName, refTo } from '../../../src/stores/format/object-ref.ts';
 import { CachedValues } from '../../../src/stores/postgres/cached-values.ts';
 import { Cancellations } from '../../../src/stores/postgres/cancellations.ts';
 import { Database } from '../../../src/stores/postgres/database.ts';

@@ -9,13 +9,13 @@ import {
   readAddedWheel,
 } from '../../../packages/added-packages.ts';
 import { type PackageRequest, PRESETS } from '../../../packages/resolve-packages.ts';
-import { parseWheelName } from '../../../packages/wheel-files.ts';
+import { parseWheelName } from '../../../packages/usable-wheel-files.ts';
 import { normalisedName, parseRequirement } from '../../../packages/wheel-metadata.ts';
 import { wheelsAt } from '../../../packages/wheel-sources.ts';
 import { printNote } from '../../diagnostics.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { exclusive } from './exclusive.ts';
-import { installPackages } from './install.ts';
+import { installPackages } from './install-packages.ts';
 
 const isPath = (text: string) => text.endsWith('.whl') || /[\\/]/.test(text) || text === '.';
 

@@ -3,7 +3,7 @@ import { findAdded, readAddedPackages, withRequirements } from '../../../package
 import { printNote } from '../../diagnostics.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { exclusive } from './exclusive.ts';
-import { installPackages } from './install.ts';
+import { installPackages } from './install-packages.ts';
 
 export const packagesUpdate = exclusive(async (names, flags) => {
   const added = readAddedPackages();

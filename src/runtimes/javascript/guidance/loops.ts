@@ -1,5 +1,5 @@
 /** Finds the loops of a JavaScript program in its tokens. */
-import type { SourceLoop } from '../../../analysis/loops.ts';
+import type { SourceLoop } from '../../../analysis/source-loop.ts';
 import { type Token, tokenize } from '../tokenizer.ts';
 
 const MAX_SOURCE_CHARS = 65_536;

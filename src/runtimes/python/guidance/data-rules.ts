@@ -14,7 +14,7 @@ import { invalidJsonLines } from '../../../analysis/rules/rule-factories.ts';
 import { formatItems } from '../../../quantities.ts';
 import { similarNames } from '../../../schema/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
-import { builtinException, moduleException } from './select-exception.ts';
+import { builtinException, moduleException } from './match-exception.ts';
 
 /** Modules whose exceptions mean malformed input. */
 const FORMAT_MODULES =

@@ -1,7 +1,7 @@
 /** One failed run for each type of guidance, for docs/ERROR_GUIDANCE.md and the tests of the rules. */
 import type { GuidanceExample } from '../../../analysis/example-failure.ts';
 import type { GuestError, TrapReason } from '../../../schema.ts';
-import { toolExamples } from './tool-examples.ts';
+import { toolFailureExamples } from './example-tool-failures.ts';
 
 /** A built-in exception. */
 const raised = (type: string, message: string, more: Partial<GuestError> = {}): GuestError => ({
@@ -245,7 +245,7 @@ export const guidanceExamples: readonly GuidanceExample[] = [
   },
 
   // ---- tools ----
-  ...toolExamples,
+  ...toolFailureExamples,
   {
     type: 'ToolsNotAvailable',
     run: {

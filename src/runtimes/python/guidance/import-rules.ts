@@ -12,9 +12,9 @@ import {
 import { noToolsRule } from '../../../analysis/rules/tools.ts';
 import { failedSystemCall } from '../../../analysis/system-error-code.ts';
 import { commandSubstitute } from './command-substitutes.ts';
+import { builtinException, moduleException } from './match-exception.ts';
 import { NO_BUILD, PROCESSES, UNSUPPORTED_MODULES } from './missing-modules.ts';
 import { alternative, installationAdvice, needsMissingFeature } from './package-installation.ts';
-import { builtinException, moduleException } from './select-exception.ts';
 import { failedCommands, INSTALLERS, NETWORK_PROGRAMS } from './shell-commands.ts';
 import { chartCalls } from './translate-plot-calls.ts';
 

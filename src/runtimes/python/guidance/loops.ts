@@ -1,5 +1,5 @@
 /** Finds the loops of a Python program by indentation. Strings that look like loops are found too; they are never executed. */
-import type { SourceLoop } from '../../../analysis/loops.ts';
+import type { SourceLoop } from '../../../analysis/source-loop.ts';
 
 const MAX_SOURCE_CHARS = 65_536;
 const HEAD = /^(\s*)(?:async\s+)?(while|for)\b(.*?):\s*(\S.*)?$/;

@@ -8,8 +8,8 @@ import {
   syntaxErrorRule,
 } from '../../../analysis/rules/rule-factories.ts';
 import { commandSubstitute } from './command-substitutes.ts';
+import { builtinException, moduleException } from './match-exception.ts';
 import { installationAdvice } from './package-installation.ts';
-import { builtinException, moduleException } from './select-exception.ts';
 import { INSTALLERS, shellCommands } from './shell-commands.ts';
 import {
   AWAIT,

@@ -9,7 +9,7 @@ import { syscallError } from '../../../kernel/syscall-error.ts';
 import { guard, type HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { descriptorCalls, pathCalls, type RecordImport } from './file-calls.ts';
-import { libraryCalls } from './library-calls.ts';
+import { libraryCalls } from './native-library-calls.ts';
 import { timeCalls } from './time-calls.ts';
 
 /** The guest as these functions use it. */

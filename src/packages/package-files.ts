@@ -1,4 +1,4 @@
-/** Files of packages, as they are read from archives and folders and as they are stored in read-only layers. */
+/** The files of packages, as they are read from archives and folders and as they are stored in read-only layers. */
 import { setImmediate as yieldToEvents } from 'node:timers/promises';
 import { sha256, sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/flat-entries.ts';

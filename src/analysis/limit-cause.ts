@@ -4,13 +4,13 @@
  */
 import { formatBytes, formatCount, formatPercent } from '../quantities.ts';
 import { HELPED_BY_HIGHER_LIMITS, type RUN_CAUSES } from '../schema.ts';
+import { functionKey, isMain, isNested } from './function-identity.ts';
 import type { AnalysisInput } from './input.ts';
 import { examineLoop, type LoopProgress, type LoopSample, nestedProgress, sizeOf } from './loop-progress.ts';
-import type { SourceLoop } from './loops.ts';
 import { oneLine, sourceLine } from './quote-guest-text.ts';
 import { findRecursion } from './recursion.ts';
 import type { ProgramState, RunProfile } from './run-profile.ts';
-import { functionKey, isMain, isNested } from './stack-frames.ts';
+import type { SourceLoop } from './source-loop.ts';
 
 interface RunCause {
   readonly kind: (typeof RUN_CAUSES)[number];

@@ -1,7 +1,7 @@
 /** Failed runs of programs that call tools, one for each code of a failed call. */
 import type { GuidanceExample } from '../../../analysis/example-failure.ts';
 
-export const toolExamples: readonly GuidanceExample[] = [
+export const toolFailureExamples: readonly GuidanceExample[] = [
   {
     type: 'ProgramPaused',
     run: {

@@ -16,7 +16,7 @@ import { claimExecution, renewExecution } from './resume-options.ts';
 import type { StatesSavepoint } from './session-record.ts';
 import type { SessionStates } from './session-states.ts';
 
-export class Transaction {
+export class CallTransaction {
   readonly #states: SessionStates;
   readonly #workspace: Workspace;
   readonly #before: StatesSavepoint;
@@ -43,11 +43,11 @@ export class Transaction {
     states: SessionStates,
     workspace: Workspace,
     { files = {}, resumption }: Pick<Call, 'files' | 'resumption'>,
-  ): Promise<Transaction> {
+  ): Promise<CallTransaction> {
     await states.syncExternalEdits(workspace);
     const claimed = claimExecution(states.state.paused, resumption);
     if (claimed !== undefined) await states.savePaused(claimed);
-    const transaction = new Transaction(states, workspace);
+    const transaction = new CallTransaction(states, workspace);
     workspace.write(files);
     transaction.#edits = workspace.takeEdits();
     states.setWorkspace(workspace.snapshot());

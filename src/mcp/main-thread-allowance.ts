@@ -5,7 +5,7 @@
  */
 import { MinuteAllowance } from '../concurrency/minute-allowance.ts';
 
-export class MainThreadTime {
+export class MainThreadAllowance {
   readonly #allowance: MinuteAllowance;
   #tenant: string | undefined;
   #sinceMs = 0;

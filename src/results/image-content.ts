@@ -2,7 +2,7 @@
 import type { DisplayResult } from '../schema.ts';
 
 /** The bytes of an image, or the text of an SVG. Returns undefined if its file is not available. */
-export async function imageSource(
+export async function imageContent(
   { mime, png, jpeg, svg, path }: DisplayResult,
   readFile: (path: string) => Promise<Uint8Array>,
 ): Promise<Uint8Array | string | undefined> {

@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { packEntries, unpackEntries } from '../fs/tree-codec.ts';
 import { readCached, writeCached } from '../host/disk-cache.ts';
 import { CATALOG, type MissingPackage, pythonPackage } from './catalog.ts';
-import { filesDigest, type PackageFile, toEntries, toFiles } from './package-contents.ts';
+import { filesDigest, type PackageFile, toEntries, toFiles } from './package-files.ts';
 import { readZip } from './read-zip.ts';
 import { pipDownload } from './run-pip.ts';
-import { parseWheelName, pureFiles } from './wheel-files.ts';
+import { parseWheelName, usableFiles } from './usable-wheel-files.ts';
 
 interface LockedPackage {
   readonly name: string;
@@ -52,7 +52,7 @@ export function firstPartyFiles(missing: readonly MissingPackage[]): PackageFile
     .map((path) => ({ path, data: new Uint8Array(readFileSync(new URL(path, folder))) }));
 }
 
-export async function fetchPackages(locked: readonly LockedPackage[]): Promise<FetchedPackages> {
+export async function fetchLockedPackages(locked: readonly LockedPackage[]): Promise<FetchedPackages> {
   const cached = new Map(locked.map((one) => [one.name, readFromCache(one)]));
   const wanted = locked.filter(({ name }) => cached.get(name) === undefined);
   const downloads = await downloadWheels(wanted.map(({ name, version }) => `${name}==${version}`));
@@ -75,7 +75,7 @@ function verify(locked: LockedPackage, { wheels, failure }: Downloads): readonly
     ({ name, version }) => pythonPackage(name)?.name === locked.name && version === locked.version,
   );
   if (wheel === undefined) throw new Error(`download failed: ${failure}`);
-  const files = pureFiles(wheel.name, wheel.files, pythonPackage(locked.name) ?? {});
+  const files = usableFiles(wheel.name, wheel.files, pythonPackage(locked.name) ?? {});
   const digest = filesDigest(files);
   if (digest !== locked.sha256) {
     throw new Error(`does not match the lock: expected SHA-256 ${locked.sha256}, found ${digest}`);
@@ -141,7 +141,7 @@ export async function createLock(): Promise<LockedPackage[]> {
     return {
       name,
       version: wheel.version,
-      sha256: filesDigest(pureFiles(name, wheel.files, row)),
+      sha256: filesDigest(usableFiles(name, wheel.files, row)),
     };
   });
 }

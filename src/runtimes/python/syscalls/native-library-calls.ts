@@ -1,5 +1,5 @@
 /**
- * Functions that native libraries expect from Emscripten although the interpreter does not use them: console output, stack
+ * The functions that native libraries expect from Emscripten although the interpreter does not use them: console output, stack
  * traces (always empty) and asctime.
  */
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';

@@ -1,6 +1,6 @@
 /**
- * The playground: a page, and a JSON interface over the sessions of a tenant. The server has checked host, token, rate and
- * size of a request before it arrives here; this module checks that it comes from the page itself.
+ * Answers the requests of the playground page: a JSON interface over the sessions of a tenant. The server has checked host,
+ * token, rate and size of a request before it arrives here; this module checks that it comes from the page itself.
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -54,7 +54,7 @@ interface PlaygroundRequest {
 
 /** The request, as handlers receive it. */
 export interface ApiCall extends PlaygroundRequest {
-  readonly playground: Playground;
+  readonly playground: PlaygroundApi;
   /** The parts of the path that match the `:` segments of the route. */
   readonly params: readonly string[];
   readonly query: URLSearchParams;
@@ -97,7 +97,7 @@ const STATUS: Readonly<Record<string, number>> = {
   not_installed: 500,
 };
 
-export class Playground {
+export class PlaygroundApi {
   readonly #tenants = new Map<string, Map<string, Promise<PlaygroundSession>>>();
 
   constructor(readonly options: PlaygroundOptions) {}

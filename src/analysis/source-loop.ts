@@ -1,4 +1,4 @@
-/** Loops of a program as its language finds them in the source, and what their conditions compare. */
+/** A loop that a language has found in the source of a program, and what its condition compares. */
 
 export interface SourceLoop {
   /** Line of the loop's head, starting at 1. */

@@ -1,4 +1,4 @@
-/** Parts of workspace paths. */
+/** The parent of a workspace path. */
 
 /** Returns the parent of a relative path; empty for a top-level path. */
 export function parentOf(path: string): string {

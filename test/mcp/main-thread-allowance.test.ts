@@ -1,11 +1,11 @@
 /** The time of the main thread per tenant, with a clock and an event loop that the test controls. */
 import { describe, expect, test } from 'vitest';
-import { MainThreadTime } from '../../src/mcp/main-thread-time.ts';
+import { MainThreadAllowance } from '../../src/mcp/main-thread-allowance.ts';
 
 /** A meter that allows 10 s per minute, whose clock the test moves. */
 function start() {
   const loop = { now: 0, pending: [] as (() => void)[] };
-  const time = new MainThreadTime(
+  const time = new MainThreadAllowance(
     10,
     () => loop.now,
     (run) => loop.pending.push(run),

@@ -4,7 +4,7 @@
  */
 import { SandboxError } from '../errors.ts';
 import type { CatalogRow } from './catalog.ts';
-import { type PackageFile, packageFileDigest } from './package-contents.ts';
+import { type PackageFile, packageFileDigest } from './package-files.ts';
 import { NATIVE_PLATFORM, NATIVE_TAGS, PYTHON_TAG } from './python-abi.ts';
 
 /** Compiled code. */
@@ -57,7 +57,7 @@ export function checkTags(
  * Returns the files of a wheel that a guest can use, without `omitted_files`. Throws if it contains machine
  * code, unless `compiled` says that the package works without it. `label` names the wheel in the error.
  */
-export function pureFiles(
+export function usableFiles(
   label: string,
   files: readonly PackageFile[],
   { compiled, omitted_files }: Pick<CatalogRow, 'compiled' | 'omitted_files'>,
