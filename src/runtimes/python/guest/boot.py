@@ -51,7 +51,7 @@ def _define_entry_points():
     brief = reprlib.Repr(maxstring=100, maxother=100, maxlong=60)
 
     # The host signals a limit, and the handler raises one of these exceptions on the current line. They derive from
-    # BaseException, so `except Exception` does not catch them. A program that catches them still ends after a short grace period.
+    # BaseException, so `except Exception` does not catch them. A program that catches them still ends after a short grace.
     limits = {
         number: type(name, (BaseException,), {'__module__': 'builtins'})
         for number, name in {60: 'OutOfFuel', 61: 'Timeout', 62: 'Cancelled'}.items()
@@ -300,7 +300,7 @@ def _define_entry_points():
         return execute(current['code'], current['file'], sys.modules['__main__'].__dict__, current.get('tools'))
 
     def show_figures(report):
-        """Displays the figures that are open at the end of a program, even if it failed. Figures of a paused program stay open."""
+        """Displays the figures that are open at the end of a program, also of one that failed. Figures of a paused program stay open."""
         limited = 'error' in report and report['error']['type'] in limit_names
         if limited or not current['inject_setup'] or ('tools' in current and current['tools'].is_paused()):
             return

@@ -13,7 +13,7 @@ _MAX_NAMES = 20
 # Columns of a histogram; a column of the data can have the same name only by intent.
 _END = 'end of interval'
 _COUNT = 'number of rows'
-# Column names for data that has none. They are not shown.
+# Names that data without names of its own gets. They are not shown.
 _UNNAMED = ('x', 'y', 'color')
 # Width of a character of a label, in pixels.
 _CHARACTER = 6.5
@@ -192,7 +192,7 @@ def _is_date(text):
 
 
 def channel(rows, name, kind=None, **more):
-    # These characters have a special meaning in field names of Vega-Lite.
+    # In field names, Vega-Lite gives these characters a meaning.
     field = name.replace('\\', '\\\\').replace('.', '\\.').replace('[', '\\[').replace(']', '\\]')
     title = None if name in _UNNAMED else name
     channel = {'field': field, 'type': kind or _type(rows, name), 'title': title, **more}

@@ -1,7 +1,7 @@
 """Compiles a layer to bytecode. Runs in a guest at build time.
 
 The .pyc files are of the unchecked-hash kind, so that imports do not read the sources. They are written below /tmp, under
-their path in the layer. At build time, PYTHONNODEBUGRANGES omits the columns of instructions.
+their path in the layer. At build time, PYTHONNODEBUGRANGES leaves the columns of instructions out.
 """
 
 import _imp

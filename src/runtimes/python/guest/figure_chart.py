@@ -15,7 +15,7 @@ _MAX_POINTS = 2000
 _MAX_CHARTS = 20
 _MAX_TICKS = 100
 
-# The statistics of box plots by axes, with an artist that shows whether they are still drawn.
+# The statistics of box plots by axes, with an artist that tells whether they are still drawn.
 _boxes = WeakKeyDictionary()
 
 

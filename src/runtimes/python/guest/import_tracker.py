@@ -98,7 +98,7 @@ def _wrap(original):
             inside = False
             ioctl(0, result, 0, True)
 
-    # The interpreter removes frames of this file from tracebacks, including that of the wrapper.
+    # The interpreter removes frames of this file from tracebacks, and so the frame of the wrapper.
     _find_and_load.__code__ = _find_and_load.__code__.replace(co_filename=IMPORTLIB)
     return _find_and_load
 

@@ -1,7 +1,7 @@
 """Persistent collections with the interface of rpds-py, whose compiled code a guest cannot load.
 
-Every operation returns a new collection and leaves the old one unchanged. Changing a map or set copies its table, so
-building one of n elements by single insertions takes O(n²) steps; `update` copies once.
+Every operation returns a new collection and leaves the old one unchanged. A changed copy of a map or set copies the table,
+so that building one of n elements by single insertions takes O(n²) steps; `update` copies once.
 """
 
 from collections.abc import Hashable, Mapping, Set
