@@ -1,7 +1,7 @@
 /** The `fuel_profile` block of a result: the lines and functions of a run that used the most fuel. */
 import { type FuelProfile, PROFILE_ROWS } from '../schema.ts';
 import { sourceLine } from './quote-guest-text.ts';
-import type { FrameFuel, RunProfile } from './run-profile.ts';
+import type { FrameFuel, RunProfile } from './run-profile-schema.ts';
 
 /** `source` is the program of the call. */
 export function toFuelProfile(profile: RunProfile, source: string): FuelProfile {

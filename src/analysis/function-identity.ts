@@ -1,5 +1,5 @@
 /** Identity of the functions in the stacks of a profile. */
-import type { StackFrame } from './run-profile.ts';
+import type { StackFrame } from './run-profile-schema.ts';
 
 export const functionKey = ({ file, function: name }: StackFrame) => JSON.stringify([file, name]);
 

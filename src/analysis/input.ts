@@ -12,7 +12,7 @@ import type {
   TrapReason,
 } from '../schema.ts';
 import type { AnalysedLanguage } from './language.ts';
-import type { RunProfile } from './run-profile.ts';
+import type { RunProfile } from './run-profile-schema.ts';
 
 /** How a run without a trap ended. `unknown`: the boot script's report is missing or invalid. */
 type Ending = 'returned' | 'exited' | 'exception' | 'unknown';

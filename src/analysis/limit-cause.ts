@@ -9,7 +9,7 @@ import type { AnalysisInput } from './input.ts';
 import { examineLoop, type LoopProgress, type LoopSample, nestedProgress, sizeOf } from './loop-progress.ts';
 import { oneLine, sourceLine } from './quote-guest-text.ts';
 import { findRecursion } from './recursion.ts';
-import type { ProgramState, RunProfile } from './run-profile.ts';
+import type { ProgramState, RunProfile } from './run-profile-schema.ts';
 import type { SourceLoop } from './source-loop.ts';
 
 interface RunCause {

@@ -3,7 +3,7 @@
  * texts from guest memory, so they are compared as texts and parsed as numbers only if they are plain numbers.
  */
 
-import type { Variables } from './run-profile.ts';
+import type { Variables } from './run-profile-schema.ts';
 import { type Comparison, comparisonIn, namesIn, type SourceLoop } from './source-loop.ts';
 
 /** The variables of the loop's frame at a sample, and the fuel consumed by then. */

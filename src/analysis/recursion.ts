@@ -8,7 +8,7 @@ import type { AnalysisInput } from './input.ts';
 import { INCOMPLETE } from './loop-progress.ts';
 import { MAX_STACK_DEPTH } from './max-stack-depth.ts';
 import { oneLine, sourceLine } from './quote-guest-text.ts';
-import type { ProgramState, StackFrame, Variables } from './run-profile.ts';
+import type { ProgramState, StackFrame, Variables } from './run-profile-schema.ts';
 import type { SourceLoop } from './source-loop.ts';
 
 interface Recursion {

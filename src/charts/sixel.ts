@@ -2,7 +2,7 @@
  * Writes pixels as Sixel, the image format of DEC terminals: bands of six rows, and in each band a line for every colour. The
  * pixels are those of the rasteriser; the result contains only printable characters between its start and end sequences.
  */
-import { type Pixels, toIndexed } from './palette.ts';
+import { type Pixels, toIndexed } from './indexed-pixels.ts';
 
 const ESCAPE = '\x1b';
 const COLORS = 256;

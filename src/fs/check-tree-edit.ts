@@ -1,7 +1,7 @@
 /** Validation of a tree that was derived from a valid one. Takes time proportional to the difference. */
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import type { FileTree } from './file-tree.ts';
 import { checkNewEntries, type TreeEdit } from './flat-entries.ts';
+import type { FileTree } from './immutable-file-tree.ts';
 
 /** Throws as `checkEntries` does unless `tree`, the result of applying `edit` to the valid tree `base`, is valid. */
 export function checkTreeEdit(base: FileTree, tree: FileTree, edit: TreeEdit, code?: ErrorCode): void {

@@ -3,8 +3,8 @@
  * the cost of a volume depends only on what the guest uses.
  * Invariant: what differs from the tree is in `changed` or is a loaded node with other attributes.
  */
-import type { FileTree } from './file-tree.ts';
 import { createNode, type Entry } from './flat-entries.ts';
+import type { FileTree } from './immutable-file-tree.ts';
 import type { DirEntries, DirNode, Node } from './nodes.ts';
 
 /** What the nodes below a writable root are created from. */

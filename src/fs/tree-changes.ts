@@ -1,7 +1,7 @@
 /** Computes the difference between the contents of a writable root and the tree that its nodes were created from. */
 import { byCodeUnit } from './file-names.ts';
-import type { FileTree } from './file-tree.ts';
 import { type Entry, toEntry } from './flat-entries.ts';
+import type { FileTree } from './immutable-file-tree.ts';
 import { LazyDirEntries } from './lazy-directory-entries.ts';
 import { type DirNode, type Node, visitTree } from './nodes.ts';
 

@@ -5,9 +5,9 @@
  */
 import { checkOpen, type OpenFlags, readableFile, writableFile } from './access-checks.ts';
 import { byCodeUnit, checkLinkTarget, checkName, checkPathLength, utf8Length } from './file-names.ts';
-import { EMPTY_TREE, FileTree } from './file-tree.ts';
 import { checkEntries, type Entry, MAX_TIME_MS, toEntry } from './flat-entries.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
+import { EMPTY_TREE, FileTree } from './immutable-file-tree.ts';
 import { InodeNumbers } from './inode-numbers.ts';
 import { visitNodesInMemory } from './lazy-directory-entries.ts';
 import {

@@ -4,7 +4,7 @@
  */
 import { SandboxError } from '../errors.ts';
 import { isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
-import { EMPTY_TREE, type FileTree } from './file-tree.ts';
+import { EMPTY_TREE, type FileTree } from './immutable-file-tree.ts';
 import { LazyDirEntries, type NodeSource, visitNodesInMemory } from './lazy-directory-entries.ts';
 import type { DirNode, Node } from './nodes.ts';
 import { diffTree, type TreeChanges } from './tree-changes.ts';

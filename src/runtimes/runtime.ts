@@ -6,7 +6,7 @@
  * and add a row to each of the registries: languages.ts, program-files.ts and registry.ts.
  */
 
-import type { StackFrame, Variables } from '../analysis/run-profile.ts';
+import type { StackFrame, Variables } from '../analysis/run-profile-schema.ts';
 import type { Guest } from '../engine/guest.ts';
 import type { Linkage } from '../engine/host-imports.ts';
 import type { MemoryRange } from '../engine/memory-capture.ts';

@@ -1,5 +1,5 @@
 /** Combines the policy of a sandbox with the options of a call into the job that a worker runs. */
-import type { FileTree } from '../fs/file-tree.ts';
+import type { FileTree } from '../fs/immutable-file-tree.ts';
 import { deterministicMode, type LanguageName, type Policy } from '../schema.ts';
 import type { MountSet, SessionInput, StreamedOutput, UnsentRunJob } from '../worker/protocol.ts';
 import type { CallLimits } from './call.ts';

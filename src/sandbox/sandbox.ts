@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LinkedSignal, linkSignals } from '../concurrency/link-signals.ts';
 import { SandboxError } from '../errors.ts';
-import type { FileTree } from '../fs/file-tree.ts';
+import type { FileTree } from '../fs/immutable-file-tree.ts';
 import { readManifest } from '../packages/import-costs.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import {

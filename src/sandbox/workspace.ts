@@ -5,8 +5,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
-import { EMPTY_TREE, entryBytes, FileTree } from '../fs/file-tree.ts';
 import { checkNewEntries, type Entry, putEntry, type TreeEdit } from '../fs/flat-entries.ts';
+import { EMPTY_TREE, entryBytes, FileTree } from '../fs/immutable-file-tree.ts';
 import { maxPathBytes } from '../fs/quota.ts';
 import { toShared } from '../fs/shared-array-buffers.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';

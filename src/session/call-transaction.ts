@@ -2,8 +2,8 @@
  * One call of a session, from the state it starts from to the state it leaves. Memory and files are committed together
  * or not at all. The steps are called in order: begin, answer, settle; or revert at any point, even after the commit.
  */
-import { FileTree } from '../fs/file-tree.ts';
 import type { TreeEdit } from '../fs/flat-entries.ts';
+import { FileTree } from '../fs/immutable-file-tree.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import { notableImports } from '../packages/import-costs.ts';
 import type { Call } from '../sandbox/call.ts';

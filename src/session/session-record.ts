@@ -1,6 +1,6 @@
 /** Creates, checks and updates the record of a session. */
 import { SandboxError } from '../errors.ts';
-import { EMPTY_TREE } from '../fs/file-tree.ts';
+import { EMPTY_TREE } from '../fs/immutable-file-tree.ts';
 import { MAX_VARIABLES } from '../runtimes/language.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from '../schema.ts';
 import type { Checkpoint, SessionRecord, SessionState, StoredSession } from '../stores/store.ts';

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
-import type { FileTree } from '../fs/file-tree.ts';
+import type { FileTree } from '../fs/immutable-file-tree.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
 import type { PausedExecution, SessionPolicy } from '../schema.ts';
 import { checkSessionId, rejectCaseConflict } from '../stores/session-id.ts';

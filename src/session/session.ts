@@ -3,7 +3,7 @@
  * are committed together, or both are left as they were before the call.
  */
 import { randomUUID } from 'node:crypto';
-import { FileTree } from '../fs/file-tree.ts';
+import { FileTree } from '../fs/immutable-file-tree.ts';
 import type { Variable } from '../runtimes/variable.ts';
 import { type Call, type FinishedCall, outcomeOf } from '../sandbox/call.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';

@@ -2,7 +2,7 @@
  * A sandbox without a session whose files several processes share. Programs start from the newest files and run at the
  * same time; the changes of each program are applied to the files as the others have left them.
  */
-import type { FileTree } from '../fs/file-tree.ts';
+import type { FileTree } from '../fs/immutable-file-tree.ts';
 import type { Call, FinishedCall } from '../sandbox/call.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';

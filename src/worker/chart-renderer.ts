@@ -4,8 +4,8 @@
  */
 import { findRenderer, sharedRasteriser } from '../charts/artifacts.ts';
 import { CHART_LIMITS, chartTimeMs } from '../charts/limits.ts';
-import { toPng } from '../charts/pixels.ts';
 import { rasterise } from '../charts/rasteriser.ts';
+import { toPng } from '../charts/shrink-pixels.ts';
 import { svgProblem, withoutReferences } from '../charts/svg-check.ts';
 import type { Guest } from '../engine/guest.ts';
 import { IMAGE_TIME_MS, PAGE_BYTES } from '../engine/image-identity.ts';

@@ -2,7 +2,7 @@
  * Records where a program is at the end of slices of fuel. Samples depend on fuel only, so the same program and input give
  * the same profile on every machine. Memory and time are bounded for any program.
  */
-import type { FrameFuel, ProgramState, RunProfile, StackFrame } from '../analysis/run-profile.ts';
+import type { FrameFuel, ProgramState, RunProfile, StackFrame } from '../analysis/run-profile-schema.ts';
 import type { StackReader } from '../runtimes/runtime.ts';
 import type { StoppedAt } from '../schema.ts';
 import {

@@ -5,9 +5,9 @@
 import { applyDelta } from '../engine/delta.ts';
 import type { RunContext } from '../engine/run-context.ts';
 import { applyHostEdit } from '../fs/apply-host-edits.ts';
-import type { FileTree } from '../fs/file-tree.ts';
 import type { TreeEdit } from '../fs/flat-entries.ts';
 import { FsError } from '../fs/fs-error.ts';
+import type { FileTree } from '../fs/immutable-file-tree.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
 import { createVolume } from './guest-volume.ts';
 import type { LoadedImage } from './load-image.ts';

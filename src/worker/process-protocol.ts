@@ -4,7 +4,7 @@
  * process are not trusted and have to match a schema.
  */
 import { z } from 'zod';
-import { runProfile } from '../analysis/run-profile.ts';
+import { runProfile } from '../analysis/run-profile-schema.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { isWorkspacePath } from '../fs/file-names.ts';
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';

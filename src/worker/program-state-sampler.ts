@@ -4,7 +4,7 @@
  */
 
 import { MAX_STACK_DEPTH } from '../analysis/max-stack-depth.ts';
-import type { ProgramState, StackFrame } from '../analysis/run-profile.ts';
+import type { ProgramState, StackFrame } from '../analysis/run-profile-schema.ts';
 import type { StackReader } from '../runtimes/runtime.ts';
 import type { StoppedAt } from '../schema.ts';
 import { limitVariables, withoutAddresses } from './stopped-at.ts';

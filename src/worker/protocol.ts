@@ -2,8 +2,8 @@
  * The messages between the main thread and a worker. They are plain data for structured clone; large byte arrays are in
  * shared memory and are not copied. Guest code cannot send messages.
  */
-import type { RunProfile } from '../analysis/run-profile.ts';
-import type { PictureLimits } from '../charts/pixels.ts';
+import type { RunProfile } from '../analysis/run-profile-schema.ts';
+import type { PictureLimits } from '../charts/shrink-pixels.ts';
 import type { Delta } from '../engine/delta.ts';
 import type { ImageOrigin } from '../engine/image-identity.ts';
 import type { MemoryDiff } from '../engine/memory-capture.ts';

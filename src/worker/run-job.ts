@@ -2,9 +2,9 @@
  * Runs the program of one job in a guest and sends its output, its outcome and, in a session, the new state. The guest is
  * reset after the result has been sent, so that the caller does not wait for it.
  */
-import type { ProgramState } from '../analysis/run-profile.ts';
+import type { ProgramState } from '../analysis/run-profile-schema.ts';
 import type { LimitReason, RunContext } from '../engine/run-context.ts';
-import type { FileTree } from '../fs/file-tree.ts';
+import type { FileTree } from '../fs/immutable-file-tree.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';
 import { CappedOutput } from '../kernel/capped-output.ts';
 import type { Kernel } from '../kernel/syscalls.ts';

@@ -2,7 +2,7 @@
  * Runs a program and determines its outcome. A program either returns a report or is stopped. A limit that was reached
  * determines the outcome even if the program caught the exception and returned.
  */
-import type { ProgramState } from '../analysis/run-profile.ts';
+import type { ProgramState } from '../analysis/run-profile-schema.ts';
 import type { Guest } from '../engine/guest.ts';
 import { type GuestStop, GuestStopped, type LimitReason } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';

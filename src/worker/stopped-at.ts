@@ -1,6 +1,6 @@
 /** Where a run ended. Names and values come from the guest and are capped here, each and together. */
 import { oneLine } from '../analysis/quote-guest-text.ts';
-import type { ProgramState, Variables } from '../analysis/run-profile.ts';
+import type { ProgramState, Variables } from '../analysis/run-profile-schema.ts';
 import { STOPPED_AT_MAX } from '../schema/report-limits.ts';
 import type { StoppedAt } from '../schema.ts';
 

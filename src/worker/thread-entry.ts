@@ -12,7 +12,7 @@ import { protectSections } from '../host/uninterrupted.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
 import { CONTROL, FUEL_UNIT, HOST_BLOCK, sectionWord, type WorkerSettings } from './control-block.ts';
-import { drawPicture } from './draw-picture.ts';
+import { convertPicture } from './convert-picture.ts';
 import { extendImage } from './extend-image.ts';
 import { HostRequests } from './host-requests.ts';
 import { IdleOptimization } from './idle-optimization.ts';
@@ -129,7 +129,7 @@ async function handle(message: ToWorker): Promise<void> {
     return 0;
   };
   const context = { cancel: control, cancelValue: id, onSlice };
-  if (job.type === 'picture') return send({ type: 'picture', id, picture: drawPicture(job, context) });
+  if (job.type === 'picture') return send({ type: 'picture', id, picture: convertPicture(job, context) });
   if (job.type === 'extend')
     return send({ type: 'extended', id, extended: extendImage(imageOf(job.image), job, context) });
   const { buildGuest } = await import('./build-guest-artifacts.ts');

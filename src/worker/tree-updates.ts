@@ -4,8 +4,8 @@
  */
 import { SandboxError } from '../errors.ts';
 import { checkTreeEdit } from '../fs/check-tree-edit.ts';
-import { EMPTY_TREE, type FileTree } from '../fs/file-tree.ts';
 import type { TreeEdit } from '../fs/flat-entries.ts';
+import { EMPTY_TREE, type FileTree } from '../fs/immutable-file-tree.ts';
 
 /** What a thread keeps: at most this many trees, with at most this many bytes of files together. */
 const MAX_TREES = 8;

@@ -1,6 +1,6 @@
 /** Sixel images, decoded again. */
 import { describe, expect, it } from 'vitest';
-import type { Pixels } from '../../src/charts/palette.ts';
+import type { Pixels } from '../../src/charts/indexed-pixels.ts';
 import { toSixel } from '../../src/charts/sixel.ts';
 import { decodeSixel } from '../support/sixel.ts';
 

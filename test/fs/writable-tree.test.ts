@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FileTree } from '../../src/fs/file-tree.ts';
 import type { Entry } from '../../src/fs/flat-entries.ts';
+import { FileTree } from '../../src/fs/immutable-file-tree.ts';
 import type { Node } from '../../src/fs/nodes.ts';
 import type { TreeChanges } from '../../src/fs/tree-changes.ts';
 import { Volume, WRITABLE_ROOTS } from '../../src/fs/volume.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/fs/flat-entries.ts';
-import { encodeText } from '../../src/stores/format/json-codec.ts';
 import { type ObjectRef, objectName, refTo } from '../../src/stores/format/object-ref.ts';
+import { encodeText } from '../../src/stores/format/session-json.ts';
 import { encodeTree, readTree, toTreeEntry } from '../../src/stores/format/stored-tree.ts';
 import { files } from './fixtures.ts';
 

@@ -1,4 +1,4 @@
-/** Decodes PNG images with 8 bits per channel and without interlacing, which is what charts/pixels.ts writes. */
+/** Decodes PNG images with 8 bits per channel and without interlacing, which is what charts/shrink-pixels.ts writes. */
 import { inflateSync } from 'node:zlib';
 
 export interface Pixels {

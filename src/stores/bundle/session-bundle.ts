@@ -14,7 +14,6 @@ import { decodeFrame, encodeFrame, FrameError, type FrameFormat } from '../../fr
 import { toShared } from '../../fs/shared-array-buffers.ts';
 import { formatBytes } from '../../quantities.ts';
 import { contentDigest } from '../format/content-digest.ts';
-import { damaged } from '../format/json-codec.ts';
 import {
   MissingObjectError,
   type ObjectKind,
@@ -29,6 +28,7 @@ import {
   type SessionManifest,
   toSessionManifest,
 } from '../format/session-codec.ts';
+import { damaged } from '../format/session-json.ts';
 import { checkSession, statesOf } from '../format/session-validation.ts';
 import { stateBytes } from '../format/state-size.ts';
 import type { StoredSession } from '../store.ts';

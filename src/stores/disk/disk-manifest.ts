@@ -10,7 +10,6 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { isWorkspacePath } from '../../fs/file-names.ts';
-import { damaged, decodeJson, encodeText, jsonLines } from '../format/json-codec.ts';
 import { type ObjectSource, objectName, refTo } from '../format/object-ref.ts';
 import {
   MAX_MANIFEST_BYTES,
@@ -18,6 +17,7 @@ import {
   sessionManifest,
   toSessionManifest,
 } from '../format/session-codec.ts';
+import { damaged, decodeJson, encodeText, jsonLines } from '../format/session-json.ts';
 import { MAX_TREE_BYTES, objectRef } from '../format/stored-tree.ts';
 import type { StoredSession } from '../store.ts';
 import { isFolder, readFileSafely } from './safe-files.ts';

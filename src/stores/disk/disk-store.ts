@@ -12,7 +12,7 @@ import { readdir, realpath, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { SandboxError } from '../../errors.ts';
-import { FileTree } from '../../fs/file-tree.ts';
+import { FileTree } from '../../fs/immutable-file-tree.ts';
 import { foldSessionId, isSessionId, rejectCaseConflict } from '../session-id.ts';
 import { SessionWriters, withStoreErrors } from '../session-writers.ts';
 import { byLastUse, type RecoveredWorkspace, type SessionRecord, type SessionStore } from '../store.ts';

@@ -7,7 +7,6 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { contentDigest } from '../format/content-digest.ts';
-import { damaged } from '../format/json-codec.ts';
 import {
   MissingObjectError,
   type ObjectKind,
@@ -15,6 +14,7 @@ import {
   type ObjectSource,
   objectName,
 } from '../format/object-ref.ts';
+import { damaged } from '../format/session-json.ts';
 import { isNotFound } from './file-errors.ts';
 import { type Durability, ensureFolder, readFileSafely, replaceFile, syncFolder } from './safe-files.ts';
 

@@ -8,12 +8,12 @@
  */
 import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
-import { FileTree } from '../../fs/file-tree.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
+import { FileTree } from '../../fs/immutable-file-tree.ts';
 import { checkpointName, pausedExecution, sessionRecord } from '../../schema.ts';
 import type { SessionState, StoredSession } from '../store.ts';
-import { damaged, decodeJson, FORMAT } from './json-codec.ts';
 import { type ObjectKind, type ObjectRef, type ObjectSource, objectName, refTo } from './object-ref.ts';
+import { damaged, decodeJson, FORMAT } from './session-json.ts';
 import {
   checkpointSize,
   checkpointTime,

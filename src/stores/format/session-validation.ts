@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { checkTreeEdit } from '../../fs/check-tree-edit.ts';
-import { EMPTY_TREE, FileTree } from '../../fs/file-tree.ts';
 import { checkEntries, type Entry } from '../../fs/flat-entries.ts';
+import { EMPTY_TREE, FileTree } from '../../fs/immutable-file-tree.ts';
 import { checkpointName, parse, pausedExecution, sessionRecord } from '../../schema.ts';
 import type { SessionState, StoredSession } from '../store.ts';
 

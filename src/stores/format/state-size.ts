@@ -1,6 +1,6 @@
 /** The sizes of session states: what one state contains, and what several states take in memory together. */
-import { entryBytes, FileTree } from '../../fs/file-tree.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
+import { entryBytes, FileTree } from '../../fs/immutable-file-tree.ts';
 import type { SessionState } from '../store.ts';
 
 /** Approximate memory of the host that an entry takes besides its contents and its path. */

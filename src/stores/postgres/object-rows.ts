@@ -4,7 +4,6 @@
  */
 import { SandboxError } from '../../errors.ts';
 import { contentDigest } from '../format/content-digest.ts';
-import { damaged } from '../format/json-codec.ts';
 import {
   MissingObjectError,
   type ObjectKind,
@@ -12,6 +11,7 @@ import {
   type ObjectSource,
   objectName,
 } from '../format/object-ref.ts';
+import { damaged } from '../format/session-json.ts';
 import type { Database, Queryable } from './database.ts';
 
 /** Size of a chunk. Larger values need more memory on both sides of the connection. */

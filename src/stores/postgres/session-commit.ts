@@ -5,7 +5,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
 import { formatBytes, formatItems } from '../../quantities.ts';
-import { encodePrettyJson } from '../format/json-codec.ts';
 import {
   encodeStates,
   MAX_MANIFEST_BYTES,
@@ -14,6 +13,7 @@ import {
   type StateManifest,
   toSessionManifest,
 } from '../format/session-codec.ts';
+import { encodePrettyJson } from '../format/session-json.ts';
 import { statesOf } from '../format/session-validation.ts';
 import { foldSessionId } from '../session-id.ts';
 import type { StoredSession } from '../store.ts';

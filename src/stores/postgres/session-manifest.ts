@@ -1,6 +1,6 @@
 /** The manifest of a session in its row. */
-import { damaged } from '../format/json-codec.ts';
 import { decodeSessionManifest, type SessionManifest } from '../format/session-codec.ts';
+import { damaged } from '../format/session-json.ts';
 
 /** Throws `session_damaged` if the bytes are not the manifest of this session. */
 export function decodeManifest(id: string, bytes: unknown): SessionManifest {

@@ -3,7 +3,7 @@
  * of a frame only before it calls something; while it interprets bytecode, the position is a local of the interpreter,
  * which the probe of the module publishes. The memory is hostile: the walk is capped and ends at an invalid address.
  */
-import type { StackFrame, Variables } from '../../../analysis/run-profile.ts';
+import type { StackFrame, Variables } from '../../../analysis/run-profile-schema.ts';
 import type { Guest } from '../../../engine/guest.ts';
 import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import type { Handles } from '../../runtime.ts';

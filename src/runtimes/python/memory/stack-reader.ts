@@ -3,7 +3,7 @@
  * objects. The memory is hostile: the number of frames and the length of texts are capped, and an address that does not
  * exist ends the walk.
  */
-import type { StackFrame } from '../../../analysis/run-profile.ts';
+import type { StackFrame } from '../../../analysis/run-profile-schema.ts';
 import type { Guest } from '../../../engine/guest.ts';
 import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import type { Handles } from '../../runtime.ts';

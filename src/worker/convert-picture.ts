@@ -3,10 +3,10 @@
  * a guest, decodes it after its size has been checked.
  */
 import { sharedRasteriser } from '../charts/artifacts.ts';
+import type { Pixels } from '../charts/indexed-pixels.ts';
 import { type DrawingLimits, PICTURE_LIMITS } from '../charts/limits.ts';
-import type { Pixels } from '../charts/palette.ts';
-import { isTransparent, type PictureLimits, shrink, toPng } from '../charts/pixels.ts';
 import { type Drawable, rasterise } from '../charts/rasteriser.ts';
+import { isTransparent, type PictureLimits, shrink, toPng } from '../charts/shrink-pixels.ts';
 import { toSixel } from '../charts/sixel.ts';
 import { svgProblem } from '../charts/svg-check.ts';
 import { IMAGE_TIME_MS } from '../engine/image-identity.ts';
@@ -20,7 +20,7 @@ const ADVICE = 'Make the image smaller or simpler';
 /** Formats that the rasteriser decodes. */
 const DECODED: readonly string[] = ['image/png', 'image/jpeg', 'image/gif'];
 
-export function drawPicture(
+export function convertPicture(
   { source, form }: PictureJob,
   control: Pick<RunContext, 'cancel' | 'cancelValue' | 'onSlice'>,
   { fuel, timeMs, memoryBytes }: DrawingLimits = PICTURE_LIMITS,

@@ -3,7 +3,6 @@
  * with the old one, so a snapshot is a reference, and computing the difference of two trees takes time proportional to that difference.
  * Invariant: the nodes form an AVL tree, and every node has the totals of its subtree.
  */
-
 import type { Entry, TreeEdit } from './entry.ts';
 import { byCodeUnit, utf8Length } from './file-names.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { utf8Length } from '../../src/fs/file-names.ts';
-import { EMPTY_TREE, entryBytes, FileTree } from '../../src/fs/file-tree.ts';
 import type { Entry } from '../../src/fs/flat-entries.ts';
+import { EMPTY_TREE, entryBytes, FileTree } from '../../src/fs/immutable-file-tree.ts';
 import { tree as anyTree } from './arbitraries.ts';
 import { applyEdit, dir, file, link } from './support.ts';
 

@@ -5,9 +5,9 @@ import { type DrawingLimits, PICTURE_LIMITS } from '../../src/charts/limits.ts';
 import { formatBytes, formatFuel } from '../../src/quantities.ts';
 
 // The rasteriser is read from the built files.
-const { drawPicture } = (await import(
-  new URL('../../dist/worker/draw-picture.js', import.meta.url).href
-)) as typeof import('../../src/worker/draw-picture.ts');
+const { convertPicture } = (await import(
+  new URL('../../dist/worker/convert-picture.js', import.meta.url).href
+)) as typeof import('../../src/worker/convert-picture.ts');
 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="700" height="700"><circle r="700"/></svg>';
 const form = { format: 'png', maxEdge: 100, maxBytes: 100_000 } as const;
@@ -16,7 +16,7 @@ const draw = (source: string | Uint8Array, limits?: Partial<DrawingLimits>) => {
   let fuel = 0;
   const cancel = new Int32Array(new SharedArrayBuffer(4));
   const control = { cancel, cancelValue: -1, onSlice: (used: number) => (fuel = used) };
-  const drawn = drawPicture({ type: 'picture', source, form }, control, {
+  const drawn = convertPicture({ type: 'picture', source, form }, control, {
     ...PICTURE_LIMITS,
     ...limits,
   });

@@ -3,7 +3,7 @@
  * here.
  */
 import { encodePng } from './encode-png.ts';
-import type { Pixels } from './palette.ts';
+import type { Pixels } from './indexed-pixels.ts';
 
 export interface Picture {
   readonly png: Uint8Array;
