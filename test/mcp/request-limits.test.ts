@@ -258,13 +258,15 @@ describe('the bytes of a tenant', () => {
   // guarantee: request-limits
   test('are limited while bodies arrive, and are free again when the requests end', async () => {
     const server = await startHttp({ max_body_bytes: 1_000_000, max_buffered_bytes: 3_000_000 });
-    // Three of them fit, and are not answered before they are complete.
-    const parts = Array.from({ length: 4 }, () => sendPart(server.url, 900_000, 990_000));
-    expect(await Promise.race(parts.map(({ status }) => status))).toBe(503);
+    // Bodies are not answered before they are complete, and at most three of them fit. Bytes that were not freed after the
+    // first two rounds would leave no room for another body.
+    for (let round = 0; round < 2; round++) {
+      const parts = Array.from({ length: 4 }, () => sendPart(server.url, 900_000, 990_000));
+      expect(await Promise.race(parts.map(({ status }) => status))).toBe(503);
+      for (const part of parts) part.close();
+    }
     // A complete body, which is not JSON.
     const complete = () => sendPart(server.url, 900_000, 900_001).status;
-    await expect.poll(complete, { timeout: 60_000 }).toBe(503);
-    for (const part of parts) part.close();
     await expect.poll(complete, { timeout: 60_000 }).toBe(400);
     await server.close();
   });
