@@ -59,4 +59,4 @@ function merge(rows: readonly FrameFuel[], keyOf: (row: FrameFuel) => string): F
 
 const byLine = (rows: readonly FrameFuel[]) => merge(rows, ({ frame }) => `${frame.line} ${frame.file}`);
 const byFunction = (rows: readonly FrameFuel[]) =>
-  merge(rows, ({ frame }) => JSON.stringify([frame.file, frame.function]));
+  merge(rows, ({ frame }) => `${frame.function.length} ${frame.function}${frame.file}`);

@@ -31,6 +31,8 @@ interface RunFindings {
 const NONE: RunFindings = { cause: undefined, progress: undefined };
 /** States that are needed to infer a cause from repetition. */
 const MIN_STATES = 6;
+/** The late states are those after this share of the fuel. */
+const LATE_SHARE = 5 / 8;
 const IMPORT_SHARE = 0.5;
 const HOT_SHARE = 0.5;
 const LARGE_ITEMS = 100_000;
@@ -60,7 +62,7 @@ function examine(input: AnalysisInput): RunFindings {
   const heavyImport = findHeavyImport(input, profile);
   if (heavyImport !== undefined) return { cause: heavyImport, progress: undefined };
   const isRepeated = profile.states.length >= MIN_STATES;
-  const late = isRepeated ? profile.states.slice(-Math.ceil(profile.states.length / 2)) : profile.states;
+  const late = isRepeated ? lateStates(profile) : profile.states;
   const loops = input.language.guidance.loops(input.source);
   const recursion = isRepeated ? findRecursion(input, late, loops) : undefined;
   if (recursion !== undefined) return { cause: recursion, progress: undefined };
@@ -70,6 +72,11 @@ function examine(input: AnalysisInput): RunFindings {
   return endless === undefined
     ? { cause: findLargeData(profile), progress }
     : { cause: endless, progress: undefined };
+}
+
+function lateStates({ states }: RunProfile): ProgramState[] {
+  const from = LATE_SHARE * (states.at(-1)?.fuel ?? 0);
+  return states.filter(({ fuel }) => fuel > from);
 }
 
 // ---- imports and data ----
@@ -134,7 +141,7 @@ export function backtrackingRegex(input: AnalysisInput): number | undefined {
 
 /** The line of a regular expression that was running, with unchanged variables, in every late sample. */
 export function stuckRegex({ profile, source, language }: AnalysisInput): number | undefined {
-  const late = profile?.states.slice(-Math.ceil(profile.states.length / 2)) ?? [];
+  const late = profile === undefined ? [] : lateStates(profile);
   const line = late[0]?.stack[0]?.line ?? 0;
   if (late.length < MIN_STATES / 2 || line < 1) return undefined;
   const isStuck = late.every(

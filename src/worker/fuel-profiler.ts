@@ -21,9 +21,10 @@ export const DETAILED_SAMPLE_FUEL = 100_000;
  */
 const SLICES_PER_SAMPLE = [
   { below: 8, slices: 1 },
-  { below: 128, slices: 8 },
-  { below: 512, slices: 16 },
-  { below: Number.POSITIVE_INFINITY, slices: 32 },
+  { below: 64, slices: 8 },
+  { below: 256, slices: 16 },
+  { below: 1024, slices: 32 },
+  { below: Number.POSITIVE_INFINITY, slices: 64 },
 ];
 /** Lines and functions to keep; the fuel of further ones is attributed to none. */
 const MAX_ROWS = 2_000;
@@ -150,7 +151,7 @@ function largest(rows: Map<StackFrame, number>): FrameFuel[] {
   const merged = new Map<string, { frame: StackFrame; fuel: number }>();
   for (const [frame, fuel] of rows) {
     // The same place can have several frames, for example if its code was compiled several times.
-    const key = JSON.stringify([frame.file, frame.function, frame.line]);
+    const key = `${frame.line} ${frame.function.length} ${frame.function}${frame.file}`;
     const row = merged.get(key);
     if (row === undefined) merged.set(key, { frame, fuel });
     else row.fuel += fuel;

@@ -19,9 +19,14 @@ const STATE_VARIABLE_FRAMES = 10;
 const STATES_TO_LIMIT = 32;
 /** When there are this many states, every other one is dropped and they are recorded half as often. */
 const MAX_STATES = 48;
-/** States are recorded after this part of the fuel until the limit, or after MAX_START_FUEL. */
-const START_SHARE = 1 / 4;
-const MAX_START_FUEL = 2_000_000_000;
+/**
+ * States are recorded after this part of the fuel until the limit, or after MAX_START_FUEL. A run that ends before does not
+ * pay for them. Recording starts earlier if the limit is below SMALL_LIMIT_FUEL, because there are fewer slices.
+ */
+const START_SHARE = 1 / 2;
+const MAX_START_FUEL = 4_000_000_000;
+const SMALL_LIMIT_FUEL = 1_000_000_000;
+const SMALL_LIMIT_START_SHARE = 1 / 4;
 /** Fuel that a slow or busy machine executes in a millisecond. Converts a time limit into fuel, the same on every machine. */
 const FUEL_PER_MS = 250_000;
 /** Parts of the source that are searched for the names of variables. */
@@ -66,7 +71,8 @@ export class ProgramStateSampler {
     const fuelToLimit = Math.min(this.limits.fuelBudget, this.limits.timeoutMs * FUEL_PER_MS);
     this.#states = [];
     this.#interval = fuelToLimit / STATES_TO_LIMIT;
-    this.#nextFuel = Math.min(fuelToLimit * START_SHARE, MAX_START_FUEL);
+    const startShare = fuelToLimit < SMALL_LIMIT_FUEL ? SMALL_LIMIT_START_SHARE : START_SHARE;
+    this.#nextFuel = Math.min(fuelToLimit * startShare, MAX_START_FUEL);
   }
 
   /** Records the state if one is due after `fuelConsumed` fuel. */

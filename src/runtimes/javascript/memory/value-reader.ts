@@ -164,9 +164,9 @@ export class ValueReader {
     else if (kind === 2) data = this.#u32(data);
     else if (kind !== 0) return undefined;
     const bytes = this.guest.view.bytes(data, isWide ? length * 2 : length);
+    if (!isWide) return String.fromCharCode.apply(null, bytes as unknown as number[]);
     let text = '';
-    for (let i = 0; i < length; i++)
-      text += String.fromCharCode(isWide ? bytes[2 * i]! | (bytes[2 * i + 1]! << 8) : bytes[i]!);
+    for (let i = 0; i < length; i++) text += String.fromCharCode(bytes[2 * i]! | (bytes[2 * i + 1]! << 8));
     return text;
   }
 

@@ -101,13 +101,11 @@ export class ObjectReader {
     // Other strings also have the length and the address of their UTF-8 form.
     const data = object + this.offsets.unicode_ascii_size + (isAscii ? 0 : 8);
     const bytes = view.bytes(data, length * width);
+    if (width === 1) return String.fromCharCode.apply(null, bytes as unknown as number[]);
     let text = '';
     for (let i = 0; i < length; i++) {
       const at = i * width;
-      const code =
-        width === 1
-          ? bytes[at]!
-          : bytes[at]! | (bytes[at + 1]! << 8) | (width === 4 ? bytes[at + 2]! << 16 : 0);
+      const code = bytes[at]! | (bytes[at + 1]! << 8) | (width === 4 ? bytes[at + 2]! << 16 : 0);
       text += String.fromCodePoint(Math.min(code, 0x10ffff));
     }
     return text;

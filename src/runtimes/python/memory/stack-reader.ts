@@ -84,7 +84,7 @@ export class PythonStackReader extends StackWalker {
     const line = code.lines[(instruction - address - this.#offsets.code_instructions) >> 1] ?? 0;
     let frame = code.frames.get(line);
     if (frame === undefined) {
-      frame = { file: code.file, function: code.name, line, origin: code.origin };
+      frame = { file: code.file, function: code.name, line: Math.max(0, line), origin: code.origin };
       code.frames.set(line, frame);
       if (++this.#cachedFrames > MAX_CACHED_FRAMES) this.#clearCache();
     }
