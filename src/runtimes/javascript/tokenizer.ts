@@ -31,6 +31,23 @@ const REGEX = /\/(?![*/])(?:[^\\/[\n\r]|\\[^\n\r]|\[(?:[^\]\\\n\r]|\\[^\n\r])*\]
 const TEMPLATE = /(?:[^`\\$]|\\[\s\S]|\$(?!\{))*(`|\$\{)/y;
 const PUNCTUATOR = /=>|\.\.\.|\+\+|--|\?\.(?!\d)|[-+*/%&|^!=<>?~@.,;:(){}[\]#]/y;
 const NEWLINE = /[\n\r\u2028\u2029]/;
+/** A word of ASCII letters, digits, `$` and `_`. Faster than WORD. */
+const ASCII_WORD = /[A-Za-z_$][\w$]*(?![\w$\\]|[^\0-\x7f])/y;
+
+/** What can start with a character. `single` is a punctuator that starts no longer one. */
+const START = { space: 1, word: 2, number: 4, string: 8, single: 16 } as const;
+const ANY_START = 31 & ~START.single;
+/** By ASCII code, so that patterns that cannot match are not tried. */
+const STARTS = Uint8Array.from({ length: 128 }, (_, code) => {
+  const char = String.fromCharCode(code);
+  return (
+    (/[\s/]/.test(char) ? START.space : 0) |
+    (/[A-Za-z_$#\\]/.test(char) ? START.word : 0) |
+    (/[\d.]/.test(char) ? START.number : 0) |
+    (/['"]/.test(char) ? START.string : 0) |
+    (/[*%&|^!<>~@,;:(){}[\]]/.test(char) ? START.single : 0)
+  );
+});
 
 /** Longest program to tokenise, in characters. */
 const MAX_LENGTH = 300_000;
@@ -56,7 +73,7 @@ export function tokenize(code: string): Token[] | undefined {
 
   const match = (pattern: RegExp) => {
     pattern.lastIndex = at;
-    return pattern.exec(code)?.[0];
+    return pattern.test(code) ? code.slice(at, pattern.lastIndex) : undefined;
   };
   const push = (kind: Token['kind'], text: string, endsBlock = false) => {
     tokens.push({
@@ -84,7 +101,8 @@ export function tokenize(code: string): Token[] | undefined {
   };
 
   while (at < code.length) {
-    const space = match(SPACE);
+    const starts = STARTS[code.charCodeAt(at)] ?? ANY_START;
+    const space = (starts & START.space) === 0 ? undefined : match(SPACE);
     if (space !== undefined) {
       newlineBefore ||= NEWLINE.test(space);
       at += space.length;
@@ -110,17 +128,17 @@ export function tokenize(code: string): Token[] | undefined {
       if (!template()) return undefined;
       continue;
     }
-    const word = match(WORD);
+    const word = (starts & START.word) === 0 ? undefined : (match(ASCII_WORD) ?? match(WORD));
     if (word !== undefined) {
       push('word', word);
       continue;
     }
-    const operand = match(NUMBER);
+    const operand = (starts & START.number) === 0 ? undefined : match(NUMBER);
     if (operand !== undefined) {
       push('number', operand);
       continue;
     }
-    const string = match(STRING);
+    const string = (starts & START.string) === 0 ? undefined : match(STRING);
     if (string !== undefined) {
       push('string', string);
       continue;
@@ -133,7 +151,7 @@ export function tokenize(code: string): Token[] | undefined {
       }
       if (++wrongSlashes > MAX_WRONG_SLASHES) return undefined;
     }
-    const punctuator = match(PUNCTUATOR);
+    const punctuator = (starts & START.single) === 0 ? match(PUNCTUATOR) : char;
     if (punctuator === undefined) return undefined;
     if (CLOSING.has(punctuator)) {
       const opened = open.pop();
