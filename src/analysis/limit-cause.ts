@@ -237,14 +237,17 @@ function hasIterated(
 
 function samplesAt(
   late: readonly ProgramState[],
-  { isAwaiting = false }: SourceLoop,
+  { isAwaiting = false, isExpression = false }: SourceLoop,
   position: number,
 ): LoopSample[] {
   return late.flatMap(({ fuel, stack, variables }) => {
-    const own = variables[stack.length - 1 - position] ?? (isAwaiting ? {} : undefined);
+    const index = stack.length - 1 - position;
+    const own = variables[index] ?? (isAwaiting ? {} : undefined);
     const outermost = stack.at(-1)!;
     const globals = isMain(outermost) ? variables[stack.length - 1] : {};
-    return own === undefined ? [] : [{ fuel, own, variables: { ...globals, ...own } }];
+    const inner = stack[index - 1];
+    const nested = isExpression && inner !== undefined && isNested(inner) ? variables[index - 1] : {};
+    return own === undefined ? [] : [{ fuel, own, variables: { ...globals, ...own, ...nested } }];
   });
 }
 

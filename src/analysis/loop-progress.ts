@@ -47,6 +47,8 @@ export const INCOMPLETE = /[<…]|\d (?:items?|characters)\b/;
 /** A call: its result can depend on more than the variables of the frame. */
 const CALL = /\w\(/;
 const MAX_SHOWN_VALUES = 4;
+/** Results that a list may have, compared with those that the fuel accounts for at the rate of the samples. */
+const EARLIER_RESULTS = 1.5;
 /** A bound that rises with the variable counts as approached only if the distance shrinks by 1 in this many steps. */
 const PUSHED_STEPS = 1_000;
 
@@ -72,6 +74,8 @@ export function examineLoop(loop: SourceLoop, body: string, samples: readonly Lo
   const comparison = comparisonIn(loop.condition);
   const finding = comparison && examineNumber(comparison, body, samples);
   if (finding !== undefined && finding.kind !== 'restarting') return finding;
+  // Only its own variable shows the progress of an expression.
+  if (loop.isExpression) return finding ?? UNKNOWN;
   return (
     examineLinks(loop.condition, body, samples) ??
     examineRepetition(loop.condition, samples) ??
@@ -130,7 +134,29 @@ function examineItems(
       fix: copyOf(collection),
     };
   const values = samples.map(({ variables }) => namesIn(names).map((name) => variables[name]));
-  return isRepeating(values) ? RESTARTING : { kind: 'progressing', progress: undefined };
+  if (isRepeating(values)) return RESTARTING;
+  return { kind: 'progressing', progress: progressOfResults(sizes, body, samples) };
+}
+
+/** The progress of a loop over items that adds one result for each of them to a list. */
+function progressOfResults(
+  sizes: readonly (number | undefined)[],
+  body: string,
+  samples: readonly LoopSample[],
+): LoopProgress | undefined {
+  const bound = sizes[0];
+  if (bound === undefined || sizes.some((size) => size !== bound) || CONDITIONAL.test(body)) return undefined;
+  const added = [...body.matchAll(/(?<![\w.$])([\w$]+)\.(?:append|push)\(/g)].map(([, name]) => name!);
+  for (const name of new Set(added)) {
+    const counts = samples.map(({ variables }) => sizeOf(variables[name]));
+    if (added.filter((other) => other === name).length > 1 || !isRising(counts)) continue;
+    const [first, last] = [counts[0]!, counts.at(-1)!];
+    const fuelPerItem = (samples.at(-1)!.fuel - samples[0]!.fuel) / (last - first);
+    // A list with more results than the fuel accounts for was not empty at the start.
+    if (last > bound || last * fuelPerItem > samples.at(-1)!.fuel * EARLIER_RESULTS) continue;
+    return { name: `len(${name})`, value: last, bound, remainingFuel: (bound - last) * fuelPerItem };
+  }
+  return undefined;
 }
 
 /** A finding for a loop whose variable rises or falls; `restarting` if it does neither; undefined if it is not a number. */

@@ -69,6 +69,82 @@ const PROGRAMS: Record<string, [RuntimeName, string, number[]]> = {
     'try:\n  while True:\n    n += 1\n    print(n)\nexcept KeyboardInterrupt:\n  pass\n',
     [2],
   ],
+  'a call in a try that only handles interrupts': [
+    'python',
+    'try:\n  while True:\n    step()\nexcept KeyboardInterrupt:\n  pass\nfinally:\n  close()\n',
+    [2],
+  ],
+  'a try that handles more than interrupts': [
+    'python',
+    'try:\n  while True:\n    step()\nexcept KeyboardInterrupt:\n  pass\nexcept Done:\n  pass\ntry:\n  while True:\n    step()\nexcept (KeyboardInterrupt, Done):\n  pass\ntry:\n  while True:\n    step()\nexcept KeyboardInterrupt, Done:\n  pass\n',
+    [],
+  ],
+  'an interrupt that the program raises': [
+    'python',
+    'def step():\n  if done(): raise KeyboardInterrupt\ntry:\n  while True:\n    step()\nexcept KeyboardInterrupt:\n  pass\n',
+    [],
+  ],
+  'exceptions that a context manager suppresses': [
+    'python',
+    'from contextlib import suppress\nwith suppress(IndexError):\n  while True:\n    total += items[i]\n    i += 1\n',
+    [],
+  ],
+  'a try whose handler is beyond the examined source': [
+    'python',
+    `try:\n  while True:\n    step()\n${'# comment\n'.repeat(7000)}except Done:\n  pass\n`,
+    [],
+  ],
+  'calls in a try of functions that raise nothing': [
+    'python',
+    'def add(n):\n  return n + 1\ndef step(n):\n  if n % 2 == 0:\n    print(n)\n  return add(n)\ntry:\n  while True:\n    n = step(n)\nexcept ValueError:\n  pass\n',
+    [8],
+  ],
+  'calls in a try of functions that can raise': [
+    'python',
+    [
+      'return items[n]',
+      'return n / m',
+      'return n ** 2.0',
+      'assert n < 10',
+      'return node.next',
+      'return other(n)',
+      'return step(n + 1)',
+      'a, b = pair',
+      'return next(source)',
+    ]
+      .map(
+        (body) =>
+          `def step(n):\n  ${body}\ntry:\n  while True:\n    n = step(n)\nexcept Exception:\n  pass\n`,
+      )
+      .map((code, i) => code.replaceAll('step', `step${i}`))
+      .join(''),
+    [],
+  ],
+  'calls in a try of a function that is replaced or decorated': [
+    'python',
+    'def step():\n  pass\nstep = wrap(step)\n@wrap\ndef move():\n  pass\ndef run(go):\n  try:\n    while True:\n      go()\n  except Done:\n    pass\ndef go():\n  pass\ntry:\n  while True:\n    step()\nexcept Done:\n  pass\ntry:\n  while True:\n    move()\nexcept Done:\n  pass\n',
+    [],
+  ],
+  'an attribute in a try that can raise': [
+    'python',
+    'try:\n  while True:\n    node = node.next\nexcept AttributeError:\n  pass\n',
+    [],
+  ],
+  'a try inside of the loop': [
+    'python',
+    'def read(n):\n  if n < 0: raise ValueError\n  return n\ndef main():\n  while True:\n    try:\n      read(-1)\n    except ValueError:\n      continue\nmain()\n',
+    [5],
+  ],
+  'a function that ends the program': [
+    'python',
+    'import sys\ndef step(n):\n  if n > 10**7: sys.exit()\nwhile True:\n  n += 1\n  step(n)\nwhile True:\n  n += 1\n',
+    [7],
+  ],
+  'a JavaScript function that ends the program': [
+    'javascript',
+    'function step(n) { if (n > 1e7) process.exit(); }\nwhile (true) {\n  step(n++);\n}\nwhile (true) {\n  n++;\n}\n',
+    [5],
+  ],
   'a loop after a try': ['python', 'try:\n  step()\nexcept Done:\n  pass\nwhile True:\n  step()\n', [5]],
   'an endless generator in JavaScript': [
     'javascript',
@@ -123,7 +199,37 @@ describe('endless loops in the source', () => {
 type Values = Record<string, (step: number) => number>;
 
 /** A loop, the values of its variables by sample, and whether it is endless. */
-const RUNS: Record<string, [RuntimeName, string, Values, 'endless' | 'progressing']> = {
+const RUNS: Record<string, [RuntimeName, string, Values, 'endless' | 'progressing' | 'unknown']> = {
+  'a search whose counter moves away from its condition': [
+    'python',
+    'first = next(n for n in itertools.count(1) if n < 0)\n',
+    { n: (step) => 5 + step },
+    'endless',
+  ],
+  'a search that has passed the only number': [
+    'python',
+    'first = next((n for n in count(0, 2) if n == 7), None)\n',
+    { n: (step) => 100 + 2 * step },
+    'endless',
+  ],
+  'a search that approaches its condition': [
+    'python',
+    'first = next(n * n for n in itertools.count() if n >= 10**9)\n',
+    { n: (step) => 5 + step },
+    'progressing',
+  ],
+  'a search downwards': [
+    'python',
+    'first = next(n for n in count(10, -1) if n < -1_000_000)\n',
+    { n: (step) => 5 - step },
+    'progressing',
+  ],
+  'a search whose variable is unknown': [
+    'python',
+    'first = next(n for n in count() if n < 0)\n',
+    { limit: () => 5 },
+    'unknown',
+  ],
   'a counter in the wrong direction': ['python', 'while i > 0:\n  i += 1\n', { i: (n) => 5 + n }, 'endless'],
   'a bound that every iteration moves': [
     'python',
@@ -156,6 +262,51 @@ const RUNS: Record<string, [RuntimeName, string, Values, 'endless' | 'progressin
     'progressing',
   ],
 };
+
+/** Loops over items with the texts of two variables, and the remaining fuel. */
+const ITEMS: Record<string, [RuntimeName, string, Record<string, (step: number) => string>, number?]> = {
+  'an enumerated list': [
+    'python',
+    'for i, row in enumerate(rows):\n  work(row)\n',
+    { i: (n) => String(10 + n), rows: () => '[1, … 100 items]', row: (n) => String(n) },
+    85_000,
+  ],
+  'a list of results': [
+    'python',
+    'for row in rows:\n  out.append(work(row))\n',
+    { row: (n) => String(n), rows: () => '[1, … 100 items]', out: (n) => `[1, … ${10 + n} items]` },
+    85_000,
+  ],
+  'an array of results': [
+    'javascript',
+    'for (const row of rows) {\n  out.push(work(row));\n}\n',
+    { row: (n) => String(n), rows: () => '[1, … 100 items]', out: (n) => `[1, … ${10 + n} items]` },
+    85_000,
+  ],
+  'results that only some items have': [
+    'python',
+    'for row in rows:\n  if work(row):\n    out.append(row)\n',
+    { row: (n) => String(n), rows: () => '[1, … 100 items]', out: (n) => `[1, … ${10 + n} items]` },
+  ],
+  'results that were there before': [
+    'python',
+    'for row in rows:\n  out.append(work(row))\n',
+    { row: (n) => String(n), rows: () => '[1, … 100 items]', out: (n) => `[1, … ${60 + n} items]` },
+  ],
+};
+
+describe('a loop over items', () => {
+  test.each(Object.entries(ITEMS))('has a known rest for %s', (_, [runtime, code, values, rest]) => {
+    const loop = LANGUAGES[runtime].guidance.loops(code)[0]!;
+    const samples = [0, 1, 2, 3, 4, 5].map((n) => {
+      const variables = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value(n)]));
+      return { fuel: (10 + n) * 1000, own: variables, variables };
+    });
+    const finding = examineLoop(loop, code.replace(/^for/, ''), samples);
+    expect(finding).toMatchObject({ kind: 'progressing' });
+    expect(finding.kind === 'progressing' ? finding.progress?.remainingFuel : -1).toBe(rest);
+  });
+});
 
 describe('variables of a loop', () => {
   test.each(Object.entries(RUNS))('show the progress of %s', (_, [runtime, code, values, kind]) => {

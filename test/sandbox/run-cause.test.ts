@@ -208,6 +208,32 @@ const PROGRAMS: Record<string, Program> = {
     runtime: 'python',
     code: 'import itertools\nprint(sum(itertools.takewhile(lambda n: n < 10**9, itertools.count())))\n',
   },
+  'a search for a number that does not exist': {
+    runtime: 'python',
+    code: 'import itertools\nprint(next(n for n in itertools.count(1) if n < 0))\n',
+    cause: 'probably_endless',
+    says: 'n moves away from 0',
+  },
+  'a search for a large number': {
+    runtime: 'python',
+    code: 'from itertools import count\nprint(next(n for n in count() if n > 5_000_000))\n',
+    says: 'of 5000000: at this rate the run needs about',
+  },
+  'a loop in a try that calls a function that raises nothing': {
+    runtime: 'python',
+    code: 'def step(n):\n    return n + 1\nn = 0\ntry:\n    while True:\n        n = step(n)\nexcept ValueError:\n    pass\n',
+    cause: 'probably_endless',
+    says: 'at line 5: while True:',
+  },
+  'a function that ends the program later': {
+    runtime: 'python',
+    code: 'import sys\ndef step(n):\n    if n > 10**7: sys.exit()\nn = 0\nwhile True:\n    n += 1\n    step(n)\n',
+  },
+  'a loop that collects one result for each item': {
+    runtime: 'python',
+    code: 'rows = list(range(4000))\nresults = []\nfor row in rows:\n    results.append(sum(range(row % 7 + 2000)))\n',
+    says: 'of 4000: at this rate the run needs about',
+  },
   'a generator of the program that never ends': {
     runtime: 'javascript',
     code: 'function* numbers() {\n  let n = 0;\n  while (true) yield n++;\n}\nconst first = [...numbers()].slice(0, 10);\n',

@@ -29,8 +29,9 @@ export function javascriptLoops(source: string): SourceLoop[] {
     return mayThrow !== undefined && !(mayThrow && structure.isInTry[at]);
   };
   let examined = 0;
-  const loops: SourceLoop[] = tokens.flatMap((token, i) => {
-    if (token.kind !== 'word' || (token.text !== 'for' && token.text !== 'while')) return [];
+  const { heads, calls } = wordsOf(tokens, generators);
+  const loops: SourceLoop[] = heads.flatMap((i) => {
+    const token = tokens[i]!;
     if (++examined > MAX_LOOPS) return [];
     const open = tokens[i + 1]?.text === 'await' ? i + 2 : i + 1;
     const close = structure.closings[open];
@@ -47,7 +48,8 @@ export function javascriptLoops(source: string): SourceLoop[] {
     const parts = partsOf(token.text, inside);
     const isEndless =
       isConstant || isEndlessCall(/^([\w$]+)\(/.exec(parts.items?.collection ?? '')?.[1] ?? '', i);
-    const mayThrow = structure.isInTry[i]! && structure.count('throws', close + 1, end + 1) > 0;
+    const isEndedByCall = structure.isInTry[i]! || structure.canExit;
+    const mayThrow = isEndedByCall && structure.count('throws', close + 1, end + 1) > 0;
     return [
       {
         line: lines.at(token.start),
@@ -60,8 +62,9 @@ export function javascriptLoops(source: string): SourceLoop[] {
       },
     ];
   });
-  const expressions = tokens.flatMap((token, i) => {
-    if (examined >= MAX_LOOPS || token.kind !== 'word' || !isEndlessCall(token.text, i)) return [];
+  const expressions = calls.flatMap((i) => {
+    const token = tokens[i]!;
+    if (examined >= MAX_LOOPS || !isEndlessCall(token.text, i)) return [];
     // As in `[...numbers()]` or `Array.from(numbers())`.
     const before = tokens.slice(Math.max(0, i - 4), i).map(({ text }) => text);
     const isConsumed = before.at(-1) === '...' || before.join('') === 'Array.from(';
@@ -84,12 +87,26 @@ export function javascriptLoops(source: string): SourceLoop[] {
   return [...loops, ...expressions].sort((a, b) => a.line - b.line);
 }
 
+/** The indices of the words `for` and `while`, and of the names of endless generators. */
+function wordsOf(tokens: readonly Token[], generators: ReadonlyMap<string, boolean>) {
+  const [heads, calls]: [number[], number[]] = [[], []];
+  for (let i = 0; i < tokens.length; i++) {
+    const { kind, text } = tokens[i]!;
+    if (kind !== 'word') continue;
+    if (text === 'for' || text === 'while') heads.push(i);
+    else if (generators.has(text)) calls.push(i);
+  }
+  return { heads, calls };
+}
+
 /** The structure of a program, derived from its tokens in a fixed number of passes. */
 interface Structure {
   /** For an opening bracket, the index of the closing one. */
   readonly closings: readonly (number | undefined)[];
   /** Whether a token is in the block of a `try`, or in a function that such a block may call. */
   readonly isInTry: readonly boolean[];
+  /** A function of the program can end it. */
+  readonly canExit: boolean;
   /** Index of the last token of the statement that starts at an index. */
   readonly bodyEnd: (start: number) => number;
   /** The number of tokens of a kind from an index up to another one. */
@@ -103,7 +120,8 @@ function structureOf(tokens: readonly Token[]): Structure {
   const tries: number[] = [];
   /** The program throws exceptions and handles some, not necessarily in the same function. */
   const isThrown = ['try', 'throw'].every((word) => tokens.some(({ text }) => text === word));
-  for (const [i, { text, depth, kind }] of tokens.entries()) {
+  for (let i = 0; i < tokens.length; i++) {
+    const { text, depth, kind } = tokens[i]!;
     while (tries.length > 0 && depth <= tries.at(-1)!) tries.pop();
     isInTry.push(tries.length > 0);
     if (kind !== 'punctuator') continue;
@@ -123,21 +141,11 @@ function structureOf(tokens: readonly Token[]): Structure {
     if (text === ';') ends[depth] = i;
     statementEnds[i] = ends[depth]!;
   }
-  const canExit = tokens.some(({ text }) => text === 'exit' || text === 'AbortController');
-  const sum = (isOne: (at: number) => boolean) => {
-    const sums = new Uint32Array(tokens.length + 1);
-    for (let i = 0; i < tokens.length; i++) sums[i + 1] = sums[i]! + (isOne(i) ? 1 : 0);
-    return sums;
-  };
-  const sums = {
-    exits: sum((at) => isExit(tokens, at, canExit)),
-    leaves: sum((at) => tokens[at]!.text !== 'yield' && EXITS.has(tokens[at]!.text)),
-    yields: sum((at) => tokens[at]!.text === 'yield'),
-    throws: sum((at) => mayThrow(tokens, at)),
-  };
+  const sums = sumsOf(tokens);
   return {
     closings,
     isInTry,
+    canExit: tokens.some(({ text }) => text === 'exit'),
     bodyEnd: (start) =>
       tokens[start]?.text === '{' ? (closings[start] ?? start) : (statementEnds[start] ?? tokens.length - 1),
     count: (kind, from, to) =>
@@ -145,10 +153,26 @@ function structureOf(tokens: readonly Token[]): Structure {
   };
 }
 
-/** Whether a token leaves a loop. Awaiting a constant or a timer does not, unless something else ends the program. */
+/** For each kind, the number of tokens before each one. One pass, because a program can have tens of thousands of tokens. */
+function sumsOf(tokens: readonly Token[]) {
+  const canExit = tokens.some(({ text }) => text === 'exit' || text === 'AbortController');
+  const empty = () => new Uint32Array(tokens.length + 1);
+  const [exits, leaves, yields, throws] = [empty(), empty(), empty(), empty()];
+  for (let at = 0; at < tokens.length; at++) {
+    const { kind, text } = tokens[at]!;
+    const isLeft = kind === 'word' && EXITS.has(text);
+    exits[at + 1] = exits[at]! + (isLeft && isExit(tokens, at, canExit) ? 1 : 0);
+    leaves[at + 1] = leaves[at]! + (isLeft && text !== 'yield' ? 1 : 0);
+    yields[at + 1] = yields[at]! + (isLeft && text === 'yield' ? 1 : 0);
+    throws[at + 1] = throws[at]! + (kind === 'punctuator' && mayThrow(tokens, at) ? 1 : 0);
+  }
+  return { exits, leaves, yields, throws };
+}
+
+/** Whether a token of `EXITS` leaves a loop. Awaiting a constant or a timer does not, unless something else ends the program. */
 function isExit(tokens: readonly Token[], at: number, canExit: boolean): boolean {
   const { text } = tokens[at]!;
-  if (text !== 'await' || canExit) return EXITS.has(text);
+  if (text !== 'await' || canExit) return true;
   const after = (from: number, to: number) => tokens.slice(at + from, at + to).map((token) => token.text);
   const awaited = tokens[at + 1]?.text ?? '';
   if (/^(?:null|undefined|true|false|\d+)$/.test(awaited)) return false;
@@ -178,9 +202,11 @@ function mayThrow(tokens: readonly Token[], at: number): boolean {
 function endlessGenerators(tokens: readonly Token[], structure: Structure): ReadonlyMap<string, boolean> {
   const found = new Map<string, boolean>();
   const { closings, count } = structure;
-  for (const [i, { text }] of tokens.entries()) {
-    const isGenerator = text === 'function' && tokens[i + 1]?.text === '*' && tokens[i + 2]?.kind === 'word';
-    const open = isGenerator ? (closings[i + 3] ?? tokens.length) + 1 : tokens.length;
+  for (let i = 0; i < tokens.length; i++) {
+    const isGenerator =
+      tokens[i]!.text === 'function' && tokens[i + 1]?.text === '*' && tokens[i + 2]?.kind === 'word';
+    if (!isGenerator) continue;
+    const open = (closings[i + 3] ?? tokens.length) + 1;
     const close = closings[open];
     if (close === undefined || tokens[open]?.text !== '{' || count('leaves', open, close) > 0) continue;
     for (let at = open + 1; at < close; at = (closings[at] ?? at) + 1) {

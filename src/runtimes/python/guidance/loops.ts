@@ -1,10 +1,10 @@
 /** Finds the loops of a Python program by indentation. Strings that look like loops are found too; they are never executed. */
 import type { SourceLoop } from '../../../analysis/source-loop.ts';
+import { type Block, blocksOf, indentOf, MAX_HEAD_CHARS } from './blocks.ts';
+import { exceptionFinder, mayRaise } from './exceptions.ts';
 
 const MAX_SOURCE_CHARS = 65_536;
 const HEAD = /^(\s*)(?:async\s+)?(while|for)\b(.*?):\s*(\S.*)?$/;
-/** Length of the longest line that can be the head of a loop. */
-const MAX_HEAD_CHARS = 500;
 /** Heads that are examined. */
 const MAX_LOOPS = 500;
 const ENDLESS_ITERATOR =
@@ -21,12 +21,16 @@ const LATER = /\b(?:cancel|wait_for|timeout|timeout_at|call_later|call_at)\(|\bs
 const ALWAYS_TRUE = /^\(?(?:True|1)\)?$/;
 /** Statements that leave a loop, and calls that typically end one with an exception. */
 const LEAVES = /\b(?:break|return|raise|exit|quit|assert|next|pop|popleft|input|get_nowait)\b/;
-/** Calls that raise no exception that a program handles. */
-const HARMLESS_CALL = /\b(?:print|len|str|repr|append)\(/g;
-/** A call, an index or a division: a `try` around the loop can handle its exception. */
-const MAY_RAISE = /[\w)\]][([]|[/%]/;
-const BLOCK =
-  /^(?:async\s+)?(def|class|if|elif|else|for|while|try|except|finally|with|match|case)\b(?:\s+(\w+))?/;
+/** Calls that end a program, also from a function. */
+const EXIT = /\b(?:_?exit|quit|abort)\(|\bSystemExit\b/;
+/** Code that can cause a KeyboardInterrupt. */
+const INTERRUPT = /\braise\s+KeyboardInterrupt\b|\b(?:interrupt_main|raise_signal|alarm|setitimer|kill)\b/;
+/** The first item that a generator expression over a counter yields: the variable and the condition. */
+const SEARCH =
+  /\bnext\(\s*\(?[^()]{0,200}?\bfor\s+(\w+)\s+in\s+(?:itertools\.)?count\([^()]{0,60}\)\s+if\s+([^()]{1,100})\)/;
+const COMPARED = /^(\w+)\s*(<=|>=|<|>|==)\s*(-?[\w.]+(?:\s*\*\*\s*\d+)?)$/;
+/** The comparison that holds while a search continues. */
+const OPPOSITE: Readonly<Record<string, string>> = { '<': '>=', '<=': '>', '>': '<=', '>=': '<', '==': '!=' };
 
 /** What the lines of a block contain: the number of lines with each. */
 interface Contents {
@@ -38,25 +42,18 @@ interface Contents {
   readonly mayRaise: number;
 }
 
-/** An indented block, and the line of its last statement. */
-interface Block {
-  readonly keyword: string;
-  /** The name of a function. */
-  readonly name: string;
-  readonly index: number;
-  readonly indent: number;
-  readonly parent: Block | undefined;
-  lastIndex: number;
-}
-
 /** The loops of a program, outer loops before the loops that they contain. */
 export function pythonLoops(source: string): SourceLoop[] {
   const code = source.slice(0, MAX_SOURCE_CHARS);
   const lines = code.split('\n');
   const hasTimers = LATER.test(code);
-  const { blocks, innermost } = blocksOf(lines);
-  /** The program raises exceptions and handles some, not necessarily in the same function. */
-  const isRaised = /\braise\b/.test(code) && [...blocks.values()].some(({ keyword }) => keyword === 'try');
+  const { blocks, innermost } = blocksOf(lines, source.length > code.length || INTERRUPT.test(code));
+  const canExit = EXIT.test(code);
+  const handling = /\braise\b/.test(code) ? [...blocks.values()].filter(({ handles }) => handles) : [];
+  /** The program raises exceptions and handles some outside of some lines, not necessarily in the same function. */
+  const isHandledOutside = (index: number, lastIndex: number) =>
+    handling.length > 0 && (handling[0]!.index < index || handling.at(-1)!.index > lastIndex);
+  const raises = exceptionFinder(lines, code, blocks);
   const contentsOf = countContents(lines, hasTimers);
   const definitions = new Map<string, number>();
   for (const { keyword, name } of blocks.values())
@@ -73,10 +70,14 @@ export function pythonLoops(source: string): SourceLoop[] {
     const inAt = keyword === 'for' ? rest.search(/\sin\s/) : -1;
     const names = inAt < 0 ? '' : rest.slice(0, inAt).trim();
     const iterated = inAt < 0 ? undefined : rest.slice(inAt + 4).trim();
-    const range = iterated === undefined ? undefined : rangeOf(iterated);
+    const range =
+      iterated === undefined ? undefined : (rangeOf(iterated) ?? enumeratedRange(names, iterated));
     const isAlwaysTrue = keyword === 'while' && ALWAYS_TRUE.test(rest.trim());
     const isLeft = body.leaves + body.yields + body.awaits > 0;
-    const isCaught = isInTry(block.parent, block.indent, isRaised);
+    const isInTry = isHandled(block.parent, block.indent, isHandledOutside(index, block.lastIndex));
+    // Another function can end the program, or raise an exception that is handled outside of the loop.
+    const isCaught =
+      (isInTry || canExit) && body.mayRaise > 0 && raises(index, block.lastIndex, head[4] ?? '');
     const around = block.parent;
     if (isAlwaysTrue && around?.keyword === 'def' && definitions.get(around.name) === 1) {
       const { yields } = contentsOf(around.index, around.lastIndex, '');
@@ -91,71 +92,38 @@ export function pythonLoops(source: string): SourceLoop[] {
         head: text.trim(),
         condition: keyword === 'while' ? rest.trim() : '',
         items: range === undefined && iterated !== undefined ? { names, collection: iterated } : undefined,
-        range: range && { name: names, bound: range.bound },
+        range: range && { name: range.name ?? names, bound: range.bound },
         start: range?.start,
-        isInfinite: isAlwaysTrue && !isLeft && !(isCaught && body.mayRaise > 0),
+        isInfinite: isAlwaysTrue && !isLeft && !isCaught,
         isAwaiting: body.emptyAwaits > 0 && body.awaits === 0,
-        isOpen: isLeft || body.emptyAwaits > 0 || (isCaught && body.mayRaise > 0),
-        isCaught,
+        isOpen: isLeft || body.emptyAwaits > 0 || isCaught,
+        isInTry,
       },
     ];
   });
-  const isEndless = (iterated: string, isCaught: boolean) => {
-    const mayRaise = generators.get(/^(\w+)\(/.exec(iterated)?.[1] ?? '');
-    return ENDLESS_ITERATOR.test(iterated) || (mayRaise !== undefined && !(isCaught && mayRaise));
+  const isEndless = (iterated: string, isInTry: boolean) => {
+    const mayFail = generators.get(/^(\w+)\(/.exec(iterated)?.[1] ?? '');
+    return ENDLESS_ITERATOR.test(iterated) || (mayFail !== undefined && !(isInTry && mayFail));
   };
-  const loops = statements.map(({ isOpen, isCaught, ...loop }) => ({
+  const loops = statements.map(({ isOpen, isInTry, ...loop }) => ({
     ...loop,
     isInfinite:
-      loop.isInfinite || (loop.items !== undefined && !isOpen && isEndless(loop.items.collection, isCaught)),
+      loop.isInfinite || (loop.items !== undefined && !isOpen && isEndless(loop.items.collection, isInTry)),
   }));
   const isEndlessAt = (iterated: string, index: number) =>
-    isEndless(iterated, isInTry(innermost[index], indentOf(lines[index]!), isRaised));
-  return [...loops, ...endlessExpressions(lines, isEndlessAt)].sort((a, b) => a.line - b.line);
+    isEndless(iterated, isHandled(innermost[index], indentOf(lines[index]!), handling.length > 0));
+  return [...loops, ...endlessExpressions(lines, isEndlessAt), ...searches(lines)].sort(
+    (a, b) => a.line - b.line,
+  );
 }
 
-const indentOf = (text: string) => text.search(/\S/);
-
-/** The blocks of a program, by the index of their first line. */
-function blocksOf(lines: readonly string[]): {
-  readonly blocks: ReadonlyMap<number, Block>;
-  /** For each line, the last block that starts before it, or one around that block. */
-  readonly innermost: readonly (Block | undefined)[];
-} {
-  const blocks = new Map<number, Block>();
-  const innermost: (Block | undefined)[] = [];
-  let [inner, last]: [Block | undefined, number] = [undefined, 0];
-  /** Blocks whose end is not found yet. A line of a string can end one too early, so `inner` is kept apart. */
-  const open: Block[] = [];
-  for (const [index, text] of lines.entries()) {
-    const indent = indentOf(text);
-    innermost.push(inner);
-    if (indent < 0) continue;
-    while (open.length > 0 && open.at(-1)!.indent >= indent) open.pop()!.lastIndex = last;
-    last = index;
-    const found = BLOCK.exec(text.slice(indent, indent + MAX_HEAD_CHARS));
-    if (found === null) continue;
-    while (inner !== undefined && inner.indent >= indent) inner = inner.parent;
-    const block: Block = {
-      keyword: found[1]!,
-      name: found[2] ?? '',
-      index,
-      indent,
-      parent: inner,
-      lastIndex: index,
-    };
-    blocks.set(index, block);
-    open.push(block);
-    inner = block;
-  }
-  for (const block of open) block.lastIndex = last;
-  return { blocks, innermost };
-}
-
-/** Whether code with an indentation is in a `try`, or in a function that a `try` may call. */
-function isInTry(block: Block | undefined, indent: number, isRaised: boolean): boolean {
+/**
+ * Whether exceptions of code with an indentation are handled around it, or possibly where its function is called, if
+ * exceptions are handled elsewhere.
+ */
+function isHandled(block: Block | undefined, indent: number, isHandledElsewhere: boolean): boolean {
   for (let around = block; around !== undefined; around = around.parent)
-    if (around.indent < indent && (around.keyword === 'try' || (around.keyword === 'def' && isRaised)))
+    if (around.indent < indent && (around.handles || (around.keyword === 'def' && isHandledElsewhere)))
       return true;
   return false;
 }
@@ -172,7 +140,7 @@ function countContents(
       yields: /\byield\b/.test(text) ? 1 : 0,
       awaits: /\bawait\b/.test(rest) ? 1 : 0,
       emptyAwaits: rest === text ? 0 : 1,
-      mayRaise: MAY_RAISE.test(text.replace(HARMLESS_CALL, '')) ? 1 : 0,
+      mayRaise: mayRaise(text) ? 1 : 0,
     };
   };
   const combine = (a: Contents, b: Contents, sign: 1 | -1): Contents => ({
@@ -224,14 +192,43 @@ function endlessExpressions(
   });
 }
 
+/** Searches that end when a counter meets a condition, as in `next(n for n in count() if n > 10)`. */
+function searches(lines: readonly string[]): SourceLoop[] {
+  let examined = 0;
+  return lines.flatMap((text, index) => {
+    if (text.length > MAX_HEAD_CHARS || !text.includes('next(') || ++examined > MAX_LOOPS) return [];
+    const search = SEARCH.exec(text);
+    const compared = search === null ? null : COMPARED.exec(search[2]!.trim());
+    if (compared === null || compared[1] !== search![1]) return [];
+    const condition = `${compared[1]} ${OPPOSITE[compared[2]!]} ${compared[3]}`;
+    const line = index + 1;
+    return [{ line, lastLine: line, head: text.trim(), condition, isInfinite: false, isExpression: true }];
+  });
+}
+
 /** The last word before an offset that decides whether `in` iterates, as after `for`, or tests, as after `if`. */
 function wordBefore(text: string, offset: number): string | undefined {
   const words = text.slice(0, offset).match(/\b(?:for|in|if|elif|else|and|or|not|while|return|lambda)\b/g);
   return words?.at(-1);
 }
 
+interface CountedRange {
+  readonly start: string;
+  readonly bound: string;
+  /** The variable that counts, if it is not the only one. */
+  readonly name?: string | undefined;
+}
+
+/** The index in `for i, item in enumerate(items)`. */
+function enumeratedRange(names: string, iterated: string): CountedRange | undefined {
+  const enumerated = /^enumerate\(([A-Za-z_]\w*)(?:,\s*(?:start\s*=\s*)?([01]))?\)$/.exec(iterated);
+  const name = /^\(?([A-Za-z_]\w*)\s*,/.exec(names)?.[1];
+  if (enumerated === null || name === undefined) return undefined;
+  return { start: enumerated[2] ?? '0', bound: `len(${enumerated[1]})`, name };
+}
+
 /** The first value and the exclusive bound of `range(bound)`, `range(start, bound)` or `range(start, bound, step)`. */
-function rangeOf(iterated: string): { start: string; bound: string } | undefined {
+function rangeOf(iterated: string): CountedRange | undefined {
   if (!iterated.startsWith('range(') || !iterated.endsWith(')')) return undefined;
   const [first, second, step, ...more] = iterated.slice('range('.length, -1).split(',');
   if (more.length > 0 || (second !== undefined && /[()]/.test(first!)) || step?.includes('-'))
