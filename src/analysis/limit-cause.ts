@@ -257,7 +257,7 @@ const MIN_AWAITING = 2;
 /** The loops in which the program was at every late sample, innermost first. */
 function candidates(
   loops: readonly SourceLoop[],
-  { programFile }: RunProfile,
+  { programFile, states }: RunProfile,
   late: readonly ProgramState[],
 ): Candidate[] {
   const paths = late.map(({ stack }) => [...stack].reverse());
@@ -274,6 +274,18 @@ function candidates(
       const isInside = frames.every(({ line }) => line >= loop.line && line <= loop.lastLine);
       if (isInside && !found.some((other) => other.loop === loop)) found.push({ loop, position });
     }
+  }
+  // A loop that nothing leaves and that only awaits is not left after any sample, so all samples count.
+  for (const loop of loops) {
+    if (!loop.isAwaiting || !loop.isInfinite || found.some((other) => other.loop === loop)) continue;
+    const positions = states
+      .map(({ stack }) =>
+        [...stack]
+          .reverse()
+          .findIndex(({ file, line }) => file === programFile && line >= loop.line && line <= loop.lastLine),
+      )
+      .filter((position) => position >= 0);
+    if (positions.length >= MIN_AWAITING) found.push({ loop, position: positions[0]! });
   }
   return found.reverse();
 }
