@@ -24,7 +24,7 @@ export interface Block {
 export const indentOf = (text: string) => text.search(/\S/);
 
 /** The blocks of a program, by the index of their first line. Every `try` has a handler if `isHandlerHidden`. */
-export function blocksOf(
+export function indentedBlocks(
   lines: readonly string[],
   isHandlerHidden: boolean,
 ): {

@@ -1,6 +1,6 @@
 /** Finds the loops of a Python program by indentation. Strings that look like loops are found too; they are never executed. */
 import type { SourceLoop } from '../../../analysis/source-loop.ts';
-import { type Block, blocksOf, indentOf, MAX_HEAD_CHARS } from './blocks.ts';
+import { type Block, indentedBlocks, indentOf, MAX_HEAD_CHARS } from './blocks.ts';
 import { exceptionFinder, mayRaise } from './exceptions.ts';
 
 const MAX_SOURCE_CHARS = 65_536;
@@ -47,7 +47,7 @@ export function pythonLoops(source: string): SourceLoop[] {
   const code = source.slice(0, MAX_SOURCE_CHARS);
   const lines = code.split('\n');
   const hasTimers = LATER.test(code);
-  const { blocks, innermost } = blocksOf(lines, source.length > code.length || INTERRUPT.test(code));
+  const { blocks, innermost } = indentedBlocks(lines, source.length > code.length || INTERRUPT.test(code));
   const canExit = EXIT.test(code);
   const handling = /\braise\b/.test(code) ? [...blocks.values()].filter(({ handles }) => handles) : [];
   /** The program raises exceptions and handles some outside of some lines, not necessarily in the same function. */
