@@ -22,8 +22,11 @@ const COMMANDS = {
   javascript: [cli, 'run', '-ljavascript', '-cconsole.log(1)'],
 };
 
+/** Node.js 20 reads additional certificates when it starts, and later versions when they need them. */
+const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env;
+
 function run(node, args) {
-  const { status, stdout, stderr, error } = spawnSync(node, args, { encoding: 'utf8', cwd: root });
+  const { status, stdout, stderr, error } = spawnSync(node, args, { encoding: 'utf8', cwd: root, env });
   if (status !== 0) throw new Error(`${node} ${args.join(' ')} failed: ${error?.message ?? stderr}`);
   return stdout;
 }
