@@ -250,6 +250,16 @@ describe('limits of a JavaScript program', () => {
     await sandbox.close();
   });
 
+  test('reaching a limit in a call of the host reports only the limit', async () => {
+    const sandbox = await createSandbox({ runtime: 'javascript', policy: { fuel_budget: 50_000_000 } });
+    const result = await sandbox.execute(
+      "const { createHash } = require('crypto');\nfor (;;) createHash('sha256').update('x'.repeat(1e5)).digest();",
+    );
+    expect(result.stderr).toMatch(/^Uncaught OutOfFuel: the fuel budget of 50000000 is used up\n/);
+    expect(result.metadata.stopped_at).toMatchObject({ line: 2 });
+    await sandbox.close();
+  });
+
   test.each(['await new Promise((done) => setTimeout(done, 60_000))', 'os.sleep(60_000)', 'for (;;);'])(
     '%s ends at the time limit',
     async (program) => {

@@ -124,6 +124,8 @@ function runEventLoop(guest: Guest, program: JavaScriptRun): void {
     settle(guest, invoke(guest, program.handles['runTicks']!));
     runPendingJobs(guest);
     if (program.hasExited) return;
+    // Promise jobs may remain, so the boot script cannot tell whether the program has settled.
+    if (program.interrupt !== undefined) break;
     const timer = invoke(guest, program.handles['nextTimer']!);
     const isFunction = guest.call('qjs_is_function', timer) !== 0;
     isDone = program.interrupt !== undefined || (!isFunction && guest.call('qjs_is_number', timer) === 0);
