@@ -17,7 +17,6 @@ const BUNDLED = [
     '@noble/ciphers',
     'cjs-module-lexer',
     'minimatch',
-    'pako',
     'readable-stream',
     'sucrase',
     'temporal-polyfill',

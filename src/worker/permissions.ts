@@ -11,7 +11,7 @@ import { nodeModuleFolders } from '../host/node-module-folders.ts';
 /** Names of the flag that enables the permission model, newest first. */
 const PERMISSION_FLAGS = ['--permission', '--experimental-permission'] as const;
 /** The packages that workers import; none of them has dependencies. */
-const IMPORTED_PACKAGES = ['zod'] as const;
+const IMPORTED_PACKAGES = ['zod', 'pako'] as const;
 
 /**
  * Resolving a symbolic link would need permission to read every folder above it. The only warnings are about the flags.

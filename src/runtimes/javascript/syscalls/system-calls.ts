@@ -33,6 +33,7 @@ import {
   toInteger,
   toText,
 } from './call-arguments.ts';
+import { compressionCalls } from './compression.ts';
 import { cryptoCalls } from './cryptography.ts';
 import { throwReferenceError } from './module-loader.ts';
 import { findPackageName, loadPackage } from './package-loader.ts';
@@ -375,6 +376,7 @@ export const systemCalls: Readonly<Record<string, SystemCall>> = {
   ...descriptorCalls,
   ...processCalls,
   ...contextCalls,
+  ...compressionCalls,
   ...cryptoCalls,
   ...toolCalls,
   ...valueCalls,

@@ -1,8 +1,14 @@
-/** The module `zlib`: gzip, deflate and their inverses, with pako. Brotli is not available. */
-import { deflate, deflateRaw, gzip, Inflate } from 'pako';
+/** The module `zlib`: gzip, deflate and their inverses, which the host computes. Brotli is not available. */
+import { host } from '../host-calls.js';
 import { completeLater } from '../timers.js';
 import { Buffer } from './buffer.js';
-import { codedError, invalidArgType, validateFunction } from './internal/errors.js';
+import {
+  codedError,
+  invalidArgType,
+  outOfRange,
+  validateFunction,
+  validateNumber,
+} from './internal/errors.js';
 import { promisify } from './internal/promisify.js';
 import { Transform } from './stream.js';
 
@@ -14,6 +20,7 @@ const constants = {
   Z_FINISH: 4,
   Z_OK: 0,
   Z_STREAM_END: 1,
+  Z_NEED_DICT: 2,
   Z_DATA_ERROR: -3,
   Z_BUF_ERROR: -5,
   Z_NO_COMPRESSION: 0,
@@ -29,73 +36,94 @@ const constants = {
   Z_MAX_WINDOWBITS: 15,
   Z_DEFAULT_WINDOWBITS: 15,
 };
-const COMPRESSORS = { deflate, deflateRaw, gzip };
-/** Byte of the header of gzip that names the operating system: Unix. */
-const OS_BYTE = 9;
+/** Formats as the host numbers them: raw data, with a header of zlib, of gzip, or of one of these two. */
+const [RAW, ZLIB, GZIP, EITHER] = [0, 1, 2, 3];
 const CODES = {
-  'incorrect header check': 'Z_DATA_ERROR',
   'unexpected end of file': 'Z_BUF_ERROR',
+  'Missing dictionary': 'Z_NEED_DICT',
+  'Bad dictionary': 'Z_NEED_DICT',
 };
+const MAX_LENGTH = Number.MAX_SAFE_INTEGER;
+/** Options in the order in which the host expects them, with their ranges and defaults. */
+const OPTIONS = [
+  ['level', -1, 9, -1],
+  ['windowBits', 8, 15, 15],
+  ['memLevel', 1, 9, 8],
+  ['strategy', 0, 4, 0],
+  ['maxOutputLength', 1, MAX_LENGTH, MAX_LENGTH],
+];
+/** Sizes of the first buffer for expanded data. Most data fits; otherwise a second one has the exact size. */
+const EXPANSION = 5;
+const MIN_EXPANDED = 4096;
 
 function bytesOf(data) {
-  if (typeof data === 'string') return new Uint8Array(Buffer.from(data));
+  if (typeof data === 'string') return Buffer.from(data);
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   throw invalidArgType('buffer', ['string', 'Buffer', 'TypedArray', 'DataView', 'ArrayBuffer'], data);
 }
 
-function failure(cause) {
-  const message = typeof cause === 'string' ? cause : (cause?.message ?? String(cause));
+function failure(message) {
   const code = CODES[message] ?? 'Z_DATA_ERROR';
   return Object.assign(new Error(message), { errno: constants[code], code });
 }
 
-function optionsOf(options = {}) {
-  const { level, windowBits, memLevel, strategy, dictionary } = options ?? {};
-  const given = { level, windowBits, memLevel, strategy, dictionary: dictionary && bytesOf(dictionary) };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+function optionOf(options, [name, min, max, usual]) {
+  const value = options?.[name];
+  if (value === undefined || Number.isNaN(value)) return usual;
+  validateNumber(value, `options.${name}`);
+  // Zero leaves the window size to the header.
+  if (name === 'windowBits' && value === 0) return usual;
+  if (value >= min && value <= max) return Math.trunc(value);
+  throw outOfRange(
+    `options.${name}`,
+    Number.isFinite(value) ? `>= ${min} and <= ${max}` : 'a finite number',
+    value,
+  );
 }
 
-function compress(name, data, options) {
-  const bytes = COMPRESSORS[name](bytesOf(data), optionsOf(options));
-  if (name === 'gzip') bytes[OS_BYTE] = 3;
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** Calls the host with the data and the options. */
+function convert(call, data, format, options, result) {
+  const { buffer, byteOffset, byteLength } = bytesOf(data);
+  const settings = Float64Array.of(format, ...OPTIONS.map((option) => optionOf(options, option)));
+  // As in zlib, only its own header allows the smallest window.
+  if (call === host.deflate && format !== ZLIB) settings[2] = Math.max(9, settings[2]);
+  const dictionary = options?.dictionary && bytesOf(options.dictionary).slice().buffer;
+  const size = call(buffer, byteOffset, byteLength, settings.buffer, dictionary, result);
+  if (size < 0) throw failure('invalid argument');
+  return size;
 }
 
-/** pako reports input that ends too early as a full buffer. */
-function messageOf({ err, msg }) {
-  return err === constants.Z_BUF_ERROR ? 'unexpected end of file' : msg || 'incorrect header check';
+function compress(format, data, options) {
+  const { byteLength } = bytesOf(data);
+  // Data that cannot be compressed becomes larger.
+  const result = new ArrayBuffer(byteLength + (byteLength >>> 3) + (byteLength >>> 6) + 128);
+  return Buffer.from(result.slice(0, convert(host.deflate, data, format, options, result)));
 }
 
-function expand(name, data, options) {
-  const input = bytesOf(data);
-  const inflater = new Inflate({
-    ...optionsOf(options),
-    ...(name === 'inflateRaw' && { raw: true }),
-    ...(name === 'ungzip' && { windowBits: 15 + 32 }),
-  });
-  inflater.push(input, true);
-  if (inflater.err) throw failure(messageOf(inflater));
-  if (!inflater.ended || inflater.result === undefined) throw failure('unexpected end of file');
-  const { result } = inflater;
-  if (options?.maxOutputLength !== undefined && result.length > options.maxOutputLength) {
-    throw codedError(
-      RangeError,
-      'ERR_BUFFER_TOO_LARGE',
-      `Cannot create a Buffer larger than ${options.maxOutputLength} bytes`,
-    );
+function expand(format, data, options) {
+  const limit = optionOf(options, OPTIONS.at(-1));
+  let result = new ArrayBuffer(Math.min(limit, Math.max(MIN_EXPANDED, EXPANSION * bytesOf(data).byteLength)));
+  let size = convert(host.inflate, data, format, options, result);
+  if (typeof size === 'string') throw failure(size);
+  if (size > limit)
+    throw codedError(RangeError, 'ERR_BUFFER_TOO_LARGE', `Cannot create a Buffer larger than ${limit} bytes`);
+  if (size > result.byteLength) {
+    result = undefined;
+    result = new ArrayBuffer(size);
+    size = convert(host.inflate, data, format, options, result);
   }
-  return Buffer.from(result.buffer, result.byteOffset, result.byteLength);
+  return Buffer.from(size === result.byteLength ? result : result.slice(0, size));
 }
 
 const CALLS = {
-  deflate: (data, options) => compress('deflate', data, options),
-  deflateRaw: (data, options) => compress('deflateRaw', data, options),
-  gzip: (data, options) => compress('gzip', data, options),
-  inflate: (data, options) => expand('inflate', data, options),
-  inflateRaw: (data, options) => expand('inflateRaw', data, options),
-  gunzip: (data, options) => expand('ungzip', data, options),
-  unzip: (data, options) => expand('ungzip', data, options),
+  deflate: (data, options) => compress(ZLIB, data, options),
+  deflateRaw: (data, options) => compress(RAW, data, options),
+  gzip: (data, options) => compress(GZIP, data, options),
+  inflate: (data, options) => expand(ZLIB, data, options),
+  inflateRaw: (data, options) => expand(RAW, data, options),
+  gunzip: (data, options) => expand(GZIP, data, options),
+  unzip: (data, options) => expand(EITHER, data, options),
 };
 const CLASS_NAMES = {
   deflate: 'Deflate',
@@ -145,7 +173,7 @@ function crc32(data, value = 0) {
 
 const zlib = {
   constants,
-  codes: { Z_OK: 0, Z_STREAM_END: 1, Z_DATA_ERROR: -3, Z_BUF_ERROR: -5 },
+  codes: { Z_OK: 0, Z_STREAM_END: 1, Z_NEED_DICT: 2, Z_DATA_ERROR: -3, Z_BUF_ERROR: -5 },
   crc32,
   ...constants,
 };
