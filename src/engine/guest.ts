@@ -14,10 +14,11 @@ import type { FindSideModule } from './compile-side-module.ts';
 import { FuelMeter } from './fuel-meter.ts';
 import { GRACE } from './grace.ts';
 import { GuestStack } from './guest-stack.ts';
-import { type Linkage, linkImports, trampolineFor } from './host-imports.ts';
+import { hostTableEntries, type Linkage, linkImports, trampolineFor } from './host-imports.ts';
 import { PAGE_BYTES } from './image-identity.ts';
 import { type LinkableGuest, Linker } from './linker.ts';
 import { MemoryLimit } from './memory-limit.ts';
+import { ObservationBudget } from './observation-budget.ts';
 import {
   type GuestStop,
   GuestStopped,
@@ -49,6 +50,7 @@ export class Guest implements Host, LinkableGuest {
   readonly linker: Linker;
   readonly #trap: () => never;
   readonly #fuel: FuelMeter;
+  readonly #observations: ObservationBudget;
   #run = UNLIMITED_RUN;
   #deadlineMs = Number.POSITIVE_INFINITY;
   #clock: GuestClock;
@@ -74,7 +76,7 @@ export class Guest implements Host, LinkableGuest {
     this.#clock = this.#newClock();
     const overrides = [
       () => this.#onSliceUsed(),
-      ...linkage.overrides.map(({ call }) => call.bind(null, this)),
+      ...hostTableEntries(linkage).map(({ call }) => call.bind(null, this)),
     ];
     const trampoline = new WebAssembly.Instance(trampolineFor(linkage), {
       host: Object.fromEntries(overrides.entries()),
@@ -84,6 +86,7 @@ export class Guest implements Host, LinkableGuest {
     const imports = linkImports(compiled.module, this.memory, this.hostFunctions, (name) => this.deny(name));
     this.exports = this.instantiate(compiled.module, imports);
     this.#fuel = new FuelMeter(this.exports);
+    this.#observations = new ObservationBudget(this.exports);
     this.stack = new GuestStack(this.exports);
     this.table = this.exports['__indirect_function_table'] as WebAssembly.Table;
     this.linker = new Linker(this);
@@ -129,6 +132,7 @@ export class Guest implements Host, LinkableGuest {
     this.memoryLimit.beginRun();
     this.#stop = undefined;
     this.#fuel.beginRun(run.fuelBudget, run.sliceFuel);
+    this.#observations.beginRun();
   }
 
   /** Replaces the deadline of the run, after work of the host that does not count against its time limit. */
@@ -219,11 +223,17 @@ export class Guest implements Host, LinkableGuest {
   #onSliceUsed(): void {
     if (this.#fuel.deferCheck()) return;
     this.check();
+    this.#observations.onSlice(this.fuelConsumed);
     // Time spent yielding does not count. A guest does not yield in its grace period, which the clock bounds.
     if (this.#limitReached === undefined) this.#deadlineMs += this.#run.onSlice?.(this.fuelConsumed) ?? 0;
     if (this.#fuel.isExceeded) this.#reachLimit('out_of_fuel');
     else if (this.#fuel.isSliceUsed) this.#fuel.grantSlice();
     this.#fuel.clearProbe();
+  }
+
+  /** Calls of the observed function in this run of which the host was not informed. */
+  get missedObservations(): number {
+    return this.#observations.missed;
   }
 
   /** The probed local of the module if the guest called the host at the probed loop, otherwise 0. */

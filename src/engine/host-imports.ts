@@ -3,7 +3,7 @@ import type { HostFunctions } from '../kernel/syscall-guard.ts';
 import { type Signature, trampolineModule } from '../wasm/trampoline.ts';
 import type { LimitReason } from './run-context.ts';
 
-/** A host function that replaces a function of the module. */
+/** A host function that replaces or observes a function of the module. */
 interface HostOverride<Guest> {
   readonly signature: Signature;
   /** Arguments of type i64 are passed as bigint. */
@@ -16,12 +16,18 @@ export interface Linkage<Guest> {
   imports(guest: Guest): Record<string, HostFunctions>;
   /** In the order of PrepareOptions.hostOverrides. */
   readonly overrides: readonly HostOverride<Guest>[];
+  /** Called with the parameters of PrepareOptions.observed before it runs, but not every time. Must not call the guest. */
+  readonly observer?: HostOverride<Guest>;
   /**
    * Makes the interpreter raise an exception at its current line. Called between any two instructions, so it may only
    * set a flag.
    */
   interrupt(guest: Guest, reason: LimitReason): void;
 }
+
+/** The functions in the host table, after the one that grants fuel. */
+export const hostTableEntries = <Guest>({ overrides, observer }: Linkage<Guest>) =>
+  observer === undefined ? overrides : [...overrides, observer];
 
 const trampolines = new WeakMap<Linkage<never>, WebAssembly.Module>();
 
@@ -30,7 +36,7 @@ export function trampolineFor(linkage: Linkage<never>): WebAssembly.Module {
   let trampoline = trampolines.get(linkage);
   if (trampoline === undefined) {
     const onSliceUsed: Signature = { params: [], results: [] };
-    const signatures = [onSliceUsed, ...linkage.overrides.map(({ signature }) => signature)];
+    const signatures = [onSliceUsed, ...hostTableEntries(linkage).map(({ signature }) => signature)];
     trampoline = new WebAssembly.Module(trampolineModule(signatures) as BufferSource);
     trampolines.set(linkage, trampoline);
   }

@@ -82,10 +82,13 @@ export interface StackReader {
    */
   variables(isPreferred: (name: string) => boolean, max: number, maxFrames: number): readonly Variables[];
   /**
-   * Variables for the place of an uncaught exception, for runtimes whose report has none: the global ones, and for a
-   * place in a function only the preferred ones among them.
+   * Variables for the place of an uncaught exception, for runtimes whose report has none. In a function, only the
+   * preferred global variables are included.
    */
-  variablesAfter?(functionName: string, isPreferred: (name: string) => boolean): Variables;
+  variablesAfter?(
+    place: Pick<StackFrame, 'file' | 'line' | 'function'>,
+    isPreferred: (name: string) => boolean,
+  ): Variables;
 }
 
 /** Addresses in guest memory that `boot` returns for later calls. They are saved with the image. */

@@ -12,8 +12,10 @@ export type NamedValue = readonly [name: string, address: number];
 export type VisitFrame = (frame: StackFrame, address: number, code: number) => boolean;
 
 /** Variables of a frame that are described. */
-const MAX_SHOWN = 20;
+export const MAX_SHOWN = 20;
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
+
+export const isIdentifier = (name: string) => IDENTIFIER.test(name);
 
 export abstract class StackWalker implements StackReader {
   /** Visits at most `max` frames, from the innermost on. Ends at memory that cannot be read. */
@@ -48,7 +50,7 @@ export abstract class StackWalker implements StackReader {
     for (const wanted of [true, false]) {
       for (const [name, address] of all) {
         if (found.size >= MAX_SHOWN) break;
-        if (isPreferred(name) !== wanted || found.has(name) || !IDENTIFIER.test(name)) continue;
+        if (isPreferred(name) !== wanted || found.has(name) || !isIdentifier(name)) continue;
         found.set(name, this.describe(address));
       }
     }

@@ -154,7 +154,7 @@ export const resultMetadata = z.object({
   stopped_at: stoppedAt
     .optional()
     .describe(
-      'Where a limit or an uncaught exception ended the program, and its variables there. After an uncaught exception in JavaScript, only global variables are shown.',
+      'Where a limit or an uncaught exception ended the program, and its variables there. For an exception in JavaScript, the variables are those at the creation of the error.',
     ),
   tool_calls: z
     .array(toolCallRecord)

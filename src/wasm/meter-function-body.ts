@@ -26,6 +26,7 @@ const OP = opcodesNamed(
   'br_if',
   'return',
   'call',
+  'call_indirect',
   'return_call',
   'return_call_indirect',
   'local.get',
@@ -34,11 +35,23 @@ const OP = opcodesNamed(
   'i32.const',
   'i32.add',
   'i32.sub',
+  'i32.ge_s',
 );
 /** Terminators that leave the function without an exception. */
 const RETURNS: ReadonlySet<number> = new Set([OP.return, OP.return_call, OP.return_call_indirect]);
 /** Number of blocks that `openLoop` puts around a loop. */
 const BLOCKS_PER_LOOP = 3;
+
+/** A function that calls an entry of the host table with its parameters. See `observed` in prepare-module.ts. */
+export interface FunctionObserver {
+  readonly function: number;
+  /** Index of its type. */
+  readonly type: number;
+  readonly entry: number;
+  readonly table: number;
+  /** Index of the global with the number of calls to observe. */
+  readonly counter: number;
+}
 
 export interface MeterContext extends ScanContext {
   readonly bytes: Uint8Array;
@@ -49,6 +62,7 @@ export interface MeterContext extends ScanContext {
   readonly entryChecks: Uint8Array;
   /** See LoopProbe in prepare-module.ts. The global of the probe follows that of the fuel. */
   readonly probe: { readonly function: number; readonly loop: number; readonly local: number } | undefined;
+  readonly observer: FunctionObserver | undefined;
   /** The stack in linear memory; undefined if the module has none. */
   readonly stack: StackBound | undefined;
   /** 1 for functions that get a frame on that stack. */
@@ -103,6 +117,7 @@ export class FunctionMeter {
     this.probedLabel = -1;
     this.emitter.begin(out, space.locals, hasLocal);
     if (this.context.entryChecks[index]) this.checkAtEntry(index, params);
+    if (this.context.observer?.function === index) this.callObserver(this.context.observer, params);
     this.hasFrame = this.context.addedFrames[index] === 1;
     if (this.hasFrame) {
       this.moveStackPointer(OP['i32.sub']);
@@ -273,6 +288,17 @@ export class FunctionMeter {
     out.u8(OP.if).u8(EMPTY_BLOCK).u8(OP.call).u32(this.context.refillFunction);
     for (let i = 0; i < params; i++) out.u8(OP['local.get']).u32(i);
     out.u8(OP.call).u32(index).u8(OP.return).u8(OP.end);
+  }
+
+  /** On entry the counter is in the global, where the host can read it. */
+  private callObserver({ type, entry, table, counter }: FunctionObserver, params: number): void {
+    const { out } = this;
+    out.u8(OP['global.get']).u32(counter).u8(OP['i32.const']).signed(1).u8(OP['i32.sub']);
+    out.u8(OP['global.set']).u32(counter).u8(OP['global.get']).u32(counter);
+    out.u8(OP['i32.const']).signed(0).u8(OP['i32.ge_s']).u8(OP.if).u8(EMPTY_BLOCK);
+    for (let i = 0; i < params; i++) out.u8(OP['local.get']).u32(i);
+    out.u8(OP['i32.const']).signed(entry).u8(OP.call_indirect).u32(type).u32(table);
+    out.u8(OP.end);
   }
 
   /** Adds or removes a frame. */

@@ -20,6 +20,7 @@ import { invalid, Writer } from './binary-io.ts';
 import { writeJsonSection } from './custom-sections.ts';
 import { extractDataSegments, type MemoryWrite } from './data-segments.ts';
 import { findSymbols, functionTable } from './main-module-symbols.ts';
+import type { FunctionObserver } from './meter-function-body.ts';
 import { opcodesNamed } from './opcodes.ts';
 import { type Export, type ParsedModule, parseModule } from './parse-module.ts';
 import { SYMBOLS_SECTION } from './sandbox-sections.ts';
@@ -38,6 +39,12 @@ export interface PrepareOptions {
   readonly hostOverrides?: readonly string[];
   /** A local to publish when fuel runs out in a certain loop. */
   readonly probe?: LoopProbe;
+  /**
+   * Index of a function without results. Every call of it subtracts 1 from the exported i32 global "observations" and,
+   * unless the result is negative, first calls the host with its parameters, through the entry of the table "host" that
+   * follows those of `hostOverrides`. This costs no fuel.
+   */
+  readonly observed?: number;
   /**
    * The exported global that points to the stack which the compiler keeps in linear memory. The guest traps if it calls
    * functions while the pointer is below the global that is exported as "stack_limit", so recursion ends at the same depth
@@ -82,7 +89,14 @@ const OP = opcodesNamed('end', 'i32.const', 'i64.const');
 
 const STACK_LIMIT = 'stack_limit';
 /** Names of added exports. */
-const RESERVED_NAMES: ReadonlySet<string> = new Set(['fuel', 'host', 'functions', 'probe', STACK_LIMIT]);
+const RESERVED_NAMES: ReadonlySet<string> = new Set([
+  'fuel',
+  'host',
+  'functions',
+  'probe',
+  'observations',
+  STACK_LIMIT,
+]);
 
 /** The same bytes and options always give the same result. Throws SandboxError `module_invalid`. */
 export function prepareModule(bytes: Uint8Array, options: PrepareOptions): PreparedModule {
@@ -103,14 +117,16 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
   const symbols = options.linkable ? findSymbols(module) : undefined;
   const isFunction = ({ kind }: Export) => kind === EXTERNAL_KIND.function;
   const callable = (symbols === undefined ? kept : module.exports).filter(isFunction);
+  const observer = findObserver(module, options);
   const { code, graph } = writeCode(
     module,
     callable.map(({ index }) => index),
     additions,
-    { meter: options.meter ?? true, probe: options.probe },
+    { meter: options.meter ?? true, probe: options.probe, observer },
   );
   const { writes, section: data } = extractDataSegments(module, graph.usesData);
   const tables = functionTable(symbols, additions.hostTable + 1);
+  const hostEntries = 1 + hostFunctions.length + (options.observed === undefined ? 0 : 1);
 
   const out = new Writer(code.length + 65536);
   out.bytes(bytes, 0, HEADER.length);
@@ -118,10 +134,7 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
     [SECTION.type, appended(module, SECTION.type, emptyType < 0 ? [emptyFunctionType] : [])],
     [SECTION.import, appended(module, SECTION.import, [(to) => importMemory(to, module)])],
     [SECTION.function, appended(module, SECTION.function, [(to) => to.u32(additions.emptyType)])],
-    [
-      SECTION.table,
-      appended(module, SECTION.table, [(to) => hostTable(to, 1 + hostFunctions.length), ...tables.table]),
-    ],
+    [SECTION.table, appended(module, SECTION.table, [(to) => hostTable(to, hostEntries), ...tables.table])],
     [SECTION.tag, appended(module, SECTION.tag, [])],
     [
       SECTION.global,
@@ -129,9 +142,10 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
         fuelGlobal,
         ...(options.probe ? [zeroGlobal] : []),
         ...(additions.stack ? [zeroGlobal] : []),
+        ...(observer ? [zeroGlobal] : []),
       ]),
     ],
-    [SECTION.export, writeExports(kept, additions, stateGlobals, options)],
+    [SECTION.export, writeExports(kept, additions, stateGlobals, options, observer)],
     [SECTION.element, appended(module, SECTION.element, tables.elements)],
     [SECTION.dataCount, data === undefined ? undefined : new Writer().u32(module.data.length).view()],
     [SECTION.code, code],
@@ -200,6 +214,22 @@ function assignHostEntries(module: ParsedModule, names: readonly string[]): Map<
   return hostEntries;
 }
 
+function findObserver(module: ParsedModule, options: PrepareOptions): FunctionObserver | undefined {
+  const { observed, hostOverrides = [], probe, stackPointer } = options;
+  if (observed === undefined) return undefined;
+  const type = observed < module.importedFunctions ? undefined : module.functionTypes[observed];
+  if (type === undefined || module.types[type]!.results > 0)
+    throw invalid(`function ${observed} cannot be observed: it has no body, or it returns a value`);
+  return {
+    function: observed,
+    type,
+    entry: hostOverrides.length + 1,
+    table: module.space.tables,
+    // Follows the globals of the fuel, the probe and the stack limit.
+    counter: module.space.globals + 1 + (probe ? 1 : 0) + (stackPointer === undefined ? 0 : 1),
+  };
+}
+
 function findStack(module: ParsedModule, options: PrepareOptions): StackBound | undefined {
   const { stackPointer: pointer, probe } = options;
   if (pointer === undefined) return undefined;
@@ -260,8 +290,10 @@ function writeExports(
   additions: Additions,
   state: readonly StateGlobal[],
   { probe, linkable }: PrepareOptions,
+  observer: FunctionObserver | undefined,
 ): Uint8Array {
-  const out = new Writer(1024).u32(kept.length + 2 + (linkable ? 1 : 0) + (probe ? 1 : 0) + state.length);
+  const optional = [linkable, probe, observer].filter(Boolean).length;
+  const out = new Writer(1024).u32(kept.length + 2 + optional + state.length);
   for (const { name, kind, index } of kept) out.name(name).u8(kind).u32(index);
   out.name('fuel').u8(EXTERNAL_KIND.global).u32(additions.fuelGlobal);
   out.name('host').u8(EXTERNAL_KIND.table).u32(additions.hostTable);
@@ -275,6 +307,7 @@ function writeExports(
       .name('probe')
       .u8(EXTERNAL_KIND.global)
       .u32(additions.fuelGlobal + 1);
+  if (observer) out.name('observations').u8(EXTERNAL_KIND.global).u32(observer.counter);
   for (const { name } of state) {
     const index = name === STACK_LIMIT ? additions.stack!.limit : Number(name.slice('global:'.length));
     out.name(name).u8(EXTERNAL_KIND.global).u32(index);

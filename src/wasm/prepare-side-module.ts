@@ -75,7 +75,7 @@ export function prepareSideModule(bytes: Uint8Array, { meter = true } = {}): Uin
     module,
     [...callable.map(({ index }) => index), ...(module.start === undefined ? [] : [module.start])],
     additions,
-    { meter, probe: undefined },
+    { meter, probe: undefined, observer: undefined },
   );
   if (graph.usesData) throw invalid('it copies or drops data segments (threads are not supported)');
   if (graph.tableWrite !== undefined)

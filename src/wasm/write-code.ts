@@ -28,6 +28,7 @@ interface CodeOptions {
   /** If false, no fuel code is added. */
   readonly meter: boolean;
   readonly probe: MeterContext['probe'];
+  readonly observer: MeterContext['observer'];
 }
 
 const OP = opcodesNamed(
@@ -48,7 +49,7 @@ export function writeCode(
   module: ParsedModule,
   callable: Iterable<number>,
   additions: Additions,
-  { meter: metered, probe }: CodeOptions,
+  { meter: metered, probe, observer }: CodeOptions,
 ): { code: Uint8Array; graph: CallGraph } {
   const reachable = new Set(module.addressTaken);
   for (const index of callable) reachable.add(index);
@@ -68,6 +69,7 @@ export function writeCode(
     addedFrames,
     ...additions,
     probe,
+    observer,
   });
   const out = new Writer(module.bytes.length * 2).u32(module.bodies.length + 1);
   const body = new Writer(65536);

@@ -107,7 +107,7 @@ export class ProgramStateSampler {
   /** The place of an uncaught exception with variables. */
   placeOf(place: StoppedAt): StoppedAt {
     const names = this.#namesAt(place);
-    const variables = this.reader.variablesAfter?.(place.function, (name) => names.has(name));
+    const variables = this.reader.variablesAfter?.(place, (name) => names.has(name));
     return variables === undefined
       ? place
       : { ...place, variables: withoutAddresses(limitVariables(variables)) };

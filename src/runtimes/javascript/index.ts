@@ -5,7 +5,8 @@
 import { wasiFunctions } from '../../kernel/wasi.ts';
 import type { Runtime } from '../runtime.ts';
 import { boot } from './boot-interpreter.ts';
-import { INTERPRETER_PROBE } from './memory/layout.ts';
+import { errorStatesOf } from './memory/error-states.ts';
+import { BACKTRACE, INTERPRETER_PROBE } from './memory/layout.ts';
 import { JavaScriptStackReader } from './memory/stack-reader.ts';
 import { OPTIMIZATION_PROGRAMS } from './optimization-programs.ts';
 import {
@@ -13,6 +14,7 @@ import {
   isInterrupted,
   moduleLoader,
   moduleResolver,
+  onBacktrace,
   preload,
   rejectionTracker,
   resume,
@@ -80,6 +82,7 @@ export const javascript: Runtime = {
       'wasm_malloc',
     ],
     probe: INTERPRETER_PROBE,
+    observed: BACKTRACE.function,
     stackPointer: '__stack_pointer',
   },
   linkage: {
@@ -93,6 +96,10 @@ export const javascript: Runtime = {
       wasi_snapshot_preview1: wasiFunctions(guest.kernel, guest.view, (code) => guest.exit(code)),
     }),
     overrides: [],
+    observer: {
+      signature: { params: BACKTRACE.parameters, results: [] },
+      call: (guest, _, error) => onBacktrace(guest, error as bigint),
+    },
     interrupt,
   },
   bootEnv: {},
@@ -103,7 +110,8 @@ export const javascript: Runtime = {
   unusedMemory: (guest) => [guest.stack.unused],
   optimizationPrograms: OPTIMIZATION_PROGRAMS,
   boot,
-  stackReader: (guest, handles) => new JavaScriptStackReader(guest, handles),
+  stackReader: (guest, handles) =>
+    new JavaScriptStackReader(guest, handles, (place) => errorStatesOf(guest)?.uncaughtAt(place)),
   run,
   resume,
   preload,

@@ -13,6 +13,7 @@ import {
   type PreloadRequest,
 } from '../runtime.ts';
 import { type AsyncContexts, beginContexts } from './async-contexts.ts';
+import { beginErrorStates, type ErrorStates } from './memory/error-states.ts';
 import { type ProgramPlan, planProgram } from './module-to-script.ts';
 import { invoke, newText, readText } from './quickjs-api.ts';
 
@@ -29,6 +30,7 @@ interface JavaScriptRun {
   /** Address of memory that is freed while the boot script reports a failure, or 0. */
   reserve: number;
   readonly contexts: AsyncContexts;
+  readonly errors: ErrorStates;
 }
 
 /** Memory that the boot script needs to describe an exception. */
@@ -159,6 +161,7 @@ function begin(guest: Guest, handles: Handles, request: GuestRequest): JavaScrip
     hasExited: false,
     reserve: guest.call('wasm_malloc', RESERVE_BYTES),
     contexts: beginContexts(guest, handles['jobs']!),
+    errors: beginErrorStates(guest, handles, request.file),
   };
   programs.set(guest, program);
   discardJobs(guest, handles['jobs']!);
@@ -237,6 +240,12 @@ export const moduleResolver = (guest: Guest) => programs.get(guest)?.handles['re
 
 /** The function of the boot script that returns the source of a module, or 0 during boot. */
 export const moduleLoader = (guest: Guest) => programs.get(guest)?.handles['importSource'] ?? 0;
+
+/** The engine is about to store a stack trace in `error`. At a limit the variables are read by the worker. */
+export function onBacktrace(guest: Guest, error: bigint): undefined {
+  const program = programs.get(guest);
+  if (program?.interrupt === undefined) program?.errors.onBacktrace(error);
+}
 
 /** Whether the interpreter must end the program because of a limit. */
 export function isInterrupted(guest: Guest): boolean {

@@ -64,6 +64,7 @@ export function fail(error, prefix = 'Uncaught', line = undefined) {
 }
 
 function endWithError(error, prefix, line) {
+  host.setUncaught(error);
   const { text, details, place } = describeError(error, line);
   outcome.exitCode = 1;
   outcome.error = details;

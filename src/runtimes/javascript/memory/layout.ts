@@ -6,6 +6,12 @@
 /** Function that interprets bytecode, its dispatch loop, and the local that points to the next instruction. */
 export const INTERPRETER_PROBE = { function: 92, loop: 5, local: 8 } as const;
 
+/** Function that stores the stack trace in an error, and its parameters: context, error, and five others. */
+export const BACKTRACE = {
+  function: 195,
+  parameters: ['i32', 'i64', 'i64', 'i32', 'i32', 'i32', 'i32'],
+} as const;
+
 export const CONTEXT = { runtime: 8 } as const;
 /** Relative to the state of Math.random in the context. Both are values. */
 export const FROM_RANDOM = { globalObject: -24, globalVariables: -16 } as const;
@@ -16,15 +22,21 @@ export const BYTECODE = {
   codeLength: 16,
   name: 20,
   variables: 24,
+  captured: 28,
   argumentCount: 32,
   variableCount: 34,
+  capturedCount: 42,
   file: 56,
   line: 60,
   linesLength: 72,
   lines: 76,
 } as const;
 /** Definition of a variable in bytecode. */
-export const VARIABLE = { name: 0, size: 20 } as const;
+export const VARIABLE = { name: 0, flags: 12, isLexical: 2, size: 20 } as const;
+/** Variable of an enclosing function that a function uses. The kinds from `firstGlobal` on are not local to a function. */
+export const CAPTURED = { kind: 0, kindMask: 7, firstGlobal: 3, name: 4, size: 8 } as const;
+/** Relative to a function object: the addresses of its captured variables. */
+export const FUNCTION = { captured: 28 } as const;
 export const OBJECT = { flags: 8, class: 10, shape: 12, properties: 16, data: 24 } as const;
 export const IS_FAST_ARRAY = 16;
 /** Relative to the object. */

@@ -7,14 +7,23 @@ import type { StackFrame, Variables } from '../../../analysis/run-profile-schema
 import type { Guest } from '../../../engine/guest.ts';
 import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import type { Handles } from '../../runtime.ts';
-import { type NamedValue, StackWalker, type VisitFrame } from '../../stack-walker.ts';
+import {
+  isIdentifier,
+  MAX_SHOWN,
+  type NamedValue,
+  StackWalker,
+  type VisitFrame,
+} from '../../stack-walker.ts';
 import {
   BYTECODE,
   BYTECODE_CLASSES,
+  CAPTURED,
   CONTEXT,
   FRAME,
   FROM_RANDOM,
+  FUNCTION,
   OBJECT,
+  REFERENCE,
   RUNTIME,
   VARIABLE,
 } from './layout.ts';
@@ -29,8 +38,28 @@ const MAX_TABLE_BYTES = 262_144;
 const MAX_SEARCHED_BYTES = 67_108_864;
 /** Variables of a frame that are examined. */
 const MAX_VARIABLES = 200;
+/** Frames that are searched for the one of the program that creates an error: more than a stack trace has. */
+const MAX_ERROR_FRAMES = 64;
+/** Variables of the frame that are described. The worker chooses among them. */
+const MAX_ERROR_VARIABLES = 40;
 /** Name of the function that QuickJS compiles a script to. */
 const SCRIPT = '<eval>';
+/** Name of a function without a name in stack traces. */
+const ANONYMOUS = '<anonymous>';
+
+/** A place in a stack trace. */
+export type TracePlace = Pick<StackFrame, 'file' | 'line' | 'function'>;
+
+/** The frame of the program that created an error. */
+export interface ErrorState extends TracePlace {
+  /** Short texts by name; undefined for a name whose value is not shown. */
+  readonly variables: ReadonlyMap<string, string | undefined>;
+  /** Variables of blocks that are undefined: the program may not have entered the block. */
+  readonly unset: ReadonlySet<string>;
+}
+
+/** A variable of a frame. */
+type FrameVariable = readonly [...NamedValue, isLexical: boolean];
 
 interface Bytecode {
   /** Words of the bytecode that identify it. If they change, another function has taken its place. */
@@ -44,6 +73,8 @@ interface Bytecode {
   readonly framesByLine: Map<number, StackFrame>;
 }
 
+const NO_STATE: Pick<ErrorState, 'variables' | 'unset'> = { variables: new Map(), unset: new Set() };
+
 export class JavaScriptStackReader extends StackWalker {
   readonly #values: ValueReader;
   readonly #functions = new Map<number, Bytecode>();
@@ -55,6 +86,8 @@ export class JavaScriptStackReader extends StackWalker {
   constructor(
     readonly guest: Guest,
     readonly handles: Handles,
+    /** The state of the uncaught error if it was created at this place. */
+    readonly errorStateAt: (place: TracePlace) => ErrorState | undefined = () => undefined,
   ) {
     super();
     this.#runtime = guest.view.u32(handles['context']! + CONTEXT.runtime);
@@ -70,15 +103,69 @@ export class JavaScriptStackReader extends StackWalker {
     if (frame.function === SCRIPT) yield* this.#globals();
   }
 
-  /** The frames are gone when an exception is reported; the global variables still exist. */
-  variablesAfter(functionName: string, isPreferred: (name: string) => boolean): Variables {
+  /**
+   * The frames are gone when an exception is reported; the variables were read when the error was created. The global
+   * variables still exist.
+   */
+  variablesAfter(place: TracePlace, isPreferred: (name: string) => boolean): Variables {
+    const state = this.errorStateAt(place);
+    const isScript = place.function === SCRIPT;
+    // Without the names of its variables it is unknown which globals a function can see.
+    if (state === undefined && !isScript) return {};
+    const { variables: locals, unset } = state ?? NO_STATE;
+    const isShown = ([name]: NamedValue) => !locals.has(name) && (isScript || isPreferred(name));
+    let globals: Variables = {};
     try {
-      const isShown = ([name]: NamedValue) => functionName === SCRIPT || isPreferred(name);
-      return this.describeAll([...this.#globals()].filter(isShown), isPreferred);
+      globals = this.describeAll([...this.#globals()].filter(isShown), isPreferred);
     } catch (cause) {
-      if (isSyscallError(cause)) return {};
-      throw cause;
+      if (!isSyscallError(cause)) throw cause;
     }
+    const isKnown = ([name, text]: readonly [string, string | undefined]) =>
+      text !== undefined && (!unset.has(name) || isPreferred(name));
+    const texts = [...locals, ...Object.entries(globals)].filter(isKnown);
+    const [preferred, others] = [true, false].map((wanted) =>
+      texts.filter(([name]) => isPreferred(name) === wanted),
+    );
+    return Object.fromEntries([...preferred!, ...others!].slice(0, MAX_SHOWN)) as Variables;
+  }
+
+  /** The innermost frame in `file`, without the constructor of the error, as the report of the boot script has it. */
+  errorState(file: string, error: number): ErrorState | undefined {
+    const { view } = this.guest;
+    let state: ErrorState | undefined;
+    this.walk(MAX_ERROR_FRAMES, (frame, address, bytecode) => {
+      // The stack trace has no line for a frame without a position.
+      if (frame.file !== file || view.u32(address + FRAME.pc) === 0) return false;
+      const target = this.#values.objectAt(address + FRAME.function);
+      const name = this.#values.functionName(target) || ANONYMOUS;
+      if (name === this.#values.className(error)) return false;
+      state = { file, line: frame.line, function: name, ...this.#scope(address, target, bytecode) };
+      return true;
+    });
+    return state;
+  }
+
+  /** The variables that a frame can see, without global ones. */
+  #scope(frame: number, target: number, bytecode: number): Pick<ErrorState, 'variables' | 'unset'> {
+    const found = new Map<string, number>();
+    const unclear = new Set<string>();
+    const unset = new Set<string>();
+    for (const [name, address, isLexical] of this.#slots(frame, bytecode)) {
+      const other = found.get(name);
+      // Variables of several blocks have the same name. Which of them is in scope is unknown.
+      if (other !== undefined && !this.#values.isSame(other, address)) unclear.add(name);
+      else found.set(name, address);
+      if (isLexical && this.#values.isUndefined(address)) unset.add(name);
+    }
+    for (const [name, address] of this.#captured(target, bytecode))
+      if (!found.has(name)) found.set(name, address);
+    const variables = new Map<string, string | undefined>();
+    let count = 0;
+    for (const [name, address] of found) {
+      const isShown = !unclear.has(name) && isIdentifier(name) && this.#values.isData(address);
+      variables.set(name, isShown && count++ < MAX_ERROR_VARIABLES ? this.describe(address) : undefined);
+    }
+    return { variables, unset };
   }
 
   protected walk(max: number, visit: VisitFrame): void {
@@ -163,7 +250,7 @@ export class JavaScriptStackReader extends StackWalker {
     const code: Bytecode = {
       identity: [file, table, firstLine],
       file: path,
-      name: ownName || this.#values.functionName(target) || '<anonymous>',
+      name: ownName || this.#values.functionName(target) || ANONYMOUS,
       origin: originOf(path),
       firstLine,
       frames: new Map(),
@@ -176,6 +263,12 @@ export class JavaScriptStackReader extends StackWalker {
 
   /** The arguments and local variables of a function that have a value. */
   *#locals(frame: number, bytecode: number): Generator<NamedValue> {
+    for (const [name, address] of this.#slots(frame, bytecode))
+      if (this.#values.isData(address)) yield [name, address];
+  }
+
+  /** The arguments and local variables of a function. */
+  *#slots(frame: number, bytecode: number): Generator<FrameVariable> {
     const { view } = this.guest;
     const definitions = view.u32(bytecode + BYTECODE.variables);
     const args = view.u16(bytecode + BYTECODE.argumentCount);
@@ -183,8 +276,23 @@ export class JavaScriptStackReader extends StackWalker {
     const [argumentsAt, variablesAt] = [view.u32(frame + FRAME.arguments), view.u32(frame + FRAME.variables)];
     for (let i = 0; i < count; i++) {
       const address = i < args ? argumentsAt + i * 8 : variablesAt + (i - args) * 8;
-      if (!this.#values.isData(address)) continue;
-      yield [this.#values.atom(view.u32(definitions + i * VARIABLE.size + VARIABLE.name)), address];
+      const definition = definitions + i * VARIABLE.size;
+      const isLexical = (view.u8(definition + VARIABLE.flags) & VARIABLE.isLexical) !== 0;
+      yield [this.#values.atom(view.u32(definition + VARIABLE.name)), address, isLexical];
+    }
+  }
+
+  /** The variables of enclosing functions that a function uses. */
+  *#captured(target: number, bytecode: number): Generator<NamedValue> {
+    const { view } = this.guest;
+    const definitions = view.u32(bytecode + BYTECODE.captured);
+    const count = Math.min(view.u16(bytecode + BYTECODE.capturedCount), MAX_VARIABLES);
+    const references = view.u32(target + FUNCTION.captured);
+    for (let i = 0; i < count; i++) {
+      const definition = definitions + i * CAPTURED.size;
+      if ((view.u8(definition + CAPTURED.kind) & CAPTURED.kindMask) >= CAPTURED.firstGlobal) continue;
+      const address = view.u32(view.u32(references + i * 4) + REFERENCE.value);
+      yield [this.#values.atom(view.u32(definition + CAPTURED.name)), address];
     }
   }
 

@@ -189,7 +189,7 @@ export class ValueReader {
       case CLASS.proxy:
         return '<Proxy>';
       default:
-        return `<${this.#className(object) ?? 'object'}${depth > 0 ? '' : ` #${object}`}>`;
+        return `<${this.className(object) ?? 'object'}${depth > 0 ? '' : ` #${object}`}>`;
     }
   }
 
@@ -208,7 +208,7 @@ export class ValueReader {
 
   #plainObject(object: number, depth: number): string {
     const size = this.propertyCount(object);
-    const className = this.#className(object)?.slice(0, MAX_SHOWN_NAME_CHARS);
+    const className = this.className(object)?.slice(0, MAX_SHOWN_NAME_CHARS);
     const prefix = className === undefined || className === 'Object' ? '' : `${className} `;
     if (size === 0) return `${prefix}{}`;
     if (depth > 0) return `${prefix}{${countItems(size)}}`;
@@ -220,8 +220,17 @@ export class ValueReader {
       yield `${name.slice(0, MAX_SHOWN_NAME_CHARS)}: ${this.describe(address, 1)}`;
   }
 
+  isUndefined(address: number): boolean {
+    return this.#tag(address) === TAG.undefined;
+  }
+
+  /** Whether two values are the same number, object or string in memory. */
+  isSame(a: number, b: number): boolean {
+    return this.#u32(a) === this.#u32(b) && this.#tag(a) === this.#tag(b);
+  }
+
   /** The name of the function in the property `constructor` of the prototype. */
-  #className(object: number): string | undefined {
+  className(object: number): string | undefined {
     const prototype = this.#u32(this.#u32(object + OBJECT.shape) + SHAPE.prototype);
     const address = prototype === 0 ? undefined : this.#property(prototype, 'constructor');
     const target = address === undefined ? 0 : this.objectAt(address);

@@ -10,6 +10,7 @@ import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { MAX_TOOL_MESSAGE_BYTES } from '../../../kernel/tool-channel.ts';
 import { contextsOf } from '../async-contexts.ts';
+import { errorStatesOf } from '../memory/error-states.ts';
 import {
   LIST,
   MAP_ITERATOR,
@@ -229,6 +230,12 @@ const valueCalls: Record<string, SystemCall> = {
     const { data, source } = mapIterator(guest, value);
     if (source === 0) throw syscallError('EINVAL');
     return () => guest.call('qjs_dup_value', data + MAP_ITERATOR.source);
+  },
+  /** The value ends the program. */
+  setUncaught: (guest, _, [value]) => {
+    if (value === undefined) throw syscallError('EINVAL');
+    const isObject = guest.view.i32(value + 4) === TAG.object;
+    return returnZero(errorStatesOf(guest)?.setUncaught(isObject ? guest.view.u32(value) : 0));
   },
   proxyHandler: (guest, _, [value]) => {
     if (value === undefined || guest.call('qjs_is_proxy', value) === 0) throw syscallError('EINVAL');
