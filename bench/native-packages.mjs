@@ -293,7 +293,7 @@ export async function table() {
   return [
     markdown(
       'Native packages',
-      `Median milliseconds of ${ROUNDS} interleaved rounds, with the module preloaded, and their ratio to plain Python. \`createSandbox\` is given the wheels as files, which a process unpacks and checks once; the first call of the sandbox runs \`1\`, in a guest that its thread may have reset. A reset guest runs \`1\` after a program that used the package. The session has run one program, whose fuel the table shows; resuming opens it from disk and runs \`1\`. The wheels are test builds, not official ones.`,
+      `Median milliseconds of ${ROUNDS} interleaved rounds, with the module preloaded, and their ratio to plain Python. \`createSandbox\` is given the wheels as files, which a process unpacks and checks once; the first call of the sandbox runs \`1\`, in a new guest or in one that was reset after another sandbox used it. "Reset" is the time to run \`1\` in a guest that was reset after a program that used the package. The session has run one program, whose fuel the table shows; resuming opens it from disk and runs \`1\`. The wheels are test builds, not official ones.`,
       [
         'packages',
         'createSandbox',

@@ -108,9 +108,9 @@ function describeNextCalls(runtime, { after, harmless }) {
   const usual = median(harmless);
   const times = after.map(({ ms }) => ms);
   const slowest = after.reduce((most, call) => (call.ms > most.ms ? call : most));
-  const ratio = (ms, than) => `${ms.toFixed(1)} ms, ×${(ms / than).toFixed(2)}`;
-  const worstUsual = Math.max(...harmless);
-  return `${runtime} median ${ratio(median(times), usual)} of ${usual.toFixed(1)} ms, maximum ${ratio(slowest.ms, worstUsual)} of ${worstUsual.toFixed(1)} ms (${slowest.name})`;
+  const compare = (ms, than) =>
+    `${ms.toFixed(1)} ms instead of ${than.toFixed(1)} ms (×${(ms / than).toFixed(2)})`;
+  return `In ${runtime}, its median is ${compare(median(times), usual)}, and its maximum is ${compare(slowest.ms, Math.max(...harmless))}, after this limit and program: ${slowest.name}.`;
 }
 
 /** Runs a program in a peer in its own thread. The result is `killed` if the thread had to be terminated. */
@@ -210,7 +210,7 @@ export async function table() {
   const count = (runtime) => CORPUS.filter((program) => program.runtime === runtime).length;
   const note = [
     `The worst excess over each limit across ${CORPUS.length} programs (${count('python')} Python, ${count('javascript')} JavaScript). Time is wall time as seen by the caller; a negative value means that the limit was not reached.`,
-    `Fuel may exceed its budget by the grace period of ${formatFuel(GRACE.fuel)}. Next call in the same sandbox, compared with a call after a harmless program: ${next.join('; ')}.`,
+    `Fuel may exceed its budget by the grace period of ${formatFuel(GRACE.fuel)}. The next call in the same sandbox is compared with a call after a harmless program. ${next.join(' ')}`,
     `A program in another sandbox that is still running ${TERMINATE_MS / 1000} s after its start is terminated and counted with that time.`,
     `The load was ${loadBefore.toFixed(1)} before the run.`,
     ...notes,

@@ -200,13 +200,13 @@ export function table() {
   ]);
   const text = markdown(
     'Cost of the fuel profile',
-    'The profile that every run records, with the default limits; runs with and without it alternate in one process. CPU time in ms and its mean difference with a 95% confidence interval; and the time inside the profiler, from its creation to the block in the result, as a share of the run. The share is the more precise figure, because runs of the same program differ by more than it. Target: at most 0.5%.',
+    'The profile that every run records, with the default limits; runs with and without it alternate in one process. CPU time in ms and its mean difference with a 95% confidence interval; and the time inside the profiler, from its creation until `fuel_profile` is in the result, as a share of the run. The share is the more precise figure, because runs of the same program differ by more than it. Target: at most 0.5%.',
     ['runtime', 'program', 'fuel', 'CPU, no profile', 'with profile', 'inside, ms', 'share'],
     rows,
   );
   const result = inside / wall <= 0.005 ? 'met' : 'missed';
   return `${text}
-The longest runs together have ${result} the target. Every run pays for the first samples and the block in the result, which
+The longest runs together have ${result} the target. Every run pays for the first samples and for \`fuel_profile\`, which
 counts most in short runs. From 3.8B fuel on, variables are read too, which takes most of the time in long runs.
 `;
 }

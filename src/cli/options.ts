@@ -82,7 +82,7 @@ export const storeOptions = (defaultTenant: string) => [
   ).conflicts('store'),
   new Option(
     '--tenant <NAME>',
-    `Tenant of an MCP server (default: with --data-dir, ${defaultTenant}; with a database in --store, the tenant of servers without tokens)`,
+    `Tenant of an MCP server (default with --data-dir: ${defaultTenant}; default with a database in --store: the tenant of servers without tokens)`,
   ),
 ];
 export const toolsConfigOption = (description: string) => new Option('--tools-config <FILE>', description);

@@ -57,7 +57,7 @@ export const serverSettings = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Let execute_code return the images that programs display as image blocks; its results then have no structured content. By default, view_result returns the images.',
+      'Include displayed images in the results of execute_code, as image blocks; these results then have no structured content. By default, view_result returns the images.',
     ),
   max_output_chars: z
     .number()

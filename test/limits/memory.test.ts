@@ -49,7 +49,7 @@ describe.each(['python', 'javascript'] as const)('the memory limit: %s', (runtim
   });
 
   // guarantee: memory-limit
-  test('is rejected below the minimum that the runtime needs, and that minimum works', async () => {
+  test('cannot be set below the minimum that the runtime needs, and that minimum works', async () => {
     const refusal = createSandbox({ runtime, policy: { memory_bytes: 100_000 } });
     const { message, code: errorCode } = await refusal.then(
       () => ({ message: '', code: '' }),

@@ -150,7 +150,7 @@ describe('trap reasons', () => {
   });
 
   // guarantee: outcome
-  test('are reported without running the hooks of a program for stack traces', async () => {
+  test('are reported without running hooks that a program installs for stack traces', async () => {
     // Creating an error in the guest would run these hooks. The host reads the line from memory instead.
     const program = `Error.prepareStackTrace = () => { console.log('seen'); std.writeFile('seen', ''); for (;;) {} };
 globalThis.Error = function () { console.log('seen'); for (;;) {} };

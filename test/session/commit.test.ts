@@ -169,7 +169,7 @@ describe('a session with `commit: "background"`', () => {
   });
 
   // guarantee: durability
-  test('reports a call whose thread ends while it saves, restores the state before it, and stays usable', async () => {
+  test('restores the state before a call whose thread ends during the save, reports the loss, and stays usable', async () => {
     await using pool = createPool({ maxWorkers: 1, optimization: 'demand' });
     const program = `import os
 data = os.urandom(5_000_000) * 12

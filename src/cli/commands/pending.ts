@@ -52,7 +52,7 @@ async function listPending(flags: PendingFlags): Promise<void> {
 }
 
 export const pendingCommand: CommandDetails<PendingFlags> = {
-  options: [...storeOptions('all'), jsonOption()],
+  options: [...storeOptions('all tenants'), jsonOption()],
   examples: ['pending', 'pending --json --store ./sessions', 'pending --data-dir /var/lib/sandbox'],
   action: (_, flags) => listPending(flags),
 };

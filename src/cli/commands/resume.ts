@@ -197,7 +197,7 @@ export const resumeCommand: CommandDetails<ResumeFlags> = {
       '--mount <HOST:GUEST>',
       'Copy a host file or folder into the guest, read-only; repeatable',
     ).argParser(collectMounts),
-    ...storeOptions('all'),
+    ...storeOptions('all tenants'),
     jsonOption("Print the result as JSON instead of the program's output"),
     new Option('--guidance', 'Explain a failure on standard error (default: only on a terminal)'),
     new Option('--no-guidance', 'Do not explain failures'),
