@@ -48,6 +48,17 @@ function setUp(budget = Number.POSITIVE_INFINITY) {
 }
 
 describe('compression for a JavaScript guest', () => {
+  test.each([
+    [9, 9],
+    [9, 8],
+    [15, 1],
+  ])('charges more for a window of 2^%i bytes with memory level %i', (windowBits, memLevel) => {
+    const { call, store, settings, out, run } = setUp();
+    const data = store(new Uint8Array(1000));
+    call('deflate', data, settings(ZLIB, 1, windowBits, memLevel, 0, 1000), undefined, out(2000));
+    expect(run.charged).toBe(200_000 + 700 * 1000);
+  });
+
   test('charges fuel for every byte that it compresses, more for higher levels', () => {
     const charged = [1, 6, 9].map((level) => {
       const { run, memory, store, settings, out, call } = setUp();

@@ -14,6 +14,10 @@ const CALL_FUEL = 200 * FUEL_PER_US;
 /** Fuel for a byte that is compressed, by level. */
 const DEFLATE_FUEL = [50, 100, 100, 150, 150, 250, 400, 700, 3500, 7500] as const;
 const DEFAULT_LEVEL = 6;
+/** Added at every level if the window or the buffers are not the usual size: small ones are moved and flushed more often. */
+const OTHER_SIZES_FUEL = 600;
+const USUAL_WINDOW_BITS = 15;
+const USUAL_MEM_LEVEL = 8;
 /** Fuel for a compressed byte that is expanded. The slowest ones describe Huffman codes that are not used. */
 const INFLATE_INPUT_FUEL = 600;
 const INFLATE_OUTPUT_FUEL = 25;
@@ -126,10 +130,12 @@ export const compressionCalls: Readonly<Record<string, SystemCall>> = {
     };
     // Without compression, the size of the blocks depends also on the steps.
     const stepBytes = level === 0 ? Math.max(1, input.length) : STEP_BYTES;
+    const isUsual = windowBits === USUAL_WINDOW_BITS && memLevel === USUAL_MEM_LEVEL;
+    const byteFuel = DEFLATE_FUEL[level]! + (isUsual ? 0 : OTHER_SIZES_FUEL);
     let at = 0;
     do {
       const step = input.subarray(at, at + stepBytes);
-      pay(guest, step.length * DEFLATE_FUEL[level]!);
+      pay(guest, step.length * byteFuel);
       at += stepBytes;
       attempt(() => deflater.push(step, at >= input.length));
     } while (at < input.length);
