@@ -1,7 +1,7 @@
 /**
- * Sections of a worker thread in which it is not terminated. Node.js aborts the process if a thread ends after a zlib stream
- * has been created and before it is initialised. A thread and the code that ends it share one word: the thread enters no
- * section after its end has been requested, and the end waits until the thread has left its section.
+ * Critical sections of a worker thread, in which it is not terminated. Node.js aborts the process if a thread ends after a
+ * zlib stream has been created and before it is initialised. A thread and the code that ends it share one word: the thread
+ * enters no section after its end has been requested, and the end waits until the thread has left its section.
  */
 const IN_SECTION = 1;
 const END_REQUESTED = 2;
@@ -42,9 +42,11 @@ export function requestEnd(word: Int32Array): void {
   Atomics.or(word, 0, END_REQUESTED);
 }
 
-/** Blocks the calling thread until the other one is not in a section. */
-export function waitForSection(word: Int32Array): void {
-  Atomics.wait(word, 0, IN_SECTION | END_REQUESTED, MAX_WAIT_MS);
+/** Blocks the calling thread until none of the others is in a section. The maximum is for all of them together. */
+export function waitForSections(words: Iterable<Int32Array>): void {
+  const end = performance.now() + MAX_WAIT_MS;
+  for (const word of words)
+    Atomics.wait(word, 0, IN_SECTION | END_REQUESTED, Math.max(0, end - performance.now()));
 }
 
 /** Resolves when the thread is not in a section. */

@@ -1,7 +1,7 @@
 /** Starts worker threads. Loads little, so that a process can start its first thread before it loads anything else. */
 import { Worker } from 'node:worker_threads';
 import { installedFile } from '../host/install-folder.ts';
-import { leaveSection, requestEnd, waitForSection } from '../host/uninterrupted.ts';
+import { leaveSection, requestEnd, waitForSections } from '../host/uninterrupted.ts';
 import { CONTROL, HOST_BLOCK, sectionWord, type WorkerSettings } from './control-block.ts';
 
 /**
@@ -52,7 +52,7 @@ export function startThread(
 /** The section words of the threads that run. */
 const sections = new Set<Int32Array>();
 
-/** When the process exits, Node.js terminates its threads. The exit waits until none of them is in a section. */
+/** When the process exits, Node.js terminates its threads. The exit waits until none of them is in a critical section. */
 export function endBeforeExit(worker: Worker, section: Int32Array): void {
   if (sections.size === 0) process.on('exit', endAllSections);
   sections.add(section);
@@ -65,7 +65,7 @@ export function endBeforeExit(worker: Worker, section: Int32Array): void {
 
 function endAllSections(): void {
   for (const section of sections) requestEnd(section);
-  for (const section of sections) waitForSection(section);
+  waitForSections(sections);
 }
 
 let adopted: StartedThread | undefined;
