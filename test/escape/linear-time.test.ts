@@ -70,6 +70,16 @@ const BOUNDED: readonly { readonly pattern: string; readonly longest: number; re
     longest: 500,
     why: 'MAX_HEAD_CHARS of python/guidance/loops.ts',
   },
+  {
+    pattern: String.raw`/^\s*def\s+\w+\([^()]*\)[^:]*:\s*(.*)$/`,
+    longest: 500,
+    why: 'MAX_LINE_CHARS of python/guidance/exceptions.ts',
+  },
+  {
+    pattern: String.raw`/\bnext\(\s*\(?[^()]{0,200}?\bfor\s+(\w+)\s+in\s+(?:itertools\.)?count\([^()]{0,60}\)\s+if\s+([^()]{1,100})\)/`,
+    longest: 500,
+    why: 'MAX_HEAD_CHARS of python/guidance/loops.ts',
+  },
 ];
 
 const FEW = 24;

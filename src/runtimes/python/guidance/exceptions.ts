@@ -6,9 +6,11 @@ import type { Block } from './blocks.ts';
 
 /** Calls that raise no exception that a program handles. */
 const HARMLESS_CALL = /\b(?:print|len|str|repr)\(|\.append\(/g;
+/** Attributes of the object whose method runs exist. */
+const OWN_ATTRIBUTE = /\bself\./g;
 /** A call, an index, an attribute, a power, or a division unless it is an integer division by a number. */
 const MAY_RAISE =
-  /[\w)\]][([]|(?<!\bself)\.[A-Za-z_]|\*\*|(?<!\/)\/(?!\/)|(?:(?<=\/)\/|%)(?!=?\s*[1-9])|^\s*[\w*]+\s*,[\w\s,*]*=[^=,]*$/;
+  /[\w)\]][([]|\.[A-Za-z_]|\*\*|(?<!\/)\/(?!\/)|(?:(?<=\/)\/|%)(?!=?\s*[1-9])|^\s*[\w*]+\s*,[\w\s,*]*=[^=,]*$/;
 /** Statements and calls that end a function early or from outside. */
 const ENDS =
   /\b(?:raise|exit|quit|assert|next|pop|popleft|input|get_nowait|yield|await|import|with|del|class|nonlocal)\b/;
@@ -19,7 +21,8 @@ const MAX_FUNCTIONS = 20;
 const MAX_LINE_CHARS = 500;
 
 /** Whether a line can raise an exception, without regard to the functions that it calls. */
-export const mayRaise = (text: string) => MAY_RAISE.test(text.replace(HARMLESS_CALL, ' '));
+export const mayRaise = (text: string) =>
+  MAY_RAISE.test(text.replace(HARMLESS_CALL, ' ').replace(OWN_ATTRIBUTE, 'self '));
 
 /** Returns a function that examines a statement and the lines after `index` up to `lastIndex`. */
 export function exceptionFinder(
