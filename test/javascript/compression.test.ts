@@ -2,49 +2,22 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { isSyscallError } from '../../src/kernel/syscall-error.ts';
-import { type Argument, GuestBytes } from '../../src/runtimes/javascript/syscalls/call-arguments.ts';
+import type { Argument, GuestBytes } from '../../src/runtimes/javascript/syscalls/call-arguments.ts';
 import { compressionCalls } from '../../src/runtimes/javascript/syscalls/compression.ts';
-import type { QuickJsGuest } from '../../src/runtimes/javascript/syscalls/quickjs-guest.ts';
-import { testKernel } from '../kernel/test-kernel.ts';
+import { systemCallGuest } from './system-call-guest.ts';
 
 const [ZLIB, GZIP] = [1, 2];
 const DEFAULTS = [6, 15, 8, 0, Number.MAX_SAFE_INTEGER];
 const OUT_AT = 32_768;
 
-/** A guest with a fuel budget and a memory limit of 1 MiB, and buffers in its memory. */
-function setUp(budget = Number.POSITIVE_INFINITY) {
-  const { kernel, memory } = testKernel();
-  const run = { charged: 0, checks: 0 };
-  kernel.host.check = () => void run.checks++;
-  const guest = {
-    kernel,
-    view: memory,
-    memoryLimit: { memory: new WebAssembly.Memory({ initial: 0 }), maxBytes: 1 << 20 },
-    get limitReached() {
-      return run.charged > budget ? 'out_of_fuel' : undefined;
-    },
-    charge(fuel: number) {
-      run.charged += fuel;
-    },
-  } as unknown as QuickJsGuest;
-  let end = 0;
-  const store = (bytes: Uint8Array) => {
-    memory.all.set(bytes, end);
-    end += bytes.length;
-    return new GuestBytes(memory, end - bytes.length, bytes.length, false);
+/** A guest and calls of it with a whole buffer as data. */
+function setUp(budget?: number) {
+  const { call, numbers: settings, ...guest } = systemCallGuest(compressionCalls, OUT_AT, budget);
+  return {
+    ...guest,
+    settings,
+    call: (name: string, data: GuestBytes, ...rest: Argument[]) => call(name, data, 0, data.length, ...rest),
   };
-  const settings = (...values: number[]) => store(new Uint8Array(new Float64Array(values).buffer));
-  const out = (length: number) => new GuestBytes(memory, OUT_AT, length, false);
-  const call = (name: string, data: GuestBytes, ...rest: Argument[]) => {
-    try {
-      return compressionCalls[name]!(guest, [data, 0, data.length, ...rest], []);
-    } catch (cause) {
-      if (isSyscallError(cause)) return cause.code;
-      throw cause;
-    }
-  };
-  return { run, memory, store, settings, out, call };
 }
 
 describe('compression for a JavaScript guest', () => {

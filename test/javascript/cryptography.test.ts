@@ -1,49 +1,20 @@
 /** Hashes and key derivation, which the host computes: what they charge, and where they stop. */
 import { pbkdf2Sync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { isSyscallError } from '../../src/kernel/syscall-error.ts';
-import { type Argument, GuestBytes } from '../../src/runtimes/javascript/syscalls/call-arguments.ts';
 import { cryptoCalls } from '../../src/runtimes/javascript/syscalls/cryptography.ts';
-import type { QuickJsGuest } from '../../src/runtimes/javascript/syscalls/quickjs-guest.ts';
-import { testKernel } from '../kernel/test-kernel.ts';
+import { systemCallGuest } from './system-call-guest.ts';
 
 const OUT_AT = 4096;
 
-/** A guest with a fuel budget and 1 MiB of memory left, and buffers in its memory. */
-function setUp(budget = Number.POSITIVE_INFINITY) {
-  const { kernel, memory } = testKernel();
-  const run = { charged: 0, checks: 0 };
-  kernel.host.check = () => void run.checks++;
-  const guest = {
-    kernel,
-    view: memory,
-    memoryLimit: { memory: new WebAssembly.Memory({ initial: 0 }), maxBytes: 1 << 20 },
-    get limitReached() {
-      return run.charged > budget ? 'out_of_fuel' : undefined;
-    },
-    charge(fuel: number) {
-      run.charged += fuel;
-    },
-  } as unknown as QuickJsGuest;
-  let end = 0;
-  const store = (bytes: Uint8Array, isText = false) => {
-    memory.all.set(bytes, end);
-    end += bytes.length;
-    return new GuestBytes(memory, end - bytes.length, bytes.length, isText);
+/** A guest and ways to pass text and bytes to it. */
+function setUp(budget?: number) {
+  const { store, numbers: costs, ...guest } = systemCallGuest(cryptoCalls, OUT_AT, budget);
+  return {
+    ...guest,
+    costs,
+    text: (value: string) => store(Buffer.from(value), true),
+    bytes: (value: string) => store(Buffer.from(value)),
   };
-  const text = (value: string) => store(Buffer.from(value), true);
-  const bytes = (value: string) => store(Buffer.from(value));
-  const out = (length: number) => new GuestBytes(memory, OUT_AT, length, false);
-  const call = (name: string, ...args: Argument[]) => {
-    try {
-      return cryptoCalls[name]!(guest, args, []);
-    } catch (cause) {
-      if (isSyscallError(cause)) return cause.code;
-      throw cause;
-    }
-  };
-  const costs = (...values: number[]) => store(new Uint8Array(new Float64Array(values).buffer));
-  return { run, memory, text, bytes, out, costs, call };
 }
 
 describe('key derivation for a JavaScript guest', () => {

@@ -1,0 +1,47 @@
+/** A guest for tests of system calls that compute on the host: a fuel budget, buffers in its memory, and what was charged. */
+import { isSyscallError } from '../../src/kernel/syscall-error.ts';
+import { type Argument, GuestBytes } from '../../src/runtimes/javascript/syscalls/call-arguments.ts';
+import type { QuickJsGuest } from '../../src/runtimes/javascript/syscalls/quickjs-guest.ts';
+import { testKernel } from '../kernel/test-kernel.ts';
+
+type SystemCall = (guest: QuickJsGuest, args: Argument[], results: never[]) => unknown;
+
+/** `outAt` is the address of the buffer for results; the arguments are stored below it. The memory limit is 1 MiB. */
+export function systemCallGuest(
+  calls: Readonly<Record<string, SystemCall>>,
+  outAt: number,
+  budget = Number.POSITIVE_INFINITY,
+) {
+  const { kernel, memory } = testKernel();
+  const run = { charged: 0, checks: 0 };
+  kernel.host.check = () => void run.checks++;
+  const guest = {
+    kernel,
+    view: memory,
+    memoryLimit: { memory: new WebAssembly.Memory({ initial: 0 }), maxBytes: 1 << 20 },
+    get limitReached() {
+      return run.charged > budget ? 'out_of_fuel' : undefined;
+    },
+    charge(fuel: number) {
+      run.charged += fuel;
+    },
+  } as unknown as QuickJsGuest;
+  let end = 0;
+  const store = (bytes: Uint8Array, isText = false) => {
+    memory.all.set(bytes, end);
+    end += bytes.length;
+    return new GuestBytes(memory, end - bytes.length, bytes.length, isText);
+  };
+  const numbers = (...values: number[]) => store(new Uint8Array(new Float64Array(values).buffer));
+  const out = (length: number) => new GuestBytes(memory, outAt, length, false);
+  /** The result of a system call, or the code of its error. */
+  const call = (name: string, ...args: Argument[]) => {
+    try {
+      return calls[name]!(guest, args, []);
+    } catch (cause) {
+      if (isSyscallError(cause)) return cause.code;
+      throw cause;
+    }
+  };
+  return { run, memory, store, numbers, out, call };
+}
