@@ -321,7 +321,7 @@ export async function table() {
     ),
     markdown(
       'numpy compared with native numpy',
-      'Milliseconds, fastest of seven runs in one program after one that is not measured. Native numpy uses SIMD instructions and OpenBLAS, here with one thread.',
+      'Milliseconds, fastest of seven runs in one program, after a first run that is not measured. Native numpy uses SIMD instructions and OpenBLAS, here with one thread.',
       ['operation', 'sandbox', 'native', 'ratio'],
       await operations(),
     ),

@@ -200,7 +200,7 @@ export function table() {
   ]);
   const text = markdown(
     'Cost of the fuel profile',
-    'The profile that every run records, with the default limits; runs with and without it alternate in one process. CPU time in ms and its mean difference with a 95% confidence interval; and the time inside the profiler, from its creation until `fuel_profile` is in the result, as a share of the run. The share is the more precise figure, because runs of the same program differ by more than it. Target: at most 0.5%.',
+    'The profile that every run records, with the default limits; runs with and without it alternate in one process. CPU time in ms and its mean difference with a 95% confidence interval; and the time inside the profiler, from its creation until `fuel_profile` is in the result, as a share of the run. The share is the more precise figure, because the CPU times of runs of the same program differ by more than the profile costs. Target: at most 0.5%.',
     ['runtime', 'program', 'fuel', 'CPU, no profile', 'with profile', 'inside, ms', 'share'],
     rows,
   );

@@ -218,7 +218,7 @@ export async function table() {
     return [
       markdown(
         'Sessions by store',
-        'A call `x += 1` in a JavaScript session, which is saved before it returns. PostgreSQL runs on the same machine with fsync off.',
+        'A call `x += 1` in a JavaScript session; the session is saved before the call returns. PostgreSQL runs on the same machine with fsync off.',
         [
           'store',
           'median ms',

@@ -345,7 +345,7 @@ export async function table() {
   });
   return markdown(
     'Start, memory and large workspaces',
-    `Milliseconds unless a unit is given: medians of ${ROUNDS} interleaved rounds for processes; the other figures come from one process per version. Ratios of loops are of processor time, including the compilation by V8.`,
+    `Milliseconds unless a unit is given; medians of ${ROUNDS} interleaved rounds for processes; the other figures come from one process per version. Ratios of loops are of processor time, including the compilation by V8.`,
     ['what', ...(BEFORE === undefined ? [] : ['before']), 'now', 'target', ''],
     rows,
   );

@@ -240,7 +240,7 @@ const TABLES = {
   },
   default_budget: () => {
     const { fuel_budget, timeout_seconds } = policy.parse({});
-    return `The default budget of ${formatFuel(fuel_budget)} fuel typically lasts for ${typicalSeconds(fuel_budget)} of computation;\n\`llm-wasm-sandbox doctor\` measures it on your machine. A program that computes reaches the budget before the time limit of\n${timeout_seconds} seconds. The time limit matters for programs that wait, and on slow machines. See\n[docs/FUEL_BUDGETING.md](docs/FUEL_BUDGETING.md#fuel-and-time).`;
+    return `The default budget of ${formatFuel(fuel_budget)} fuel typically lasts for ${typicalSeconds(fuel_budget)} of computation;\n\`llm-wasm-sandbox doctor\` measures it on your machine. A compute-bound program reaches the budget before the time limit of\n${timeout_seconds} seconds. The time limit matters for programs that wait, and on slow machines. See\n[docs/FUEL_BUDGETING.md](docs/FUEL_BUDGETING.md#fuel-and-time).`;
   },
   fuel_and_time: () => {
     const { fuel_budget, timeout_seconds, max_fuel_budget, max_timeout_seconds } = serverSettings.parse({});

@@ -75,7 +75,7 @@ const ERRORS = {
   ],
   store_failed: [
     'A full disk, missing permissions, or a database that cannot be reached.',
-    'The message names the cause. With `commit: "answer"`, the failed operation had no effect and can be retried, unless the message says that its outcome is unknown.',
+    'The message names the cause. With `commit: "answer"`, a failed call, checkpoint, rollback or fork had no effect and can be retried, unless the message says that its outcome is unknown.',
   ],
   module_invalid: [
     'The WebAssembly file of a guest, or a library in an added package, is damaged or uses a feature that the rewriter rejects.',
