@@ -30,7 +30,7 @@ function calling(runtime: Runtime, module: string, name: string): Guest {
     minPages: 1,
     stateGlobals: [],
   };
-  const linkage: Linkage<Guest> = { ...runtime.linkage, overrides: [] };
+  const { observer: _notInThisModule, ...linkage }: Linkage<Guest> = { ...runtime.linkage, overrides: [] };
   const volume = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
   return new Guest(program, linkage, { pages: 1, maxPages: 1 }, volume);
 }
