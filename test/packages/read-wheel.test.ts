@@ -34,6 +34,8 @@ describe('a wheel', () => {
 
     await write(2);
     expect((await wheelPart(path)).digest).not.toBe(first!.digest);
-    await expect(settled[1]!.files()).rejects.toThrow(/demo-1\.0-py3-none-any\.whl changed while it was being read/);
+    await expect(settled[1]!.files()).rejects.toThrow(
+      /demo-1\.0-py3-none-any\.whl changed while it was being read/,
+    );
   });
 });
