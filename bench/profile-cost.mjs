@@ -207,6 +207,6 @@ export function table() {
   const result = inside / wall <= 0.005 ? 'met' : 'missed';
   return `${text}
 The longest runs together have ${result} the target. Every run pays for the first samples and for \`fuel_profile\`, which
-counts most in short runs. From 3.8B fuel on, variables are read too, which takes most of the time in long runs.
+counts most in short runs. From 3.8B fuel on, variables are read too.
 `;
 }
