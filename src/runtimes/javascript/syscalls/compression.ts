@@ -23,6 +23,8 @@ const INFLATE_INPUT_FUEL = 600;
 const INFLATE_OUTPUT_FUEL = 25;
 /** Bytes of input or output between two checks of the limits. */
 const STEP_BYTES = 1 << 16;
+/** The same for level 0, where the blocks of the result end with a step: up to this size they are those of Node.js. */
+const STORED_STEP_BYTES = 1 << 26;
 /** Bytes that deflate returns at once, as in Node.js: without compression, the size of the blocks depends on it. */
 const OUTPUT_BYTES = 1 << 14;
 const MAX_DICTIONARY_BYTES = 1 << 15;
@@ -128,8 +130,7 @@ export const compressionCalls: Readonly<Record<string, SystemCall>> = {
       out.set(chunk, size);
       size += chunk.length;
     };
-    // Without compression, the size of the blocks depends also on the steps.
-    const stepBytes = level === 0 ? Math.max(1, input.length) : STEP_BYTES;
+    const stepBytes = level === 0 ? STORED_STEP_BYTES : STEP_BYTES;
     const isUsual = windowBits === USUAL_WINDOW_BITS && memLevel === USUAL_MEM_LEVEL;
     const byteFuel = DEFLATE_FUEL[level]! + (isUsual ? 0 : OTHER_SIZES_FUEL);
     let at = 0;
