@@ -1,4 +1,4 @@
-/** Entry point of the analysis: a run in, the two blocks of its result out. Pure, and bounded for any input. */
+/** Entry point of the analysis: computes `error_guidance` and `fuel_analysis` of a result. Pure, and bounded for any input. */
 import type { ErrorGuidance, FuelAnalysis } from '../schema.ts';
 import { buildGuidance } from './build-guidance.ts';
 import { classify } from './find-rule.ts';

@@ -7,7 +7,7 @@ import { sourceLine } from './quote-guest-text.ts';
 const MAX_BODY_LINES = 200;
 const MAX_STATEMENT_CHARS = 300;
 const UNUSED_CALL = /^(?:await )?([\w$.]+)\([^()]*(?:\([^()]*\)[^()]*)*\)$/;
-/** The statement after the head of a compound statement on the same line. */
+/** The head of a compound statement that is followed by a statement on the same line. */
 const AFTER_HEAD = /^(?:if|elif|else|for|while|with|try|except|finally)\b[^:]*:\s+/;
 /** Functions that only print, and words that look like the name of a function. */
 const HARMLESS = /^(?:print|console\.\w+|if|elif|while|for|switch|catch|return|function)$/;
@@ -33,7 +33,7 @@ export function parametersOf(source: string, name: string): ReadonlySet<string> 
   return names.some((one) => assigned.includes(one)) ? undefined : new Set(names as string[]);
 }
 
-/** `isVisible` returns whether a name is a variable of the function. Its changes are not hidden. */
+/** `isVisible` returns whether the values of a variable of the function are known, so that changes to it are not hidden. */
 export function hasHiddenEffects(
   source: string,
   name: string,
@@ -45,7 +45,7 @@ export function hasHiddenEffects(
     if (changed !== undefined) return isHidden(changed);
     const call = UNUSED_CALL.exec(statement);
     if (call === null || HARMLESS.test(call[1]!)) return false;
-    // Nothing uses the result of a recursive call either.
+    // A recursive call whose result is not used works through effects.
     const isRecursive = call[1]!.replace(/^.*\./, '') === name;
     return isRecursive || isHidden(call[1]!.split('.', 1)[0]!);
   });

@@ -1,4 +1,4 @@
-/** Vendored packages that a run imported, with their cost, and heavy ones that it did not get to before fuel ran out. */
+/** Packages that a run imported, with their cost, and heavy ones that it did not get to before fuel ran out. */
 import type { ImportFacts } from '../schema.ts';
 import { type AnalysisInput, type AvailablePackage, availablePackage } from './input.ts';
 

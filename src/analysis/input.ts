@@ -67,12 +67,12 @@ export interface AnalysisInput {
   readonly mounts: readonly string[];
   /** Packages that this run imported; undefined if the runtime did not report them. */
   readonly imports: readonly ImportFacts[] | undefined;
-  /** Vendored packages of the language. */
+  /** Packages of the language, vendored or added. */
   readonly packages: readonly AvailablePackage[];
-  /** The name of a package that is not installed, can be added, and contains a top-level module. */
+  /** The name of the package that can be added and contains this top-level module; undefined if there is none. */
   readonly addablePackage: (module: string) => string | undefined;
   readonly earlier: EarlierCalls;
-  /** Where the run used its fuel; undefined if it used less than one slice, or none was recorded. */
+  /** Where the run used its fuel; undefined if it used less than one slice, or no profile was recorded. */
   readonly profile: RunProfile | undefined;
   /** Whether the program could call tools. */
   readonly hasTools: boolean;

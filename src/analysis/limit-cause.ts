@@ -186,7 +186,7 @@ function examineLoops(
       const text = `Probable endless loop at line ${loop.line}: ${head} (${oneLine(finding.evidence, 200)})`;
       return { endless: { kind: 'probably_endless', text, fix: finding.fix }, progress: undefined };
     }
-    // The progress of an inner loop says nothing about the rest of the loops around it.
+    // The progress of an inner loop does not show how much work the loops around it have left.
     progress = finding.kind === 'progressing' ? finding.progress : undefined;
     // While an inner loop makes progress, unchanged variables of an outer loop prove nothing.
     if (finding.kind === 'restarting') isRepeated = true;
@@ -209,9 +209,9 @@ function bodies(source: string): (loop: SourceLoop) => string {
 }
 
 /**
- * Whether a loop whose variables stay the same went around between samples. It may still be in its first iteration while
- * the functions of the program that it calls run: then only a line before an earlier one, or a function that was called
- * again, is evidence.
+ * Whether a loop whose variables stay the same has completed an iteration between samples. It may still be in its first
+ * iteration while the functions of the program that it calls run: then the only evidence is that the loop returned to an
+ * earlier line, or that a function was called again.
  */
 function hasIterated(
   { loop, position }: Candidate,
@@ -275,7 +275,7 @@ function candidates(
       if (isInside && !found.some((other) => other.loop === loop)) found.push({ loop, position });
     }
   }
-  // A loop that nothing leaves and that only awaits is not left after any sample, so all samples count.
+  // An infinite loop that only awaits does not end after any sample, so all samples count, not only the late ones.
   for (const loop of loops) {
     if (!loop.isAwaiting || !loop.isInfinite || found.some((other) => other.loop === loop)) continue;
     const positions = states

@@ -47,7 +47,7 @@ export const INCOMPLETE = /[<…]|\d (?:items?|characters)\b/;
 /** A call: its result can depend on more than the variables of the frame. */
 const CALL = /\w\(/;
 const MAX_SHOWN_VALUES = 4;
-/** Results that a list may have, compared with those that the fuel accounts for at the rate of the samples. */
+/** A list may have this many times the results that the fuel accounts for at the rate of the samples. */
 const EARLIER_RESULTS = 1.5;
 /** A bound that rises with the variable counts as approached only if the distance shrinks by 1 in this many steps. */
 const PUSHED_STEPS = 1_000;
@@ -183,7 +183,8 @@ function examineNumber(
   };
   if (operator === '==') return UNKNOWN;
   const [before, after] = [distance(first), distance(last)];
-  // A bound that moves with the variable is not approached, although a sample can be before or after its step.
+  // A bound that moves with the variable is not approached, even if the last sample was taken between a step of the variable
+  // and that of the bound.
   const isPushed = isRising(bounds) && (before - after) * PUSHED_STEPS < Math.abs(last.value - first.value);
   if (after >= before || isPushed) {
     const measured = collectionIn(bound);

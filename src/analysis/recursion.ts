@@ -1,6 +1,6 @@
 /**
- * Recursion in the late samples of a run: one that only gets deeper, or one that calls itself several times and repeats
- * its work. The evidence is in the stacks, in the variables of their frames and in the source of the function.
+ * Recursion in the late samples of a run: a function that only recurses deeper, or one that calls itself several times and
+ * repeats its work. The evidence is in the stacks, in the variables of their frames and in the source of the function.
  */
 import { definitionLine, hasHiddenEffects, parametersOf } from './function-effects.ts';
 import { functionKey, isNested } from './function-identity.ts';

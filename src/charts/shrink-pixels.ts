@@ -64,7 +64,7 @@ export function shrink({ width: oldWidth, height: oldHeight, rgba: old }: Pixels
   return { width, height, rgba };
 }
 
-/** Adds up the pixels of a row, of which each sum covers `perColumn`. */
+/** Adds up the pixels of a row; each sum covers `perColumn` of them. */
 function sumColumns(row: Uint8Array, perColumn: number, sums: Float64Array): void {
   for (let i = 0; i < sums.length; i += 4) {
     const start = (i / 4) * perColumn;

@@ -86,7 +86,7 @@ export function imageSequence(protocol: 'kitty' | 'iterm2', base64: string): str
   return `${sequence}\n`;
 }
 
-/** A Sixel image of a worker, which must not contain other control characters than those at its start and end. */
+/** A Sixel image that a worker returned. It must not contain control characters other than those at its start and end. */
 function sixelSequence(image: string): string {
   const [start, end] = ['\x1bP', '\x1b\\'];
   const body = image.slice(start.length, -end.length);
@@ -97,8 +97,9 @@ function sixelSequence(image: string): string {
 
 /** Limits of images in a terminal. */
 const PNG_FORM = { format: 'png', maxEdge: RESULT_LIMITS.shownEdge, maxBytes: 4 * 1024 * 1024 } as const;
-/** Terminals crop larger Sixel images. The width of a column is not known, but is rarely smaller. */
+/** Terminals crop larger Sixel images. */
 const SIXEL_EDGE = 1000;
+/** Assumed width of a column, which is not known but is rarely smaller. */
 const COLUMN_PIXELS = 8;
 const SIXEL_BYTES = 16 * 1024 * 1024;
 /** What a Sixel image contains between its start and end. */

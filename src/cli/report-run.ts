@@ -72,7 +72,7 @@ function reportEnd(
 
 function pausedText({ metadata: { pending = [], execution_id, state } }: SandboxResult): string {
   const names = [...new Set(pending.map(({ name }) => name))].slice(0, 5).join(', ');
-  // After a resume that was rolled back, the calls that it approved are made again if they are approved again.
+  // A resume that was rolled back leaves the program paused.
   const isStill = state === 'paused' ? '' : ' still';
   const fact = `the program is${isStill} paused and is waiting for ${formatItems(pending.length, 'tool call')} (${names})`;
   const advice = `"llm-wasm-sandbox pending" shows the calls, and "llm-wasm-sandbox resume ${execution_id}" answers them`;

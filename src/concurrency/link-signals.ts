@@ -1,6 +1,6 @@
 /**
- * Combines abort signals. After `unlink`, long-lived sources do not refer to the combined signal, as they do with
- * `AbortSignal.any`.
+ * Combines abort signals. After `unlink`, long-lived sources no longer refer to the combined signal; with
+ * `AbortSignal.any`, they would.
  */
 import { setMaxListeners } from 'node:events';
 

@@ -10,7 +10,7 @@ export const MAX_SIDE_MODULES = 512;
 export const MAX_TABLE_ENTRIES = 262_144;
 /** Handles of dlopen that a guest can hold. */
 export const MAX_HANDLES = 4096;
-/** Functions outside of the parts of the table that modules get, to which a pointer exists. */
+/** Functions whose address is taken but which have no entry in the part of the table that their module has. */
 export const MAX_SLOTS = 65_536;
 /** Imported and own mutable globals of a module. */
 const MAX_GLOBALS = 50_000;

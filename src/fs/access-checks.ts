@@ -1,4 +1,4 @@
-/** Checks of opening, reading and writing an existing node. They throw the errors of the system calls. */
+/** Checks before an existing node is opened, read or written. They throw the errors of the system calls. */
 import { ERRNO_ERRORS } from './fs-error.ts';
 import type { FileNode, Node } from './nodes.ts';
 

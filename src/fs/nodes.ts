@@ -29,7 +29,7 @@ export interface FileNode extends NodeFields {
   size: number;
   /** Whether `data` is shared with another owner and must be copied before a write. */
   borrowed: boolean;
-  /** Whether the file was written or truncated since the last baseline. */
+  /** Whether the file has been written or truncated since the last baseline. */
   changed: boolean;
 }
 

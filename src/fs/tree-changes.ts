@@ -53,7 +53,7 @@ function isUnmoved(node: Node, path: string, baseline: FileTree): boolean {
   );
 }
 
-/** Adds the changes that a node, or null, makes in place of what the baseline has at a path. */
+/** Adds the changes between what the baseline has at a path and `node`, which is null if the path was removed. */
 function replace(changes: TreeChanges, baseline: FileTree, path: string, node: Node | null): void {
   const present = new Set<string>();
   const add = (at: string, one: Node) => {

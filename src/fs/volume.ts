@@ -60,7 +60,7 @@ export class Volume {
 
   /**
    * Mounts a read-only subtree at a canonical absolute path and creates read-only parents. A directory is merged into a
-   * read-only directory that already exists there. Throws EEXIST if the name is taken otherwise, and EINVAL if the
+   * read-only directory that already exists there. Throws EEXIST if anything else has that path, and EINVAL if the
    * subtree is writable or the path is inside a writable root.
    */
   mount(at: string, subtree: Node): void {

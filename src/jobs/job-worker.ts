@@ -46,9 +46,9 @@ const workerOptions = z.object({
 });
 
 /**
- * What happened to a job in this worker: it has a result, it will be retried because the host failed, it was returned to
- * the queue because the worker was stopped, or its result was discarded because the lease expired and another worker ran the
- * job. A job that was returned has not used up an attempt.
+ * What happened to a job in this worker: it has a result, it failed because of the host and is retried if attempts are left,
+ * it was returned to the queue because the worker was stopped, or its result was discarded because the lease expired and
+ * another worker ran the job. A job that was returned has not used up an attempt.
  */
 export interface JobEvent {
   /** Identifies the job. */

@@ -99,7 +99,7 @@ function characterBytes(bytes: Uint8Array, at: number): number {
   for (let i = 1; i < size; i++) {
     if (at + i === bytes.length) return 0;
     const byte = bytes[at + i]!;
-    // Some leads exclude overlong forms, surrogates and code points above U+10FFFF.
+    // Some lead bytes limit the second byte, which excludes overlong forms, surrogates and code points above U+10FFFF.
     const least = i > 1 ? 0x80 : lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
     const most = i > 1 ? 0xbf : lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
     if (byte < least || byte > most) return -i;

@@ -46,7 +46,7 @@ const savedFile = byKind({
     flags,
     node: nodeReference,
     position: count,
-    /** Names that the directory still lists, or null if it was not read since it was opened or sought. */
+    /** Names that the directory still lists, or null if it has not been read since it was opened or its position was set. */
     names: nullable(list(text(MAX_NAME_BYTES))),
   },
   pipe: { flags, end: oneOf('read', 'write'), pipe: index },

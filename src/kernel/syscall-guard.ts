@@ -1,7 +1,7 @@
 /**
  * Converts the exceptions of host functions to errno values. A host function throws a syscall error, a RangeError when
  * the host cannot allocate memory (ENOMEM), or a trap, which is rethrown.
- * Every call checks the limits first: work on the host costs the guest no fuel, so only the clock bounds it.
+ * Every call checks the limits first: most work on the host costs the guest no fuel, so only the clock bounds it.
  */
 import { WASI_ERRNO } from './errno.ts';
 import type { Host } from './host-services.ts';

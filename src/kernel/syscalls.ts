@@ -70,7 +70,7 @@ export class Kernel {
     this.imports = new ImportLog();
   }
 
-  /** Accounts for host work, which costs the guest no fuel, so that the time limit is also checked during it. */
+  /** Accounts for host work that costs the guest no fuel, so that the time limit is also checked during it. */
   chargeHostTime(microseconds: number): void {
     this.#hostTimeUs += microseconds;
     if (this.#hostTimeUs < CHECK_INTERVAL_US) return;
@@ -108,7 +108,7 @@ export class Kernel {
     return [...nodes];
   }
 
-  /** Assigns inode numbers, between two calls, that do not depend on whether the kernel was restored since. */
+  /** Assigns inode numbers, between two calls, that do not depend on whether the kernel has been restored. */
   renumberNodes(): void {
     this.volume.renumber(this.removedNodes(), this.nodesInUse());
   }

@@ -20,7 +20,7 @@ export interface ToolChannel {
   search(query: string, limit: number): string;
   /** The description of a tool as JSON; `null` if the tool does not exist. */
   describe(name: string): string;
-  /** Whether the last `wait` returned `paused` and the program did nothing with the channel since. */
+  /** Whether the last `wait` returned `paused` and the program has not used the channel since. */
   readonly isPaused: boolean;
 }
 

@@ -213,7 +213,7 @@ export class Approvals {
   async #advance<T>(run: WaitingRun<T>, signal: AbortSignal): Promise<ApprovalProgress<T>> {
     const ended = await run.next(signal);
     if (ended !== undefined) return { type: 'done', value: ended.value };
-    // The program has withdrawn its calls while they were collected.
+    // The program withdrew its calls while they were being collected.
     if (run.asked.size === 0) return this.#advance(run, signal);
     const waiting = [...this.#waiting.values()].filter((one) => one.run.owner.tenant === run.owner.tenant);
     run.rounds = waiting.length < MAX_WAITING_RUNS ? run.rounds + 1 : MAX_ROUNDS + 1;

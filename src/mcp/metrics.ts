@@ -19,7 +19,7 @@ interface ExecutionStats {
   readonly error_type: string | undefined;
 }
 
-/** `queuedMs` is the time spent in the scheduler, before the sandbox was called. */
+/** The figures of a result. */
 export function executionStats(language: LanguageName, result: SandboxResult): ExecutionStats {
   const { success, metadata, duration_ms, fuel_consumed } = result;
   return {

@@ -13,7 +13,7 @@ const RESULT = /^result:\/\/[^/]*\/(.*)$/;
 export class RecentResults {
   readonly #outputs = new OutputCache();
   readonly #results: DisplayedResultCache;
-  /** What was added since the last `publish`. */
+  /** What has been added since the last `publish`. */
   #added: CachedValue[] = [];
 
   /** `shared` stores the outputs and results of the tenant for all servers that share a database. */

@@ -107,7 +107,7 @@ function whyItCannotPause(sandbox: Sandbox, { tenant }: ToolCall): string | unde
   return undefined;
 }
 
-/** Starts the program, or continues it with the decisions that the request brings. */
+/** Starts the program, or continues it with the decisions in the request. */
 function nextStep(
   owner: RunOwner,
   session_id: string,

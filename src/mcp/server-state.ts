@@ -35,7 +35,7 @@ import { noTelemetry, type Telemetry } from './telemetry.ts';
 import { type PolicyMaximums, Tenant, type TenantShare } from './tenant.ts';
 import { LOCAL_TENANT, rejectPositionalFolders, tenantFolder, timelinesFolder } from './tokens.ts';
 
-/** Programs of one tenant per core that may run at the same time. Each gets at least half a core beside the others. */
+/** Programs of one tenant that may run at the same time, per core: each gets half a core if all of them run. */
 const PROGRAMS_PER_CORE_AND_TENANT = 2;
 /** How long calls may take to end after they have been cancelled, including the grace period of their programs. */
 const CANCEL_MS = 3000;
@@ -54,8 +54,8 @@ function basePolicy(settings: ServerSettings): PolicyInput {
 }
 
 /**
- * Clients can raise only the first three. The others exceed their defaults only in imported sessions and foreign
- * stores.
+ * Clients can raise only the first three. The others exceed their defaults only in sessions that were imported or
+ * that another program stored.
  */
 const maximums = (settings: ServerSettings): PolicyMaximums => ({
   fuel_budget: settings.max_fuel_budget,

@@ -9,9 +9,9 @@ import type { Database } from '../stores/postgres/database.ts';
 import type { TenantFuel } from '../worker/tenant-fuel.ts';
 
 const MINUTE_SECONDS = 60;
-/** A block is this part of the limit. */
+/** The limit is divided into this many blocks. */
 const BLOCKS_PER_MINUTE = 100;
-/** Fuel is counted in this unit, because the column of the library has 32 bits. */
+/** Fuel is counted in this unit, because rate-limiter-flexible counts in a column of 32 bits. */
 const FUEL_UNIT = 1_000_000;
 const MAX_POINTS = 2 ** 31 - 1;
 

@@ -108,7 +108,10 @@ export function parseAddedPackages(text: string, path: string): readonly AddedPa
   return data.packages;
 }
 
-/** Replaces the list of added packages and deletes wheels that it does not contain. The caller is `exclusive`. */
+/**
+ * Replaces the list of added packages and deletes wheels that it does not contain. Must be called from an `exclusive` action
+ * of the command line.
+ */
 export function writeAddedPackages(packages: readonly AddedPackage[]): void {
   const sorted = [...packages].sort((a, b) => (a.name < b.name ? -1 : 1));
   const lock = addedPackages.parse({ format: 1, platform: NATIVE_PLATFORM, packages: sorted });

@@ -33,8 +33,8 @@ export interface CatalogRow {
   /** JavaScript: a folder of modules that programs import separately; `excluded` modules do not work in a guest. */
   readonly submodules?: { readonly folder: string; readonly excluded: readonly string[] };
   /**
-   * JavaScript: the default export is the value of `instance`, an expression of the names `imports` that creates the parts
-   * of the package on first use. The other exports are taken from it on first use.
+   * JavaScript: the default export is the value of `instance`, an expression that uses the names in `imports` and creates the
+   * parts of the package on first use. The other exports are taken from it on first use.
    */
   readonly lazy_instance?: { readonly imports: readonly string[]; readonly instance: string };
   /** JavaScript: texts of the bundle and what replaces them. */

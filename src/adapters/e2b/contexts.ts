@@ -29,7 +29,7 @@ interface OpenContext extends Context {
   readonly isDefault: boolean;
   /** Number of programs that have run. */
   count: number;
-  /** Paths that other contexts have changed, with the one that has the current contents. */
+  /** Paths that other contexts have changed, each with the context that has the current contents. */
   readonly outdated: Map<string, OpenContext>;
 }
 
@@ -49,7 +49,7 @@ async function contentsOf({ session }: OpenContext, path: string): Promise<Uint8
 export class Contexts {
   readonly #queue = new SerialQueue();
   readonly #contexts = new Map<string, OpenContext>();
-  /** The context that has changed files last. It has the current contents of all files. */
+  /** The context that changed files last. It has the current contents of all files. */
   #latest: OpenContext | undefined;
   #isClosed = false;
 
@@ -114,7 +114,7 @@ export class Contexts {
     });
   }
 
-  /** Uses the files, which are the same in every context. `change` returns the paths that it has changed. */
+  /** Uses the files, which are the same in every context. `use` calls `changed` for each path that it changes. */
   files<T>(use: (sandbox: Sandbox, changed: (path: string) => void) => Promise<T>): Promise<T> {
     return this.#queue.run(async () => {
       const [context] = this.#contexts.values();

@@ -22,7 +22,7 @@ const DEFAULT_LIFETIME_MS = 300_000;
 const MAX_LIFETIME_MS = 2_147_483_647;
 
 const lifetimeMs = z.number().int().min(1).max(MAX_LIFETIME_MS);
-/** Options about the connection to E2B have no effect. */
+/** Options for the connection to E2B have no effect. */
 const ignored = {
   apiKey: z.string().optional(),
   domain: z.string().optional(),
@@ -39,7 +39,7 @@ const createOptions = z.strictObject({
   policy: policy.optional(),
 });
 
-/** Options of `Sandbox.create`. Options about the connection to E2B, such as `apiKey`, are accepted and have no effect. */
+/** Options of `Sandbox.create`. Options for the connection to E2B, such as `apiKey`, are accepted and have no effect. */
 export interface SandboxOpts {
   apiKey?: string;
   domain?: string;

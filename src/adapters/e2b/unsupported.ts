@@ -1,4 +1,4 @@
-/** Parts of `@e2b/code-interpreter` that this sandbox does not have. Calling one rejects with an error that says why. */
+/** Parts of `@e2b/code-interpreter` that this sandbox does not have. Calling one fails with an error that says why. */
 import { SandboxError } from '../../errors.ts';
 
 const NO_PROCESSES = 'there are no processes and no shell. Run code with runCode()';

@@ -68,7 +68,7 @@ export function restrictedPathLines(path: string, input: AnalysisInput): (string
   ];
 }
 
-/** The files in /app, the first of them. */
+/** The first files in /app, as a line of guidance. */
 export function workspaceListing(input: AnalysisInput): string {
   const files = input.files();
   if (files.length === 0) return '/app is empty: write the file first, or pass it with the files option';

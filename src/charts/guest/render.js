@@ -3,7 +3,8 @@
  * when the image of that guest is built. The specification comes from a program.
  */
 
-// Generated at build time: strings whose character number N is the width of N in the font, in thousandths of its size.
+// Generated at build time: strings with the widths of characters. The code of the character at index N is the width of the
+// character with code N, in thousandths of the font size.
 import { bold, DEFAULT_WIDTH, regular } from 'font-metrics';
 import { parse, textMetrics, View, Warn } from 'vega';
 import { compile } from 'vega-lite';
@@ -33,7 +34,7 @@ textMetrics.width = (item, text) => {
   return (sum / 1000) * (item.fontSize ?? 11);
 };
 
-/** Nothing is loaded. Specifications with URLs are rejected before that; images and links of marks are left out. */
+/** Nothing is loaded. `rejectUrls` rejects specifications with URLs; images and links of marks are left out. */
 const refuse = () => Promise.reject(new Error('not available'));
 const loader = { load: refuse, sanitize: refuse, http: refuse, file: refuse };
 

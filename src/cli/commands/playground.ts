@@ -9,7 +9,7 @@ import { serverCommand } from './server-command.ts';
 
 const MiB = 1024 * 1024;
 
-/** Settings that the command fixes, or that concern MCP clients only. */
+/** Settings that the command sets itself, or that concern MCP clients only. */
 const LEFT_OUT: readonly SettingName[] = [
   'tools',
   'inline_images',

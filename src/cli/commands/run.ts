@@ -139,7 +139,7 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
 /** Only the interpreter of a session can be stored. */
 const canPause = (sandbox: Sandbox) => isSession(sandbox) && sandbox.session.auto_persist_globals;
 
-/** Prints the profile to standard error and writes it to a file, as the flags ask for. */
+/** Prints the profile to standard error and writes it to a file, as the flags request. */
 function reportProfile({ metadata }: SandboxResult, code: string, { profile, profileOut }: RunFlags): void {
   const { fuel_profile } = metadata;
   if (fuel_profile === undefined) {

@@ -1,4 +1,4 @@
-/** Completion scripts for shells, generated from the same data. Texts are quoted, so that descriptions cannot be commands. */
+/** Completion scripts for shells, generated from the data of model.ts. Texts are quoted, so that no shell runs a description. */
 import type { Completed, CompletedCommand } from './model.ts';
 
 export const SHELL_NAMES = ['bash', 'zsh', 'fish'] as const;
@@ -35,7 +35,7 @@ function valueCases(commands: readonly CompletedCommand[], action: (value: Compl
   return [...cases].map(([code, patterns]) => `    ${patterns.join('|')}) ${code}; return ;;`).join('\n');
 }
 
-/** The loop that finds the command in the words before the cursor, for bash and zsh. `word(i)` is the word at an index. */
+/** The loop that finds the command in the words before the cursor, for bash and zsh. `array` is the name of the array of words. */
 const findCommand = (commands: readonly CompletedCommand[], first: string, last: string, array: string) => `
   local at="" i
   for ((i = ${first}; i < ${last}; i++)); do

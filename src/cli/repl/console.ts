@@ -187,7 +187,7 @@ export class Console implements ReplState {
     return undefined;
   }
 
-  /** The person types answers like lines of a program. The console continues with the session, so a call never pauses it. */
+  /** The person types answers like lines of a program. Programs cannot pause here: a call without an answer is denied. */
   get #onApproval(): OnApproval {
     if (!this.parts.reader.isTerminal) return approvalAtTerminal(false);
     return approvalFrom((text, signal) => {

@@ -80,7 +80,10 @@ async function execute(args: ExecuteArguments, call: ToolCall): Promise<ToolResu
   });
 }
 
-/** Whether a program may call tools. Code from earlier calls and modules in the workspace may do so without being mentioned. */
+/**
+ * Whether a program may call tools. Code from earlier calls and modules in the workspace may do so even if the program does
+ * not mention tools.
+ */
 async function needsTools(
   { session_id, code, files }: ExecuteArguments,
   { tenant }: ToolCall,

@@ -1,4 +1,4 @@
-/** One command at a time changes the added packages, among all processes of the user. */
+/** Lets only one command at a time change the added packages, across all processes of the user. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SandboxError } from '../../../errors.ts';
@@ -11,7 +11,7 @@ import type { PackagesAction } from './subcommand.ts';
 const RETRY_MS = 200;
 const MAX_WAIT_MS = 10 * 60_000;
 
-/** The action, which starts when no other command changes the added packages. */
+/** The action, which starts once no other command is changing the added packages. */
 export const exclusive =
   (action: PackagesAction): PackagesAction =>
   async (names, flags) => {

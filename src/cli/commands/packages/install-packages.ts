@@ -31,7 +31,7 @@ const NOT_MEASURED = { fuel_first_import: 0, fuel_cached_import: 0 };
 const report = (text: string) => printLines(escapeControls(text));
 const warn = (text: string) => printLines(`${paint('warning', 'warning:')} ${escapeControls(text)}`);
 
-/** Adds packages to those in `kept`. `files` are wheels that the caller specified. The caller is `exclusive`. */
+/** Adds packages to those in `kept`. `files` are wheels that the caller specified. Must be called from an `exclusive` action. */
 export async function installPackages(
   requests: readonly PackageRequest[],
   files: readonly string[],

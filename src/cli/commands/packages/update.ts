@@ -1,4 +1,4 @@
-/** `packages update`: resolves added packages again. */
+/** `packages update`: replaces added packages with their newest compatible versions. */
 import { findAdded, readAddedPackages, withRequirements } from '../../../packages/added-packages.ts';
 import { printNote } from '../../diagnostics.ts';
 import { UsageError } from '../../exit-codes.ts';
