@@ -91,7 +91,7 @@ async function ownRows(runtime, limit, nextCalls) {
     const result = await sandbox.execute(code);
     const wallMs = performance.now() - started;
     rows.push({ name, excess: EXCESS[limit]({ result, wallMs }) });
-    nextCalls.after.push({ name: `${limit}, ${name}`, ms: await shortCall(sandbox, `${runtime} ${name}`) });
+    nextCalls.after.push({ name, limit, ms: await shortCall(sandbox, `${runtime} ${name}`) });
     await sandbox.close();
     nextCalls.harmless.push(await callAfterHarmless(runtime, limit, wallMs));
   }
@@ -110,7 +110,7 @@ function describeNextCalls(runtime, { after, harmless }) {
   const slowest = after.reduce((most, call) => (call.ms > most.ms ? call : most));
   const compare = (ms, than) =>
     `${ms.toFixed(1)} ms instead of ${than.toFixed(1)} ms (×${(ms / than).toFixed(2)})`;
-  return `In ${runtime}, its median is ${compare(median(times), usual)}, and its maximum is ${compare(slowest.ms, Math.max(...harmless))}, after this limit and program: ${slowest.name}.`;
+  return `In ${runtime}, its median is ${compare(median(times), usual)}, and its maximum is ${compare(slowest.ms, Math.max(...harmless))}; the slowest call followed the program ${slowest.name}, run with the ${slowest.limit} limit.`;
 }
 
 /** Runs a program in a peer in its own thread. The result is `killed` if the thread had to be terminated. */

@@ -150,7 +150,6 @@ export async function table() {
     const memory = [GUEST_MEMORY(runtime), SANDBOX_MEMORY(runtime)].map(memoryOf).map(formatBytes);
     rates.push([runtime, rate.toFixed(0), ...memory]);
   }
-  const cores = availableParallelism();
   return [
     markdown(
       'Time to the first result',
@@ -161,7 +160,7 @@ export async function table() {
     ...coldStartTables(),
     markdown(
       'Throughput and memory',
-      `Calls per second with all ${cores} cores busy, each call in a fresh interpreter. Resident memory added by one more instance of the image, and by one more idle sandbox.`,
+      `Calls per second with all cores busy, each call in a fresh interpreter. Resident memory added by one more instance of the image, and by one more idle sandbox.`,
       ['runtime', 'calls/s', 'instance', 'idle sandbox'],
       rates,
     ),

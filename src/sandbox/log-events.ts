@@ -8,7 +8,7 @@ import type { EventLogger, Policy, RuntimeName, SandboxResult, TrapReason } from
 /** All events and their meaning. */
 export const EVENTS = {
   'execution.start': 'A call to execute was accepted.',
-  'execution.complete': 'A call has ended; contains error_guidance and fuel_analysis.',
+  'execution.complete': 'A call has ended; contains error_guidance and fuel_analysis of the result.',
   'execution.unclassified_error': 'A run failed in a way that no guidance rule covers.',
   'session.open': 'A session was created or opened.',
   'session.checkpoint': 'A checkpoint was created.',

@@ -46,15 +46,15 @@ export interface PoolOptions {
   readonly fuelPerMinutePerTenant?: number;
   /**
    * `thread` runs guests in threads of this process. `process` runs them in threads of a separate process, which Node's
-   * permission model restricts to reading the files of this package; it needs more memory and copies the files and the
-   * state of every call. The default is `thread`.
+   * permission model restricts to reading the files of this package and of its dependencies zod and pako. This needs more
+   * memory, and the files and the state of every call are copied. The default is `thread`.
    */
   readonly isolation?: Isolation;
   /**
    * When V8 optimises the interpreters. `idle`: before calls need it, by running short programs of this package while no
    * call runs; the first sandbox also starts the first thread. This takes a few seconds of processor time for each
-   * language in use, once per pool. `demand`: while calls run, so that a long program that is one of the first takes
-   * about twice as long. The default is `idle`.
+   * language in use, once per pool. `demand`: while calls run, so that a long program that is one of the first can take
+   * several times as long. The default is `idle`.
    */
   readonly optimization?: Optimization;
 }
