@@ -25,7 +25,7 @@ export function addCommand(parent: Command, spec: CommandSpec): void {
   if (spec.examples !== undefined) command.addHelpText('after', exampleText(spec.examples));
   for (const subcommand of spec.subcommands ?? []) addCommand(command, subcommand);
   if (spec.action === undefined) return;
-  // Commander would only count the arguments.
+  // Otherwise, Commander reports too many arguments instead of an unknown command.
   if (spec.subcommands !== undefined) command.allowExcessArguments();
   command.action(async (...received: unknown[]) => {
     if (spec.subcommands !== undefined) rejectUnknownSubcommand(command);

@@ -20,7 +20,7 @@ export interface Linkage<Guest> {
   readonly observer?: HostOverride<Guest>;
   /**
    * Makes the interpreter raise an exception at its current line. Called between any two instructions, so it may only
-   * set a flag.
+   * set a flag, directly or through an export of the guest.
    */
   interrupt(guest: Guest, reason: LimitReason): void;
 }

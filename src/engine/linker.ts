@@ -63,7 +63,7 @@ export class Linker {
   #modules: LinkedModule[] = [];
   /** Paths of the modules that are being loaded, to detect modules that need each other. */
   readonly #loading = new Set<string>();
-  /** The state that was restored last, until a library is opened or a slot assigned: then only globals can have changed. */
+  /** The state that was restored last, until a library is opened or a symbol looked up; only its globals can have changed. */
   #restored: LinkState | undefined;
 
   constructor(guest: LinkableGuest) {

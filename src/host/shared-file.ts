@@ -8,7 +8,7 @@ export interface SharedFile {
   readonly path: string;
   /** Shared; filled by `readSharedFile`. */
   readonly bytes: Uint8Array;
-  /** One shared word: a State. */
+  /** One shared word with a value of `STATE`. */
   readonly state: Int32Array;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Read-only layers as threads receive them. The main thread creates them without reading any file; layer-pack.ts, which only
- * threads that run guests load, reads their contents.
+ * Read-only layers as threads receive them. The main thread creates them without reading any file; layer-pack.ts reads their
+ * contents in the threads that use them.
  */
 import { SandboxError } from '../errors.ts';
 import { sha256, sha256Hex } from '../framing/digest.ts';

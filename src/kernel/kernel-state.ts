@@ -99,7 +99,7 @@ function toBytes(text: string, maxBytes = Number.POSITIVE_INFINITY): Uint8Array 
 
 // ---- saving ----
 
-/** Paths of the files below the writable roots that are open. They may have been renamed since. */
+/** Paths of the files below the writable roots that are open. They may have been renamed since they were opened. */
 function openFilePaths({ volume }: Kernel): Map<Node, string> {
   const paths = new Map<Node, string>();
   volume.visitOpenFiles((path, node) => paths.set(node, path));

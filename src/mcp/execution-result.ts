@@ -24,7 +24,7 @@ import type { OutputStream } from './output-cache.ts';
 import { type ToolResult, truncateMiddle } from './tool-result.ts';
 import { workspaceUri } from './workspace-uri.ts';
 
-/** Files in one result; list_files shows all. */
+/** Files in one result; list_files shows more. */
 const MAX_FILES = 100;
 const MAX_TOOL_CALLS = 100;
 const MAX_PENDING = 20;

@@ -41,7 +41,7 @@ interface BodyLimits {
   readonly maxBytes: number;
   /** Limits the bytes of all bodies of the tenant. The caller returns them when the request has ended. */
   readonly budget: ByteBudget;
-  /** Called before work on a large body, which runs in a separate turn of the event loop. */
+  /** Called before work on the body. Work on a large body runs in a separate turn of the event loop. */
   readonly onWork?: () => void;
 }
 

@@ -80,7 +80,7 @@ function mergeSources(sources: readonly Record<string, unknown>[]): Record<strin
   return merged;
 }
 
-/** Default limits with their maximums. A default above its maximum raises the maximum. */
+/** Limits with their maximums. A limit above its maximum raises the maximum. */
 const LIMITS = [
   ['fuel_budget', 'max_fuel_budget'],
   ['memory_bytes', 'max_memory_bytes'],

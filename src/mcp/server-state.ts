@@ -101,7 +101,7 @@ export interface ServerOptions {
   readonly version?: string;
   /** Receives log events and spans; by default both are discarded. */
   readonly telemetry?: Telemetry;
-  /** Returns the session store of a tenant; by default `data_dir` decides. */
+  /** Returns the session store of a tenant; by default, the setting `store` or `data_dir` determines it. */
   readonly storeFor?: (tenant: string) => SessionStore;
 }
 

@@ -14,7 +14,7 @@ import { CheckedLines } from './stdio-lines.ts';
 
 /** A server on standard input and output. */
 export interface StdioServer {
-  /** Settles once the client has disconnected or `close` was called. Rejects if a session could not be saved. */
+  /** Settles once the server has stopped. Rejects if a session could not be saved. */
   readonly closed: Promise<void>;
   /**
    * Waits up to `shutdown_seconds` for running calls, cancels the rest, saves sessions and stops. Rejects if a session

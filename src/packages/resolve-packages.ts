@@ -13,7 +13,7 @@ import { satisfies } from './version-specifiers.ts';
 import { normalisedName, type Requirement, readMetadata } from './wheel-metadata.ts';
 import { findWheel, type WheelSources } from './wheel-sources.ts';
 
-/** Names for sets of packages, such as `packages add scientific`. */
+/** Names for sets of packages, for example in `packages add scientific`. */
 export const PRESETS: Readonly<Record<string, readonly string[]>> = {
   scientific: ['numpy', 'pandas', 'scipy', 'matplotlib', 'pillow', 'scikit-learn'],
 };
@@ -26,7 +26,7 @@ export interface ResolvedPackage extends Omit<AddedPackage, 'fuel_first_import' 
 export interface PackageRequest extends Requirement {
   /** The wheel must have this digest. */
   readonly sha256?: string;
-  /** The caller specified this wheel, so a vendored package does not satisfy the request. */
+  /** A vendored package does not satisfy the request: the caller specified a wheel, or the package is already added. */
   readonly isFile?: boolean;
   /** False if the package is only a dependency of another. */
   readonly requested?: boolean;

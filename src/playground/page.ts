@@ -44,7 +44,7 @@ const FILES: Readonly<Record<string, { readonly name: string; readonly type: str
 
 const loaded = new Map<string, PageFile>();
 
-/** Sends a file of the page. Returns false if the path is not one of them. */
+/** Sends a file of the page. Returns false if the page has no file at this path. */
 export function sendPageFile(request: IncomingMessage, response: ServerResponse, path: string): boolean {
   if (`${path}/` === PAGE_PATH) {
     response.writeHead(308, { ...SECURITY_HEADERS, location: PAGE_PATH }).end();

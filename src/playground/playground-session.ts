@@ -271,7 +271,7 @@ export class PlaygroundSession {
     });
   }
 
-  /** Automatic checkpoints do not count. */
+  /** The first free name of the form `checkpoint-1`. */
   async #freeName(): Promise<string> {
     const taken = new Set((await this.session.checkpoints()).map(({ name }) => name));
     let number = 1;
@@ -367,7 +367,7 @@ export class PlaygroundSession {
       await this.session.checkpoint(name);
     } catch (cause) {
       if (!(cause instanceof SandboxError) || cause.code !== 'session_limit') throw cause;
-      // Large states: the session keeps only the most recent ones, or none.
+      // The states are large: the session keeps only the most recent one, or none.
       await this.#deleteAutomatic(0);
       try {
         await this.session.checkpoint(name);

@@ -10,7 +10,7 @@ export const TIMELINE_LIMITS = {
   nodes: 400,
   /** Characters of code, output and results that the calls of one timeline may hold. */
   detailChars: 8 * 1024 * 1024,
-  /** Characters of output that are kept for one call. The result has the rest, within the limits of the policy. */
+  /** Characters of output that are kept for one call. The rest is dropped. */
   outputChars: 256 * 1024,
   /** Pieces of output that are kept for one call; adjacent output of the same stream is one piece. */
   outputChunks: 2000,

@@ -81,7 +81,7 @@ function checkMark({ mark, ...spec }) {
   if (!MARKS.includes(type)) throw new Error(`there is no mark "${type}". The marks are ${MARKS.join(', ')}`);
 }
 
-/** The compiled specification, and the names by which describeChart finds its parts. */
+/** The specification compiled to Vega; one that is already for Vega is returned unchanged. */
 function toVega(spec, log) {
   if (!String(spec.$schema ?? '').includes('vega-lite') && String(spec.$schema ?? '').includes('/vega/'))
     return spec;

@@ -51,7 +51,7 @@ interface ServerCommand {
   readonly examples: readonly string[];
   /** Options that are not settings. */
   readonly options?: readonly Option[];
-  /** Settings that the user can change, if they differ from the defaults of the server. */
+  /** Defaults of this command that differ from those of the server. The user can change these settings. */
   readonly defaults?: ServerSettingsInput;
   /** Settings that the user cannot change. */
   overrides?(): ServerSettingsInput;

@@ -22,7 +22,7 @@ import { type ReplState, runReplCommand } from './commands.ts';
 import type { History } from './history.ts';
 import { INTERRUPTED, type LineReader } from './line-reader.ts';
 
-/** A source that is longer is rejected; `:load` runs files of any size. */
+/** A longer source is rejected; `:load` runs larger files. */
 export const MAX_SOURCE_CHARS = 1_000_000;
 /** Characters of an unfinished line of output that a program can use as the prompt for its input. */
 const MAX_PROMPT_CHARS = 200;
