@@ -10,13 +10,13 @@ const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrom
 export const browserModules = () =>
   createRequire(join(fetched('browser-tests', ['puppeteer-core@24.10.0', 'axe-core@4.14.0']), 'index.js'));
 
-/** The path of Chromium. CHROMIUM names another program. */
+/** The path of Chromium. CHROMIUM names another executable. */
 function browserPath() {
   const candidates = process.env.CHROMIUM ? [process.env.CHROMIUM] : BROWSERS;
   const found = candidates.find((name) => spawnSync(name, ['--version']).status === 0);
   if (found !== undefined) return spawnSync('which', [found], { encoding: 'utf8' }).stdout.trim() || found;
   throw new Error(
-    'The browser tests need Chromium. Install it (Debian: apt-get install chromium), or set CHROMIUM to its program.',
+    'The browser tests need Chromium. Install it (Debian: apt-get install chromium), or set CHROMIUM to the path of its executable.',
   );
 }
 

@@ -68,7 +68,7 @@ function readCmap(cmap) {
     }
     return glyphs;
   }
-  throw new Error('the font has no table of characters in format 4');
+  throw new Error('the font has no cmap subtable in format 4');
 }
 
 /** The tables with the outlines of these glyphs and of their components only. */

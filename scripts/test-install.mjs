@@ -191,5 +191,5 @@ check('the streaming example of the README, compiled by TypeScript', () => {
 
 if (!process.argv.includes('--keep')) rmSync(folder, { recursive: true });
 else console.log(`The projects are in ${folder}.`);
-console.log(failures === 0 ? 'All checks passed.' : `${failures} checks failed.`);
+console.log(failures === 0 ? 'All checks passed.' : `Failed checks: ${failures}.`);
 process.exitCode = failures === 0 ? 0 : 1;

@@ -35,7 +35,7 @@ const ERRORS = {
   ],
   session_busy: [
     'Another process, or another sandbox of this process, has the session open.',
-    'Nothing was changed. Retry, or close the sandbox or process that the message names. `fork` creates an independent copy.',
+    'Nothing was changed. Retry, or close the sandbox or stop the process that the message names. `fork` creates an independent copy.',
   ],
   session_exists: [
     '`create`, `fork` or `import` with a name that is in use.',

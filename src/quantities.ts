@@ -70,9 +70,9 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/** A number of things: 1 file, 10,000 files. */
-export function formatItems(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+/** A number of things: 1 file, 10,000 files, 2 entries. */
+export function formatItems(count: number, noun: string, plural = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
 }
 
 /** A whole number to paste into a program: 20_000_000_000, valid in Python and JavaScript. */

@@ -3,6 +3,7 @@
  * dropped and counted.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { formatItems } from '../quantities.ts';
 import type { StreamName } from '../sandbox/output-delivery.ts';
 import { printWarning } from './diagnostics.ts';
 
@@ -58,6 +59,6 @@ export function warnOfDropped(dropped: DroppedBytes): void {
   for (const stream of ['stdout', 'stderr'] as const)
     if (dropped[stream] > 0)
       printWarning(
-        `${dropped[stream]} bytes of ${TITLES[stream]} were dropped. Raise the limit with --max-output.`,
+        `${formatItems(dropped[stream], 'byte')} of ${TITLES[stream]} ${dropped[stream] === 1 ? 'was' : 'were'} dropped. Raise the limit with --max-output.`,
       );
 }

@@ -1,7 +1,7 @@
 /** Renders a detailed fuel profile: the source with a bar and a percentage per line, or a file for speedscope. */
 
 import { escapeControls } from '../analysis/escape-controls.ts';
-import { formatFuel, formatPercent } from '../quantities.ts';
+import { formatFuel, formatItems, formatPercent } from '../quantities.ts';
 import type { FuelProfile } from '../schema.ts';
 
 const BAR_WIDTH = 20;
@@ -29,7 +29,7 @@ export function profileText(profile: FuelProfile, code: string): string {
     const percent = share === 0 ? '' : formatPercent(share * 100, 1);
     return [`${percent.padStart(6)} ${bar} ${String(i + 1).padStart(4)}  ${shown(text)}`.trimEnd()];
   });
-  const head = `Fuel profile: ${profile.samples} samples, ${formatFuel(total)} fuel`;
+  const head = `Fuel profile: ${formatItems(profile.samples, 'sample')}, ${formatFuel(total)} fuel`;
   return [head, ...rows, ''].join('\n');
 }
 

@@ -127,6 +127,8 @@ export class Quota {
   }
 }
 
+const entriesText = (count: number) => `${count} ${count === 1 ? 'entry' : 'entries'}`;
+
 /** The error of entries that cannot be added at once. */
 export function quotaExceeded(
   limits: VolumeLimits,
@@ -134,8 +136,8 @@ export function quotaExceeded(
   files: number,
   pathBytes: number,
 ): SandboxError {
-  const found = `${bytes} bytes in ${files} entries with paths totalling ${pathBytes} bytes`;
-  const limit = `${limits.maxBytes} bytes in ${limits.maxFiles} entries with paths totalling ${maxPathBytes(limits)} bytes`;
+  const found = `${bytes} bytes in ${entriesText(files)} with paths totalling ${pathBytes} bytes`;
+  const limit = `${limits.maxBytes} bytes in ${entriesText(limits.maxFiles)} with paths totalling ${maxPathBytes(limits)} bytes`;
   return new SandboxError(
     'quota_exceeded',
     `${found} exceed the quota of ${limit}. Remove files or raise the quota.`,

@@ -120,7 +120,7 @@ export async function showResult(
     return { text: typeof source === 'string' ? `${asText()}\n${text}` : `${line}\n${text}` };
   }
   const { image, width, height } = drawn;
-  return { text: `${line}, shown with ${width} × ${height} pixels`, block: imageBlock(image, 'image/png') };
+  return { text: `${line}, shown at ${width} × ${height} pixels`, block: imageBlock(image, 'image/png') };
 }
 
 /** The images among the results, as far as clients can show them. */

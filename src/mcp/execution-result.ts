@@ -215,7 +215,7 @@ function filesChanged(result: SandboxResult, session_id: string): ExecutionOutpu
 }
 
 const droppedNote = (bytes: number) =>
-  bytes > 0 ? `\n[… ${bytes} bytes dropped: output limit exceeded …]` : '';
+  bytes > 0 ? `\n[… ${formatItems(bytes, 'byte')} dropped: output limit exceeded …]` : '';
 
 function executionText(output: ExecutionOutput, results: readonly string[]): string {
   const parts = [output.outcome];
@@ -283,7 +283,7 @@ function profileText({ lines, samples }: NonNullable<ExecutionOutput['fuel_profi
     ({ file, line, source, share }) =>
       `${formatPercent(Math.round(share * 1000) / 10).padStart(6)}  ${file}:${line}  ${source}`,
   );
-  return [`fuel by line (${samples} samples):`, ...rows].join('\n');
+  return [`fuel by line (${formatItems(samples, 'sample')}):`, ...rows].join('\n');
 }
 
 function fuelReportText(fuel: NonNullable<ExecutionOutput['fuel_analysis']>): string {

@@ -99,9 +99,11 @@ function listTools(
 }
 
 /** Why a program cannot wait for a person who uses the command line; undefined if it can. */
-function whyItCannotPause(sandbox: Sandbox, { tenant }: ToolCall): string | undefined {
-  if (!isSession(sandbox) || !sandbox.session.auto_persist_globals)
-    return 'only a program in a session that keeps its variables can wait for one. Use create_session';
+function whyItCannotPause(sandbox: Sandbox, { tenant, state }: ToolCall): string | undefined {
+  if (!isSession(sandbox) || !sandbox.session.auto_persist_globals) {
+    const fact = 'only a program in a session that keeps its variables can wait for one';
+    return offersTool(state.settings, 'create_session') ? `${fact}. Use create_session` : fact;
+  }
   if (tenant.sessions.store.isInMemory)
     return 'this server keeps sessions in memory, so no other process can resume the program. Its operator must set data_dir or store';
   return undefined;

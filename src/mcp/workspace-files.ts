@@ -60,12 +60,13 @@ export async function readWorkspaceFile(
   if (mime !== undefined && IMAGES.includes(mime) && bytes.length <= MAX_IMAGE_BYTES) {
     const data = Buffer.from(bytes).toString('base64');
     return {
-      text: `${path}: ${mime}, ${bytes.length} bytes.`,
+      text: `${path}: ${mime}, ${formatItems(bytes.length, 'byte')}.`,
       blocks: [{ type: 'image', data, mimeType: mime }],
     };
   }
   const text = asText(bytes);
-  if (text === undefined) return { text: `${path}: ${bytes.length} bytes of binary data. ${binaryAdvice}.` };
+  if (text === undefined)
+    return { text: `${path}: ${formatItems(bytes.length, 'byte')} of binary data. ${binaryAdvice}.` };
   return { text: truncateMiddle(text.slice(offset), maxChars, () => uri).text };
 }
 
@@ -86,7 +87,9 @@ export async function listWorkspaceFiles(
   const files = all
     .slice(0, MAX_FILES)
     .map((file) => ({ ...file, uri: workspaceUri(session_id, file.path) }));
-  const lines = files.map((file) => `${file.path} (${file.size_bytes} bytes, ${file.modified_at})`);
+  const lines = files.map(
+    (file) => `${file.path} (${formatItems(file.size_bytes, 'byte')}, ${file.modified_at})`,
+  );
   if (all.length > files.length) lines.push(`… and ${all.length - files.length} more`);
   return {
     text: `${formatItems(all.length, 'file')} in session ${session_id}.\n${lines.join('\n')}`.trimEnd(),

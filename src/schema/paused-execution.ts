@@ -32,7 +32,7 @@ export const pausedExecution = z.strictObject({
     .array(toolCallRecord)
     .max(10_000)
     .describe(
-      'Its calls so far. A pending call with the status unknown was approved in a resume that is in progress, or was rolled back, undone or interrupted, so the tool may already have run.',
+      'Its calls so far. A pending call with the status unknown was approved in a resume that is in progress or that was rolled back, undone or interrupted, so the tool may already have run.',
     ),
   pending: z.array(pendingCall).max(10_000).describe('The calls that are waiting for an answer.'),
 });

@@ -99,7 +99,7 @@ export const fuelProfile = z.object({
     ),
   stacks: profileStacks.optional().describe('Complete stacks; only with the profile option.'),
 });
-/** Where a run used its fuel, according to samples taken at the end of slices of fuel. */
+/** Where a run used its fuel, according to samples taken at intervals of fuel. */
 export interface FuelProfile extends z.infer<typeof fuelProfile> {}
 
 export const resultMetadata = z.object({
@@ -150,7 +150,9 @@ export const resultMetadata = z.object({
   fuel_analysis: fuelAnalysis.optional().describe('How the run used its fuel budget.'),
   fuel_profile: fuelProfile
     .optional()
-    .describe('Where the run used its fuel. Present if it used more than one slice of fuel.'),
+    .describe(
+      'Where the run used its fuel. Present if it used more than one slice of fuel (about two million instructions, fewer with the profile option).',
+    ),
   stopped_at: stoppedAt
     .optional()
     .describe(

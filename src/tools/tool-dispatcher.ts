@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { untilAborted } from '../concurrency/until-aborted.ts';
-import { formatBytes, formatCount, formatDuration, formatItems } from '../quantities.ts';
+import { formatBytes, formatDuration, formatItems } from '../quantities.ts';
 import type { PendingCall, ToolCallRecord } from '../schema/tool-calls.ts';
 import { CallSlots } from './call-slots.ts';
 import { checkResultSize, parseArguments, toJson } from './json-data.ts';
@@ -118,7 +118,7 @@ export class ToolDispatcher {
     if (this.#records.length >= this.#limits.max_calls)
       return failure(
         'limit',
-        `The run has reached its limit of ${formatCount(this.#limits.max_calls)} tool calls.`,
+        `The run has reached its limit of ${formatItems(this.#limits.max_calls, 'tool call')}.`,
       );
     this.#ids.add(request.id);
     const record = this.#addRecord(request);

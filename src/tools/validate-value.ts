@@ -2,6 +2,7 @@
  * Checks one value against a schema that `schema-validator.ts` has read. Steps and recursion are bounded for every schema and
  * value.
  */
+import { formatItems } from '../quantities.ts';
 import type { LinearPattern } from './linear-pattern.ts';
 
 /** A JSON Schema: an object with keywords, or true or false. */
@@ -140,8 +141,10 @@ export class Validation {
     if (min !== undefined || max !== undefined) {
       this.#takeCharacters(text);
       const length = characterCount(text);
-      if (length < (min ?? 0)) return [`${at(path)}expected at least ${min} characters, got ${length}`];
-      if (length > (max ?? length)) return [`${at(path)}expected at most ${max} characters, got ${length}`];
+      if (length < (min ?? 0))
+        return [`${at(path)}expected at least ${formatItems(min!, 'character')}, got ${length}`];
+      if (length > (max ?? length))
+        return [`${at(path)}expected at most ${formatItems(max!, 'character')}, got ${length}`];
     }
     const pattern = own(schema, 'pattern') as string | undefined;
     if (pattern === undefined || this.patterns.get(pattern)!.test(text, this.#take)) return [];
@@ -154,8 +157,9 @@ export class Validation {
     this.#takeMembers(length);
     const [min, max] = [count('minItems'), count('maxItems')];
     if (min !== undefined && length < min)
-      return [`${at(path)}expected at least ${min} items, got ${length}`];
-    if (max !== undefined && length > max) return [`${at(path)}expected at most ${max} items, got ${length}`];
+      return [`${at(path)}expected at least ${formatItems(min, 'item')}, got ${length}`];
+    if (max !== undefined && length > max)
+      return [`${at(path)}expected at most ${formatItems(max, 'item')}, got ${length}`];
     if (own(schema, 'uniqueItems') === true && new Set(items.map((i) => this.#canonical(i))).size < length)
       return [`${at(path)}items must be unique`];
     const rest = own(schema, 'items');

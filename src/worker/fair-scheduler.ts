@@ -92,8 +92,8 @@ export class FairScheduler {
     if (signal?.aborted) return undefined;
     const state = this.#tenants.get(tenant) ?? { keys: new Map<string, Waiting[]>(), queued: 0, running: 0 };
     if (needsWorker && state.queued >= this.limits.maxQueuedPerTenant) {
-      const fact = `${state.queued} calls are already waiting`;
-      throw new SandboxError('queue_full', `${fact}. Wait for some of them to end, then try again.`);
+      const fact = `The queue of calls is full (limit ${this.limits.maxQueuedPerTenant})`;
+      throw new SandboxError('queue_full', `${fact}. Wait until a call ends, then try again.`);
     }
     this.#tenants.set(tenant, state);
     return new Promise((resolve) => {

@@ -6,6 +6,7 @@
 import type { Guest } from '../engine/guest.ts';
 import { syscallError } from '../kernel/syscall-error.ts';
 import type { ToolChannel } from '../kernel/tool-channel.ts';
+import { formatItems } from '../quantities.ts';
 import { MAX_CALLED_NAME_CHARACTERS, MAX_REASON_CHARACTERS } from '../tools/tool-limits.ts';
 import type { ToolAnswer } from '../tools/tool-messages.ts';
 import { describeTool, searchTools } from '../tools/tool-search.ts';
@@ -90,7 +91,7 @@ export class ToolCalls implements ToolChannel {
     const { maxCalls, maxArgumentBytes } = this.limits;
     this.guest.kernel.chargeHostTime(20 + argumentsJson.length / 1024);
     if (++this.#calls > maxCalls + RECORDED_REFUSALS) {
-      const message = `the run has reached its limit of ${maxCalls} tool calls (max_tool_calls)`;
+      const message = `the run has reached its limit of ${formatItems(maxCalls, 'tool call')} (max_tool_calls)`;
       this.#ready.push(errorAnswer(id, 'limit', message));
       return;
     }
@@ -179,7 +180,7 @@ export class ToolCalls implements ToolChannel {
       this.#pendingBytes += call.bytes;
       return;
     }
-    const reason = `the arguments of all calls that wait for an answer are limited to ${MAX_PENDING_BYTES} bytes`;
+    const reason = `the arguments of all calls that wait for an answer are limited to ${MAX_PENDING_BYTES} bytes in total`;
     this.#withdraw([call.id], reason);
     this.#ready.push(errorAnswer(call.id, 'limit', reason));
   }

@@ -96,7 +96,7 @@ describe('the end of a program that has filled its memory', () => {
     `);
     expect(result.metadata).toMatchObject({
       trap_reason: null,
-      error: { type: 'null', message: expect.stringMatching(/^null, thrown by the program or/) },
+      error: { type: 'null', message: expect.stringMatching(/^null was thrown, either by the program or/) },
     });
     expect(result).toMatchObject({ success: false, stderr: 'Uncaught null\n', memory_used_bytes: 40 * MiB });
   });

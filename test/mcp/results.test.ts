@@ -82,7 +82,7 @@ describe('results over MCP', () => {
 
   test('view_result reduces large images, and names ids that do not exist', async () => {
     const wide = await call(client, 'view_result', { ids: ['r4'], session_id });
-    expect(wide.text).toContain('wide.png, shown with 1568 × 1 pixels');
+    expect(wide.text).toContain('wide.png, shown at 1568 × 1 pixels');
     const { width, height, at } = decodePng(imagesOf(wide.content)[0]!);
     expect([width, height, at(700, 0)]).toEqual([1568, 1, [128, 128, 128, 255]]);
     const missing = await call(client, 'view_result', { ids: ['r99'], session_id });
@@ -108,20 +108,20 @@ const IMAGES: readonly (readonly [name: string, source: string, text: RegExp])[]
   [
     'an SVG',
     `svg('<rect width="40" height="20" fill="#c00"/><text x="2" y="15">Ok</text>')`,
-    /shown with 80 × 40/,
+    /shown at 80 × 40/,
   ],
   [
     'an SVG with a document type',
     `'<!DOCTYPE svg PUBLIC "a" "ORIGIN/b.dtd">' + svg('<rect width="9" height="9"/>')`,
-    /shown with 80 × 40/,
+    /shown at 80 × 40/,
   ],
-  ['a large photo', `noise(1700, 1300)`, /shown with \d{3} × \d{3} pixels/],
+  ['a large photo', `noise(1700, 1300)`, /shown at \d{3} × \d{3} pixels/],
   [
     'a GIF',
     `b'GIF89a' + struct.pack('<HH', 2000, 1) + bytes([0x80, 0, 0, 200, 0, 0, 0, 0, 0]) + b',' + struct.pack('<HHHHB', 0, 0, 2000, 1, 0) + gif_rows(2000)`,
-    /shown with 1568 × 1/,
+    /shown at 1568 × 1/,
   ],
-  ['a JPEG', `jpeg(2000)`, /image\/jpeg, 2000 × 8 pixels, .*, shown with 1568 × 6/],
+  ['a JPEG', `jpeg(2000)`, /image\/jpeg, 2000 × 8 pixels, .*, shown at 1568 × 6/],
   ['a small WebP', `webp(1500, 1000)`, /image\/webp, 1500 × 1000 pixels, 30 bytes, file \S+$/],
   [
     'a large WebP',
@@ -131,7 +131,7 @@ const IMAGES: readonly (readonly [name: string, source: string, text: RegExp])[]
   [
     'scripts and references',
     `svg('<script>while(1);</script><style>@import url(ORIGIN/a.css);@font-face{font-family:x;src:url(ORIGIN/f)}</style><image width="40" height="20" xlink:href="ORIGIN/a.png"/><image width="40" height="20" xlink:href="file:///etc/passwd"/><use xlink:href="ORIGIN/a.svg#b"/><text font-family="x">a</text>')`,
-    /shown with 80 × 40/,
+    /shown at 80 × 40/,
   ],
   [
     'entities',
@@ -158,7 +158,7 @@ const IMAGES: readonly (readonly [name: string, source: string, text: RegExp])[]
   [
     'a filter with a huge region',
     `svg('<filter id="f" x="-99" y="-99" width="9999" height="9999"><feGaussianBlur stdDeviation="9"/></filter><rect width="40" height="20" filter="url(#f)"/>')`,
-    /shown with 80 × 40/,
+    /shown at 80 × 40/,
   ],
   ['text that is not SVG', `'hello'`, /not shown: SVG data parsing failed/],
   [

@@ -126,7 +126,7 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
       language: 'python',
     });
     expect(structured['stdout']).toMatch(
-      /^denied: The call was not approved. Reason: this client cannot ask a person, and only a program in a session/,
+      /^denied: The call was not approved. Reason: this client cannot ask a person, and only a program in a session that keeps its variables can wait for one. Use create_session$/m,
     );
     expect(text).toContain('files.write_file');
     const session_id = `none-${era}`;
@@ -136,6 +136,17 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
     expect(inSession.structured['stdout']).toMatch(/^denied: .*this server keeps sessions in memory/);
     expect((await execute('print("usable")')).structured).toMatchObject({ stdout: 'usable\n' });
     expect(readdirSync(files)).not.toContain(`none-${era}`);
+    await client.close();
+  });
+
+  test('are denied without naming tools that the server does not offer', async () => {
+    const small = await startHttp({ tools_config: join(folder, 'tools.json'), tools: 'minimal' });
+    onTestFinished(() => small.close());
+    const client = await httpClient(small, era);
+    const { text } = await call(client, 'execute_code', { code: writeProgram('small'), language: 'python' });
+    expect(text).toMatch(
+      /^denied: .*only a program in a session that keeps its variables can wait for one$/m,
+    );
     await client.close();
   });
 
@@ -250,7 +261,7 @@ describe('a program whose client cannot ask a person', () => {
       pending: [{ id: 1, name: 'files.write_file', arguments: { path }, reason: 'approval' }],
       error_guidance: { error_type: 'ProgramPaused' },
     });
-    expect(text).toContain('llm-wasm-sandbox resume EXECUTION_ID --approve CALL_ID');
+    expect(text).toContain('llm-wasm-sandbox resume EXECUTION_ID --approve CALL_ID --tools-config FILE');
     const { execution_id } = structured;
     const blocked = await call(client, 'execute_code', {
       session_id: 'parked',

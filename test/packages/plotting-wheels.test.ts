@@ -80,7 +80,7 @@ go.Figure(go.Heatmap(z=[[1, 2], [3, 4]])).show()
 go.Figure(go.Box(y=[1, 2, 3, 9], name='A')).show()
 go.Figure(go.Sankey(node=dict(label=['a', 'b']), link=dict(source=[0], target=[1], value=[1])))`);
     expect(stderr).toMatch(
-      /^display: the plotly figure cannot be drawn, because it has traces of the types sankey\. /,
+      /^display: the plotly figure cannot be drawn, because it has traces of type sankey\. /,
     );
     expect(results.slice(0, 6).map(summary)).toEqual([
       ['bar', 'Bars'],

@@ -64,6 +64,7 @@ describe('formatting', () => {
       '1 file',
       '10,000 files',
     ]);
+    expect([1, 2].map((count) => formatItems(count, 'entry', 'entries'))).toEqual(['1 entry', '2 entries']);
     expect(formatLiteral(20e9)).toBe('20_000_000_000');
     expect([formatPercent(84.6), formatPercent(84.62, 1)]).toEqual(['85%', '84.6%']);
   });

@@ -192,12 +192,18 @@ describe('charts of Python programs', () => {
       display(Figure({'type': 'heatmap', 'z': [[1, 2], [3, 4]]}))
       display(Figure({'type': 'histogram', 'x': [1, 1, 2, 3]}))
       display(Figure({'type': 'box', 'y': [1, 2, 3, 10], 'name': 'A'}))
-      Figure({'type': 'sankey'})
+      pie = {'type': 'pie', 'labels': ['x'], 'values': [1]}
+      Figure(pie, pie)._repr_mimebundle_()
+      Figure(pie, {'type': 'bar', 'x': ['p'], 'y': [1]})._repr_mimebundle_()
+      Figure({'type': 'sankey'}, pie)
     `;
     const { results, stderr } = await sandbox.execute(source, { files });
-    expect(stderr).toMatch(
-      /^display: the plotly figure cannot be drawn, because it has traces of the types sankey\. /,
-    );
+    const reasons = [...stderr.matchAll(/^display: the plotly figure cannot be drawn, because ([^.]+)\. /gm)];
+    expect(reasons.map(([, reason]) => reason)).toEqual([
+      'it has more than one trace of type pie',
+      'it combines traces of the types pie, bar',
+      'it has traces of type sankey',
+    ]);
     expect(results.map((one) => [one.mime, one.note, summary(one)?.type])).toEqual([
       ...['line', 'bar', 'pie', 'unknown', 'bar', 'box_and_whisker'].map((type) => [
         'image/png',

@@ -195,6 +195,12 @@ describe('JSON Schema validation', () => {
     expect(new SchemaValidator({ maxLength: 2 }).problemOf('😀😀😀')).toContain('got 3');
   });
 
+  it('says how much is missing', () => {
+    const problem = (schema: object, value: unknown) => new SchemaValidator({ ...schema }).problemOf(value);
+    expect(problem({ minLength: 1 }, '')).toContain('expected at least 1 character, got 0');
+    expect(problem({ minItems: 2 }, [])).toContain('expected at least 2 items, got 0');
+  });
+
   it('treats names of prototype properties as data', () => {
     const schema = JSON.parse('{"properties":{"__proto__":{"type":"string"}},"required":["constructor"]}');
     const validator = new SchemaValidator(schema);

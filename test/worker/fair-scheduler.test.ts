@@ -74,7 +74,10 @@ describe('tenants', () => {
     const { scheduler, call } = start({ maxRunning: 1, maxQueuedPerTenant: 1 });
     await call('a1');
     void call('a2');
-    await expect(call('a3')).rejects.toMatchObject({ code: 'queue_full' });
+    await expect(call('a3')).rejects.toMatchObject({
+      code: 'queue_full',
+      message: 'The queue of calls is full (limit 1). Wait until a call ends, then try again.',
+    });
     void call('b1');
     await settle();
     expect(scheduler.queued).toBe(2);

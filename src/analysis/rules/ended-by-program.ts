@@ -32,10 +32,10 @@ export const exitRules: readonly Rule[] = [
       message: `Exit code ${exitCode}; output was truncated`,
       guidance: [
         stdout > 0
-          ? `Standard output exceeded stdout_max_bytes (${formatBytes(limits.stdout_max_bytes)}): ${formatBytes(stdout)} were dropped`
+          ? `Standard output exceeded stdout_max_bytes (${formatBytes(limits.stdout_max_bytes)}): ${formatBytes(stdout)} ${stdout === 1 ? 'was' : 'were'} dropped`
           : undefined,
         stderr > 0
-          ? `Standard error exceeded stderr_max_bytes (${formatBytes(limits.stderr_max_bytes)}): ${formatBytes(stderr)} were dropped`
+          ? `Standard error exceeded stderr_max_bytes (${formatBytes(limits.stderr_max_bytes)}): ${formatBytes(stderr)} ${stderr === 1 ? 'was' : 'were'} dropped`
           : undefined,
         `The program exited with code ${exitCode}; the reason may be in the dropped output`,
         'Print less, write large results to a file in /app, or print error messages first',

@@ -36,7 +36,7 @@ const ADVICE: Readonly<
   ],
   limit: (error, { limits }) => [
     `A limit was reached, so tools.${toolOf(error)} was not called: ${oneLine(error.message)}`,
-    `Make fewer or smaller calls. A run may make ${formatLiteral(limits.max_tool_calls)} calls (policy max_tool_calls)`,
+    `Make fewer or smaller calls. The maximum number of calls per run is ${formatLiteral(limits.max_tool_calls)} (policy max_tool_calls)`,
   ],
   failed: (error) => [
     `tools.${toolOf(error)} failed: ${oneLine(error.message)}`,
@@ -72,7 +72,7 @@ export const toolRules: readonly Rule[] = [
         guidance: [
           `The program is waiting for these calls: ${calls.join(', ')}${more}. Do not run it again: it continues when they are answered`,
           isApproval
-            ? 'A person must approve or deny them, for example with: llm-wasm-sandbox resume EXECUTION_ID --approve CALL_ID. The author of the program cannot do this'
+            ? 'A person must approve or deny them, for example with: llm-wasm-sandbox resume EXECUTION_ID --approve CALL_ID --tools-config FILE. The author of the program cannot do this'
             : undefined,
           'session.resume() and the MCP tool resume_execution answer calls with values or errors',
           'No other program can run in the session until this one has ended; rolling back the session discards it',

@@ -76,7 +76,7 @@ export class ChildProcessTransport implements Transport {
   send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     return new Promise((resolve, reject) => {
-      if (stdin == null || !stdin.writable) reject(new Error('The server has ended.'));
+      if (stdin == null || !stdin.writable) reject(new Error('The server process has exited.'));
       else stdin.write(this.sdk.serializeMessage(message), (error) => (error ? reject(error) : resolve()));
     });
   }

@@ -68,7 +68,7 @@ function infoText(info: WorkspaceInfo): string {
     const more = total > items.length ? ` and ${total - items.length} more` : '';
     return `${name}: ${items.length > 0 ? items.join(', ') : 'none'}${more}`;
   };
-  const files = info.files.map(({ path, size_bytes }) => `${path} (${size_bytes} bytes)`);
+  const files = info.files.map(({ path, size_bytes }) => `${path} (${formatItems(size_bytes, 'byte')})`);
   const variables = info.variables.map(({ name, type, repr }) => `${name}: ${type} = ${repr}`);
   return [
     `Session ${info.session_id} (${info.language ?? languageTitles('and')}): ${formatItems(info.calls, 'call')}, ${formatFuel(info.fuel_consumed)} fuel; ${limitsText(info.limits)}.`,

@@ -205,7 +205,8 @@ function withUnknownThrower(report: string): string {
   const parsed = JSON.parse(report) as { error?: { type?: unknown; message?: string; raised?: boolean } };
   if (parsed.error?.type !== 'null') return report;
   delete parsed.error.raised;
-  parsed.error.message = 'null, thrown by the program or by the engine, which has no memory for an error';
+  parsed.error.message =
+    'null was thrown, either by the program or by the engine because it had no memory for an error object';
   return JSON.stringify(parsed);
 }
 

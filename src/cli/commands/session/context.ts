@@ -37,7 +37,9 @@ export function openSessionContexts(flags: StoreFlags): SessionContext[] {
 function serverFolders(dataDir: string): string[] {
   const folders = tenantFolders(dataDir);
   if (folders.length > 0) return folders;
-  throw new UsageError(`${dataDir} does not contain sessions of an MCP server. Pass its data_dir.`);
+  throw new UsageError(
+    `${dataDir} does not contain sessions of an MCP server. Pass the data_dir of the server.`,
+  );
 }
 
 function tenantPath(dataDir: string, tenant: string): string {

@@ -219,7 +219,12 @@ def to_vega_lite(figure):
     elif len(kinds) == 1 and kinds[0] in _BUILDERS and (len(traces) == 1 or kinds[0] not in ('pie', 'heatmap')):
         rows, parts = _BUILDERS[kinds[0]](traces, layout)
     else:
-        raise _NotDrawable(f'it has traces of the types {", ".join(kinds)}')
+        unknown = [kind for kind in kinds if kind not in _POINT_KINDS and kind not in _BUILDERS]
+        if unknown:
+            raise _NotDrawable(f'it has traces of type {", ".join(unknown)}')
+        if len(kinds) == 1:
+            raise _NotDrawable(f'it has more than one trace of type {kinds[0]}')
+        raise _NotDrawable(f'it combines traces of the types {", ".join(kinds)}')
     if len(rows) > MAX_ROWS:
         raise _NotDrawable(f'it has {len(rows):,} points, and at most {MAX_ROWS:,} are drawn')
     size = {'width': 360, 'height': 360} if kinds == ['pie'] else {'width': 560, 'height': 320}

@@ -104,7 +104,7 @@ def encode_arguments(tool, args, kwargs):
         kwargs = dict(args[0])
     elif args:
         raise ToolError(
-            f'{tool} takes keyword arguments, or one dict, but got {len(args)} positional arguments',
+            f'{tool} takes keyword arguments, as in tools.{tool}(name=value), or one dict',
             'invalid_arguments',
             tool,
         )
