@@ -7,6 +7,10 @@ const aborted: string[] = [];
 let onNever = () => {};
 let running = 0;
 let peak = 0;
+let onSixteen = () => {};
+const sixteen = new Promise<void>((resolve) => {
+  onSixteen = resolve;
+});
 const tools = {
   weather: {
     description: 'The weather in a city.',
@@ -21,9 +25,11 @@ const tools = {
   },
   echo: async (args: object) => args,
   'x-y': async () => ({ n: 1 }),
-  /** Counts the calls that run at the same time. */
+  /** Counts the calls that run at the same time. None ends before 16 of them have run at once. */
   busy: async () => {
     peak = Math.max(peak, ++running);
+    if (running === 16) onSixteen();
+    await sixteen;
     await new Promise((done) => setImmediate(done));
     running--;
   },
@@ -175,6 +181,16 @@ for value in (float("nan"), 2**60, {1: 2}, {1, 2}, cyclic, object()):
     except ToolError as error:
         print(error.code, end=" ")`;
     expect(await output(python, code)).toBe('invalid_arguments '.repeat(6));
+  });
+
+  it('reject positional arguments', async () => {
+    const code = `try:
+    await tools.echo(7)
+except ToolError as error:
+    print(error.code, error)`;
+    expect(await output(python, code)).toBe(
+      'invalid_arguments echo takes keyword arguments, as in tools.echo(name=value), or one dict\n',
+    );
   });
 });
 
