@@ -45,6 +45,8 @@ const EXCESS = {
     Math.max(Buffer.byteLength(result.stdout), Buffer.byteLength(result.stderr)) - OUTPUT_BYTES,
 };
 
+const LANGUAGE_TITLES = { python: 'Python', javascript: 'JavaScript' };
+
 const signed = (value, format) => `${value > 0 ? '+' : value < 0 ? '-' : ''}${format(Math.abs(value))}`;
 
 const FORMAT = {
@@ -110,7 +112,7 @@ function describeNextCalls(runtime, { after, harmless }) {
   const slowest = after.reduce((most, call) => (call.ms > most.ms ? call : most));
   const compare = (ms, than) =>
     `${ms.toFixed(1)} ms instead of ${than.toFixed(1)} ms (×${(ms / than).toFixed(2)})`;
-  return `In ${runtime}, its median is ${compare(median(times), usual)}, and its maximum is ${compare(slowest.ms, Math.max(...harmless))}; the slowest call followed the program ${slowest.name}, run with the ${slowest.limit} limit.`;
+  return `In ${LANGUAGE_TITLES[runtime]}, its median is ${compare(median(times), usual)}, and its maximum is ${compare(slowest.ms, Math.max(...harmless))}; the slowest call followed the program ${slowest.name}, run with the ${slowest.limit} limit.`;
 }
 
 /** Runs a program in a peer in its own thread. The result is `killed` if the thread had to be terminated. */
