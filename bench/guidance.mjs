@@ -1,6 +1,6 @@
 /**
- * The quality of error guidance: failing programs of the kind that models write, each with its root cause, the lines that
- * are right, the identifiers and the fix that the guidance must name, and the advice that it must not give. With
+ * The quality of error guidance: failing programs of the kind that models write, each with its root cause, the lines
+ * that the guidance may name, the identifiers and the fix that it must name, and the advice that it must not give. With
  * `--problems` every program that fails a check is listed with its guidance.
  */
 import { createSandbox } from '../dist/index.js';

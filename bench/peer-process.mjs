@@ -1,6 +1,7 @@
 /**
- * Runs one program in one sandbox, in a process of its own: `node peer-process.mjs PEER ACTION FOLDER`. Prints the measured
- * milliseconds as JSON. Each sandbox uses its own limits: a time of one second, if the program does not end by itself.
+ * Runs one program in one sandbox, in a process of its own: `node peer-process.mjs PEER ACTION FOLDER`. Prints the
+ * measured milliseconds as JSON. Programs that do not end by themselves are stopped by the time limit of the sandbox,
+ * one second.
  */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

@@ -145,7 +145,10 @@ function measure(run, code, warmup, pairs) {
 
 const percent = (share, digits) => `${(share * 100).toFixed(digits)}%`;
 
-/** The mean of values with half of its 95% confidence interval, without the tenth at either end, which other processes cause. */
+/**
+ * The mean of values and half the width of its 95% confidence interval, without the tenth of the values at either end,
+ * which other processes distort.
+ */
 function meanOf(values) {
   const cut = Math.floor(values.length / 10);
   const kept = [...values].sort((a, b) => a - b).slice(cut, values.length - cut);

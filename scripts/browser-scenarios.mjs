@@ -54,7 +54,7 @@ export const ready = (page) => page.waitForSelector('button.run:not(:disabled)',
 const status = (page, wanted) => waitForText(page, '.output .status', wanted);
 const code = (page) => page.$$eval('.cm-line', (lines) => lines.map((line) => line.textContent).join('\n'));
 
-/** Waits until the state of the last step is kept, so that the next change can start. */
+/** Waits until the state of the last step is saved, so that the next change can start. */
 const settled = (page) =>
   page.waitForFunction(
     () =>

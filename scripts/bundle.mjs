@@ -124,7 +124,7 @@ const onlyBuiltins = {
   },
 };
 
-/** They are bundled separately, because shared chunks would be smaller and more numerous. */
+/** Bundles each entry point separately, because shared chunks would be smaller and more numerous. */
 export async function bundle() {
   const entry = (name, plugins = []) => ({ entryPoints: [name], plugins: [...plugins, ...OPTIONS.plugins] });
   await build({

@@ -106,7 +106,7 @@ const dataOf = (locale) => {
       const names = namesOf(locale, type, style);
       const long = data[type].long;
       const list = codes.map((code) => nameOf(names, code) ?? 0);
-      // Short names are mostly the long ones.
+      // Most short names are the same as the long ones.
       data[type][style] = long === undefined ? list : list.map((name, i) => (name === long[i] ? 1 : name));
       if (style !== 'long' && data[type][style].every((name) => name === 1)) delete data[type][style];
       else if (style !== 'long')

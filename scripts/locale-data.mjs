@@ -1,7 +1,7 @@
 /**
- * Writes the data of Intl.DateTimeFormat and Intl.Collator to src/runtimes/javascript/guest/locale-data, from the ICU of the
- * Node.js that runs this script: date patterns, names, time zones and the order of characters. A program that is built
- * into the guest interprets the data, so the guest does not depend on the Node.js that runs it.
+ * Writes the data of Intl.DateTimeFormat to src/runtimes/javascript/guest/locale-data, from the ICU of the Node.js that
+ * runs this script: date patterns, names and time zones. A program that is built into the guest interprets the data, so
+ * the guest does not depend on the Node.js that runs it.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-/** Module hook for typescript.mjs. */
+/** The module hook that typescript.mjs registers: removes the types of TypeScript files when they are loaded. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { transform } from 'esbuild';

@@ -34,7 +34,7 @@ function parse(language, name, code, json) {
     cause: expected.cause,
     types: expected.types ?? cause.types,
     says: cause.says,
-    /** Lines that are right; empty if the interpreter knows no line for this failure. */
+    /** Lines that the guidance may name; empty if the interpreter knows no line for this failure. */
     lines: expected.line === null ? [] : [expected.line].flat(),
     names: expected.names,
     fix: expected.fix.map(pattern),

@@ -37,7 +37,9 @@ export interface ProgramAttack extends AttackFacts {
   readonly outcomes?: readonly string[];
   /** Matches the result of the call. */
   readonly expect?: Pattern;
-  /** Limit of the growth of the resident memory of the process during the attack. Only in the category `host_memory`. */
+  /**
+   * Limit on the growth of the resident memory of the process during the attack. Only in the category `host_memory`.
+   */
   readonly maxGrowthBytes?: number;
   /** How often the program runs, in one sandbox. */
   readonly repeat?: number;
@@ -104,7 +106,7 @@ export interface ServerRequest {
 
 export interface ServerAttack extends AttackFacts {
   readonly requests: readonly ServerRequest[];
-  /** Limit of the longest time for which the server does not answer other clients; one second unless given. */
+  /** Limit on the longest time for which the server does not answer other clients; one second unless given. */
   readonly maxStallMs?: number;
 }
 

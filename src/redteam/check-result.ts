@@ -7,10 +7,8 @@ import { SECRET } from './surroundings.ts';
 
 /** A thread that does not respond is terminated a few seconds after its limit. */
 const WATCHDOG_MS = 8_000;
-/** A truncated stream may end with a line break of the host. */
-const CAP_MARGIN_BYTES = 1;
 
-/** Limits of what a guest can report about the value of its last expression. */
+/** Limits on what a guest can report about the value of its last expression. */
 const MAX_TYPE_LENGTH = 200;
 const MAX_RESULT_LENGTH = 200_000;
 
@@ -29,7 +27,7 @@ export function outcomeName({ metadata }: SandboxResult): string {
   return metadata.trap_reason ?? metadata.error?.type ?? 'finished';
 }
 
-/** Problems of a result; empty if the attack failed. */
+/** Problems with a result; empty if the attack failed. */
 export function checkResult(
   result: SandboxResult,
   limits: Limits,
@@ -57,8 +55,8 @@ function generalProblems(result: SandboxResult, limits: Limits): string[] {
   atMost('fuel_consumed', result.fuel_consumed, limits.fuel_budget + GRACE.fuel);
   atMost('memory_used_bytes', result.memory_used_bytes, limits.memory_bytes);
   atMost('duration_ms', result.duration_ms, limits.timeout_seconds * 1000 + WATCHDOG_MS);
-  atMost('stdout in bytes', Buffer.byteLength(result.stdout), limits.stdout_max_bytes + CAP_MARGIN_BYTES);
-  atMost('stderr in bytes', Buffer.byteLength(result.stderr), limits.stderr_max_bytes + CAP_MARGIN_BYTES);
+  atMost('stdout in bytes', Buffer.byteLength(result.stdout), limits.stdout_max_bytes);
+  atMost('stderr in bytes', Buffer.byteLength(result.stderr), limits.stderr_max_bytes);
   atMost('the length of result_type', result.metadata.result_type?.length ?? 0, MAX_TYPE_LENGTH);
   atMost(
     'the length of the result',

@@ -14,7 +14,7 @@ import { TOOL_PROBE } from './corpus/probe-programs.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const DEFAULT_LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 20, max_tool_calls: 50 };
-/** Calls beyond the limit that are recorded, too. */
+/** Number of calls beyond the limit that are also recorded. */
 const RECORDED_REFUSALS = 16;
 const LARGE_TEXT = 'x'.repeat(3_000_000);
 

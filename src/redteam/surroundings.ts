@@ -29,7 +29,7 @@ export class Surroundings {
     process.env[SECRET_VARIABLE] = SECRET;
   }
 
-  /** Measures both languages before the first attack. */
+  /** Records the output and fuel of a program in each language before the first attack. */
   static async create(): Promise<Surroundings> {
     const surroundings = new Surroundings();
     for (const runtime of RUNTIME_NAMES) {
@@ -61,7 +61,7 @@ export class Surroundings {
     return visit(value) as T;
   }
 
-  /** Problems of a sandbox that runs while an attack runs. */
+  /** Problems in a sandbox that runs while an attack runs. */
   async checkNeighbour(runtime: RuntimeName): Promise<string[]> {
     const neighbour = this.#neighbours.get(runtime)!;
     const { stdout, files_created, stderr } = await neighbour.execute(NEIGHBOUR[runtime], PROBE_LIMITS);
@@ -72,14 +72,14 @@ export class Surroundings {
     return found === undefined ? [] : [`a sandbox that ran at the same time: ${found}`];
   }
 
-  /** Problems of the next run in the sandbox of an attack. */
+  /** Problems in the next run in the sandbox of an attack. */
   async checkNextRun(sandbox: Sandbox): Promise<string[]> {
     const { stdout, fuel_consumed } = await sandbox.execute(NEXT_RUN[sandbox.runtime], PROBE_LIMITS);
     const found = mismatch({ stdout, fuel_consumed }, this.#baselines.get(sandbox.runtime));
     return found === undefined ? [] : [`the next run: ${found}`];
   }
 
-  /** Problems of this process. A difference is reported once. */
+  /** Problems in this process. A difference is reported once. */
   checkHost(): string[] {
     const state = this.#hostState();
     const found = mismatch(state, this.#host);

@@ -59,7 +59,7 @@ function gif(view: DataView): ImageHeader | undefined {
       at += 11 + colours(view.getUint8(at + 9));
     } else if (kind === 0x21) at += 2;
     else break;
-    // The data of a block: parts with a length of one byte, up to an empty one.
+    // The data of a block: parts that each start with their length in one byte, up to an empty part.
     while (at < end && view.getUint8(at) > 0) at += 1 + view.getUint8(at);
     at++;
   }
@@ -71,7 +71,7 @@ function jpeg(view: DataView): ImageHeader | undefined {
   for (let i = 0; i < MAX_JPEG_SEGMENTS && at + 9 <= view.byteLength; i++) {
     if (view.getUint8(at) !== 0xff) return undefined;
     const marker = view.getUint8(at + 1);
-    // The frame headers, except DHT, JPG and DAC.
+    // The markers of frame headers: all in this range except DHT, JPG and DAC.
     if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
       return { mime: 'image/jpeg', width: view.getUint16(at + 7), height: view.getUint16(at + 5) };
     // Decoders skip TEM, RST and SOI, which have no length.

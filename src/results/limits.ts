@@ -9,7 +9,7 @@ export const RESULT_LIMITS = {
   formBytes: 1024 * 1024,
   /** Bytes of all forms in the results of a call. Further forms become files. */
   totalBytes: 4 * 1024 * 1024,
-  /** Characters of the plain text of a result, which is truncated. */
+  /** Characters of the plain text of a result. Longer text is truncated. */
   textChars: 100_000,
   /** Rows and columns of a table in `data`. */
   tableRows: 1000,

@@ -106,7 +106,7 @@ export class ResultCollector {
     return { id: `r${this.#count + 1}`, is_main_result: isMain, mime: '', size_bytes: 0 };
   }
 
-  /** Assigns the id of the draft to it. */
+  /** Counts the draft, so that no other draft gets its id. */
   #reserve(draft: Draft): void {
     this.#count++;
     this.hasMain ||= draft.is_main_result;

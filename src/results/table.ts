@@ -65,7 +65,7 @@ function cellText(cell: Cell): string {
   return text.length <= RESULT_LIMITS.cellChars ? text : `${text.slice(0, RESULT_LIMITS.cellChars - 1)}…`;
 }
 
-/** One line. Cells are escaped, so that they cannot end their cell or row. */
+/** One line. The texts are escaped, so that they cannot end their cell or row. */
 const markdownRow = (cells: readonly string[]) =>
   `| ${cells
     .map((text) =>

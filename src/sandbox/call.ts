@@ -98,7 +98,7 @@ export function observerOf({ stdin, output, results, onInputError, tools }: Runn
   };
 }
 
-/** The language of a program, which must be one of the runtime. */
+/** The language of a program, which must be one that the runtime runs. */
 export function callLanguage(language: LanguageName | undefined, runtime: RuntimeName): LanguageName {
   if (language === undefined) return runtime;
   if (LANGUAGE_RUNTIMES[language] === runtime) return language;
@@ -126,7 +126,7 @@ export function callLimits(
   };
 }
 
-/** Waits for the answer of a run and reports its progress meanwhile. */
+/** Waits for the outcome of a run and reports its progress meanwhile. */
 export async function outcomeOf(
   job: JobHandle,
   { limits, onProgress, output }: Pick<Call, 'limits' | 'onProgress' | 'output'>,

@@ -79,9 +79,9 @@ export class OutputDelivery {
   }
 
   /**
-   * Delivers what is left and ends the streams. Throws what a callback threw. Stops waiting for a callback when the signal
-   * is aborted, or when a single call of it takes longer than `limitMs`. Returns the number of bytes that the callback has
-   * not received by then; it receives them after it returns.
+   * Delivers what is left and ends the streams. Throws what a callback threw. Stops waiting for a callback when the
+   * signal is aborted, or when a single call to it takes longer than `limitMs`. Returns the number of bytes that the
+   * callback has not received by then; it receives them when that call has returned.
    */
   async end(signal: AbortSignal, limitMs: number): Promise<number> {
     await this.#wait(signal, limitMs);

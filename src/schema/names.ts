@@ -6,8 +6,8 @@ export const runtimeName = z.enum(RUNTIME_NAMES).describe('Language of the guest
 export const languageName = z.enum(LANGUAGE_NAMES).describe('Language of the program.');
 
 /**
- * The name of a program in stack traces. Names of the form call-N are those of later calls of a session, which must not have
- * the name of another program.
+ * The name of a program in stack traces. Names of the form call-N are reserved for the later calls of a session, so
+ * that no two programs of a session have the same name.
  */
 export const programName = z.string().regex(/^(?!call-\d+\.)[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$/, {
   error: ({ input }) =>

@@ -8,7 +8,9 @@ const DIFFERENCE_MAX = 0.45;
 let row = new Uint8Array(LENGTH_MAX + 1);
 let next = new Uint8Array(LENGTH_MAX + 1);
 
-/** The Levenshtein distance of two short strings. Stops early and returns a larger number once it exceeds `limit`. */
+/**
+ * The Levenshtein distance between two short strings. Stops early and returns a larger number once it exceeds `limit`.
+ */
 function editDistance(a: string, b: string, limit: number): number {
   for (let j = 0; j <= b.length; j++) row[j] = j;
   for (let i = 1; i <= a.length; i++) {

@@ -114,7 +114,7 @@ export class CallLease {
     return this.#refreshes.run(() => (this.#isHeld ? this.session.readCommitted() : this.session.refresh()));
   }
 
-  /** Ends waiting for the lease, and waits until it is released. */
+  /** Makes operations that wait for the lease fail, and waits until the lease is released. */
   async close(): Promise<void> {
     this.#hold.controller.abort();
     await this.#hold.ended;

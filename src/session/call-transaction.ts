@@ -36,8 +36,8 @@ export class CallTransaction {
 
   /**
    * Applies external edits and claims the execution that the call resumes, then writes the files of the call, which are
-   * part of the transaction. The claim is not: if the call is reverted or undone, the program is paused as it was claimed,
-   * under another id.
+   * part of the transaction. The claim is not: if the call is reverted or undone, the program is paused again as it was
+   * when it was claimed, under another id.
    */
   static async begin(
     states: SessionStates,

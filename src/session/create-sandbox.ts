@@ -23,8 +23,9 @@ const processStore = memoryStore();
 
 /**
  * Creates a sandbox. With `session_id`, `store` or `auto_persist_globals: true`, it is a session, whose variables and
- * files persist between calls. The first sandbox of a pool starts a worker thread, which loads the interpreter. Creating
- * further sandboxes is cheap, because interpreters are started only when programs run.
+ * files persist between calls. Unless the pool has `optimization: 'demand'`, its first sandbox starts a worker thread,
+ * which loads the interpreter. Creating further sandboxes is cheap, because interpreters are started only when programs
+ * run.
  */
 export function createSandbox(options: SessionOptions): Promise<Session>;
 export function createSandbox(options: SandboxOptions): Promise<Sandbox>;

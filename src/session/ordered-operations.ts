@@ -84,7 +84,7 @@ export class OrderedOperations {
   }
 }
 
-/** Makes the files of the current state the workspace. The next call reports how much deleted open files take. */
+/** Makes the files of the current state the workspace. The next call reports how much space deleted open files take. */
 export function loadFiles(states: SessionStates, workspace: Workspace): void {
   const { state } = states;
   workspace.replace(state.workspace);

@@ -1,6 +1,6 @@
 /**
- * Admits new sessions to a store: the only place that checks how many there may be and how much they may take.
- * Invariant: checks run one at a time, so that no two callers take the last place.
+ * Admits new sessions to a store: the only place where a registry checks how many there may be and how many bytes
+ * they may take. Invariant: checks run one at a time, so that no two callers take the last place.
  */
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';

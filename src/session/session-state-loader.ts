@@ -8,7 +8,7 @@ import type { Holding, StateMemoryBudget } from '../stores/state-memory-budget.t
 import type { SessionState } from '../stores/store.ts';
 import type { SessionStates } from './session-states.ts';
 
-/** The pool whose memory the states and files of a session take. */
+/** The pool in whose memory the states and files of a session are counted. */
 interface StatePool {
   readonly held: StateMemoryBudget;
   forgetWorkspace(id: string): void;

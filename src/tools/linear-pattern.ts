@@ -5,7 +5,7 @@
 
 const MAX_STATES = 2000;
 const MAX_PATTERN_CHARS = 2000;
-/** Limit of the steps that build an automaton. Repetitions of an empty group take steps without adding states. */
+/** Limit on the steps that build an automaton. Repetitions of an empty group take steps without adding states. */
 const MAX_BUILD_STEPS = 20_000;
 /** A character class with this many ranges costs one more step per character. */
 const RANGES_PER_STEP = 16;

@@ -45,7 +45,7 @@ interface AcceptedCall {
 }
 
 const HELD_BYTES_MESSAGE = `The unanswered calls of the run have more than ${formatBytes(MAX_HELD_ARGUMENT_BYTES)} of arguments.`;
-/** Limit of what a suspended call shows in `metadata.pending`, which is stored with the session. */
+/** Limit on what a suspended call shows in `metadata.pending`, which is stored with the session. */
 const MAX_PAYLOAD_BYTES = 64 * 1024;
 
 /** @internal */

@@ -1,4 +1,7 @@
-/** Search in a catalogue, and descriptions with declarations. Both return plain data and also run in worker threads. */
+/**
+ * Searches a catalogue of tools, and describes tools with their declarations. The functions return plain data and also
+ * run in worker threads.
+ */
 import { pythonStub, typescriptDeclaration } from './declarations.ts';
 import type { ToolDescription } from './toolset.ts';
 

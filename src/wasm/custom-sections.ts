@@ -1,4 +1,7 @@
-/** Custom sections in which a prepared module carries the facts that the linker needs. Their contents are JSON or bytes. */
+/**
+ * Writes the custom sections in which a prepared module carries the facts that the linker needs. Their contents are
+ * JSON or bytes.
+ */
 import { SECTION } from './binary-format.ts';
 import { Writer } from './binary-io.ts';
 

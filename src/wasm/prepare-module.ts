@@ -40,7 +40,7 @@ export interface PrepareOptions {
   /** A local to publish when fuel runs out in a certain loop. */
   readonly probe?: LoopProbe;
   /**
-   * Index of a function without results. Every call of it subtracts 1 from the exported i32 global "observations" and,
+   * Index of a function without results. Every call to it subtracts 1 from the exported i32 global "observations" and,
    * unless the result is negative, first calls the host with its parameters, through the entry of the table "host" that
    * follows those of `hostOverrides`. This costs no fuel.
    */

@@ -23,7 +23,7 @@ export const CONTROL = {
   section: 3,
   words: 4,
 } as const;
-/** The word of a control block that protects the sections of its thread. */
+/** The word of a control block that protects the critical sections of its thread. */
 export const sectionWord = (control: Int32Array) => control.subarray(CONTROL.section, CONTROL.section + 1);
 /** Words that all threads of a host share: 1 while long-running programs have to yield; the number of jobs that run. */
 export const HOST_BLOCK = { yieldFlag: 0, activeJobs: 1, words: 2 } as const;

@@ -29,7 +29,7 @@ const SLICES_PER_SAMPLE = [
 /** Lines and functions to keep; the fuel of further ones is attributed to none. */
 const MAX_ROWS = 2_000;
 const MAX_STACKS = 5_000;
-/** Frames that the stacks consist of; a stack with another frame is not kept. */
+/** Number of different frames in all stacks; a stack with a further frame is not kept. */
 const MAX_STACK_FRAMES = 10_000;
 /** Rows to report, by fuel. */
 const REPORTED_ROWS = 200;

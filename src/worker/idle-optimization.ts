@@ -33,7 +33,10 @@ const LIMITS: Omit<RunLimits, 'memoryBytes'> = {
   workspaceMaxFiles: 16,
   deterministic: undefined,
 };
-/** Limit of all starts, as a multiple of the number of programs. A program that a job interrupts is started again. */
+/**
+ * Limit on the number of starts, as a multiple of the number of programs. A program that a job interrupts is started
+ * again.
+ */
 const MAX_ATTEMPTS = 3;
 
 export class IdleOptimization {

@@ -54,7 +54,7 @@ export class ActiveJob implements JobHandle {
   readonly saved: Promise<SavedState | undefined>;
   /** Resolves when the time of a run starts; never, if the run does not start. */
   readonly started: Promise<void>;
-  /** Resolves when the program of a run has ended and its charts are drawn; never, if it has none. */
+  /** Resolves when the program of a run has ended and the drawing of its charts starts; never, if it has no charts. */
   readonly drawing: Promise<void>;
   #start!: () => void;
   #draw!: () => void;

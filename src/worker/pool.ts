@@ -196,7 +196,7 @@ export class WorkerPool implements Pool {
     this.#optimize(thread, assets, memoryBytes);
   }
 
-  /** Starts the first thread before the first call asks for it. */
+  /** Starts the first thread before the first call asks for it, unless interpreters are optimised on demand. */
   prepareFirst(assets: GuestAssets, memoryBytes: number): void {
     if (this.#optimization === 'idle' && this.#threads.size === 0) this.prepare(assets, memoryBytes);
   }

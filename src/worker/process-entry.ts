@@ -1,6 +1,7 @@
 /**
- * Entry point of a process that runs workers: starts the threads that the other process asks for and passes messages on.
- * No guest code runs in its main thread, so that it can always receive a cancellation. It ends with the other process.
+ * Entry point of a process that runs workers: starts the threads that its parent process asks for and passes messages
+ * on. No guest code runs in its main thread, so that it can always receive a cancellation. It ends with its parent
+ * process.
  */
 import { imageDigest } from '../engine/image-identity.ts';
 import { sharedBytes } from '../host/shared-file.ts';

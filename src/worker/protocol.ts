@@ -297,7 +297,7 @@ export type FromWorker =
     }
   /** The guest of a run is ready, and its time starts. */
   | { readonly type: 'started'; readonly id: number }
-  /** The program has ended, and its charts are drawn. */
+  /** The program has ended, and the drawing of its charts starts. */
   | { readonly type: 'drawing'; readonly id: number }
   | { readonly type: 'done'; readonly id: number; readonly outcome: RunOutcome }
   | { readonly type: 'saved'; readonly id: number; readonly saved: SavedState }

@@ -279,7 +279,7 @@ const SHARED_FILES = expressions([
   ['workspace-replace', "os.rename('/app', '/lib/app')", 'OSError'],
 ]);
 
-/** Runs with `word(address)` as a C integer at an address of the guest's memory. */
+/** Runs `damage`, in which `word(address)` is the C integer at an address of the guest's memory. */
 const corrupt = (name: string, damage: string, reference?: string): ProgramAttack => ({
   name,
   code: `import ctypes\nword = ctypes.c_int.from_address\nprint('there', flush=True)\n${damage}`,

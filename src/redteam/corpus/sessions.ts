@@ -239,7 +239,7 @@ const python: readonly SessionAttack[] = [
   },
   {
     name: 'fuel-of-monitoring-callback',
-    // The callback of the first call runs while the second is prepared. Its fuel counts.
+    // The callback that the first call registers runs while the second call is prepared. The fuel that it uses counts.
     policy: { fuel_budget: 50_000_000 },
     steps: [
       {

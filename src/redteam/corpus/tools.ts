@@ -1,6 +1,7 @@
 /**
- * Attacks of programs that call tools: forged messages, call ids, answers and approvals, hostile arguments, and floods. Python
- * programs reach the channel to the host itself; JavaScript programs only the functions that use it.
+ * Attacks of programs that call tools: forged messages, call ids, answers and approvals, hostile arguments, and floods.
+ * Python programs can use the channel to the host directly; JavaScript programs can only call the functions that use
+ * it.
  */
 import type { AttackTable, ToolAttack } from '../attack.ts';
 

@@ -199,7 +199,7 @@ function finish(guest: Guest, program: JavaScriptRun): string {
   return guest.memoryLimit.isReached ? withUnknownThrower(report) : report;
 }
 
-/** QuickJS throws null if it cannot allocate an error. After a lack of memory, it is unknown who threw a null. */
+/** QuickJS throws null if it cannot allocate an error. Once memory has run out, it is unknown what threw a null. */
 function withUnknownThrower(report: string): string {
   if (report.length > MAX_REPORT_BYTES || !report.includes('"error":{"type":"null"')) return report;
   const parsed = JSON.parse(report) as { error?: { type?: unknown; message?: string; raised?: boolean } };

@@ -34,7 +34,7 @@ const NEWLINE = /[\n\r\u2028\u2029]/;
 /** A word of ASCII letters, digits, `$` and `_`. Faster than WORD. */
 const ASCII_WORD = /[A-Za-z_$][\w$]*(?![\w$\\]|[^\0-\x7f])/y;
 
-/** What can start with a character. `single` is a punctuator that starts no longer one. */
+/** What can start with a character. `single` is a punctuator that is not the start of another one. */
 const START = { space: 1, word: 2, number: 4, string: 8, single: 16 } as const;
 const ANY_START = 31 & ~START.single;
 /** By ASCII code, so that patterns that cannot match are not tried. */

@@ -34,7 +34,7 @@ import { stateBytes } from '../format/state-size.ts';
 import type { StoredSession } from '../store.ts';
 
 const BUNDLE_FORMAT: FrameFormat = { magic: 'LWSX', version: 1, fields: 1 };
-/** Limit of the uncompressed size; a larger session is neither exported nor imported. */
+/** Limit on the uncompressed size; a larger session is neither exported nor imported. */
 const MAX_BUNDLE_BYTES = 1024 * 1024 * 1024;
 
 const INDEX_ROW_BYTES = 8;

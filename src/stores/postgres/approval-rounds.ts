@@ -73,7 +73,7 @@ export class ApprovalRounds {
     return rowCount === 1;
   }
 
-  /** The answered ones of these rounds. Also records that the server that runs their programs is alive. */
+  /** Those of these rounds that have been answered. Also records that the server that runs their programs is alive. */
   async answered(rounds: readonly string[]): Promise<AnsweredRound[]> {
     const { rows } = await this.database.query(
       `UPDATE ${this.#table} SET seen_at = clock_timestamp()

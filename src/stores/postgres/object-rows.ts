@@ -217,8 +217,9 @@ async function insertChunks(
 }
 
 /**
- * Removes objects that no session references, of the given names or of all. Objects that another transaction has locked
- * are skipped, and one that is referenced at this moment makes the statement fail; both are removed later.
+ * Removes objects that no session references: those among the given names, or all of them. Objects that another
+ * transaction has locked are skipped, and one that is referenced at this moment makes the statement fail; both are
+ * removed later.
  */
 export async function removeUnreferenced(
   database: Database,

@@ -18,7 +18,7 @@ interface LeaseOptions {
   readonly leaseSeconds: number;
 }
 
-/** Time between two attempts of a process that waits; it doubles from the first to the second. */
+/** Time between two attempts of a process that waits. It starts at the minimum and doubles up to the maximum. */
 const MIN_POLL_MS = 10;
 const MAX_POLL_MS = 100;
 /** A process that has not tried for this long has lost its place in the queue. */

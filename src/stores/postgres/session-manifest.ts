@@ -1,4 +1,4 @@
-/** The manifest of a session in its row. */
+/** Decodes the manifest in the row of a session and checks that it belongs to that session. */
 import { decodeSessionManifest, type SessionManifest } from '../format/session-codec.ts';
 import { damaged } from '../format/session-json.ts';
 

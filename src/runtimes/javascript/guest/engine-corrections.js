@@ -1,6 +1,7 @@
 /**
- * Corrections to the engine. A WeakRef keeps its target alive until the current job ends, as the specification requires: the
- * engine frees it with its last reference. The error of Promise.any has a message, as in Node.js.
+ * Corrections to the engine. A WeakRef keeps its target alive until the current job ends, as the specification
+ * requires; the engine alone would free it with its last reference. The error of Promise.any has a message, as in
+ * Node.js.
  */
 
 let kept = [];

@@ -178,7 +178,7 @@ function fitsInLine(ctx, output, start, base) {
   return base === '' || !base.includes('\n');
 }
 
-/** Joins the entries of an object to one line if they fit, and otherwise to one line each. */
+/** Puts the entries of an object on one line if they fit, and otherwise on one line each. */
 export function joinEntries(ctx, entries, base, braces, isArray, recurseTimes, value) {
   const head = base === '' ? '' : `${base} `;
   const indentation = `\n${' '.repeat(ctx.indentationLvl)}`;

@@ -1,6 +1,7 @@
 /**
- * Advice about the expression that failed. QuickJS reports the column at which the expression of a failed read starts, and
- * the column of the name of a failed call, so both can be quoted; the variables at the stop say what they belong to.
+ * Advice about the expression that failed. QuickJS reports the column at which the expression of a failed read starts,
+ * and the column of the name of a failed call, so both can be quoted. The variables where the program stopped show what
+ * an object contains.
  */
 import type { AnalysisInput } from '../../../analysis/input.ts';
 import { failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';

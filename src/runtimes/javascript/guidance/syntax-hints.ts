@@ -1,4 +1,7 @@
-/** Advice for source that is neither JavaScript nor TypeScript that can run, by its message or typical syntax. */
+/**
+ * Advice for source that is neither JavaScript nor TypeScript that can run, by the message of the error or by typical
+ * syntax.
+ */
 import type { AnalysisInput } from '../../../analysis/input.ts';
 import { failedStatement } from '../../../analysis/quote-guest-text.ts';
 import type { GuestError } from '../../../schema.ts';

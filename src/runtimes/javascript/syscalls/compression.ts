@@ -23,7 +23,10 @@ const INFLATE_INPUT_FUEL = 600;
 const INFLATE_OUTPUT_FUEL = 25;
 /** Bytes of input or output between two checks of the limits. */
 const STEP_BYTES = 1 << 16;
-/** The same for level 0, where the blocks of the result end with a step: up to this size they are those of Node.js. */
+/**
+ * The same for level 0, at which every step ends a block of the result: up to this size, the blocks are those of
+ * Node.js.
+ */
 const STORED_STEP_BYTES = 1 << 26;
 /** Bytes that deflate returns at once, as in Node.js: without compression, the size of the blocks depends on it. */
 const OUTPUT_BYTES = 1 << 14;

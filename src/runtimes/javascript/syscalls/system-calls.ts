@@ -342,7 +342,7 @@ const processCalls: Record<string, SystemCall> = {
 const contextCalls: Record<string, SystemCall> = {
   setContext: (guest, [context]) => returnZero(contextsOf(guest)?.set(int32(context))),
   setNextContext: (guest, [context]) => returnZero(contextsOf(guest)?.setNext(int32(context))),
-  /** Replaces the contexts in a list that no job has with 0. */
+  /** Clears the entries of a list whose context no job has: they become 0. */
   usedContexts: (guest, [list, length]) => {
     const bytes = slice(list, 0, length);
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -45,7 +45,7 @@ function otherTypeLine(key: string, available: readonly string[]): string | unde
     : `The keys are not text: convert the key first, as in d[int(key)]`;
 }
 
-/** Advice if the only column of a table has several names. */
+/** Advice if the name of the only column of a table contains several names. */
 function delimiterLine(available: readonly string[]): string | undefined {
   const [, delimiter] = available.length === 1 ? (/\w(;|\\t|\|)\w/.exec(available[0]!) ?? []) : [];
   return (

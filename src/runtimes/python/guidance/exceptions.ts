@@ -6,7 +6,7 @@ import type { Block } from './blocks.ts';
 
 /** Calls that raise no exception that a program handles. */
 const HARMLESS_CALL = /\b(?:print|len|str|repr)\(|\.append\(/g;
-/** Attributes of the object whose method runs exist. */
+/** Attributes of `self` are assumed to exist. */
 const OWN_ATTRIBUTE = /\bself\./g;
 /** A call, an index, an attribute, a power, or a division unless it is an integer division by a number. */
 const MAY_RAISE =

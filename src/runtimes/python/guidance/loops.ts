@@ -50,7 +50,10 @@ export function pythonLoops(source: string): SourceLoop[] {
   const { blocks, innermost } = indentedBlocks(lines, source.length > code.length || INTERRUPT.test(code));
   const canExit = EXIT.test(code);
   const handling = /\braise\b/.test(code) ? [...blocks.values()].filter(({ handles }) => handles) : [];
-  /** The program raises exceptions and handles some outside of some lines, not necessarily in the same function. */
+  /**
+   * The program raises exceptions and handles some of them outside of the given lines, not necessarily in the same
+   * function.
+   */
   const isHandledOutside = (index: number, lastIndex: number) =>
     handling.length > 0 && (handling[0]!.index < index || handling.at(-1)!.index > lastIndex);
   const raises = exceptionFinder(lines, code, blocks);

@@ -102,7 +102,7 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   cgi: { instead: 'urllib.parse and email.message (cgi was removed from Python)' },
 };
 
-/** Packages with compiled code of which no build for WebAssembly exists, by top-level import name. */
+/** Packages with compiled code for which no build for WebAssembly exists, by top-level import name. */
 export const NO_BUILD: ReadonlySet<string> = new Set(
   'torch tensorflow jax jaxlib keras transformers tokenizers onnxruntime catboost spacy numba psycopg2 psutil fitz pymupdf grpc zmq'.split(
     ' ',

@@ -1,5 +1,5 @@
 /**
- * Derives calls of the built-in `chart` from the calls of plotting packages in a program: `plt.plot(x, y)` is
+ * Derives calls to the built-in `chart` from the calls to plotting packages in a program: `plt.plot(x, y)` is
  * `chart.line(x, y)`. The program is untrusted text; only lines of limited length are read, in linear time.
  */
 import { oneLine } from '../../../analysis/quote-guest-text.ts';
@@ -115,7 +115,7 @@ function frameChart(owner: string, name: string, values: readonly string[]): [st
   return kind === undefined ? undefined : [kind, [`data=${frame}`, ...values]];
 }
 
-/** The call of `chart` for a call of a plotting package, or undefined. */
+/** The call to `chart` for a call to a plotting package, or undefined. */
 function chartCall(
   owner: string,
   index: string,
@@ -132,12 +132,12 @@ function chartCall(
   return `display(chart.${chart}(${[...args, ...(ownTitle === undefined ? [] : [`title=${ownTitle}`])].join(', ')}))`;
 }
 
-/** Calls of `chart` that draw what the program wanted to draw. */
+/** Calls to `chart` that draw what the program wanted to draw. */
 export function chartCalls(source: string): string[] {
   const found = new Set<string>();
   const lines = source.split('\n', MAX_LINES).filter((line) => line.length <= MAX_LINE_CHARS);
   const titles = lines.map((line) => TITLE.exec(line)?.[1]).filter((title) => title !== undefined);
-  // Several titles belong to several charts; which one to which is not known.
+  // Several titles belong to several charts, and it is not known which title belongs to which chart.
   const title = titles.length === 1 ? titles[0] : undefined;
   for (const line of lines) {
     for (const match of line.matchAll(CALL)) {

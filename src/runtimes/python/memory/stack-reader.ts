@@ -142,7 +142,7 @@ export class PythonStackReader extends StackWalker {
     }
   }
 
-  /** The global variables of the module that holds data of the program. */
+  /** The global variables of the module of a frame that are data of the program. */
   *#globals(frame: number): Generator<NamedValue> {
     const globals = this.guest.view.u32(frame + FRAME_GLOBALS);
     for (const [key, value] of this.#objects.entries(globals, MAX_VARIABLES)) {

@@ -21,7 +21,7 @@ class Failure {
 
 const testError = (message) => codedError(Error, 'ERR_TEST_FAILURE', message);
 
-/** Calls a function of the program. A function with `parameters` parameters gets a callback as the last. */
+/** Calls a function of the program. A function with `parameters` parameters gets a callback as the last argument. */
 function callWithCallback(callback, self, args, parameters) {
   if (callback.length < parameters) return Reflect.apply(callback, self, args);
   return new Promise((resolve, reject) => {

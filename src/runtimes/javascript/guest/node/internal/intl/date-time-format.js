@@ -175,7 +175,7 @@ function initialize(locales, given, required, defaults) {
 
 const pad = (value, field) => (field.length === 2 ? String(value).padStart(2, '0') : String(value));
 
-/** The name of the time zone, or its offset if it has none at this time. Names are known since 1970. */
+/** The name of the time zone, or its offset if it has none at this time. Names are known from 1970 on. */
 function zoneText({ data, zone, fields, timeStyle }, time, offset) {
   const style = fields.timeZoneName ?? (timeStyle === 'full' ? 'long' : 'short');
   const index = /^[+-]/.test(zone) ? -1 : zoneIndex(zone);
