@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { fetched } from '../scripts/fetched.mjs';
+import { installPinned } from '../scripts/install-pinned-packages.mjs';
 import { markdown } from './measure.mjs';
 import { byBoth, byMeaning, byTerms } from './retrieval.mjs';
 
@@ -46,7 +46,7 @@ async function toolsOf(name, args) {
 const packageName = (specifier) => specifier.slice(0, specifier.lastIndexOf('@'));
 
 async function peerTools() {
-  const folder = fetched('peers', [...PEERS.map(([name]) => name)]);
+  const folder = installPinned('peers', [...PEERS.map(([name]) => name)]);
   const lists = [];
   for (const [specifier, program, args] of PEERS) {
     const name = packageName(specifier);

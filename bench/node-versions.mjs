@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fetched } from '../scripts/fetched.mjs';
+import { installPinned } from '../scripts/install-pinned-packages.mjs';
 import { geomean, markdown, median, ms, times } from './measure.mjs';
 import { LOOPS } from './programs.mjs';
 import { findWheel } from './wheels.mjs';
@@ -81,7 +81,7 @@ function numpyRuns(nodes) {
 }
 
 function binaries() {
-  const folders = VERSIONS.map((version) => fetched('node', [`node-linux-${process.arch}@${version}`]));
+  const folders = VERSIONS.map((version) => installPinned('node', [`node-linux-${process.arch}@${version}`]));
   const installed = folders.map((folder) => join(folder, `node_modules/node-linux-${process.arch}/bin/node`));
   return [process.execPath, ...installed];
 }

@@ -1,5 +1,5 @@
 /** Pinned versions of the other sandboxes that the benchmarks measure. They are installed in a cache outside the repository. */
-import { fetched } from '../scripts/fetched.mjs';
+import { installPinned } from '../scripts/install-pinned-packages.mjs';
 
 /** isolated-vm 6 has no binary for older versions of Node.js. */
 const NODE = { name: `node-${process.platform}-${process.arch}`, version: '22.23.3' };
@@ -23,7 +23,7 @@ export const peerTitle = (peer) => `${PEERS[peer].title} ${PEERS[peer].packages[
 
 /** Returns the folder in which a sandbox is installed. */
 export const fetchPeer = (peer) =>
-  fetched(
+  installPinned(
     `peer-${peer}`,
     PEERS[peer].packages.map(({ name, version }) => `${name}@${version}`),
   );

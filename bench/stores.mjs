@@ -43,14 +43,14 @@ export async function startPostgres(folder) {
     platform: 'node',
     format: 'esm',
     outfile,
-    external: ['pg-native', 'cloudflare:sockets', '*/fetched.mjs'],
+    external: ['pg-native', 'cloudflare:sockets', '*/install-pinned-packages.mjs'],
     banner: { js: banner },
     plugins: [
       {
-        name: 'fetched',
+        name: 'pinned packages',
         setup: (context) =>
-          context.onResolve({ filter: /fetched\.mjs$/ }, () => ({
-            path: new URL('../scripts/fetched.mjs', import.meta.url).href,
+          context.onResolve({ filter: /install-pinned-packages\.mjs$/ }, () => ({
+            path: new URL('../scripts/install-pinned-packages.mjs', import.meta.url).href,
             external: true,
           })),
       },

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createSandbox, diskStore } from '../dist/index.js';
 import { formatBytes, formatCount } from '../dist/quantities.js';
-import { fetched } from '../scripts/fetched.mjs';
+import { installPinned } from '../scripts/install-pinned-packages.mjs';
 import { elapsedMs, markdown, median, ms, quantile, sampleInterleaved, times } from './measure.mjs';
 
 const CALLS = 1000;
@@ -39,7 +39,7 @@ async function ours(runtime, programs) {
 }
 
 async function vercelRun() {
-  const folder = fetched('run', ['run@2.1.5']);
+  const folder = installPinned('run', ['run@2.1.5']);
   const { run } = await import(pathToFileURL(`${folder}/node_modules/run/dist/index.js`).href);
   const hostFunctions = { tools: { echo: async (args) => args } };
   const limits = { maxBridgeRequests: 10_000, timeoutMs: 60_000 };

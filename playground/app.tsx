@@ -9,7 +9,7 @@ import { Output } from './output.tsx';
 import { Files, Variables } from './panels.tsx';
 import { callOf, latestCall, runningNode } from './session-view.ts';
 import { Timeline } from './timeline.tsx';
-import { useSession } from './use-session.ts';
+import { useSessionEvents } from './use-session-events.ts';
 
 const draftKey = (session: string) => `draft:${session}`;
 const languageKey = (session: string) => `language:${session}`;
@@ -71,7 +71,7 @@ function Playground({ info }: { info: Info }) {
   const [notice, setNotice] = useState<string>();
   const editor = useRef<EditorHandle>(undefined);
   const onError = useCallback((cause: unknown) => setNotice((cause as Error).message), []);
-  const { view, isConnected } = useSession(session, onError);
+  const { view, isConnected } = useSessionEvents(session, onError);
 
   const refresh = useCallback(async () => setSessions(await api.sessions()), []);
   const runtimeOf = (name: string) => info.languages.find((one) => one.name === name)?.runtime;

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { formatDuration, formatFuel } from '../src/quantities.ts';
 import type { TimelineNode } from './api.ts';
-import { layOut, type Row } from './layout.ts';
+import { layOut, type Row } from './timeline-layout.ts';
 
 const ROW = 34;
 const LANE = 16;

@@ -3,14 +3,14 @@
  * file is out of date. Needs a build.
  *
  * TypeDoc reads programs through the JavaScript API of TypeScript, which TypeScript 7 does not have. It runs on its own
- * TypeScript, fetched into a cache outside the repository; the project is still compiled and checked by its own.
+ * TypeScript, installed in a cache outside the repository; the project is still compiled and checked by its own.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { fetched } from './fetched.mjs';
+import { installPinned } from './install-pinned-packages.mjs';
 
 const PROGRAMS = ['typedoc@0.28.20', 'typedoc-plugin-markdown@4.14.1', 'typescript@5.9.3'];
 const TARGET = 'docs/API.md';
@@ -140,7 +140,7 @@ the process have camelCase names.
 `;
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const require = createRequire(join(fetched('typedoc', PROGRAMS), 'package.json'));
+const require = createRequire(join(installPinned('typedoc', PROGRAMS), 'package.json'));
 const {
   Application,
   ArrayType,
@@ -154,7 +154,7 @@ const {
 const schemas = {
   ...(await import(join(root, 'dist/schema.js'))),
   ...(await import(join(root, 'dist/runtimes/variable.js'))),
-  ...(await import(join(root, 'dist/session/session-limits.js'))),
+  ...(await import(join(root, 'dist/session/registry-limits.js'))),
 };
 
 /** The Zod schema that a type is inferred from: `Policy` and `PolicyInput` from `policy`. */

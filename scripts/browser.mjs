@@ -2,13 +2,15 @@
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { fetched } from './fetched.mjs';
+import { installPinned } from './install-pinned-packages.mjs';
 
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 /** Resolves modules that only browser tests need. */
 export const browserModules = () =>
-  createRequire(join(fetched('browser-tests', ['puppeteer-core@24.10.0', 'axe-core@4.14.0']), 'index.js'));
+  createRequire(
+    join(installPinned('browser-tests', ['puppeteer-core@24.10.0', 'axe-core@4.14.0']), 'index.js'),
+  );
 
 /** The path of Chromium. CHROMIUM names another executable. */
 function browserPath() {

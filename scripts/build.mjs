@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { annotateTypes } from './annotate-types.mjs';
+import { addFieldComments } from './add-field-comments.mjs';
 import { buildCharts } from './build-charts.mjs';
 import { bundle } from './bundle.mjs';
 import { bundlePage } from './bundle-page.mjs';
@@ -32,7 +32,7 @@ function compile() {
 function copyDataFiles(runtimes) {
   for (const name of runtimes)
     cpSync(at(`src/runtimes/${name}/guest`), at(`dist/runtimes/${name}/guest`), { recursive: true });
-  for (const part of ['lock.json', 'manifest.json', 'first-party'])
+  for (const part of ['lock.json', 'import-costs.json', 'first-party'])
     cpSync(at(`src/packages/${part}`), at(`dist/packages/${part}`), { recursive: true });
   writePyodideLock();
 }
@@ -55,8 +55,8 @@ function inputsDigest() {
     const paths = readdirSync(at(`dist/${folder}`), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => `${entry.parentPath}/${entry.name}`)
-      // The manifest is measured with built guests, so they cannot depend on it. Error guidance is used by the host only.
-      .filter((path) => !/\/manifest\.(json|js|d\.ts)$|\/runtimes\/\w+\/guidance\//.test(path))
+      // The import costs are measured with built guests, so they cannot depend on them. Error guidance is used by the host only.
+      .filter((path) => !/\/import-costs\.(json|js|d\.ts)$|\/runtimes\/\w+\/guidance\//.test(path))
       .sort();
     for (const path of paths) hash.update(path.slice(at('dist/').length)).update(readFileSync(path));
   }
@@ -66,7 +66,7 @@ function inputsDigest() {
 async function buildGuests(runtimes, inputs) {
   const { isBuilt } = await import(at('dist/runtimes/guest-artifacts.js'));
   const { build } = await import(at('dist/worker/guest-assets.js'));
-  const { describeMissing } = await import(at('dist/packages/catalog.js'));
+  const { describeMissing } = await import(at('dist/packages/vendored-package-table.js'));
   const { formatBytes, formatDuration } = await import(at('dist/quantities.js'));
   const requested = runtimes.filter((name) => process.argv.includes(name));
   for (const runtime of requested.length > 0 ? requested : runtimes) {
@@ -112,7 +112,7 @@ async function buildChartRenderer(guestInputs) {
 
 compile();
 const schemas = await import(at('dist/schema.js'));
-annotateTypes(at('dist/schema'), schemas);
+addFieldComments(at('dist/schema'), schemas);
 pruneTypes(
   at('dist'),
   ['index.d.ts', 'mcp/index.d.ts', 'adapters/index.d.ts', 'adapters/e2b/index.d.ts'],

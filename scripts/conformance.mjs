@@ -7,7 +7,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { fetched } from './fetched.mjs';
+import { installPinned } from './install-pinned-packages.mjs';
 
 const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
 const NODE = { name: `node-${process.platform}-${process.arch}`, version: '24.21.0' };
@@ -16,7 +16,7 @@ const REVISIONS = { '2025-11-25': 30, '2026-07-28': 37 };
 
 const isNewEnough = Number(process.versions.node.split('.')[0]) >= 22;
 const INDEX = 'node_modules/@modelcontextprotocol/conformance/dist/index.js';
-const cache = fetched('conformance', [SUITE, ...(isNewEnough ? [] : [`${NODE.name}@${NODE.version}`])]);
+const cache = installPinned('conformance', [SUITE, ...(isNewEnough ? [] : [`${NODE.name}@${NODE.version}`])]);
 const suite = join(cache, INDEX);
 const node = isNewEnough ? process.execPath : join(cache, `node_modules/${NODE.name}/bin/node`);
 

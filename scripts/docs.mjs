@@ -22,7 +22,7 @@ const { ERROR_CODES, SandboxError } = await import(at('dist/errors.js'));
 const { exitCodeOf } = await import(at('dist/cli/exit-codes.js'));
 const { SERVER_FIELDS } = await import(at('dist/mcp/gateway/tools-config.js'));
 const { toolTable } = await import(at('dist/mcp/tools/index.js'));
-const { readManifest } = await import(at('dist/packages/import-costs.js'));
+const { readImportCosts } = await import(at('dist/packages/import-costs.js'));
 const { GRACE } = await import(at('dist/engine/grace.js'));
 const { IMPLEMENTED, UNAVAILABLE } = await import(at('dist/runtimes/javascript/guest/node-module-names.js'));
 const { EVENTS } = await import(at('dist/sandbox/log-events.js'));
@@ -43,7 +43,7 @@ function table(head, rows) {
 const show = (value) => (typeof value === 'number' ? formatCount(value) : `\`${JSON.stringify(value)}\``);
 
 function packagesOf(wanted) {
-  const rows = readManifest()
+  const rows = readImportCosts()
     .packages.filter(({ language }) => language === wanted)
     .map((row) => [
       `${row.name} ${row.version}`,
@@ -327,7 +327,7 @@ const TABLES = {
     return table([...columns, 'first `require`'], rows);
   },
   python_stdlib: () => {
-    const { stdlib } = readManifest();
+    const { stdlib } = readImportCosts();
     const rows = stdlib
       .filter(({ warm }) => !warm)
       .sort((a, b) => b.fuel_first_import - a.fuel_first_import)
@@ -335,12 +335,12 @@ const TABLES = {
     return table(['module', 'first import'], rows);
   },
   heavy_rule: () => {
-    const { fuel_budget, heavy_share } = readManifest();
+    const { fuel_budget, heavy_share } = readImportCosts();
     const rule = `when its first import takes more than ${formatPercent(heavy_share * 100)} of the default budget`;
     return `A package is *heavy* ${rule}, which is ${formatFuel(fuel_budget)}, or when it is one of openpyxl, PyPDF2 and jinja2.`;
   },
   python_warm: () =>
-    readManifest()
+    readImportCosts()
       .stdlib.filter(({ warm }) => warm)
       .map(({ name }) => `\`${name}\``)
       .join(', '),

@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fetched } from './fetched.mjs';
+import { installPinned } from './install-pinned-packages.mjs';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const PACKER = '@anthropic-ai/mcpb@2.1.2';
@@ -71,7 +71,7 @@ const manifest = {
   compatibility: { platforms: ['darwin', 'win32', 'linux'], runtimes: { node: engines.node } },
 };
 
-const packer = join(fetched('mcpb', [PACKER]), BIN);
+const packer = join(installPinned('mcpb', [PACKER]), BIN);
 const folder = mkdtempSync(join(tmpdir(), 'mcpb-'));
 const mcpb = (...args) => execFileSync(process.execPath, [packer, ...args], { encoding: 'utf8' });
 try {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const lock = JSON.parse(readFileSync(at('package-lock.json'), 'utf8'));
-const manifest = JSON.parse(readFileSync(at('src/packages/manifest.json'), 'utf8'));
+const importCosts = JSON.parse(readFileSync(at('src/packages/import-costs.json'), 'utf8'));
 /** Development dependencies whose code is bundled into the build; their own dependencies are added. */
 const BUNDLED = [
   'core-js-pure',
@@ -30,7 +30,7 @@ const BUNDLED = [
   ),
   // The chart renderer.
   ...['vega', 'vega-lite', '@resvg/resvg-wasm', 'dejavu-fonts-ttf'],
-  ...manifest.packages.filter(({ language }) => language === 'javascript').map(({ name }) => name),
+  ...importCosts.packages.filter(({ language }) => language === 'javascript').map(({ name }) => name),
 ];
 
 /** Development dependencies that contain the binaries of the interpreters. */
@@ -73,7 +73,7 @@ function section(path) {
 /** Components of the packages above that have their own licence. */
 const vendored = JSON.parse(readFileSync(at('src/packages/lock.json'), 'utf8')).python.map(
   ({ name, version }) => {
-    const { licence } = manifest.packages.find((row) => row.name === name);
+    const { licence } = importCosts.packages.find((row) => row.name === name);
     return `| ${name} | ${version} | ${licence} |`;
   },
 );

@@ -1,17 +1,17 @@
 /**
- * Measures the fuel of importing each package and writes src/packages/manifest.json. Every import runs in a fresh guest
+ * Measures the fuel of importing each package and writes src/packages/import-costs.json. Every import runs in a fresh guest
  * of the built library. `--check` writes nothing and fails if a figure differs by more than a tenth or any other field
  * differs at all. Languages given as arguments limit the measurement to their rows.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createSandbox } from '../dist/index.js';
 import { pinnedVersion } from '../dist/packages/bundle-javascript.js';
-import { CATALOG, COSTLY_FUEL, HEAVY_SHARE } from '../dist/packages/catalog.js';
 import { lockedPackages } from '../dist/packages/fetch-locked-packages.js';
+import { COSTLY_FUEL, HEAVY_SHARE, VENDORED_PACKAGES } from '../dist/packages/vendored-package-table.js';
 import { formatFuel } from '../dist/quantities.js';
 import { policy, RUNTIME_NAMES } from '../dist/schema.js';
 
-const PATH = new URL('../src/packages/manifest.json', import.meta.url);
+const PATH = new URL('../src/packages/import-costs.json', import.meta.url);
 /** Relative difference up to which a figure counts as unchanged. */
 const TOLERANCE = 0.1;
 /** Absolute difference up to which a figure counts as unchanged. */
@@ -89,7 +89,7 @@ async function measure(language, names) {
 
 async function packageRows() {
   const rows = [];
-  for (const row of CATALOG) {
+  for (const row of VENDORED_PACKAGES) {
     const { language, name, import_names, use, licence, heavy, typical_imports } = row;
     if (!isRequested(language)) {
       rows.push(...before.packages.filter((one) => one.language === language && one.name === name));
@@ -162,8 +162,8 @@ for (const line of changes) console.log(line);
 if (process.argv.includes('--check')) {
   console.log(
     changes.length === 0
-      ? 'The manifest is up to date.'
-      : 'The manifest is out of date: run "npm run packages:measure" and commit the result.',
+      ? 'src/packages/import-costs.json is up to date.'
+      : 'src/packages/import-costs.json is out of date: run "npm run packages:measure" and commit the result.',
   );
   process.exitCode = changes.length === 0 ? 0 : 1;
 } else writeFileSync(PATH, `${JSON.stringify(after, null, 2)}\n`);

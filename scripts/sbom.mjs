@@ -10,13 +10,13 @@ import { fileURLToPath } from 'node:url';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const readJson = (path) => JSON.parse(readFileSync(at(path), 'utf8'));
-const { RUNTIMES } = await import(at('dist/runtimes/registry.js'));
+const { RUNTIMES } = await import(at('dist/runtimes/runtime-registry.js'));
 const output = process.argv[2] ?? at('build/sbom.cdx.json');
 
 const options = ['--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only'];
 const bom = JSON.parse(execFileSync('npm', ['sbom', ...options], { cwd: at(''), encoding: 'utf8' }));
 const { packages: npmPackages } = readJson('package-lock.json');
-const { packages: manifest } = readJson('src/packages/manifest.json');
+const { packages } = readJson('src/packages/import-costs.json');
 const lock = readJson('src/packages/lock.json');
 
 /** The SHA-512 that npm verified when it installed a package. */
@@ -30,7 +30,7 @@ function npmHashes(name) {
 
 const licences = (licence) => (licence === undefined ? {} : { licenses: [{ expression: licence }] });
 
-const vendored = manifest.map(({ language, name, version, licence }) => {
+const vendored = packages.map(({ language, name, version, licence }) => {
   const type = language === 'python' ? 'pypi' : 'npm';
   const locked = (lock[language] ?? []).find((row) => row.name === name);
   return {

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fetched } from './fetched.mjs';
+import { installPinned } from './install-pinned-packages.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 /** Versions of TypeScript, and how each resolves modules. */
@@ -145,7 +145,7 @@ export async function use(): Promise<SandboxResult> {
 write('types/consumer.ts', CONSUMER);
 for (const [version, modules] of Object.entries(TYPESCRIPT)) {
   const compiler = join(
-    fetched(`typescript-${version}`, [`typescript@${version}`]),
+    installPinned(`typescript-${version}`, [`typescript@${version}`]),
     'node_modules/typescript/bin/tsc',
   );
   for (const module of modules) {
@@ -182,7 +182,10 @@ check('the streaming example of the README, compiled by TypeScript', () => {
     outDir: 'out',
   };
   write('streaming/tsconfig.json', JSON.stringify({ compilerOptions, files: ['main.ts'] }));
-  const compiler = join(fetched('typescript-5.9.3', ['typescript@5.9.3']), 'node_modules/typescript/bin/tsc');
+  const compiler = join(
+    installPinned('typescript-5.9.3', ['typescript@5.9.3']),
+    'node_modules/typescript/bin/tsc',
+  );
   return (
     expectOutput(process.execPath, [compiler, '-p', 'streaming'], '') ??
     expectOutput(process.execPath, ['streaming/out/main.js'], streamed)

@@ -13,9 +13,9 @@ export { type JobEvent, type JobWorkerOptions, runJobWorker } from './jobs/job-w
 export type { JobStoreOptions } from './jobs/pg-boss-store.ts';
 export { type ListedPackage, listPackages } from './runtimes/available-packages.ts';
 export type { Variable } from './runtimes/variable.ts';
-export type { ExecuteOptions } from './sandbox/call.ts';
+export type { ExecuteOptions } from './sandbox/call-options.ts';
 export type { SandboxOptions } from './sandbox/create-parts.ts';
-export type { Execution } from './sandbox/execution.ts';
+export type { Execution } from './sandbox/execution-handle.ts';
 export { EVENTS, type EventName } from './sandbox/log-events.ts';
 export type { Sandbox } from './sandbox/sandbox.ts';
 export type { WorkspaceFile } from './sandbox/workspace.ts';
@@ -50,16 +50,9 @@ export {
   TRAPS,
   type TrapReason,
 } from './schema.ts';
-export {
-  type BatchError,
-  type BatchOptions,
-  type BatchProgram,
-  type BatchResult,
-  runBatch,
-} from './session/batch.ts';
-export type { CheckpointInfo, ForkOptions } from './session/checkpoint.ts';
 export { createSandbox, isSession, type SessionOptions } from './session/create-sandbox.ts';
-export { openSessions, type SessionRegistry } from './session/registry.ts';
+export type { CheckpointInfo, ForkOptions } from './session/make-checkpoint.ts';
+export type { SessionLimits } from './session/registry-limits.ts';
 export type {
   CreateMode,
   CreateOptions,
@@ -71,8 +64,15 @@ export type {
   SessionsOptions,
 } from './session/registry-options.ts';
 export type { ResumeOptions } from './session/resume-options.ts';
+export {
+  type BatchError,
+  type BatchOptions,
+  type BatchProgram,
+  type BatchResult,
+  runBatch,
+} from './session/run-batch.ts';
 export type { Session } from './session/session.ts';
-export type { SessionLimits } from './session/session-limits.ts';
+export { openSessions, type SessionRegistry } from './session/session-registry.ts';
 export { type DiskStoreOptions, diskStore } from './stores/disk/disk-store.ts';
 export { type MemoryStoreOptions, memoryStore } from './stores/memory/memory-store.ts';
 export type { PostgresClient, PostgresPool, PostgresResult } from './stores/postgres/database.ts';
@@ -98,7 +98,7 @@ export {
   type McpToolHints,
 } from './tools/from-mcp.ts';
 export { TOOL_ERROR_CODES, ToolError, type ToolErrorCode } from './tools/tool-error.ts';
-export type { ApprovalDecision, ApprovalRequest, OnApproval, Resolution } from './tools/tool-messages.ts';
+export type { ApprovalDecision, ApprovalRequest, OnApproval, Resolution } from './tools/tool-protocol.ts';
 export type {
   AiSdkSchema,
   StandardIssue,

@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { clientError } from '../mcp/client-errors.ts';
+import { imageBlocks, isListed } from '../mcp/displayed-result-blocks.ts';
 import { DisplayedResultCache } from '../mcp/displayed-result-cache.ts';
-import { imageBlocks, isListed } from '../mcp/displayed-results.ts';
 import { isDocsUri, readDocsUri } from '../mcp/documentation.ts';
 import { executionResult } from '../mcp/execution-result.ts';
 import { OutputCache } from '../mcp/output-cache.ts';

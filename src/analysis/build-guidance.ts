@@ -1,7 +1,7 @@
 /** Builds the `error_guidance` block of a result. Every text in it is one line of bounded length. */
 import type { ErrorGuidance } from '../schema.ts';
+import type { AnalysedLanguage } from './analysed-language.ts';
 import type { Classification } from './find-rule.ts';
-import type { AnalysedLanguage } from './language.ts';
 import { errorText, oneLine } from './quote-guest-text.ts';
 import type { Rule } from './rule.ts';
 

@@ -1,7 +1,7 @@
 /** Examples of failed runs, for docs/ERROR_GUIDANCE.md and the tests of the rules. */
 import { policy } from '../schema.ts';
+import type { AnalysedLanguage } from './analysed-language.ts';
 import { type AnalysisInput, NO_EARLIER_CALLS } from './input.ts';
-import type { AnalysedLanguage } from './language.ts';
 
 /** A run that gets guidance of this type; `run` holds the differences from `exampleInput`. */
 export interface GuidanceExample {

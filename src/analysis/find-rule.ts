@@ -6,7 +6,7 @@
 import type { GuestError } from '../schema.ts';
 import type { AnalysisInput } from './input.ts';
 import type { Rule } from './rule.ts';
-import { limitRules } from './rules/limits.ts';
+import { limitRules } from './rules/limit-rules.ts';
 
 /** Standard error is parsed only if it is not longer than this. */
 export const STDERR_SCAN_CHARS = 10_240;

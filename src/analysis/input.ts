@@ -11,7 +11,7 @@ import type {
   StoppedAt,
   TrapReason,
 } from '../schema.ts';
-import type { AnalysedLanguage } from './language.ts';
+import type { AnalysedLanguage } from './analysed-language.ts';
 import type { RunProfile } from './run-profile-schema.ts';
 
 /** How a run without a trap ended. `unknown`: the boot script's report is missing or invalid. */

@@ -1,6 +1,6 @@
 /** Writes pixels as PNG. */
 import { crc32, deflateSync } from 'node:zlib';
-import { uninterrupted } from '../host/uninterrupted.ts';
+import { uninterrupted } from '../host/thread-critical-sections.ts';
 import { type IndexedPixels, isRepeated, type Pixels, toIndexed } from './indexed-pixels.ts';
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];

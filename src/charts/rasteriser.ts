@@ -8,8 +8,8 @@ import { type Image, writeImage } from '../engine/image.ts';
 import { PAGE_BYTES } from '../engine/image-identity.ts';
 import type { RunContext } from '../engine/run-context.ts';
 import { Volume } from '../fs/volume.ts';
+import { CHART_LIMITS } from './chart-limits.ts';
 import type { Pixels } from './indexed-pixels.ts';
-import { CHART_LIMITS } from './limits.ts';
 import { copyIn, HostValues, rasteriserImports } from './rasteriser-imports.ts';
 
 /** The functions of resvg that are used. */

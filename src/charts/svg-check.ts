@@ -2,7 +2,7 @@
  * Checks an SVG before it is parsed: its size, and what multiplies it. Fuel and memory limits bound the rest. The rasteriser
  * loads no external references; `withoutReferences` removes them, so that viewers of the SVG do not load them either.
  */
-import { CHART_LIMITS } from './limits.ts';
+import { CHART_LIMITS } from './chart-limits.ts';
 
 const ELEMENT = /</g;
 const USE = /<(?:[\w.-]{1,64}:)?use[\s/>]/g;

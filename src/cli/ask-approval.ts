@@ -6,7 +6,7 @@ import { escapeControls } from '../analysis/escape-controls.ts';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import type { PendingCall } from '../schema.ts';
 import { callText } from '../tools/question-text.ts';
-import type { ApprovalDecision, OnApproval, Resolution } from '../tools/tool-messages.ts';
+import type { ApprovalDecision, OnApproval, Resolution } from '../tools/tool-protocol.ts';
 
 const questions = new SerialQueue();
 const NEVER = new AbortController().signal;

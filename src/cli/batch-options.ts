@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { Option } from 'commander';
 import type { PolicyInput } from '../schema.ts';
 import { UsageError } from './exit-codes.ts';
-import { parseBytesOption, parseCountOption, parseFuelOption, parseSecondsOption } from './options.ts';
+import { parseBytesOption, parseCountOption, parseFuelOption, parseSecondsOption } from './shared-options.ts';
 
 /** Limits of each program. */
 export interface LimitFlags {

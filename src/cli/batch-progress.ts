@@ -1,8 +1,8 @@
 /** Shows the progress of a batch on standard error. */
 import { formatCount, formatDuration, formatItems } from '../quantities.ts';
-import type { BatchResult } from '../session/batch.ts';
+import type { BatchResult } from '../session/run-batch.ts';
 import { printLines } from './diagnostics.ts';
-import { Progress, progressBar } from './progress.ts';
+import { Progress, progressBar } from './progress-line.ts';
 
 /** Counts results. A line shows them while the batch runs; a summary follows in any case. */
 export class BatchProgress {

@@ -5,7 +5,7 @@
 
 import { escapeControls } from '../analysis/escape-controls.ts';
 import { paint, type Style } from './color.ts';
-import { clearStatusLine } from './progress.ts';
+import { clearStatusLine } from './progress-line.ts';
 
 const PREFIX = 'llm-wasm-sandbox:';
 

@@ -1,12 +1,12 @@
 /** How a run that has ended is reported: what the program displayed, what was dropped, and why it failed or paused. */
-import type { ResultAccess } from '../mcp/displayed-results.ts';
+import type { ResultAccess } from '../mcp/displayed-result-blocks.ts';
 import { formatItems } from '../quantities.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Policy, SandboxResult } from '../schema.ts';
 import { printError, printLines, printNote } from './diagnostics.ts';
-import { imageProtocol, imageSequences, resultsReport } from './displayed-results.ts';
 import { failureLine, guidanceText } from './failure-text.ts';
 import { type DroppedBytes, warnOfDropped } from './guest-output.ts';
+import { imageProtocol, imageSequences, resultsReport } from './show-displayed-results.ts';
 
 interface ReportFlags {
   readonly json?: boolean;

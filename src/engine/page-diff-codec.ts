@@ -10,7 +10,7 @@
  *   the words that differ, of all pages, each XORed with the word of the base
  */
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
-import { uninterrupted } from '../host/uninterrupted.ts';
+import { uninterrupted } from '../host/thread-critical-sections.ts';
 import { type Image, ZEROS } from './image.ts';
 import { PAGE_BYTES } from './image-identity.ts';
 

@@ -9,7 +9,7 @@ import { SandboxError } from '../errors.ts';
 
 const OVERRIDE = 'LLM_WASM_SANDBOX_ASSETS';
 /** A file that is in every installation. */
-const MARKER = 'packages/manifest.json';
+const MARKER = 'packages/import-costs.json';
 
 let known: { readonly override: string | undefined; readonly folder: string } | undefined;
 

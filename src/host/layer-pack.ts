@@ -21,7 +21,7 @@ import type { DirNode } from '../fs/nodes.ts';
 import { readCached, writeCached } from './disk-cache.ts';
 import { readInto, readSharedFile } from './shared-file.ts';
 import { damagedFile, type PackFacts, type SharedLayer } from './shared-layer.ts';
-import { uninterrupted } from './uninterrupted.ts';
+import { uninterrupted } from './thread-critical-sections.ts';
 
 const MAGIC = 'lwspack\x01';
 const HEADER_BYTES = 12;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { parse, policy, type SandboxResult } from '../schema.ts';
-import { type BatchError, type BatchProgram, batchProgram } from '../session/batch.ts';
+import { type BatchError, type BatchProgram, batchProgram } from '../session/run-batch.ts';
 import { toStoreError } from '../stores/postgres/database.ts';
 import {
   closeJobStore,

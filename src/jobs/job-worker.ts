@@ -9,8 +9,8 @@ import type PgBoss from 'pg-boss';
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import { DEFAULT_MAXIMUMS, type PolicyInput, parse, policy, RUNTIME_NAMES } from '../schema.ts';
-import { type BatchResult, runBatchProgram } from '../session/batch.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
+import { type BatchResult, runBatchProgram } from '../session/run-batch.ts';
 import { toStoreError } from '../stores/postgres/database.ts';
 import { createPool, type Pool } from '../worker/pool.ts';
 import {

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { parse } from '../schema.ts';
-import type { BatchResult } from '../session/batch.ts';
+import type { BatchResult } from '../session/run-batch.ts';
 import { toStoreError } from '../stores/postgres/database.ts';
 
 /** Schema of the tables of pg-boss. */

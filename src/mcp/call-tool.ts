@@ -5,7 +5,7 @@
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
 import { clientError } from './client-errors.ts';
 import type { ClientInput } from './client-input.ts';
-import { progressReporter } from './progress.ts';
+import { progressReporter } from './progress-notifications.ts';
 import type { ServerState } from './server-state.ts';
 import { type Span, shortDigest } from './telemetry.ts';
 import type { Tenant } from './tenant.ts';

@@ -14,8 +14,8 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { callText } from '../tools/question-text.ts';
-import type { ApprovalDecision } from '../tools/tool-messages.ts';
-import { ANSWER_SECONDS, type ApprovalQuestion, type RoundState } from './approvals.ts';
+import type { ApprovalDecision } from '../tools/tool-protocol.ts';
+import { ANSWER_SECONDS, type ApprovalQuestion, type RoundState } from './runs-awaiting-approval.ts';
 
 const DECISION = {
   type: 'object' as const,

@@ -17,8 +17,8 @@ import {
   type ToolCallRecord,
   toolCallRecord,
 } from '../schema.ts';
+import { describeResult, resultDescription, resultsText } from './displayed-result-blocks.ts';
 import type { CachedResult } from './displayed-result-cache.ts';
-import { describeResult, resultDescription, resultsText } from './displayed-results.ts';
 import { docsUri } from './documentation.ts';
 import type { OutputStream } from './output-cache.ts';
 import { type ToolResult, truncateMiddle } from './tool-result.ts';

@@ -1,6 +1,6 @@
 /** Settings of the HTTP transport: address, tokens, and limits of requests and connections. */
 import { z } from 'zod';
-import { MiB, positiveCount, stringList } from './common-setting-fields.ts';
+import { MiB, positiveCount, stringList } from './setting-schema-helpers.ts';
 
 const SECRET = /^[\x21-\x7e]{16,512}$/;
 const token = z

@@ -13,7 +13,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { pollUntil } from '../concurrency/poll-until.ts';
 import { SandboxError } from '../errors.ts';
-import type { PlaygroundApi } from '../playground/playground-api.ts';
+import type { ApiDispatcher } from '../playground/api-dispatcher.ts';
 import { clientError } from './client-errors.ts';
 import { ConnectionLimiter } from './connection-limits.ts';
 import { type AuthenticatedRequest, LegacyConnections } from './legacy-connections.ts';
@@ -147,7 +147,7 @@ class ParsedBody {
 }
 
 interface MountedPlayground {
-  readonly app: PlaygroundApi;
+  readonly app: ApiDispatcher;
   readonly apiPath: string;
   sendPageFile(request: IncomingMessage, response: ServerResponse, path: string): boolean;
 }
@@ -192,7 +192,7 @@ class HttpApp {
   async openPlayground(): Promise<void> {
     const [{ createPlayground }, { API_PATH }, { sendPageFile }] = await Promise.all([
       import('../playground/routes.ts'),
-      import('../playground/playground-api.ts'),
+      import('../playground/api-dispatcher.ts'),
       import('../playground/page.ts'),
     ]);
     const { version, gateway, telemetry } = this.state;
@@ -262,7 +262,7 @@ class HttpApp {
   }
 
   async #playgroundApi(
-    playground: PlaygroundApi,
+    playground: ApiDispatcher,
     request: IncomingMessage,
     response: ServerResponse,
     tenant: string,

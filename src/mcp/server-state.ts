@@ -14,7 +14,7 @@ import { DEFAULT_RUNTIME, PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import { type EventLogger, type PolicyInput, policy } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import { type OpenedStore, openStore } from '../session/open-store.ts';
-import { openSessions, type SessionRegistry } from '../session/registry.ts';
+import { openSessions, type SessionRegistry } from '../session/session-registry.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
 import { ApprovalRounds } from '../stores/postgres/approval-rounds.ts';
 import { CachedValues } from '../stores/postgres/cached-values.ts';
@@ -22,12 +22,12 @@ import { Cancellations } from '../stores/postgres/cancellations.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { assetsOf, extendedAssets } from '../worker/guest-assets.ts';
 import { WORKERS_PER_CORE, WorkerPool } from '../worker/pool.ts';
-import { Approvals } from './approvals.ts';
 import { createRoundCodec } from './client-input.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { readToolsConfig } from './gateway/tools-config.ts';
 import { MainThreadAllowance } from './main-thread-allowance.ts';
 import { ServerMetrics } from './metrics.ts';
+import { RunsAwaitingApproval } from './runs-awaiting-approval.ts';
 import { errorFields, withoutLogErrors, withoutProgramData } from './safe-log.ts';
 import type { ServerSettings } from './settings.ts';
 import { type RequestLimiter, SharedFuel, SharedRequestLimiter } from './shared-limits.ts';
@@ -115,7 +115,7 @@ export class ServerState {
   readonly version: string;
   /** The tools that programs may call; undefined without a tools configuration. */
   readonly gateway: Gateway | undefined;
-  readonly approvals: Approvals;
+  readonly approvals: RunsAwaitingApproval;
   readonly roundCodec: ReturnType<typeof createRoundCodec>;
   /** Sources of the packages that programs can import. */
   readonly packages: readonly string[];
@@ -141,7 +141,7 @@ export class ServerState {
     if (database === undefined) rejectPositionalFolders(this.#store?.location);
     else this.requestLimiter = new SharedRequestLimiter(database, settings.rate_per_minute);
     const rounds = database && new ApprovalRounds(database);
-    this.approvals = new Approvals(rounds);
+    this.approvals = new RunsAwaitingApproval(rounds);
     this.roundCodec = createRoundCodec(async () => rounds?.signingKey() ?? randomBytes(32));
     const { fuel_per_minute } = settings;
     const sharedFuel =

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { commitMode, DEFAULT_MAXIMUMS, isolationMode, optimizationMode, policy } from '../schema.ts';
-import { MiB, positiveCount, stringList } from './common-setting-fields.ts';
 import { httpSettings } from './http-settings.ts';
+import { MiB, positiveCount, stringList } from './setting-schema-helpers.ts';
 
 /** Schema of the settings. */
 export const serverSettings = z.strictObject({

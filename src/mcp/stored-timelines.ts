@@ -5,8 +5,8 @@
 
 import { SandboxError } from '../errors.ts';
 import type { TimelineStorage } from '../playground/saved-timeline.ts';
-import type { SessionRegistry } from '../session/registry.ts';
 import type { CreateOptions } from '../session/registry-options.ts';
+import type { SessionRegistry } from '../session/session-registry.ts';
 
 const FILE = 'timeline.json';
 

@@ -1,9 +1,9 @@
 /**
- * The texts that tell a model which tool to use and how. Every figure is computed from the settings, the policy and the
- * package manifest. Tests limit the length of each text, because clients send it to the model on every turn.
+ * The texts that tell a model which tool to use and how. Every figure is computed from the settings, the policy and
+ * the import costs of packages. Tests limit the length of each text, because clients send it to the model on every turn.
  */
 import { selectAdded } from '../packages/added-packages.ts';
-import { PACKAGES_BY_PURPOSE } from '../packages/catalog.ts';
+import { PACKAGES_BY_PURPOSE } from '../packages/vendored-package-table.ts';
 import { formatBytes, formatFuel, formatItems, formatLiteral, typicalSeconds } from '../quantities.ts';
 import { listPackages } from '../runtimes/available-packages.ts';
 import { LANGUAGES, languageTitles } from '../runtimes/languages.ts';

@@ -3,7 +3,7 @@ import type { InputRequiredResult, ToolAnnotations } from '@modelcontextprotocol
 import type { z } from 'zod';
 import { sessionId } from '../schema.ts';
 import type { ClientInput } from './client-input.ts';
-import type { ReportProgress } from './progress.ts';
+import type { ReportProgress } from './progress-notifications.ts';
 import type { ServerState } from './server-state.ts';
 import type { Tenant } from './tenant.ts';
 import type { ToolResult } from './tool-result.ts';

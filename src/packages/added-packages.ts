@@ -14,8 +14,8 @@ import { replaceFileSync } from '../host/replace-file.ts';
 import { addedPackagesFile, packagesFolder } from '../host/user-folders.ts';
 import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
 import type { PackageFacts } from '../schema.ts';
-import { HEAVY_SHARE } from './catalog.ts';
 import { NATIVE_PLATFORM } from './python-abi.ts';
+import { HEAVY_SHARE } from './vendored-package-table.ts';
 import { normalisedName } from './wheel-metadata.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);

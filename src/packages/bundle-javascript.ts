@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { CATALOG, type CatalogRow, type MissingPackage } from './catalog.ts';
+import { type MissingPackage, VENDORED_PACKAGES, type VendoredPackage } from './vendored-package-table.ts';
 
 export interface ModuleSource {
   /** The name that programs import. */
@@ -16,7 +16,7 @@ export interface ModuleSource {
   readonly source: string;
 }
 
-const ROWS = CATALOG.filter(({ language }) => language === 'javascript');
+const ROWS = VENDORED_PACKAGES.filter(({ language }) => language === 'javascript');
 const requireHere = createRequire(import.meta.url);
 const FIRST_PARTY = fileURLToPath(new URL('./first-party/javascript/', import.meta.url));
 
@@ -29,7 +29,7 @@ function installedFolder(name: string): string {
 }
 
 /** The version that package.json pins; for first-party packages, the version of this project. */
-export function pinnedVersion({ name, first_party }: CatalogRow): string {
+export function pinnedVersion({ name, first_party }: VendoredPackage): string {
   const { version, dependencies, devDependencies } = JSON.parse(
     readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
   );
@@ -42,7 +42,7 @@ export function pinnedVersion({ name, first_party }: CatalogRow): string {
  */
 async function reexportSource(
   specifier: string,
-  { default_export, setup = '' }: Pick<CatalogRow, 'default_export' | 'setup'> = {},
+  { default_export, setup = '' }: Pick<VendoredPackage, 'default_export' | 'setup'> = {},
 ): Promise<string> {
   const namespace = (await import(specifier)) as Record<string, unknown>;
   const useNamespace = default_export === 'namespace' || namespace['default'] === undefined;
@@ -62,7 +62,7 @@ export { ${[...exported, 'whole as default'].join(', ')} };`;
 /** The source of a module for `lazy_instance`. Constants are exported by value. */
 async function lazySource(
   name: string,
-  { imports, instance }: NonNullable<CatalogRow['lazy_instance']>,
+  { imports, instance }: NonNullable<VendoredPackage['lazy_instance']>,
 ): Promise<string> {
   const namespace = (await import(name)) as Record<string, unknown>;
   const evaluate = new Function(...imports, `return ${instance};`);
@@ -102,7 +102,7 @@ async function bundle(name: string, contents: string, resolveDir: string): Promi
   return { name, aliases: [], source: result.outputFiles[0]!.text };
 }
 
-function replaceTexts({ source }: ModuleSource, { name, replaced_texts = {} }: CatalogRow): string {
+function replaceTexts({ source }: ModuleSource, { name, replaced_texts = {} }: VendoredPackage): string {
   let text = source;
   for (const [from, to] of Object.entries(replaced_texts)) {
     if (!text.includes(from)) throw new Error(`the bundle of ${name} does not contain ${from}`);
@@ -112,7 +112,7 @@ function replaceTexts({ source }: ModuleSource, { name, replaced_texts = {} }: C
 }
 
 /** The modules of a package: the package itself and its submodules. */
-async function modulesOf(row: CatalogRow): Promise<ModuleSource[]> {
+async function modulesOf(row: VendoredPackage): Promise<ModuleSource[]> {
   const { name, import_names, first_party, lazy_instance, submodules } = row;
   if (first_party !== undefined)
     return [await bundle(name, readFileSync(`${FIRST_PARTY}${name}.js`, 'utf8'), FIRST_PARTY)];

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packEntries, unpackEntries } from '../fs/tree-codec.ts';
 import { readCached, writeCached } from '../host/disk-cache.ts';
-import { CATALOG, type MissingPackage, pythonPackage } from './catalog.ts';
+import { parseWheelName, usableFiles } from './check-wheel-contents.ts';
 import { filesDigest, type PackageFile, toEntries, toFiles } from './package-files.ts';
 import { readZip } from './read-zip.ts';
 import { pipDownload } from './run-pip.ts';
-import { parseWheelName, usableFiles } from './usable-wheel-files.ts';
+import { type MissingPackage, pythonPackage, VENDORED_PACKAGES } from './vendored-package-table.ts';
 
 interface LockedPackage {
   readonly name: string;
@@ -34,7 +34,7 @@ export function lockedPackages(): readonly LockedPackage[] {
 
 /** The first-party packages that cannot work because the package that they are based on is missing. */
 function withoutBase(missing: readonly MissingPackage[]): MissingPackage[] {
-  return CATALOG.flatMap(({ language, name, first_party }) => {
+  return VENDORED_PACKAGES.flatMap(({ language, name, first_party }) => {
     const base = missing.find((one) => one.name === first_party?.version_of);
     if (language !== 'python' || base === undefined) return [];
     return [{ name, version: base.version, reason: `requires ${base.name}, which is missing` }];
@@ -128,7 +128,7 @@ async function downloadAll(requirements: readonly string[], folder: string): Pro
 
 /** Locks the newest versions that the catalogue allows. Throws if any package cannot be downloaded. */
 export async function createLock(): Promise<LockedPackage[]> {
-  const rows = CATALOG.filter(
+  const rows = VENDORED_PACKAGES.filter(
     ({ language, first_party }) => language === 'python' && first_party === undefined,
   );
   const { wheels, failure } = await downloadWheels(

@@ -1,12 +1,12 @@
 /**
- * Access to manifest.json: the packages with the fuel of their imports as scripts/packages-measure.mjs measured it. It is
+ * Access to import-costs.json: the packages with the fuel of their imports as scripts/packages-measure.mjs measured it. It is
  * the only source of these figures for guidance, listings and documentation.
  */
 import { readFileSync } from 'node:fs';
 import { installedFile } from '../host/install-folder.ts';
 import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { PackageFacts, RuntimeName } from '../schema.ts';
-import { CATALOG, COSTLY_FUEL } from './catalog.ts';
+import { COSTLY_FUEL, VENDORED_PACKAGES } from './vendored-package-table.ts';
 
 /** A module of the standard library that is costly to import or already loaded. */
 interface StdlibModule {
@@ -17,7 +17,7 @@ interface StdlibModule {
   readonly warm: boolean;
 }
 
-export interface Manifest {
+export interface ImportCosts {
   readonly fuel_budget: number;
   /** Share of `fuel_budget` from which a package is heavy. */
   readonly heavy_share: number;
@@ -26,11 +26,13 @@ export interface Manifest {
   readonly stdlib: readonly StdlibModule[];
 }
 
-let manifest: Manifest | undefined;
+let importCosts: ImportCosts | undefined;
 
-export function readManifest(): Manifest {
-  manifest ??= JSON.parse(readFileSync(installedFile('packages/manifest.json'), 'utf8')) as Manifest;
-  return manifest;
+export function readImportCosts(): ImportCosts {
+  importCosts ??= JSON.parse(
+    readFileSync(installedFile('packages/import-costs.json'), 'utf8'),
+  ) as ImportCosts;
+  return importCosts;
 }
 
 /** Selects the imports that results list: packages, and costly modules of the standard library. */
@@ -39,8 +41,8 @@ export function notableImports(
   userPackages: readonly string[],
 ): ImportRecord[] {
   const names = new Set([
-    ...CATALOG.flatMap((one) => one.import_names),
-    ...readManifest()
+    ...VENDORED_PACKAGES.flatMap((one) => one.import_names),
+    ...readImportCosts()
       .stdlib.filter(({ warm }) => !warm)
       .map(({ name }) => name),
     ...userPackages,
@@ -56,7 +58,7 @@ export function importNames(
 ): readonly string[] {
   const wanted = name.toLowerCase();
   const measured = added.map((one) => ({ ...one, import_names: one.measured_imports }));
-  const row = [...measured, ...CATALOG].find(
+  const row = [...measured, ...VENDORED_PACKAGES].find(
     (one) => one.language === runtime && one.name.toLowerCase() === wanted,
   );
   return row === undefined || row.import_names.length === 0 || row.import_names.includes(name)

@@ -20,10 +20,10 @@ import {
   readAddedWheel,
   withRequirements,
 } from './added-packages.ts';
-import { pythonPackage } from './catalog.ts';
+import { isSideModule, usableFiles } from './check-wheel-contents.ts';
 import { filesDigest, type PackageFile, packageFileDigest } from './package-files.ts';
 import { type LibraryFile, type PackagePart, partOf, readWheel, wheelPart } from './read-wheel.ts';
-import { isSideModule, usableFiles } from './usable-wheel-files.ts';
+import { pythonPackage } from './vendored-package-table.ts';
 
 const MAX_BYTES = 512 * 1024 * 1024;
 const MAX_FILES = 40_000;

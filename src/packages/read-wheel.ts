@@ -7,10 +7,10 @@ import { basename, resolve } from 'node:path';
 import { SandboxError } from '../errors.ts';
 import { fileVersion, isSettled } from '../host/file-version.ts';
 import type { PackageFacts } from '../schema.ts';
-import { pythonPackage } from './catalog.ts';
+import { checkRecord, checkTags, isSideModule, parseWheelName, usableFiles } from './check-wheel-contents.ts';
 import { computeDigests, filesDigest, type PackageFile, packageFileDigest } from './package-files.ts';
 import { readZip } from './read-zip.ts';
-import { checkRecord, checkTags, isSideModule, parseWheelName, usableFiles } from './usable-wheel-files.ts';
+import { pythonPackage } from './vendored-package-table.ts';
 
 /** Descriptions that a process keeps. The oldest are discarded first. */
 const MAX_DESCRIPTIONS = 512;

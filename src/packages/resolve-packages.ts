@@ -5,10 +5,10 @@
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { type AddedPackage, checkDescription, findAdded } from './added-packages.ts';
-import { pythonPackage } from './catalog.ts';
+import { isSideModule, parseWheelName } from './check-wheel-contents.ts';
 import { filesDigest, type PackageFile } from './package-files.ts';
 import { readWheel, topLevelModules } from './read-wheel.ts';
-import { isSideModule, parseWheelName } from './usable-wheel-files.ts';
+import { pythonPackage } from './vendored-package-table.ts';
 import { satisfies } from './version-specifiers.ts';
 import { normalisedName, type Requirement, readMetadata } from './wheel-metadata.ts';
 import { findWheel, type WheelSources } from './wheel-sources.ts';

@@ -13,10 +13,10 @@ import { sha256Hex } from '../framing/digest.ts';
 import { listFolder } from '../host/list-folder.ts';
 import { packagesFolder } from '../host/user-folders.ts';
 import type { AddedPackage } from './added-packages.ts';
+import { parseWheelName } from './check-wheel-contents.ts';
 import type { DistributedPackage, PyodideLock } from './pyodide-lock.ts';
 import { NATIVE_TAGS } from './python-abi.ts';
 import { downloadForGuests, type PipFailure } from './run-pip.ts';
-import { parseWheelName } from './usable-wheel-files.ts';
 import { satisfies } from './version-specifiers.ts';
 import { normalisedName, type Requirement } from './wheel-metadata.ts';
 

@@ -1,5 +1,5 @@
 /** The part of the server that a session of the playground uses, and how such a session runs programs. */
-import type { Execution } from '../sandbox/execution.ts';
+import type { Execution } from '../sandbox/execution-handle.ts';
 import type { DisplayResult } from '../schema.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { TimelineStorage } from './saved-timeline.ts';

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
 import type { LanguageName, PausedExecution } from '../schema.ts';
 import type { Session } from '../session/session.ts';
-import type { Resolution } from '../tools/tool-messages.ts';
+import type { Resolution } from '../tools/tool-protocol.ts';
 import type { Execute, PlaygroundServices } from './playground-services.ts';
 import type { SavedTimeline } from './saved-timeline.ts';
 import { MAX_LABEL_CHARS, stepLabel, stepStatus } from './step-label.ts';

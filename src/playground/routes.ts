@@ -10,15 +10,15 @@ import {
   languageName,
   parse,
 } from '../schema.ts';
-import type { Resolution } from '../tools/tool-messages.ts';
+import type { Resolution } from '../tools/tool-protocol.ts';
 import {
   type ApiCall,
+  ApiDispatcher,
   newSessionId,
-  PlaygroundApi,
   type PlaygroundOptions,
   type Route,
   streamEvents,
-} from './playground-api.ts';
+} from './api-dispatcher.ts';
 
 const nodeId = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 
@@ -71,8 +71,8 @@ const ROUTES: readonly Route[] = [
   { method: 'DELETE', path: 'sessions/:/file', handle: deleteFile },
 ];
 
-export function createPlayground(options: Omit<PlaygroundOptions, 'routes'>): PlaygroundApi {
-  return new PlaygroundApi({ ...options, routes: ROUTES });
+export function createPlayground(options: Omit<PlaygroundOptions, 'routes'>): ApiDispatcher {
+  return new ApiDispatcher({ ...options, routes: ROUTES });
 }
 
 async function info({ playground, tenant }: ApiCall): Promise<object> {

@@ -2,7 +2,7 @@
  * Recognises PNG, JPEG, GIF and WebP images by their first bytes and reads their dimensions, without decoding anything. The
  * bytes come from programs; reading a header takes bounded time.
  */
-import { RESULT_LIMITS } from './limits.ts';
+import { RESULT_LIMITS } from './result-limits.ts';
 
 export type ImageMime = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
 

@@ -3,7 +3,7 @@
  * image. The bytes are under the control of the program, so their size and shape are limited before they are parsed.
  */
 import { JsonLimitScanner } from '../framing/json-limit-scanner.ts';
-import { MESSAGE_SHAPE, RESULT_LIMITS } from './limits.ts';
+import { MESSAGE_SHAPE, RESULT_LIMITS } from './result-limits.ts';
 import { parseTable, type Table } from './table.ts';
 
 export interface DisplayMessage {

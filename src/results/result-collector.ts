@@ -5,8 +5,8 @@
 import { sha256Hex } from '../framing/digest.ts';
 import type { DisplayResult } from '../schema.ts';
 import { isDecodable, readImageHeader } from './image-header.ts';
-import { RESULT_LIMITS } from './limits.ts';
 import { type DisplayMessage, parseMessage } from './message.ts';
+import { RESULT_LIMITS } from './result-limits.ts';
 import { tableData, tableMarkdown } from './table.ts';
 
 interface ResultHost {

@@ -1,5 +1,5 @@
 /** Tables: rows that a guest sends are converted to Markdown for readers and to columns for programs. */
-import { RESULT_LIMITS } from './limits.ts';
+import { RESULT_LIMITS } from './result-limits.ts';
 
 type Cell = string | number | boolean | null;
 

@@ -1,6 +1,6 @@
 /** Lists the vendored packages, whether the guests of this installation contain them, and the added packages. */
 import { addedFacts, readAddedPackages } from '../packages/added-packages.ts';
-import { readManifest } from '../packages/import-costs.ts';
+import { readImportCosts } from '../packages/import-costs.ts';
 import type { PackageFacts, RuntimeName } from '../schema.ts';
 import { missingPackages } from './guest-artifacts.ts';
 
@@ -16,7 +16,7 @@ export interface ListedPackage extends PackageFacts {
 
 /** Lists the packages of one language, or of all: the vendored ones in the order of the catalogue, then the added ones. */
 export function listPackages(language?: RuntimeName): ListedPackage[] {
-  const { packages } = readManifest();
+  const { packages } = readImportCosts();
   const wanted = packages.filter((one) => language === undefined || one.language === language);
   const missing = new Map(wanted.map((one) => [one.language, missingPackages(one.language)]));
   const vendored = wanted.map((facts): ListedPackage => {

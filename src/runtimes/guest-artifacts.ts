@@ -15,7 +15,7 @@ import { installedFile } from '../host/install-folder.ts';
 import { replaceFileSync } from '../host/replace-file.ts';
 import { readSharedFile, type SharedFile, sharedFile } from '../host/shared-file.ts';
 import { damagedFile, type PackFacts, packedLayer, type SharedLayer } from '../host/shared-layer.ts';
-import type { MissingPackage } from '../packages/catalog.ts';
+import type { MissingPackage } from '../packages/vendored-package-table.ts';
 import type { RuntimeName } from '../schema.ts';
 
 /** The result of a build, before it is written. */

@@ -2,7 +2,7 @@
  * A guest language as the code above `runtimes/` sees it: data and text functions, nothing that runs a guest. Importable
  * on the main thread. The part that only workers load is `Runtime`, in runtime.ts.
  */
-import type { AnalysedLanguage } from '../analysis/language.ts';
+import type { AnalysedLanguage } from '../analysis/analysed-language.ts';
 import type { Rule } from '../analysis/rule.ts';
 import type { SandboxResult } from '../schema/result.ts';
 

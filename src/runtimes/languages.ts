@@ -1,4 +1,4 @@
-/** The languages by runtime name: the registry for the main thread. registry.ts is its counterpart for workers. */
+/** The languages by runtime name: the registry for the main thread. runtime-registry.ts is its counterpart for workers. */
 import { RUNTIME_NAMES, type RuntimeName } from '../schema/runtime-names.ts';
 import { javascriptLanguage } from './javascript/language.ts';
 import type { Language } from './language.ts';

@@ -6,8 +6,8 @@ import {
   type LanguageName,
   type RuntimeName,
 } from '../schema/runtime-names.ts';
-import { javascriptSource, TYPESCRIPT_EXTENSIONS } from './javascript/source-files.ts';
-import { pythonSource } from './python/source-files.ts';
+import { javascriptSource, TYPESCRIPT_EXTENSIONS } from './javascript/file-extensions.ts';
+import { pythonSource } from './python/file-extensions.ts';
 
 /** File name extensions of each language. */
 const EXTENSIONS: Readonly<Record<LanguageName, readonly string[]>> = {

@@ -3,7 +3,7 @@
  * know which language runs. The part of a runtime that the main thread uses is `Language`, in language.ts.
  *
  * To add a runtime, create a folder here with a `Language` and a `Runtime`, add its name to RUNTIME_NAMES in schema/runtime-names.ts,
- * and add a row to each of the registries: languages.ts, program-files.ts and registry.ts.
+ * and add a row to each of the registries: languages.ts, program-files.ts and runtime-registry.ts.
  */
 
 import type { StackFrame, Variables } from '../analysis/run-profile-schema.ts';
@@ -12,7 +12,7 @@ import type { Linkage } from '../engine/host-imports.ts';
 import type { MemoryRange } from '../engine/memory-capture.ts';
 import type { LimitReason } from '../engine/run-context.ts';
 import type { Entry } from '../fs/flat-entries.ts';
-import type { MissingPackage } from '../packages/catalog.ts';
+import type { MissingPackage } from '../packages/vendored-package-table.ts';
 import type { LanguageName, RuntimeName } from '../schema.ts';
 import type { PrepareOptions } from '../wasm/prepare-module.ts';
 import type { SourceLanguage } from './language.ts';

@@ -2,7 +2,7 @@
 import type { FileTree } from '../fs/immutable-file-tree.ts';
 import { deterministicMode, type LanguageName, type Policy } from '../schema.ts';
 import type { MountSet, SessionInput, StreamedOutput, UnsentRunJob } from '../worker/protocol.ts';
-import type { CallLimits } from './call.ts';
+import type { CallLimits } from './call-options.ts';
 import type { CallTools } from './call-tools.ts';
 import type { Stdin } from './stdin.ts';
 

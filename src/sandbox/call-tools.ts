@@ -7,7 +7,7 @@ import { SandboxError } from '../errors.ts';
 import type { LanguageName, PausedExecution, Policy, ResultMetadata } from '../schema.ts';
 import { ToolDispatcher } from '../tools/tool-dispatcher.ts';
 import { DEFAULT_TOOL_LIMITS } from '../tools/tool-limits.ts';
-import type { OnApproval, Resolution } from '../tools/tool-messages.ts';
+import type { OnApproval, Resolution } from '../tools/tool-protocol.ts';
 import { Toolset, type ToolsOption } from '../tools/toolset.ts';
 import type { HostAnswer, HostRequest, JobTools, RunOutcome } from '../worker/protocol.ts';
 

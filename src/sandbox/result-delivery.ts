@@ -1,5 +1,5 @@
 /** The results of a call as they arrive: kept for the result of the call, and passed to the callback of the caller. */
-import { RESULT_LIMITS } from '../results/limits.ts';
+import { RESULT_LIMITS } from '../results/result-limits.ts';
 import type { DisplayResult } from '../schema.ts';
 import type { OutputDelivery } from './output-delivery.ts';
 

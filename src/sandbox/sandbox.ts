@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LinkedSignal, linkSignals } from '../concurrency/link-signals.ts';
 import { SandboxError } from '../errors.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import { readManifest } from '../packages/import-costs.ts';
+import { readImportCosts } from '../packages/import-costs.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import {
   deterministicMode,
@@ -20,28 +20,26 @@ import {
   textArgument,
 } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
+import { type DrawPicture, requestPicture } from '../worker/auxiliary-jobs.ts';
 import { assetsOf } from '../worker/guest-assets.ts';
 import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
 import type { SessionInput } from '../worker/protocol.ts';
-import { type DrawPicture, requestPicture } from '../worker/standalone-jobs.ts';
 import { buildRunJob } from './build-run-job.ts';
+import { CallHistory } from './call-history.ts';
 import {
   type Call,
   callLanguage,
   callLimits,
   type ExecuteOptions,
-  type FinishedCall,
-  observerOf,
-  outcomeOf,
   parseCallOptions,
   type RunnableCall,
-} from './call.ts';
-import { CallHistory } from './call-history.ts';
+} from './call-options.ts';
 import { CallTools, type Resumption } from './call-tools.ts';
 import { checkMemory, type SandboxParts } from './create-parts.ts';
-import { type Execution, startExecution } from './execution.ts';
+import { type Execution, startExecution } from './execution-handle.ts';
 import { EventLog } from './log-events.ts';
+import { type FinishedCall, observerOf, outcomeOf } from './observe-run.ts';
 import type { OutputDelivery } from './output-delivery.ts';
 import { ResultDelivery } from './result-delivery.ts';
 import { addAnalysis } from './run-analysis.ts';
@@ -272,7 +270,7 @@ export class Sandbox {
     const { policy } = this;
     const earlier = this.#history.earlierCalls(this.sessionRecord);
     const files = () => this.workspace.paths(MAX_PATHS_FOR_GUIDANCE);
-    const packages = [...(userPackages?.facts ?? []), ...readManifest().packages];
+    const packages = [...(userPackages?.facts ?? []), ...readImportCosts().packages];
     const run = { code, policy, limits, outcome, earlier, files };
     const { result, unclassified } = addAnalysis(plain, run, packages);
     this.#history.add(code, plain.metadata.imports, packages);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { languageName, programName } from './names.ts';
 import { fuelBudget, timeoutSeconds } from './policy.ts';
-import { type PendingCall, pendingCall, toolCallRecord } from './tool-calls.ts';
+import { type PendingCall, pendingCall, toolCallRecord } from './tool-call-record.ts';
 
 const count = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
 

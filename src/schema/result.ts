@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { displayResult } from './display-result.ts';
 import { guestError, stoppedAt } from './guest-report.ts';
 import { runtimeName } from './names.ts';
-import { pendingCall, toolCallRecord } from './tool-calls.ts';
+import { pendingCall, toolCallRecord } from './tool-call-record.ts';
 import { TRAPS, type TrapReason } from './traps.ts';
 
 const trapReason = z.enum(Object.keys(TRAPS) as [TrapReason, ...TrapReason[]]);

@@ -6,15 +6,15 @@ import type { TreeEdit } from '../fs/flat-entries.ts';
 import { FileTree } from '../fs/immutable-file-tree.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import { notableImports } from '../packages/import-costs.ts';
-import type { Call } from '../sandbox/call.ts';
+import type { Call } from '../sandbox/call-options.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
 import type { PausedExecution } from '../schema.ts';
 import { cacheDigest } from '../stores/format/content-digest.ts';
 import type { SessionState } from '../stores/store.ts';
 import type { RunOutcome, SavedState, SessionInput } from '../worker/protocol.ts';
 import { claimExecution, renewExecution } from './resume-options.ts';
-import type { StatesSavepoint } from './session-record.ts';
 import type { SessionStates } from './session-states.ts';
+import type { StatesSavepoint } from './update-session-record.ts';
 
 export class CallTransaction {
   readonly #states: SessionStates;

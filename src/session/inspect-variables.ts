@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { type Variable, variable } from '../runtimes/variable.ts';
-import type { Call, CallLimits } from '../sandbox/call.ts';
+import type { Call, CallLimits } from '../sandbox/call-options.ts';
 import { OutputDelivery } from '../sandbox/output-delivery.ts';
 import { ResultDelivery } from '../sandbox/result-delivery.ts';
 import { Stdin } from '../sandbox/stdin.ts';

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { SessionRecord, SessionState, SessionStore, StoredSession } from '../stores/store.ts';
-import { type CheckpointInfo, describeCheckpoint } from './checkpoint.ts';
+import { type CheckpointInfo, describeCheckpoint } from './make-checkpoint.ts';
 
 /** A session as the store had it at one point in time. */
 export interface CommittedSession {

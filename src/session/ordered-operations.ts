@@ -5,7 +5,7 @@
 import { usageOf, type Workspace } from '../sandbox/workspace.ts';
 import type { Commit } from '../schema.ts';
 import type { Turn } from '../worker/fair-scheduler.ts';
-import type { SessionAccess } from './session-access.ts';
+import type { SessionStateAccess } from './session-state-access.ts';
 import type { SessionStateLoader } from './session-state-loader.ts';
 import type { SessionStates } from './session-states.ts';
 
@@ -14,7 +14,7 @@ interface OperatedSession {
   readonly states: SessionStates;
   readonly workspace: Workspace;
   readonly loader: SessionStateLoader;
-  readonly access: SessionAccess;
+  readonly access: SessionStateAccess;
   readonly commit: Commit;
   checkOpen(): void;
   /** Waits for the calls that were started. */

@@ -5,8 +5,8 @@ import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { WorkspaceFile } from '../sandbox/workspace.ts';
 import { type Commit, commitMode, type PolicyInput, sessionId, sessionStore } from '../schema.ts';
 import type { SessionRecord, SessionStore } from '../stores/store.ts';
-import type { CheckpointInfo } from './checkpoint.ts';
-import { type SessionLimits, sessionLimits } from './session-limits.ts';
+import type { CheckpointInfo } from './make-checkpoint.ts';
+import { type SessionLimits, sessionLimits } from './registry-limits.ts';
 
 /** Everything known about a session. */
 export interface SessionInfo extends SessionRecord {

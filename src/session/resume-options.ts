@@ -1,10 +1,10 @@
 /** The options of `resume`, the validation of the answers, and the claim that lets an execution be resumed once. */
 import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
-import type { ExecuteOptions } from '../sandbox/call.ts';
+import type { ExecuteOptions } from '../sandbox/call-options.ts';
 import type { Resumption } from '../sandbox/call-tools.ts';
 import type { PausedExecution } from '../schema.ts';
-import type { Resolution } from '../tools/tool-messages.ts';
+import type { Resolution } from '../tools/tool-protocol.ts';
 import { executionNotFound, executionPaused } from './session-errors.ts';
 
 /** Options of `resume`. */

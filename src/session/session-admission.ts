@@ -6,8 +6,8 @@ import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
 import { formatItems } from '../quantities.ts';
 import type { SessionStore } from '../stores/store.ts';
+import type { SessionLimits } from './registry-limits.ts';
 import { sessionExists } from './session-errors.ts';
-import type { SessionLimits } from './session-limits.ts';
 
 export class SessionAdmission {
   /** Names of sessions that are being created and are not in the store yet. */

@@ -20,14 +20,14 @@ import type {
   StoredSession,
 } from '../stores/store.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
+import { KnownRevisions } from './known-revisions.ts';
 import {
   type CheckpointInfo,
   checkpointState,
   describeCheckpoint,
   makeCheckpoint,
   releaseStates,
-} from './checkpoint.ts';
-import { KnownRevisions } from './known-revisions.ts';
+} from './make-checkpoint.ts';
 import {
   checkpointNotFound,
   commitLost,
@@ -36,8 +36,8 @@ import {
   sessionExists,
   sessionNotFound,
 } from './session-errors.ts';
-import type { SessionSettings, StatesSavepoint } from './session-record.ts';
-import { countCall, EMPTY_STATE, newSession, policyFor, withPaused } from './session-record.ts';
+import type { SessionSettings, StatesSavepoint } from './update-session-record.ts';
+import { countCall, EMPTY_STATE, newSession, policyFor, withPaused } from './update-session-record.ts';
 
 export class SessionStates {
   #record: SessionRecord;

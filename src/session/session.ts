@@ -5,9 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { FileTree } from '../fs/immutable-file-tree.ts';
 import type { Variable } from '../runtimes/variable.ts';
-import { type Call, type FinishedCall, outcomeOf } from '../sandbox/call.ts';
+import type { Call } from '../sandbox/call-options.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
-import { type Execution, startExecution } from '../sandbox/execution.ts';
+import { type Execution, startExecution } from '../sandbox/execution-handle.ts';
+import { type FinishedCall, outcomeOf } from '../sandbox/observe-run.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
 import { stoppedByHost } from '../sandbox/to-result.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
@@ -16,12 +17,12 @@ import type { SessionRecord } from '../stores/store.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import { CallSaver } from './call-saver.ts';
 import { CallTransaction } from './call-transaction.ts';
-import type { CheckpointInfo, ForkOptions } from './checkpoint.ts';
 import { copyOf, inspectionCall, reportedVariables } from './inspect-variables.ts';
 import type { CommittedSession } from './known-revisions.ts';
+import type { CheckpointInfo, ForkOptions } from './make-checkpoint.ts';
 import { loadFiles, OrderedOperations } from './ordered-operations.ts';
 import { checkExecution, parseResolutions, type ResumeOptions, toolsRequired } from './resume-options.ts';
-import { SessionAccess } from './session-access.ts';
+import { SessionStateAccess } from './session-state-access.ts';
 import { SessionStateLoader } from './session-state-loader.ts';
 import type { SessionStates } from './session-states.ts';
 import { SharedFilesSandbox } from './shared-files-sandbox.ts';
@@ -44,7 +45,7 @@ export class Session extends Sandbox {
   readonly #owner: SessionOwner | undefined;
   readonly #loader: SessionStateLoader;
   readonly #saver: CallSaver;
-  readonly #access: SessionAccess;
+  readonly #access: SessionStateAccess;
   readonly #operations: OrderedOperations;
   #closed: Promise<void> | undefined;
 
@@ -67,7 +68,7 @@ export class Session extends Sandbox {
       loadFiles: () => loadFiles(states, workspace),
       onGone: () => void this.close().catch(() => {}),
     };
-    this.#access = new SessionAccess(states, this.#loader, accessed, owner?.leaseWaitMs);
+    this.#access = new SessionStateAccess(states, this.#loader, accessed, owner?.leaseWaitMs);
     const { commit } = parts;
     const operated = { ...shared, states, workspace, loader: this.#loader, access: this.#access, commit };
     this.#operations = new OrderedOperations(operated);

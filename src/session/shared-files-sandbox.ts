@@ -3,8 +3,9 @@
  * same time; the changes of each program are applied to the files as the others have left them.
  */
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import type { Call, FinishedCall } from '../sandbox/call.ts';
+import type { Call } from '../sandbox/call-options.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
+import type { FinishedCall } from '../sandbox/observe-run.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
 

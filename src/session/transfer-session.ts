@@ -6,7 +6,7 @@ import { checkSessionId } from '../stores/session-id.ts';
 import type { Checkpoint, SessionStore, StoredSession } from '../stores/store.ts';
 import { type ImportOptions, importOptions } from './registry-options.ts';
 import { sessionNotFound } from './session-errors.ts';
-import { withPaused } from './session-record.ts';
+import { withPaused } from './update-session-record.ts';
 
 /** Reads a session from the store, with the states of its checkpoints, and encodes it. Throws `session_not_found`. */
 export async function exportSession(store: SessionStore, session_id: string): Promise<Uint8Array> {

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { untilAborted } from '../concurrency/until-aborted.ts';
 import { formatBytes, formatDuration, formatItems } from '../quantities.ts';
-import type { PendingCall, ToolCallRecord } from '../schema/tool-calls.ts';
+import type { PendingCall, ToolCallRecord } from '../schema/tool-call-record.ts';
 import { CallSlots } from './call-slots.ts';
 import { checkResultSize, parseArguments, toJson } from './json-data.ts';
 import { runTool } from './run-tool.ts';
@@ -17,6 +17,7 @@ import {
   PREVIEW_CHARS,
   type ToolLimits,
 } from './tool-limits.ts';
+import { suggestTools } from './tool-names.ts';
 import {
   type ApprovalDecision,
   callId,
@@ -28,8 +29,7 @@ import {
   type ToolAnswer,
   type ToolDispatcherOptions,
   type ToolRequest,
-} from './tool-messages.ts';
-import { suggestTools } from './tool-names.ts';
+} from './tool-protocol.ts';
 import type { OfferedTool, ToolContext, Toolset } from './toolset.ts';
 
 /** A call whose arguments have been accepted. */

@@ -7,10 +7,10 @@
  * result), so it can be placed between any two instructions.
  */
 
-import { type StackBound, writeFreeStack } from './added-stack-frames.ts';
 import { EMPTY_BLOCK } from './binary-format.ts';
 import type { Writer } from './binary-io.ts';
 import { opcodesNamed, WEIGHTS, weightOf } from './opcodes.ts';
+import { type StackBound, writeFreeStack } from './shadow-stack-frames.ts';
 
 const OP = opcodesNamed(
   'if',

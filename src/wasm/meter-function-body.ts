@@ -5,7 +5,6 @@
  * counter in the same place.
  */
 
-import { FRAME_BYTES, type StackBound } from './added-stack-frames.ts';
 import { type BasicBlockList, Terminator } from './basic-block-list.ts';
 import { EMPTY_BLOCK, VALUE_TYPE } from './binary-format.ts';
 import { Reader, type Writer } from './binary-io.ts';
@@ -15,6 +14,7 @@ import { FuelCodeEmitter } from './fuel-code-emitter.ts';
 import { skipLocalDeclarations } from './local-declarations.ts';
 import { opcodesNamed } from './opcodes.ts';
 import type { ByteRange, FunctionType } from './parse-module.ts';
+import { FRAME_BYTES, type StackBound } from './shadow-stack-frames.ts';
 
 const OP = opcodesNamed(
   'unreachable',

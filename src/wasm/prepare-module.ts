@@ -5,7 +5,6 @@
  * unchanged.
  */
 
-import type { StackBound } from './added-stack-frames.ts';
 import {
   EXTERNAL_KIND,
   FUNCTION_TYPE,
@@ -24,6 +23,7 @@ import type { FunctionObserver } from './meter-function-body.ts';
 import { opcodesNamed } from './opcodes.ts';
 import { type Export, type ParsedModule, parseModule } from './parse-module.ts';
 import { SYMBOLS_SECTION } from './sandbox-sections.ts';
+import type { StackBound } from './shadow-stack-frames.ts';
 import { type Additions, writeCode } from './write-code.ts';
 
 export interface PrepareOptions {

@@ -3,7 +3,6 @@
  * overrides, and the function that asks the host for fuel.
  */
 
-import { findAddedFrames, type StackBound, writeFreeStack } from './added-stack-frames.ts';
 import { EMPTY_BLOCK } from './binary-format.ts';
 import { Writer } from './binary-io.ts';
 import { buildCallGraph, type CallGraph } from './call-graph.ts';
@@ -12,6 +11,7 @@ import { findEntryChecks } from './entry-fuel-checks.ts';
 import { FunctionMeter, type MeterContext } from './meter-function-body.ts';
 import { opcodesNamed } from './opcodes.ts';
 import type { ParsedModule } from './parse-module.ts';
+import { findAddedFrames, type StackBound, writeFreeStack } from './shadow-stack-frames.ts';
 
 /** Indices of the items that the rewriter adds. */
 export interface Additions {

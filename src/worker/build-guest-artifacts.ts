@@ -13,7 +13,7 @@ import { sha256Hex } from '../framing/digest.ts';
 import { readOnlyTree } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
 import { encodePack } from '../host/layer-pack.ts';
-import type { MissingPackage } from '../packages/catalog.ts';
+import type { MissingPackage } from '../packages/vendored-package-table.ts';
 import { type BuiltGuest, layersDigest } from '../runtimes/guest-artifacts.ts';
 import type { BuildInGuest, Layer, Runtime } from '../runtimes/runtime.ts';
 import { type PreparedModule, prepareModule } from '../wasm/prepare-module.ts';

@@ -3,7 +3,7 @@
  * images, so charts cannot influence each other. Nothing is loaded before the first chart of the thread.
  */
 import { findRenderer, sharedRasteriser } from '../charts/artifacts.ts';
-import { CHART_LIMITS, chartTimeMs } from '../charts/limits.ts';
+import { CHART_LIMITS, chartTimeMs } from '../charts/chart-limits.ts';
 import { rasterise } from '../charts/rasteriser.ts';
 import { toPng } from '../charts/shrink-pixels.ts';
 import { svgProblem, withoutReferences } from '../charts/svg-check.ts';

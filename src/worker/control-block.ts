@@ -19,7 +19,7 @@ export const CONTROL = {
   fuelMillions: 1,
   /** Changes when a guest that waits has to check again: an answer was sent, or its job was cancelled. */
   answers: 2,
-  /** See host/uninterrupted.ts. */
+  /** See host/thread-critical-sections.ts. */
   section: 3,
   words: 4,
 } as const;

@@ -3,8 +3,8 @@
  * a guest, decodes it after its size has been checked.
  */
 import { sharedRasteriser } from '../charts/artifacts.ts';
+import { type DrawingLimits, PICTURE_LIMITS } from '../charts/chart-limits.ts';
 import type { Pixels } from '../charts/indexed-pixels.ts';
-import { type DrawingLimits, PICTURE_LIMITS } from '../charts/limits.ts';
 import { type Drawable, rasterise } from '../charts/rasteriser.ts';
 import { isTransparent, type PictureLimits, shrink, toPng } from '../charts/shrink-pixels.ts';
 import { toSixel } from '../charts/sixel.ts';

@@ -18,12 +18,12 @@ import {
   writeGuest,
 } from '../runtimes/guest-artifacts.ts';
 import type { Policy, RuntimeName } from '../schema.ts';
+import { runAuxiliaryJob } from './auxiliary-jobs.ts';
 import { readCachedImage, writeCachedImage } from './extended-image-cache.ts';
 import { sharedPool, type WorkerPool } from './pool.ts';
 import { adoptedAssets } from './prepare-first-job.ts';
 import { preparedLibraries } from './prepare-libraries.ts';
 import type { ExtendedImage, UnsentJob } from './protocol.ts';
-import { runStandaloneJob } from './standalone-jobs.ts';
 
 /** Time limit of a build, generous enough for a slow and busy machine. */
 const BUILD_LIMIT_MS = 15 * 60_000;
@@ -51,7 +51,7 @@ export async function build(
   onStep: (step: string) => void = () => {},
 ): Promise<BuiltGuest> {
   const options = { limitMs: BUILD_LIMIT_MS, observer: { step: onStep } };
-  const result = await runStandaloneJob(
+  const result = await runAuxiliaryJob(
     sharedPool(),
     `build:${runtime}`,
     { type: 'build', runtime, env: { ...process.env } },
@@ -167,7 +167,7 @@ async function prepareInThread(
   const wanted = new Set(missing.map(({ sha256 }) => sha256));
   const libraries = files.libraries.filter(({ sha256 }) => wanted.has(sha256));
   const options = { limitMs: PREPARE_LIMIT_MS };
-  const result = await runStandaloneJob(
+  const result = await runAuxiliaryJob(
     sharedPool(),
     'prepare',
     { type: 'prepare', libraries },
@@ -206,7 +206,7 @@ async function extend(
   };
   const compileMs = packages === undefined ? 0 : EXTEND_LIMITS.timeoutMs;
   const options = { limitMs: compileMs + preloadLimits.timeoutMs, signal };
-  const result = await runStandaloneJob(pool, `extend:${key}`, job, base, options, tenant);
+  const result = await runAuxiliaryJob(pool, `extend:${key}`, job, base, options, tenant);
   if (result?.type !== 'extended')
     throw new SandboxError(
       'build_failed',

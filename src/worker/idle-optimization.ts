@@ -6,8 +6,8 @@
  */
 import type { Delta } from '../engine/delta.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import type { JobCallbacks } from './job-callbacks.ts';
 import { type FromWorker, NO_JOB, type RunJob, type RunLimits, type SavedState } from './protocol.ts';
-import type { RunServices } from './run-services.ts';
 import type { TreeUpdate } from './tree-updates.ts';
 
 /** Fuel between two checks for a job, so that a job waits less than a millisecond until the program stops. */
@@ -66,7 +66,7 @@ export class IdleOptimization {
 
   /** Runs the next program in a guest that is released afterwards. */
   runNext(
-    run: (id: number, job: RunJob, services: RunServices) => void,
+    run: (id: number, job: RunJob, callbacks: JobCallbacks) => void,
     memoryBytes: number,
     isAbandoned: () => boolean,
   ): void {

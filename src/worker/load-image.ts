@@ -12,7 +12,7 @@ import {
   readModule,
   verifyModule,
 } from '../runtimes/guest-artifacts.ts';
-import { RUNTIMES } from '../runtimes/registry.ts';
+import { RUNTIMES } from '../runtimes/runtime-registry.ts';
 import type { GuestTemplate } from './guest-from-image.ts';
 import { GuestPool } from './guest-pool.ts';
 import type { MountedLayer } from './guest-volume.ts';

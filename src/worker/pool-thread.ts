@@ -2,7 +2,7 @@
  * One thread of the pool as the main thread sees it: the images it has loaded, the job it runs, and for how long. Whether
  * a program is long-running is known without asking its thread, so it costs the guest nothing.
  */
-import { chartTimeMs } from '../charts/limits.ts';
+import { chartTimeMs } from '../charts/chart-limits.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LONG_RUN_FUEL, MAX_YIELD_SHARE } from './cooperative-yield.ts';
 import { ActiveJob, type JobHandle, type JobObserver } from './job-handle.ts';

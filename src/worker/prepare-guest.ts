@@ -10,9 +10,9 @@ import { FsError } from '../fs/fs-error.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
 import { createVolume } from './guest-volume.ts';
+import type { JobCallbacks } from './job-callbacks.ts';
 import type { LoadedImage } from './load-image.ts';
 import type { RunJob } from './protocol.ts';
-import type { RunServices } from './run-services.ts';
 import type { SessionGuest } from './session-guests.ts';
 import { timed } from './startup-phases.ts';
 
@@ -29,7 +29,7 @@ export function prepareGuest(
   workspace: FileTree,
   maxPages: number,
   context: RunContext,
-  guests: RunServices['guests'],
+  guests: JobCallbacks['guests'],
 ): PreparedGuest {
   const { session } = job;
   const { cached, stale } = session && !session.discardState ? guests.take(session.id, session.version) : {};

@@ -10,7 +10,7 @@ import { isWorkspacePath } from '../fs/file-names.ts';
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import { toShared } from '../fs/shared-array-buffers.ts';
 import { isMemoryLayer, memoryLayer } from '../host/shared-layer.ts';
-import { MESSAGE_SHAPE, RESULT_LIMITS } from '../results/limits.ts';
+import { MESSAGE_SHAPE, RESULT_LIMITS } from '../results/result-limits.ts';
 import { type GuestAssets, isExtensionOf, type PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import {
   type DisplayResult,
@@ -27,7 +27,7 @@ import {
   MAX_REASON_CHARACTERS,
   MAX_TOOL_CALLS,
 } from '../tools/tool-limits.ts';
-import { isWithinLimits } from './guest-report.ts';
+import { isWithinLimits } from './parse-guest-report.ts';
 import { type ExtendedImage, type FromWorker, type Job, NO_JOB, type ToWorker } from './protocol.ts';
 
 /** What an image adds to the boot image of its runtime. */

@@ -7,7 +7,7 @@ import { MAX_STACK_DEPTH } from '../analysis/max-stack-depth.ts';
 import type { ProgramState, StackFrame } from '../analysis/run-profile-schema.ts';
 import type { StackReader } from '../runtimes/runtime.ts';
 import type { StoppedAt } from '../schema.ts';
-import { limitVariables, withoutAddresses } from './stopped-at.ts';
+import { limitVariables, withoutAddresses } from './limit-stopped-at.ts';
 
 /** Frames that are visited to find those of the program. */
 export const MAX_FRAMES = 200;

@@ -22,7 +22,7 @@ import type {
   StoppedAt,
   TrapReason,
 } from '../schema.ts';
-import type { ToolAnswer } from '../tools/tool-messages.ts';
+import type { ToolAnswer } from '../tools/tool-protocol.ts';
 import type { PhaseDurations } from './startup-phases.ts';
 import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
 

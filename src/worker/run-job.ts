@@ -13,18 +13,18 @@ import type { StoppedAt } from '../schema.ts';
 import { ChartRenderer } from './chart-renderer.ts';
 import { CooperativeYield } from './cooperative-yield.ts';
 import { DETAILED_SAMPLE_FUEL, FuelProfiler } from './fuel-profiler.ts';
+import { GuestToolCalls } from './guest-tool-calls.ts';
 import type { HostRequests } from './host-requests.ts';
+import type { JobCallbacks } from './job-callbacks.ts';
 import { limitChangedFiles } from './limit-changed-files.ts';
 import type { LoadedImage } from './load-image.ts';
 import { OutputSender } from './output-sender.ts';
 import { prepareGuest } from './prepare-guest.ts';
 import type { RunJob, RunOutcome } from './protocol.ts';
 import { RunResults } from './run-results.ts';
-import type { RunServices } from './run-services.ts';
 import { runProgram } from './run-to-outcome.ts';
 import { saveSession } from './save-session.ts';
 import { timed } from './startup-phases.ts';
-import { ToolCalls } from './tool-calls.ts';
 import type { ReceivedTrees } from './tree-updates.ts';
 
 /** What all runs of a thread share. */
@@ -46,10 +46,10 @@ export function runJob(
   loaded: LoadedImage,
   workspace: FileTree,
   maxPages: number,
-  services: RunServices,
+  callbacks: JobCallbacks,
 ): void {
   const { requests, workspaces } = thread;
-  const { guests, send, reportFuel, isAbandoned } = services;
+  const { guests, send, reportFuel, isAbandoned } = callbacks;
   const { limits, session } = job;
   const stdout = new CappedOutput(limits.stdoutMaxBytes);
   const stderr = new CappedOutput(limits.stderrMaxBytes);
@@ -63,7 +63,7 @@ export function runJob(
   let profiler: FuelProfiler | undefined;
   let stateAtLimit: ProgramState | undefined;
   const hooks: RunHooks = {
-    sliceFuel: services.sliceFuel,
+    sliceFuel: callbacks.sliceFuel,
     onSlice: (fuelConsumed) => {
       if (isAbandoned?.()) guest.stop({ reason: 'cancelled', message: 'abandoned' });
       profiler?.sample(fuelConsumed);
@@ -107,7 +107,7 @@ export function runJob(
       const answer = requests.ask(id, guest, { type: 'stdin' });
       return answer === undefined ? 'interrupted' : (answer.bytes ?? 'end');
     };
-  const tools = job.tools && new ToolCalls(requests, id, guest, job.tools);
+  const tools = job.tools && new GuestToolCalls(requests, id, guest, job.tools);
   guest.kernel.tools = tools;
   // Restoring a session is work of the host and does not count against the time of the program.
   const startedMs = performance.now();
@@ -185,7 +185,7 @@ export function runJob(
   workspaces.applyChanges(job.workspace.id, changes);
   const unneeded = [
     ...(state === 'committed'
-      ? saveSession(id, loaded, current, session!, isPaused === true, services)
+      ? saveSession(id, loaded, current, session!, isPaused === true, callbacks)
       : [current]),
     stale,
   ];

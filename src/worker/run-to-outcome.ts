@@ -10,9 +10,9 @@ import { isSyscallError } from '../kernel/syscall-error.ts';
 import { type GuestRequest, type Handles, LIMIT_ERRORS, type Runtime } from '../runtimes/runtime.ts';
 import { TRAPS, type TrapReason } from '../schema/traps.ts';
 import type { GuestReport, StoppedAt } from '../schema.ts';
-import { parseGuestReport } from './guest-report.ts';
+import { stoppedAtState } from './limit-stopped-at.ts';
+import { parseGuestReport } from './parse-guest-report.ts';
 import type { RunOutcome } from './protocol.ts';
-import { stoppedAtState } from './stopped-at.ts';
 
 type ProgramOutcome = Pick<RunOutcome, 'trap' | 'report' | 'stoppedAt'> & {
   /** Whether the interpreter returned normally and can run another program. */

@@ -2,9 +2,9 @@
 import { captureDelta } from '../engine/delta.ts';
 import { diffsOf } from '../engine/memory-capture.ts';
 import { toShared } from '../fs/shared-array-buffers.ts';
+import type { JobCallbacks } from './job-callbacks.ts';
 import type { LoadedImage } from './load-image.ts';
 import type { SessionInput } from './protocol.ts';
-import type { RunServices } from './run-services.ts';
 import type { SessionGuest } from './session-guests.ts';
 
 /** Also caches the guest for the next call. Returns the guests that were evicted. */
@@ -14,7 +14,7 @@ export function saveSession(
   current: SessionGuest,
   session: SessionInput,
   isPaused: boolean,
-  { guests, send }: RunServices,
+  { guests, send }: JobCallbacks,
 ): SessionGuest[] {
   const { guest } = current;
   const { volume } = guest.kernel;

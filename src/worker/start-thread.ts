@@ -1,7 +1,7 @@
 /** Starts worker threads. Loads little, so that a process can start its first thread before it loads anything else. */
 import { Worker } from 'node:worker_threads';
 import { installedFile } from '../host/install-folder.ts';
-import { leaveSection, requestEnd, waitForSections } from '../host/uninterrupted.ts';
+import { leaveSection, requestEnd, waitForSections } from '../host/thread-critical-sections.ts';
 import { CONTROL, HOST_BLOCK, sectionWord, type WorkerSettings } from './control-block.ts';
 
 /**

@@ -8,21 +8,21 @@ import { PAGE_BYTES } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { FsError } from '../fs/fs-error.ts';
 import { countShared } from '../fs/shared-array-buffers.ts';
-import { protectSections } from '../host/uninterrupted.ts';
+import { protectSections } from '../host/thread-critical-sections.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
-import { RUNTIMES } from '../runtimes/registry.ts';
+import { RUNTIMES } from '../runtimes/runtime-registry.ts';
 import { CONTROL, FUEL_UNIT, HOST_BLOCK, sectionWord, type WorkerSettings } from './control-block.ts';
 import { convertPicture } from './convert-picture.ts';
 import { extendImage } from './extend-image.ts';
 import { HostRequests } from './host-requests.ts';
 import { IdleOptimization } from './idle-optimization.ts';
 import { IdleWork } from './idle-work.ts';
+import type { JobCallbacks } from './job-callbacks.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
 import { assertRestricted } from './permissions.ts';
 import { prepareLibraries } from './prepare-libraries.ts';
 import type { FromWorker, RunJob, ToWorker } from './protocol.ts';
 import { runJob } from './run-job.ts';
-import type { RunServices } from './run-services.ts';
 import { SessionGuests } from './session-guests.ts';
 import { durations, recordStart } from './startup-phases.ts';
 import { ReceivedTrees } from './tree-updates.ts';
@@ -88,13 +88,13 @@ const idleWork = new IdleWork(
 // ---- runs ----
 
 /** For the jobs of the main thread. */
-const JOBS: RunServices = { guests: new SessionGuests(), send, reportFuel };
+const JOBS: JobCallbacks = { guests: new SessionGuests(), send, reportFuel };
 
-function run(id: number, job: RunJob, services: RunServices): void {
+function run(id: number, job: RunJob, callbacks: JobCallbacks): void {
   const workspace = workspaces.receive(job.workspace);
   const loaded = imageOf(job.image);
   const maxPages = pagesIn(job.limits.memoryBytes);
-  runJob(thread, id, job, loaded, workspace, maxPages, services);
+  runJob(thread, id, job, loaded, workspace, maxPages, callbacks);
   if (!settings.isOneShot) idleWork.keepFull(loaded.pool, maxPages);
 }
 

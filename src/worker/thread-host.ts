@@ -4,7 +4,7 @@
  */
 import type { Worker } from 'node:worker_threads';
 import { sharedBuffers } from '../fs/shared-array-buffers.ts';
-import { requestEnd, untilOutsideSection } from '../host/uninterrupted.ts';
+import { requestEnd, untilOutsideSection } from '../host/thread-critical-sections.ts';
 import { CONTROL, FUEL_UNIT, HOST_BLOCK, sectionWord } from './control-block.ts';
 import type { FromWorker, Job, ToWorker } from './protocol.ts';
 import { newHostBlock, type StartedThread, startThread, takeAdoptedThread } from './start-thread.ts';

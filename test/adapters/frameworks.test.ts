@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from 'esbuild';
 import { describe, expect, type TestContext, test } from 'vitest';
-import { fetched } from '../../scripts/fetched.mjs';
+import { installPinned } from '../../scripts/install-pinned-packages.mjs';
 import { PNG } from './models/programs.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -42,7 +42,7 @@ const LOWEST: typeof FRAMEWORKS = {
 /** The installed packages. Without access to the registry, the test is skipped and says so. */
 function install(name: string, packages: readonly string[], { skip }: TestContext): string {
   try {
-    return join(fetched(`adapter-${name}`, packages), 'node_modules');
+    return join(installPinned(`adapter-${name}`, packages), 'node_modules');
   } catch (cause) {
     return skip((cause as Error).message);
   }

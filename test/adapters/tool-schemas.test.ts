@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createSandbox, type ToolsOption } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
-import { fetched } from '../../scripts/fetched.mjs';
+import { installPinned } from '../../scripts/install-pinned-packages.mjs';
 
 const PACKAGES = [
   'valibot@1.5.0',
@@ -28,7 +28,7 @@ test('schemas of Zod, Valibot, ArkType and the AI SDK check arguments and appear
 }) => {
   let modules = '';
   try {
-    modules = join(fetched('tool-schemas', PACKAGES), 'node_modules');
+    modules = join(installPinned('tool-schemas', PACKAGES), 'node_modules');
   } catch (cause) {
     skip((cause as Error).message);
   }

@@ -3,7 +3,7 @@ import { buildGuidance, relatedDocs } from '../../src/analysis/build-guidance.ts
 import type { GuidanceExample } from '../../src/analysis/example-failure.ts';
 import { classify } from '../../src/analysis/find-rule.ts';
 import type { KnownErrno } from '../../src/analysis/system-error-code.ts';
-import { readManifest } from '../../src/packages/import-costs.ts';
+import { readImportCosts } from '../../src/packages/import-costs.ts';
 import { PRESETS } from '../../src/packages/resolve-packages.ts';
 import { guidanceExamples as javascriptExamples } from '../../src/runtimes/javascript/guidance/example-failures.ts';
 import { ALTERNATIVES as JAVASCRIPT_ALTERNATIVES } from '../../src/runtimes/javascript/guidance/missing-packages.ts';
@@ -99,7 +99,7 @@ test.each([
 ] as const)(
   'alternatives to %s packages are vendored or can be added, and vendored packages have none',
   (language, table) => {
-    const vendored = readManifest().packages.filter((one) => one.language === language);
+    const vendored = readImportCosts().packages.filter((one) => one.language === language);
     // Packages that can be added are suggested where they are installed.
     const names = [...vendored.map(({ name }) => name), ...PRESETS['scientific']!];
     const suggested = Object.values(table).flatMap((one) => one.packages ?? []);

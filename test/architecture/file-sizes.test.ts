@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 const MAX_LINES = 400;
 /** Files that consist of rows, one per opcode or attack. */
 const TABLES = [
-  'redteam/corpus/escape-javascript.ts',
-  'redteam/corpus/escape-python.ts',
+  'redteam/corpus/escape-attacks-javascript.ts',
+  'redteam/corpus/escape-attacks-python.ts',
   'redteam/corpus/limit-programs.ts',
   'runtimes/python/guidance/example-failures.ts',
   'wasm/opcodes.ts',

@@ -8,8 +8,8 @@ import {
   imageSequence,
   imageSequences,
   resultsReport,
-} from '../../src/cli/displayed-results.ts';
-import type { ResultAccess } from '../../src/mcp/displayed-results.ts';
+} from '../../src/cli/show-displayed-results.ts';
+import type { ResultAccess } from '../../src/mcp/displayed-result-blocks.ts';
 import type { DisplayResult } from '../../src/schema.ts';
 import { runCli } from '../support/cli.ts';
 import { decodePng } from '../support/png.ts';

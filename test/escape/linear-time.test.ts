@@ -12,7 +12,7 @@ import { declaredNames, planProgram } from '../../src/runtimes/javascript/module
 import { tokenize } from '../../src/runtimes/javascript/tokenizer.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
 import type { RuntimeName } from '../../src/schema.ts';
-import { parseGuestReport } from '../../src/worker/guest-report.ts';
+import { parseGuestReport } from '../../src/worker/parse-guest-report.ts';
 import { run } from '../analysis/inputs.ts';
 import { countSteps, hostileTexts } from '../support/regex-steps.ts';
 
@@ -63,7 +63,7 @@ const BOUNDED: readonly { readonly pattern: string; readonly longest: number; re
   {
     pattern: String.raw`/(\d+) (?:items?|characters)[\])}>]*$/`,
     longest: 200,
-    why: 'the short form of a value in stopped-at.ts',
+    why: 'the short form of a value in limit-stopped-at.ts',
   },
   {
     pattern: String.raw`/^(\s*)(?:async\s+)?(while|for)\b(.*?):\s*(\S.*)?$/`,
@@ -73,7 +73,7 @@ const BOUNDED: readonly { readonly pattern: string; readonly longest: number; re
   {
     pattern: String.raw`/^\s*def\s+\w+\([^()]*\)[^:]*:\s*(.*)$/`,
     longest: 500,
-    why: 'MAX_LINE_CHARS of python/guidance/exceptions.ts',
+    why: 'MAX_LINE_CHARS of python/guidance/may-raise.ts',
   },
   {
     pattern: String.raw`/\bnext\(\s*\(?[^()]{0,200}?\bfor\s+(\w+)\s+in\s+(?:itertools\.)?count\([^()]{0,60}\)\s+if\s+([^()]{1,100})\)/`,

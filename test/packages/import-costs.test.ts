@@ -1,45 +1,49 @@
-/** The package manifest is complete, matches the lock, and is the source of package listings. */
+/** The table of import costs is complete, matches the lock, and is the source of package listings. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { listPackages } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
-import { CATALOG, HEAVY_SHARE, PACKAGES_BY_PURPOSE } from '../../src/packages/catalog.ts';
 import { PRESETS } from '../../src/packages/resolve-packages.ts';
+import {
+  HEAVY_SHARE,
+  PACKAGES_BY_PURPOSE,
+  VENDORED_PACKAGES,
+} from '../../src/packages/vendored-package-table.ts';
 import { packageFacts, policy } from '../../src/schema.ts';
 import { python } from '../support/sandbox.ts';
 
 const read = (path: string) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
-const manifest = read('src/packages/manifest.json');
+const importCosts = read('src/packages/import-costs.json');
 const lock = read('src/packages/lock.json');
 
-test('the manifest has a valid row for each package of the catalogue and no others', () => {
-  for (const row of manifest.packages) expect(packageFacts.strict().safeParse(row).error).toBeUndefined();
+test('the import costs have a valid row for each vendored package and no others', () => {
+  for (const row of importCosts.packages) expect(packageFacts.strict().safeParse(row).error).toBeUndefined();
   const names = (rows: readonly { language: string; name: string }[]) =>
     rows.map(({ language, name }) => `${language} ${name}`);
-  expect(names(manifest.packages)).toEqual(names(CATALOG));
+  expect(names(importCosts.packages)).toEqual(names(VENDORED_PACKAGES));
 });
 
-test('the packages by purpose are in the catalogue or in a set that packages add knows', () => {
+test('the packages by purpose are vendored or in a set that packages add knows', () => {
   for (const [wanted, purposes] of Object.entries(PACKAGES_BY_PURPOSE)) {
-    const vendored = CATALOG.filter(({ language }) => language === wanted).map(({ name }) => name);
+    const vendored = VENDORED_PACKAGES.filter(({ language }) => language === wanted).map(({ name }) => name);
     const known = [...vendored, ...(wanted === 'python' ? Object.values(PRESETS).flat() : [])];
     expect(known).toEqual(expect.arrayContaining(Object.values(purposes).flat()));
   }
 });
 
-test('the lock contains the downloaded packages with the versions of the manifest', () => {
-  const downloaded = CATALOG.filter(
+test('the lock contains the downloaded packages with the versions of the import costs', () => {
+  const downloaded = VENDORED_PACKAGES.filter(
     ({ language, first_party }) => language === 'python' && first_party === undefined,
   );
   expect(lock.python.map(({ name }: { name: string }) => name)).toEqual(downloaded.map(({ name }) => name));
   for (const { name, version } of lock.python)
-    expect(manifest.packages.find((row: { name: string }) => row.name === name).version).toBe(version);
+    expect(importCosts.packages.find((row: { name: string }) => row.name === name).version).toBe(version);
 });
 
 test('packages are heavy if the specification says so or they exceed the stated share of the budget', () => {
   const { fuel_budget } = policy.parse({});
-  expect(manifest.fuel_budget).toBe(fuel_budget);
-  expect(manifest.heavy_share).toBe(HEAVY_SHARE);
+  expect(importCosts.fuel_budget).toBe(fuel_budget);
+  expect(importCosts.heavy_share).toBe(HEAVY_SHARE);
   const heavy = new Set(
     listPackages('python')
       .filter((row) => row.heavy)
@@ -54,7 +58,7 @@ test('this build contains all packages', () => {
   expect(listPackages().filter(({ available }) => !available)).toEqual([]);
 });
 
-test('importing openpyxl takes at most 700M fuel, and the manifest has the measured figure', async () => {
+test('importing openpyxl takes at most 700M fuel, and the listing has the measured figure', async () => {
   const row = listPackages('python').find(({ name }) => name === 'openpyxl')!;
   expect(row.fuel_first_import).toBeLessThan(700_000_000);
   const result = await python('import openpyxl');

@@ -22,7 +22,7 @@ test('all names of all packages can be imported, and require and requireVendor r
   expect(result.metadata.imports.map(({ name }) => name)).toEqual(rows.map(({ name }) => name));
 });
 
-test('the manifest contains the pinned versions and the licences of the installed packages', () => {
+test('the table of import costs contains the pinned versions and the licences of the installed packages', () => {
   const read = (path: string) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
   const { version, dependencies, devDependencies } = read('package.json');
   for (const row of rows) {
@@ -111,7 +111,7 @@ test('all modules of a program share the same instance of a package', async () =
   expect(result.metadata.imports.map(({ name }) => name)).toEqual(['dayjs']);
 });
 
-test('an import is recorded once, with about the fuel in the manifest', async () => {
+test('an import is recorded once, with about the measured fuel', async () => {
   const result = await javascript(
     `import _ from 'lodash'; requireVendor('lodash'); await import('lodash-es'); 1`,
   );

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { checkRecord, parseWheelName, usableFiles } from '../../src/packages/check-wheel-contents.ts';
 import { fetchLockedPackages, lockedPackages } from '../../src/packages/fetch-locked-packages.ts';
 import { filesDigest } from '../../src/packages/package-files.ts';
 import { readZip } from '../../src/packages/read-zip.ts';
-import { checkRecord, parseWheelName, usableFiles } from '../../src/packages/usable-wheel-files.ts';
 import { wheel, zip } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'wheel-test-'));

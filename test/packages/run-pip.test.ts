@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { describeMissing } from '../../src/packages/catalog.ts';
 import { fetchLockedPackages, firstPartyFiles } from '../../src/packages/fetch-locked-packages.ts';
 import { pipDownload } from '../../src/packages/run-pip.ts';
+import { describeMissing } from '../../src/packages/vendored-package-table.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'run-pip-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { layOut } from '../../playground/layout.ts';
+import { layOut } from '../../playground/timeline-layout.ts';
 import { TIMELINE_LIMITS, Timeline, type TimelineEvent } from '../../src/playground/timeline.ts';
 
 const call = { kind: 'call', label: 'x', status: 'ok' } as const;

@@ -1,7 +1,9 @@
 /** The red team of the built package. Guests run from the built files, so the runner must too. */
 const built = (name: string) => new URL(`../../dist/redteam/${name}.js`, import.meta.url).href;
 
-export const { runAttacks } = (await import(built('run'))) as typeof import('../../src/redteam/run.ts');
+export const { runAttacks } = (await import(
+  built('run')
+)) as typeof import('../../src/redteam/run-attacks.ts');
 export const { Surroundings, SECRET } = (await import(
   built('surroundings')
 )) as typeof import('../../src/redteam/surroundings.ts');

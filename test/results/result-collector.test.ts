@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { RESULT_LIMITS } from '../../src/results/limits.ts';
 import { ResultCollector } from '../../src/results/result-collector.ts';
+import { RESULT_LIMITS } from '../../src/results/result-limits.ts';
 import type { DisplayResult } from '../../src/schema.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);

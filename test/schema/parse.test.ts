@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { executeOptions, sandboxOptions } from '../../src/schema/options.ts';
 import { parse } from '../../src/schema/parse.ts';
+import { executeOptions, sandboxOptions } from '../../src/schema/sandbox-options.ts';
 
 const python = { runtime: 'python' };
 

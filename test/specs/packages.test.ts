@@ -12,7 +12,7 @@ describe('Requirement: Fuel Consumption Pattern Detection', () => {
     const result = await python('import openpyxl', { fuel_budget: Math.round(fuel_first_import * 1.2) });
     expect(fuel(result).status).toBe('warning');
     const [imported] = result.metadata.imports;
-    // The manifest is measured with another build of the image, from which the cost differs slightly.
+    // The cost was measured with another build of the image and differs slightly.
     expect(imported!.fuel / fuel_first_import).toBeCloseTo(1, 1);
     const millions = Math.round(imported!.fuel / 1e6);
     expect(fuel(result).likely_causes).toContain(

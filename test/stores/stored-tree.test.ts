@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import { type ObjectRef, objectName, refTo } from '../../src/stores/format/object-ref.ts';
-import { encodeText } from '../../src/stores/format/session-json.ts';
+import { encodeText } from '../../src/stores/format/stored-json.ts';
 import { encodeTree, readTree, toTreeEntry } from '../../src/stores/format/stored-tree.ts';
 import { files } from './fixtures.ts';
 

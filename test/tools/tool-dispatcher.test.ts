@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { ToolDispatcher } from '../../src/tools/tool-dispatcher.ts';
 import { ToolError } from '../../src/tools/tool-error.ts';
-import type { ToolDispatcherOptions } from '../../src/tools/tool-messages.ts';
+import type { ToolDispatcherOptions } from '../../src/tools/tool-protocol.ts';
 import { type ToolContext, type ToolDefinition, Toolset, type ToolsOption } from '../../src/tools/toolset.ts';
 
 function start(tools: ToolsOption, options: Partial<ToolDispatcherOptions> = {}) {

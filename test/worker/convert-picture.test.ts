@@ -1,7 +1,7 @@
 /** Limits of showing an image or SVG of a program, which docs/RESULTS.md states. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
-import { type DrawingLimits, PICTURE_LIMITS } from '../../src/charts/limits.ts';
+import { type DrawingLimits, PICTURE_LIMITS } from '../../src/charts/chart-limits.ts';
 import { formatBytes, formatFuel } from '../../src/quantities.ts';
 
 // The rasteriser is read from the built files.

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { createPool, createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { RUNTIMES } from '../../dist/runtimes/registry.js';
+import { RUNTIMES } from '../../dist/runtimes/runtime-registry.js';
 import { IdleOptimization } from '../../dist/worker/idle-optimization.js';
+import type { JobCallbacks } from '../../dist/worker/job-callbacks.js';
 import type { WorkerPool } from '../../dist/worker/pool.js';
-import type { RunServices } from '../../dist/worker/run-services.js';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
 
@@ -88,7 +88,7 @@ test('an optimisation program that jobs interrupt is started again, but not fore
   };
   const run =
     (isCompleted: boolean) =>
-    (id: number, { code }: { code: string }, services: RunServices): void => {
+    (id: number, { code }: { code: string }, services: JobCallbacks): void => {
       started.push(code);
       expect(services.isAbandoned?.()).toBe(!isCompleted);
       if (isCompleted) services.send({ type: 'saved', id, saved });

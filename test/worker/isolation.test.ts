@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { createPool, createSandbox, memoryStore, type Pool, type SandboxResult } from 'llm-wasm-sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
 import { findAssets } from '../../dist/runtimes/guest-artifacts.js';
+import type { DrawPicture } from '../../dist/worker/auxiliary-jobs.js';
 import { permissionFlags } from '../../dist/worker/permissions.js';
 import { fromPortableExtension, parseFromProcess } from '../../dist/worker/process-protocol.js';
-import type { DrawPicture } from '../../dist/worker/standalone-jobs.js';
 import { ThreadHost } from '../../dist/worker/thread-host.js';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;

@@ -1,4 +1,4 @@
-/** Node.js aborts the process if a thread ends while it creates a zlib stream (see host/uninterrupted.ts). */
+/** Node.js aborts the process if a thread ends while it creates a zlib stream (see host/thread-critical-sections.ts). */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
@@ -18,7 +18,7 @@ const runProgram = (program: string) =>
 /** A thread that stays in a section for a while after its end has been requested, and then tries to enter another one. */
 const TWO_SECTIONS = `
 const { parentPort, workerData: { section, log } } = require('node:worker_threads');
-import('${dist('host/uninterrupted.js')}').then(({ protectSections, uninterrupted }) => {
+import('${dist('host/thread-critical-sections.js')}').then(({ protectSections, uninterrupted }) => {
   protectSections(section);
   uninterrupted(() => {
     parentPort.postMessage('entered');
@@ -32,7 +32,7 @@ import('${dist('host/uninterrupted.js')}').then(({ protectSections, uninterrupte
 /** A thread that compresses without a pause. */
 const COMPRESSION = `
 const { parentPort, workerData: { section } } = require('node:worker_threads');
-Promise.all([import('${dist('host/uninterrupted.js')}'), import('${dist('engine/page-diff-codec.js')}')]).then(
+Promise.all([import('${dist('host/thread-critical-sections.js')}'), import('${dist('engine/page-diff-codec.js')}')]).then(
   ([{ protectSections }, { encodePageDiff }]) => {
     protectSections(section);
     const compress = () => encodePageDiff(new Int32Array(0), new Map(), []);

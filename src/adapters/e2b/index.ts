@@ -9,7 +9,13 @@ export {
   type Logs,
   OutputMessage,
   type RawData,
-} from './execution.ts';
+} from './e2b-execution.ts';
+export {
+  E2bSandbox as default,
+  E2bSandbox as Sandbox,
+  type RunCodeOpts,
+  type SandboxOpts,
+} from './e2b-sandbox.ts';
 export {
   type EntryInfo,
   type FileData,
@@ -18,9 +24,3 @@ export {
   type WriteEntry,
   type WriteInfo,
 } from './filesystem.ts';
-export {
-  E2bSandbox as default,
-  E2bSandbox as Sandbox,
-  type RunCodeOpts,
-  type SandboxOpts,
-} from './sandbox.ts';

@@ -9,7 +9,7 @@ import { BatchProgress } from '../batch-progress.ts';
 import type { CommandSpec } from '../command.ts';
 import { printLines } from '../diagnostics.ts';
 import { NdjsonPrograms, programFileSize } from '../ndjson-programs.ts';
-import { parseCountOption } from '../options.ts';
+import { parseCountOption } from '../shared-options.ts';
 
 interface JobFlags {
   readonly store?: string;
@@ -72,7 +72,7 @@ async function submitValid(
   chunk: readonly { readonly index: number; readonly program: unknown }[],
   options: { readonly priority?: number },
 ): Promise<SubmittedLine[]> {
-  const { checkBatchProgram } = await import('../../session/batch.ts');
+  const { checkBatchProgram } = await import('../../session/run-batch.ts');
   const checked = chunk.map(({ index, program }) => ({ index, program: checkBatchProgram(program) }));
   const valid = checked.flatMap(({ program }) => (program instanceof SandboxError ? [] : [program]));
   const ids = valid.length > 0 ? await queue.submitMany(valid, options) : [];

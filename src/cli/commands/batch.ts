@@ -1,6 +1,6 @@
 /** `batch`: runs the programs of an NDJSON file and prints one result per line, in the same order. */
 import { createReadStream } from 'node:fs';
-import { runBatch } from '../../session/batch.ts';
+import { runBatch } from '../../session/run-batch.ts';
 import {
   jobsOption,
   type LimitFlags,

@@ -5,9 +5,9 @@ import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
 import { RUNTIME_NAMES, type RuntimeName } from '../../schema.ts';
 import { paint } from '../color.ts';
 import type { CommandDetails } from '../command.ts';
-import { jsonOption } from '../options.ts';
 import { packageInfo } from '../package-info.ts';
-import { withProgress } from '../progress.ts';
+import { withProgress } from '../progress-line.ts';
+import { jsonOption } from '../shared-options.ts';
 
 interface DoctorFlags {
   readonly timings?: boolean;
@@ -37,7 +37,7 @@ const CHECKS: readonly { readonly name: string; readonly check: () => Promise<st
       verifyAssets(assets);
       const { image, missing } = assets;
       if (missing.length > 0) {
-        const { describeMissing } = await import('../../packages/catalog.ts');
+        const { describeMissing } = await import('../../packages/vendored-package-table.ts');
         throw new Error(`${describeMissing(missing).join('; ')}. Fix this and run "npm run build"`);
       }
       return `module, layers and image are intact (image ${formatBytes(image.bytes.length)})`;

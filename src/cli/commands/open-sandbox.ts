@@ -7,9 +7,10 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
 import type { Isolation, LanguageName, Optimization, PolicyInput, RuntimeName } from '../../schema.ts';
 import { createSandbox } from '../../session/create-sandbox.ts';
-import type { SessionRegistry } from '../../session/registry.ts';
 import type { Session } from '../../session/session.ts';
+import type { SessionRegistry } from '../../session/session-registry.ts';
 import { UsageError } from '../exit-codes.ts';
+import { withProgress } from '../progress-line.ts';
 import {
   collectMounts,
   collectNames,
@@ -19,8 +20,7 @@ import {
   parseFuelOption,
   parseSecondsOption,
   type StoreFlags,
-} from '../options.ts';
-import { withProgress } from '../progress.ts';
+} from '../shared-options.ts';
 
 export interface SandboxFlags extends StoreFlags {
   readonly session?: string;

@@ -4,7 +4,7 @@
  */
 import { Option } from 'commander';
 import type { CommandDetails, CommandSpec } from '../command.ts';
-import { jsonOption, languageOption } from '../options.ts';
+import { jsonOption, languageOption } from '../shared-options.ts';
 import type { PackagesAction, PackagesFlags } from './packages/subcommand.ts';
 
 interface PackagesSubcommand extends Omit<CommandSpec, 'action'> {

@@ -6,8 +6,8 @@ import { callText } from '../../tools/question-text.ts';
 import { APPROVED_BEFORE } from '../ask-approval.ts';
 import type { CommandDetails } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { jsonOption, type StoreFlags, storeOptions } from '../options.ts';
 import { closeStores, findPaused, type PausedSession } from '../paused-sessions.ts';
+import { jsonOption, type StoreFlags, storeOptions } from '../shared-options.ts';
 import { openSessionContexts } from './session/context.ts';
 import { ageOf } from './session/record-text.ts';
 

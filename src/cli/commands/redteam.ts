@@ -7,7 +7,7 @@ import { CATEGORIES } from '../../redteam/attack.ts';
 import type { CommandDetails } from '../command.ts';
 import { UsageError } from '../exit-codes.ts';
 import { formatTable } from '../format-table.ts';
-import { Progress } from '../progress.ts';
+import { Progress } from '../progress-line.ts';
 
 interface RedteamFlags {
   readonly category?: readonly string[];
@@ -25,7 +25,7 @@ async function replay({ category, only, list, json }: RedteamFlags): Promise<voi
   );
   if (attacks.length === 0) throw new UsageError('No attack matches. List the ids with "redteam --list".');
   if (list) return void console.log(formatTable(['attack', 'known from'], attacks.map(describeAttack)));
-  const { runAttacks } = await import('../../redteam/run.ts');
+  const { runAttacks } = await import('../../redteam/run-attacks.ts');
   const started = performance.now();
   let ended = 0;
   const progress = new Progress(() => `${ended} of ${attacks.length} attacks`);

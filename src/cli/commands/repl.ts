@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import { DEFAULT_RUNTIME } from '../../runtimes/program-files.ts';
 import type { LanguageName } from '../../schema.ts';
 import type { CommandDetails } from '../command.ts';
-import { languageOption, storeOptions, toolsConfigOption } from '../options.ts';
+import { languageOption, storeOptions, toolsConfigOption } from '../shared-options.ts';
 import {
   checkStoreFlags,
   openOrCreateSession,
@@ -30,7 +30,7 @@ async function openRegistry(flags: ReplFlags) {
     return openSessionContext(flags).sessions;
   }
   checkStoreFlags(flags);
-  const { openSessions } = await import('../../session/registry.ts');
+  const { openSessions } = await import('../../session/session-registry.ts');
   return openSessions();
 }
 

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { SandboxError } from '../../errors.ts';
 import { type PausedExecution, type PendingCall, uncertainCalls } from '../../schema.ts';
-import type { Resolution } from '../../tools/tool-messages.ts';
+import type { Resolution } from '../../tools/tool-protocol.ts';
 import {
   APPROVED_BEFORE,
   approvalAtTerminal,
@@ -16,6 +16,8 @@ import { printWarning } from '../diagnostics.ts';
 import { UsageError } from '../exit-codes.ts';
 import { interruptSignal } from '../exit-when-written.ts';
 import { GuestOutput } from '../guest-output.ts';
+import { closeStores, findPaused, type PausedSession } from '../paused-sessions.ts';
+import { reportRun } from '../report-run.ts';
 import {
   collectMounts,
   jsonOption,
@@ -23,9 +25,7 @@ import {
   type StoreFlags,
   storeOptions,
   toolsConfigOption,
-} from '../options.ts';
-import { closeStores, findPaused, type PausedSession } from '../paused-sessions.ts';
-import { reportRun } from '../report-run.ts';
+} from '../shared-options.ts';
 import { openSessionContexts } from './session/context.ts';
 
 interface ResumeFlags extends StoreFlags {

@@ -11,12 +11,13 @@ import { approvalAtTerminal } from '../ask-approval.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
 import { printNote, printWarning } from '../diagnostics.ts';
-import { resultFiles } from '../displayed-results.ts';
 import { UsageError } from '../exit-codes.ts';
 import { interruptSignal } from '../exit-when-written.ts';
 import { GuestOutput } from '../guest-output.ts';
 import { copyWorkspaceFiles, readLocalFile, writeLocalFile } from '../local-files.ts';
 import { type LocalProgram, readFiles, readProgram } from '../local-program.ts';
+import { profileText, toSpeedscope } from '../profile-report.ts';
+import { reportRun } from '../report-run.ts';
 import {
   collectValues,
   jsonOption,
@@ -25,9 +26,8 @@ import {
   parseCountOption,
   storeOptions,
   toolsConfigOption,
-} from '../options.ts';
-import { profileText, toSpeedscope } from '../profile-report.ts';
-import { reportRun } from '../report-run.ts';
+} from '../shared-options.ts';
+import { resultFiles } from '../show-displayed-results.ts';
 import {
   openSandbox,
   programContentOptions,

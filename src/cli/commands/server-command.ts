@@ -31,14 +31,14 @@ import type { CommandDetails } from '../command.ts';
 import { printError } from '../diagnostics.ts';
 import { exitCodeOf, UsageError } from '../exit-codes.ts';
 import { hideArguments } from '../hide-arguments.ts';
+import { packageInfo } from '../package-info.ts';
 import {
   collectPackages,
   parseBytesOption,
   parseCountOption,
   parseFuelOption,
   parseSecondsOption,
-} from '../options.ts';
-import { packageInfo } from '../package-info.ts';
+} from '../shared-options.ts';
 
 interface RunningServer {
   /** Resolves when the server has stopped and all sessions are saved; rejects if a session could not be saved. */

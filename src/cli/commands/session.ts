@@ -6,7 +6,7 @@ import { Option } from 'commander';
 import type { CommandDetails, CommandSpec } from '../command.ts';
 import { printError, printNote } from '../diagnostics.ts';
 import { EXIT } from '../exit-codes.ts';
-import { jsonOption, parseHoursOption, storeOptions } from '../options.ts';
+import { jsonOption, parseHoursOption, storeOptions } from '../shared-options.ts';
 import type { SessionAction, SessionFlags } from './session/subcommand.ts';
 
 interface SessionSubcommand extends Omit<CommandSpec, 'action'> {

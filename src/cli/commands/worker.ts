@@ -11,7 +11,7 @@ import {
 } from '../batch-options.ts';
 import type { CommandDetails } from '../command.ts';
 import { printLines, printNote } from '../diagnostics.ts';
-import { parseCountOption, parseSecondsOption } from '../options.ts';
+import { parseCountOption, parseSecondsOption } from '../shared-options.ts';
 
 interface WorkerFlags extends LimitFlags {
   readonly store?: string;

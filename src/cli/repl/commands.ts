@@ -1,8 +1,8 @@
 /** The commands of `repl` that start with a colon, as data. They use the session through its public methods. */
 import { formatFuel, formatItems, parseFuel } from '../../quantities.ts';
 import type { SandboxResult } from '../../schema.ts';
-import type { SessionRegistry } from '../../session/registry.ts';
 import type { Session } from '../../session/session.ts';
+import type { SessionRegistry } from '../../session/session-registry.ts';
 import {
   ageOf,
   createdText,

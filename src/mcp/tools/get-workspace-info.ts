@@ -6,7 +6,7 @@ import { runtimeName } from '../../schema.ts';
 import { limitsText, policyLimits, sandboxLimits } from '../describe-limits.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import { defineTool, optionalSession, READ_ONLY, type ToolCall } from '../tool.ts';
-import { checkpointRow } from './checkpoints.ts';
+import { checkpointRow } from './checkpoint-tools.ts';
 
 /** Files in one result; list_files shows more. */
 const MAX_FILES = 200;

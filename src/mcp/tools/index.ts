@@ -2,11 +2,11 @@
 import type { ServerSettings } from '../settings.ts';
 import type { Tool } from '../tool.ts';
 import { offersTool } from '../tool-sets.ts';
-import { checkpointSession, rollbackSession } from './checkpoints.ts';
-import { cancelExecution, executeCode } from './execution.ts';
-import { listFiles, readFile, resetWorkspace, writeFile } from './files.ts';
+import { checkpointSession, rollbackSession } from './checkpoint-tools.ts';
+import { cancelExecution, executeCode } from './execution-tools.ts';
+import { listFiles, readFile, resetWorkspace, writeFile } from './file-tools.ts';
+import { getMetrics } from './get-metrics.ts';
 import { getWorkspaceInfo } from './get-workspace-info.ts';
-import { getMetrics } from './metrics.ts';
 import { resumeExecution } from './resume-execution.ts';
 import { listAvailablePackages, listRuntimes } from './runtimes-and-packages.ts';
 import {
@@ -15,7 +15,7 @@ import {
   forkSession,
   getActiveSessions,
   resetAllSessions,
-} from './sessions.ts';
+} from './session-tools.ts';
 import { describeToolsTool, searchToolsTool } from './tool-discovery.ts';
 import { viewResult } from './view-result.ts';
 

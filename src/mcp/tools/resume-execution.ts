@@ -6,7 +6,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { sessionId } from '../../schema.ts';
 import { checkExecution } from '../../session/resume-options.ts';
 import type { Session } from '../../session/session.ts';
-import type { Resolution } from '../../tools/tool-messages.ts';
+import type { Resolution } from '../../tools/tool-protocol.ts';
 import { executionOutput } from '../execution-result.ts';
 import { runForClient } from '../run-for-client.ts';
 import type { ServerSettings } from '../settings.ts';

@@ -1,8 +1,8 @@
 /** The tool that shows images and other results of programs. It has no output schema, because clients ignore images in results with structured content. */
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
+import { IMAGE_LIMITS, showResult } from '../displayed-result-blocks.ts';
 import type { CachedResult } from '../displayed-result-cache.ts';
-import { IMAGE_LIMITS, showResult } from '../displayed-results.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import { defineTool, optionalSession, READ_ONLY } from '../tool.ts';
 

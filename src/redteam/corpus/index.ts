@@ -1,14 +1,14 @@
 /** The corpus: all attacks with their ids. It ships with the package, and the tests run the same rows. */
 import { RUNTIME_NAMES } from '../../schema.ts';
 import { type Attack, type AttackTable, CATEGORIES, type Category } from '../attack.ts';
-import { ESCAPES_JAVASCRIPT } from './escape-javascript.ts';
-import { ESCAPES_PYTHON } from './escape-python.ts';
-import { HOST_MEMORY } from './host-memory.ts';
-import { LIMITS } from './limits.ts';
-import { SERVER } from './server.ts';
-import { SESSIONS } from './sessions.ts';
-import { TOOLS } from './tools.ts';
-import { TRUTH } from './truth.ts';
+import { ESCAPES_JAVASCRIPT } from './escape-attacks-javascript.ts';
+import { ESCAPES_PYTHON } from './escape-attacks-python.ts';
+import { HOST_MEMORY } from './host-memory-attacks.ts';
+import { LIMITS } from './limit-attacks.ts';
+import { SERVER } from './server-attacks.ts';
+import { SESSIONS } from './session-attacks.ts';
+import { TOOLS } from './tool-attacks.ts';
+import { TRUTH } from './truth-attacks.ts';
 
 const TABLES: Readonly<Record<Category, AttackTable>> = {
   escape: { python: ESCAPES_PYTHON, javascript: ESCAPES_JAVASCRIPT },

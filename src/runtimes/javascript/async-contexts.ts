@@ -3,7 +3,7 @@
  * queue of the engine. The queue is in guest memory; jobs are numbered in the order in which they are added.
  */
 import { isSyscallError } from '../../kernel/syscall-error.ts';
-import { LIST } from './memory/layout.ts';
+import { LIST } from './memory/quickjs-layout.ts';
 import type { QuickJsGuest } from './syscalls/quickjs-guest.ts';
 
 /** Jobs with this number and all later ones were added in the context, up to the next mark. */

@@ -4,7 +4,7 @@
  */
 import type { Guest } from '../../engine/guest.ts';
 import type { Handles } from '../runtime.ts';
-import { CONTEXT, FROM_RANDOM } from './memory/layout.ts';
+import { CONTEXT, FROM_RANDOM } from './memory/quickjs-layout.ts';
 import { ValueReader } from './memory/value-reader.ts';
 import { evaluate, invoke, property, readText, withCString } from './quickjs-api.ts';
 import { runPendingJobs } from './run-program.ts';

@@ -5,8 +5,9 @@
 import { wasiFunctions } from '../../kernel/wasi.ts';
 import type { Runtime } from '../runtime.ts';
 import { boot } from './boot-interpreter.ts';
-import { errorStatesOf } from './memory/error-states.ts';
-import { BACKTRACE, INTERPRETER_PROBE } from './memory/layout.ts';
+import { javascriptSource } from './file-extensions.ts';
+import { errorVariablesOf } from './memory/error-variables.ts';
+import { BACKTRACE, INTERPRETER_PROBE } from './memory/quickjs-layout.ts';
 import { JavaScriptStackReader } from './memory/stack-reader.ts';
 import { OPTIMIZATION_PROGRAMS } from './optimization-programs.ts';
 import {
@@ -20,7 +21,6 @@ import {
   resume,
   run,
 } from './run-program.ts';
-import { javascriptSource } from './source-files.ts';
 import { quickJsFunctions } from './syscalls/quickjs-imports.ts';
 
 export const javascript: Runtime = {
@@ -111,7 +111,7 @@ export const javascript: Runtime = {
   optimizationPrograms: OPTIMIZATION_PROGRAMS,
   boot,
   stackReader: (guest, handles) =>
-    new JavaScriptStackReader(guest, handles, (place) => errorStatesOf(guest)?.uncaughtAt(place)),
+    new JavaScriptStackReader(guest, handles, (place) => errorVariablesOf(guest)?.uncaughtAt(place)),
   run,
   resume,
   preload,

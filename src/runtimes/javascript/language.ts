@@ -1,10 +1,10 @@
 /** JavaScript as the code above `runtimes/` sees it. */
 import type { SandboxResult } from '../../schema/result.ts';
 import { type Language, MAX_VARIABLES } from '../language.ts';
+import { javascriptSource } from './file-extensions.ts';
 import { javascriptGuidance, javascriptRules } from './guidance/index.ts';
 import { LINUX_ERRNO } from './linux-errno.ts';
 import { localImports } from './local-imports.ts';
-import { javascriptSource } from './source-files.ts';
 
 const ENGINE = 'QuickJS-NG';
 const VERSION = 'ES2023';

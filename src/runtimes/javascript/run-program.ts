@@ -13,7 +13,7 @@ import {
   type PreloadRequest,
 } from '../runtime.ts';
 import { type AsyncContexts, beginContexts } from './async-contexts.ts';
-import { beginErrorStates, type ErrorStates } from './memory/error-states.ts';
+import { type ErrorVariables, trackErrorVariables } from './memory/error-variables.ts';
 import { type ProgramPlan, planProgram } from './module-to-script.ts';
 import { invoke, newText, readText } from './quickjs-api.ts';
 
@@ -30,7 +30,7 @@ interface JavaScriptRun {
   /** Address of memory that is freed while the boot script reports a failure, or 0. */
   reserve: number;
   readonly contexts: AsyncContexts;
-  readonly errors: ErrorStates;
+  readonly errors: ErrorVariables;
 }
 
 /** Memory that the boot script needs to describe an exception. */
@@ -161,7 +161,7 @@ function begin(guest: Guest, handles: Handles, request: GuestRequest): JavaScrip
     hasExited: false,
     reserve: guest.call('wasm_malloc', RESERVE_BYTES),
     contexts: beginContexts(guest, handles['jobs']!),
-    errors: beginErrorStates(guest, handles, request.file),
+    errors: trackErrorVariables(guest, handles, request.file),
   };
   programs.set(guest, program);
   discardJobs(guest, handles['jobs']!);

@@ -8,10 +8,10 @@ import { sha256Hex } from '../../framing/digest.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { packEntries, unpackEntries } from '../../fs/tree-codec.ts';
 import { readCached, writeCached } from '../../host/disk-cache.ts';
-import type { MissingPackage } from '../../packages/catalog.ts';
 import { type PackageFile, toEntries, toFiles } from '../../packages/package-files.ts';
 import { PYTHON_VERSION } from '../../packages/python-abi.ts';
 import { readZip } from '../../packages/read-zip.ts';
+import type { MissingPackage } from '../../packages/vendored-package-table.ts';
 import { LAYER_TIME_MS, type Layer } from '../runtime.ts';
 
 const STDLIB = `/lib/python${PYTHON_VERSION}`;

@@ -16,12 +16,12 @@ import {
 } from '../runtime.ts';
 import { buildPythonLayers, guestFile, layerOf, USER_PACKAGES, withBytecode } from './build-file-layers.ts';
 import { withCString } from './c-string.ts';
+import { pythonSource } from './file-extensions.ts';
 import { readDebugOffsets } from './memory/debug-offsets.ts';
 import { ImportObserver } from './memory/import-observer.ts';
 import { TYPE_EXPORTS } from './memory/object-reader.ts';
 import { PythonStackReader } from './memory/stack-reader.ts';
 import { OPTIMIZATION_PROGRAMS } from './optimization-programs.ts';
-import { pythonSource } from './source-files.ts';
 import { linkingCalls } from './syscalls/dynamic-linking.ts';
 import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';
 

@@ -2,9 +2,9 @@
 import { WASI_ERRNO } from '../../kernel/errno.ts';
 import { PYTHON_VERSION } from '../../packages/python-abi.ts';
 import { type Language, MAX_VARIABLES } from '../language.ts';
+import { pythonSource } from './file-extensions.ts';
 import { pythonGuidance, pythonRules } from './guidance/index.ts';
 import { localImports } from './local-imports.ts';
-import { pythonSource } from './source-files.ts';
 
 export const pythonLanguage: Language = {
   ...pythonSource,

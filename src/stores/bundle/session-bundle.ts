@@ -28,9 +28,9 @@ import {
   type SessionManifest,
   toSessionManifest,
 } from '../format/session-codec.ts';
-import { damaged } from '../format/session-json.ts';
 import { checkSession, statesOf } from '../format/session-validation.ts';
 import { stateBytes } from '../format/state-size.ts';
+import { damaged } from '../format/stored-json.ts';
 import type { StoredSession } from '../store.ts';
 
 const BUNDLE_FORMAT: FrameFormat = { magic: 'LWSX', version: 1, fields: 1 };

@@ -17,7 +17,7 @@ import {
   sessionManifest,
   toSessionManifest,
 } from '../format/session-codec.ts';
-import { damaged, decodeJson, encodeText, jsonLines } from '../format/session-json.ts';
+import { damaged, decodeJson, encodeText, jsonLines } from '../format/stored-json.ts';
 import { MAX_TREE_BYTES, objectRef } from '../format/stored-tree.ts';
 import type { StoredSession } from '../store.ts';
 import { isFolder, readFileSafely } from './safe-files.ts';

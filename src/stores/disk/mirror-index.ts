@@ -11,7 +11,7 @@ import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import { decodeJson, encodeText, FORMAT, jsonLines } from '../format/session-json.ts';
+import { decodeJson, encodeText, FORMAT, jsonLines } from '../format/stored-json.ts';
 import { MAX_TREE_BYTES } from '../format/stored-tree.ts';
 import { isNotFound } from './file-errors.ts';
 import { readFileSafely, replaceFile } from './safe-files.ts';

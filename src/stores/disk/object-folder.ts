@@ -14,7 +14,7 @@ import {
   type ObjectSource,
   objectName,
 } from '../format/object-ref.ts';
-import { damaged } from '../format/session-json.ts';
+import { damaged } from '../format/stored-json.ts';
 import { isNotFound } from './file-errors.ts';
 import { type Durability, ensureFolder, readFileSafely, replaceFile, syncFolder } from './safe-files.ts';
 

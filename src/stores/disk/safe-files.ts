@@ -8,7 +8,7 @@ import { lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { allocateShared } from '../../fs/shared-array-buffers.ts';
-import { damaged } from '../format/session-json.ts';
+import { damaged } from '../format/stored-json.ts';
 import { codeOf, isNotFound } from './file-errors.ts';
 
 const readAsync = promisify(read);

@@ -7,7 +7,7 @@ import type { Entry } from '../../fs/flat-entries.ts';
 import { MissingObjectError, type ObjectSource } from '../format/object-ref.ts';
 import { ifIntact, recoverEntries } from '../format/recover-entries.ts';
 import { readStates } from '../format/session-codec.ts';
-import { damaged } from '../format/session-json.ts';
+import { damaged } from '../format/stored-json.ts';
 import { readTree, type TreeEntry } from '../format/stored-tree.ts';
 import type { RecoveredWorkspace, SessionState, StoredSession } from '../store.ts';
 import { type DiskManifest, readDiskManifest, WORKSPACE_FOLDER } from './disk-manifest.ts';

@@ -22,8 +22,8 @@ import { formatBytes } from '../../quantities.ts';
 import { contentDigest } from '../format/content-digest.ts';
 import { MissingObjectError, objectName, refTo } from '../format/object-ref.ts';
 import { encodeStates, MAX_MANIFEST_BYTES } from '../format/session-codec.ts';
-import { damaged, encodePrettyJson } from '../format/session-json.ts';
 import { checkSession, statesOf } from '../format/session-validation.ts';
+import { damaged, encodePrettyJson } from '../format/stored-json.ts';
 import { MAX_TREE_BYTES, readTree, type TreeEntry } from '../format/stored-tree.ts';
 import type { RecoveredWorkspace, SessionState, StoredSession } from '../store.ts';
 import {
@@ -40,6 +40,7 @@ import { findExternalEdits, outdatedPaths } from './external-edits.ts';
 import { mirrorableEntries } from './host-path-rules.ts';
 import { MirrorIndexFile } from './mirror-index.ts';
 import { ObjectFolder } from './object-folder.ts';
+import { RetainedCheckpoints } from './retained-checkpoints.ts';
 import {
   type Durability,
   ensureFolder,
@@ -50,7 +51,6 @@ import {
   syncFolder,
 } from './safe-files.ts';
 import { readCheckpointState, readSessionFolder, recoverWorkspace } from './session-folder-reader.ts';
-import { StoredCheckpoints } from './stored-checkpoints.ts';
 import { WorkspaceMirror } from './workspace-mirror.ts';
 import type { WriterLease } from './writer-lease.ts';
 
@@ -76,7 +76,7 @@ export class SessionFolder {
   readonly #staging: string;
   readonly #mirror: WorkspaceMirror;
   readonly #index: MirrorIndexFile;
-  readonly #checkpoints: StoredCheckpoints;
+  readonly #checkpoints: RetainedCheckpoints;
   #state: FolderState | undefined;
   #foldsCase: boolean | undefined;
 
@@ -90,7 +90,7 @@ export class SessionFolder {
     this.#objects = new ObjectFolder(join(path, 'objects'), this.#staging, durability);
     this.#mirror = new WorkspaceMirror(join(path, WORKSPACE_FOLDER), durability);
     this.#index = new MirrorIndexFile(path, this.#staging);
-    this.#checkpoints = new StoredCheckpoints(path, id, this.#objects);
+    this.#checkpoints = new RetainedCheckpoints(path, id, this.#objects);
   }
 
   /** Returns the session without the states of its checkpoints, validated; undefined if it does not exist. */

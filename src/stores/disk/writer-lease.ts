@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import { decodeJson } from '../format/session-json.ts';
+import { decodeJson } from '../format/stored-json.ts';
 import { codeOf, isNotFound } from './file-errors.ts';
 import { isRunning, thisProcess } from './process-identity.ts';
 import { ensureFolder, FILE_MODE, readFileSafely } from './safe-files.ts';

@@ -13,7 +13,6 @@ import { FileTree } from '../../fs/immutable-file-tree.ts';
 import { checkpointName, pausedExecution, sessionRecord } from '../../schema.ts';
 import type { SessionState, StoredSession } from '../store.ts';
 import { type ObjectKind, type ObjectRef, type ObjectSource, objectName, refTo } from './object-ref.ts';
-import { damaged, decodeJson, FORMAT } from './session-json.ts';
 import {
   checkpointSize,
   checkpointTime,
@@ -21,6 +20,7 @@ import {
   MAX_CHECKPOINTS,
   stateVersion,
 } from './session-validation.ts';
+import { damaged, decodeJson, FORMAT } from './stored-json.ts';
 import {
   encodeTree,
   fromTreeEntry,

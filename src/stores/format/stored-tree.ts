@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { checkEntries, type Entry } from '../../fs/flat-entries.ts';
 import { type ObjectRef, type ObjectSource, objectName, refTo } from './object-ref.ts';
-import { damaged, decodeJson, encodeText, FORMAT } from './session-json.ts';
+import { damaged, decodeJson, encodeText, FORMAT } from './stored-json.ts';
 
 /** A larger tree is neither written nor read. */
 export const MAX_TREE_BYTES = 256 * 1024 * 1024;

@@ -11,7 +11,7 @@ import {
   type ObjectSource,
   objectName,
 } from '../format/object-ref.ts';
-import { damaged } from '../format/session-json.ts';
+import { damaged } from '../format/stored-json.ts';
 import type { Database, Queryable } from './database.ts';
 
 /** Size of a chunk. Larger values need more memory on both sides of the connection. */

@@ -13,8 +13,8 @@ import {
   type StateManifest,
   toSessionManifest,
 } from '../format/session-codec.ts';
-import { encodePrettyJson } from '../format/session-json.ts';
 import { statesOf } from '../format/session-validation.ts';
+import { encodePrettyJson } from '../format/stored-json.ts';
 import { foldSessionId } from '../session-id.ts';
 import type { StoredSession } from '../store.ts';
 import type { Database, Queryable } from './database.ts';

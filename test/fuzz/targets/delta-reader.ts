@@ -13,7 +13,7 @@ import { decodeJsonHeader, encodeJsonHeader } from '../../../src/framing/json-he
 import { Volume } from '../../../src/fs/volume.ts';
 import { saveKernelState } from '../../../src/kernel/kernel-state.ts';
 import { isSyscallError } from '../../../src/kernel/syscall-error.ts';
-import { RUNTIMES } from '../../../src/runtimes/registry.ts';
+import { RUNTIMES } from '../../../src/runtimes/runtime-registry.ts';
 import { type GuestTemplate, instantiateGuest } from '../../../src/worker/guest-from-image.ts';
 import { withDigest } from '../../stores/arbitraries.ts';
 import { applyEdits, applyJsonEdits, edits, jsonEdits } from '../mutations.ts';

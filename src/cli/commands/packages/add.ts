@@ -8,8 +8,8 @@ import {
   readAddedPackages,
   readAddedWheel,
 } from '../../../packages/added-packages.ts';
+import { parseWheelName } from '../../../packages/check-wheel-contents.ts';
 import { type PackageRequest, PRESETS } from '../../../packages/resolve-packages.ts';
-import { parseWheelName } from '../../../packages/usable-wheel-files.ts';
 import { normalisedName, parseRequirement } from '../../../packages/wheel-metadata.ts';
 import { wheelsAt } from '../../../packages/wheel-sources.ts';
 import { printNote } from '../../diagnostics.ts';

@@ -22,7 +22,7 @@ import { formatFuel } from '../../../quantities.ts';
 import { paint } from '../../color.ts';
 import { printLines } from '../../diagnostics.ts';
 import { didYouMean } from '../../did-you-mean.ts';
-import { Progress } from '../../progress.ts';
+import { Progress } from '../../progress-line.ts';
 import { measureImport } from './measure-imports.ts';
 import type { PackagesFlags } from './subcommand.ts';
 

@@ -1,7 +1,7 @@
 /** `packages list`: the vendored and the added packages. */
 
 import { escapeControls } from '../../../analysis/escape-controls.ts';
-import { describeMissing } from '../../../packages/catalog.ts';
+import { describeMissing } from '../../../packages/vendored-package-table.ts';
 import { formatFuel } from '../../../quantities.ts';
 import { LANGUAGE_RUNTIMES } from '../../../schema.ts';
 import { printWarning } from '../../diagnostics.ts';

@@ -9,7 +9,7 @@ import { LANGUAGES } from '../../../runtimes/languages.ts';
 import { PACKAGE_RUNTIME } from '../../../runtimes/program-files.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { formatTable } from '../../format-table.ts';
-import { withProgress } from '../../progress.ts';
+import { withProgress } from '../../progress-line.ts';
 import { failureOf, openTestSession } from './measure-imports.ts';
 import type { PackagesAction } from './subcommand.ts';
 

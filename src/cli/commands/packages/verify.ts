@@ -4,7 +4,7 @@ import { readUserPackages } from '../../../packages/read-user-packages.ts';
 import { printNote } from '../../diagnostics.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { formatTable } from '../../format-table.ts';
-import { withProgress } from '../../progress.ts';
+import { withProgress } from '../../progress-line.ts';
 import type { PackagesAction } from './subcommand.ts';
 
 export const packagesVerify: PackagesAction = async (_, { json }) => {

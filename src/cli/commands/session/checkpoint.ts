@@ -1,7 +1,7 @@
 /** `session checkpoint`: creates, lists or deletes checkpoints of a session. */
 
 import { escapeControls } from '../../../analysis/escape-controls.ts';
-import { describeCheckpoint } from '../../../session/checkpoint.ts';
+import { describeCheckpoint } from '../../../session/make-checkpoint.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { readSession } from './context.ts';
 import { createdText, formatCheckpoints } from './record-text.ts';

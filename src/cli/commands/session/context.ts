@@ -4,12 +4,12 @@ import { SandboxError } from '../../../errors.ts';
 import { sessionFolder } from '../../../host/user-folders.ts';
 import { LOCAL_TENANT, tenantFolder, tenantFolders } from '../../../mcp/tokens.ts';
 import { openStore } from '../../../session/open-store.ts';
-import { openSessions, type SessionRegistry } from '../../../session/registry.ts';
+import { openSessions, type SessionRegistry } from '../../../session/session-registry.ts';
 import { isDatabaseAddress } from '../../../stores/is-database-address.ts';
 import type { SessionStore, StoredSession } from '../../../stores/store.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { hideArguments } from '../../hide-arguments.ts';
-import type { StoreFlags } from '../../options.ts';
+import type { StoreFlags } from '../../shared-options.ts';
 
 export interface SessionContext {
   /** The folder or the database of the store, for messages. Contains no password. */

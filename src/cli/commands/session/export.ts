@@ -4,7 +4,7 @@ import { escapeControls } from '../../../analysis/escape-controls.ts';
 import { formatBytes } from '../../../quantities.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { writeLocalFile } from '../../local-files.ts';
-import { withProgress } from '../../progress.ts';
+import { withProgress } from '../../progress-line.ts';
 import { readSession } from './context.ts';
 import type { SessionAction } from './subcommand.ts';
 

@@ -1,7 +1,7 @@
 /** `session import`: adds an exported session to the store. */
 import { SandboxError } from '../../../errors.ts';
 import { readLocalFile } from '../../local-files.ts';
-import { withProgress } from '../../progress.ts';
+import { withProgress } from '../../progress-line.ts';
 import { formatRecord } from './record-text.ts';
 import type { SessionAction } from './subcommand.ts';
 

@@ -5,8 +5,8 @@ import { readAddedPackages } from '../../../packages/added-packages.ts';
 import { formatAge, formatBytes, formatFuel } from '../../../quantities.ts';
 import type { Variable } from '../../../runtimes/variable.ts';
 import type { WorkspaceFile } from '../../../sandbox/workspace.ts';
-import type { CheckpointInfo } from '../../../session/checkpoint.ts';
 import { PACKAGE_PREFIX } from '../../../session/create-sandbox.ts';
+import type { CheckpointInfo } from '../../../session/make-checkpoint.ts';
 import type { SessionRecord } from '../../../stores/store.ts';
 import { formatFields, formatTable } from '../../format-table.ts';
 

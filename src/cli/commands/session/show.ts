@@ -2,7 +2,7 @@
 import { SandboxError } from '../../../errors.ts';
 import type { Variable } from '../../../runtimes/variable.ts';
 import { describeFiles } from '../../../sandbox/workspace.ts';
-import { describeCheckpoint } from '../../../session/checkpoint.ts';
+import { describeCheckpoint } from '../../../session/make-checkpoint.ts';
 import { readSession, type SessionContext } from './context.ts';
 import { formatCheckpoints, formatFiles, formatRecord, formatVariables } from './record-text.ts';
 import type { SessionAction } from './subcommand.ts';

@@ -1,5 +1,5 @@
 /** The interface of a `session` subcommand. */
-import type { StoreFlags } from '../../options.ts';
+import type { StoreFlags } from '../../shared-options.ts';
 import type { SessionContext } from './context.ts';
 
 export interface SessionFlags extends StoreFlags {

@@ -14,7 +14,11 @@ import {
   oneLine,
 } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, exceptionRule, type Rule, rule } from '../../../analysis/rule.ts';
-import { existingFileLine, restrictedPathLines, workspaceListing } from '../../../analysis/rules/files.ts';
+import {
+  existingFileLine,
+  restrictedPathLines,
+  workspaceListing,
+} from '../../../analysis/rules/file-rules.ts';
 import {
   earlierDefinitionAdvice,
   groupedErrorLines,
@@ -23,7 +27,7 @@ import {
 import { similarNames } from '../../../schema/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
 import { CLASS_CALLED, engineError, NOT_ITERABLE } from './engine-error.ts';
-import { notCallableLines, promiseListLine, undefinedValueLines } from './failed-expression.ts';
+import { notCallableLines, promiseListLine, undefinedValueLines } from './failed-expression-advice.ts';
 import { jsonRule } from './json-rule.ts';
 import { syntaxHints } from './syntax-hints.ts';
 import { failedIteration, originatingCall, RETURNS, unawaitedFunction } from './value-origin.ts';

@@ -3,7 +3,7 @@
 import { type AnalysisInput, type AvailablePackage, availablePackage } from '../../../analysis/input.ts';
 import { failedAt, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
-import { existingFileLine, workspaceListing } from '../../../analysis/rules/files.ts';
+import { existingFileLine, workspaceListing } from '../../../analysis/rules/file-rules.ts';
 import {
   describeAlternative,
   type MissingFeature,
@@ -11,7 +11,7 @@ import {
   packageNotAvailableRule,
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
-import { noToolsRule } from '../../../analysis/rules/tools.ts';
+import { noToolsRule } from '../../../analysis/rules/tool-rules.ts';
 import { engineError } from './engine-error.ts';
 import { FAILING_GLOBALS, MISSING_GLOBALS, type MissingGlobal, NODE_FEATURES } from './missing-globals.ts';
 import { ALTERNATIVES } from './missing-packages.ts';

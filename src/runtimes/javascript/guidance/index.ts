@@ -1,6 +1,6 @@
 /** How JavaScript reports failures, and the rules for its errors. */
 
-import type { LanguageGuidance } from '../../../analysis/language.ts';
+import type { LanguageGuidance } from '../../../analysis/analysed-language.ts';
 import { failedStatement } from '../../../analysis/quote-guest-text.ts';
 import { ruleTable } from '../../../analysis/rule-table.ts';
 import { CLASS_CALLED, NOT_ITERABLE, parseUncaughtError } from './engine-error.ts';

@@ -14,6 +14,7 @@ import {
   StackWalker,
   type VisitFrame,
 } from '../../stack-walker.ts';
+import { lineAt } from './line-table.ts';
 import {
   BYTECODE,
   BYTECODE_CLASSES,
@@ -26,8 +27,7 @@ import {
   REFERENCE,
   RUNTIME,
   VARIABLE,
-} from './layout.ts';
-import { lineAt } from './line-table.ts';
+} from './quickjs-layout.ts';
 import { ValueReader } from './value-reader.ts';
 
 /** Functions, and positions with their lines, that are cached. When there are more, all are dropped. */

@@ -29,7 +29,7 @@ import {
   SHAPE,
   STRING,
   TAG,
-} from './layout.ts';
+} from './quickjs-layout.ts';
 
 const MAX_NAME_CHARS = 200;
 /** Characters of a name in the text of an object. */

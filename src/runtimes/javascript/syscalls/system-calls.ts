@@ -10,7 +10,7 @@ import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { MAX_TOOL_MESSAGE_BYTES } from '../../../kernel/tool-channel.ts';
 import { contextsOf } from '../async-contexts.ts';
-import { errorStatesOf } from '../memory/error-states.ts';
+import { errorVariablesOf } from '../memory/error-variables.ts';
 import {
   LIST,
   MAP_ITERATOR,
@@ -19,7 +19,7 @@ import {
   MAP_STATE,
   OBJECT,
   TAG,
-} from '../memory/layout.ts';
+} from '../memory/quickjs-layout.ts';
 import { planProgram } from '../module-to-script.ts';
 import {
   type Argument,
@@ -235,7 +235,7 @@ const valueCalls: Record<string, SystemCall> = {
   setUncaught: (guest, _, [value]) => {
     if (value === undefined) throw syscallError('EINVAL');
     const isObject = guest.view.i32(value + 4) === TAG.object;
-    return returnZero(errorStatesOf(guest)?.setUncaught(isObject ? guest.view.u32(value) : 0));
+    return returnZero(errorVariablesOf(guest)?.setUncaught(isObject ? guest.view.u32(value) : 0));
   },
   proxyHandler: (guest, _, [value]) => {
     if (value === undefined || guest.call('qjs_is_proxy', value) === 0) throw syscallError('EINVAL');

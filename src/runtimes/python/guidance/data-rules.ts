@@ -9,7 +9,7 @@ import {
   oneLine,
 } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, exceptionRule, type Rule, rule } from '../../../analysis/rule.ts';
-import { fileModeAdvice } from '../../../analysis/rules/files.ts';
+import { fileModeAdvice } from '../../../analysis/rules/file-rules.ts';
 import { invalidJsonLines } from '../../../analysis/rules/rule-factories.ts';
 import { formatItems } from '../../../quantities.ts';
 import { similarNames } from '../../../schema/similar-names.ts';

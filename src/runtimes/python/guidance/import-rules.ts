@@ -9,7 +9,7 @@ import {
   packageNotAvailableRule,
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
-import { noToolsRule } from '../../../analysis/rules/tools.ts';
+import { noToolsRule } from '../../../analysis/rules/tool-rules.ts';
 import { failedSystemCall } from '../../../analysis/system-error-code.ts';
 import { commandSubstitute } from './command-substitutes.ts';
 import { builtinException, moduleException } from './match-exception.ts';

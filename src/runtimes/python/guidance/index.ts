@@ -1,11 +1,11 @@
 /** How Python reports failures, and the rules for its exceptions. */
-import type { LanguageGuidance } from '../../../analysis/language.ts';
+import type { LanguageGuidance } from '../../../analysis/analysed-language.ts';
 import { ruleTable } from '../../../analysis/rule-table.ts';
 import type { GuestError } from '../../../schema.ts';
 import { dataRules } from './data-rules.ts';
+import { exceptionRules } from './exception-rules.ts';
 import { importRules } from './import-rules.ts';
 import { pythonLoops } from './loops.ts';
-import { programRules } from './program-rules.ts';
 import { parseTraceback } from './traceback.ts';
 
 /** Built-in classes of system errors. On other exceptions `errno` is an attribute that the program set. */
@@ -37,4 +37,4 @@ export const pythonGuidance: LanguageGuidance = {
   createFolder: (path) => `import os; os.makedirs('${path}', exist_ok=True)`,
 };
 
-export const pythonRules = ruleTable([...importRules, ...dataRules, ...programRules]);
+export const pythonRules = ruleTable([...importRules, ...dataRules, ...exceptionRules]);

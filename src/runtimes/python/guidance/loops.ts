@@ -1,7 +1,7 @@
 /** Finds the loops of a Python program by indentation. Strings that look like loops are found too; they are never executed. */
 import type { SourceLoop } from '../../../analysis/source-loop.ts';
 import { type Block, indentedBlocks, indentOf, MAX_HEAD_CHARS } from './blocks.ts';
-import { exceptionFinder, mayRaise } from './exceptions.ts';
+import { exceptionFinder, mayRaise } from './may-raise.ts';
 
 const MAX_SOURCE_CHARS = 65_536;
 const HEAD = /^(\s*)(?:async\s+)?(while|for)\b(.*?):\s*(\S.*)?$/;

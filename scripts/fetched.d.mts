@@ -1,1 +1,0 @@
-export function fetched(name: string, packages: readonly string[]): string;

@@ -1,0 +1,1 @@
+export function installPinned(name: string, packages: readonly string[]): string;

@@ -1,0 +1,277 @@
+/** A sandbox with the interface of `Sandbox` of `@e2b/code-interpreter`, in this process instead of a virtual machine. */
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { SandboxError } from '../../errors.ts';
+import { runtimeOf } from '../../runtimes/program-files.ts';
+import { LANGUAGE_NAMES, type LanguageName, type PolicyInput, parse, policy } from '../../schema.ts';
+import { type Context, Contexts } from './contexts.ts';
+import {
+  E2bExecution,
+  type E2bResult,
+  type ExecutionError,
+  executionError,
+  OutputMessage,
+  toE2bResult,
+} from './e2b-execution.ts';
+import { Filesystem } from './filesystem.ts';
+import { refuse, unsupported } from './unsupported.ts';
+
+/** Time after which a sandbox is killed, as in E2B. */
+const DEFAULT_LIFETIME_MS = 300_000;
+/** The longest delay of a timer. */
+const MAX_LIFETIME_MS = 2_147_483_647;
+
+const lifetimeMs = z.number().int().min(1).max(MAX_LIFETIME_MS);
+/** Options for the connection to E2B have no effect. */
+const ignored = {
+  apiKey: z.string().optional(),
+  domain: z.string().optional(),
+  debug: z.boolean().optional(),
+  requestTimeoutMs: z.number().optional(),
+  secure: z.boolean().optional(),
+};
+const createOptions = z.strictObject({
+  ...ignored,
+  timeoutMs: lifetimeMs.default(DEFAULT_LIFETIME_MS),
+  metadata: z.record(z.string(), z.string()).optional(),
+  envs: z.record(z.string(), z.string()).optional(),
+  allowInternetAccess: z.literal(false, 'must be false: programs have no network').optional(),
+  policy: policy.optional(),
+});
+
+/** Options of `Sandbox.create`. Options for the connection to E2B, such as `apiKey`, are accepted and have no effect. */
+export interface SandboxOpts {
+  apiKey?: string;
+  domain?: string;
+  debug?: boolean;
+  requestTimeoutMs?: number;
+  secure?: boolean;
+  /** Time after which the sandbox is killed, in milliseconds. Default: 5 minutes. */
+  timeoutMs?: number;
+  /** Application-defined text about the sandbox; returned by `getInfo()`. */
+  metadata?: Record<string, string>;
+  /** Environment variables of all programs. */
+  envs?: Record<string, string>;
+  /** Programs have no network, so only `false` is accepted. */
+  allowInternetAccess?: false;
+  /** Limits of every program. Not an option of E2B. */
+  policy?: PolicyInput;
+}
+
+const isFunction = z.custom<(value: never) => unknown>(
+  (value) => typeof value === 'function',
+  'must be a function',
+);
+const runOptions = z.strictObject({
+  onStdout: isFunction.optional(),
+  onStderr: isFunction.optional(),
+  onResult: isFunction.optional(),
+  onError: isFunction.optional(),
+  envs: z.record(z.string(), z.never(), 'set environment variables with Sandbox.create({ envs })').optional(),
+  timeoutMs: lifetimeMs.optional(),
+  requestTimeoutMs: z.number().optional(),
+  language: z.string().optional(),
+  context: z.object({ id: z.string() }).optional(),
+});
+
+/** Options of `runCode`. */
+export interface RunCodeOpts {
+  /** Receives standard output while the program runs. */
+  onStdout?: (output: OutputMessage) => unknown;
+  /** Receives standard error while the program runs. */
+  onStderr?: (output: OutputMessage) => unknown;
+  /** Receives each result when the program has ended. */
+  onResult?: (data: E2bResult) => unknown;
+  /** Receives the error if the program failed. */
+  onError?: (error: ExecutionError) => unknown;
+  /** Set environment variables with `Sandbox.create`; only an empty object is accepted here. */
+  envs?: Record<string, never>;
+  /** Time limit of the program in milliseconds. Default: that of the policy. */
+  timeoutMs?: number;
+  /** Has no effect. */
+  requestTimeoutMs?: number;
+  /** Language of the program. Default: Python. */
+  language?: string;
+  /** The context in which the program runs. Default: that of the language. */
+  context?: Context;
+}
+
+function languageOf(name: string | undefined): LanguageName {
+  if (name === undefined) return runtimeOf(undefined);
+  const known = LANGUAGE_NAMES.find((one) => one === name);
+  if (known !== undefined) return known;
+  throw new SandboxError(
+    'invalid_argument',
+    `language: ${JSON.stringify(name.slice(0, 100))} is not available. Use one of ${LANGUAGE_NAMES.join(', ')}.`,
+  );
+}
+
+const now = () => (performance.timeOrigin + performance.now()) * 1e6;
+
+/** A sandbox for Python, JavaScript and TypeScript with the interface of E2B. */
+export class E2bSandbox {
+  /** Identifies the sandbox in this process. */
+  readonly sandboxId: string = randomUUID();
+  /** The files of all contexts. */
+  readonly files: Filesystem;
+  /** Not available: every function rejects. */
+  readonly commands: Readonly<Record<string, () => Promise<never>>> = refuse('commands');
+  /** Not available: every function rejects. */
+  readonly pty: Readonly<Record<string, () => Promise<never>>> = refuse('pty');
+
+  readonly #contexts: Contexts;
+  readonly #metadata: Readonly<Record<string, string>>;
+  readonly #startedAt = new Date();
+  #endAt = new Date();
+  #timer: NodeJS.Timeout | undefined;
+  #isKilled = false;
+
+  private constructor(contexts: Contexts, metadata: Readonly<Record<string, string>>) {
+    this.#contexts = contexts;
+    this.#metadata = metadata;
+    this.files = new Filesystem(contexts);
+  }
+
+  /** Creates a sandbox. There are no templates: set limits with `policy`. */
+  static create(opts?: SandboxOpts): Promise<E2bSandbox>;
+  static async create(opts: SandboxOpts | string = {}): Promise<E2bSandbox> {
+    if (typeof opts === 'string')
+      throw new SandboxError('invalid_argument', 'Templates are not available. Call Sandbox.create(opts).');
+    const { timeoutMs, metadata = {}, envs = {} } = parse(createOptions, opts, 'options');
+    const env = { ...envs, ...opts.policy?.env };
+    const contexts = new Contexts({ ...opts.policy, env });
+    await contexts.create(languageOf(undefined), true);
+    const sandbox = new E2bSandbox(contexts, metadata);
+    sandbox.#killAfter(timeoutMs);
+    return sandbox;
+  }
+
+  /** Not available. */
+  static connect(_sandboxId: string, _opts?: object): Promise<never> {
+    return Promise.reject(unsupported('connect'));
+  }
+
+  /** Runs a program. Variables persist between programs of a context. */
+  async runCode(code: string, opts: RunCodeOpts = {}): Promise<E2bExecution> {
+    const { timeoutMs, language, context } = parse(runOptions, opts, 'options');
+    if (context !== undefined && language !== undefined)
+      throw new SandboxError('invalid_argument', 'Pass either language or context, not both.');
+    const { onStdout, onStderr, onResult, onError } = opts;
+    const name = languageOf(language ?? this.#contexts.list().find(({ id }) => id === context?.id)?.language);
+    const target = context === undefined ? { language: name } : { id: context.id };
+    const { result, count, session } = await this.#contexts.run(target, (session) =>
+      session.execute(code, {
+        language: name,
+        ...(timeoutMs !== undefined && { timeout_seconds: timeoutMs / 1000 }),
+        ...(onStdout && { onStdout: (text) => void onStdout(new OutputMessage(text, now(), false)) }),
+        ...(onStderr && { onStderr: (text) => void onStderr(new OutputMessage(text, now(), true)) }),
+      }),
+    );
+    const readFile = (path: string) => session.readFile(path);
+    const results = await Promise.all(result.results.map((one) => toE2bResult(one, readFile)));
+    const list = (text: string) => (text === '' ? [] : [text]);
+    const logs = { stdout: list(result.stdout), stderr: list(result.stderr) };
+    const error = executionError(result);
+    for (const one of results) await onResult?.(one);
+    if (error !== undefined) await onError?.(error);
+    return new E2bExecution(results, logs, error, count);
+  }
+
+  /** Opens a context: an interpreter with its own variables, and the files of the sandbox. */
+  createCodeContext({ language, cwd }: { language?: string; cwd?: string; requestTimeoutMs?: number } = {}) {
+    if (cwd !== undefined && cwd !== '/app')
+      throw new SandboxError('invalid_argument', 'cwd: the working directory is always /app.');
+    return this.#contexts.create(languageOf(language));
+  }
+
+  /** Closes a context. */
+  removeCodeContext(context: Context | string): Promise<void> {
+    return this.#contexts.remove(typeof context === 'string' ? context : context.id);
+  }
+
+  /** The open contexts. */
+  async listCodeContexts(): Promise<Context[]> {
+    return this.#contexts.list();
+  }
+
+  /** Gives a context a new interpreter. Files are kept. */
+  restartCodeContext(context: Context | string): Promise<void> {
+    return this.#contexts.restart(typeof context === 'string' ? context : context.id);
+  }
+
+  /** Whether the sandbox is running. */
+  async isRunning(_opts?: object): Promise<boolean> {
+    return !this.#isKilled;
+  }
+
+  /** Sets the time, from now, after which the sandbox is killed. */
+  async setTimeout(timeoutMs: number, _opts?: object): Promise<void> {
+    this.#killAfter(parse(lifetimeMs, timeoutMs, 'timeoutMs'));
+  }
+
+  #killAfter(timeoutMs: number): void {
+    clearTimeout(this.#timer);
+    if (this.#isKilled) return;
+    this.#endAt = new Date(Date.now() + timeoutMs);
+    this.#timer = globalThis.setTimeout(() => void this.kill(), timeoutMs).unref();
+  }
+
+  /** Information about the sandbox. */
+  async getInfo(_opts?: object) {
+    return {
+      sandboxId: this.sandboxId,
+      metadata: this.#metadata,
+      startedAt: this.#startedAt,
+      endAt: this.#endAt,
+      state: this.#isKilled ? ('killed' as const) : ('running' as const),
+    };
+  }
+
+  /** Cancels running programs and discards the sandbox. Returns whether it was running. */
+  async kill(_opts?: object): Promise<boolean> {
+    clearTimeout(this.#timer);
+    if (this.#isKilled) return false;
+    this.#isKilled = true;
+    await this.#contexts.close();
+    return true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+
+  /** Not available. */
+  pause(_opts?: object): Promise<never> {
+    return Promise.reject(unsupported('pause'));
+  }
+
+  /** Not available. */
+  createSnapshot(_opts?: object): Promise<never> {
+    return Promise.reject(unsupported('createSnapshot'));
+  }
+
+  /** Not available. */
+  fork(_opts?: object): Promise<never> {
+    return Promise.reject(unsupported('fork'));
+  }
+
+  /** Not available. */
+  getHost(_port: number): never {
+    throw unsupported('getHost');
+  }
+
+  /** Not available. */
+  getMcpUrl(): never {
+    throw unsupported('getMcpUrl');
+  }
+
+  /** Not available. */
+  uploadUrl(_path?: string, _opts?: object): Promise<never> {
+    return Promise.reject(unsupported('uploadUrl'));
+  }
+
+  /** Not available. */
+  downloadUrl(_path: string, _opts?: object): Promise<never> {
+    return Promise.reject(unsupported('downloadUrl'));
+  }
+}

@@ -1,0 +1,47 @@
+/** Limits of rendering. Specifications and SVG come from programs, so everything that they can enlarge is bounded here. */
+import { RESULT_LIMITS } from '../results/result-limits.ts';
+
+export const CHART_LIMITS = {
+  /** Fuel of one chart: of Vega, and of the rasteriser. It counts towards the tenant's fuel per minute, not the program's budget. */
+  fuel: 20_000_000_000,
+  /** Fuel of all charts of a call. */
+  totalFuel: 40_000_000_000,
+  /** Time of all charts of a call, in milliseconds: the time limit of the call, but within these bounds. */
+  totalMs: { min: 10_000, max: 60_000 },
+  /** Memory of the guest that runs Vega, and of the rasteriser. */
+  memoryBytes: 256 * 1024 * 1024,
+  /** Characters of an SVG. */
+  svgChars: 3_000_000,
+  /** Elements of an SVG. */
+  svgElements: 100_000,
+  /** `use` elements of an SVG, which can multiply the number of shapes. */
+  svgUses: 200,
+  /** Pixels of a PNG in each direction. */
+  edge: RESULT_LIMITS.shownEdge,
+  /** Pixels of a PNG per unit of the SVG, unless the image becomes too large. */
+  scale: 2,
+} as const;
+
+/** What drawing or decoding one picture may use. */
+export interface DrawingLimits {
+  readonly fuel: number;
+  readonly timeMs: number;
+  readonly memoryBytes: number;
+}
+
+/** Limits of showing an image or SVG that a program has created. */
+export const PICTURE_LIMITS = {
+  fuel: 40_000_000_000,
+  timeMs: 20_000,
+  memoryBytes: 384 * 1024 * 1024,
+  /** Pixels of an image that is decoded. */
+  pixels: 24_000_000,
+  /** Bytes of an image that is decoded. */
+  bytes: 16 * 1024 * 1024,
+} as const;
+
+/** How long the charts of a call with this time limit may take, in milliseconds. */
+export function chartTimeMs(timeoutMs: number): number {
+  const { min, max } = CHART_LIMITS.totalMs;
+  return Math.min(max, Math.max(min, timeoutMs));
+}

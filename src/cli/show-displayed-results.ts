@@ -1,0 +1,177 @@
+/**
+ * Shows what a program displayed: text on standard output, images in terminals that can show them, and all results as files
+ * with `--results`. Texts and images come from the program, so control characters never reach the terminal.
+ */
+import { join } from 'node:path';
+import { escapeControls } from '../analysis/escape-controls.ts';
+import { SandboxError } from '../errors.ts';
+import type { ResultAccess } from '../mcp/displayed-result-blocks.ts';
+import { readDisplayedImage } from '../results/read-displayed-image.ts';
+import { RESULT_LIMITS } from '../results/result-limits.ts';
+import type { DisplayResult } from '../schema.ts';
+import { escapeLines } from './diagnostics.ts';
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/gif': 'gif',
+  'image/webp': 'webp',
+  'image/svg+xml': 'svg',
+  'text/html': 'html',
+  'text/markdown': 'md',
+  'text/latex': 'tex',
+  'text/plain': 'txt',
+};
+
+/** The name of the file of a result. */
+const fileName = ({ id, mime }: DisplayResult) => `${id}.${EXTENSIONS[mime] ?? 'json'}`;
+
+/** The richest form of a result as bytes; undefined if it is only in the workspace or was too large. */
+function contentOf(result: DisplayResult): Uint8Array | undefined {
+  const { png, jpeg, svg, html, markdown, latex, json, text, path } = result;
+  if (result.mime === 'image/png' && png !== undefined) return Buffer.from(png, 'base64');
+  if (result.mime === 'image/jpeg' && jpeg !== undefined) return Buffer.from(jpeg, 'base64');
+  if (path !== undefined) return undefined;
+  const form =
+    svg ?? html ?? markdown ?? latex ?? (json === undefined ? undefined : JSON.stringify(json)) ?? text;
+  return form === undefined ? undefined : Buffer.from(form);
+}
+
+/** The results as files: their names and contents. */
+export async function resultFiles(
+  results: readonly DisplayResult[],
+  readFile: (path: string) => Promise<Uint8Array>,
+): Promise<Map<string, Uint8Array>> {
+  const files = new Map<string, Uint8Array>();
+  for (const result of results) {
+    const { path } = result;
+    const content = contentOf(result) ?? (path === undefined ? undefined : await readFile(path));
+    if (content !== undefined) files.set(fileName(result), content);
+  }
+  return files;
+}
+
+export type ImageProtocol = 'kitty' | 'iterm2' | 'sixel';
+
+/** Values of TERM in terminals that show Sixel images. */
+const SIXEL_TERMINALS = /^(?:foot|mlterm|contour|yaft)(?:-|$)|sixel/;
+/** The first version of Konsole that shows Sixel images, as in KONSOLE_VERSION. */
+const SIXEL_KONSOLE = 220_400;
+
+/** The protocol with which a terminal shows images, from its environment variables. */
+export function imageProtocol(env: Readonly<Record<string, string | undefined>>): ImageProtocol | undefined {
+  // Terminal multiplexers do not pass these sequences through.
+  if (env['TMUX'] !== undefined || env['STY'] !== undefined) return undefined;
+  const program = env['TERM_PROGRAM'] ?? '';
+  const terminal = env['TERM'] ?? '';
+  if (env['KITTY_WINDOW_ID'] !== undefined || terminal === 'xterm-kitty' || program === 'ghostty')
+    return 'kitty';
+  if (['iTerm.app', 'WezTerm', 'mintty'].includes(program)) return 'iterm2';
+  if (SIXEL_TERMINALS.test(terminal) || Number(env['KONSOLE_VERSION']) >= SIXEL_KONSOLE) return 'sixel';
+  return undefined;
+}
+
+/** Characters per chunk in the kitty protocol. */
+const KITTY_CHUNK = 4096;
+
+/** The escape sequence that shows a PNG image. The base64 text was encoded by the host, so it has no control characters. */
+export function imageSequence(protocol: 'kitty' | 'iterm2', base64: string): string {
+  if (protocol === 'iterm2') return `\x1b]1337;File=inline=1:${base64}\x07\n`;
+  let sequence = '';
+  for (let at = 0; at < base64.length; at += KITTY_CHUNK) {
+    const isLast = at + KITTY_CHUNK >= base64.length;
+    const keys = `${at === 0 ? 'f=100,a=T,' : ''}m=${isLast ? 0 : 1}`;
+    sequence += `\x1b_G${keys};${base64.slice(at, at + KITTY_CHUNK)}\x1b\\`;
+  }
+  return `${sequence}\n`;
+}
+
+/** A Sixel image that a worker returned. It must not contain control characters other than those at its start and end. */
+function sixelSequence(image: string): string {
+  const [start, end] = ['\x1bP', '\x1b\\'];
+  const body = image.slice(start.length, -end.length);
+  if (image !== start + body + end || !SIXEL_BODY.test(body))
+    throw new SandboxError('internal', 'A worker returned an invalid Sixel image.');
+  return `${image}\n`;
+}
+
+/** Limits of images in a terminal. */
+const PNG_FORM = { format: 'png', maxEdge: RESULT_LIMITS.shownEdge, maxBytes: 4 * 1024 * 1024 } as const;
+/** Terminals crop larger Sixel images. */
+const SIXEL_EDGE = 1000;
+/** Assumed width of a column, which is not known but is rarely smaller. */
+const COLUMN_PIXELS = 8;
+const SIXEL_BYTES = 16 * 1024 * 1024;
+/** What a Sixel image contains between its start and end. */
+const SIXEL_BODY = /^[ -~]*$/;
+
+/**
+ * The sequences that show the images among the results, by id. Images that are not in the format of the protocol are converted.
+ * One that cannot be converted has no sequence: the run has ended, and its report is complete without the image.
+ */
+export async function imageSequences(
+  results: readonly DisplayResult[],
+  protocol: ImageProtocol,
+  access: ResultAccess,
+  columns = 80,
+): Promise<Map<string, string>> {
+  const sequences = new Map<string, string>();
+  const maxEdge = Math.min(SIXEL_EDGE, columns * COLUMN_PIXELS);
+  const form =
+    protocol === 'sixel' ? ({ format: 'sixel', maxEdge, maxBytes: SIXEL_BYTES } as const) : PNG_FORM;
+  for (const result of results) {
+    if (!result.mime.startsWith('image/')) continue;
+    if (protocol !== 'sixel' && result.png !== undefined) {
+      sequences.set(result.id, imageSequence(protocol, result.png));
+      continue;
+    }
+    const source = await readDisplayedImage(result, (path) => access.readFile(path));
+    const drawn = source === undefined ? undefined : await access.drawPicture(source, form);
+    if (drawn === undefined || 'problem' in drawn) continue;
+    const image = Buffer.from(drawn.image);
+    if (protocol !== 'sixel') sequences.set(result.id, imageSequence(protocol, image.toString('base64')));
+    else sequences.set(result.id, sixelSequence(image.toString('latin1')));
+  }
+  return sequences;
+}
+
+interface ReportOptions {
+  /** The sequences that show images in the terminal, by the id of the result. */
+  readonly images: ReadonlyMap<string, string>;
+  readonly isTerminal: boolean;
+  /** The folder to which results are written as files, if any. */
+  readonly folder: string | undefined;
+  /** Whether the value of the last expression is shown, as in a console. */
+  readonly showsValue?: boolean;
+}
+
+interface ResultsReport {
+  /** The Markdown or text of what the program displayed, and images if the terminal shows them. */
+  readonly stdout: string;
+  /** A note about each result that is not shown. */
+  readonly notes: readonly string[];
+}
+
+export function resultsReport(
+  results: readonly DisplayResult[],
+  { images, isTerminal, folder, showsValue = false }: ReportOptions,
+): ResultsReport {
+  let stdout = '';
+  const notes: string[] = [];
+  for (const result of results) {
+    const { id, mime, is_main_result, markdown, text, path, width, height } = result;
+    const isImage = mime.startsWith('image/');
+    if (is_main_result && !isImage && !showsValue) continue;
+    const form = markdown ?? text;
+    const image = images.get(id);
+    if (image !== undefined) stdout += image;
+    else if (!isImage && form !== undefined) stdout += `${isTerminal ? escapeLines(form) : form}\n`;
+    else if (isTerminal || path === undefined || folder !== undefined) {
+      const size = width === undefined ? '' : `, ${width} × ${height} pixels`;
+      const file = folder === undefined ? path : join(folder, fileName(result));
+      const where = file === undefined ? 'save it with --results DIR' : `file ${escapeControls(file)}`;
+      notes.push(`result ${id}: ${escapeControls(mime)}${size} (${where})`);
+    }
+  }
+  return { stdout, notes };
+}

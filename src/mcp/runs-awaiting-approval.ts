@@ -1,0 +1,313 @@
+/**
+ * Runs that wait for a person's decision between two requests of a client. A waiting run belongs to one tenant and one request.
+ * Each of its rounds can be answered once, at any server that shares the database, and the run is cancelled if no answer arrives.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SandboxError } from '../errors.ts';
+import type { ApprovalRounds, RoundKey } from '../stores/postgres/approval-rounds.ts';
+import { toStoreError } from '../stores/postgres/database.ts';
+import type { ApprovalDecision, ApprovalRequest, OnApproval } from '../tools/tool-protocol.ts';
+import { relayAnswer, serializeOutcome } from './relayed-answers.ts';
+
+/** How long a run waits for the next request of the client. */
+export const ANSWER_SECONDS = 600;
+/** Concurrent calls of a program are collected for this long and asked about together. */
+const COLLECT_MS = 20;
+/** How many times a run may ask. Later calls that need approval are denied without asking. */
+export const MAX_ROUNDS = 64;
+/** Runs of a tenant that can wait at the same time. Each holds its memory and its result. */
+export const MAX_WAITING_RUNS = 16;
+/** Interval at which answers that other servers have received are looked for, while runs wait. */
+const ANSWER_POLL_MS = 500;
+const TOO_MANY_QUESTIONS = { approved: false, reason: 'too many questions' };
+
+/** Identifies a round of a waiting run. The server signs it, and the client returns it with the answers. */
+export interface RoundState {
+  readonly run: string;
+  readonly round: string;
+  /** Keys of the questions. */
+  readonly keys: readonly string[];
+}
+
+/** A call that needs a person's decision. */
+export interface ApprovalQuestion {
+  readonly key: string;
+  readonly request: Omit<ApprovalRequest, 'signal'>;
+}
+
+/** The value of a run that has ended, or the questions that must be answered before it can continue. */
+export type ApprovalProgress<T> =
+  | { readonly type: 'done'; readonly value: T }
+  | {
+      readonly type: 'questions';
+      readonly questions: readonly ApprovalQuestion[];
+      readonly state: RoundState;
+    };
+
+/** Identifies the client and the request to which a run belongs. */
+export interface RunOwner {
+  readonly tenant: string;
+  /** Digest of the tool and its arguments. A client must repeat the same request with its answers. */
+  readonly request: string;
+}
+
+interface Asked {
+  readonly question: ApprovalQuestion;
+  readonly decide: (decision: ApprovalDecision) => void;
+}
+
+const withoutSignal = ({ signal: _, ...request }: ApprovalRequest) => request;
+
+class WaitingRun<T> {
+  readonly id = randomUUID();
+  readonly controller = new AbortController();
+  readonly asked = new Map<string, Asked>();
+  round = '';
+  rounds = 0;
+  result: Promise<T> | undefined;
+  #onQuestion: (() => void) | undefined;
+
+  constructor(readonly owner: RunOwner) {}
+
+  readonly onApproval: OnApproval = (request) => {
+    if (this.rounds > MAX_ROUNDS) return TOO_MANY_QUESTIONS;
+    return new Promise((decide) => {
+      const key = `call_${request.seq}`;
+      const forget = () => this.asked.delete(key);
+      request.signal.addEventListener('abort', forget, { once: true });
+      this.asked.set(key, {
+        question: { key, request: withoutSignal(request) },
+        decide: (decision) => {
+          request.signal.removeEventListener('abort', forget);
+          decide(decision);
+        },
+      });
+      this.#onQuestion?.();
+    });
+  };
+
+  /** Waits until the run ends or has a question. If `signal` aborts, the run is cancelled. */
+  async next(signal: AbortSignal): Promise<{ readonly value: T } | undefined> {
+    const cancel = () => this.controller.abort();
+    if (signal.aborted) cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      const question = new Promise<undefined>((resolve) => {
+        this.#onQuestion = () => resolve(undefined);
+        if (this.asked.size > 0) resolve(undefined);
+      });
+      const ended = this.result!.then((value) => ({ value }));
+      const first = await Promise.race([ended, question]);
+      if (first !== undefined) return first;
+      return await Promise.race([ended, delay(COLLECT_MS, undefined)]);
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      this.#onQuestion = undefined;
+    }
+  }
+}
+
+/** A run between two requests. */
+interface WaitingRound {
+  readonly run: WaitingRun<unknown>;
+  readonly timer: NodeJS.Timeout;
+  /** Whether other servers can answer the round. */
+  isShared: boolean;
+}
+
+/** The waiting runs of a server. With `rounds`, other servers that share the database can receive the answers. */
+export class RunsAwaitingApproval {
+  readonly #waiting = new Map<string, WaitingRound>();
+  /** Rounds that were answered at another server and whose outcome that server awaits. */
+  readonly #relayed = new Map<string, AbortController>();
+  #poll: NodeJS.Timeout | undefined;
+
+  constructor(readonly rounds?: ApprovalRounds) {}
+
+  /** Starts a run whose calls a person may have to approve. */
+  start<T>(
+    owner: RunOwner,
+    signal: AbortSignal,
+    work: (onApproval: OnApproval, signal: AbortSignal) => Promise<T>,
+  ): Promise<ApprovalProgress<T>> {
+    const run = new WaitingRun<T>(owner);
+    run.result = work(run.onApproval, run.controller.signal);
+    // `next` reports a failure; between two requests nothing awaits the result.
+    run.result.catch(() => {});
+    return this.#advance(run, signal);
+  }
+
+  /** Whether this server runs the program that waits for an answer to this round. */
+  isWaiting({ run, round }: RoundState): boolean {
+    return this.#waiting.get(run)?.run.round === round;
+  }
+
+  /** Continues a run with the decisions of a person. Throws if the round is over or belongs to another client or request. */
+  async continue<T>(
+    owner: RunOwner,
+    { run: id, round }: RoundState,
+    decisionOf: (key: string) => ApprovalDecision,
+    signal: AbortSignal,
+  ): Promise<ApprovalProgress<T>> {
+    const waiting = this.#waiting.get(id);
+    const { run } = waiting ?? {};
+    const isOwn = run?.owner.tenant === owner.tenant && run.owner.request === owner.request;
+    if (waiting === undefined || run === undefined || run.round !== round || !isOwn) throw notWaiting();
+    // Another request with the same state finds no run.
+    this.#waiting.delete(id);
+    clearTimeout(waiting.timer);
+    if (waiting.isShared && !(await this.#close(run))) throw notWaiting();
+    return this.#decide(run as WaitingRun<T>, decisionOf, signal);
+  }
+
+  /** Passes the decisions of a person to the server that runs the program, and waits for what follows. */
+  async relay<T>(
+    owner: RunOwner,
+    { run, round, keys }: RoundState,
+    decisionOf: (key: string) => ApprovalDecision,
+    signal: AbortSignal,
+  ): Promise<ApprovalProgress<T>> {
+    if (this.rounds === undefined) throw notWaiting();
+    const decisions = Object.fromEntries(keys.map((key) => [key, decisionOf(key)]));
+    const outcome = await relayAnswer(this.rounds, { ...owner, run, round }, decisions, signal);
+    if (outcome === undefined) throw notWaiting();
+    return outcome.value as ApprovalProgress<T>;
+  }
+
+  /** Ends the round for other servers. If one of them has already answered it, or the database fails, the run keeps waiting. */
+  async #close(run: WaitingRun<unknown>): Promise<boolean> {
+    let isClosed = false;
+    try {
+      isClosed = await this.rounds!.close(run.round);
+    } catch (error) {
+      throw toStoreError(error, 'record the answer');
+    } finally {
+      if (!isClosed) this.#hold(run).isShared = true;
+    }
+    return isClosed;
+  }
+
+  #hold(run: WaitingRun<unknown>): WaitingRound {
+    const timer = setTimeout(() => this.#cancel(run.id), ANSWER_SECONDS * 1000).unref();
+    const waiting = { run, timer, isShared: false };
+    this.#waiting.set(run.id, waiting);
+    return waiting;
+  }
+
+  /** A question without a decision is asked again. */
+  #decide<T>(
+    run: WaitingRun<T>,
+    decisionOf: (key: string) => ApprovalDecision,
+    signal: AbortSignal,
+  ): Promise<ApprovalProgress<T>> {
+    for (const [key, { decide }] of run.asked) {
+      const decision = decisionOf(key);
+      if (decision === undefined) continue;
+      decide(decision);
+      run.asked.delete(key);
+    }
+    return this.#advance(run, signal);
+  }
+
+  async #advance<T>(run: WaitingRun<T>, signal: AbortSignal): Promise<ApprovalProgress<T>> {
+    const ended = await run.next(signal);
+    if (ended !== undefined) return { type: 'done', value: ended.value };
+    // The program withdrew its calls while they were being collected.
+    if (run.asked.size === 0) return this.#advance(run, signal);
+    const waiting = [...this.#waiting.values()].filter((one) => one.run.owner.tenant === run.owner.tenant);
+    run.rounds = waiting.length < MAX_WAITING_RUNS ? run.rounds + 1 : MAX_ROUNDS + 1;
+    if (run.rounds > MAX_ROUNDS) {
+      for (const { decide } of run.asked.values()) decide(TOO_MANY_QUESTIONS);
+      run.asked.clear();
+      // No more questions are asked, so this waits for the end of the run.
+      return this.#advance(run, signal);
+    }
+    return this.#wait(run);
+  }
+
+  /** Each round has its own id, so an answer cannot be used twice. */
+  async #wait(run: WaitingRun<unknown>): Promise<ApprovalProgress<never>> {
+    run.round = randomUUID();
+    const questions = [...run.asked.values()].map(({ question }) => question);
+    const waiting = this.#hold(run);
+    waiting.isShared = await this.#share({ ...run.owner, run: run.id, round: run.round });
+    return {
+      type: 'questions',
+      questions,
+      state: { run: run.id, round: run.round, keys: questions.map(({ key }) => key) },
+    };
+  }
+
+  /** If the database cannot be reached, only this server can receive the answer. */
+  async #share(key: RoundKey): Promise<boolean> {
+    const isShared =
+      (await this.rounds?.open(key).then(
+        () => true,
+        () => false,
+      )) === true;
+    if (isShared) this.#watch();
+    return isShared;
+  }
+
+  #watch(): void {
+    this.#poll ??= setTimeout(() => this.#pollAnswers(this.rounds!), ANSWER_POLL_MS).unref();
+  }
+
+  /** Looks for answers that other servers have received, and for requests to cancel the runs that they have continued. */
+  async #pollAnswers(rounds: ApprovalRounds): Promise<void> {
+    const shared = [...this.#waiting.values()].filter(({ isShared }) => isShared);
+    const watched = [...shared.map(({ run }) => run.round), ...this.#relayed.keys()];
+    // If the database cannot be reached, the next attempt finds the answers.
+    const answered = watched.length === 0 ? [] : await rounds.answered(watched).catch(() => []);
+    for (const { round, answer, isCancelled } of answered) {
+      if (isCancelled) this.#relayed.get(round)?.abort();
+      const waiting = shared.find(({ run }) => run.round === round);
+      if (waiting !== undefined && this.#waiting.get(waiting.run.id) === waiting)
+        void this.#continueRelayed(rounds, waiting, JSON.parse(answer));
+    }
+    this.#poll = undefined;
+    if (this.#waiting.size + this.#relayed.size > 0) this.#watch();
+  }
+
+  /** Continues a run with decisions that another server has received. That server reads the outcome. */
+  async #continueRelayed(
+    rounds: ApprovalRounds,
+    { run, timer }: WaitingRound,
+    decisions: Readonly<Record<string, ApprovalDecision>>,
+  ): Promise<void> {
+    const { round } = run;
+    const controller = new AbortController();
+    this.#waiting.delete(run.id);
+    clearTimeout(timer);
+    this.#relayed.set(round, controller);
+    const outcome = await serializeOutcome(this.#decide(run, (key) => decisions[key], controller.signal));
+    this.#relayed.delete(round);
+    // Without an outcome, the other server reports that it is unknown.
+    await rounds.finish(round, outcome).catch(() => {});
+  }
+
+  #cancel(id: string): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    waiting?.run.controller.abort();
+    if (waiting?.isShared) this.rounds!.remove([waiting.run.round]).catch(() => {});
+  }
+
+  /** Cancels all runs. */
+  close(): void {
+    clearTimeout(this.#poll);
+    for (const controller of this.#relayed.values()) controller.abort();
+    for (const [id, { timer }] of this.#waiting) {
+      clearTimeout(timer);
+      this.#cancel(id);
+    }
+  }
+}
+
+function notWaiting(): SandboxError {
+  return new SandboxError(
+    'invalid_argument',
+    'The program is no longer waiting for this answer: the question was already answered, or the program has ended or was cancelled. Call execute_code again without the answer.',
+  );
+}

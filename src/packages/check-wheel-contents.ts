@@ -1,0 +1,96 @@
+/**
+ * Selects the files of a Python wheel that a guest can use: pure files and libraries for WebAssembly. A wheel with machine
+ * code is rejected unless the package is known to work without it.
+ */
+import { SandboxError } from '../errors.ts';
+import { type PackageFile, packageFileDigest } from './package-files.ts';
+import { NATIVE_PLATFORM, NATIVE_TAGS, PYTHON_TAG } from './python-abi.ts';
+import type { VendoredPackage } from './vendored-package-table.ts';
+
+/** Compiled code. */
+const COMPILED = /\.(so(\.\d+)*|pyd|dylib|dll|a|lib|exe)$/;
+const LIBRARY = /\.so(\.\d+)*$/;
+const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
+/** The ABI tags of the libraries that guests can load. */
+const ABI_TAGS: ReadonlySet<string> = new Set([PYTHON_TAG, 'abi3']);
+/** Sources of machine code, tests, type stubs, and installation records except metadata, entry points and licences. */
+const EXCLUDED =
+  /\.(c|cc|cpp|h|hpp|pyx|pxd|pxi|pyi|pyc)$|(^|\/)(tests|__pycache__)\/|\.dist-info\/(?!METADATA$|entry_points\.txt$|licenses\/|LICEN[CS]E)|^[^/]+\.data\//;
+
+interface WheelName {
+  readonly name: string;
+  readonly version: string;
+  /** ABI and platform tags. */
+  readonly abis: readonly string[];
+  readonly platforms: readonly string[];
+}
+
+/** Parses the file name of a wheel; undefined if it is not one. */
+export function parseWheelName(file: string): WheelName | undefined {
+  const match = /^([A-Za-z0-9_.]+)-([A-Za-z0-9_.!+]+)(-\d[^-]*)?-[^-]+-([^-]+)-([^-]+)\.whl$/.exec(file);
+  if (match === null) return undefined;
+  const [, name, version, , abis, platforms] = match as unknown as string[];
+  return { name: name!, version: version!, abis: abis!.split('.'), platforms: platforms!.split('.') };
+}
+
+/** Whether a file is a library that guests can load. */
+export function isSideModule({ path, data }: PackageFile): boolean {
+  return LIBRARY.test(path) && WASM_MAGIC.every((byte, i) => data[i] === byte);
+}
+
+/** Throws if a wheel contains libraries for WebAssembly that are built for another interpreter. */
+export function checkTags(
+  label: string,
+  { abis, platforms }: WheelName,
+  files: readonly PackageFile[],
+): void {
+  if (!files.some(isSideModule)) return;
+  if (abis.some((abi) => ABI_TAGS.has(abi)) && platforms.includes(NATIVE_PLATFORM)) return;
+  throw new SandboxError(
+    'invalid_argument',
+    `${label} is built for ${abis.join('.')}-${platforms.join('.')}, which guests cannot load. ` +
+      `Use a wheel for ${NATIVE_TAGS}, or a pure Python package.`,
+  );
+}
+
+/**
+ * Returns the files of a wheel that a guest can use, without `omitted_files`. Throws if it contains machine
+ * code, unless `compiled` says that the package works without it. `label` names the wheel in the error.
+ */
+export function usableFiles(
+  label: string,
+  files: readonly PackageFile[],
+  { compiled, omitted_files }: Pick<VendoredPackage, 'compiled' | 'omitted_files'>,
+): PackageFile[] {
+  const isMachineCode = (file: PackageFile) => COMPILED.test(file.path) && !isSideModule(file);
+  const binary = files.find(isMachineCode);
+  if (binary !== undefined && compiled !== 'optional') {
+    throw new SandboxError(
+      'invalid_argument',
+      `${label} contains compiled code (${binary.path}), which guests cannot load. ` +
+        `Use a pure Python package, or a wheel for ${NATIVE_TAGS}.`,
+    );
+  }
+  const isOmitted = (path: string) => EXCLUDED.test(path) || omitted_files?.test(path) === true;
+  return files.filter((file) => !isMachineCode(file) && !isOmitted(file.path));
+}
+
+/** Throws unless the wheel's RECORD lists each of these files with its digest. */
+export function checkRecord(label: string, files: readonly PackageFile[]): void {
+  const record = files.find(({ path }) => /^[^/]+\.dist-info\/RECORD$/.test(path));
+  if (record === undefined) throw damaged(label, 'it has no RECORD');
+  const listed = new Map<string, string>();
+  for (const line of new TextDecoder().decode(record.data).split(/\r?\n/)) {
+    const match = /^"?(.*?)"?,(?:sha256=([\w-]*))?,\d*$/.exec(line);
+    if (match !== null) listed.set(match[1]!.replaceAll('""', '"'), match[2] ?? '');
+  }
+  for (const file of files) {
+    const { path } = file;
+    if (/\.dist-info\/RECORD(\.\w+)?$/.test(path)) continue;
+    const found = packageFileDigest(file).toString('base64url');
+    if (listed.get(path) !== found) throw damaged(label, `${path} does not match its RECORD`);
+  }
+}
+
+const damaged = (label: string, problem: string) =>
+  new SandboxError('invalid_argument', `${label} is a damaged wheel: ${problem}. Download it again.`);

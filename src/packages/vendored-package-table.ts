@@ -1,0 +1,350 @@
+/**
+ * The vendored packages: one row per package. Versions and digests are in lock.json, measured fuel in import-costs.json; both
+ * are generated from these rows.
+ */
+import type { RuntimeName } from '../schema.ts';
+
+export interface VendoredPackage {
+  readonly language: RuntimeName;
+  /** Name of the distribution, as installers use it. */
+  readonly name: string;
+  readonly import_names: readonly string[];
+  /** What the package is for, in one line. */
+  readonly use: string;
+  /** SPDX expression. */
+  readonly licence: string;
+  /** Version bounds that other rows require. */
+  readonly version_bounds?: string;
+  /** Imports to measure instead of `import_names`, for packages whose top level loads nothing. */
+  readonly typical_imports?: readonly string[];
+  /** Files that guests do not need, such as data of less common locales and tools for development. */
+  readonly omitted_files?: RegExp;
+  /** The package's wheels contain compiled code, and the package works without it. */
+  readonly compiled?: 'optional';
+  /** Marked as heavy by the specification, regardless of the measured fuel. */
+  readonly heavy?: true;
+  /**
+   * The package is part of this project, in packages/first-party/<language>/. Its version is that of the package
+   * `version_of`, by default the project's.
+   */
+  readonly first_party?: { readonly version_of?: string };
+  /** JavaScript: the default export is the module namespace, although the package exports another default. */
+  readonly default_export?: 'namespace';
+  /** JavaScript: a folder of modules that programs import separately; `excluded` modules do not work in a guest. */
+  readonly submodules?: { readonly folder: string; readonly excluded: readonly string[] };
+  /**
+   * JavaScript: the default export is the value of `instance`, an expression that uses the names in `imports` and creates the
+   * parts of the package on first use. The other exports are taken from it on first use.
+   */
+  readonly lazy_instance?: { readonly imports: readonly string[]; readonly instance: string };
+  /** JavaScript: texts of the bundle and what replaces them. */
+  readonly replaced_texts?: Readonly<Record<string, string>>;
+  /** JavaScript: statements that prepare the package, whose namespace is `all`, for use in a guest. */
+  readonly setup?: string;
+  /** The package is part of the runtime's boot script. */
+  readonly in_boot_script?: true;
+}
+
+/** A package that a build had to omit. */
+export interface MissingPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly reason: string;
+}
+
+/** Describes missing packages with one sentence for each reason. */
+export function describeMissing(missing: readonly MissingPackage[]): string[] {
+  const reasons = new Map<string, string[]>();
+  for (const { name, version, reason } of missing)
+    reasons.set(reason, [...(reasons.get(reason) ?? []), `${name} ${version}`]);
+  return [...reasons].map(([reason, names]) => {
+    const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
+    const subject = `${names.slice(0, MAX_NAMES).join(', ')}${more}`;
+    return `${subject} ${names.length === 1 ? 'is' : 'are'} missing: ${reason}`;
+  });
+}
+
+/** Maximum number of names in a sentence. */
+const MAX_NAMES = 5;
+
+/** A package is heavy if its first import takes more than this share of the default fuel budget. */
+export const HEAVY_SHARE = 0.02;
+/** A module of the standard library is costly if its first import takes at least this much fuel. */
+export const COSTLY_FUEL = 10_000_000;
+
+/** Locales whose data is included. */
+const LANGUAGES = 'en|de|fr|es|it|pt|ja|zh';
+const FAKER_LOCALES =
+  'en|en_US|en_GB|en_CA|en_AU|en_IN|de|de_DE|de_AT|de_CH|fr_FR|fr_CA|fr_CH|es|es_ES|es_MX|it_IT|pt_BR|pt_PT|ja_JP|zh_CN|zh_TW';
+
+const row = (
+  name: string,
+  importNames: string,
+  licence: string,
+  use: string,
+  more: Partial<VendoredPackage> = {},
+): VendoredPackage => ({
+  language: 'python',
+  name,
+  import_names: importNames.split(' '),
+  use,
+  licence,
+  ...more,
+});
+
+const PYTHON: readonly VendoredPackage[] = [
+  row('openpyxl', 'openpyxl', 'MIT', 'Read and write Excel .xlsx workbooks', { heavy: true }),
+  row('et-xmlfile', 'et_xmlfile', 'MIT', 'Write large XML files incrementally; required by openpyxl'),
+  row('XlsxWriter', 'xlsxwriter', 'BSD-2-Clause', 'Write Excel .xlsx files with formats and charts'),
+  row('pypdf', 'pypdf', 'BSD-3-Clause', 'Read, merge, split and write PDF files'),
+  row('PyPDF2', 'PyPDF2', 'MIT', 'The former name of pypdf, with PdfReader, PdfWriter and PdfMerger', {
+    heavy: true,
+    first_party: { version_of: 'pypdf' },
+  }),
+  row('jinja2', 'jinja2', 'BSD-3-Clause', 'Render text and HTML templates', { heavy: true }),
+  row('markupsafe', 'markupsafe', 'BSD-3-Clause', 'Escape text for HTML; required by jinja2', {
+    compiled: 'optional',
+  }),
+  row('tabulate', 'tabulate', 'MIT', 'Print tables as text, Markdown or HTML'),
+  row('markdown', 'markdown', 'BSD-3-Clause', 'Convert Markdown to HTML'),
+  row('python-dateutil', 'dateutil', 'Apache-2.0 OR BSD-3-Clause', 'Parse dates; calendar arithmetic', {
+    typical_imports: ['dateutil.parser', 'dateutil.relativedelta'],
+  }),
+  row('six', 'six', 'MIT', 'Python 2 and 3 compatibility; required by older packages'),
+  row('attrs', 'attrs attr', 'MIT', 'Classes without boilerplate'),
+  row('pyyaml', 'yaml', 'MIT', 'Read and write YAML', { compiled: 'optional' }),
+  row('beautifulsoup4', 'bs4', 'MIT', 'Search and edit HTML and XML'),
+  row('soupsieve', 'soupsieve', 'MIT', 'CSS selectors for beautifulsoup4'),
+  row(
+    'typing-extensions',
+    'typing_extensions',
+    'PSF-2.0',
+    'Newer typing features; required by beautifulsoup4',
+  ),
+  row('html5lib', 'html5lib', 'MIT', 'Parse HTML the way browsers do'),
+  row('webencodings', 'webencodings', 'BSD-3-Clause', 'Web character encodings; required by html5lib'),
+  row('defusedxml', 'defusedxml', 'PSF-2.0', 'Parse XML that may be malicious'),
+  row('tomli', 'tomli', 'MIT', 'Read TOML', { compiled: 'optional' }),
+  row('charset-normalizer', 'charset_normalizer', 'MIT', 'Detect the encoding of text', {
+    compiled: 'optional',
+  }),
+  row('idna', 'idna', 'BSD-3-Clause', 'Internationalized domain names'),
+  row('certifi', 'certifi', 'MPL-2.0', 'Root certificates as a file'),
+  row('tzdata', 'tzdata', 'Apache-2.0', 'Time zone data for zoneinfo'),
+  row('sympy', 'sympy', 'BSD-3-Clause', 'Symbolic algebra, calculus and equation solving'),
+  row('mpmath', 'mpmath', 'BSD-3-Clause', 'Arbitrary-precision floating-point arithmetic', {
+    version_bounds: '<1.4',
+  }),
+  row('networkx', 'networkx', 'BSD-3-Clause', 'Graphs and graph algorithms'),
+  row('rich', 'rich', 'MIT', 'Tables, colours and layout in terminal text', {
+    typical_imports: ['rich.console', 'rich.table'],
+  }),
+  row('pygments', 'pygments', 'BSD-2-Clause', 'Highlight source code', {
+    typical_imports: ['pygments.lexers.python', 'pygments.formatters.html'],
+  }),
+  row('markdown-it-py', 'markdown_it', 'MIT', 'Parse CommonMark; required by rich'),
+  row('mdurl', 'mdurl', 'MIT', 'Parse URLs in Markdown; required by markdown-it-py'),
+  row('pyparsing', 'pyparsing', 'MIT', 'Write parsers as Python expressions'),
+  row('sortedcontainers', 'sortedcontainers', 'Apache-2.0', 'Sorted lists, dicts and sets'),
+  row('more-itertools', 'more_itertools', 'MIT', 'Additional iterator functions'),
+  row('humanize', 'humanize', 'MIT', 'Format numbers, sizes and times for people'),
+  row('pytest', 'pytest', 'MIT', 'Run tests: pytest.main([file]) runs test files of the workspace'),
+  row('iniconfig', 'iniconfig', 'MIT', 'Read .ini files; required by pytest'),
+  row('pluggy', 'pluggy', 'MIT', 'Plugins and hooks; required by pytest'),
+  row('packaging', 'packaging', 'Apache-2.0 OR BSD-2-Clause', 'Compare versions and parse requirements', {
+    typical_imports: ['packaging.version'],
+  }),
+  row('faker', 'faker', 'MIT', 'Generate names, addresses, texts and other test data in several locales', {
+    // With its entry point, every run of pytest would load it as a plugin.
+    omitted_files: new RegExp(
+      `^faker/(sphinx|contrib)/|^faker-.*/entry_points\\.txt$|^faker/providers/\\w+/(?!(?:${FAKER_LOCALES})/)[a-z]{2,3}(_[A-Z][A-Za-z]+)?/`,
+    ),
+  }),
+  row('arrow', 'arrow', 'Apache-2.0', 'Dates with time zones: parse, shift, format, humanize'),
+  row('toolz', 'toolz', 'BSD-3-Clause', 'Functional tools for iterators, functions and dicts'),
+  row('lark', 'lark', 'MIT', 'Write parsers as grammars', {
+    omitted_files: /^lark\/__pyinstaller\//,
+  }),
+  row('cachetools', 'cachetools', 'MIT', 'Caches with LRU, LFU and time-to-live'),
+  row('python-slugify', 'slugify', 'MIT', 'Convert text to slugs for URLs and file names'),
+  row(
+    'text-unidecode',
+    'text_unidecode',
+    'Artistic-1.0 OR GPL-2.0-or-later',
+    'Transliterate text to ASCII; required by python-slugify',
+  ),
+  row('xlrd', 'xlrd', 'BSD-3-Clause', 'Read old Excel .xls workbooks'),
+  row('babel', 'babel', 'BSD-3-Clause', 'Format numbers, dates and currencies for a locale', {
+    typical_imports: ['babel.numbers', 'babel.dates'],
+    omitted_files: new RegExp(`^babel/locale-data/(?!(?:root|${LANGUAGES})[._]).*\\.dat$`),
+  }),
+  row('holidays', 'holidays', 'MIT', 'Public holidays of countries and their regions', {
+    omitted_files: new RegExp(`^holidays/locale/(?!(?:${LANGUAGES})[_/])`),
+  }),
+  row('isodate', 'isodate', 'BSD-3-Clause', 'Parse and format ISO 8601 dates, times and durations'),
+  row('deepdiff', 'deepdiff', 'MIT', 'Compare nested data and describe the differences'),
+  row('orderly-set', 'orderly_set', 'MIT', 'Ordered sets; required by deepdiff'),
+  row('cachebox', 'cachebox', 'MIT', 'The LRUCache of cachebox in pure Python; required by deepdiff', {
+    first_party: {},
+  }),
+  row('click', 'click', 'BSD-3-Clause', 'Parse command lines'),
+  row('jsonschema', 'jsonschema', 'MIT', 'Validate data against JSON Schema', {
+    omitted_files: /^jsonschema\/benchmarks\//,
+  }),
+  row(
+    'jsonschema-specifications',
+    'jsonschema_specifications',
+    'MIT',
+    'The meta-schemas of JSON Schema; required by jsonschema',
+  ),
+  row('referencing', 'referencing', 'MIT', 'Resolve references between documents; required by jsonschema'),
+  row('rpds-py', 'rpds', 'MIT', 'Persistent maps, sets and lists in pure Python; required by jsonschema', {
+    first_party: {},
+  }),
+  row(
+    'altair',
+    'altair',
+    'BSD-3-Clause',
+    'Charts in the grammar of Vega-Lite: alt.Chart(data).mark_bar().encode(…)',
+    {
+      heavy: true,
+    },
+  ),
+  row('narwhals', 'narwhals', 'MIT', 'One interface for data frames of several packages; required by altair'),
+  row('cycler', 'cycler', 'BSD-3-Clause', 'Combine property cycles; required by matplotlib'),
+  row(
+    'sandbox_utils',
+    'sandbox_utils',
+    'MIT',
+    'Work with files, text and data: find, grep, csv_to_json and others',
+    {
+      first_party: {},
+    },
+  ),
+];
+
+const js = (
+  name: string,
+  licence: string,
+  use: string,
+  more: Partial<VendoredPackage> = {},
+): VendoredPackage => ({
+  language: 'javascript',
+  name,
+  import_names: [name],
+  use,
+  licence,
+  ...more,
+});
+
+const JAVASCRIPT: readonly VendoredPackage[] = [
+  js('papaparse', 'MIT', 'Read and write CSV of any dialect'),
+  js('dayjs', 'MIT', 'Dates: parse, format, compare, add; plugins are dayjs/plugin/NAME', {
+    // devHelper needs a browser.
+    submodules: { folder: 'plugin', excluded: ['dayjs/plugin/devHelper'] },
+  }),
+  js('date-fns', 'MIT', 'Functions on Date objects: format, parse, differences, intervals'),
+  js('luxon', 'MIT', 'Dates with time zones, durations and intervals', { default_export: 'namespace' }),
+  js('lodash', 'MIT', 'Collections, objects, strings and functions', {
+    import_names: ['lodash', 'lodash-es'],
+    typical_imports: ['lodash'],
+    // Reading these globals would load their modules.
+    replaced_texts: {
+      'freeGlobal.process': 'undefined',
+      'context.Buffer': `{
+        isBuffer: (value) => value instanceof Uint8Array && globalThis.Buffer.isBuffer(value),
+        allocUnsafe: (size) => globalThis.Buffer.allocUnsafe(size),
+      }`,
+    },
+  }),
+  js('simple-statistics', 'ISC', 'Descriptive statistics, regression, distributions, clusters'),
+  js('decimal.js', 'MIT', 'Arbitrary-precision decimal arithmetic'),
+  js('yaml', 'ISC', 'Read and write YAML; preserves comments'),
+  js('js-yaml', 'MIT', 'Read and write YAML: load and dump'),
+  js('marked', 'MIT', 'Convert Markdown to HTML'),
+  js('mustache', 'MIT', 'Logic-less templates'),
+  js('handlebars', 'MIT', 'Templates with helpers, partials and blocks'),
+  js('zod', 'MIT', 'Declare schemas and validate data against them', { default_export: 'namespace' }),
+  js('ajv', 'MIT', 'Validate data against JSON Schema'),
+  js('fast-xml-parser', 'MIT', 'Read, validate and write XML'),
+  js('mathjs', 'Apache-2.0', 'Expressions, units, matrices, fractions, complex and big numbers', {
+    // Creating all functions takes 9 billion instructions.
+    lazy_instance: { imports: ['all', 'create'], instance: 'create(all)' },
+  }),
+  js('ml-matrix', 'MIT', 'Matrices: decompositions, inverse, linear systems', {
+    default_export: 'namespace',
+  }),
+  js('d3-array', 'ISC', 'Statistics, bins, groups and other functions on arrays'),
+  js('d3-scale', 'ISC', 'Scales and ticks for charts'),
+  js('d3-shape', 'ISC', 'Paths of lines, areas, arcs and stacks as SVG text'),
+  js('arquero', 'BSD-3-Clause', 'Tables of data: filter, group, join, pivot, CSV'),
+  js('xlsx', 'Apache-2.0', 'Read and write Excel workbooks (SheetJS)', {
+    default_export: 'namespace',
+    // The build for browsers has no access to files.
+    setup: `const fs = () => process.getBuiltinModule('fs');
+all.set_fs({
+  readFileSync: (...args) => fs().readFileSync(...args),
+  writeFileSync: (...args) => fs().writeFileSync(...args),
+});`,
+  }),
+  js('pdf-lib', 'MIT', 'Create and change PDF files', { default_export: 'namespace' }),
+  js('jszip', '(MIT OR GPL-3.0-or-later)', 'Read and write ZIP archives'),
+  js('fflate', 'MIT', 'Compress and decompress: gzip, zlib, deflate, ZIP'),
+  js('uuid', 'MIT', 'Create and parse UUIDs'),
+  js('nanoid', 'MIT', 'Create short random identifiers'),
+  js('chalk', 'MIT', 'Colours for terminals; returns plain text here, because output is not a terminal'),
+  js('cheerio', 'MIT', 'Search and edit HTML and XML with CSS selectors'),
+  js('acorn', 'MIT', 'Parse JavaScript into a syntax tree'),
+  js('semver', 'ISC', 'Compare versions and ranges'),
+  js('validator', 'MIT', 'Check and clean strings: e-mail addresses, URLs, numbers and others'),
+  js('underscore', 'MIT', 'Functions on collections, arrays and objects'),
+  js('ramda', 'MIT', 'Curried functions on immutable data'),
+  js('immutable', 'MIT', 'Persistent lists, maps, sets and records', { default_export: 'namespace' }),
+  js('rxjs', 'Apache-2.0', 'Observables and operators on them', { default_export: 'namespace' }),
+  js('csv-simple', 'MIT', 'Convert between CSV and objects: parse, stringify', { first_party: {} }),
+  js('json-utils', 'MIT', 'Access nested data by path: get, set, has, clone, validate', { first_party: {} }),
+  js('string-utils', 'MIT', 'Text: slugify, truncate, camelCase, words, pad and others', { first_party: {} }),
+  js('sandbox-utils', 'MIT', 'The global file functions as a module: readJson, writeText and others', {
+    first_party: {},
+    in_boot_script: true,
+  }),
+];
+
+export const VENDORED_PACKAGES: readonly VendoredPackage[] = [...PYTHON, ...JAVASCRIPT];
+
+/** The row of a Python package. As for pip, letter case and the difference between "-", "_" and "." do not matter. */
+export function pythonPackage(name: string): VendoredPackage | undefined {
+  const plain = (text: string) => text.toLowerCase().replaceAll(/[-_.]+/g, '-');
+  return VENDORED_PACKAGES.find((one) => one.language === 'python' && plain(one.name) === plain(name));
+}
+
+/** The best-known packages by purpose, most used first, for descriptions that cannot list all packages. */
+export const PACKAGES_BY_PURPOSE: Readonly<Record<RuntimeName, Readonly<Record<string, readonly string[]>>>> =
+  {
+    python: {
+      arrays: ['numpy', 'scipy'],
+      'data frames': ['pandas'],
+      charts: ['matplotlib'],
+      images: ['pillow'],
+      'machine learning': ['scikit-learn'],
+      Excel: ['openpyxl'],
+      PDF: ['pypdf'],
+      mathematics: ['sympy'],
+      graphs: ['networkx'],
+      HTML: ['beautifulsoup4'],
+      templates: ['jinja2'],
+      YAML: ['pyyaml'],
+      tests: ['pytest'],
+    },
+    javascript: {
+      CSV: ['papaparse'],
+      Excel: ['xlsx'],
+      PDF: ['pdf-lib'],
+      'data frames': ['arquero'],
+      mathematics: ['mathjs'],
+      dates: ['date-fns'],
+      HTML: ['cheerio'],
+      validation: ['zod'],
+      collections: ['lodash'],
+    },
+  };

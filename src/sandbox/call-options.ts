@@ -1,0 +1,94 @@
+/** One call of `execute`: its options after they were checked, its language and its limits. */
+import type { z } from 'zod';
+import { SandboxError } from '../errors.ts';
+import {
+  executeOptions,
+  LANGUAGE_NAMES,
+  LANGUAGE_RUNTIMES,
+  type LanguageName,
+  type PausedExecution,
+  type Policy,
+  parse,
+  type RuntimeName,
+} from '../schema.ts';
+import type { CallTools, Resumption, ToolOptions } from './call-tools.ts';
+import type { OutputDelivery } from './output-delivery.ts';
+import type { ResultDelivery } from './result-delivery.ts';
+import type { Stdin } from './stdin.ts';
+
+/** Options of `execute`. */
+export interface ExecuteOptions
+  extends Omit<z.input<typeof executeOptions>, keyof ToolOptions>,
+    ToolOptions {}
+
+/** A call after its options were checked and the limits of the policy were applied. */
+export interface Call {
+  readonly code: string;
+  readonly language: LanguageName;
+  readonly stdin: Stdin;
+  /** Ends the call with the error of its input stream. */
+  readonly onInputError: (cause: unknown) => void;
+  readonly args: readonly string[];
+  readonly limits: CallLimits;
+  readonly fileName: string | undefined;
+  readonly injectSetup: boolean;
+  readonly profile: boolean;
+  readonly files: Readonly<Record<string, string | Uint8Array>> | undefined;
+  readonly onProgress: z.output<typeof executeOptions>['onProgress'];
+  /** Aborted when the call is cancelled or the sandbox is closed. */
+  readonly signal: AbortSignal;
+  readonly output: OutputDelivery;
+  /** Receives what the program displays. */
+  readonly results: ResultDelivery;
+  /** Absent if the program has no tools. */
+  readonly tools: CallTools | undefined;
+  /** The execution that the call continues, and the answers. */
+  readonly resumption: Resumption | undefined;
+}
+
+/** The parts of a call that a worker needs. */
+export type RunnableCall = Omit<Call, 'files' | 'onProgress'>;
+
+export interface CallLimits {
+  readonly fuel_budget: number;
+  readonly timeout_seconds: number;
+}
+
+export function parseCallOptions(code: string, options: ExecuteOptions): z.output<typeof executeOptions> {
+  if (typeof code !== 'string') throw new SandboxError('invalid_argument', 'code: expected a string.');
+  const parsed = parse(executeOptions, options, 'options');
+  if (parsed.onOutput !== undefined && (parsed.onStdout ?? parsed.onStderr) !== undefined)
+    throw new SandboxError(
+      'invalid_argument',
+      'options.onOutput: cannot be combined with onStdout or onStderr, because it receives both streams. Omit those two.',
+    );
+  return parsed;
+}
+
+/** The language of a program, which must be one that the runtime runs. */
+export function callLanguage(language: LanguageName | undefined, runtime: RuntimeName): LanguageName {
+  if (language === undefined) return runtime;
+  if (LANGUAGE_RUNTIMES[language] === runtime) return language;
+  const choices = LANGUAGE_NAMES.filter((name) => LANGUAGE_RUNTIMES[name] === runtime).join(' or ');
+  throw new SandboxError(
+    'invalid_argument',
+    `language: this sandbox has the runtime ${runtime}, which does not run ${language}. Pass ${choices}, or create a sandbox with the runtime ${LANGUAGE_RUNTIMES[language]}.`,
+  );
+}
+
+export function callLimits(
+  { fuel_budget, timeout_seconds }: Pick<z.output<typeof executeOptions>, keyof CallLimits>,
+  policy: Policy,
+  resumes?: PausedExecution,
+): CallLimits {
+  // A resumed execution gets the rest of its limits.
+  if (resumes !== undefined)
+    return {
+      fuel_budget: Math.max(1, resumes.fuel_budget - resumes.fuel_consumed),
+      timeout_seconds: Math.max(0.001, resumes.timeout_seconds - resumes.running_ms / 1000),
+    };
+  return {
+    fuel_budget: fuel_budget ?? policy.fuel_budget,
+    timeout_seconds: timeout_seconds ?? policy.timeout_seconds,
+  };
+}

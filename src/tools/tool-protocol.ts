@@ -1,0 +1,95 @@
+/** The requests, answers and decisions that make up a tool call. */
+import { sha256Hex } from '../framing/digest.ts';
+import type { PendingCall, ToolCallRecord } from '../schema/tool-call-record.ts';
+import { JsonDataError } from './json-data.ts';
+import { programError, type ToolErrorCode } from './tool-error.ts';
+import type { ToolLimits } from './tool-limits.ts';
+
+/** A tool call of a guest. */
+export interface ToolRequest {
+  /** Chosen by the guest; unique in the execution. */
+  readonly id: number;
+  readonly name: string;
+  readonly argumentsJson: string;
+}
+
+/** The answer to a tool call. A pending call stays unanswered. */
+export type ToolAnswer =
+  | { readonly type: 'value'; readonly json: string }
+  | { readonly type: 'error'; readonly code: ToolErrorCode; readonly message: string }
+  | { readonly type: 'pending'; readonly reason: 'approval' | 'suspended'; readonly payload?: unknown };
+
+/** The answer to a pending call. */
+export type Resolution =
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly error: string }
+  | { readonly id: number; readonly approve: true }
+  | { readonly id: number; readonly deny: true | string };
+
+/** A call that a person has to approve. */
+export interface ApprovalRequest {
+  /** Identifies the call, as in the `ctx` of the tool. */
+  readonly call_id: string;
+  /** Number of the call in its run, starting at 1. */
+  readonly seq: number;
+  /** Name of the tool. */
+  readonly name: string;
+  /** A copy of the arguments as the program passed them. */
+  readonly arguments: Readonly<Record<string, unknown>>;
+  /** The session of the program, if it has one. */
+  readonly session_id: string | undefined;
+  /** Aborted when the call is no longer waiting for a decision, because the run was cancelled, has timed out or has ended. */
+  readonly signal: AbortSignal;
+}
+/** Return a decision, or undefined to leave the call pending; the run then pauses if it can. */
+export type ApprovalDecision = boolean | { readonly approved: boolean; readonly reason?: string } | undefined;
+/** Decides whether to approve a call to a tool with `needsApproval`. */
+export type OnApproval = (request: ApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>;
+
+/** @internal */
+export interface ToolDispatcherOptions {
+  readonly limits?: Partial<ToolLimits> | undefined;
+  /** The same for all runs of an execution that pauses; see `callId`. */
+  readonly runId?: string | undefined;
+  readonly sessionId?: string | undefined;
+  readonly onApproval?: OnApproval | undefined;
+  /** Aborted when the run is cancelled. */
+  readonly signal?: AbortSignal | undefined;
+  /** Why the run cannot pause; undefined if it can. Calls that would have to wait fail with this text. */
+  readonly cannotPause: string | undefined;
+  /** Whether no tool is called: every accepted call stays unanswered. Requires a run that can pause. */
+  readonly leavesUnanswered?: boolean;
+  /** The earlier calls of a resumed execution. */
+  readonly earlier?:
+    | { readonly records: readonly ToolCallRecord[]; readonly pending: readonly PendingCall[] }
+    | undefined;
+}
+
+/**
+ * An idempotency key: the same if an execution makes the same call again after a resume that was rolled back, undone or
+ * interrupted, and different for every other call. A UUID of version 8, which is derived from its arguments.
+ */
+export function callId(runId: string, { seq, name }: ToolCallRecord, args: unknown): string {
+  const hash = sha256Hex(JSON.stringify([runId, seq, name, args]));
+  return hash.replace(/^(.{8})(.{4})(.{3})(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
+}
+
+export function statusOf(answer: ToolAnswer): ToolCallRecord['status'] {
+  if (answer.type === 'pending') return 'pending';
+  if (answer.type === 'value') return 'ok';
+  return answer.code === 'denied' ? 'denied' : 'error';
+}
+
+export const failure = (code: ToolErrorCode, message: string) => ({ type: 'error', code, message }) as const;
+
+export function errorAnswer(cause: unknown): ToolAnswer {
+  if (cause instanceof JsonDataError)
+    return failure(cause.what === 'arguments' ? 'invalid_arguments' : 'failed', cause.message);
+  const { code, message } = programError(cause);
+  return failure(code, message);
+}
+
+export function denialText(reason: string | undefined): string {
+  const text = reason === undefined || reason === '' ? '' : ` Reason: ${reason.slice(0, 500)}`;
+  return `The call was not approved.${text}`;
+}
