@@ -86,8 +86,8 @@ const ERRORS = {
     'For a session, see [UPGRADING.md](UPGRADING.md): its files can still be read. Otherwise run `llm-wasm-sandbox doctor` and reinstall.',
   ],
   build_failed: [
-    'A module named in `preload` could not be imported, or an image could not be written to the cache folder.',
-    'The message contains the import error. Try the import in a program without `preload`.',
+    'Loading the modules in `preload` reached a limit of the policy or was interrupted, or a wheel does not have the recorded digest.',
+    'The message names the step that failed and the reason. If a limit was reached, raise it, or import the modules in the program instead of preloading them.',
   ],
   not_installed: [
     'The package was bundled without its files, or `npm ci --ignore-scripts` in a checkout skipped the build.',

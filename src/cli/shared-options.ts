@@ -73,8 +73,12 @@ export interface StoreFlags {
   readonly tenant?: string;
 }
 
-/** The options for `StoreFlags`. `defaultTenant` says which tenants of a data folder are used without --tenant. */
-export const storeOptions = (defaultTenant: string) => [
+const LOCAL_TENANT = 'the tenant of servers without tokens';
+/** The default of --tenant for commands that use the sessions of all tenants of a data folder. */
+export const ALL_TENANTS = `all tenants with --data-dir, ${LOCAL_TENANT} with a database`;
+
+/** The options for `StoreFlags`. `defaultTenant` says which tenants are used without --tenant. */
+export const storeOptions = (defaultTenant = LOCAL_TENANT) => [
   storeOption(),
   new Option(
     '--data-dir <DIR>',
@@ -82,7 +86,7 @@ export const storeOptions = (defaultTenant: string) => [
   ).conflicts('store'),
   new Option(
     '--tenant <NAME>',
-    `Tenant of an MCP server (default with --data-dir: ${defaultTenant}; default with a database in --store: the tenant of servers without tokens)`,
+    `Tenant whose sessions to use, with --data-dir or a database in --store (default: ${defaultTenant})`,
   ),
 ];
 export const toolsConfigOption = (description: string) => new Option('--tools-config <FILE>', description);

@@ -23,7 +23,7 @@ describe('a file name', () => {
   ];
 
   // guarantee: system-calls
-  test('may equal an inherited property of JavaScript objects or be special to a shell', async () => {
+  test('may equal the name of an inherited property of JavaScript objects or be special to a shell', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const result = await sandbox.execute(
       `import os, json

@@ -8,7 +8,7 @@ useCanary();
 const EFAULT = 21;
 const EINVAL = 28;
 
-describe('a forged pointer', () => {
+describe('a system call with a forged pointer', () => {
   test.each([MEMORY_BYTES - 7, MEMORY_BYTES, MEMORY_BYTES + 1, -1, -8, 0x7fffffff])(
     'to a list of buffers outside memory returns EFAULT: address %i',
     (at) => {

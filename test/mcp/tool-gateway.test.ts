@@ -379,8 +379,8 @@ print(await tools.remote.read_file(path="by-bob.txt"))`;
 });
 
 // guarantee: approval
-// proves: A person at a client over standard input and output decides about tool calls.
-test.each(ERAS)('a person at a client over standard input and output decides, %s era', async (era) => {
+// proves: The user of a client that is connected over standard input and output decides about tool calls.
+test.each(ERAS)('the user of a client over standard input and output decides, %s era', async (era) => {
   const { client, asked, connect } = person(era, (message) => (message.includes('good') ? 'allow' : 'deny'));
   const args = ['mcp', '--tools-config', join(folder, 'tools.json'), '--log-level', 'silent'];
   await connect(

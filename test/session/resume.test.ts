@@ -313,7 +313,7 @@ describe('records of paused sessions', () => {
 
 describe('the stored image of a paused program', () => {
   // guarantee: paused-programs
-  it('contains the data of the program and nothing of the tools, and only its owner can read it', async () => {
+  it('contains the data of the program but no data of the tools, and can be read only by its owner', async () => {
     const secret = `secret-${randomUUID()}`;
     const store = diskStore(join(folder, 'images'));
     const session = await createSandbox({

@@ -34,8 +34,8 @@ describe('interpreters that a worker keeps', () => {
   });
 
   // guarantee: memory-limit
-  // proves: The interpreters that a worker keeps have at most 512 MiB together, unless the last one is larger.
-  test('have at most 512 MiB together, unless the last one is larger', () => {
+  // proves: The interpreters that a worker keeps use at most 512 MiB together, unless the one used last is larger than that.
+  test('use at most 512 MiB together, unless the one used last is larger', () => {
     const guests = new SessionGuests();
     expect(guests.put('a', 1, guestOf(200 * MiB))).toHaveLength(0);
     expect(guests.put('b', 1, guestOf(200 * MiB))).toHaveLength(0);

@@ -7,7 +7,7 @@ import { APPROVED_BEFORE } from '../ask-approval.ts';
 import type { CommandDetails } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { closeStores, findPaused, type PausedSession } from '../paused-sessions.ts';
-import { jsonOption, type StoreFlags, storeOptions } from '../shared-options.ts';
+import { ALL_TENANTS, jsonOption, type StoreFlags, storeOptions } from '../shared-options.ts';
 import { openSessionContexts } from './session/context.ts';
 import { ageOf } from './session/record-text.ts';
 
@@ -52,7 +52,7 @@ async function listPending(flags: PendingFlags): Promise<void> {
 }
 
 export const pendingCommand: CommandDetails<PendingFlags> = {
-  options: [...storeOptions('all tenants'), jsonOption()],
+  options: [...storeOptions(ALL_TENANTS), jsonOption()],
   examples: ['pending', 'pending --json --store ./sessions', 'pending --data-dir /var/lib/sandbox'],
   action: (_, flags) => listPending(flags),
 };

@@ -101,7 +101,7 @@ export const replCommand: CommandDetails<ReplFlags> = {
       '--session <ID>',
       'Continue session ID, or create it; without it, the session ends with the command',
     ),
-    ...storeOptions('"local"'),
+    ...storeOptions(),
     ...programLimitOptions(),
     ...programContentOptions(),
     toolsConfigOption('Let programs call tools of the MCP servers in this JSON file; see docs/TOOLS.md'),

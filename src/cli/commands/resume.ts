@@ -19,6 +19,7 @@ import { GuestOutput } from '../guest-output.ts';
 import { closeStores, findPaused, type PausedSession } from '../paused-sessions.ts';
 import { reportRun } from '../report-run.ts';
 import {
+  ALL_TENANTS,
   collectMounts,
   jsonOption,
   type MountOption,
@@ -197,7 +198,7 @@ export const resumeCommand: CommandDetails<ResumeFlags> = {
       '--mount <HOST:GUEST>',
       'Copy a host file or folder into the guest, read-only; repeatable',
     ).argParser(collectMounts),
-    ...storeOptions('all tenants'),
+    ...storeOptions(ALL_TENANTS),
     jsonOption("Print the result as JSON instead of the program's output"),
     new Option('--guidance', 'Explain a failure on standard error (default: only on a terminal)'),
     new Option('--no-guidance', 'Do not explain failures'),

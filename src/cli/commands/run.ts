@@ -163,7 +163,7 @@ export const runCommand: CommandDetails<RunFlags> = {
       `Language of the program; inferred from the file name or the session, else ${DEFAULT_RUNTIME}`,
     ),
     new Option('--session <ID>', 'Run in session ID and keep its variables and files; create it if needed'),
-    ...storeOptions('"local"'),
+    ...storeOptions(),
     jsonOption("Print the result as JSON instead of the program's output"),
     ...programLimitOptions(),
     new Option('--stdin <FILE>', 'File to use as standard input (default: standard input of this command)'),

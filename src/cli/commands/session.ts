@@ -136,7 +136,7 @@ async function runSubcommand(
 export const sessionCommand: CommandDetails = {
   subcommands: SUBCOMMANDS.map((subcommand) => ({
     ...subcommand,
-    options: [...(subcommand.options ?? []), ...storeOptions('"local"'), jsonOption()],
+    options: [...(subcommand.options ?? []), ...storeOptions(), jsonOption()],
     action: (args, flags) => runSubcommand(subcommand, args, flags as SessionFlags),
   })),
 };
