@@ -1,4 +1,4 @@
-/** Programs to start from. */
+/** The example programs that the page offers. */
 
 export interface Example {
   readonly title: string;

@@ -31,7 +31,7 @@ interface RunRequest {
   readonly tools: CallTools | undefined;
 }
 
-/** `image` is the id of the assets that the job runs in. */
+/** `image` is the id of the assets that the job uses. */
 export function buildRunJob(
   image: string,
   { policy, mountSet, workspace }: JobContext,

@@ -1,4 +1,4 @@
-/** The record of a session. */
+/** The schema of the record of a session, which is untrusted when a store reads it. */
 import { z } from 'zod';
 import { runtimeName, sessionId } from './names.ts';
 import { pausedExecution } from './paused-execution.ts';

@@ -87,7 +87,7 @@ export type StreamedOutput = 'none' | 'capped' | 'all';
 
 export interface RunJob {
   readonly type: 'run';
-  /** The `id` of the assets to run in. */
+  /** The `id` of the assets that the job uses. */
   readonly image: string;
   readonly code: string;
   readonly language: LanguageName;

@@ -96,7 +96,7 @@ describe('contexts', () => {
   });
 });
 
-test('receive a file that has replaced a folder, and a folder that has replaced a file', async () => {
+test('contexts receive a file that has replaced a folder, and a folder that has replaced a file', async () => {
   await using other = await Sandbox.create();
   await other.runCode("import os; os.mkdir('d'); open('d/x', 'w').write('1'); open('f', 'w').write('2')");
   const javascript = { language: 'javascript' };

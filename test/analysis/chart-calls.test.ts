@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { chartCalls } from '../../src/runtimes/python/guidance/translate-plot-calls.ts';
 import { CHART_CALLS } from './chart-calls.ts';
 
-describe('calls of chart for those of plotting packages', () => {
+describe('calls to chart that replace calls to plotting packages', () => {
   it.each(CHART_CALLS)('%s', (source, ...calls) => {
     expect(chartCalls(source)).toEqual(calls);
   });

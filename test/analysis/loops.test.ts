@@ -54,7 +54,7 @@ const PROGRAMS: Record<string, [RuntimeName, string, number[]]> = {
     'def chunks():\n  while True: yield read()\ntry:\n  for chunk in chunks():\n    pass\n  data = list(chunks())\nexcept EOFError:\n  pass\n',
     [],
   ],
-  'a call in a function that a try contains a call of': [
+  'a call in a function that is called in a try': [
     'python',
     'def step():\n  raise Done\ndef main():\n  while True:\n    step()\ntry:\n  main()\nexcept Done:\n  pass\n',
     [],
@@ -94,12 +94,12 @@ const PROGRAMS: Record<string, [RuntimeName, string, number[]]> = {
     `try:\n  while True:\n    step()\n${'# comment\n'.repeat(7000)}except Done:\n  pass\n`,
     [],
   ],
-  'calls in a try of functions that raise nothing': [
+  'calls, in a try, to functions that raise nothing': [
     'python',
     'def add(n):\n  return n + 1\ndef step(n):\n  if n % 2 == 0:\n    print(n)\n  return add(n)\ntry:\n  while True:\n    n = step(n)\nexcept ValueError:\n  pass\n',
     [8],
   ],
-  'calls in a try of functions that can raise': [
+  'calls, in a try, to functions that can raise': [
     'python',
     [
       'return items[n]',
@@ -120,7 +120,7 @@ const PROGRAMS: Record<string, [RuntimeName, string, number[]]> = {
       .join(''),
     [],
   ],
-  'calls in a try of a function that is replaced or decorated': [
+  'calls, in a try, to a function that is replaced or decorated': [
     'python',
     'def step():\n  pass\nstep = wrap(step)\n@wrap\ndef move():\n  pass\ndef run(go):\n  try:\n    while True:\n      go()\n  except Done:\n    pass\ndef go():\n  pass\ntry:\n  while True:\n    step()\nexcept Done:\n  pass\ntry:\n  while True:\n    move()\nexcept Done:\n  pass\n',
     [],
@@ -176,7 +176,7 @@ const PROGRAMS: Record<string, [RuntimeName, string, number[]]> = {
     'try {\n  while (true) {\n    step();\n  }\n} catch {}\n',
     [],
   ],
-  'a JavaScript call in a function that a try contains a call of': [
+  'a JavaScript call in a function that is called in a try': [
     'javascript',
     'function step() {\n  throw new Done();\n}\nconst main = () => {\n  while (true) {\n    step();\n  }\n};\ntry {\n  main();\n} catch {}\nwhile (true) {\n  step();\n}\n',
     [12],
@@ -296,16 +296,19 @@ const ITEMS: Record<string, [RuntimeName, string, Record<string, (step: number) 
 };
 
 describe('a loop over items', () => {
-  test.each(Object.entries(ITEMS))('has a known rest for %s', (_, [runtime, code, values, rest]) => {
-    const loop = LANGUAGES[runtime].guidance.loops(code)[0]!;
-    const samples = [0, 1, 2, 3, 4, 5].map((n) => {
-      const variables = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value(n)]));
-      return { fuel: (10 + n) * 1000, own: variables, variables };
-    });
-    const finding = examineLoop(loop, code.replace(/^for/, ''), samples);
-    expect(finding).toMatchObject({ kind: 'progressing' });
-    expect(finding.kind === 'progressing' ? finding.progress?.remainingFuel : -1).toBe(rest);
-  });
+  test.each(Object.entries(ITEMS))(
+    'shows how much fuel the rest needs for %s',
+    (_, [runtime, code, values, rest]) => {
+      const loop = LANGUAGES[runtime].guidance.loops(code)[0]!;
+      const samples = [0, 1, 2, 3, 4, 5].map((n) => {
+        const variables = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value(n)]));
+        return { fuel: (10 + n) * 1000, own: variables, variables };
+      });
+      const finding = examineLoop(loop, code.replace(/^for/, ''), samples);
+      expect(finding).toMatchObject({ kind: 'progressing' });
+      expect(finding.kind === 'progressing' ? finding.progress?.remainingFuel : -1).toBe(rest);
+    },
+  );
 });
 
 describe('variables of a loop', () => {

@@ -71,7 +71,7 @@ describe('documentation', () => {
     expect(paths.map(([, path]) => path!).filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
-  test.each(ownDocuments)('prints what %s says when its examples run', (document) => {
+  test.each(ownDocuments)('states what its examples print in %s', (document) => {
     const text = read(document);
     for (const [name, output] of runExamples(text))
       expect(output, `output of the example ${name}`).toBe(documentedOutput(text, name));

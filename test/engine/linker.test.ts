@@ -307,14 +307,14 @@ describe('libraries', () => {
   });
 });
 
-describe('limits of a guest', () => {
+describe('exceeding the limit of a guest', () => {
   const WIDE_TABLE = 65_536;
   const empty = install('empty.so', { dylink: { memory: [0, 0] }, functions: [] });
   const wide = install('wide.so', { dylink: { memory: [0, 0], table: [WIDE_TABLE, 0] }, functions: [] });
   for (let i = 0; i <= MAX_SIDE_MODULES; i++) addFile(`many-${i}.so`, sideModuleStub(empty));
   for (let i = 0; i < 5; i++) addFile(`wide-${i}.so`, sideModuleStub(wide));
 
-  test('on open libraries end with an error', () => {
+  test('on open libraries is an error', () => {
     const guest = newGuest();
     for (let handle = 1; handle <= MAX_HANDLES; handle++) guest.linker.open('/lib/empty.so', false, handle);
     expect(() => guest.linker.open('/lib/empty.so', false, MAX_HANDLES + 1)).toThrow(
@@ -323,7 +323,7 @@ describe('limits of a guest', () => {
     expect(guest.linker.state()!.modules[0]!.handles).toHaveLength(MAX_HANDLES);
   });
 
-  test('on loaded libraries end with an error', () => {
+  test('on loaded libraries is an error', () => {
     const guest = newGuest();
     for (let i = 0; i < MAX_SIDE_MODULES; i++) guest.linker.open(`/lib/many-${i}.so`, false, i + 1);
     expect(() => guest.linker.open(`/lib/many-${MAX_SIDE_MODULES}.so`, false, 1)).toThrow(
@@ -332,7 +332,7 @@ describe('limits of a guest', () => {
     expect(guest.linker.state()!.modules).toHaveLength(MAX_SIDE_MODULES);
   });
 
-  test('on the function table end with an error', () => {
+  test('on the function table is an error', () => {
     const guest = newGuest();
     const fitting = Math.floor((MAX_TABLE_ENTRIES - MAIN_TABLE) / WIDE_TABLE);
     for (let i = 0; i < fitting; i++) guest.linker.open(`/lib/wide-${i}.so`, false, i + 1);
@@ -342,7 +342,7 @@ describe('limits of a guest', () => {
     expect(guest.linker.state()!.modules).toHaveLength(fitting);
   });
 
-  test('on function pointers end with an error', () => {
+  test('on function pointers is an error', () => {
     const table = new FunctionTable(new WebAssembly.Table({ element: 'anyfunc', initial: 0 }));
     for (let i = 0; i < MAX_SLOTS; i++) table.slotFor(undefined, `f${i}`, () => null);
     expect(() => table.slotFor(undefined, 'one more', () => null)).toThrow('too many function pointers');

@@ -55,7 +55,7 @@ describe('key derivation for a JavaScript guest', () => {
   test.each([
     ['pbkdf2', 'an unknown digest', ['nope', 'pw', 'salt', 1]],
     ['pbkdf2', 'an inherited name', ['constructor', 'pw', 'salt', 1]],
-    ['pbkdf2', 'no iterations', ['sha256', 'pw', 'salt', 0]],
+    ['pbkdf2', 'zero iterations', ['sha256', 'pw', 'salt', 0]],
     ['pbkdf2', 'a function without a fixed length', ['shake128', 'pw', 'salt', 1]],
     ['hkdf', 'too long a context', ['sha256', 'pw', 'salt', 'i'.repeat(1025)]],
     ['hmac', 'a negative length', ['sha256', 'pw', 'salt', -1]],
@@ -70,7 +70,7 @@ describe('key derivation for a JavaScript guest', () => {
     ['r', [1024, 1.5, 1]],
     ['N', [0, 8, 1]],
     ['p', [16, 1, Number.NaN]],
-    ['N that is no power of two', [3, 1, 1]],
+    ['N that is not a power of two', [3, 1, 1]],
   ] as const)('scrypt rejects an invalid %s', (_, [N, r, p]) => {
     const { bytes, out, costs, call } = setUp();
     expect(call('scrypt', bytes('pw'), bytes('salt'), costs(N, r, p), out(32))).toBe('EINVAL');

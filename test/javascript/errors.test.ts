@@ -2,7 +2,7 @@ import type { GuestError } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { javascript } from '../support/sandbox.ts';
 
-describe('error details of a JavaScript program', () => {
+describe('error reporting in JavaScript', () => {
   test.each<[string, Partial<GuestError>]>([
     ['const a = 1;\na.b.c;', { type: 'TypeError', line: 2, raised: false }],
     ["new RegExp('(');", { type: 'SyntaxError', thrower: 'RegExp', raised: false }],

@@ -250,7 +250,7 @@ describe('limits of a JavaScript program', () => {
     await sandbox.close();
   });
 
-  test('reaching a limit in a call of the host reports only the limit', async () => {
+  test('reaching a limit in a call to the host reports only the limit', async () => {
     const sandbox = await createSandbox({ runtime: 'javascript', policy: { fuel_budget: 50_000_000 } });
     const result = await sandbox.execute(
       "const { createHash } = require('crypto');\nfor (;;) createHash('sha256').update('x'.repeat(1e5)).digest();",

@@ -45,7 +45,7 @@ describe('a history', () => {
     ['after another had seen', check(['a', 'b'], append('b', [0, 1]), append('a', [2, 3]))],
     ['after another had seen', check(['a'], append('a', [0, 1]), read([], [2, 3]))],
     ['seen before', check(['a'], read(['a'], [0, 1]), append('a', [2, 3], { outcome: 'unknown' }))],
-  ])('is rejected if an item is or was %s', (text, found) => {
+  ])('is rejected with a message that contains "%s"', (text, found) => {
     expect(found.join()).toContain(text);
   });
 });

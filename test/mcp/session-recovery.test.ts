@@ -48,7 +48,7 @@ describe('a session that cannot be opened', () => {
         symlinkSync('/etc/passwd', join(folder, 'bad', 'session.json'));
       },
     ],
-    ['no objects', (folder) => rmSync(join(folder, 'bad', 'objects'), { recursive: true })],
+    ['missing objects', (folder) => rmSync(join(folder, 'bad', 'objects'), { recursive: true })],
     [
       'a file in place of its lock folder',
       (folder) => {

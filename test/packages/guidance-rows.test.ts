@@ -151,7 +151,7 @@ def exists(name):
     expect(await ask(python, program)).toEqual([]);
   });
 
-  test('suggest calls of chart that run', async () => {
+  test('suggest calls to chart that run', async () => {
     const calls = CHART_CALLS.flatMap(([, ...lines]) => lines);
     const program = `
 x, y, names, values, matrix = [1, 2], [3, 4], ['a', 'b'], [5, 6], [[1, 2], [3, 4]]

@@ -46,7 +46,7 @@ describe('a session with a native library', () => {
     ['crash', 'unreachable'],
     ['throws', 'unreachable'],
     ['recurse', 'stack_overflow'],
-  ])('survives %s in C, which ends with %s', async (method, reason) => {
+  ])('survives the C function %s, which ends with %s', async (method, reason) => {
     const before = value(await session.execute('counter.add(0)'));
     const result = await session.execute(`counter.add(100)\ncounter.${method}(1)`, {
       fuel_budget: 100_000_000,
@@ -89,7 +89,7 @@ describe('a session with a native library', () => {
     expect(value(await session.execute('import errno\nerrno.ENOTSUP'))).toBe(138);
   });
 
-  test('names a package of which no build exists', async () => {
+  test('names a package for which no build exists', async () => {
     const { metadata } = await session.execute('import tensorflow');
     expect(metadata.error_guidance?.actionable_guidance).toContain(
       "No build of 'tensorflow' exists for the sandbox",
@@ -208,7 +208,7 @@ test('a stored session continues in another process', () => {
   expect(run('native', 'print(counter.add(2))', ...more)).toMatchObject({ stdout: '42\n' });
 });
 
-describe('packages', () => {
+describe('the option packages', () => {
   const rejected = async (path: string) => {
     await expect(createSandbox({ runtime: 'python', packages: [path] })).rejects.toThrow(
       expect.objectContaining({ code: expect.stringMatching(/^(invalid_argument|module_invalid)$/) }),

@@ -111,11 +111,11 @@ describe('forged import', () => {
       'for r in (BEGIN, LOADED, END, FAILED): print(quietly(lambda: fcntl.ioctl(0, r, b"yaml")))',
     ],
     [
-      'a call of the function that reports',
+      'a call to the function that reports',
       'sys.modules["yaml"] = 1; quietly(lambda: tracker._report_loaded("yaml"))',
     ],
     [
-      'a call of the function that reads bytecode',
+      'a call to the function that reads bytecode',
       'sys.modules["yaml"] = 1; quietly(lambda: tracker.record_loaded(fresh))',
     ],
     [
@@ -128,7 +128,7 @@ describe('forged import', () => {
     ],
     ['a module that is marked as missing', 'sys.modules["yaml"] = None; quietly(lambda: __import__("yaml"))'],
     [
-      'a name that calls itself otherwise',
+      'a name whose methods return another name',
       'class Name(str):\n    def partition(self, by): return ("yaml", "", "")\n    def __contains__(self, other): return True\nquietly(lambda: wrapper(Name("colorsys"), None))',
     ],
     [

@@ -33,7 +33,7 @@ describe('error details of a Python program', () => {
       'class KeyError(Exception): pass\nraise KeyError',
       { type: 'KeyError', module: '__main__', kind: 'Exception' },
     ],
-  ])('describes the exception of %j', async (program, expected) => {
+  ])('describe the exception of %j', async (program, expected) => {
     expect(await errorOf(program)).toMatchObject(expected);
   });
 

@@ -167,7 +167,7 @@ describe('Python standard library', () => {
   });
 });
 
-describe('unavailable in a Python guest', () => {
+describe('a Python program', () => {
   test.each([
     ['threads', 'import threading\nthreading.Thread(target=print).start()', 'RuntimeError'],
     ['sockets', 'import socket\nsocket.socket()', 'OSError'],
@@ -190,14 +190,14 @@ describe('unavailable in a Python guest', () => {
     ['a bridge to JavaScript', 'import js', 'ModuleNotFoundError'],
     ['a network of JavaScript', 'import pyodide.http', 'ModuleNotFoundError'],
     ['terminals', 'import os\nos.get_terminal_size()', 'OSError'],
-  ])('%s raise an exception that the program can catch', async (_, program, type) => {
+  ])('gets an exception that it can catch for %s', async (_, program, type) => {
     const result = await python(
       `try:\n    exec(${JSON.stringify(program)})\nexcept Exception as e:\n    print(type(e).__name__)`,
     );
     expect(result).toMatchObject({ stdout: `${type}\n`, exit_code: 0 });
   });
 
-  test('the environment of the host', async () => {
+  test('does not see the environment of the host', async () => {
     process.env['SANDBOX_TEST_SECRET'] = 'secret';
     const { stdout } = await python('import os\nprint(sorted(os.environ))');
     delete process.env['SANDBOX_TEST_SECRET'];
@@ -206,7 +206,7 @@ describe('unavailable in a Python guest', () => {
     );
   });
 
-  test('the files of the host', async () => {
+  test('does not see the files of the host', async () => {
     const { stdout } = await python(
       "import os\nprint(sorted(os.listdir('/')), os.path.exists('/etc/passwd'))",
     );

@@ -29,7 +29,7 @@ describe('image header', () => {
     ['lossy WebP', lossy, { mime: 'image/webp', width: 100, height: 50 }],
     ['lossless WebP', lossless, { mime: 'image/webp', width: 100, height: 50 }],
     ['extended WebP', extended, { mime: 'image/webp', width: 100, height: 50 }],
-  ])('has the dimensions of a %s', (_, image, header) => {
+  ])('has the dimensions of the image: %s', (_, image, header) => {
     expect(readImageHeader(image)).toEqual(header);
   });
 

@@ -76,7 +76,7 @@ describe('charts of Python programs', () => {
   });
   afterAll(() => sandbox.close());
 
-  it('are drawn from calls of chart, specifications and objects with a form of Vega-Lite', async () => {
+  it('are drawn from calls to chart, specifications and objects with a form of Vega-Lite', async () => {
     const { results, stderr } = await sandbox.execute(code`
       import datetime, random
       random.seed(1)
@@ -269,7 +269,7 @@ describe('charts of JavaScript programs', () => {
   });
   afterAll(() => sandbox.close());
 
-  it('are drawn from calls of chart and from specifications', async () => {
+  it('are drawn from calls to chart and from specifications', async () => {
     const { results, stderr } = await sandbox.execute(code`
       const points = Array.from({ length: 60 }, (_, i) => ({ size: i, weight: 2 * i + (i % 7), kind: i % 2 ? 'odd' : 'even' }));
       display(chart.scatter(points, { x: 'size', y: 'weight', color: 'kind', title: 'Points' }));

@@ -134,7 +134,7 @@ describe('sessions of a store', () => {
     expect(await sessions.list()).toHaveLength(2);
   });
 
-  test('are limited by max_sessions across closing, and existing ones can still be opened', async () => {
+  test('are limited by max_sessions even if they are closed, and existing ones can still be opened', async () => {
     await using sessions = openSessions({ limits: { max_sessions: 2 } });
     for (const session_id of ['a', 'b'])
       await (await sessions.create({ runtime: 'python', session_id })).flush();

@@ -200,7 +200,7 @@ describe('the gateway', () => {
   // guarantee: approval
   // proves: By default, the gateway asks a person before it calls a tool that writes.
   it.each<[string, object, object, boolean]>([
-    ['by default, calls of tools that write', {}, { code: 'denied' }, true],
+    ['calls to tools that write, by default', {}, { code: 'denied' }, true],
     ['calls, with ask', { approval: 'ask' }, { code: 'denied' }, true],
     ['nothing, with allow', { approval: 'allow' }, { type: 'value' }, false],
     [

@@ -359,7 +359,7 @@ describe('limits of tool calls', () => {
       (gate) => [{ needsApproval: () => gate.then(() => false) }, {}],
     ],
     ['validation', (gate) => [{ inputSchema: z.object({}).refine(() => gate) }, {}]],
-  ])('do not run a tool whose call has expired while it waits for %s', async (_, setUp) => {
+  ])('keep a tool from running if its call has expired while it waited for %s', async (_, setUp) => {
     let open: (value: boolean) => void = () => {};
     const gate = new Promise<boolean>((resolve) => {
       open = resolve;
@@ -379,7 +379,7 @@ describe('limits of tool calls', () => {
 
   // guarantee: tool-calls
   // proves: A tool is not run if its call has expired while it waited for other calls.
-  it('do not run a tool whose call has expired while it waits for other calls', async () => {
+  it('keep a tool from running if its call has expired while it waited for other calls', async () => {
     const execute = vi.fn(async () => 1);
     const { run, call } = start({ never, write: execute }, { limits: { max_in_flight: 1 } });
     const [running, waiting, next] = [call('never'), call('write'), call('write')];
@@ -394,7 +394,7 @@ describe('limits of tool calls', () => {
     expect(run.records.map(({ status }) => status)).toEqual(['unknown', 'error', 'ok', 'ok']);
   });
 
-  it('do not run a tool whose call expires after its approval, while it waits for other calls', async () => {
+  it('keep a tool from running if its call expires after its approval, while it waits for other calls', async () => {
     const execute = vi.fn(async () => 1);
     const tools = { never, write: { execute, needsApproval: true } };
     const { run, call } = start(tools, { cannotPause: undefined, limits: { max_in_flight: 1 } });

@@ -142,7 +142,11 @@ describe('prepareSideModule', () => {
     ['a mutable base', withImport('env', '__memory_base', { global: 'i32', mutable: true }), 'wrong type'],
     ['two bases', withImport('env', '__memory_base', { global: 'i32' }), 'imports already'],
     ['exceptions of JavaScript', withImport('env', 'invoke_vii', { func: 0 }), 'needs JavaScript'],
-    ['their helper', withImport('env', '__cxa_find_matching_catch_2', { func: 0 }), 'needs JavaScript'],
+    [
+      'a function for exceptions of JavaScript',
+      withImport('env', '__cxa_find_matching_catch_2', { func: 0 }),
+      'needs JavaScript',
+    ],
     ['EM_ASM', withImport('env', 'emscripten_asm_const_int', { func: 0 }), 'needs JavaScript'],
     ['the section of EM_ASM', { ...EMPTY, exports: [['__start_em_asm', 'global', 0]] }, 'JavaScript'],
     ['EM_JS', { ...EMPTY, exports: [['__em_js__f', 'global', 0]] }, 'JavaScript'],

@@ -64,7 +64,7 @@ describe('drawing a picture', () => {
     ['filters', turbulence(2), turbulence(1_000_000)],
     ['markers', markers(1), markers(5000)],
     ['text', text('10', 1), text('1e6', 20_000)],
-  ])('is stopped by its fuel if %s are costly', (_, cheap, costly) => {
+  ])('is stopped by its fuel limit because of costly %s', (_, cheap, costly) => {
     expect(draw(cheap, SMALL).drawn).toMatchObject({ width: 80, height: 40 });
     expect(draw(costly, SMALL).drawn).toEqual({
       problem: 'drawing it takes too much fuel. Make the image smaller or simpler',

@@ -42,7 +42,7 @@ Promise.all([import('${dist('host/thread-critical-sections.js')}'), import('${di
   },
 );`;
 
-test('a thread is terminated after it has left its section, and enters no other one', async () => {
+test('a thread is terminated after it has left its critical section, and enters no other one', async () => {
   const control = new Int32Array(new SharedArrayBuffer(CONTROL.words * 4));
   const log = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(TWO_SECTIONS, {
@@ -57,7 +57,7 @@ test('a thread is terminated after it has left its section, and enters no other 
   expect(log[0]).toBe(1);
 });
 
-test('a process exits after its threads have left their sections', async () => {
+test('a process exits after its threads have left their critical sections', async () => {
   const { stdout } = await runProgram(`
 import { Worker } from 'node:worker_threads';
 import { endBeforeExit } from '${dist('worker/start-thread.js')}';

@@ -459,7 +459,7 @@ describe('damage', () => {
     expect(plainSession(await readComplete(store, 'one'))).toEqual(plainSession(stored()));
   });
 
-  test('a manifest that belongs to another session is reported', async () => {
+  test('by a manifest that belongs to another session is reported', async () => {
     const store = open();
     await store.write(stored());
     await store.write(session('two', state(1)));
