@@ -2,30 +2,20 @@ import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { applyDelta, captureDelta, type Delta, readDelta } from '../../src/engine/delta.ts';
 import type { Guest } from '../../src/engine/guest.ts';
-import { type Image, readImage, resetToImage } from '../../src/engine/image.ts';
+import { type Image, resetToImage } from '../../src/engine/image.ts';
 import { PAGE_BYTES } from '../../src/engine/image-identity.ts';
 import { type CaptureState, captureBytes } from '../../src/engine/memory-capture.ts';
-import { RUNTIMES } from '../../src/runtimes/runtime-registry.ts';
 import { type GuestTemplate, instantiateGuest } from '../../src/worker/guest-from-image.ts';
+import { loadBuiltGuest } from '../support/built-guest.ts';
 import { repetitions } from '../support/repetitions.ts';
 
 let template: GuestTemplate;
 let image: Image;
 
 beforeAll(async () => {
-  // The images are next to the compiled code.
-  const built = new URL('../../dist/runtimes/guest-artifacts.js', import.meta.url).href;
-  const { findAssets, compileModule, readImageBytes, readModule } = (await import(
-    built
-  )) as typeof import('../../src/runtimes/guest-artifacts.ts');
-  const assets = findAssets('javascript');
-  image = readImage(readImageBytes(assets), assets.origin);
-  template = {
-    runtime: RUNTIMES.javascript,
-    assets,
-    compiled: compileModule(assets, readModule(assets)),
-    image,
-  };
+  const loaded = await loadBuiltGuest('javascript');
+  template = loaded;
+  image = loaded.image;
 });
 
 const MAX_PAGES = 400;

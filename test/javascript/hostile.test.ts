@@ -5,23 +5,20 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Guest } from '../../src/engine/guest.ts';
-import { type Image, readImage, writeImage } from '../../src/engine/image.ts';
+import { type Image, writeImage } from '../../src/engine/image.ts';
 import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-context.ts';
 import { Volume } from '../../src/fs/volume.ts';
 import { javascript } from '../../src/runtimes/javascript/index.ts';
 import { withCString } from '../../src/runtimes/javascript/quickjs-api.ts';
 import { SYSTEM_CALL_NAMES } from '../../src/runtimes/javascript/syscalls/quickjs-imports.ts';
-import { buildGuest } from '../../src/worker/build-guest-artifacts.ts';
+import { loadBuiltGuest } from '../support/built-guest.ts';
 import { repetitions } from '../support/repetitions.ts';
 
 let image: Image;
 let program: ConstructorParameters<typeof Guest>[0];
 
 beforeAll(async () => {
-  const built = await buildGuest(javascript, () => {});
-  const { module, minPages, stateGlobals } = built;
-  program = { module: new WebAssembly.Module(module as BufferSource), minPages, stateGlobals };
-  image = readImage(built.image, built.origin);
+  ({ compiled: program, image } = await loadBuiltGuest('javascript'));
 });
 
 /** A guest whose global object `host` contains the host functions. */

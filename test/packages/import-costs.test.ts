@@ -65,6 +65,7 @@ test('importing openpyxl takes at most 700M fuel, and the listing has the measur
   expect(result.metadata.imports[0]!.fuel / row.fuel_first_import).toBeCloseTo(1, 1);
 });
 
+// The import patterns of list_available_packages are these statements.
 test('all import names of all packages can be imported', async () => {
   const names = listPackages('python').flatMap((row) => [...row.import_names, ...row.measured_imports]);
   const result = await python(names.map((name) => `import ${name}`).join('\n'), { timeout_seconds: 120 });

@@ -232,7 +232,10 @@ describe('charts of Python programs', () => {
       display({'$schema': schema, 'data': {'url': 'https://example.com/d.csv'}, 'mark': 'bar', 'encoding': xy})
       display({'$schema': schema, 'data': point, 'mark': 'nonsense', 'encoding': xy})
       display({'$schema': schema, 'data': point, 'mark': 'point', 'encoding': xy, 'width': 100_000, 'height': 100_000})
-      display({'$schema': schema, 'data': {'sequence': {'start': 0, 'stop': 10**9}}, 'mark': 'point', 'encoding': xy})
+      backtracking = "test(regexp('^(a+)+$'), 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab')"
+      for costly in (backtracking, "join(sequence(0, 10000), pad('x', 100000, 'x'))"):
+          transform = [{'calculate': costly, 'as': 'z'}]
+          display({'$schema': schema, 'data': point, 'transform': transform, 'mark': 'point', 'encoding': xy})
     `);
     expect(success).toBe(true);
     expect(results.map(({ mime, json, png, note }) => [mime, typeof json, png, note])).toEqual(
@@ -240,7 +243,8 @@ describe('charts of Python programs', () => {
         'The chart is not drawn: the data "https://example.com/d.csv" is at a URL, and charts load nothing. Read the data in the program and pass it as values.',
         expect.stringMatching(/^The chart is not drawn: there is no mark "nonsense". The marks are arc, /),
         expect.stringMatching(/^The chart is not drawn: it has 100\d+ × 100\d+ pixels/),
-        expect.stringMatching(/^The chart is not drawn: drawing it takes too (much|long)/),
+        expect.stringMatching(/^The chart is not drawn: drawing it takes too (much fuel|long)/),
+        expect.stringMatching(/^The chart is not drawn: drawing it takes too much memory/),
       ].map((note) => ['application/vnd.vegalite.v6+json', 'object', undefined, note]),
     );
   });

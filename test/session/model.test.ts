@@ -4,6 +4,7 @@
  */
 import { createSandbox, memoryStore, type Session } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
+import { MAX_PAGES_PER_DIFF } from '../../src/engine/page-diff-codec.ts';
 import { repetitions } from '../support/repetitions.ts';
 
 /** A seeded generator of integers below a limit. */
@@ -134,18 +135,19 @@ describe('sessions', () => {
     }
   });
 
-  test('keep their state when they change more pages than are tracked between calls', async () => {
+  test('keep their state when they change more pages than one diff holds', async () => {
+    const PAGES = 2 * MAX_PAGES_PER_DIFF + 100;
     const store = memoryStore();
     const open = () => createSandbox({ runtime: 'python', session_id: 'large', store });
     let sandbox = await open();
-    await sandbox.execute(`${SETUP}\nlarge = bytearray(fill(1, 9000)); n = 0`);
+    await sandbox.execute(`${SETUP}\nlarge = bytearray(fill(1, ${PAGES})); n = 0`);
     for (let i = 1; i <= 3; i++) {
       await sandbox.execute(`n += 1; large[n * 4096] ^= 1`);
       if (i === 2) continue;
       await sandbox.close();
       sandbox = await open();
     }
-    const same = 'same = bytearray(fill(1, 9000))\nfor i in 1, 2, 3: same[i * 4096] ^= 1\n[n, same == large]';
+    const same = `same = bytearray(fill(1, ${PAGES}))\nfor i in 1, 2, 3: same[i * 4096] ^= 1\n[n, same == large]`;
     expect((await sandbox.execute(same)).metadata.result).toEqual([3, true]);
     await sandbox.close();
   });

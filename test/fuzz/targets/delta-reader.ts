@@ -6,33 +6,22 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { applyDelta, captureDelta, DELTA_FORMAT, type Delta } from '../../../src/engine/delta.ts';
 import type { Guest } from '../../../src/engine/guest.ts';
-import { type Image, readImage, resetToImage } from '../../../src/engine/image.ts';
+import { type Image, resetToImage } from '../../../src/engine/image.ts';
 import { sha256Hex } from '../../../src/framing/digest.ts';
 import { encodeFrame } from '../../../src/framing/frame.ts';
 import { decodeJsonHeader, encodeJsonHeader } from '../../../src/framing/json-header.ts';
 import { Volume } from '../../../src/fs/volume.ts';
 import { saveKernelState } from '../../../src/kernel/kernel-state.ts';
 import { isSyscallError } from '../../../src/kernel/syscall-error.ts';
-import { RUNTIMES } from '../../../src/runtimes/runtime-registry.ts';
-import { type GuestTemplate, instantiateGuest } from '../../../src/worker/guest-from-image.ts';
+import { instantiateGuest } from '../../../src/worker/guest-from-image.ts';
 import { withDigest } from '../../stores/arbitraries.ts';
+import { loadBuiltGuest } from '../../support/built-guest.ts';
 import { applyEdits, applyJsonEdits, edits, jsonEdits } from '../mutations.ts';
 import { accepts } from '../rejection.ts';
 import type { FuzzTarget } from '../target.ts';
 
 const MAX_PAGES = 400;
 const PREFIX_BYTES = 8;
-
-async function loadTemplate(): Promise<GuestTemplate & { image: Image }> {
-  // The images are next to the compiled code.
-  const built = new URL('../../../dist/runtimes/guest-artifacts.js', import.meta.url).href;
-  const { findAssets, compileModule, readImageBytes, readModule } = (await import(
-    built
-  )) as typeof import('../../../src/runtimes/guest-artifacts.ts');
-  const assets = findAssets('javascript');
-  const image = readImage(readImageBytes(assets), assets.origin);
-  return { runtime: RUNTIMES.javascript, assets, compiled: compileModule(assets, readModule(assets)), image };
-}
 
 const newVolume = () => {
   const volume = new Volume({ maxBytes: 100_000, maxFiles: 50 }, () => 1);
@@ -115,7 +104,7 @@ export const deltaReader: FuzzTarget = {
   shortRuns: 150,
   async open() {
     const outcomes = { accepted: 0, rejected: 0 };
-    const template = await loadTemplate();
+    const template = await loadBuiltGuest('javascript');
     const { image } = template;
     const size = image.header.pages * 65_536;
     let guest = instantiateGuest(template, MAX_PAGES);

@@ -1,0 +1,16 @@
+/** A guest of the build, for tests that create instances of it themselves. */
+import { type Image, readImage } from '../../src/engine/image.ts';
+import { RUNTIMES } from '../../src/runtimes/runtime-registry.ts';
+import type { RuntimeName } from '../../src/schema.ts';
+import type { GuestTemplate } from '../../src/worker/guest-from-image.ts';
+
+export async function loadBuiltGuest(runtime: RuntimeName): Promise<GuestTemplate & { image: Image }> {
+  // The images are next to the compiled code.
+  const built = new URL('../../dist/runtimes/guest-artifacts.js', import.meta.url).href;
+  const { findAssets, compileModule, readImageBytes, readModule } = (await import(
+    built
+  )) as typeof import('../../src/runtimes/guest-artifacts.ts');
+  const assets = findAssets(runtime);
+  const image = readImage(readImageBytes(assets), assets.origin);
+  return { runtime: RUNTIMES[runtime], assets, compiled: compileModule(assets, readModule(assets)), image };
+}
