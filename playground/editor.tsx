@@ -120,10 +120,15 @@ const theme = EditorView.theme({
   '.cm-tooltip': { backgroundColor: 'var(--panel)', border: '1px solid var(--line)', color: 'var(--text)' },
 });
 
-const LANGUAGES: Readonly<Record<string, () => ReturnType<typeof python>>> = {
-  python: () => python(),
-  javascript: () => javascript(),
-  typescript: () => javascript({ typescript: true }),
+interface EditorLanguage {
+  readonly support: () => ReturnType<typeof python>;
+  readonly indent: string;
+}
+
+const LANGUAGES: Readonly<Record<string, EditorLanguage>> = {
+  python: { support: python, indent: '    ' },
+  javascript: { support: javascript, indent: '  ' },
+  typescript: { support: () => javascript({ typescript: true }), indent: '  ' },
 };
 
 export interface EditorHandle {
@@ -227,9 +232,9 @@ export function Editor({ language, marks: shown, handle, ...callbacks }: Props) 
   }, []);
 
   useEffect(() => {
-    const support = LANGUAGES[language]?.() ?? [];
-    const unit = indentUnit.of(language === 'python' ? '    ' : '  ');
-    view.current?.dispatch({ effects: compartment.current.reconfigure([support, unit]) });
+    const known = LANGUAGES[language];
+    const extensions = known === undefined ? [] : [known.support(), indentUnit.of(known.indent)];
+    view.current?.dispatch({ effects: compartment.current.reconfigure(extensions) });
   }, [language]);
 
   useEffect(() => {

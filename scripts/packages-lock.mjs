@@ -1,6 +1,6 @@
 /**
- * Writes src/packages/lock.json: the newest versions that the catalogue allows, with the digests of their pure Python
- * files. Requires a build and a pip that can download packages.
+ * Writes src/packages/lock.json: the newest versions that the table of vendored packages allows, with the digests of their
+ * pure Python files. Requires a build and a pip that can download packages.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createLock } from '../dist/packages/fetch-locked-packages.js';

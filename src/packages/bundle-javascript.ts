@@ -1,12 +1,12 @@
 /**
- * Bundles the JavaScript packages of the catalogue into self-contained ES modules, at build time, from the pinned
+ * Bundles the vendored JavaScript packages into self-contained ES modules, at build time, from the pinned
  * development dependencies that npm installed. Each module exports all names of its package, and the package itself as
  * default.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { type MissingPackage, VENDORED_PACKAGES, type VendoredPackage } from './vendored-package-table.ts';
+import { JAVASCRIPT_PACKAGES, type MissingPackage, type VendoredPackage } from './vendored-package-table.ts';
 
 export interface ModuleSource {
   /** The name that programs import. */
@@ -16,7 +16,6 @@ export interface ModuleSource {
   readonly source: string;
 }
 
-const ROWS = VENDORED_PACKAGES.filter(({ language }) => language === 'javascript');
 const requireHere = createRequire(import.meta.url);
 const FIRST_PARTY = fileURLToPath(new URL('./first-party/javascript/', import.meta.url));
 
@@ -137,7 +136,7 @@ async function modulesOf(row: VendoredPackage): Promise<ModuleSource[]> {
 /** Bundles all packages that are not part of the boot script. `warn` receives those that cannot be bundled. */
 export async function packageModules(warn: (missing: MissingPackage) => void): Promise<ModuleSource[]> {
   const modules: ModuleSource[] = [];
-  for (const row of ROWS.filter(({ in_boot_script }) => in_boot_script !== true)) {
+  for (const row of JAVASCRIPT_PACKAGES.filter(({ in_boot_script }) => in_boot_script !== true)) {
     try {
       modules.push(...(await modulesOf(row)));
     } catch (cause) {

@@ -12,7 +12,7 @@ import { parseWheelName, usableFiles } from './check-wheel-contents.ts';
 import { filesDigest, type PackageFile, toEntries, toFiles } from './package-files.ts';
 import { readZip } from './read-zip.ts';
 import { pipDownload } from './run-pip.ts';
-import { type MissingPackage, pythonPackage, VENDORED_PACKAGES } from './vendored-package-table.ts';
+import { type MissingPackage, PYTHON_PACKAGES, pythonPackage } from './vendored-package-table.ts';
 
 interface LockedPackage {
   readonly name: string;
@@ -34,9 +34,9 @@ export function lockedPackages(): readonly LockedPackage[] {
 
 /** The first-party packages that cannot work because the package that they are based on is missing. */
 function withoutBase(missing: readonly MissingPackage[]): MissingPackage[] {
-  return VENDORED_PACKAGES.flatMap(({ language, name, first_party }) => {
+  return PYTHON_PACKAGES.flatMap(({ name, first_party }) => {
     const base = missing.find((one) => one.name === first_party?.version_of);
-    if (language !== 'python' || base === undefined) return [];
+    if (base === undefined) return [];
     return [{ name, version: base.version, reason: `requires ${base.name}, which is missing` }];
   });
 }
@@ -126,11 +126,9 @@ async function downloadAll(requirements: readonly string[], folder: string): Pro
   return failure.message;
 }
 
-/** Locks the newest versions that the catalogue allows. Throws if any package cannot be downloaded. */
+/** Locks the newest versions that the table allows. Throws if any package cannot be downloaded. */
 export async function createLock(): Promise<LockedPackage[]> {
-  const rows = VENDORED_PACKAGES.filter(
-    ({ language, first_party }) => language === 'python' && first_party === undefined,
-  );
+  const rows = PYTHON_PACKAGES.filter(({ first_party }) => first_party === undefined);
   const { wheels, failure } = await downloadWheels(
     rows.map(({ name, version_bounds }) => name + (version_bounds ?? '')),
   );

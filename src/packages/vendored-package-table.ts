@@ -92,7 +92,7 @@ const row = (
   ...more,
 });
 
-const PYTHON: readonly VendoredPackage[] = [
+export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
   row('openpyxl', 'openpyxl', 'MIT', 'Read and write Excel .xlsx workbooks', { heavy: true }),
   row('et-xmlfile', 'et_xmlfile', 'MIT', 'Write large XML files incrementally; required by openpyxl'),
   row('XlsxWriter', 'xlsxwriter', 'BSD-2-Clause', 'Write Excel .xlsx files with formats and charts'),
@@ -237,7 +237,7 @@ const js = (
   ...more,
 });
 
-const JAVASCRIPT: readonly VendoredPackage[] = [
+export const JAVASCRIPT_PACKAGES: readonly VendoredPackage[] = [
   js('papaparse', 'MIT', 'Read and write CSV of any dialect'),
   js('dayjs', 'MIT', 'Dates: parse, format, compare, add; plugins are dayjs/plugin/NAME', {
     // devHelper needs a browser.
@@ -310,12 +310,12 @@ all.set_fs({
   }),
 ];
 
-export const VENDORED_PACKAGES: readonly VendoredPackage[] = [...PYTHON, ...JAVASCRIPT];
+export const VENDORED_PACKAGES: readonly VendoredPackage[] = [...PYTHON_PACKAGES, ...JAVASCRIPT_PACKAGES];
 
 /** The row of a Python package. As for pip, letter case and the difference between "-", "_" and "." do not matter. */
 export function pythonPackage(name: string): VendoredPackage | undefined {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[-_.]+/g, '-');
-  return VENDORED_PACKAGES.find((one) => one.language === 'python' && plain(one.name) === plain(name));
+  return PYTHON_PACKAGES.find((one) => plain(one.name) === plain(name));
 }
 
 /** The best-known packages by purpose, most used first, for descriptions that cannot list all packages. */

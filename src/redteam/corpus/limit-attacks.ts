@@ -152,23 +152,24 @@ const DEEP: Record<RuntimeName, Record<string, readonly [code: string, end: stri
   },
 };
 
-const DEPTH_REFERENCES: Readonly<Record<string, string>> = {
-  proxies: 'CVE-2023-31922 (QuickJS)',
-  'parentheses in source': 'CVE-2024-13903 (QuickJS)',
-  'brackets in source': 'CVE-2023-48183 (QuickJS)',
+/** Known vulnerabilities of the interpreters that these programs would exploit. */
+const DEPTH_REFERENCES: Readonly<Record<RuntimeName, Readonly<Record<string, string>>>> = {
+  python: {},
+  javascript: {
+    proxies: 'CVE-2023-31922 (QuickJS)',
+    'parentheses in source': 'CVE-2024-13903 (QuickJS)',
+    'brackets in source': 'CVE-2023-48183 (QuickJS)',
+  },
 };
 
 const depthAttacks = (runtime: RuntimeName): ProgramAttack[] =>
-  Object.entries(DEEP[runtime]).map(([name, [code, end, fuel = DEPTH_FUEL]]) => {
-    const reference = runtime === 'javascript' ? DEPTH_REFERENCES[name] : undefined;
-    return {
-      name: `depth-${slug(name)}`,
-      code,
-      policy: { fuel_budget: fuel, timeout_seconds: 60 },
-      outcomes: [end],
-      ...knownFrom(reference),
-    };
-  });
+  Object.entries(DEEP[runtime]).map(([name, [code, end, fuel = DEPTH_FUEL]]) => ({
+    name: `depth-${slug(name)}`,
+    code,
+    policy: { fuel_budget: fuel, timeout_seconds: 60 },
+    outcomes: [end],
+    ...knownFrom(DEPTH_REFERENCES[runtime][name]),
+  }));
 
 const WORKSPACE_LIMIT = 1_000_000;
 
