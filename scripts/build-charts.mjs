@@ -17,7 +17,7 @@ const RESVG = {
 };
 const STACK_MB = 256;
 /** Replaces the module vega-expression. */
-const EXPRESSIONS = at('src/charts/guest/compiled-expressions.js');
+const EXPRESSIONS = at('src/charts/guest/expression-cache.js');
 
 /** Specifications whose expressions the image contains: one for each kind of chart and scale. */
 const TYPICAL_CHARTS = (() => {

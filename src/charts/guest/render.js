@@ -11,7 +11,7 @@ import { compile } from 'vega-lite';
 import { describeChart } from './describe-chart.js';
 import { SvgRenderer } from './svg-renderer.js';
 
-export { expressions, prepare } from './compiled-expressions.js';
+export { expressions, prepare } from './expression-cache.js';
 
 /** Size of charts whose specification has none, as a config of Vega-Lite. */
 const DEFAULT_SIZE = {

@@ -28,7 +28,7 @@ const RUNTIME_FILES = {
   '_sandbox_altair.py': 'altair_charts.py',
   '_sandbox_chart.py': 'chart.py',
   '_sandbox_display.py': 'display.py',
-  '_sandbox_figure_chart.py': 'figure_chart.py',
+  '_sandbox_figure_chart.py': 'matplotlib_chart_data.py',
   '_sandbox_imports.py': 'import_tracker.py',
   '_sandbox_matplotlib.py': 'matplotlib_figures.py',
   '_sandbox_pbkdf2.py': 'pbkdf2.py',

@@ -2,7 +2,7 @@
  * util.inspect: formats a value as Node.js prints it. Getters and proxy traps are not run. The total number of entries
  * is limited, so that printing a huge object does not exhaust the fuel or the memory of a program.
  */
-import { BOXES, boxedBase, functionBase } from './inspect-base.js';
+import { BOXES, boxedBase, functionBase } from './inspect-boxes-and-functions.js';
 import {
   formatArray,
   formatBytes,

@@ -1,10 +1,10 @@
 /** The `std` module as documented by QuickJS, for the guest's file system and environment. */
 import { LINUX_ERRNO, strerror } from '../linux-errno.js';
-import { parseExtJSON } from './extended-json.js';
 import { host, status, statusBuffer } from './host-calls.js';
 import { os, unavailable } from './os.js';
 import { sprintf } from './printf.js';
 import { FILE, openFlags, SEEK } from './std-file.js';
+import { parseExtJSON } from './std-parse-ext-json.js';
 import { decodeUtf8 } from './text-encoding.js';
 
 const BARRIER = 64;
