@@ -257,7 +257,7 @@ const REASONS = {
   server: 'the server takes 85 MB before the first call',
   'the same 15 s': 'the C library keeps the memory that the compiler threads of V8 have freed',
   resume:
-    'decompressing 3.8 MB of changed memory takes half of the time; in a session with `x = 1` it is 21 KiB',
+    'decompressing and applying 1.7 MiB of compressed memory takes most of the time; in a session with `x = 1` it is 30 KiB',
   'npm package': 'the Python packages take 24.5 MB',
 };
 const reasonFor = (name) => Object.entries(REASONS).find(([start]) => name.startsWith(start))?.[1];
