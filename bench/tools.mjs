@@ -1,6 +1,7 @@
 /**
- * What one call of a host function costs a program: the time of a run with calls minus that of the same run without them,
- * divided by the number of calls. The function returns its argument. Also the size and the times of a program that pauses.
+ * What one call to a host function costs a program: the time of a run with calls minus that of the same run without
+ * them, divided by the number of calls. The function returns its argument. Also the size and the times of a program
+ * that pauses.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -55,7 +55,8 @@ function inputsDigest() {
     const paths = readdirSync(at(`dist/${folder}`), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => `${entry.parentPath}/${entry.name}`)
-      // The import costs are measured with built guests, so they cannot depend on them. Error guidance is used by the host only.
+      // The import costs are measured with built guests, so guests cannot depend on them. Error guidance is used by the
+      // host only.
       .filter((path) => !/\/import-costs\.(json|js|d\.ts)$|\/runtimes\/\w+\/guidance\//.test(path))
       .sort();
     for (const path of paths) hash.update(path.slice(at('dist/').length)).update(readFileSync(path));

@@ -12,7 +12,7 @@ import { build } from 'esbuild';
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 /** Packages that are bundled. Others are loaded from node_modules when a command needs them. */
 const BUNDLED = ['zod', 'commander', '@modelcontextprotocol/server', '@modelcontextprotocol/core'];
-/** Files without side effects, which are left out where nothing of them is used. */
+/** Files without side effects, which are left out where none of their exports is used. */
 const PURE = join(dist, 'schema');
 
 const keepPaths = {

@@ -300,8 +300,8 @@ export class Session extends Sandbox {
   }
 
   /**
-   * Saves the session and releases it for others. Every call of `close` waits until the session is closed; the first one
-   * throws if the session could not be saved.
+   * Saves the session and releases it for others. Every call to `close` waits until the session is closed; the first
+   * one throws if the session could not be saved.
    */
   override close(): Promise<void> {
     if (this.#closed !== undefined) return this.#closed.catch(() => {});

@@ -1,4 +1,7 @@
-/** Why something cannot be drawn, as a clause for people and models. A damaged installation is thrown instead. */
+/**
+ * Why something cannot be drawn, as a clause for people and models. If the installation is damaged, an error is thrown
+ * instead.
+ */
 import { GuestStopped } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { isSyscallError } from '../kernel/syscall-error.ts';

@@ -26,7 +26,7 @@ export class IdleWork {
     readonly onOptimized: (optimization: IdleOptimization) => void,
   ) {}
 
-  /** Keeps a pool full. The last use counts. */
+  /** Keeps a pool full. The last value of `maxPages` applies. */
   keepFull(pool: GuestPool, maxPages: number): void {
     this.#pools.set(pool, maxPages);
   }

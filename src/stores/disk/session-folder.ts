@@ -147,7 +147,7 @@ export class SessionFolder {
     }
     const mirrored = before?.mirrored ?? new Map();
     this.#state = { commit: manifest.commit, tree, mirrored, outdated: changes };
-    // The session is committed. If updating workspace/ fails, the next call of edits() retries and reports the error.
+    // The session is committed. If updating workspace/ fails, the next call to edits() retries and reports the error.
     await this.#updateMirror(target, staged).catch(() => discard(staged));
     // Without a complete list, an object that a checkpoint needs could be removed.
     if (stored.isComplete) await this.#objects.removeUnreferenced(referenced).catch(() => {});

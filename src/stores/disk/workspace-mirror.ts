@@ -158,7 +158,7 @@ export class WorkspaceMirror {
 
   /**
    * Updates `paths` to match `target`, moving staged files into place, and returns the fingerprints of what it wrote.
-   * Reports each path that fails to `onFailure` and continues with the others.
+   * Calls `onFailure` for each path that fails, and continues with the others.
    */
   async apply(
     paths: Iterable<string>,

@@ -111,7 +111,7 @@ const INTL_MEMBERS = [
   'supportedValuesOf',
 ];
 
-/** Advice for a call of a value that is not a function. */
+/** Advice for a call to a value that is not a function. */
 export function notCallableLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
   const { source, stoppedAt } = input;
   const before = textToColumn(error, source);
@@ -153,7 +153,7 @@ function lineRest({ line, column }: GuestError, source: string): string {
     [line! - 1]!.slice(column! - 1, column! + CHAIN_MAX);
 }
 
-/** Advice for a call of Promise.all with separate arguments. */
+/** Advice for a call to Promise.all with separate arguments. */
 export function promiseListLine(statement: string): string | undefined {
   const [, name] = /\bPromise\.(all|allSettled|any|race)\((?!\s*\[)/.exec(statement) ?? [];
   return name && `Promise.${name} takes one array: Promise.${name}([first, second])`;

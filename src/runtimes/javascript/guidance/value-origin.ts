@@ -29,7 +29,7 @@ export const RETURNS: Readonly<Record<string, 'tuple' | 'number' | 'nullable'>> 
   'std.in.getline': 'nullable',
 };
 
-/** A call of a function of `os` or `std`. */
+/** A call to a function of `os` or `std`. */
 interface ModuleCall {
   readonly name: string;
   /** Its first argument, if that is a string literal. */

@@ -1,6 +1,7 @@
 /**
- * Calls the tools of the caller with two ioctl requests. `send` passes a message and returns the size of the reply; `take`
- * copies the reply. A buffer starts with the length of its contents, in 32 bits. The first line of a message is its kind.
+ * Calls the tools of the caller with two ioctl requests. `SEND` passes a message and returns the size of the reply;
+ * `TAKE` copies the reply. A buffer starts with the length of its contents, in 32 bits. The first line of a message is
+ * its kind.
  */
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
