@@ -2,7 +2,7 @@
 const built = (name: string) => new URL(`../../dist/redteam/${name}.js`, import.meta.url).href;
 
 export const { runAttacks } = (await import(
-  built('run')
+  built('run-attacks')
 )) as typeof import('../../src/redteam/run-attacks.ts');
 export const { Surroundings, SECRET } = (await import(
   built('surroundings')
