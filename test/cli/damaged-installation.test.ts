@@ -1,4 +1,4 @@
-/** A copy of the built package whose JavaScript guest can be damaged. */
+/** A copy of the built package without the Python guest, whose JavaScript guest can be damaged. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,6 @@ cpSync(join(root, 'dist'), join(copy, 'dist'), {
   recursive: true,
   filter: (path) => !path.endsWith(join('guests', 'python')),
 });
-symlinkSync(join(root, 'dist/guests/python'), join(copy, 'dist/guests/python'));
 symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
 cpSync(join(root, 'package.json'), join(copy, 'package.json'));
 
@@ -62,6 +61,8 @@ describe('damaged installation', () => {
       expect(doctor.stdout).toMatch(
         /FAIL {2}javascript guest: The file guests\/javascript\/layer-2\.pack is damaged/,
       );
+      expect(doctor.stdout).toMatch(/^FAIL {2}python guest: /m);
+      expect(doctor.stdout).toMatch(/^ok {4}javascript run: 6 \* 7 = 42 /m);
     });
     expect(program(IMPORT)).toMatchObject({ status: 0, stdout: '2\n' });
   });

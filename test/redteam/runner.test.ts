@@ -1,108 +1,119 @@
 /** The runner reports a failure when a defence is broken or an expectation does not hold, in every category. */
 import { createSandbox } from 'llm-wasm-sandbox';
-import { describe, expect, test } from 'vitest';
-import type { AttackRow, Category } from '../../src/redteam/attack.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { AttackRow, Category, Verdict } from '../../src/redteam/attack.ts';
 import { mismatch } from '../../src/redteam/match.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
 import { attacksOf, runAttacks, SECRET, Surroundings } from './built.ts';
 
-/** The problems that the runner reports for a row. */
-async function problemsOf(category: Category, row: AttackRow, runtime: 'python' | 'any' = 'python') {
-  const [verdict] = await runAttacks(attacksOf(category, { [runtime]: [row] }));
-  return verdict!.problems.join('\n');
-}
+type WithoutName<Row> = Row extends AttackRow ? Omit<Row, 'name'> : never;
+/** What the runner must report, which is the name of the attack, and the expected problem. */
+type Case = readonly [reported: string, category: Category, row: WithoutName<AttackRow>, problem: RegExp];
+
+const attackOf = ([name, category, row]: Case) =>
+  attacksOf(category, { [category === 'server' ? 'any' : 'python']: [{ name, ...row } as AttackRow] })[0]!;
+
+const CASES: readonly Case[] = [
+  ['a wrong value', 'escape', { evaluate: '1 + 1', value: '3' }, /is "2", expected "3"/],
+  ['an exception that is missing', 'escape', { evaluate: 'len([])', value: /Error$/ }, /is "0"/],
+  ['a secret in the output', 'escape', { code: `print('${SECRET}')` }, /contains the secret/],
+  [
+    'a program that was not stopped',
+    'limits',
+    { code: '1', outcomes: ['out_of_fuel'] },
+    /ended with finished, expected out_of_fuel/,
+  ],
+  [
+    'a limit other than the expected one',
+    'limits',
+    {
+      code: 'while True: pass',
+      policy: { timeout_seconds: 0.1, fuel_budget: 1e15 },
+      outcomes: ['out_of_fuel'],
+    },
+    /ended with timeout/,
+  ],
+  [
+    'a result that differs',
+    'truth',
+    { code: '7', expect: { metadata: { result: 8 } } },
+    /metadata.result is 7/,
+  ],
+  [
+    'a session with another state',
+    'session',
+    { steps: [{ run: 'x = 1' }, { run: 'x', expect: { metadata: { result: 2 } } }] },
+    /step 2: metadata.result is 1, expected 2/,
+  ],
+  [
+    'a step that should have been rejected',
+    'session',
+    { steps: [{ open: 'valid', error: 'invalid_argument' }] },
+    /step 1: succeeded, expected invalid_argument/,
+  ],
+  [
+    'an error in the host',
+    'session',
+    { steps: [{ rollback: 'none' }] },
+    /step 1: threw checkpoint_not_found/,
+  ],
+  [
+    'a restored session that differs from the live one',
+    'session',
+    { steps: [{ run: 'import time' }, { sameInFork: 'time.time_ns()' }] },
+    /in the live session and/,
+  ],
+  [
+    'growth of memory',
+    'host_memory',
+    { code: '1', maxGrowthBytes: -1 },
+    /resident memory grew by \d+ MiB; the limit is/,
+  ],
+  [
+    'a request that was accepted',
+    'server',
+    { requests: [{ as: null, method: 'GET', path: '/metrics', status: [200] }] },
+    /request 1: status 401, expected 200/,
+  ],
+  [
+    'text that an answer must not contain',
+    'server',
+    { requests: [{ tool: 'list_runtimes', reject: /python/ }] },
+    /the answer matches/,
+  ],
+  [
+    'text that is missing in an answer',
+    'server',
+    { requests: [{ tool: 'list_runtimes', expect: /cobol/ }] },
+    /the answer does not match/,
+  ],
+  [
+    'a server that stalls',
+    'server',
+    { requests: [{ tool: 'list_runtimes' }], maxStallMs: 0 },
+    /did not answer for \d+ ms/,
+  ],
+  ['no problem for an attack that has failed', 'escape', { evaluate: 'os.fork()', value: /Error$/ }, /^$/],
+];
 
 describe('runner', () => {
-  test.each<[string, Category, AttackRow, RegExp]>([
-    ['a wrong value', 'escape', { name: 'x', evaluate: '1 + 1', value: '3' }, /is "2", expected "3"/],
-    ['an exception that is missing', 'escape', { name: 'x', evaluate: 'len([])', value: /Error$/ }, /is "0"/],
-    [
-      'an expression that was not reached',
-      'escape',
-      { name: 'x', evaluate: 'os.abort()', value: /.*/ },
-      /not reached: the guest ended with unreachable/,
-    ],
-    ['a secret in the output', 'escape', { name: 'x', code: `print('${SECRET}')` }, /contains the secret/],
-    [
-      'a program that was not stopped',
-      'limits',
-      { name: 'x', code: '1', outcomes: ['out_of_fuel'] },
-      /ended with finished, expected out_of_fuel/,
-    ],
-    [
-      'a limit other than the expected one',
-      'limits',
-      {
-        name: 'x',
-        code: 'while True: pass',
-        policy: { timeout_seconds: 0.1, fuel_budget: 1e15 },
-        outcomes: ['out_of_fuel'],
-      },
-      /ended with timeout/,
-    ],
-    [
-      'a result that differs',
-      'truth',
-      { name: 'x', code: '7', expect: { metadata: { result: 8 } } },
-      /metadata.result is 7/,
-    ],
-    [
-      'a session with another state',
-      'session',
-      { name: 'x', steps: [{ run: 'x = 1' }, { run: 'x', expect: { metadata: { result: 2 } } }] },
-      /step 2: metadata.result is 1, expected 2/,
-    ],
-    [
-      'a step that should have been rejected',
-      'session',
-      { name: 'x', steps: [{ open: 'valid', error: 'invalid_argument' }] },
-      /step 1: succeeded, expected invalid_argument/,
-    ],
-    [
-      'an error in the host',
-      'session',
-      { name: 'x', steps: [{ rollback: 'none' }] },
-      /step 1: threw checkpoint_not_found/,
-    ],
-    [
-      'a restored session that differs from the live one',
-      'session',
-      { name: 'x', steps: [{ run: 'import time' }, { sameInFork: 'time.time_ns()' }] },
-      /in the live session and/,
-    ],
-    [
-      'growth of memory',
-      'host_memory',
-      { name: 'x', code: '1', maxGrowthBytes: -1 },
-      /resident memory grew by \d+ MiB; the limit is/,
-    ],
-  ])('reports %s', async (_, category, row, problem) => {
-    expect(await problemsOf(category, row)).toMatch(problem);
+  let verdicts: readonly Verdict[];
+  beforeAll(async () => {
+    verdicts = await runAttacks(CASES.map(attackOf));
   });
 
-  test.each<[string, AttackRow, RegExp]>([
-    [
-      'a request that was accepted',
-      { name: 'x', requests: [{ as: null, method: 'GET', path: '/metrics', status: [200] }] },
-      /request 1: status 401, expected 200/,
-    ],
-    [
-      'text that an answer must not contain',
-      { name: 'x', requests: [{ tool: 'list_runtimes', reject: /python/ }] },
-      /the answer matches/,
-    ],
-    [
-      'text that is missing in an answer',
-      { name: 'x', requests: [{ tool: 'list_runtimes', expect: /cobol/ }] },
-      /the answer does not match/,
-    ],
-    [
-      'a server that stalls',
-      { name: 'x', requests: [{ tool: 'list_runtimes' }], maxStallMs: 0 },
-      /did not answer for \d+ ms/,
-    ],
-  ])('reports %s', async (_, row, problem) => {
-    expect(await problemsOf('server', row, 'any')).toMatch(problem);
+  test.each(CASES.map(([reported, , , problem], i) => [reported, i, problem] as const))(
+    'reports %s',
+    (_, i, problem) => {
+      expect(verdicts[i]!.problems.join('\n')).toMatch(problem);
+    },
+  );
+
+  test('reports an expression that was not reached', async () => {
+    // Ends the guest, in which other expressions would not be reached either.
+    const attack = attackOf(['x', 'escape', { evaluate: 'os.abort()', value: /.*/ }, /not reached/]);
+    const [verdict] = await runAttacks([attack]);
+    expect(verdict!.problems.join('\n')).toMatch(/not reached: the guest ended with unreachable/);
   });
 
   test('reports a change of the host and a next run that differs', async () => {
@@ -119,10 +130,6 @@ describe('runner', () => {
     } finally {
       await surroundings.close();
     }
-  });
-
-  test('reports no problem for an attack that has failed', async () => {
-    expect(await problemsOf('escape', { name: 'x', evaluate: 'os.fork()', value: /Error$/ })).toBe('');
   });
 });
 
