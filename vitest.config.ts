@@ -17,7 +17,6 @@ const OWN_PROCESS = [
   'test/packages/run-pip.test.ts',
   'test/packages/wheel-sources.test.ts',
   'test/redteam/**/*.test.ts',
-  'test/sandbox/mounts.test.ts',
   'test/worker/isolation.test.ts',
 ];
 
