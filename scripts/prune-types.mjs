@@ -1,7 +1,7 @@
 /**
- * Writes the published declaration files: those of dist/ without what the public types do not refer to, so that a project
- * that checks the types of its dependencies checks only those. A name counts as referred to if it occurs anywhere in a
- * declaration that is kept, so too much may remain. `npm run test:install` fails if too little remains.
+ * Writes the published declaration files: the parts of those in dist/ that the public types refer to, so that a project
+ * that checks the types of its dependencies checks nothing else. A name counts as referred to if it occurs anywhere in
+ * a declaration that is kept, so too much may remain. `npm run test:install` fails if too little remains.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';

@@ -30,7 +30,7 @@ export interface ErrorGuidance extends z.infer<typeof errorGuidance> {}
 
 /** How close a run came to its fuel budget, in increasing order. */
 export const FUEL_STATUSES = ['efficient', 'moderate', 'warning', 'critical', 'exhausted'] as const;
-/** Reasons for reaching a limit that the samples of a run can show. */
+/** Reasons why a run reached a limit, as far as its samples can show them. */
 export const RUN_CAUSES = [
   'probably_endless',
   'deep_recursion',

@@ -25,7 +25,7 @@ export function identifierFor(name: string, taken: ReadonlySet<string>, isTopLev
   return unique;
 }
 
-/** Whether a program may call tools, judging by its text. */
+/** Whether a program might call tools, judging by its text. */
 export const mentionsTools = (code: string) => /tool/i.test(code);
 
 /** The names that are most similar to one that does not exist; also compares the parts after the namespace. */

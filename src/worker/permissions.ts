@@ -62,7 +62,7 @@ function readablePaths(): string[] {
 export function assertRestricted(kind: keyof typeof DENIED): void {
   const permission = currentPermission();
   const isAllowed = (scope: string) => permission === undefined || permission.has(scope);
-  // Any file outside the installation; without one, some versions answer whether anything can be read.
+  // Asks about a file outside the installation: without a path, some versions answer whether anything can be read.
   const readsAll = permission?.has('fs.read', process.execPath);
   const allowed = [...DENIED[kind].filter(isAllowed), ...(readsAll ? ['fs.read'] : [])];
   if (allowed.length === 0) return;

@@ -156,7 +156,7 @@ const toolRequests = [
     type: z.literal('tool_call'),
     id: toolRequestId,
     name: z.string().max(MAX_CALLED_NAME_CHARACTERS),
-    // The worker sends one character too many of arguments that are too long.
+    // If arguments are too long, the worker sends one character more than the limit.
     arguments: z.string().max(DEFAULT_TOOL_LIMITS.max_arguments_bytes + 1),
   }),
   z.strictObject({ type: z.literal('tool_resume'), id: toolRequestId }),

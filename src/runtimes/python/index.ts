@@ -131,7 +131,7 @@ function waitForSemaphore(guest: Guest, nanoseconds: number): number {
   return PARK_INTERRUPTED;
 }
 
-/** Calls a function of the boot script with a JSON text as bytes object. */
+/** Calls a function of the boot script with a JSON text as a bytes object. */
 function callBootScript(guest: Guest, target: number, request: unknown): number {
   const bytes = encoder.encode(JSON.stringify(request));
   const buffer = copyToGuest(guest, bytes, 'malloc');

@@ -1,7 +1,7 @@
 /**
- * Questions to a person whose answers any server that shares the database can receive. The server that runs the program opens a round; another
- * server records the answers and waits for the outcome. A round is answered once. Ages are measured by the clock of the
- * database.
+ * Questions to a person. Any server that shares the database can receive the answers. The server that runs the program
+ * opens a round; another server records the answers and waits for the outcome. A round is answered once. Ages are
+ * measured by the clock of the database.
  */
 import { randomBytes } from 'node:crypto';
 import type { Database } from './database.ts';

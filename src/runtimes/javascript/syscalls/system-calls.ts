@@ -369,7 +369,7 @@ const decoded = (arg: Argument) => {
 const toolCalls: Record<string, SystemCall> = {
   toolCall: (guest, [id, name, args]) =>
     returnZero(toolsOf(guest).call(toInteger(id), decoded(name), decoded(args))),
-  /** A negative time waits for an answer only. */
+  /** With a negative time, waits for an answer only. */
   toolWait: (guest, [milliseconds]) => {
     const time = Number(milliseconds);
     return toolsOf(guest).wait(time < 0 ? Number.POSITIVE_INFINITY : time);

@@ -32,7 +32,7 @@ const COMPARED = /^(\w+)\s*(<=|>=|<|>|==)\s*(-?[\w.]+(?:\s*\*\*\s*\d+)?)$/;
 /** The comparison that holds while a search continues. */
 const OPPOSITE: Readonly<Record<string, string>> = { '<': '>=', '<=': '>', '>': '<=', '>=': '<', '==': '!=' };
 
-/** What the lines of a block contain: the number of lines with each. */
+/** The number of lines of a block that contain each kind of statement. */
 interface Contents {
   readonly leaves: number;
   readonly yields: number;
@@ -121,8 +121,8 @@ export function pythonLoops(source: string): SourceLoop[] {
 }
 
 /**
- * Whether exceptions of code with an indentation are handled around it, or possibly where its function is called, if
- * exceptions are handled elsewhere.
+ * Whether a block around code with this indentation handles its exceptions, or a caller of its function possibly does,
+ * because the program handles exceptions elsewhere.
  */
 function isHandled(block: Block | undefined, indent: number, isHandledElsewhere: boolean): boolean {
   for (let around = block; around !== undefined; around = around.parent)
