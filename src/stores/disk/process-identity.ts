@@ -1,6 +1,6 @@
 /**
  * Identifies this process among all processes that share a store, and checks whether another one is still running. A
- * process id is only meaningful on the same machine, since the same boot, and in the same PID namespace.
+ * process id is only meaningful on the same machine, during the same boot, and in the same PID namespace.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';

@@ -263,7 +263,10 @@ export class SessionFolder {
     return { commit, tree, mirrored, outdated };
   }
 
-  /** Whether a file has neither its contents from before a commit nor those from after it, so that a user edited it. */
+  /**
+   * Whether a file has neither its contents from before a commit nor those from after it, which means that a user
+   * edited it.
+   */
   async #isEdited(path: string, before: string | null, after: TreeEntry | undefined): Promise<boolean> {
     const found = this.#mirror.find(path);
     if (found?.kind !== 'file') return false;

@@ -29,7 +29,7 @@ export function objectName(kind: ObjectKind, ref: ObjectRef): string {
   return ref.sha256 + EXTENSIONS[kind];
 }
 
-/** Where a decoder reads objects from: a folder on disk or the parts of a bundle. */
+/** Where a decoder reads objects from: a folder on disk, the tables of a database or the parts of a bundle. */
 export interface ObjectSource {
   /** Shown in error messages. */
   readonly location: string;

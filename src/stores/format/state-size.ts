@@ -35,7 +35,7 @@ export function heldBytes(states: readonly SessionState[]): number {
     if (before === undefined) total += tree.bytes + tree.pathBytes + tree.size * ENTRY_BYTES;
     else {
       const { removed, entries } = before.difference(tree);
-      // The contents that the tree does not share with the one before it are counted already.
+      // The contents that only the previous tree has are counted already.
       for (const path of [...removed, ...entries.map((entry) => entry.path)]) {
         const counted = before.get(path)?.data;
         if (counted !== undefined) buffers.add(counted.buffer);
