@@ -28,8 +28,12 @@ const FORMAT = { magic: 'LWSI', version: IMAGE_FORMAT, fields: 2 } as const;
 const BODY_AT = 16;
 const IMAGE_PAGE = 4096;
 const INDEX_ROW = 8;
-/** How much memory a reset compares in one call: large enough that calls do not dominate. */
+/** The unit in which a reset compares and writes: large enough that calls do not dominate. */
 const COMPARED_BYTES = 4 * IMAGE_PAGE;
+/** How much memory a reset checks for zeros in one call. */
+const CHECKED_BYTES = 16 * PAGE_BYTES;
+/** Offset between the two parts that a check for zeros compares: the length of a cache line. */
+const ZERO_OFFSET = 64;
 
 /**
  * Zeros that are backed by memory of their own. All untouched memory maps to one physical page, and some processors
@@ -179,24 +183,32 @@ export function resetToImage(guest: Guest, image: Image): void {
   restoreGlobalsAndKernel(guest, image);
 }
 
-/** Writes the pages that differ. Most parts are unchanged, and only the others are compared page by page. */
+/** Writes the parts that differ. */
 function rewrite(memory: Uint8Array, at: number, bytes: Uint8Array): void {
   const current = Buffer.from(memory.buffer, memory.byteOffset, memory.length);
-  const isSame = (from: number, end: number) => current.compare(bytes, from, end, at + from, at + end) === 0;
   for (let from = 0; from < bytes.length; from += COMPARED_BYTES) {
     const end = Math.min(from + COMPARED_BYTES, bytes.length);
-    if (isSame(from, end)) continue;
-    for (let page = from; page < end; page += IMAGE_PAGE) {
-      if (!isSame(page, page + IMAGE_PAGE)) memory.set(bytes.subarray(page, page + IMAGE_PAGE), at + page);
-    }
+    if (current.compare(bytes, from, end, at + from, at + end) === 0) continue;
+    memory.set(bytes.subarray(from, end), at + from);
   }
 }
 
-function clear(memory: Uint8Array, from: number, to: number): void {
-  for (let at = from; at < to; at += ZEROS.length) {
-    const part = memory.subarray(at, Math.min(to, at + ZEROS.length));
-    if (Buffer.compare(part, ZEROS.subarray(0, part.length)) !== 0) part.fill(0);
+/** Writes zeros to the WebAssembly pages that are not zero. Most parts are, and only the others are checked by page. */
+function clear(memory: Uint8Array, from: number, to: number, unit = CHECKED_BYTES): void {
+  for (let at = from; at < to; at += unit) {
+    const end = Math.min(to, at + unit);
+    const part = memory.subarray(at, end);
+    if (isZero(part)) continue;
+    if (unit > PAGE_BYTES) clear(memory, at, end, PAGE_BYTES);
+    else part.fill(0);
   }
+}
+
+/** Memory is zero if it starts with zeros and every byte equals the one at a fixed offset before it. This reads it once. */
+function isZero(part: Uint8Array): boolean {
+  const head = part.subarray(0, ZERO_OFFSET);
+  if (Buffer.compare(head, ZEROS.subarray(0, head.length)) !== 0) return false;
+  return Buffer.compare(part.subarray(ZERO_OFFSET), part.subarray(0, -ZERO_OFFSET)) === 0;
 }
 
 function restoreGlobalsAndKernel(guest: Guest, { header }: Image): void {

@@ -191,6 +191,17 @@ describe('delta', () => {
     }
   });
 
+  test.each([1, 64, 4096, PAGE_BYTES])('leaves no trace of bytes that repeat every %i bytes', (period) => {
+    const guest = newGuest();
+    const { all } = guest.view;
+    const base = all.slice();
+    for (const start of [0, period - 1]) {
+      for (let i = start; i < all.length; i += period) all[i]! ^= 3;
+      resetToImage(guest, image);
+      expect(Buffer.compare(all, base)).toBe(0);
+    }
+  });
+
   test.each([0, 4, 8, 12, 100, -1, -33, -100])('is rejected when byte %i is corrupted', (at) => {
     const guest = newGuest();
     guest.view.all.fill(9, 1_000_000, 1_100_000);
