@@ -35,19 +35,28 @@ export function readImportCosts(): ImportCosts {
   return importCosts;
 }
 
+let notableNames: ReadonlySet<string> | undefined;
+
+/** The names of packages and of modules of the standard library that are costly to import. */
+function namesToList(): ReadonlySet<string> {
+  notableNames ??= new Set([
+    ...VENDORED_PACKAGES.flatMap((one) => one.import_names),
+    ...readImportCosts()
+      .stdlib.filter(({ warm }) => !warm)
+      .map(({ name }) => name),
+  ]);
+  return notableNames;
+}
+
 /** Selects the imports that results list: packages, and costly modules of the standard library. */
 export function notableImports(
   imports: readonly ImportRecord[],
   userPackages: readonly string[],
 ): ImportRecord[] {
-  const names = new Set([
-    ...VENDORED_PACKAGES.flatMap((one) => one.import_names),
-    ...readImportCosts()
-      .stdlib.filter(({ warm }) => !warm)
-      .map(({ name }) => name),
-    ...userPackages,
-  ]);
-  return imports.filter(({ name, fuel }) => names.has(name) || fuel >= COSTLY_FUEL);
+  const names = namesToList();
+  return imports.filter(
+    ({ name, fuel }) => names.has(name) || userPackages.includes(name) || fuel >= COSTLY_FUEL,
+  );
 }
 
 /** Translates the name of a vendored or added package to its import names; any other name is returned unchanged. */
