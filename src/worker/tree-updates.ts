@@ -70,7 +70,8 @@ export class SentTrees extends KeptTrees {
   updateTo({ id, tree }: WorkspaceSnapshot): TreeUpdate {
     const known = this.trees.get(id);
     const { size, bytes, pathBytes } = tree;
-    const isKept = bytes <= MAX_BYTES;
+    // An empty tree needs no update, and the thread need not be told when its workspace is closed.
+    const isKept = size > 0 && bytes <= MAX_BYTES;
     return {
       id,
       base: known?.version ?? null,

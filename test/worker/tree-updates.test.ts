@@ -77,8 +77,12 @@ describe('tree updates', () => {
     expect(next.edit.entries.length).toBeLessThanOrEqual(2);
   });
 
-  it('keep at most eight trees, and no large ones', () => {
+  it('keep at most eight trees, and neither empty nor large ones', () => {
     const channel = new Channel();
+    channel.send('empty', asTree([file('f')]));
+    for (let i = 0; i < 2; i++) channel.send('empty', asTree([]));
+    expect(channel.lastUpdate).toMatchObject({ base: null, isKept: false });
+    expect(channel.sent.discard('empty')).toBe(false);
     for (let i = 0; i < 9; i++) channel.send(`w${i}`, asTree([file('f', String(i))]));
     expect(channel.lastUpdate!.discarded).toEqual(['w0']);
     channel.send('w8', asTree([file('f', '8')]));
