@@ -110,16 +110,25 @@ function filesBelow(root: string): string[] {
   const found: string[] = [];
   const folders = [''];
   for (const folder of folders) {
-    for (const name of readdirSync(join(root, folder))) {
+    for (const name of inspect(root, () => readdirSync(join(root, folder)))) {
       if (name.startsWith('.') || SKIPPED_FOLDERS.has(name)) continue;
       const path = folder === '' ? name : `${folder}/${name}`;
-      const status = lstatSync(join(root, path));
+      const status = inspect(root, () => lstatSync(join(root, path)));
       if (status.isDirectory()) folders.push(path);
       else if (status.isFile()) found.push(path);
       if (found.length + folders.length > MAX_FILES) throw tooManyFiles(root);
     }
   }
   return found;
+}
+
+/** The result of a function that reads `folder`. Its error becomes one of the command line. */
+function inspect<T>(folder: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw new UsageError(`Cannot read ${folder}: ${(cause as Error).message}`);
+  }
 }
 
 const tooManyFiles = (path: string) =>

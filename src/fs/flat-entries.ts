@@ -67,11 +67,16 @@ export function checkNewEntries(
       dir = slash < 0 ? '' : path.slice(0, slash);
       hasParent = dir === '' || kindOf(dir) === 'dir';
     }
-    const badPath = hasParent ? pathProblem(path, slash, undefined) : 'has no parent directory';
+    const badPath = hasParent ? pathProblem(path, slash, undefined) : parentProblem(dir, kindOf);
     if (badPath !== undefined) throw refusal(code ?? 'invalid_path', path, badPath);
     const bad = fieldProblem(entry);
     if (bad !== undefined) throw refusal(code ?? 'invalid_argument', path, bad);
   }
+}
+
+function parentProblem(dir: string, kindOf: (path: string) => Entry['kind'] | undefined): string {
+  if (kindOf(dir) === undefined) return 'has no parent directory';
+  return `is below ${JSON.stringify(dir.slice(0, 200))}, which is not a directory. Choose another path`;
 }
 
 function isSorted(entries: Entry[]): boolean {

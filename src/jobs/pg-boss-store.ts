@@ -28,7 +28,10 @@ const connectionOptions = z.object({
     ),
   schema: z
     .string()
-    .regex(/^[a-z_][a-z0-9_]{0,49}$/, 'must consist of up to 50 lower-case letters, digits and underscores')
+    .regex(
+      /^[a-z_][a-z0-9_]{0,49}$/,
+      'must consist of up to 50 lower-case letters, digits and underscores, and start with a letter or an underscore',
+    )
     .default(DEFAULT_SCHEMA),
 });
 

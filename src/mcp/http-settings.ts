@@ -7,7 +7,7 @@ const token = z
   .string()
   .regex(
     /^(?:[\w.-]{1,64}=)?[\x21-\x7e]{16,512}$/,
-    'must be SECRET or NAME=SECRET, where SECRET has at least 16 characters and no spaces',
+    'must be SECRET or NAME=SECRET, where SECRET has 16 to 512 ASCII characters and no spaces, and NAME has at most 64 letters, digits, ".", "_" and "-"',
   );
 
 export const httpSettings = {
@@ -21,7 +21,7 @@ export const httpSettings = {
     .describe('Port to listen on; 0 selects a free port.'),
   path: z
     .string()
-    .regex(/^\/[\w./-]*$/, 'must begin with "/"')
+    .regex(/^\/[\w./-]*$/, 'must begin with "/" and consist of letters, digits, ".", "_", "-" and "/"')
     .default('/mcp')
     .describe('Path of the MCP endpoint.'),
   playground: z
@@ -36,7 +36,7 @@ export const httpSettings = {
     ),
   metrics_token: z
     .string()
-    .regex(SECRET, 'must have at least 16 characters and no spaces')
+    .regex(SECRET, 'must have 16 to 512 ASCII characters and no spaces')
     .optional()
     .describe(
       'Bearer token for /metrics, which shows metrics of all tenants. Without it, /metrics is available only if there are no tokens.',

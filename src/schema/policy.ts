@@ -16,7 +16,12 @@ const bytes = (fallback: number, what: string) =>
     .max(4096 * MiB)
     .default(fallback)
     .describe(what);
-const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a valid variable name');
+const envName = z
+  .string()
+  .regex(
+    /^[A-Za-z_][A-Za-z0-9_]{0,127}$/,
+    'must have 1 to 128 letters, digits and underscores, and must not start with a digit',
+  );
 const envValue = z
   .string()
   .max(32_768)
@@ -26,7 +31,10 @@ export const mount = z.strictObject({
   host_path: z.string().min(1).describe('File or folder on the host; copied when the sandbox is created.'),
   guest_path: z
     .string()
-    .regex(/^(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/, 'must be an absolute path without "." and ".."')
+    .regex(
+      /^(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/,
+      'must be an absolute path without ".", "..", "//" or a slash at the end',
+    )
     .describe('Path in the guest, where it is read-only.'),
 });
 /** A read-only copy of host files in the guest. */
@@ -37,7 +45,7 @@ const DETERMINISTIC_START = '2026-01-01T00:00:00Z';
 const deterministicSettings = z.strictObject({
   seed: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe('Seed of all randomness.'),
   start_time: z.iso
-    .datetime()
+    .datetime('must be a time in UTC, such as 2026-01-31T12:00:00Z')
     .default(DETERMINISTIC_START)
     .describe('Start of the virtual clock, in ISO 8601 and UTC.'),
 });

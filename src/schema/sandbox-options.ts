@@ -37,7 +37,7 @@ export type Optimization = 'idle' | 'demand';
 
 export const sessionStore = z.custom<object>(
   (value) => typeof value === 'object' && value !== null && 'acquire' in value,
-  'must be a store',
+  'must be a store, such as memoryStore() or diskStore(folder)',
 );
 
 const onApproval = z

@@ -37,6 +37,8 @@ export function describeIssue(issue: RawIssue): string | undefined {
       return describeBound(issue.origin, issue.maximum, issue.inclusive === false ? 'less than' : 'at most');
     case 'unrecognized_keys':
       return describeKeys(issue.keys as string[], fieldsOf(issue.inst));
+    case 'invalid_key':
+      return (issue.issues as readonly Issue[])[0]?.message;
     case 'invalid_union':
       return NO_MESSAGE;
     default:

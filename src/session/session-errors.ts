@@ -60,7 +60,7 @@ export function commitLost(call: number, reason: SandboxError | undefined): Sand
 
 export function nothingToUndo(): SandboxError {
   const fact = 'There is no call to undo: none has run, or the last one was already undone';
-  return new SandboxError('nothing_to_undo', `${fact}. Use rollback(name) to restore a checkpoint.`);
+  return new SandboxError('nothing_to_undo', `${fact}. To go back further, restore a checkpoint by name.`);
 }
 
 export function checkpointNotFound(name: string, existing: Iterable<string>): SandboxError {

@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -167,6 +168,15 @@ describe('run', () => {
     expect((await cliHere(['run', 'empty'])).stderr).toContain(
       'Cannot find a program in empty: it contains none of these files: __main__.py',
     );
+  });
+
+  it.skipIf(process.platform !== 'linux')('names the folder that it cannot read', async () => {
+    mkdirSync(join(folder, 'odd'));
+    const path = Buffer.concat([Buffer.from(`${join(folder, 'odd')}/`), Buffer.from([0xff])]);
+    writeFileSync(path, '');
+    const { stderr } = await cliHere(['run', 'odd']);
+    unlinkSync(path);
+    expect(stderr).toMatch(/^llm-wasm-sandbox: Cannot read odd: ENOENT/);
   });
 
   it('copies files into the workspace with --file', async () => {

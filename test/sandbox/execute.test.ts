@@ -61,6 +61,15 @@ describe('a sandbox', () => {
     },
   );
 
+  test('rejects a path below a file', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    await sandbox.writeFile('a/b', 'x');
+    await expect(sandbox.writeFile('a/b/c', 'x')).rejects.toMatchObject({
+      code: 'invalid_path',
+      message: 'Entry "a/b/c" is below "a/b", which is not a directory. Choose another path.',
+    });
+  });
+
   test('writes the files of a call to the workspace before the program starts', async () => {
     const result = await python("open('in.csv').read()", { files: { 'in.csv': 'a,b' } });
     expect(result.metadata.result).toBe('a,b');

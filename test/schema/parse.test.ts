@@ -37,6 +37,21 @@ describe('the error for invalid options', () => {
       'options.policy.deterministic.seed: must be a number',
     ],
     [
+      sandboxOptions,
+      { ...python, policy: { deterministic: { start_time: 'noon' } } },
+      'options.policy.deterministic.start_time: must be a time in UTC, such as 2026-01-31T12:00:00Z',
+    ],
+    [
+      sandboxOptions,
+      { ...python, policy: { env: { 'A B': '1' } } },
+      'options.policy.env.A B: must have 1 to 128 letters, digits and underscores, and must not start with a digit',
+    ],
+    [
+      sandboxOptions,
+      { ...python, policy: { mounts: [{ host_path: '.', guest_path: '/external/' }] } },
+      'options.policy.mounts.0.guest_path: must be an absolute path without ".", "..", "//" or a slash at the end',
+    ],
+    [
       executeOptions,
       { fuel_budget: 0, timeout_seconds: Number.NaN },
       'options.timeout_seconds: must be a finite number; options.fuel_budget: must be at least 1',

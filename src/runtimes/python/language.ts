@@ -21,7 +21,7 @@ export const pythonLanguage: Language = {
     'No network, subprocesses or threads; asyncio works.',
   ],
   helpers: ['sandbox_utils (find, grep, csv_to_json, json_to_csv and others)'],
-  pitfalls: ["FileNotFoundError: data files exist only under /app. Use '/app/data.txt' or a relative path."],
+  pitfalls: ["FileNotFoundError: host paths do not exist here. Use '/app/data.txt' or a relative path."],
   unavailable: {
     packages: ['numpy', 'pandas', 'matplotlib', 'Pillow'],
     instead: 'use csv, sqlite3, statistics; chart.bar() for charts',

@@ -165,7 +165,7 @@ function readFrame(bundle: Uint8Array) {
   } catch (error) {
     if (!(error instanceof FrameError)) throw error;
     const { problem, version, message } = error;
-    if (problem !== 'version') throw invalid(`is damaged: ${message}`);
+    if (problem !== 'version') throw invalid(`is damaged: ${message}. Export the session again`);
     const advice = `Export the session again with a release that writes version ${BUNDLE_FORMAT.version}`;
     throw invalid(
       `has format version ${version}; this release reads version ${BUNDLE_FORMAT.version}. ${advice}`,

@@ -173,7 +173,7 @@ export const errorRules: readonly Rule[] = [
       `The text cannot be decoded or encoded: ${oneLine(error.message)}`,
       error.type === 'URIError'
         ? 'Each % must be followed by two hex digits that form valid UTF-8: encode text with encodeURIComponent first'
-        : 'Base64 consists of A-Z, a-z, 0-9, + and /, and btoa accepts Latin-1 only: for other text use Buffer.from(text)',
+        : 'Base64 consists of A-Z, a-z, 0-9, + and /, and btoa accepts Latin-1 only: for other text use Buffer.from(text).toString("base64")',
     ],
   }),
   exceptionRule({
