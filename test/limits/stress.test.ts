@@ -1,17 +1,21 @@
 /**
  * Runs guests that end in every possible way, in random order, eight at a time. Every outcome is correct, and neither
- * resident memory nor the number of workers grows.
+ * the memory of the threads nor the number of workers grows.
  */
 import { createPool, createSandbox, type Pool } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
-import { TRAPS } from '../../src/schema.ts';
+import { RUNTIME_NAMES, TRAPS } from '../../src/schema.ts';
 import { repetitions } from '../support/repetitions.ts';
 import type { TestProgram } from '../support/sandbox.ts';
+import { ThreadMemoryReader } from '../support/thread-memory.ts';
 
-const GUESTS = repetitions(75, 300);
+const GUESTS = repetitions(50, 300);
 const AT_ONCE = 8;
-/** Few, because every worker holds guests in reserve and memory that V8 has not freed yet. */
 const WORKERS = 2;
+/** A worker holds two guests of each runtime in reserve. */
+const RESERVE = 2 * RUNTIME_NAMES.length;
+/** Far less than one guest in ten holds. */
+const MAX_GROWTH_BYTES = 16 * 1024 * 1024;
 const MiB = 1024 * 1024;
 
 interface ExpectedEnding extends TestProgram {
@@ -200,14 +204,22 @@ test('the endings include every trap reason except worker_lost, which would end 
 test('guests that end in every possible way leave no memory and no threads behind', {
   timeout: 300_000,
 }, async () => {
-  await using pool = createPool({ maxWorkers: WORKERS });
-  // Workers, caches and the reserves of V8 are allocated by the first guests.
-  await round(pool, 60, 1);
-  const before = process.memoryUsage().rss;
+  await using pool = createPool({ maxWorkers: WORKERS, optimization: 'demand' });
+  // Caches are filled by the first guests: each ending occurs once.
+  await round(pool, ENDINGS.length, 1);
+  const reader = await ThreadMemoryReader.open();
+  /** Bytes of the main thread and of each worker. */
+  const bytes = async () => {
+    const wasmMemories = async () => (await reader.ofWorkers()).map((memory) => memory.wasmMemories);
+    // Workers create the guests of their reserve when they are idle. Any other guest is a leak.
+    await expect.poll(wasmMemories, { timeout: 60_000 }).toEqual(Array(WORKERS).fill(RESERVE));
+    const memories = [await reader.ofThisThread(), ...(await reader.ofWorkers())];
+    return memories.map((memory) => memory.bytes);
+  };
+  const before = await bytes();
   await round(pool, GUESTS, 2);
   expect(pool.workers).toBe(WORKERS);
-  // V8 frees memory late. Further guests make it do so, and would enlarge a leak; a leak of one guest in ten exceeds 200 MiB.
-  const grown = () => process.memoryUsage().rss - before;
-  for (let more = 3; more < 9 && grown() >= 200 * MiB; more++) await round(pool, 40, more);
-  expect(grown()).toBeLessThan(200 * MiB);
+  for (const [i, after] of (await bytes()).entries())
+    expect(after - before[i]!).toBeLessThan(MAX_GROWTH_BYTES);
+  reader.close();
 });

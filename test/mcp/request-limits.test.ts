@@ -197,10 +197,14 @@ describe('a request body', () => {
   /** Repeats a measurement, because garbage collection and other processes can only lengthen it. */
   async function expectNoStall(sent: Message): Promise<void> {
     const stalls: number[] = [];
+    let reference = 0;
     while (stalls.length < 10) {
-      stalls.push((await post(sent)).stallMs);
-
-      if (stalls.at(-1)! < MAX_STALL_MS || stalls.at(-1)! < referenceMs() * MAX_STALL_SHARE) return;
+      const { stallMs } = await post(sent);
+      if (stallMs < MAX_STALL_MS) return;
+      // The load of the machine can change between the two measurements.
+      reference = Math.max(reference, referenceMs());
+      if (stallMs < reference * MAX_STALL_SHARE) return;
+      stalls.push(stallMs);
     }
     expect(stalls).toEqual('one short stall');
   }
