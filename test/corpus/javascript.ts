@@ -188,6 +188,21 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
     type: 'NotAFunction',
     says: 's.push is not a function: s is "abc"',
   },
+  {
+    code: "const s = 'a b';\ns.map(x => x);",
+    type: 'NotAFunction',
+    says: 's.map is not a function: s is "a b"',
+  },
+  {
+    code: "const s = 'a b';\nconst f = (x) => x;\nif (s.trim().map(f)) console.log(s);",
+    type: 'NotAFunction',
+    says: 'map is not a function',
+  },
+  {
+    code: "const o = {};\nconsole.log(o.run('(', function () {}));",
+    type: 'NotAFunction',
+    says: 'o.run is not a function: o is {}',
+  },
   { code: 'function* g() {}\ng.next();', type: 'NotAFunction', says: 'g is a generator function' },
   { code: 'class P {}\n\nP();', type: 'NotAFunction', says: 'line 3: P();' },
   {

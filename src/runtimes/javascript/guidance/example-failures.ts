@@ -24,14 +24,17 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     run: {
       source: "const dayjs = require('Dayjs');",
       packages: [dayjs],
-      error: thrown('Error', "Cannot find module 'Dayjs'"),
+      error: thrown('Error', "Cannot find module 'Dayjs'\nRequire stack:\n- /app/main.js"),
     },
   },
   {
     type: 'UnsupportedFeature',
     run: {
       source: "require('child_process').execSync('ls');",
-      error: thrown('Error', 'child_process.execSync is not available in the sandbox'),
+      error: thrown(
+        'Error',
+        'child_process.execSync is not available in the sandbox. The sandbox cannot start processes. Do the work in this program, or use a package.',
+      ),
     },
   },
   {
@@ -56,6 +59,9 @@ export const guidanceExamples: readonly GuidanceExample[] = [
       source: "JSON.parse('{bad}');",
       error: thrown('SyntaxError', "Expected property name or '}' in JSON at position 1 (line 1 column 2)", {
         stack: '    at <input>:1:2',
+        length: 5,
+        position: 1,
+        near: '{bad}',
       }),
     },
   },
@@ -120,7 +126,8 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     type: 'NotAFunction',
     run: {
       source: "const text = 'a,b';\ntext.map(x => x);",
-      error: thrown('TypeError', 'not a function', { line: 2 }),
+      error: thrown('TypeError', 'not a function', { line: 2, column: 10 }),
+      stoppedAt: { file: '/app/main.js', line: 2, function: '<eval>', variables: { text: '"a,b"' } },
     },
   },
   {
@@ -134,14 +141,18 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     type: 'GroupedErrors',
     run: {
       source: "await Promise.any([Promise.reject(new Error('first'))]);",
-      error: thrown('AggregateError', '', { available: ['Error: first'], length: 1 }),
+      error: thrown('AggregateError', 'All promises were rejected', {
+        line: null,
+        available: ['Error: first'],
+        length: 1,
+      }),
     },
   },
   {
     type: 'UnsettledPromise',
     run: {
       source: 'await new Promise(() => {});',
-      error: thrown('Error', 'the program awaits a promise that can never settle'),
+      error: thrown('Error', 'the program awaits a promise that can never settle', { line: null }),
     },
   },
   {

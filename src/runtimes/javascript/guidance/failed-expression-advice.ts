@@ -1,7 +1,7 @@
 /**
  * Advice about the expression that failed. QuickJS reports the column at which the expression of a failed read starts,
- * and the column of the name of a failed call, so both can be quoted. The variables where the program stopped show what
- * an object contains.
+ * and the column of the name of a failed call or of one of its arguments, so both expressions can be quoted. The variables
+ * where the program stopped show what an object contains.
  */
 import type { AnalysisInput } from '../../../analysis/input.ts';
 import { failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
@@ -111,17 +111,50 @@ const INTL_MEMBERS = [
   'supportedValuesOf',
 ];
 
-/** Advice for a call to a value that is not a function. */
-export function notCallableLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
-  const { source, stoppedAt } = input;
+const NEW = /\bnew\s{1,9}$/;
+/** A name that is called. */
+const CALL = /^(?!(?:async|function)\b)[A-Za-z_$][\w$]{0,60}\s{0,9}(?:\?\.\s{0,9})?[(`]/;
+const LAST_NAME = /(?<![\w$])[A-Za-z_$][\w$]{0,60}\s{0,9}$/;
+/** Words before a parenthesis that does not start the arguments of a call. */
+const KEYWORDS: ReadonlySet<string> = new Set(
+  'async await case catch delete for function if in of return switch throw typeof void while yield'.split(
+    ' ',
+  ),
+);
+const TEXT_LITERALS = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`/g;
+
+/** The position of the parenthesis that is open at the end of the text; undefined if another bracket is. */
+function openParenthesis(text: string): number | undefined {
+  const code = text.replace(TEXT_LITERALS, (literal) => ' '.repeat(literal.length));
+  let closed = 0;
+  for (let i = code.length - 1; i >= 0; i--) {
+    if (')]}'.includes(code[i]!)) closed++;
+    else if ('([{'.includes(code[i]!) && closed-- === 0) return code[i] === '(' ? i : undefined;
+  }
+  return undefined;
+}
+
+/** The error with the column of the called name, if the reported column is that of an argument. */
+function atCalledName(error: GuestError, source: string): GuestError | undefined {
   const before = textToColumn(error, source);
-  const rest = before === undefined ? '' : lineRest(error, source);
+  if (before === undefined) return undefined;
+  if (NEW.test(before) || CALL.test(lineRest(error, source))) return error;
+  const open = openParenthesis(before);
+  const name = open === undefined ? null : LAST_NAME.exec(before.slice(0, open));
+  return name === null || KEYWORDS.has(name[0].trimEnd()) ? undefined : { ...error, column: name.index + 1 };
+}
+
+/** Advice for a call to a value that is not a function. */
+export function notCallableLines(reported: GuestError, input: AnalysisInput): (string | undefined)[] {
+  const { source, stoppedAt } = input;
+  const error = atCalledName(reported, source);
+  if (error === undefined) return [];
+  const before = textToColumn(error, source)!;
+  const rest = lineRest(error, source);
   const name = /^[A-Za-z_$][\w$]{0,60}/.exec(rest)?.[0];
-  if (before === undefined || name === undefined) return [];
+  if (name === undefined) return [];
   // For `new`, the column is that of the whole expression.
-  const constructed = /\bnew\s{1,9}$/.test(before)
-    ? /^[\w$]{1,60}\.[\w$.]{1,120}/.exec(rest)?.[0]
-    : undefined;
+  const constructed = NEW.test(before) ? /^[\w$]{1,60}\.[\w$.]{1,120}/.exec(rest)?.[0] : undefined;
   if (constructed !== undefined)
     return [
       `${oneLine(constructed, 120)} is not a constructor: it does not exist or is not a class`,

@@ -24,7 +24,7 @@ const openpyxl = {
   heavy: true,
   fuel_first_import: 0,
   fuel_cached_import: 0,
-  use: 'Excel files',
+  use: 'Read and write Excel .xlsx workbooks',
 };
 
 export const guidanceExamples: readonly GuidanceExample[] = [
@@ -56,6 +56,7 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     run: {
       source: 'def f(n):\n    return f(n + 1)\nf(0)',
       error: raised('RecursionError', 'maximum recursion depth exceeded', { line: 2 }),
+      stoppedAt: { file: '/app/main.py', line: 2, function: 'f', variables: {} },
     },
   },
   {
@@ -63,6 +64,7 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     run: {
       source: 'import os\nos.abort()',
       trap: trap('unreachable', 'Unreachable (abort() was called)'),
+      error: { type: 'Unreachable', message: 'abort() was called', line: 2 },
     },
   },
   {
@@ -70,7 +72,10 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     run: {
       source:
         'import ctypes\nmethod = ctypes.c_uint.from_address(id(len) + 8).value\nctypes.c_uint.from_address(method + 4).value = 3\nlen([1])',
-      trap: trap('denied_call', 'DeniedCall (The guest called env.x, which the sandbox does not provide)'),
+      trap: trap(
+        'denied_call',
+        'DeniedCall (The guest called env.pyodide_js_init, which the sandbox does not provide)',
+      ),
     },
   },
   {
@@ -173,6 +178,7 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     run: {
       source: 'import pandas as pd',
       packages: [openpyxl],
+      addablePackage: () => 'pandas',
       error: raised('ModuleNotFoundError', "No module named 'pandas'", { name: 'pandas' }),
     },
   },
@@ -308,16 +314,26 @@ export const guidanceExamples: readonly GuidanceExample[] = [
   {
     type: 'GroupedErrors',
     run: {
-      source: 'asyncio.run(main())',
+      source: [
+        'import asyncio',
+        'async def check(row):',
+        "    raise ValueError(f'bad row {row}')",
+        'async with asyncio.TaskGroup() as group:',
+        '    group.create_task(check(7))',
+      ].join('\n'),
       error: raised('ExceptionGroup', 'unhandled errors in a TaskGroup (1 sub-exception)', {
         available: ['ValueError: bad row 7 (line 3)'],
         length: 1,
+        line: 4,
       }),
     },
   },
   {
     type: 'AwaitTimeout',
-    run: { source: 'await asyncio.wait_for(work(), 1)', error: raised('TimeoutError', '') },
+    run: {
+      source: 'import asyncio\nawait asyncio.wait_for(asyncio.sleep(60), 1)',
+      error: raised('TimeoutError', '', { line: 2 }),
+    },
   },
   {
     type: 'DivisionByZero',
@@ -353,7 +369,7 @@ export const guidanceExamples: readonly GuidanceExample[] = [
   {
     type: 'AsyncMisuse',
     run: {
-      source: 'import asyncio\nasync def f(): asyncio.run(g())\nawait f()',
+      source: 'import asyncio\nasync def f(): asyncio.run(asyncio.sleep(0))\nawait f()',
       error: raised('RuntimeError', 'asyncio.run() cannot be called from a running event loop', { line: 2 }),
     },
   },
@@ -390,7 +406,7 @@ export const guidanceExamples: readonly GuidanceExample[] = [
       error: raised('ArgumentError', 'the following arguments are required: --input', {
         module: 'argparse',
         kind: 'SystemExit',
-        line: 4,
+        line: null,
       }),
     },
   },
@@ -398,11 +414,11 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     type: 'TypeMismatch',
     run: {
       source: 'import pickle\npickle.dumps(lambda x: x)',
-      error: raised('PicklingError', "Can't pickle <function <lambda>>", {
-        module: 'pickle',
-        kind: 'Exception',
-        line: 2,
-      }),
+      error: raised(
+        'PicklingError',
+        "Can't pickle <function <lambda> at 0x14bdcd8>: it's not found as __main__.<lambda>",
+        { module: '_pickle', kind: 'Exception', line: 2 },
+      ),
     },
   },
 ];
