@@ -176,7 +176,7 @@ describe('run', () => {
     writeFileSync(path, '');
     const { stderr } = await cliHere(['run', 'odd']);
     unlinkSync(path);
-    expect(stderr).toMatch(/^llm-wasm-sandbox: Cannot read odd: ENOENT/);
+    expect(stderr).toMatch(/^Cannot read odd: ENOENT/);
   });
 
   it('copies files into the workspace with --file', async () => {
