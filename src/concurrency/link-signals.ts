@@ -1,18 +1,14 @@
 /**
- * Combines abort signals. After `unlink`, long-lived sources no longer refer to the combined signal; with
- * `AbortSignal.any`, they would.
+ * Aborts a controller together with other signals. After unlinking, long-lived sources no longer refer to the controller;
+ * with `AbortSignal.any`, they would.
  */
 import { setMaxListeners } from 'node:events';
 
-export interface LinkedSignal {
-  /** Aborted as soon as one of the sources is. */
-  readonly signal: AbortSignal;
-  /** Removes the listeners from the sources. */
-  unlink(): void;
-}
-
-export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): LinkedSignal {
-  const controller = new AbortController();
+/** Aborts `controller` as soon as one of the sources is aborted. Returns a function that removes the listeners from them. */
+export function linkSignals(
+  controller: AbortController,
+  ...sources: readonly (AbortSignal | undefined)[]
+): () => void {
   const present = sources.filter((source) => source !== undefined);
   const abort = (event: Event) => controller.abort((event.target as AbortSignal).reason);
   for (const source of present) {
@@ -22,10 +18,7 @@ export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): L
   }
   const aborted = present.find((source) => source.aborted);
   if (aborted !== undefined) controller.abort(aborted.reason);
-  return {
-    signal: controller.signal,
-    unlink: () => {
-      for (const source of present) source.removeEventListener('abort', abort);
-    },
+  return () => {
+    for (const source of present) source.removeEventListener('abort', abort);
   };
 }

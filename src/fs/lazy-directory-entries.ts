@@ -12,7 +12,7 @@ export interface NodeSource {
   readonly tree: FileTree;
   /** Inode number of the first entry of the tree; the others follow in the order of their paths. */
   firstIno: number;
-  readonly ctimeMs: number;
+  ctimeMs: number;
 }
 
 export class LazyDirEntries implements DirEntries {
@@ -29,6 +29,11 @@ export class LazyDirEntries implements DirEntries {
   constructor(source: NodeSource, prefix: string) {
     this.source = source;
     this.prefix = prefix;
+  }
+
+  /** Whether the directory is as the tree describes it, and no node below it is in memory. */
+  get isUnused(): boolean {
+    return this.loaded.size === 0 && this.changed.size === 0;
   }
 
   get(name: string): Node | undefined {

@@ -35,6 +35,10 @@ export class WritableTree {
    * they are used, except for those in `inUse` and open files.
    */
   commit(inUse: ReadonlySet<Node>, ctimeMs: number): TreeChanges {
+    if ((this.dir.entries as LazyDirEntries).isUnused) {
+      this.#source.ctimeMs = ctimeMs;
+      return { created: [], modified: [], deleted: [], removed: [], entries: [] };
+    }
     const changes = this.changes();
     const kept: { path: string; node: Node }[] = [];
     visitNodesInMemory(this.dir, (path, node) => {

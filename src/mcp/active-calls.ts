@@ -29,11 +29,11 @@ export class ActiveCalls {
     const call = { session_id, startedMs: performance.now(), controller: new AbortController() };
     this.#calls.add(call);
     this.#watch();
-    const linked = linkSignals(signal, call.controller.signal);
+    const unlink = linkSignals(call.controller, signal);
     try {
-      return await work(linked.signal);
+      return await work(call.controller.signal);
     } finally {
-      linked.unlink();
+      unlink();
       this.#calls.delete(call);
     }
   }

@@ -18,11 +18,11 @@ export interface Execution extends Promise<SandboxResult> {
 
 /** Starts `run` and returns its promise as a handle. */
 export function startExecution(
-  run: (output: OutputDelivery, cancelled: AbortSignal) => Promise<SandboxResult>,
+  run: (output: OutputDelivery, cancellation: AbortController) => Promise<SandboxResult>,
 ): Execution {
   const output = new OutputDelivery();
   const cancellation = new AbortController();
-  const result = run(output, cancellation.signal);
+  const result = run(output, cancellation);
   const stream = (name: 'stdout' | 'stderr'): AsyncIterable<string> => {
     const chunks = output.stream(name);
     return { [Symbol.asyncIterator]: () => read(result, name, chunks) };

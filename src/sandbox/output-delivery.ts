@@ -23,7 +23,8 @@ const newDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true });
 const NAMES = { 1: 'stdout', 2: 'stderr' } as const;
 
 export class OutputDelivery {
-  readonly #decoders = { stdout: newDecoder(), stderr: newDecoder() };
+  /** Created for the first output of a stream. */
+  readonly #decoders: Partial<Record<StreamName, TextDecoder>> = {};
   readonly #receivers: Record<StreamName, Receiver[]> = { stdout: [], stderr: [] };
   readonly #buffers: ChunkBuffer[] = [];
   #onOutput: ByteReceiver | undefined;
@@ -61,8 +62,10 @@ export class OutputDelivery {
   output(stream: 1 | 2, bytes: Uint8Array): void {
     const name = NAMES[stream];
     const receive = this.#onOutput;
-    if (receive === undefined) this.#deliver(name, this.#decoders[name].decode(bytes, { stream: true }));
-    else {
+    if (receive === undefined) {
+      this.#decoders[name] ??= newDecoder();
+      this.#deliver(name, this.#decoders[name].decode(bytes, { stream: true }));
+    } else {
       this.#undeliveredBytes += bytes.length;
       void this.#calls.run(async () => {
         this.#progressMs = performance.now();
@@ -85,7 +88,7 @@ export class OutputDelivery {
    */
   async end(signal: AbortSignal, limitMs: number): Promise<number> {
     await this.#wait(signal, limitMs);
-    for (const name of Object.values(NAMES)) this.#deliver(name, this.#decoders[name].decode());
+    for (const name of Object.values(NAMES)) this.#deliver(name, this.#decoders[name]?.decode() ?? '');
     this.abandon();
     if (this.#thrown !== undefined) throw this.#thrown.cause;
     return this.#undeliveredBytes;

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type LinkedSignal, linkSignals } from '../concurrency/link-signals.ts';
+import { linkSignals } from '../concurrency/link-signals.ts';
 import { SandboxError } from '../errors.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
 import { readImportCosts } from '../packages/import-costs.ts';
@@ -71,6 +71,8 @@ export class Sandbox {
   protected readonly events: EventLog;
   /** @internal */
   readonly drawPicture: DrawPicture = (...args) => requestPicture(this.parts.pool, this.tenant, ...args);
+  /** The calls that have not returned. */
+  readonly #calls = new Set<AbortController>();
   readonly #history = new CallHistory();
 
   /** @internal */
@@ -99,7 +101,7 @@ export class Sandbox {
    * output and can cancel the call.
    */
   execute(code: string, options: ExecuteOptions = {}): Execution {
-    return startExecution((output, cancelled) => this.executeCall(code, options, output, cancelled));
+    return startExecution((output, cancellation) => this.executeCall(code, options, output, cancellation));
   }
 
   /** @internal */
@@ -107,20 +109,21 @@ export class Sandbox {
     code: string,
     options: ExecuteOptions,
     output: OutputDelivery,
-    cancelled: AbortSignal,
+    cancellation: AbortController,
     resumption?: Resumption,
   ): Promise<SandboxResult> {
-    let linked: LinkedSignal | undefined;
+    let unlink: (() => void) | undefined;
     let stdin: Stdin | undefined;
     let tools: CallTools | undefined;
     try {
       this.checkOpen();
+      this.#calls.add(cancellation);
       const {
         stdin: source,
         args,
         language,
         file_name,
-        signal,
+        signal: cancelled,
         files,
         inject_setup,
         profile,
@@ -137,13 +140,13 @@ export class Sandbox {
       const resumes = resumption?.paused;
       const limits = callLimits(given, this.policy, resumes);
       output.subscribe({ onStdout, onStderr, onOutput });
-      const inputFailed = new AbortController();
       const inputErrors: unknown[] = [];
-      linked = linkSignals(this.closing.signal, cancelled, signal, inputFailed.signal);
+      if (cancelled !== undefined) unlink = linkSignals(cancellation, cancelled);
+      const { signal } = cancellation;
       stdin = new Stdin(source);
       const executionId = resumes?.execution_id ?? randomUUID();
       const { policy, session_id: sessionId, cannotPause } = this;
-      const context = { executionId, policy, sessionId, cannotPause, signal: linked.signal };
+      const context = { executionId, policy, sessionId, cannotPause, signal };
       tools = CallTools.start(options, this.parts.tools, context, resumption);
       const call: Call = {
         code,
@@ -153,14 +156,14 @@ export class Sandbox {
         args,
         onInputError: (cause) => {
           inputErrors.push(cause);
-          inputFailed.abort();
+          cancellation.abort();
         },
         limits,
         injectSetup: resumes?.inject_setup ?? inject_setup,
         profile,
         files,
         onProgress,
-        signal: linked.signal,
+        signal,
         output,
         results: new ResultDelivery(output, onResult),
         tools,
@@ -170,7 +173,7 @@ export class Sandbox {
       const finished = await this.run(call);
       this.checkOpen();
       if (inputErrors.length > 0) throw inputErrors[0];
-      const undeliveredBytes = await output.end(linked.signal, limits.timeout_seconds * 1000);
+      const undeliveredBytes = await output.end(signal, limits.timeout_seconds * 1000);
       return this.#report(executionId, call, finished, undeliveredBytes);
     } catch (cause) {
       output.abandon();
@@ -178,7 +181,8 @@ export class Sandbox {
     } finally {
       tools?.finish();
       stdin?.close();
-      linked?.unlink();
+      unlink?.();
+      this.#calls.delete(cancellation);
     }
   }
 
@@ -365,6 +369,7 @@ export class Sandbox {
   /** Closes the sandbox and cancels its running calls. A session is saved and can be opened again; any other workspace is lost. */
   async close(): Promise<void> {
     this.closing.abort();
+    for (const call of this.#calls) call.abort();
     this.parts.pool.forgetWorkspace(this.workspace.id);
   }
 

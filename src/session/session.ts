@@ -181,13 +181,13 @@ export class Session extends Sandbox {
    * `execution_not_found` if the execution has ended or was already resumed.
    */
   resume(execution_id: string, { resolutions, ...options }: ResumeOptions): Execution {
-    return startExecution(async (output, cancelled) => {
+    return startExecution(async (output, cancellation) => {
       try {
         const paused = await this.paused();
         checkExecution(paused, parse(textArgument, execution_id, 'execution_id'));
         const resumption = { paused, resolutions: parseResolutions(resolutions, paused) };
         if (options.tools === undefined && this.parts.tools.toolset === undefined) throw toolsRequired();
-        return await this.executeCall(paused.code, options, output, cancelled, resumption);
+        return await this.executeCall(paused.code, options, output, cancellation, resumption);
       } catch (cause) {
         output.abandon();
         throw cause;

@@ -21,8 +21,16 @@ export const CONTROL = {
   answers: 2,
   /** See host/thread-critical-sections.ts. */
   section: 3,
-  words: 4,
+  /** The last job whose program has started, and when, by `sharedClockMs`. */
+  startedJob: 4,
+  startedMs: 5,
+  words: 6,
 } as const;
+/** Milliseconds of a clock that all threads of a process share, as a word that overflows. */
+export function sharedClockMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return (seconds * 1000 + nanoseconds / 1e6) | 0;
+}
 /** The word of a control block that protects the critical sections of its thread. */
 export const sectionWord = (control: Int32Array) => control.subarray(CONTROL.section, CONTROL.section + 1);
 /** Words that all threads of a host share: 1 while long-running programs have to yield; the number of jobs that run. */

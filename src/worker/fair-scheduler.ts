@@ -97,24 +97,29 @@ export class FairScheduler {
     }
     this.#tenants.set(tenant, state);
     return new Promise((resolve) => {
+      let isGranted = false;
       const withdraw = () => {
         this.#remove(tenant, key, waiting);
         resolve(undefined);
       };
+      let stopListening = () => {};
       const waiting: Waiting = {
         needsWorker,
         grant: () => {
-          signal?.removeEventListener('abort', withdraw);
+          isGranted = true;
+          stopListening();
           resolve({ release: once(() => this.#release(tenant, key, needsWorker)) });
         },
       };
-      signal?.addEventListener('abort', withdraw, { once: true });
       const queue = state.keys.get(key);
       if (queue === undefined) state.keys.set(key, [waiting]);
       else queue.push(waiting);
       state.queued++;
       this.#startHostCode(tenant, key);
       this.#dispatch();
+      if (isGranted || signal === undefined) return;
+      signal.addEventListener('abort', withdraw, { once: true });
+      stopListening = () => signal.removeEventListener('abort', withdraw);
     });
   }
 

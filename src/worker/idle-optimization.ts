@@ -76,6 +76,7 @@ export class IdleOptimization {
       send: (message) => {
         if (message.type === 'saved') this.#continueFrom(message.saved);
       },
+      reportStart: () => {},
       reportFuel: () => {},
       isAbandoned,
       sliceFuel: FUEL_BETWEEN_JOB_CHECKS,

@@ -5,6 +5,8 @@ import type { SessionGuests } from './session-guests.ts';
 export interface JobCallbacks {
   readonly guests: Pick<SessionGuests, 'take' | 'put'>;
   send(message: FromWorker): void;
+  /** Called when the guest is ready and the time of the program starts. */
+  reportStart(id: number): void;
   /** Receives the fuel of the run between two slices. */
   reportFuel(fuelConsumed: number): void;
   /** Whether to stop the run at once. Called between two slices. */

@@ -52,12 +52,6 @@ const countContents = (contents: readonly (Uint8Array | undefined)[]) => countSh
 export class ActiveJob implements JobHandle {
   readonly result: Promise<JobResult>;
   readonly saved: Promise<SavedState | undefined>;
-  /** Resolves when the time of a run starts; never, if the run does not start. */
-  readonly started: Promise<void>;
-  /** Resolves when the program of a run has ended and the drawing of its charts starts; never, if it has no charts. */
-  readonly drawing: Promise<void>;
-  #start!: () => void;
-  #draw!: () => void;
   #resolve!: (result: JobResult) => void;
   #reject!: (cause: unknown) => void;
   #finish!: (saved: SavedState | undefined) => void;
@@ -71,12 +65,6 @@ export class ActiveJob implements JobHandle {
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-    });
-    this.started = new Promise((resolve) => {
-      this.#start = resolve;
-    });
-    this.drawing = new Promise((resolve) => {
-      this.#draw = resolve;
     });
     this.saved = new Promise((resolve) => {
       this.#finish = resolve;
@@ -102,11 +90,7 @@ export class ActiveJob implements JobHandle {
       case 'request':
         void this.#answer(message.number, message.request);
         return false;
-      case 'started':
-        this.#start();
-        return false;
       case 'drawing':
-        this.#draw();
         return false;
       case 'saved': {
         const { deltaHeader, newDiffs, tmp } = message.saved;
@@ -120,6 +104,7 @@ export class ActiveJob implements JobHandle {
         break;
       case 'done':
         countContents(message.outcome.changes.entries.map(({ data }) => data));
+        for (const result of message.results) this.observer.result?.(result);
         this.#resolve(message);
         // A committed call is answered before its state is saved; the thread is busy until then.
         if (message.outcome.state === 'committed') return false;

@@ -2,11 +2,12 @@
  * One thread of the pool as the main thread sees it: the images it has loaded, the job it runs, and for how long. Whether
  * a program is long-running is known without asking its thread, so it costs the guest nothing.
  */
-import { chartTimeMs } from '../charts/chart-limits.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
-import { LONG_RUN_FUEL, MAX_YIELD_SHARE } from './cooperative-yield.ts';
+import { LONG_RUN_FUEL } from './cooperative-yield.ts';
 import { ActiveJob, type JobHandle, type JobObserver } from './job-handle.ts';
+import { JobWatchdog } from './job-watchdog.ts';
 import type { FromWorker, UnsentJob } from './protocol.ts';
+import { isAnswer } from './thread-host.ts';
 import { SentTrees } from './tree-updates.ts';
 import type { WorkerHost, WorkerThread } from './worker-host.ts';
 
@@ -14,12 +15,6 @@ import type { WorkerHost, WorkerThread } from './worker-host.ts';
 const IMAGES_PER_THREAD = 4;
 /** A job that has run for this long is not expected to end soon. */
 const LONG_MS = 1_000;
-/** Extra time that a job gets beyond its limit, and after a cancellation, before its thread is terminated. */
-const GRACE_MS = 5_000;
-/** Time that a thread gets to restore the state of a session before the program starts. */
-const RESTORE_LIMIT_MS = 120_000;
-/** Time that a thread gets to save the state of a session after its answer. */
-const SAVE_LIMIT_MS = 120_000;
 
 export interface JobOptions {
   /** Time limit that the worker itself enforces. */
@@ -40,6 +35,9 @@ export class PoolThread {
   #isAlive = true;
   #lastJobId = 0;
   #job: ActiveJob | undefined;
+  #watchdog: JobWatchdog | undefined;
+  /** Removes the listener from the signal of the job. */
+  #stopListening: (() => void) | undefined;
   /** When the current job started, or the last one ended. */
   #since = performance.now();
 
@@ -142,46 +140,37 @@ export class PoolThread {
   run(job: UnsentJob, { limitMs, signal, observer = {} }: JobOptions): JobHandle {
     this.#lastJobId = (this.#lastJobId % 0x7fffffff) + 1;
     const id = this.#lastJobId;
-    // First, because it throws for a job that cannot be cloned; the thread must then stay as it was.
-    this.#send(id, job);
-    this.#since = performance.now();
-    this.#thread.setRef(true);
+    const sentMs = performance.now();
+    this.#since = sentMs;
     const active = new ActiveJob(
       id,
       observer,
       () => this.#thread.fuelSpent,
       (answer) => this.#thread.send(answer),
     );
-    this.#job = active;
-    const terminate = () => void this.terminate();
-    let watchdog: NodeJS.Timeout;
-    const allow = (milliseconds: number) => {
-      clearTimeout(watchdog);
-      watchdog = setTimeout(terminate, milliseconds);
-    };
-    // Restoring, running and saving have separate budgets. Only a run can be cancelled.
-    let isRunning = job.type !== 'run';
-    const allowRun = () => allow(signal?.aborted ? GRACE_MS : limitMs * (1 + MAX_YIELD_SHARE) + GRACE_MS);
+    const watchdog = new JobWatchdog({
+      limitMs,
+      // Only a run can have a session to restore first.
+      runningMs: () => (job.type === 'run' ? this.#thread.runningMs(id) : performance.now() - sentMs),
+      terminate: () => void this.terminate(),
+    });
     const cancel = () => {
       this.#thread.cancel(id);
-      if (isRunning) allow(GRACE_MS);
+      watchdog.cancelled();
     };
-    const endRun = () => {
-      signal?.removeEventListener('abort', cancel);
-      allow(SAVE_LIMIT_MS);
-    };
-    if (isRunning) allowRun();
-    else allow(RESTORE_LIMIT_MS);
-    void active.started.then(() => {
-      isRunning = true;
-      allowRun();
-    });
-    void active.drawing.then(() => {
-      if (!signal?.aborted) allow(chartTimeMs(limitMs) + GRACE_MS);
-    });
-    active.result.then(endRun, endRun);
-    void active.saved.then(() => clearTimeout(watchdog));
     signal?.addEventListener('abort', cancel, { once: true });
+    this.#job = active;
+    this.#watchdog = watchdog;
+    this.#stopListening = () => signal?.removeEventListener('abort', cancel);
+    this.#thread.setRef(true);
+    // Last, because the thread may have to wait for the core that this thread uses.
+    try {
+      this.#send(id, job);
+    } catch (cause) {
+      // The job cannot be cloned.
+      this.#end();
+      throw cause;
+    }
     if (signal?.aborted) cancel();
     return active;
   }
@@ -191,15 +180,23 @@ export class PoolThread {
       this.#optimizing.get(message.image)?.(message.programs);
       return;
     }
-    if (message.id === this.#job?.id && this.#workspace !== undefined) {
+    if (message.id !== this.#job?.id) return;
+    if (this.#workspace !== undefined) {
       if (message.type === 'done') this.#trees.applyChanges(this.#workspace, message.outcome.changes);
       if (message.type === 'failed') this.#trees.discard(this.#workspace);
     }
-    if (message.id === this.#job?.id && this.#job.receive(message)) this.#end();
+    if (message.type === 'drawing') this.#watchdog?.drawing();
+    if (isAnswer(message)) {
+      this.#stopListening?.();
+      this.#watchdog?.answered();
+    }
+    if (this.#job.receive(message)) this.#end();
   }
 
   #end(): void {
     this.#job = undefined;
+    this.#stopListening?.();
+    this.#watchdog?.stop();
     this.#since = performance.now();
     this.#thread.setRef(false);
   }

@@ -313,9 +313,12 @@ export class WorkerPool implements Pool {
 
   /** Asks long-running programs to yield while a short one runs and there are more busy threads than cores. */
   #updateYieldFlag(): void {
+    this.#host.setYield(this.#threads.size > this.#baseWorkers && this.#isYieldWanted());
+  }
+
+  #isYieldWanted(): boolean {
     const busy = [...this.#threads].filter(({ isBusy }) => isBusy);
-    const isWanted = busy.length > this.#baseWorkers && busy.some(({ isHeld }) => !isHeld);
-    this.#host.setYield(isWanted);
+    return busy.length > this.#baseWorkers && busy.some(({ isHeld }) => !isHeld);
   }
 
   /** While long-running programs occupy every thread, starts more: one for each waiting key, and one for the next call. */

@@ -61,6 +61,7 @@ export function prepareGuest(
  * the guest has open; the guest must then be restored.
  */
 function applyEdit(kernel: Kernel, edit: TreeEdit): boolean {
+  if (edit.removed.length + edit.entries.length === 0) return true;
   const { volume } = kernel;
   try {
     return volume.asHost(() => applyHostEdit(volume, '/app', edit, kernel.nodesInUse()));

@@ -24,14 +24,16 @@ import type { WorkerThread } from './worker-host.ts';
 
 type ForThread = Extract<ToProcess, { readonly type: 'load' | 'send' | 'cancel' | 'terminate' }>;
 
-/** How often the fuel of running jobs is reported. */
-const FUEL_INTERVAL_MS = 25;
+/** How often the start and the fuel of running jobs are reported. */
+const REPORT_INTERVAL_MS = 25;
 
 assertRestricted('process');
 optimizeOnHalfOfCores();
 
 interface HostedThread {
   readonly thread: WorkerThread;
+  /** The last run, until its start is reported. */
+  unreportedRun: number | undefined;
   reportedFuel: number;
 }
 
@@ -73,7 +75,7 @@ function start(id: number): void {
       send({ type: 'exit', thread: id });
     },
   });
-  threads.set(id, { thread, reportedFuel: 0 });
+  threads.set(id, { thread, unreportedRun: undefined, reportedFuel: 0 });
 }
 
 function forward(id: number, message: FromWorker): void {
@@ -85,19 +87,24 @@ function forward(id: number, message: FromWorker): void {
 
 /** Threads with a job whose answer has not been sent. */
 const busy = new Set<number>();
-let fuelTimer: NodeJS.Timeout | undefined;
+let reportTimer: NodeJS.Timeout | undefined;
 
-function reportFuel(): void {
+function reportJobs(): void {
   for (const id of busy) {
     const hosted = threads.get(id)!;
+    const job = hosted.unreportedRun;
+    if (job !== undefined && hosted.thread.runningMs(job) !== undefined) {
+      hosted.unreportedRun = undefined;
+      send({ type: 'started', thread: id, job });
+    }
     const spent = hosted.thread.fuelSpent;
     if (spent === hosted.reportedFuel) continue;
     hosted.reportedFuel = spent;
     send({ type: 'fuel', thread: id, spent });
   }
   if (busy.size > 0) return;
-  clearInterval(fuelTimer);
-  fuelTimer = undefined;
+  clearInterval(reportTimer);
+  reportTimer = undefined;
 }
 
 function receiveForThread(id: number, message: ForThread): void {
@@ -110,9 +117,10 @@ function receiveForThread(id: number, message: ForThread): void {
   else if (message.message.type !== 'job') thread.send(message.message);
   else {
     hosted.reportedFuel = 0;
+    hosted.unreportedRun = message.message.job.type === 'run' ? message.message.id : undefined;
     thread.send({ ...message.message, job: shareJob(message.message.job) });
     busy.add(id);
-    fuelTimer ??= setInterval(reportFuel, FUEL_INTERVAL_MS);
+    reportTimer ??= setInterval(reportJobs, REPORT_INTERVAL_MS);
   }
 }
 

@@ -155,6 +155,7 @@ class RemoteThread implements WorkerThread {
   #keepsAlive = false;
   #hasExited = false;
   fuelSpent = 0;
+  #started: { readonly job: number; readonly atMs: number } | undefined;
 
   constructor(
     readonly process: WorkerProcess,
@@ -170,12 +171,17 @@ class RemoteThread implements WorkerThread {
     if (message.type === 'message') this.events.message(message.message);
     else if (message.type === 'extended') this.#receiveImage(message.id, message.extension);
     else if (message.type === 'fuel') this.fuelSpent = message.spent;
+    else if (message.type === 'started') this.#started = { job: message.job, atMs: performance.now() };
     else {
       this.#hasExited = true;
       this.events.exit();
       this.setRef(false);
       this.#exit();
     }
+  }
+
+  runningMs(job: number): number | undefined {
+    return this.#started?.job === job ? performance.now() - this.#started.atMs : undefined;
   }
 
   #receiveImage(id: number, extension: PortableExtension): void {

@@ -112,6 +112,8 @@ export type FromProcess =
       readonly extension: PortableExtension;
     }
   | { readonly type: 'exit'; readonly thread: number }
+  /** The program of a run has started. */
+  | { readonly type: 'started'; readonly thread: number; readonly job: number }
   | { readonly type: 'fuel'; readonly thread: number; readonly spent: number };
 
 export const shareLibraries = (libraries: readonly PreparedLibrary[]): PreparedLibrary[] =>
@@ -266,9 +268,13 @@ const fromWorker = z.discriminatedUnion('type', [
     number: count,
     request: z.union([z.strictObject({ type: z.enum(['stdin', 'drain']) }), ...toolRequests]),
   }),
-  z.strictObject({ type: z.literal('started'), id }),
   z.strictObject({ type: z.literal('drawing'), id }),
-  z.strictObject({ type: z.literal('done'), id, outcome }),
+  z.strictObject({
+    type: z.literal('done'),
+    id,
+    outcome,
+    results: z.array(displayed).max(RESULT_LIMITS.count),
+  }),
   z.strictObject({ type: z.literal('saved'), id, saved }),
   z.strictObject({ type: z.literal('picture'), id, picture }),
   z.strictObject({ type: z.literal('failed'), id, code: text, message: text }),
@@ -279,6 +285,7 @@ const fromProcess = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('message'), thread, message: fromWorker }),
   z.strictObject({ type: z.literal('extended'), thread, id, extension }),
   z.strictObject({ type: z.literal('exit'), thread }),
+  z.strictObject({ type: z.literal('started'), thread, job: id }),
   z.strictObject({ type: z.literal('fuel'), thread, spent: count }),
 ]);
 

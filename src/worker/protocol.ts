@@ -295,11 +295,15 @@ export type FromWorker =
       readonly number: number;
       readonly request: HostRequest;
     }
-  /** The guest of a run is ready, and its time starts. */
-  | { readonly type: 'started'; readonly id: number }
   /** The program has ended, and the drawing of its charts starts. */
   | { readonly type: 'drawing'; readonly id: number }
-  | { readonly type: 'done'; readonly id: number; readonly outcome: RunOutcome }
+  | {
+      readonly type: 'done';
+      readonly id: number;
+      readonly outcome: RunOutcome;
+      /** The results that were not sent before. */
+      readonly results: readonly DisplayResult[];
+    }
   | { readonly type: 'saved'; readonly id: number; readonly saved: SavedState }
   | { readonly type: 'built'; readonly id: number; readonly guest: BuiltGuest }
   | { readonly type: 'extended'; readonly id: number; readonly extended: ExtendedImage }

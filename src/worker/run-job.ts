@@ -49,7 +49,7 @@ export function runJob(
   callbacks: JobCallbacks,
 ): void {
   const { requests, workspaces } = thread;
-  const { guests, send, reportFuel, isAbandoned } = callbacks;
+  const { guests, send, reportStart, reportFuel, isAbandoned } = callbacks;
   const { limits, session } = job;
   const stdout = new CappedOutput(limits.stdoutMaxBytes);
   const stderr = new CappedOutput(limits.stderrMaxBytes);
@@ -60,19 +60,19 @@ export function runJob(
     job.streamOutput === 'none' ? undefined : new OutputSender(sendOutput, isUncapped ? drain : undefined);
   const cooperativeYield = new CooperativeYield(thread.hostBlock);
   // Created below, because it reads the guest; the program starts after that.
-  let profiler: FuelProfiler | undefined;
+  let profiler: (() => FuelProfiler) | undefined;
   let stateAtLimit: ProgramState | undefined;
   const hooks: RunHooks = {
     sliceFuel: callbacks.sliceFuel,
     onSlice: (fuelConsumed) => {
       if (isAbandoned?.()) guest.stop({ reason: 'cancelled', message: 'abandoned' });
-      profiler?.sample(fuelConsumed);
+      profiler?.().sample(fuelConsumed);
       reportFuel(fuelConsumed);
     },
     onLimit: (reason) => {
-      stateAtLimit = profiler?.state(guest.fuelConsumed);
+      stateAtLimit = profiler?.().state(guest.fuelConsumed);
       // The interpreter works for the program between two of its functions, for example in its event loop.
-      if (reason === 'out_of_fuel') stateAtLimit ??= profiler?.lastState;
+      if (reason === 'out_of_fuel') stateAtLimit ??= profiler?.().lastState;
     },
     result: (message) => results.receive(message),
   };
@@ -94,13 +94,18 @@ export function runJob(
   const { handles } = loaded.image.header;
   const call = guest.kernel.calls + 1;
   const program = { file: programFile(job.language, call, job.fileName), code: job.code };
-  profiler = new FuelProfiler(
-    loaded.runtime.stackReader(guest, handles),
-    program,
-    limits,
-    job.profile,
-    () => guest.memory.buffer.byteLength,
-  );
+  // Most runs use less than one slice of fuel and need none.
+  let recorded: FuelProfiler | undefined;
+  profiler = () => {
+    recorded ??= new FuelProfiler(
+      loaded.runtime.stackReader(guest, handles),
+      program,
+      limits,
+      job.profile,
+      () => guest.memory.buffer.byteLength,
+    );
+    return recorded;
+  };
   guest.kernel.stdin = job.stdin;
   if (job.hasMoreStdin)
     guest.kernel.moreStdin = () => {
@@ -113,7 +118,7 @@ export function runJob(
   const startedMs = performance.now();
   cooperativeYield.start(startedMs);
   guest.setDeadline(startedMs + limits.timeoutMs);
-  send({ type: 'started', id });
+  reportStart(id);
   const request = {
     ...program,
     language: job.language,
@@ -129,8 +134,8 @@ export function runJob(
   const observer = {
     file: program.file,
     stateAtLimit: () => stateAtLimit,
-    stateNow: () => profiler.state(guest.fuelConsumed),
-    placeOf: (place: StoppedAt) => profiler.placeOf(place),
+    stateNow: () => profiler().state(guest.fuelConsumed),
+    placeOf: (place: StoppedAt) => profiler().placeOf(place),
   };
   const isResumed = job.tools?.resumed !== undefined;
   const { trap, report, stoppedAt, isConsistent, isPaused } = timed('first_run', () =>
@@ -155,7 +160,7 @@ export function runJob(
   const keepsState = session !== undefined && !session.discardState;
   const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';
   const taken = takeChanges(guest.kernel, state);
-  results.finish(report, taken);
+  const lateResults = results.finish(report, taken);
   const { changes, omitted } = limitChangedFiles(taken);
   const outcome: RunOutcome = {
     trap,
@@ -176,12 +181,12 @@ export function runJob(
     filesOmitted: omitted,
     otherUsage: state === 'committed' ? guest.kernel.volume.usageOutside('/app') : { bytes: 0, files: 0 },
     imports: guest.kernel.imports.close(guest.fuelConsumed, isConsistent),
-    profile: profiler.finish(trap !== undefined),
+    profile: recorded?.finish(trap !== undefined),
     stoppedAt,
     resultsOmitted: results.omitted,
     declared: keepsState ? loaded.runtime.source.declaredNames(job.code) : [],
   };
-  send({ type: 'done', id, outcome });
+  send({ type: 'done', id, outcome, results: lateResults });
   workspaces.applyChanges(job.workspace.id, changes);
   const unneeded = [
     ...(state === 'committed'

@@ -13,10 +13,15 @@ const REJECTIONS = { too_large: 'EFBIG', too_complex: 'E2BIG', invalid: 'EINVAL'
 
 export class RunResults {
   readonly #collector: ResultCollector;
+  /** The results since the end of the program, which are sent with its outcome. */
+  #late: DisplayResult[] | undefined;
 
   /** `volume` returns the file system of the guest. */
   constructor(volume: () => Volume, onResult: (result: DisplayResult) => void) {
-    this.#collector = new ResultCollector({ onResult, store: (name, bytes) => store(volume(), name, bytes) });
+    this.#collector = new ResultCollector({
+      onResult: (result) => (this.#late === undefined ? onResult(result) : void this.#late.push(result)),
+      store: (name, bytes) => store(volume(), name, bytes),
+    });
   }
 
   /** Number of results beyond the limit. */
@@ -39,15 +44,16 @@ export class RunResults {
     this.#collector.drawCharts(draw);
   }
 
-  /** Adds the results that are known only when the program has ended. */
-  finish(report: GuestReport | undefined, { created, modified, entries }: TreeChanges): void {
+  /** Returns the results that are known only when the program has ended. */
+  finish(report: GuestReport | undefined, { created, modified, entries }: TreeChanges): DisplayResult[] {
+    this.#late = [];
     const { result, result_text: text } = report ?? {};
     if (result !== undefined && !this.#collector.hasMain)
       this.#collector.addMainText(text ?? (typeof result === 'string' ? result : JSON.stringify(result)));
-    if (entries.length === 0) return;
     const written = new Set([...created, ...modified]);
     for (const { path, data } of entries)
       if (data !== undefined && written.has(path)) this.#collector.addFile(path, data);
+    return this.#late;
   }
 }
 

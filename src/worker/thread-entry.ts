@@ -11,7 +11,14 @@ import { countShared } from '../fs/shared-array-buffers.ts';
 import { protectSections } from '../host/thread-critical-sections.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { RUNTIMES } from '../runtimes/runtime-registry.ts';
-import { CONTROL, FUEL_UNIT, HOST_BLOCK, sectionWord, type WorkerSettings } from './control-block.ts';
+import {
+  CONTROL,
+  FUEL_UNIT,
+  HOST_BLOCK,
+  sectionWord,
+  sharedClockMs,
+  type WorkerSettings,
+} from './control-block.ts';
 import { convertPicture } from './convert-picture.ts';
 import { extendImage } from './extend-image.ts';
 import { HostRequests } from './host-requests.ts';
@@ -88,7 +95,7 @@ const idleWork = new IdleWork(
 // ---- runs ----
 
 /** For the jobs of the main thread. */
-const JOBS: JobCallbacks = { guests: new SessionGuests(), send, reportFuel };
+const JOBS: JobCallbacks = { guests: new SessionGuests(), send, reportStart, reportFuel };
 
 function run(id: number, job: RunJob, callbacks: JobCallbacks): void {
   const workspace = workspaces.receive(job.workspace);
@@ -96,6 +103,12 @@ function run(id: number, job: RunJob, callbacks: JobCallbacks): void {
   const maxPages = pagesIn(job.limits.memoryBytes);
   runJob(thread, id, job, loaded, workspace, maxPages, callbacks);
   if (!settings.isOneShot) idleWork.keepFull(loaded.pool, maxPages);
+}
+
+/** Makes the start of a run visible to the main thread, which reads it only if a run takes too long. */
+function reportStart(id: number): void {
+  Atomics.store(control, CONTROL.startedMs, sharedClockMs());
+  Atomics.store(control, CONTROL.startedJob, id);
 }
 
 /** Makes the fuel of the current job visible to the main thread. */

@@ -5,7 +5,7 @@
 import type { Worker } from 'node:worker_threads';
 import { sharedBuffers } from '../fs/shared-array-buffers.ts';
 import { requestEnd, untilOutsideSection } from '../host/thread-critical-sections.ts';
-import { CONTROL, FUEL_UNIT, HOST_BLOCK, sectionWord } from './control-block.ts';
+import { CONTROL, FUEL_UNIT, HOST_BLOCK, sectionWord, sharedClockMs } from './control-block.ts';
 import type { FromWorker, Job, ToWorker } from './protocol.ts';
 import { newHostBlock, type StartedThread, startThread, takeAdoptedThread } from './start-thread.ts';
 import type { ThreadEvents, WorkerHost, WorkerThread } from './worker-host.ts';
@@ -42,7 +42,6 @@ const NOT_ANSWERS: ReadonlySet<FromWorker['type']> = new Set([
   'progress',
   'request',
   'result',
-  'started',
   'drawing',
   'saved',
   'optimized',
@@ -77,6 +76,11 @@ class LocalThread implements WorkerThread {
 
   get fuelSpent(): number {
     return Atomics.load(this.#control, CONTROL.fuelMillions) * FUEL_UNIT;
+  }
+
+  runningMs(job: number): number | undefined {
+    if (Atomics.load(this.#control, CONTROL.startedJob) !== job) return undefined;
+    return (sharedClockMs() - Atomics.load(this.#control, CONTROL.startedMs)) | 0;
   }
 
   send(message: ToWorker): void {

@@ -8,6 +8,8 @@ import type { FromWorker, ToWorker } from './protocol.ts';
 export interface WorkerThread {
   /** Approximate fuel that its current job has used. */
   readonly fuelSpent: number;
+  /** How long the program of a run has been running; undefined if it has not started. */
+  runningMs(job: number): number | undefined;
   /** Sends a message. Throws if the message cannot be cloned. */
   send(message: ToWorker): void;
   /** Cancels a job, even one that has not arrived yet. */

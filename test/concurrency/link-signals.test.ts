@@ -5,7 +5,9 @@ import { linkSignals } from '../../src/concurrency/link-signals.ts';
 describe('linked signals', () => {
   it('abort with the reason of the first source that aborts', () => {
     const [one, two] = [new AbortController(), new AbortController()];
-    const { signal } = linkSignals(one.signal, undefined, two.signal);
+    const linked = new AbortController();
+    linkSignals(linked, one.signal, undefined, two.signal);
+    const { signal } = linked;
     expect(signal.aborted).toBe(false);
     two.abort('second');
     one.abort('first');
@@ -13,7 +15,9 @@ describe('linked signals', () => {
   });
 
   it('are aborted from the start if a source is', () => {
-    expect(linkSignals(AbortSignal.abort('gone')).signal.reason).toBe('gone');
+    const linked = new AbortController();
+    linkSignals(linked, AbortSignal.abort('gone'));
+    expect(linked.signal.reason).toBe('gone');
   });
 
   it('cause no warning about a leak if many have the same source', async () => {
@@ -21,7 +25,7 @@ describe('linked signals', () => {
     const note = (warning: Error) => warnings.push(warning);
     process.on('warning', note);
     const source = new AbortController();
-    for (let i = 0; i < 20; i++) linkSignals(source.signal);
+    for (let i = 0; i < 20; i++) linkSignals(new AbortController(), source.signal);
     await new Promise((resolve) => setImmediate(resolve));
     process.off('warning', note);
     expect(warnings).toEqual([]);
@@ -29,11 +33,12 @@ describe('linked signals', () => {
 
   it('leave no listener on their sources after unlink', () => {
     const source = new AbortController();
-    const { signal, unlink } = linkSignals(source.signal);
+    const linked = new AbortController();
+    const unlink = linkSignals(linked, source.signal);
     expect(getEventListeners(source.signal, 'abort')).toHaveLength(1);
     unlink();
     expect(getEventListeners(source.signal, 'abort')).toHaveLength(0);
     source.abort();
-    expect(signal.aborted).toBe(false);
+    expect(linked.signal.aborted).toBe(false);
   });
 });

@@ -350,11 +350,11 @@ describe('isolation', () => {
       resultsOmitted: 0,
       declared: [],
     };
-    const done = (changed: object) =>
+    const done = (changed: object, ...results: object[]) =>
       parseFromProcess({
         type: 'message',
         thread: 1,
-        message: { type: 'done', id: 1, outcome: { ...outcome, ...changed } },
+        message: { type: 'done', id: 1, outcome: { ...outcome, ...changed }, results },
       });
     const file = { path: 'a/b', kind: 'file', mode: 0o644, mtimeMs: 0, data: new Uint8Array([1]) };
     const withEntry = (entry: object) => done({ changes: { ...outcome.changes, entries: [entry] } });
@@ -366,6 +366,8 @@ describe('isolation', () => {
     const withResult = (result: object) =>
       parseFromProcess({ type: 'message', thread: 1, message: { type: 'result', id: 1, result } });
     expect(withResult({ ...shown, json: [1], path: 'results/a.png' })).toBeDefined();
+    expect(done({}, shown, shown)).toBeDefined();
+    expect(parseFromProcess({ type: 'started', thread: 1, job: 1 })).toBeDefined();
     const withRequest = (request: object) =>
       parseFromProcess({
         type: 'message',
@@ -393,6 +395,9 @@ describe('isolation', () => {
       parseFromProcess({ type: 'extended', thread: 1, id: 1, extension: { ...extension, addedLayers } });
     expect(extended(layer)).toBeDefined();
     const forged = [
+      done({}, { ...shown, json: cyclic }),
+      done({}, { ...shown, path: '../a' }),
+      done({}, ...new Array(1000).fill(shown)),
       withPicture({ ...picture, png: 'text' }),
       withPicture({ ...picture, width: 100_000 }),
       withPicture({ ...picture, problem: 'p' }),

@@ -1,0 +1,75 @@
+/**
+ * Terminates a thread whose job does not end in time. Restoring a session, running, drawing charts and saving have separate
+ * limits. A phase that ends only changes the deadline, which the timer reads when it fires, so that a call needs one timer.
+ */
+import { chartTimeMs } from '../charts/chart-limits.ts';
+import { MAX_YIELD_SHARE } from './cooperative-yield.ts';
+
+/** Extra time that a job gets beyond its limit, and after a cancellation. */
+const GRACE_MS = 5_000;
+/** Time that a thread gets to restore the state of a session before the program starts. */
+const RESTORE_LIMIT_MS = 120_000;
+/** Time that a thread gets to save the state of a session after its answer. */
+const SAVE_LIMIT_MS = 120_000;
+
+interface WatchedJob {
+  /** Time limit that the worker itself enforces. */
+  readonly limitMs: number;
+  /** How long the job has been running; undefined while the session is being restored. */
+  runningMs(): number | undefined;
+  terminate(): void;
+}
+
+export class JobWatchdog {
+  readonly #job: WatchedJob;
+  readonly #sentMs = performance.now();
+  #drawingMs: number | undefined;
+  #answeredMs: number | undefined;
+  #cancelledMs: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(job: WatchedJob) {
+    this.#job = job;
+    this.#check();
+  }
+
+  /** The program has ended, and the drawing of its charts starts. */
+  drawing(): void {
+    this.#drawingMs = performance.now();
+  }
+
+  /** Only a run can be cancelled, not the restore before it. */
+  cancelled(): void {
+    this.#cancelledMs = performance.now();
+    this.#check();
+  }
+
+  /** The job was answered, and the state of its session is saved. */
+  answered(): void {
+    this.#answeredMs = performance.now();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #check(): void {
+    clearTimeout(this.#timer);
+    const leftMs = this.#leftMs(performance.now());
+    if (leftMs > 0) this.#timer = setTimeout(() => this.#check(), leftMs);
+    else this.#job.terminate();
+  }
+
+  /** Time until the thread is terminated, or until the next check if the run has not started. */
+  #leftMs(nowMs: number): number {
+    if (this.#answeredMs !== undefined) return this.#answeredMs + SAVE_LIMIT_MS - nowMs;
+    const { limitMs } = this.#job;
+    const cancelledMs = this.#cancelledMs;
+    const runMs = cancelledMs === undefined ? limitMs * (1 + MAX_YIELD_SHARE) + GRACE_MS : GRACE_MS;
+    const runningMs = this.#job.runningMs();
+    if (runningMs === undefined) return Math.min(runMs, this.#sentMs + RESTORE_LIMIT_MS - nowMs);
+    if (cancelledMs === undefined && this.#drawingMs !== undefined)
+      return this.#drawingMs + chartTimeMs(limitMs) + GRACE_MS - nowMs;
+    return Math.max(nowMs - runningMs, cancelledMs ?? 0) + runMs - nowMs;
+  }
+}
