@@ -1,6 +1,6 @@
 /**
  * The `fuel_analysis` block of a result: how much fuel a run used, why, and which budget a similar run needs. The texts are
- * those of the specification; package costs are measured, in the run itself or at build time.
+ * those of the specification; package costs are measured, in the run itself or beforehand.
  */
 import { formatFuel, formatLiteral } from '../quantities.ts';
 import type { FuelAnalysis } from '../schema.ts';
@@ -20,8 +20,8 @@ function estimatedNeed(input: AnalysisInput): number | undefined {
 }
 
 /**
- * The budget to try next: twice the consumption, plus the known cost of packages that are still to be imported; more if
- * the progress of the run shows that it needs more.
+ * The budget to try next: twice the sum of the consumption and the known cost of packages that are still to be imported;
+ * more if the progress of the run shows that it needs more.
  */
 export function budgetToTry(input: AnalysisInput): number {
   const { fuel_budget: budget } = input.limits;

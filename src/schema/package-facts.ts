@@ -1,8 +1,8 @@
-/** The facts about a vendored package that listings and documentation show. */
+/** The facts about a vendored or added package that listings and documentation show. */
 import { z } from 'zod';
 import { runtimeName } from './names.ts';
 
-/** A vendored package, with figures measured at build time. */
+/** A vendored or added package, with the measured fuel of its imports. */
 export const packageFacts = z.object({
   language: runtimeName,
   name: z.string().describe('Name of the package, as installers use it.'),
@@ -18,5 +18,5 @@ export const packageFacts = z.object({
   use: z.string().describe('What the package is for.'),
   licence: z.string().describe('Licence as an SPDX expression.'),
 });
-/** A vendored package, with figures measured at build time. */
+/** A vendored or added package, with the measured fuel of its imports. */
 export interface PackageFacts extends z.infer<typeof packageFacts> {}

@@ -325,8 +325,8 @@ export class SessionRegistry {
   }
 
   /**
-   * Reserves a place for a new session and returns a function that releases it once the session is in the store.
-   * Throws `session_exists` or `session_limit`.
+   * Reserves a place for a new session and returns a function that releases the place. Call it when the session is in the
+   * store, or when it cannot be created. Throws `session_exists` or `session_limit`.
    */
   async reserve(session_id: string): Promise<() => void> {
     return this.#admission.reserve(session_id, true);

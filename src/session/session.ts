@@ -165,8 +165,8 @@ export class Session extends Sandbox {
 
   /**
    * The program that is waiting for answers to tool calls; undefined if there is none. While there is one, `execute` throws
-   * `execution_paused`. While a resume is in progress, it is the program as it was saved before it continued; its id is
-   * refused when the resume has returned.
+   * `execution_paused`. While a resume is in progress, returns the program in the state that was saved before it continued;
+   * its id is refused when the resume has returned.
    */
   async paused(): Promise<PausedExecution | undefined> {
     this.checkOpen();

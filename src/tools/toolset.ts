@@ -30,8 +30,8 @@ export interface ToolContext {
   readonly session_id: string | undefined;
   /**
    * Leaves the call unanswered and pauses the program, whose session can be resumed with the answer later. The payload
-   * is shown in `metadata.pending` and may have at most 64 KiB as JSON. This method throws an exception, which the tool
-   * must not catch.
+   * is shown in `metadata.pending` and may be at most 64 KiB in size as JSON. This method throws an exception, which the
+   * tool must not catch.
    */
   suspend(payload?: unknown): never;
   /** The same as `call_id`, under the name that the AI SDK uses. */
