@@ -167,7 +167,7 @@ describe('a server process', () => {
   test('keeps every completed call when it is killed right afterwards', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
     const session = { language: 'javascript', session_id: 'kept' };
-    const rounds = repetitions(3, 40);
+    const rounds = repetitions(2, 40);
     for (let round = 0; round <= rounds; round++) {
       const { client, transport } = await stdioClient('modern', ['mcp', '--data-dir', data_dir]);
       if (round === 0) {

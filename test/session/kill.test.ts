@@ -11,7 +11,7 @@ import { scratch } from '../stores/fixtures.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { startSessionProcess } from './start-session-process.ts';
 
-const CALLS = repetitions(40, 400);
+const CALLS = repetitions(24, 400);
 const MIN_KILLS = repetitions(3, 24);
 const SESSIONS: Record<string, RuntimeName> = {
   'python-1': 'python',

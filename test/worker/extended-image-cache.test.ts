@@ -79,17 +79,20 @@ describe('cached image', () => {
     expect(await readCachedImage('key', base)).toBeUndefined();
   });
 
-  test('of several parts is read as it was written, and not used if a byte has changed', async () => {
+  test('of several parts is read as it was written, and not used if it is damaged', async () => {
     const image = toShared(Uint8Array.from({ length: 2_500_000 }, (_, i) => i % 251));
     writeCachedImage('large', base, { ...extended, image });
     const found = await readCachedImage('large', base);
     expect(Buffer.compare(found!.image, image)).toBe(0);
     const path = join(images, 'large');
     const bytes = readFileSync(path);
-    bytes[2_000_000]! ^= 1;
-    writeFileSync(path, bytes);
-    expect(await readCachedImage('large', base)).toBeUndefined();
-    expect(existsSync(path)).toBe(false);
+    const changed = Buffer.from(bytes);
+    changed[2_000_000]! ^= 1;
+    for (const damaged of [changed, bytes.subarray(0, 1000), bytes.subarray(0, -1)]) {
+      writeFileSync(path, damaged);
+      expect(await readCachedImage('large', base)).toBeUndefined();
+      expect(existsSync(path)).toBe(false);
+    }
   });
 
   test('that is a pipe, a device, a folder or empty is not used', async () => {

@@ -9,7 +9,7 @@ import { plainSession, plainState, readComplete, scratch } from '../fixtures.ts'
 import { nthFiles, nthSession, nthState } from './numbered-sessions.ts';
 import { buildStoreProgram, start } from './start-process.ts';
 
-const KILLS = repetitions(12, 96);
+const KILLS = repetitions(8, 96);
 const program = buildStoreProgram();
 
 function filesIn(folder: string): Record<string, string> {

@@ -10,7 +10,7 @@ import { repetitions } from '../../support/repetitions.ts';
 import { buildProgram, type Child, start } from '../disk/start-process.ts';
 
 const PROCESSES = 3;
-const ROUNDS = repetitions(6, 60);
+const ROUNDS = repetitions(3, 60);
 const SESSIONS = ['one', 'two', 'three'];
 /** Longer than the lease of the program. */
 const SUSPENSION_MS = 1500;
