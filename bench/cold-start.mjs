@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { formatBytes } from '../dist/quantities.js';
-import { markdown, median, ms, times } from './measure.mjs';
+import { markdown, measuredEnv, median, ms, times } from './measure.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const cli = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
@@ -45,7 +45,8 @@ function commandRows() {
 }
 
 function run(args) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: root });
+  const options = { encoding: 'utf8', cwd: root, env: measuredEnv };
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, options);
   if (status !== 0) throw new Error(`${args.join(' ')} failed: ${stderr}`);
   return { stdout, stderr };
 }

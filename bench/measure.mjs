@@ -1,5 +1,11 @@
 /** Measurement and formatting shared by all benchmarks: interleaved rounds, robust statistics, Markdown tables. */
 
+/**
+ * The environment of measured processes: without additional certificates, which Node.js 20 reads when it starts and later
+ * versions when they need them.
+ */
+export const measuredEnv = { ...process.env, NODE_EXTRA_CA_CERTS: undefined };
+
 /** Geometric mean. */
 export const geomean = (values) =>
   Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);

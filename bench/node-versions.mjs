@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { installPinned } from '../scripts/install-pinned-packages.mjs';
-import { geomean, markdown, median, ms, times } from './measure.mjs';
+import { geomean, markdown, measuredEnv, median, ms, times } from './measure.mjs';
 import { LOOPS } from './programs.mjs';
 import { findWheel } from './wheels.mjs';
 
@@ -22,11 +22,12 @@ const COMMANDS = {
   javascript: [cli, 'run', '-ljavascript', '-cconsole.log(1)'],
 };
 
-/** Node.js 20 reads additional certificates when it starts, and later versions when they need them. */
-const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env;
-
 function run(node, args) {
-  const { status, stdout, stderr, error } = spawnSync(node, args, { encoding: 'utf8', cwd: root, env });
+  const { status, stdout, stderr, error } = spawnSync(node, args, {
+    encoding: 'utf8',
+    cwd: root,
+    env: measuredEnv,
+  });
   if (status !== 0) throw new Error(`${node} ${args.join(' ')} failed: ${error?.message ?? stderr}`);
   return stdout;
 }

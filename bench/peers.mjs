@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { markdown, median, ms } from './measure.mjs';
+import { markdown, measuredEnv, median, ms } from './measure.mjs';
 import { fetchPeer, ISOLATED_VM_NODE, peerTitle } from './peer-packages.mjs';
 
 const SCRIPT = fileURLToPath(new URL('peer-process.mjs', import.meta.url));
@@ -47,6 +47,7 @@ function start({ peer, node }, action, folder) {
   const started = performance.now();
   const { status, stdout, stderr, error } = spawnSync(command, [SCRIPT, peer, action, folder], {
     encoding: 'utf8',
+    env: measuredEnv,
     timeout: KILL_MS + (action === 'short' ? 60_000 : 0),
     killSignal: 'SIGKILL',
   });

@@ -201,7 +201,7 @@ async function stateTable() {
   }
   return markdown(
     'Checkpoint, rollback, fork, hibernate, resume',
-    'Median milliseconds on a disk store that syncs every write. "Hibernate" is the time from the result of a call until the session is on disk and closed; "open" reads it back; "resume" is the first call after that, in an interpreter restored from the stored state. The last column is the time of resume minus the time to copy 32 MiB, divided by the time of a warm call. Targets: `x = 1` takes less than 1 MiB on disk; resume takes less than 30 ms and at most ×5.',
+    'Median milliseconds on a disk store that syncs every write. "Hibernate" is the time from the result of a call until the session is on disk and closed; "open" reads it back; "resume" is the first call after that, in an interpreter restored from the stored state. Each round opens the session again, so "rollback" reads the checkpoint from the disk, after the previous call has been saved. The last column is the time of resume minus the time to copy 32 MiB, divided by the time of a warm call. Targets: `x = 1` takes less than 1 MiB on disk; resume takes less than 30 ms and at most ×5.',
     [
       'session',
       'on disk',

@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { markdown, median, ms, times } from './measure.mjs';
+import { markdown, measuredEnv, median, ms, times } from './measure.mjs';
 
 const here = fileURLToPath(import.meta.url);
 const now = fileURLToPath(new URL('..', import.meta.url));
@@ -126,6 +126,7 @@ const PARTS = {
 async function serverMemory(checkout, runtime) {
   const server = spawn(process.execPath, [join(checkout, 'dist/cli/main.js'), 'mcp'], {
     stdio: ['pipe', 'pipe', 'ignore'],
+    env: measuredEnv,
   });
   const send = (message) => server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   let output = '';
@@ -162,6 +163,7 @@ async function serverMemory(checkout, runtime) {
 function run(args) {
   const { status, stdout, stderr, error } = spawnSync(process.execPath, args, {
     encoding: 'utf8',
+    env: measuredEnv,
   });
   if (status !== 0) throw new Error(`${args.join(' ')} failed: ${error?.message ?? stderr}`);
   return { stdout, stderr };

@@ -182,7 +182,7 @@ export const serverSettings = z.strictObject({
     .array(z.string().min(1))
     .optional()
     .describe(
-      'Packages that programs can import in addition to the vendored ones: names of packages that "packages add" has added, wheels, or folders of wheels. By default all added packages.',
+      'Packages that programs can import in addition to the vendored ones: names of packages that "packages add" has added, wheels, and folders of wheels or Python sources. By default all added packages.',
     ),
   external_files: stringList('Host files or folders that programs can read under /external.'),
   log_program_data: z
