@@ -35,6 +35,18 @@ export function readImportCosts(): ImportCosts {
   return importCosts;
 }
 
+const packagesByRuntime = new Map<RuntimeName, readonly PackageFacts[]>();
+
+/** The vendored packages of a runtime. */
+export function vendoredPackagesOf(runtime: RuntimeName): readonly PackageFacts[] {
+  let packages = packagesByRuntime.get(runtime);
+  if (packages === undefined) {
+    packages = readImportCosts().packages.filter(({ language }) => language === runtime);
+    packagesByRuntime.set(runtime, packages);
+  }
+  return packages;
+}
+
 let notableNames: ReadonlySet<string> | undefined;
 
 /** The names of packages and of modules of the standard library that are costly to import. */
@@ -54,9 +66,8 @@ export function notableImports(
   userPackages: readonly string[],
 ): ImportRecord[] {
   const names = namesToList();
-  return imports.filter(
-    ({ name, fuel }) => names.has(name) || userPackages.includes(name) || fuel >= COSTLY_FUEL,
-  );
+  const userNames = new Set(userPackages);
+  return imports.filter(({ name, fuel }) => names.has(name) || userNames.has(name) || fuel >= COSTLY_FUEL);
 }
 
 /** Translates the name of a vendored or added package to its import names; any other name is returned unchanged. */

@@ -19,7 +19,7 @@ interface CompletedRun {
   readonly files: () => readonly string[];
 }
 
-/** Adds the blocks that the policy asks for to the metadata of a result. `packages` are those of all languages. */
+/** Adds the blocks that the policy asks for to the metadata of a result. `packages` are those of its runtime. */
 export function addAnalysis(
   result: SandboxResult,
   run: CompletedRun,
@@ -57,7 +57,7 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
     files: run.files,
     mounts: run.policy.mounts.map(({ guest_path }) => guest_path),
     imports: metadata.imports,
-    packages: packages.filter(({ language }) => language === runtime),
+    packages,
     addablePackage: (module) =>
       runtime === PACKAGE_RUNTIME ? distributedModule(module)?.name.toLowerCase() : undefined,
     earlier: run.earlier,

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { linkSignals } from '../concurrency/link-signals.ts';
 import { SandboxError } from '../errors.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import { readImportCosts } from '../packages/import-costs.ts';
+import { vendoredPackagesOf } from '../packages/import-costs.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import {
   deterministicMode,
@@ -274,7 +274,9 @@ export class Sandbox {
     const { policy } = this;
     const earlier = this.#history.earlierCalls(this.sessionRecord);
     const files = () => this.workspace.paths(MAX_PATHS_FOR_GUIDANCE);
-    const packages = [...(userPackages?.facts ?? []), ...readImportCosts().packages];
+    const facts = userPackages?.facts.filter(({ language }) => language === this.runtime) ?? [];
+    const vendored = vendoredPackagesOf(this.runtime);
+    const packages = facts.length === 0 ? vendored : [...facts, ...vendored];
     const run = { code, policy, limits, outcome, earlier, files };
     const { result, unclassified } = addAnalysis(plain, run, packages);
     this.#history.add(code, plain.metadata.imports, packages);
