@@ -110,6 +110,14 @@ export interface Policy extends z.infer<typeof policy> {}
 /** The limits that a caller sets; the rest have defaults. */
 export interface PolicyInput extends z.input<typeof policy> {}
 
+let defaults: Policy | undefined;
+
+/** The policy of a caller who sets no limit. */
+export function defaultPolicy(): Policy {
+  defaults ??= policy.parse({});
+  return { ...defaults, env: {}, mounts: [] };
+}
+
 /** Maximum size of the environment that a session stores. */
 const SESSION_ENV_MAX_CHARS = 262_144;
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { DisplayResult } from './display-result.ts';
 import { languageName, programName, runtimeName, sessionId } from './names.ts';
-import { fuelBudget, policy, timeoutSeconds } from './policy.ts';
+import { defaultPolicy, fuelBudget, policy, timeoutSeconds } from './policy.ts';
 
 const moduleName = z
   .string()
@@ -58,7 +58,7 @@ const tools = z
 
 export const sandboxOptions = z.strictObject({
   runtime: runtimeName,
-  policy: policy.prefault({}).describe('Limits of every call.'),
+  policy: policy.default(defaultPolicy).describe('Limits of every call.'),
   session_id: sessionId.optional().describe('Name of the session to open or create; by default a new UUID.'),
   auto_persist_globals: z
     .boolean()
