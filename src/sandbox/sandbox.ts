@@ -66,13 +66,12 @@ export class Sandbox {
   /** @internal */
   protected readonly tenant: string;
   /** @internal */
-  protected readonly closing = new AbortController();
-  /** @internal */
   protected readonly events: EventLog;
   /** @internal */
   readonly drawPicture: DrawPicture = (...args) => requestPicture(this.parts.pool, this.tenant, ...args);
-  /** The calls that have not returned. */
-  readonly #calls = new Set<AbortController>();
+  /** The calls that have not returned, which `close` cancels. @internal */
+  protected readonly calls = new Set<AbortController>();
+  #isClosed = false;
   readonly #history = new CallHistory();
 
   /** @internal */
@@ -92,7 +91,7 @@ export class Sandbox {
 
   /** Whether `close` was called. */
   get isClosed(): boolean {
-    return this.closing.signal.aborted;
+    return this.#isClosed;
   }
 
   /**
@@ -117,7 +116,7 @@ export class Sandbox {
     let tools: CallTools | undefined;
     try {
       this.checkOpen();
-      this.#calls.add(cancellation);
+      this.calls.add(cancellation);
       const {
         stdin: source,
         args,
@@ -182,7 +181,7 @@ export class Sandbox {
       tools?.finish();
       stdin?.close();
       unlink?.();
-      this.#calls.delete(cancellation);
+      this.calls.delete(cancellation);
     }
   }
 
@@ -370,8 +369,8 @@ export class Sandbox {
 
   /** Closes the sandbox and cancels its running calls. A session is saved and can be opened again; any other workspace is lost. */
   async close(): Promise<void> {
-    this.closing.abort();
-    for (const call of this.#calls) call.abort();
+    this.#isClosed = true;
+    for (const call of this.calls) call.abort();
     this.parts.pool.forgetWorkspace(this.workspace.id);
   }
 

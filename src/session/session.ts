@@ -14,6 +14,7 @@ import { stoppedByHost } from '../sandbox/to-result.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
 import { type PausedExecution, parse, type RuntimeName, textArgument } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
+import type { WorkerTurn } from '../worker/pool.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import { CallSaver } from './call-saver.ts';
 import { CallTransaction } from './call-transaction.ts';
@@ -262,12 +263,15 @@ export class Session extends Sandbox {
 
   async #inspectVariables(committed?: CommittedSession): Promise<Variable[]> {
     this.checkOpen();
-    const turn = await this.acquire(this.closing.signal);
+    const cancellation = new AbortController();
+    this.calls.add(cancellation);
+    let turn: WorkerTurn | undefined;
     try {
+      turn = await this.acquire(cancellation.signal);
       this.checkOpen();
       if (turn === undefined) return [];
       const { record, state } = committed ?? this.#states;
-      const call = inspectionCall(this.runtime, record.declared, this.policy, this.closing.signal);
+      const call = inspectionCall(this.runtime, record.declared, this.policy, cancellation.signal);
       const files = committed && FileTree.of(state.workspace);
       const job = this.start(turn, this.parts.assets, call, copyOf(state, this.key), files);
       const { report } = await outcomeOf(job, call);
@@ -275,6 +279,7 @@ export class Session extends Sandbox {
       return reportedVariables(report?.result);
     } finally {
       turn?.release();
+      this.calls.delete(cancellation);
     }
   }
 
