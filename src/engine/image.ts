@@ -32,7 +32,7 @@ const INDEX_ROW = 8;
 const COMPARED_BYTES = 4 * IMAGE_PAGE;
 /** How much memory a reset checks for zeros in one call. */
 const CHECKED_BYTES = 16 * PAGE_BYTES;
-/** Offset between the two parts that a check for zeros compares: the length of a cache line. */
+/** Offset between the two parts that a check for zeros compares. A multiple of the page size would be slow; see `ZEROS`. */
 const ZERO_OFFSET = 64;
 
 /**
