@@ -34,14 +34,14 @@ describe('statements about the languages', () => {
     await expectImported('javascript', await importPatterns('javascript'));
   });
 
-  test('every import pattern of Python imports a package, and the cheaper half works', async () => {
+  test('every import pattern of Python imports a package, and the cheapest quarter works', async () => {
     const patterns = await importPatterns('python');
     // test/packages/import-costs.test.ts imports all names.
     const statements = listPackages('python').flatMap(({ import_names }) =>
       import_names.map((name) => `import ${name}`),
     );
     expect(statements).toEqual(expect.arrayContaining(patterns));
-    await expectImported('python', patterns.slice(0, patterns.length / 2));
+    await expectImported('python', patterns.slice(0, patterns.length / 4));
   });
 
   test('JavaScript helpers are global functions', async () => {

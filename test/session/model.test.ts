@@ -140,14 +140,17 @@ describe('sessions', () => {
     const store = memoryStore();
     const open = () => createSandbox({ runtime: 'python', session_id: 'large', store });
     let sandbox = await open();
-    await sandbox.execute(`${SETUP}\nlarge = bytearray(fill(1, ${PAGES})); n = 0`);
+    const setup = `
+def pages(): return bytearray(b''.join(i.to_bytes(4, 'big') * 1024 for i in range(1, ${PAGES} + 1)))
+large, n = pages(), 0`;
+    await sandbox.execute(setup);
     for (let i = 1; i <= 3; i++) {
       await sandbox.execute(`n += 1; large[n * 4096] ^= 1`);
       if (i === 2) continue;
       await sandbox.close();
       sandbox = await open();
     }
-    const same = `same = bytearray(fill(1, ${PAGES}))\nfor i in 1, 2, 3: same[i * 4096] ^= 1\n[n, same == large]`;
+    const same = 'same = pages()\nfor i in 1, 2, 3: same[i * 4096] ^= 1\n[n, same == large]';
     expect((await sandbox.execute(same)).metadata.result).toEqual([3, true]);
     await sandbox.close();
   });
