@@ -1,6 +1,8 @@
 /**
  * Terminates a thread whose job does not end in time. Restoring a session, running, drawing charts and saving have separate
- * limits. A phase that ends only changes the deadline, which the timer reads when it fires, so that a call needs one timer.
+ * limits. A phase that moves the deadline to a later time leaves the timer, which computes the deadline again when it fires,
+ * so that a short call needs one timer. A process that guest code has taken over can send any message repeatedly; each
+ * phase starts only once.
  */
 import { chartTimeMs } from '../charts/chart-limits.ts';
 import { MAX_YIELD_SHARE } from './cooperative-yield.ts';
@@ -27,6 +29,8 @@ export class JobWatchdog {
   #answeredMs: number | undefined;
   #cancelledMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** When the timer fires. */
+  #dueMs = 0;
 
   constructor(job: WatchedJob) {
     this.#job = job;
@@ -35,7 +39,8 @@ export class JobWatchdog {
 
   /** The program has ended, and the drawing of its charts starts. */
   drawing(): void {
-    this.#drawingMs = performance.now();
+    this.#drawingMs ??= performance.now();
+    this.#checkEarlier();
   }
 
   /** Only a run can be cancelled, not the restore before it. */
@@ -46,16 +51,25 @@ export class JobWatchdog {
 
   /** The job was answered, and the state of its session is saved. */
   answered(): void {
-    this.#answeredMs = performance.now();
+    this.#answeredMs ??= performance.now();
+    this.#checkEarlier();
   }
 
   stop(): void {
     clearTimeout(this.#timer);
   }
 
+  /** Sets the timer again if the deadline is now before the time at which it fires. */
+  #checkEarlier(): void {
+    const nowMs = performance.now();
+    if (nowMs + this.#leftMs(nowMs) < this.#dueMs) this.#check();
+  }
+
   #check(): void {
     clearTimeout(this.#timer);
-    const leftMs = this.#leftMs(performance.now());
+    const nowMs = performance.now();
+    const leftMs = this.#leftMs(nowMs);
+    this.#dueMs = nowMs + leftMs;
     if (leftMs > 0) this.#timer = setTimeout(() => this.#check(), leftMs);
     else this.#job.terminate();
   }
@@ -67,9 +81,11 @@ export class JobWatchdog {
     const cancelledMs = this.#cancelledMs;
     const runMs = cancelledMs === undefined ? limitMs * (1 + MAX_YIELD_SHARE) + GRACE_MS : GRACE_MS;
     const runningMs = this.#job.runningMs();
-    if (runningMs === undefined) return Math.min(runMs, this.#sentMs + RESTORE_LIMIT_MS - nowMs);
+    const latestStartMs = this.#sentMs + RESTORE_LIMIT_MS;
+    if (runningMs === undefined) return Math.min(runMs, latestStartMs - nowMs);
     if (cancelledMs === undefined && this.#drawingMs !== undefined)
       return this.#drawingMs + chartTimeMs(limitMs) + GRACE_MS - nowMs;
-    return Math.max(nowMs - runningMs, cancelledMs ?? 0) + runMs - nowMs;
+    const startedMs = Math.min(nowMs - runningMs, latestStartMs);
+    return Math.max(startedMs, cancelledMs ?? 0) + runMs - nowMs;
   }
 }

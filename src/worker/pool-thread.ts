@@ -194,9 +194,10 @@ export class PoolThread {
   }
 
   #end(): void {
-    this.#job = undefined;
     this.#stopListening?.();
     this.#watchdog?.stop();
+    // They refer to the job, which an idle thread must not keep in memory.
+    this.#job = this.#watchdog = this.#stopListening = undefined;
     this.#since = performance.now();
     this.#thread.setRef(false);
   }
