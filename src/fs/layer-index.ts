@@ -145,7 +145,7 @@ export class LayerIndex {
    * names whose files are within the data. The digests of the blocks are not compared.
    */
   check(dataBytes: number): void {
-    if (this.dataBytes !== dataBytes) throw invalid('the wrong size of data');
+    if (this.dataBytes !== dataBytes) throw invalid('the wrong data size');
     const texts = this.#decodeTexts();
     if (texts.length !== this.#entries + this.#targets!.size + 1) throw invalid('the wrong number of names');
     const pathBytes = new Uint32Array(this.#entries);

@@ -127,6 +127,7 @@ export class Quota {
   }
 }
 
+const bytesText = (count: number) => `${count} ${count === 1 ? 'byte' : 'bytes'}`;
 const entriesText = (count: number) => `${count} ${count === 1 ? 'entry' : 'entries'}`;
 
 /** The error of entries that cannot be added at once. */
@@ -136,8 +137,8 @@ export function quotaExceeded(
   files: number,
   pathBytes: number,
 ): SandboxError {
-  const found = `${bytes} bytes in ${entriesText(files)} with paths totalling ${pathBytes} bytes`;
-  const limit = `${limits.maxBytes} bytes in ${entriesText(limits.maxFiles)} with paths totalling ${maxPathBytes(limits)} bytes`;
+  const found = `${bytesText(bytes)} in ${entriesText(files)} with paths totalling ${bytesText(pathBytes)}`;
+  const limit = `${bytesText(limits.maxBytes)} in ${entriesText(limits.maxFiles)} with paths totalling ${maxPathBytes(limits)} bytes`;
   return new SandboxError(
     'quota_exceeded',
     `${found} exceed the quota of ${limit}. Remove files or raise the quota.`,

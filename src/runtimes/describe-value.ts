@@ -9,7 +9,7 @@ export const DESCRIBED_ITEMS = MAX_ITEMS;
 /** Characters of a string that are read: for a variable, and for an item in a container. */
 export const stringChars = (depth: number) => (depth === 0 ? 120 : 30);
 
-export const countItems = (items: number) => `${items} item${items === 1 ? '' : 's'}`;
+export const countItems = (items: number, noun = 'item') => `${items} ${noun}${items === 1 ? '' : 's'}`;
 
 /** As many of the first items of a container as fit, and its size if some are left out. */
 export function describeItems(

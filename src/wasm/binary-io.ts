@@ -87,7 +87,7 @@ export class Reader {
     const at = this.pos;
     const count = this.u32();
     if (count > this.end - this.pos)
-      throw invalid(`it declares ${count} ${items} but is too short for them`, at);
+      throw invalid(`it is too short for the declared number of ${items} (${count})`, at);
     return count;
   }
 

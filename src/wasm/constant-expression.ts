@@ -90,6 +90,6 @@ function skipOperand(
 export function bounded(section: Reader, limit: number, item: string): number {
   const at = section.pos;
   const value = section.u32();
-  if (value >= limit) throw invalid(`${item} ${value} does not exist (there are ${limit})`, at);
+  if (value >= limit) throw invalid(`${item} ${value} does not exist (count: ${limit})`, at);
   return value;
 }

@@ -50,7 +50,10 @@ export function extractRelativeData(module: ParsedModule, base: number, size: nu
     if (segment.offset === undefined || segment.base !== base)
       throw invalid('a data segment is not relative to __memory_base', segment.start);
     if (endOf(segment) > size)
-      throw invalid(`a data segment ends beyond the ${size} bytes that the module declares`, segment.start);
+      throw invalid(
+        `a data segment ends beyond the memory size that the module declares (${size})`,
+        segment.start,
+      );
   }
   return joinSegments(
     module.bytes,

@@ -74,7 +74,7 @@ function refuse(opcode: number, at: number): never {
 function bounded(reader: Reader, limit: number, item: string): number {
   const at = reader.pos;
   const index = reader.u32();
-  if (index >= limit) throw invalid(`${item} ${index} does not exist (there are ${limit})`, at);
+  if (index >= limit) throw invalid(`${item} ${index} does not exist (count: ${limit})`, at);
   return index;
 }
 

@@ -171,7 +171,7 @@ function keepExports(module: ParsedModule, names: readonly string[]): ParsedModu
       throw invalid(
         `the exported memory ${JSON.stringify(name)} cannot be kept`,
         undefined,
-        'Use the memory that the module imports.',
+        'The prepared module imports its memory. Remove the name from the exports to keep.',
       );
     }
     if (RESERVED_NAMES.has(name) || name.startsWith('global:')) {

@@ -205,7 +205,7 @@ function checkElements(module: ParsedModule, { bases }: SideImports, { tableSize
     if (functions === undefined || offset === undefined || offset.base === undefined || offset.base !== base)
       throw invalid('an element segment is not a list of functions relative to __table_base');
     if (offset.offset < 0 || offset.offset + functions.length > tableSize)
-      throw invalid(`an element segment exceeds the ${tableSize} table entries that the module declares`);
+      throw invalid(`an element segment exceeds the table size that the module declares (${tableSize})`);
   }
 }
 

@@ -535,7 +535,7 @@ export const PYTHON: readonly FailingProgram[] = [
   {
     code: 'nums = [1, 2, 3, 4]\nfor i in range(len(nums)):\n    if nums[i] % 2 == 0:\n        del nums[i]',
     type: 'DataShape',
-    says: 'removes items of nums',
+    says: 'removes items from nums',
   },
   { code: "from pathlib import Path\nPath('x') / 3", type: 'TypeMismatch', says: 'joined to a path' },
 

@@ -60,7 +60,7 @@ describe('statements about the languages', () => {
     ).toMatchObject({ result: 1 });
   });
 
-  test('os functions return [result, error], and globals exist or not as described', async () => {
+  test('os.readdir returns [result, error], and globals exist or not as described', async () => {
     const code = `const [files, err] = os.readdir('/app');
       [Array.isArray(files), err, typeof std, typeof setTimeout, typeof console, typeof fetch, typeof process, typeof requireVendor]`;
     expect((await run('javascript', code))['result']).toEqual([

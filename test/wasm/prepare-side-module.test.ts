@@ -212,12 +212,12 @@ describe('prepareSideModule', () => {
     [
       'functions beyond its part of the table',
       { ...EMPTY, elements: [{ at: [TABLE_BASE], functions: [0, 0, 0] }] },
-      'exceeds the 2 table entries',
+      'exceeds the table size that the module declares (2)',
     ],
     [
       'functions before its part of the table',
       { ...EMPTY, elements: [{ at: [TABLE_BASE, ['i32.const', -1], ['i32.add']], functions: [0] }] },
-      'exceeds the 2 table entries',
+      'exceeds the table size that the module declares (2)',
     ],
     ['relaxed SIMD', withCode(['f32x4.relaxed_madd']), 'relaxed SIMD'],
   ])('rejects %s', (_what, source, message) => {

@@ -1,5 +1,5 @@
 /** Rules for failed file operations. They rely on the error number and the path of the failed system call. */
-import { formatBytes, formatCount, formatLiteral } from '../../quantities.ts';
+import { formatBytes, formatItems, formatLiteral } from '../../quantities.ts';
 import { similarNames } from '../../schema/similar-names.ts';
 import type { GuestError } from '../../schema.ts';
 import type { AnalysisInput } from '../input.ts';
@@ -124,7 +124,7 @@ export const fileRules: readonly Rule[] = [
       const { workspace_max_bytes: bytes, workspace_max_files: files } = input.limits;
       return {
         guidance: [
-          `The workspace is full: /app and /tmp together hold at most ${formatBytes(bytes)} in ${formatCount(files)} files`,
+          `The workspace is full: /app and /tmp together hold at most ${formatBytes(bytes)} in ${formatItems(files, 'file')}`,
           failedAt(input, 'The write failed on'),
           'Delete files that are no longer needed, or write less data',
           `Or create a sandbox with a larger quota: policy workspace_max_bytes=${formatLiteral(suggestedBytes(bytes))}`,

@@ -76,7 +76,7 @@ export const listRuntimes = defineTool({
   name: 'list_runtimes',
   title: 'List languages',
   description:
-    'Show which languages are supported, their versions, how many packages each has, API patterns that may be unexpected (JavaScript os functions return [result, error]) and helper functions. Use it once, before writing unusual code.',
+    'Show which languages are supported, their versions, how many packages each has, API patterns that may be unexpected (JavaScript os.readdir and similar functions return [result, error]) and helper functions. Use it once, before writing unusual code.',
   input: z.strictObject({}),
   output: z.object({ runtimes: z.array(runtimeRow) }),
   annotations: READ_ONLY,

@@ -40,7 +40,7 @@ export const javascriptLanguage: Language = {
     'ECMAScript 2023 and TypeScript (types are removed, not checked) with ES modules, CommonJS and the Node.js modules that need no network; no DOM',
   entryFiles: ['index.js', 'index.mjs', 'index.cjs', 'main.js', 'main.mjs', 'index.ts', 'main.ts'],
   apiNotes: [
-    "os functions return [result, error]; destructure them: const [files, err] = os.readdir('/app').",
+    "os.readdir, os.stat and similar functions return [result, error]: const [files, err] = os.readdir('/app'). os.remove, os.mkdir and others return a number.",
     'std and os are globals; require("fs"), import, process, Buffer and timers work as in Node.js; there is no network and there are no child processes.',
     'TypeScript: pass language "typescript", or run it as JavaScript; types are not checked; decorators and namespaces with values are not supported.',
     'Packages: import them by name, or call requireVendor(name).',
@@ -51,7 +51,7 @@ export const javascriptLanguage: Language = {
     ...['fileExists', 'fileSize', 'listFiles', 'copyFile', 'removeFile'],
   ],
   pitfalls: [
-    `"TypeError: value is not iterable" (JavaScript): os functions return [result, error]. Use const [files, err] = os.readdir('/app').`,
+    `"TypeError: value is not iterable" (JavaScript): os.readdir returns [result, error]. Use const [files, err] = os.readdir('/app').`,
   ],
   unavailable: undefined,
   speedProgram: `

@@ -137,7 +137,7 @@ export const fileHelpers = {
   fileSize(path) {
     const result = host.stat(pathOf('fileSize', path), 1, statusBuffer);
     if (NOT_FOUND.has(result)) return null;
-    if (result < 0) throw ioError('fileSize', path, 'Cannot read the size of', -result);
+    if (result < 0) throw ioError('fileSize', path, 'Cannot read file size', -result);
     return status[3];
   },
   listFiles(path = '.') {

@@ -1,6 +1,6 @@
 """An event loop without sockets. This file replaces `asyncio.unix_events`, from which asyncio imports its loop.
 
-The loop never waits for a descriptor, so it only sleeps. Nothing outside can wake it, so it needs no self-pipe.
+The loop never waits for a descriptor, so it only sleeps. No thread or signal can wake it, so it needs no self-pipe.
 """
 
 import time

@@ -219,7 +219,7 @@ def _define_entry_points():
         try:
             omitted += shorten(tb, TRACEBACK_ENDS)
             if omitted > 0:
-                print(f'({omitted} frames in the middle are omitted)', file=sys.stderr)
+                print(f'(frames omitted in the middle: {omitted})', file=sys.stderr)
             sys.excepthook(type(error), error, tb)
         except BaseException:
             traceback.print_exception(type(error), error, tb, file=sys.__stderr__)

@@ -38,12 +38,12 @@ class Chart:
         return {VEGA_LITE_MIME: self.spec, 'text/plain': repr(self)}
 
     def __repr__(self):
-        title = self.spec.get('title')
-        return f'Chart({self.kind}, {len(self.spec["data"]["values"])} rows{f", {title!r}" if title else ""})'
+        title, rows = self.spec.get('title'), len(self.spec['data']['values'])
+        return f'Chart({self.kind}, {rows} row{"" if rows == 1 else "s"}{f", {title!r}" if title else ""})'
 
 
 def json_value(value):
-    """A value as JSON has it."""
+    """A value as JSON data."""
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, (int, float)):

@@ -198,7 +198,7 @@ def _forms(value):
 
 
 def _publish(forms, table=None, main=False):
-    """Sends the forms. An image is sent as bytes; of several, the first one."""
+    """Sends the forms. Only the first image is sent, as bytes."""
     message = {'data': forms}
     if main:
         message['main'] = True

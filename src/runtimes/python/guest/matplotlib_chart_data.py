@@ -34,7 +34,7 @@ def _number(value):
 
 
 def _value(value):
-    """A coordinate as JSON has it: a number, or the text of a date or category."""
+    """A coordinate as JSON data: a number, or the text of a date or category."""
     if isinstance(value, str):
         return value
     if isinstance(value, date):

@@ -266,7 +266,7 @@ def define(current, program_files):
             shown = repr(value[:SHOWN_CHARACTERS])
             return shown if len(value) <= SHOWN_CHARACTERS else f'{shown}… ({len(value)} characters)'
         if kind is bytes or kind is bytearray:
-            return f'<{kind.__name__}, {len(value)} bytes>'
+            return f'<{kind.__name__}, {len(value)} byte{"" if len(value) == 1 else "s"}>'
         if kind is set or kind is frozenset:
             return f'<{kind.__name__}, {count(value)}>'
         if kind is list or kind is tuple or kind is dict:

@@ -17,7 +17,7 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /unhashable type/,
-    'Dict keys, set members and arguments of cached functions must be hashable: use a tuple instead of a list, or frozenset',
+    'Dict keys, set members and arguments of cached functions must be hashable: use a tuple instead of a list, and a frozenset instead of a set',
   ],
   [
     /^Can't instantiate abstract class/,

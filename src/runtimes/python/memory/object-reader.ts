@@ -127,9 +127,9 @@ export class ObjectReader {
       case 'PyUnicode_Type':
         return this.#quoted(object, depth);
       case 'PyBytes_Type':
-        return `<bytes, ${this.#u32(object + offsets.bytes_size)} bytes>`;
+        return `<bytes, ${countItems(this.#u32(object + offsets.bytes_size), 'byte')}>`;
       case 'PyByteArray_Type':
-        return `<bytearray, ${this.#u32(object + offsets.bytes_size)} bytes>`;
+        return `<bytearray, ${countItems(this.#u32(object + offsets.bytes_size), 'byte')}>`;
       case 'PyList_Type': {
         const [items, size] = [this.#u32(object + offsets.list_items), this.#u32(object + offsets.list_size)];
         return this.#sequence(['[', ']'], items, size, depth);

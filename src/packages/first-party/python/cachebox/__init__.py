@@ -1,4 +1,4 @@
-"""The part of cachebox that deepdiff uses: its compiled code cannot be loaded in a guest."""
+"""The part of cachebox that deepdiff uses, in Python: a guest cannot load the compiled code of cachebox."""
 
 from collections import OrderedDict
 from collections.abc import MutableMapping

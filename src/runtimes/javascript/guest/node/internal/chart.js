@@ -47,7 +47,8 @@ class Chart {
 
   #text() {
     const { title, data } = this.spec;
-    return `Chart(${this.kind}, ${data.values.length} rows${title === undefined ? '' : `, ${JSON.stringify(title)}`})`;
+    const rows = data.values.length === 1 ? '1 row' : `${data.values.length} rows`;
+    return `Chart(${this.kind}, ${rows}${title === undefined ? '' : `, ${JSON.stringify(title)}`})`;
   }
 }
 

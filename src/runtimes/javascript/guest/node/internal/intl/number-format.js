@@ -20,7 +20,7 @@ function define(Original, name, kind, isCallable = false) {
       const { minimumFractionDigits, maximumFractionDigits } = options;
       if (minimumFractionDigits !== undefined && maximumFractionDigits === undefined)
         throw new RangeError(
-          'The sandbox needs maximumFractionDigits with minimumFractionDigits and compact',
+          "The sandbox requires maximumFractionDigits if minimumFractionDigits is used with notation: 'compact'",
         );
     }
     if (!known.has(tag)) {
@@ -70,7 +70,7 @@ for (const method of ['formatRange', 'formatRangeToParts']) {
           )
         )
           throw new RangeError(
-            'The sandbox supports ranges of positive numbers only: format both numbers and join them',
+            'The sandbox supports ranges of finite, non-negative numbers only: format both numbers and join them',
           );
         return original.call(this, start, end);
       },

@@ -120,7 +120,7 @@ function reject(what, text) {
   const found = what.exec(text)?.[0];
   if (found === undefined) return;
   throw new RangeError(
-    `The sandbox does not support these segments of text with the character ${found}: they depend on data that it does not have`,
+    `The sandbox cannot segment text with the character ${found} at this granularity: it does not have the necessary data`,
   );
 }
 
