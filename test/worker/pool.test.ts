@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { createPool, createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
+import { ThreadMemoryReader } from '../support/thread-memory.ts';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
 const POOL = new URL('../../dist/worker/pool.js', import.meta.url).href;
@@ -55,6 +56,24 @@ describe('workers', () => {
     const args = ['-c', WITHOUT_SETPRIORITY, process.execPath, '--input-type=module', '-e', program];
     const { stdout, stderr } = spawnSync('python3', args, { encoding: 'utf8' });
     expect([stdout, stderr]).toEqual(['2\n', '']);
+  });
+
+  test('keep nothing of a job that has ended', async () => {
+    await using pool = createPool({ maxWorkers: 1, optimization: 'demand' });
+    const run = async (codeChars: number) => {
+      await using sandbox = await createSandbox({ runtime: 'javascript', pool });
+      const { success } = await sandbox.execute(`1 // ${'x'.repeat(codeChars)}`);
+      expect(success).toBe(true);
+    };
+    const memory = await ThreadMemoryReader.open();
+    const bytesAfter = async (codeChars: number) => {
+      await run(codeChars);
+      return (await memory.ofThisThread()).bytes;
+    };
+    const before = await bytesAfter(1);
+    const after = await bytesAfter(32_000_000);
+    memory.close();
+    expect(after - before).toBeLessThan(16_000_000);
   });
 
   test('end when they are idle, and the last one much later', () => {
