@@ -3,7 +3,7 @@
  * other forms are text.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { formatCount } from '../src/quantities.ts';
+import { formatItems } from '../src/quantities.ts';
 import type { DisplayResult } from '../src/schema.ts';
 import { api } from './api.ts';
 
@@ -23,7 +23,7 @@ export function Result({ result, session }: { result: DisplayResult; session: st
       {is_main_result && <figcaption class="tag">value</figcaption>}
       <Form result={result} session={session} />
       {omitted && (
-        <p class="note">Not shown, because it is too large or of an unknown type: {omitted.join(', ')}</p>
+        <p class="note">Not shown (too large, invalid or of an unknown type): {omitted.join(', ')}</p>
       )}
     </figure>
   );
@@ -126,7 +126,7 @@ function Table({ data }: { data: NonNullable<DisplayResult['data']> }) {
         </tbody>
       </table>
       <p class="note">
-        {formatCount(count)} rows, {names.length} columns
+        {formatItems(count, 'row')}, {formatItems(names.length, 'column')}
         {count > MAX_ROWS && `; the first ${MAX_ROWS} are shown`}
       </p>
     </section>

@@ -48,7 +48,7 @@ const manifest = {
       type: 'directory',
       title: 'Readable folder',
       description:
-        'A folder that programs can read under /external. They cannot read any other files of this computer.',
+        'A folder that programs can read under /external. They cannot read any other files on this computer.',
       required: false,
       default: '',
     },

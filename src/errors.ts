@@ -26,7 +26,8 @@ export const ERROR_CODES = {
   store_failed:
     'A store or a package source failed, for example because of a full disk, missing permissions or an unreachable server.',
   module_invalid: 'A WebAssembly module is malformed or uses a feature that the rewriter rejects.',
-  image_invalid: 'An image is damaged, or was built from a different module, layer set or format version.',
+  image_invalid:
+    'An image is damaged, or was built from a different module or layer set, or in a different format version.',
   build_failed: 'A guest or an image could not be built.',
   not_installed: 'A file of the installation is missing.',
   internal: 'A bug in this library.',

@@ -33,7 +33,7 @@ const MESSAGES: Readonly<Record<ErrorCode, string | typeof OWN_MESSAGE>> = {
     'The server could not save or load the session. If this call ran code, its effects were undone. Retry later; the server log has the cause.',
   module_invalid: INTERNAL,
   image_invalid:
-    'The saved variables of this session cannot be restored, for example because another version of the server saved them; the server log has the cause. Its files can still be read with list_files and read_file. Start another session with create_session.',
+    'The saved variables of this session cannot be restored, for example because another version of the server saved them; the server log has the cause. The files of the session can still be read with list_files and read_file. Start another session with create_session.',
   build_failed: OWN_MESSAGE,
   not_installed: INTERNAL,
   internal: INTERNAL,

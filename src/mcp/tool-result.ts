@@ -3,6 +3,7 @@
  * some clients show the model only one of them.
  */
 import type { ContentBlock } from '@modelcontextprotocol/server';
+import { formatItems } from '../quantities.ts';
 
 export interface ToolResult {
   readonly text: string;
@@ -37,5 +38,8 @@ export function truncateMiddle(
   const tail = text.slice(text.length - Math.floor(maxChars * 0.4));
   const uri = uriOfFullText();
   const omitted = text.length - head.length - tail.length;
-  return { text: `${head}\n[… ${omitted} characters omitted; full text at ${uri} …]\n${tail}`, uri };
+  return {
+    text: `${head}\n[… ${formatItems(omitted, 'character')} omitted; full text at ${uri} …]\n${tail}`,
+    uri,
+  };
 }

@@ -23,7 +23,10 @@ const fuel = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,100}$/);
 const moduleName = z
   .string()
-  .regex(/^[A-Za-z_]\w{0,100}$/, 'expected at most 101 letters, digits and underscores');
+  .regex(
+    /^[A-Za-z_]\w{0,100}$/,
+    'expected at most 101 letters, digits and underscores, not starting with a digit',
+  );
 
 const addedPackage = z.strictObject({
   name,

@@ -1,4 +1,5 @@
 /** Compares a value with a pattern and describes the first difference. */
+import { formatItems } from '../quantities.ts';
 import type { Pattern } from './attack.ts';
 
 const MAX_SHOWN = 300;
@@ -12,7 +13,7 @@ export function mismatch(value: unknown, pattern: Pattern, path = ''): string | 
   if (Array.isArray(pattern)) {
     if (!Array.isArray(value)) return `${path || 'the value'} is ${show(value)}, expected an array`;
     if (value.length !== pattern.length)
-      return `${path || 'the value'} has ${value.length} elements, expected ${pattern.length}: ${show(value)}`;
+      return `${path || 'the value'} has ${formatItems(value.length, 'element')}, expected ${pattern.length}: ${show(value)}`;
     return firstOf(pattern.map((item, i) => mismatch(value[i], item, `${path}[${i}]`)));
   }
   if (typeof pattern === 'object' && pattern !== null) {

@@ -332,9 +332,9 @@ export class Workspace {
       return;
     const rest =
       other.files > 0
-        ? `, in addition to ${other.bytes} bytes in ${formatItems(other.files, 'entry', 'entries')} (files in /tmp, and deleted files that are still open)`
+        ? `, in addition to ${formatItems(other.bytes, 'byte')} in ${formatItems(other.files, 'entry', 'entries')} (files in /tmp, and deleted files that are still open)`
         : '';
-    const found = `The workspace would hold ${own.bytes} bytes in ${formatItems(own.files, 'entry', 'entries')} with paths totalling ${paths} bytes${rest}`;
+    const found = `The workspace would hold ${formatItems(own.bytes, 'byte')} in ${formatItems(own.files, 'entry', 'entries')} with paths totalling ${paths} bytes${rest}`;
     const limit = `the limits are workspace_max_bytes ${maxBytes}, workspace_max_files ${maxFiles} and ${maxPaths} bytes of paths`;
     throw new SandboxError('quota_exceeded', `${found}, but ${limit}. Delete files or raise the limits.`);
   }

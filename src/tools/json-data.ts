@@ -205,7 +205,7 @@ function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {
 const tooLarge = (maxBytes: number) =>
   new JsonDataError(
     'result',
-    `The result is larger than ${formatBytes(maxBytes)}. Request less data, for example one page or with a filter.`,
+    `The result is larger than ${formatBytes(maxBytes)}. Request less data, for example one page, or use a filter.`,
   );
 const tooDeep = (what: JsonDataError['what']) =>
   new JsonDataError(

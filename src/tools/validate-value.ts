@@ -133,7 +133,7 @@ export class Validation {
   #noneMatches(alternatives: readonly JsonSchema[], value: unknown, path: string): string[] {
     const all = alternatives.map((part) => this.check(part, value, path));
     const [best] = all.sort((a, b) => a.length - b.length);
-    return [`${at(path)}matches none of the ${alternatives.length} alternatives`, ...(best ?? [])];
+    return [`${at(path)}does not match any alternative`, ...(best ?? [])];
   }
 
   #checkText(schema: SchemaObject, text: string, path: string): string[] {

@@ -42,7 +42,7 @@ test('a wheel with 2,000 modules, or with a module name that is too long, is rej
   await expect(resolve('long', { [`${'x'.repeat(150)}.py`]: '' })).rejects.toMatchObject({
     code: 'invalid_argument',
     message: expect.stringMatching(
-      /^long-.*: import_names "x{40}" is not valid \(expected at most 101 letters, digits and underscores\)\.$/,
+      /^long-.*: import_names "x{40}" is not valid \(expected at most 101 letters, digits and underscores, not starting with a digit\)\.$/,
     ),
   });
 });

@@ -13,7 +13,8 @@ export const UNSUPPORTED = {
   'commands.sendStdin': NO_PROCESSES,
   'pty.create': NO_PROCESSES,
   'files.watchDir': 'programs change files only during runCode(). List them afterwards',
-  'files.makeDir': 'folders exist only while they contain files. Write a file to the folder',
+  'files.makeDir':
+    'files.list() and files.exists() report only folders that contain files. Write a file to the folder',
   connect: 'a sandbox belongs to the process that created it. Keep the object, or use sessions with a store',
   pause: 'sandboxes are not stored. Use createSandbox() with a session_id and a store',
   createSnapshot: 'sandboxes are not stored. Use createSandbox() and the checkpoints of its session',

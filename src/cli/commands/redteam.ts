@@ -63,10 +63,13 @@ function textReport(verdicts: readonly Verdict[], durationMs: number): string {
     '',
     formatTable(['category', 'attacks', 'pass', 'fail'], summary),
     '',
-    failed.length === 0
-      ? `None of the ${verdicts.length} attacks caused harm (${formatDuration(durationMs)}).`
-      : `${failed.length} of ${verdicts.length} attacks caused harm (${formatDuration(durationMs)}).`,
+    `${harmText(failed.length, verdicts.length)} (${formatDuration(durationMs)}).`,
   ].join('\n');
+}
+
+function harmText(failed: number, attacks: number): string {
+  if (attacks === 1) return `The attack caused ${failed === 0 ? 'no harm' : 'harm'}`;
+  return `${failed === 0 ? 'None of the' : `${failed} of`} ${attacks} attacks caused harm`;
 }
 
 const summarise = (verdicts: readonly Verdict[]) =>

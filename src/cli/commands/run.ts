@@ -125,7 +125,7 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
   if (flags.out !== undefined) {
     const changed = [...result.files_created, ...result.files_modified];
     if (result.metadata.files_truncated)
-      printWarning(`too many changed files; ${result.metadata.files_omitted} of them were not copied.`);
+      printWarning(`too many changed files; files not copied: ${result.metadata.files_omitted}.`);
     await copyWorkspaceFiles(changed, (path) => sandbox.readFile(path), flags.out);
   }
   if (flags.results !== undefined) {

@@ -152,9 +152,10 @@ export const getActiveSessions = defineTool({
   run: async (_, { tenant, state }) => {
     const sessions = (await tenant.sessions.list()).map((record) => sessionRowFor(record, tenant));
     const limit = state.settings.max_sessions;
-    const text = [`${sessions.length} of at most ${limit} sessions.`, ...sessions.map(sessionLine)].join(
-      '\n',
-    );
+    const text = [
+      `${sessions.length} of at most ${formatItems(limit, 'session')}.`,
+      ...sessions.map(sessionLine),
+    ].join('\n');
     return { text, structured: { sessions, limit } };
   },
 });

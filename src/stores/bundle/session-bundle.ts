@@ -12,7 +12,7 @@ import { deflateRaw, inflateRaw } from 'node:zlib';
 import { SandboxError } from '../../errors.ts';
 import { decodeFrame, encodeFrame, FrameError, type FrameFormat } from '../../framing/frame.ts';
 import { toShared } from '../../fs/shared-array-buffers.ts';
-import { formatBytes } from '../../quantities.ts';
+import { formatBytes, formatCount, formatItems } from '../../quantities.ts';
 import { contentDigest } from '../format/content-digest.ts';
 import {
   MissingObjectError,
@@ -130,7 +130,9 @@ class BundleObjects implements ObjectSource {
     const bytes = this.objects.get(ref.sha256);
     if (bytes === undefined) throw new MissingObjectError(ref.sha256);
     if (bytes.length !== ref.bytes)
-      throw invalid(`contains an object of ${bytes.length} bytes whose declared size is ${ref.bytes}`);
+      throw invalid(
+        `contains an object of ${formatItems(bytes.length, 'byte')} whose declared size is ${formatCount(ref.bytes)}`,
+      );
     this.used.add(ref.sha256);
     return bytes;
   }

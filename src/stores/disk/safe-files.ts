@@ -8,6 +8,7 @@ import { lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { allocateShared } from '../../fs/shared-array-buffers.ts';
+import { formatCount, formatItems } from '../../quantities.ts';
 import { damaged } from '../format/stored-json.ts';
 import { codeOf, isNotFound } from './file-errors.ts';
 
@@ -53,7 +54,8 @@ export async function readFileSafely(
     if (!stat.isFile()) throw damaged(path, 'is not a regular file');
     const { maxBytes, exactBytes = stat.size, shared = false } = options;
     if (stat.size > maxBytes) throw damaged(path, `has ${stat.size} bytes; the maximum is ${maxBytes}`);
-    if (stat.size !== exactBytes) throw damaged(path, `has ${stat.size} bytes instead of ${exactBytes}`);
+    if (stat.size !== exactBytes)
+      throw damaged(path, `has ${formatItems(stat.size, 'byte')} instead of ${formatCount(exactBytes)}`);
     const bytes = shared ? allocateShared(exactBytes) : new Uint8Array(exactBytes);
     for (let at = 0; at < bytes.length; ) {
       const remaining = bytes.length - at;

@@ -170,7 +170,7 @@ export class Database {
   #newerTables(version: number): SandboxError {
     return new SandboxError(
       'store_failed',
-      `The tables of schema "${this.schema}" have version ${version}, which is too new for this release (version ${MIGRATIONS.length}). Upgrade llm-wasm-sandbox, or use another schema.`,
+      `The tables of schema "${this.schema}" have version ${version}, which is too new: this release supports version ${MIGRATIONS.length}. Upgrade llm-wasm-sandbox, or use another schema.`,
     );
   }
 }

@@ -3,6 +3,7 @@
  * transaction as the first reference to it, so a committed object without a reference is garbage.
  */
 import { SandboxError } from '../../errors.ts';
+import { formatCount, formatItems } from '../../quantities.ts';
 import { contentDigest } from '../format/content-digest.ts';
 import {
   MissingObjectError,
@@ -98,7 +99,8 @@ function joinChunks(
   const path = `objects/${name}`;
   if (chunks === undefined) throw new MissingObjectError(path);
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  if (length !== size) throw damaged(path, `has ${length} bytes instead of ${size}`);
+  if (length !== size)
+    throw damaged(path, `has ${formatItems(length, 'byte')} instead of ${formatCount(size)}`);
   const bytes = new Uint8Array(new SharedArrayBuffer(length));
   let offset = 0;
   for (const chunk of chunks) {

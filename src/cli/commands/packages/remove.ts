@@ -21,7 +21,8 @@ export const packagesRemove = exclusive(async (names) => {
   const needed = removed.find((one) => kept.includes(one));
   if (needed !== undefined) {
     const users = kept.filter(({ requires }) => requires.includes(needed.name)).map(({ name }) => name);
-    throw new UsageError(`${needed.name} is required by ${users.join(', ')}. Remove these packages as well.`);
+    const list = users.join(', ');
+    throw new UsageError(`${needed.name} is required by ${list}. Remove ${list} as well.`);
   }
   writeAddedPackages(kept);
   const gone = added.filter((one) => !kept.includes(one)).map(({ name }) => name);
