@@ -309,7 +309,7 @@ export class SessionStates {
     if (name === undefined) this.#undo = undefined;
     // The old state gets a new version, so that no live guest is mistaken for it.
     this.#replaceState({ ...target, version: this.#state.version + 1 });
-    this.persist();
+    this.persist(false, true);
   }
 
   #checkpointState(name: string): Promise<SessionState> {
@@ -332,15 +332,16 @@ export class SessionStates {
 
   /**
    * Saves the current state in the background, after the saves that are in progress. `isReported` says that the caller
-   * already knows of a failure, so that the next call only has to retry.
+   * already knows of a failure, so that the next call only has to retry. With `isDeferred`, the caller continues first, even
+   * if the store writes without waiting.
    */
-  persist(isReported = false): void {
+  persist(isReported = false, isDeferred = false): void {
     this.#checkLoaded();
     const checkpoints = [...this.#checkpoints.values()];
     const stored: StoredSession = { record: this.#record, state: this.#state, undo: this.#undo, checkpoints };
     this.#latest = stored;
     this.#hasUnsavedEdits = false;
-    void this.#saves.run(async () => {
+    void this.#saves[isDeferred ? 'runLater' : 'run'](async () => {
       if (this.#latest !== stored) return;
       const revision = randomUUID();
       this.known.add(revision, stored);

@@ -21,6 +21,17 @@ describe('SerialQueue', () => {
     expect(log).toEqual(['a starts', 'a ends', 'b starts', 'b ends']);
   });
 
+  test('starts a task of runLater() after the caller has continued', async () => {
+    const log: string[] = [];
+    const queue = new SerialQueue();
+    const done = queue.runLater(() => log.push('task'));
+    await Promise.resolve();
+    log.push('caller');
+    await queue.run(() => log.push('next task'));
+    await done;
+    expect(log).toEqual(['caller', 'task', 'next task']);
+  });
+
   test('does not start a task before run() has returned', async () => {
     const log: string[] = [];
     const done = new SerialQueue().run(() => log.push('task'));
