@@ -131,7 +131,7 @@ export const executeOptions = z.strictObject({
   file_name: programName
     .optional()
     .describe(
-      'File name of the program in stack traces, `__file__` and `import.meta.url`, by default main.py, main.js or main.ts. In a session, it applies to the first call only; the program of a later call N is always call-N.',
+      'File name of the program in stack traces, `__file__` and `import.meta.url`, by default main.py, main.js or main.ts. In a session, it applies to the first call only; the program of a later call N is always call-N.py, call-N.js or call-N.ts.',
     ),
   stdin: z
     .union([fileContent, stream], 'must be a string, bytes or a stream')

@@ -330,7 +330,10 @@ export class Session extends Sandbox {
     this.events.session('session.close', this.session_id);
   }
 
-  /** Closes the session. A failed save that was reported before does not hide the error that ends the block. */
+  /**
+   * Closes the session. A failed save that was already reported is not thrown again, so that it does not hide the error
+   * that ended the `await using` block.
+   */
   override async [Symbol.asyncDispose](): Promise<void> {
     const wasReported = this.#states.hasReportedFailure;
     try {

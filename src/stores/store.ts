@@ -70,8 +70,8 @@ export interface LeaseWait {
 /** Saves sessions. Methods throw `invalid_argument` for an invalid session id. */
 export interface SessionStore {
   /**
-   * Whether the store holds sessions in the memory of this process, by reference. Such a store limits them itself: open
-   * sessions do not count them again and are not unloaded.
+   * Whether the store holds sessions in the memory of this process, by reference. Such a store limits their size
+   * itself, so the pool does not count them towards `maxHeldBytes` and does not unload them.
    */
   readonly isInMemory?: boolean;
   /** Returns the records of all sessions, least recently used first, and the ids of damaged sessions. */

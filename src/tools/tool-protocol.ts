@@ -28,7 +28,7 @@ export type Resolution =
 
 /** A call that a person has to approve. */
 export interface ApprovalRequest {
-  /** Identifies the call, as in the `ctx` of the tool. */
+  /** Identifies the call; the same as `call_id` in the `ToolContext`. */
   readonly call_id: string;
   /** Number of the call in its run, starting at 1. */
   readonly seq: number;
