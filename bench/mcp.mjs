@@ -100,6 +100,6 @@ export async function table() {
   row('cancellation to stop', await cancelTimes(server, other));
   await Promise.all([...connections.map(([, client]) => client.close()), other.close()]);
   await server.close();
-  const note = `Milliseconds per call, for ${ROUNDS} sequential calls. The rate is measured with 8 concurrent calls.`;
+  const note = `Milliseconds per call, for ${ROUNDS} sequential calls. The rate is measured with 8 concurrent calls. [MCP_INTEGRATION.md](../docs/MCP_INTEGRATION.md) explains 2026-era and 2025-era clients.`;
   return markdown('Calls through MCP', note, ['call', 'median', 'p95', 'p99', 'calls per second'], rows);
 }

@@ -112,7 +112,7 @@ function describeNextCalls(runtime, { after, harmless }) {
   const slowest = after.reduce((most, call) => (call.ms > most.ms ? call : most));
   const compare = (ms, than) =>
     `${ms.toFixed(1)} ms instead of ${than.toFixed(1)} ms (×${(ms / than).toFixed(2)})`;
-  return `In ${LANGUAGE_TITLES[runtime]}, its median is ${compare(median(times), usual)}, and its maximum is ${compare(slowest.ms, Math.max(...harmless))}; the slowest call followed the program ${slowest.name}, run with the ${slowest.limit} limit.`;
+  return `In ${LANGUAGE_TITLES[runtime]}, its median is ${compare(median(times), usual)}, and its maximum is ${compare(slowest.ms, Math.max(...harmless))}; the slowest call followed the program \`${slowest.name}\`, run with the ${slowest.limit} limit.`;
 }
 
 /** Runs a program in a peer in its own thread. The result is `killed` if the thread had to be terminated. */
@@ -213,7 +213,7 @@ export async function table() {
   const note = [
     `The worst excess over each limit across ${CORPUS.length} programs (${count('python')} Python, ${count('javascript')} JavaScript). Time is wall time as seen by the caller; a negative value means that the limit was not reached.`,
     `Fuel may exceed its budget by the grace period of ${formatFuel(GRACE.fuel)}. The next call in the same sandbox is compared with a call after a harmless program. ${next.join(' ')}`,
-    `A program in another sandbox that is still running ${TERMINATE_MS / 1000} s after its start is terminated and counted with that time.`,
+    `A program in one of the other products that is still running ${TERMINATE_MS / 1000} s after its start is terminated and counted with that time.`,
     `The load was ${loadBefore.toFixed(1)} before the run.`,
     ...notes,
   ].join(' ');

@@ -84,7 +84,7 @@ export async function table() {
   return [
     markdown(
       'The first calls of a process',
-      `Milliseconds of processor time for \`x += 1\` in a session, by call number, including the save; median (processes: ${PROCESSES}). With \`optimization: 'idle'\`, the first call is made after idle optimisation has ended, with \`'demand'\` immediately. V8 compiles in its own threads; on machines with few cores, calls wait for these threads.`,
+      `Milliseconds of processor time for \`x += 1\` in a session, by call number, including the save; median (processes: ${PROCESSES}). With \`optimization: 'idle'\`, the first call is made after idle optimisation has ended; with \`'demand'\`, it is made immediately. V8 compiles in its own threads; on machines with few cores, calls wait for these threads.`,
       ['runtime', 'optimization', 'threads', ...SHOWN.map((call) => `call ${call}`)],
       curveRows,
     ),

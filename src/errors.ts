@@ -46,7 +46,7 @@ export class SandboxError extends Error {
   /** The message without details of the host (folders, processes, names), for clients of a server; undefined if it is the same. */
   readonly publicMessage: string | undefined;
   constructor(
-    /** What went wrong, for programs to compare. */
+    /** What went wrong, as one of `ERROR_CODES`. */
     readonly code: ErrorCode,
     message: string,
     { publicMessage, ...options }: { cause?: unknown; publicMessage?: string } = {},

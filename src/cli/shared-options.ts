@@ -75,7 +75,7 @@ export interface StoreFlags {
 
 const LOCAL_TENANT = 'the tenant of servers without tokens';
 /** The default of --tenant for commands that use the sessions of all tenants of a data folder. */
-export const ALL_TENANTS = `all tenants with --data-dir, ${LOCAL_TENANT} with a database`;
+export const ALL_TENANTS = `with --data-dir, all tenants; with a database, ${LOCAL_TENANT}`;
 
 /** The options for `StoreFlags`. `defaultTenant` says which tenants are used without --tenant. */
 export const storeOptions = (defaultTenant = LOCAL_TENANT) => [

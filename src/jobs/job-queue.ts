@@ -37,7 +37,7 @@ export interface JobQueueOptions extends JobStoreOptions {
   /** The tenant whose jobs are submitted and read. Default: the empty string. */
   readonly tenant?: string;
   /**
-   * Time after the time limit of a program within which its worker must record the result. After that, the worker is
+   * How long after the time limit of a program its worker may still record the result. After that, the worker is
    * considered crashed, and another worker retries the job. Default: 60.
    */
   readonly leaseSeconds?: number;

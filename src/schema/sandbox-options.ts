@@ -12,7 +12,7 @@ const moduleName = z
 export interface EventLogger {
   /** Receives an event: its fields, including `event`, and its name. */
   info(fields: object, message: string): void;
-  /** Receives an event that needs attention, such as a reached limit. */
+  /** Receives an event that needs attention, such as a limit that was reached. */
   warn(fields: object, message: string): void;
 }
 

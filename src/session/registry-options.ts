@@ -56,7 +56,10 @@ export interface SessionsOptions {
   readonly store?: SessionStore;
   /** Limits that differ from the defaults. */
   readonly limits?: Partial<SessionLimits>;
-  /** Default of the option `commit` of sessions: `background`, or `answer` to save a call before it returns. */
+  /**
+   * Value of `commit` for sessions that do not set it: `background` (the default), or `answer` to save the session before a
+   * call returns.
+   */
   readonly commit?: Commit;
   /**
    * When a session holds its lease. `open`: while it is open, so no other process can use it; the default. `call`: during

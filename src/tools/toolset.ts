@@ -79,7 +79,7 @@ export type ToolsOption = ToolRecord | Toolset;
 
 /** A tool as programs see it. */
 export interface ToolDescription {
-  /** The original names of namespaces and tool, joined with dots. */
+  /** The original names of the namespaces and the tool, joined with dots. */
   readonly name: string;
   /** The names as identifiers, with which a program accesses the tool. */
   readonly path: readonly string[];

@@ -54,7 +54,7 @@ export interface PoolOptions {
   /**
    * When V8 optimises the interpreters. `idle`: before calls need it, by running short programs of this package while no
    * call runs; the first sandbox also starts the first thread. This takes a few seconds of processor time for each
-   * language in use, once per pool. `demand`: while calls run, so that a long program that is one of the first can take
+   * language in use, once per pool. `demand`: while calls run, which can make a long program among the first ones take
    * several times as long. The default is `idle`.
    */
   readonly optimization?: Optimization;

@@ -39,9 +39,9 @@ export interface Pool {
   readonly maxWorkers: number;
   /** Threads that exist now. */
   readonly workers: number;
-  /** Calls that run now. */
+  /** Calls that are running now. */
   readonly running: number;
-  /** Calls that wait for a worker, or for an earlier call of the same sandbox. */
+  /** Calls that are waiting for a worker, or for an earlier call of the same sandbox. */
   readonly queued: number;
   /** Bytes of files and interpreter memory that the open sessions hold in memory. */
   readonly heldBytes: number;

@@ -464,7 +464,7 @@ describe('an approval request', () => {
   const echo = (text: string) => `await tools.demo.echo({ text: '${text}' }).catch((e) => e.message)`;
 
   // guarantee: approval
-  test('is answered once, at any server, by the same tenant and for the same request', async () => {
+  test('is answered once, on any server, by the same tenant and for the same request', async () => {
     const args = {
       code: `console.log(${echo('one')}); console.log(${echo('two')})`,
       session_id: 'questions',
@@ -534,7 +534,7 @@ describe('an approval request', () => {
 });
 
 // guarantee: paused-programs
-test('a program that is paused at one server continues once, in the process of any server', async () => {
+test('a program that is paused on one server continues once, on any server', async () => {
   const config = join(tmpdir(), `replicas-${process.pid}.json`);
   writeFileSync(
     config,

@@ -30,7 +30,7 @@ export interface PostgresClient {
 /** A connection for queries only. */
 export type Queryable = Pick<PostgresClient, 'query'>;
 
-/** The part of `Pool` of the package `pg` that the store uses. */
+/** The part of `Pool` from the package `pg` that the store uses. */
 export interface PostgresPool {
   /** Returns a connection. */
   connect(): Promise<PostgresClient>;

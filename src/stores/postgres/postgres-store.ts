@@ -20,7 +20,7 @@ const DEFAULT_MAX_SESSION_BYTES = 4 * 1024 * 1024 * 1024;
 export interface PostgresStoreOptions {
   /** URL of the database, such as `postgres://user:password@host:5432/database`. Requires the package `pg`. */
   readonly connectionString?: string;
-  /** A pool of the package `pg`. The store does not close it. */
+  /** A `Pool` from the package `pg`. The store does not close it. */
   readonly pool?: PostgresPool;
   /** Schema of the tables, which are created before the first query. Default: `llm_wasm_sandbox`. */
   readonly schema?: string;

@@ -67,7 +67,7 @@ describe('the writer lease', () => {
   });
 
   // guarantee: session-recovery
-  // proves: A claim to a session expires even if its time is in the future.
+  // proves: A claim to a session expires even if its timestamp is in the future.
   test('expires a claim whose time is in the future', async () => {
     const dir = scratch();
     const path = writeClaim(dir, { host: 'elsewhere' }, -365 * 24 * 3_600_000);
