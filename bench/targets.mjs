@@ -314,7 +314,7 @@ function rowsOf() {
       2,
     ],
     ...each((r, name) => [
-      `loop of 6,000,000 iterations after the first call and 15 s, relative to the same loop again, ${name}`,
+      `loop of 6,000,000 iterations after the first call and a pause of 15 s, relative to the same loop again, ${name}`,
       (f) => f[`loop ${r} idle`],
       times,
       1.3,

@@ -196,7 +196,7 @@ export class Guest implements Host, LinkableGuest {
 
   /** Stops the guest because it called abort(). Programs can do that, so it does not prove a lack of memory. */
   abortedItself(): never {
-    const before = this.memoryLimit.isReached ? '; the memory limit was reached before' : '';
+    const before = this.memoryLimit.isReached ? '; the memory limit had been reached earlier' : '';
     return this.stop({ reason: 'unreachable', message: `abort() was called${before}` });
   }
 

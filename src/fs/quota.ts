@@ -141,7 +141,7 @@ export function quotaExceeded(
   const limit = `${bytesText(limits.maxBytes)} in ${entriesText(limits.maxFiles)} with paths totalling ${maxPathBytes(limits)} bytes`;
   return new SandboxError(
     'quota_exceeded',
-    `${found} exceed the quota of ${limit}. Remove files or raise the quota.`,
+    `${found} is more than the quota of ${limit} allows. Remove files or raise the quota.`,
   );
 }
 

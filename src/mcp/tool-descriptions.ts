@@ -125,7 +125,7 @@ function toolCallText(settings: ServerSettings, servers: readonly string[]): str
 /** What happens to calls that need approval. */
 const approvalText = (settings: ServerSettings) =>
   offersTool(settings, 'resume_execution')
-    ? 'A person may have to approve a call; if the client cannot ask one, a program in a session pauses until it is approved.'
+    ? 'A person may have to approve a call; if the client cannot ask one, a program in a session pauses until the call is approved.'
     : 'A person may have to approve a call.';
 
 export function createSessionDescription(settings: ServerSettings): string {

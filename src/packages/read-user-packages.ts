@@ -133,7 +133,7 @@ async function readSource(source: string, added: readonly AddedPackage[]): Promi
   const digest = CONTENTS.exec(source)?.[1];
   if (digest !== undefined) {
     const found = added.find(({ contents_sha256 }) => contents_sha256 === digest);
-    if (found === undefined) throw invalid(`no added package has the contents ${source}`);
+    if (found === undefined) throw invalid(`no added package has contents with the digest ${source}`);
     return [addedPart(found)];
   }
   const found = findAdded(added, source);

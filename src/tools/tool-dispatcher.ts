@@ -108,7 +108,9 @@ export class ToolDispatcher {
   /** Stops calls that the program no longer waits for. A tool that has not started is not called. */
   expire(ids: Iterable<number>): void {
     for (const id of ids)
-      this.#active.get(id)?.abort(new ToolError('The program no longer waits for this call.', 'timeout'));
+      this.#active
+        .get(id)
+        ?.abort(new ToolError('The program is no longer waiting for this call.', 'timeout'));
   }
 
   /** Handles a call of the guest. */

@@ -79,7 +79,9 @@ describe('the end of a program that has filled its memory', () => {
       `import os\nheld = []\ntry: ${allocation}\nexcept MemoryError: os.abort()`,
     );
     expect(result).toMatchObject({ exit_code: 134, metadata: { trap_reason: 'unreachable' } });
-    expect(result.metadata.trap_message).toContain('abort() was called; the memory limit was reached before');
+    expect(result.metadata.trap_message).toContain(
+      'abort() was called; the memory limit had been reached earlier',
+    );
   });
 
   const FILL = 'globalThis.list = null; globalThis.items = [];';

@@ -70,7 +70,7 @@ export const toolRules: readonly Rule[] = [
       return {
         message: 'The program is paused',
         guidance: [
-          `The program is waiting for these calls: ${calls.join(', ')}${more}. Do not run it again: it continues when they are answered`,
+          `The program is waiting for the calls with these IDs: ${calls.join(', ')}${more}. Do not run it again: it continues when they are answered`,
           isApproval
             ? 'A person must approve or deny them, for example with: llm-wasm-sandbox resume EXECUTION_ID --approve CALL_ID --tools-config FILE. The author of the program cannot do this'
             : undefined,
@@ -83,7 +83,7 @@ export const toolRules: readonly Rule[] = [
   exceptionRule({
     type: 'ToolError',
     evidence:
-      'A tool call failed, and the program does not handle the ToolError. The advice depends on its code.',
+      'A tool call failed, and the program does not handle the ToolError. The advice depends on the code of the error.',
     docs: [DOCS.tools],
     match: failedCall,
     lines: (error, input) => [

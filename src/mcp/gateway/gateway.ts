@@ -68,7 +68,7 @@ export class Gateway {
       else known.tools++;
     });
     for (const [server, { tools, first }] of skipped) {
-      const reason = `${formatItems(tools, 'tool')} left out, the first because of this problem: ${first}`;
+      const reason = `${formatItems(tools, 'tool')} left out${tools === 1 ? '' : ', the first'} because of this problem: ${first}`;
       this.options.log.warn({ event: 'gateway.tools_skipped', server, tools, reason }, 'tools skipped');
     }
     return toolset;

@@ -156,19 +156,16 @@ async function busy(
      FROM ${database.table('leases')} WHERE tenant = $1 AND folded_id = $2`,
     [tenant, foldedId],
   );
-  const { holder = 'another process', since = 'now' } = rows[0] ?? {};
+  const lease = rows[0];
+  const holder = lease === undefined ? 'another process' : `${lease['holder']}, since ${lease['since']}`;
   const advice =
     wait === undefined
       ? 'Wait until it is closed, or fork the session.'
-      : `It was not free within ${wait.ms / 1000} s. Try again later.`;
-  const waited = wait === undefined ? '' : ` and was not free within ${wait.ms / 1000} s`;
-  return new SandboxError(
-    'session_busy',
-    `Session "${id}" is open elsewhere (${holder}, since ${since}). ${advice}`,
-    {
-      publicMessage: `Session "${id}" is in use by another call or another server${waited}. Nothing was run. Retry in a moment.`,
-    },
-  );
+      : `It did not become free within ${wait.ms / 1000} s. Try again later.`;
+  const waited = wait === undefined ? '' : ` and did not become free within ${wait.ms / 1000} s`;
+  return new SandboxError('session_busy', `Session "${id}" is open elsewhere (${holder}). ${advice}`, {
+    publicMessage: `Session "${id}" is in use by another call or another server${waited}. Nothing was run. Retry in a moment.`,
+  });
 }
 
 function lost(id: string): SandboxError {

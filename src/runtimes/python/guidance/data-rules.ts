@@ -60,6 +60,11 @@ function itemsLine(input: AnalysisInput): string | undefined {
   return isDict ? `${name} is a dict: loop over ${name}.items()` : undefined;
 }
 
+function validIndices(length: number): string {
+  if (length === 0) return 'no index is valid';
+  return length === 1 ? 'the only valid index is 0' : `valid indices are 0 to ${length - 1}`;
+}
+
 /** What is known about the container in which a key or index was not found. */
 function containerLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
   const { key, available, length, container } = error;
@@ -82,8 +87,7 @@ function containerLines(error: GuestError, input: AnalysisInput): (string | unde
     if (lines.at(-1) === undefined && similar !== undefined)
       lines.push(`Did you mean '${oneLine(similar, 60)}'?`);
   } else if (length !== undefined && container !== undefined) {
-    const last = length > 0 ? `valid indices are 0 to ${length - 1}` : 'no index is valid';
-    lines.push(`The ${container} has ${formatItems(length, 'item')}: ${last}`);
+    lines.push(`The ${container} has ${formatItems(length, 'item')}: ${validIndices(length)}`);
   }
   return lines;
 }
