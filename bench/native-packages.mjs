@@ -309,7 +309,7 @@ export async function table() {
     ),
     markdown(
       'Guests with native packages',
-      `Median milliseconds of ${ROUNDS} interleaved rounds, in one thread, and their ratio to plain Python: a guest that is instantiated from the image with the module preloaded, and a guest that is reset in place after a short program. Targets: a new guest with numpy takes ≤ ×3 of plain; a reset takes as long as for plain. A reset compares the memory with the image and writes only the pages that differ. Nearly all of its time is spent reading both, so it grows with the size of the image, not with the number of libraries; a guest is reset after its result has been sent, while a second one is ready. Memory of earlier guests is collected before each measurement.`,
+      `Median milliseconds of ${ROUNDS} interleaved rounds, in one thread, and their ratio to plain Python: a guest that is instantiated from the image with the module preloaded, and a guest that is reset in place after a short program. Targets: a new guest with numpy takes ≤ ×3 the time of a plain one; its reset takes as long as that of a plain one. A reset compares the memory with the image and writes only the pages that differ. Nearly all of its time is spent reading both, so it grows with the size of the image, not with the number of libraries; a guest is reset after its result has been sent, while a second one is ready. Memory of earlier guests is collected before each measurement.`,
       ['packages', 'image', 'new guest', 'reset'],
       await guests(),
     ),

@@ -160,7 +160,7 @@ export async function table() {
       : `missed by ${missed.map(([name, kind]) => `${name}, ${kind}`).join(' and ')}`;
   const calling = markdown(
     'Tool calls',
-    `Cost of one call to a host function that returns its argument, in runs of ${formatCount(CALLS)} calls: the time of the run minus that of a run\nwithout calls, per call; median and 90th percentile of ${ROUNDS} runs. The last column is the run without calls. The target of this sandbox is a median of at most ${TARGET_MS * 1000} µs: ${verdict}. Other work on the machine raises all rows, so the ratios are more stable than the times.`,
+    `Cost of one call to a host function that returns its argument, in runs of ${formatCount(CALLS)} calls: the time of the run minus that of a run\nwithout calls, per call; median and 90th percentile of ${ROUNDS} runs. The last column is the run without calls. The target of this sandbox is a median of at most ${TARGET_MS * 1000} µs: ${verdict}. Other work on the machine raises the times in all rows, so the ratios are more stable than the times.`,
     ['sandbox', 'calls', 'median', 'p90', 'relative to Vercel Run', 'run without calls'],
     rows,
   );

@@ -72,7 +72,7 @@ export interface JobWorkerOptions extends JobStoreOptions {
    * maximums of the MCP server: 1,000,000,000,000 instructions and 300 seconds.
    */
   readonly policy?: PolicyInput;
-  /** How long running programs may continue after the signal. After that, their jobs return to the queue. Default: 30. */
+  /** How long programs may continue to run after the signal. After that, their jobs return to the queue. Default: 30. */
   readonly shutdownSeconds?: number;
   /** Interval at which the worker looks for jobs of crashed workers. Default: 10. */
   readonly maintenanceSeconds?: number;

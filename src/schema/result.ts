@@ -51,7 +51,7 @@ export const fuelAnalysis = z.object({
   recommendation: z.string().nullable().describe('What to do; null if nothing needs to be done.'),
   likely_causes: z
     .array(z.string())
-    .describe('What used the fuel. If `cause` is set, the first entry states its evidence.'),
+    .describe('What used the fuel. If `cause` is set, the first entry states the evidence for it.'),
   cause: z
     .enum(RUN_CAUSES)
     .optional()

@@ -73,7 +73,7 @@ export interface BatchOptions {
   readonly policy?: PolicyInput;
   /** Number of programs that run concurrently. Default: one per CPU core. */
   readonly jobs?: number;
-  /** Cancels the running programs and starts no others. */
+  /** Cancels the running programs; no others are started. */
   readonly signal?: AbortSignal;
 }
 

@@ -176,7 +176,7 @@ export class Session extends Sandbox {
 
   /**
    * Continues a paused program with answers to its tool calls, in any process that can open the session. The
-   * program pauses again while calls are unanswered. The fuel, time and calls that it has already used count towards its
+   * program pauses again if calls remain unanswered. The fuel, time and calls that it has already used count towards its
    * limits. The tools have to be passed to `createSandbox` or here. An `execution_id` is accepted once: if the resume is
    * rolled back or undone, or the process ends, the program is paused under a new id, which `paused` returns. Throws
    * `execution_not_found` if the execution has ended or was already resumed.

@@ -47,7 +47,7 @@ export interface PoolOptions {
   /**
    * `thread` runs guests in threads of this process. `process` runs them in threads of a separate process, which Node's
    * permission model restricts to reading the files of this package and of its dependencies zod and pako. This needs more
-   * memory, and the state of every call and the files that the process does not have yet are copied to it. The default is
+   * memory. The state of every call and the files that the process does not have yet are copied to it. The default is
    * `thread`.
    */
   readonly isolation?: Isolation;

@@ -323,7 +323,7 @@ describe('the bytes of a tenant', () => {
   });
 
   // guarantee: request-limits
-  test('do not include resources above the limit, which are refused with advice', async () => {
+  test('do not include resources larger than max_resource_bytes: reading one fails, and the error recommends read_file', async () => {
     const server = await startHttp({ max_resource_bytes: 100_000 });
     const client = await httpClient(server, 'modern');
     await call(client, 'write_file', { path: 'big.txt', content: 'x'.repeat(100_001) });

@@ -142,7 +142,7 @@ describe('a session with `commit: "background"`', () => {
   });
 
   // guarantee: durability
-  test('fails one call after a failed save, keeps the state in memory and saves it again', async () => {
+  test('reports a failed save in the next call, keeps the state in memory and saves it again', async () => {
     const { store, control } = unreliableStore();
     await using session = await open(store);
     await session.flush();
@@ -169,7 +169,7 @@ describe('a session with `commit: "background"`', () => {
   });
 
   // guarantee: durability
-  test('restores the state before a call whose thread ends during the save, reports the loss, and stays usable', async () => {
+  test('restores the state from before a call whose thread ends during the save, reports the loss, and stays usable', async () => {
     await using pool = createPool({ maxWorkers: 1, optimization: 'demand' });
     const program = `import os
 data = os.urandom(5_000_000) * 12

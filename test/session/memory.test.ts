@@ -26,8 +26,8 @@ const write = (name: string, length = MB) =>
 
 describe('the memory of sessions in a disk store', () => {
   // guarantee: memory-limit
-  // proves: The memory of idle sessions in a disk store is freed, and the sessions continue as if it had not been.
-  test('is freed while they are idle, and they continue as if it had not been', async () => {
+  // proves: The memory of idle sessions in a disk store is freed, and the sessions continue unchanged.
+  test('is freed while they are idle, and they continue unchanged', async () => {
     const { pool, create } = open(diskStore(scratch(), { durability: 'relaxed' }));
     const all = [];
     for (let i = 0; i < 5; i++) {
@@ -92,7 +92,7 @@ describe('the memory of sessions in a disk store', () => {
 
 describe('the memory of sessions in a memory store', () => {
   // guarantee: memory-limit
-  // proves: A memory store limits the memory of its sessions, including checkpoints and forks, and undoes what exceeds the limit.
+  // proves: A memory store limits the memory of its sessions, including checkpoints and forks, and undoes a call that exceeds the limit.
   test('is limited by the store, checkpoints and forks included; what exceeds it is undone', async () => {
     const { create } = open(memoryStore({ maxBytes: 3.5 * MB }));
     const session = await create('one');

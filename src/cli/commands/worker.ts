@@ -55,7 +55,7 @@ export const workerCommand: CommandDetails<WorkerFlags> = {
     ...limitOptions(),
     new Option(
       '--shutdown-seconds <SECONDS>',
-      'How long running programs may continue after SIGTERM (default: 30)',
+      'How long programs may continue to run after SIGTERM (default: 30)',
     ).argParser(parseSecondsOption),
   ],
   examples: ['worker --store postgres://db/jobs', 'worker --jobs 8 --tenant-jobs 2 --timeout 10'],

@@ -34,7 +34,7 @@ export type Queryable = Pick<PostgresClient, 'query'>;
 export interface PostgresPool {
   /** Returns a connection. */
   connect(): Promise<PostgresClient>;
-  /** Receives errors of idle connections. */
+  /** Adds a listener for errors of idle connections. */
   on(event: 'error', listener: (error: Error) => void): unknown;
   /** Closes all connections. */
   end(): Promise<void>;
