@@ -100,7 +100,7 @@ describe('a lease', () => {
 
   test('is waited for no longer than the caller allows', async () => {
     const release = await open().acquire('one');
-    await expect(open().acquire('one', { ms: 50 })).rejects.toThrow('not free within 0.05 s');
+    await expect(open().acquire('one', { ms: 50 })).rejects.toThrow('not become free within 0.05 s');
     const abort = new AbortController();
     const waiting = open().acquire('one', { ms: 60_000, signal: abort.signal });
     abort.abort();
