@@ -4,6 +4,7 @@
  * directory; memory is allocated only after the quota allows it; an allocated buffer is at most twice as long as its file.
  */
 import { SandboxError } from '../errors.ts';
+import { formatItems } from '../quantities.ts';
 import { utf8Length } from './file-names.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
 import type { FileNode, Node } from './nodes.ts';
@@ -127,9 +128,6 @@ export class Quota {
   }
 }
 
-const bytesText = (count: number) => `${count} ${count === 1 ? 'byte' : 'bytes'}`;
-const entriesText = (count: number) => `${count} ${count === 1 ? 'entry' : 'entries'}`;
-
 /** The error of entries that cannot be added at once. */
 export function quotaExceeded(
   limits: VolumeLimits,
@@ -137,8 +135,10 @@ export function quotaExceeded(
   files: number,
   pathBytes: number,
 ): SandboxError {
-  const found = `${bytesText(bytes)} in ${entriesText(files)} with paths totalling ${bytesText(pathBytes)}`;
-  const limit = `${bytesText(limits.maxBytes)} in ${entriesText(limits.maxFiles)} with paths totalling ${maxPathBytes(limits)} bytes`;
+  const text = (size: number, entries: number, pathSize: number) =>
+    `${formatItems(size, 'byte')} in ${formatItems(entries, 'entry', 'entries')} with paths totalling ${formatItems(pathSize, 'byte')}`;
+  const found = text(bytes, files, pathBytes);
+  const limit = text(limits.maxBytes, limits.maxFiles, maxPathBytes(limits));
   return new SandboxError(
     'quota_exceeded',
     `${found} is more than the quota of ${limit} allows. Remove files or raise the quota.`,

@@ -105,7 +105,7 @@ export class CallTransaction {
     if (isCommitted) this.#states.restore(this.#before);
     else if (paused !== undefined) this.#states.setPaused(paused);
     this.#states.setWorkspace(this.#workspace.snapshot());
-    this.#states.persist(isCommitted);
+    this.#states.persist({ isReported: isCommitted });
   }
 }
 

@@ -309,7 +309,7 @@ export class SessionStates {
     if (name === undefined) this.#undo = undefined;
     // The old state gets a new version, so that no live guest is mistaken for it.
     this.#replaceState({ ...target, version: this.#state.version + 1 });
-    this.persist(false, true);
+    this.persist({ isDeferred: true });
   }
 
   #checkpointState(name: string): Promise<SessionState> {
@@ -327,7 +327,7 @@ export class SessionStates {
     this.#replaceState({ ...state, version: this.#state.version + 1 });
     this.#undo = undo;
     this.#checkpoints = new Map(checkpoints);
-    this.persist(true);
+    this.persist({ isReported: true });
   }
 
   /**
@@ -335,7 +335,7 @@ export class SessionStates {
    * already knows of a failure, so that the next call only has to retry. With `isDeferred`, the caller continues first, even
    * if the store writes without waiting.
    */
-  persist(isReported = false, isDeferred = false): void {
+  persist({ isReported = false, isDeferred = false } = {}): void {
     this.#checkLoaded();
     const checkpoints = [...this.#checkpoints.values()];
     const stored: StoredSession = { record: this.#record, state: this.#state, undo: this.#undo, checkpoints };
