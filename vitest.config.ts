@@ -24,6 +24,8 @@ const OWN_PROCESS = [
 const FRAMEWORKS = ['test/adapters/frameworks.test.ts', 'test/adapters/tool-schemas.test.ts'];
 const withFrameworks = Boolean(process.env['FRAMEWORK_TESTS'] ?? process.env['NIGHTLY_TESTS']);
 
+const setupFiles = ['test/support/property-seed.ts'];
+
 /**
  * `unit` imports src/ and needs no build; `guest` runs the built package as a user would. The files of a project share a
  * few processes, whose modules and worker threads are loaded once; those of `own-process` do not.
@@ -37,6 +39,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [UNIT],
+          setupFiles,
           isolate: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -46,6 +49,7 @@ export default defineConfig({
         test: {
           name: 'guest',
           include: ['test/**/*.test.ts'],
+          setupFiles,
           exclude: [UNIT, ...FRAMEWORKS, ...OWN_PROCESS],
           isolate: false,
           testTimeout: 300_000,
@@ -56,6 +60,7 @@ export default defineConfig({
         test: {
           name: 'own-process',
           include: OWN_PROCESS,
+          setupFiles,
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },

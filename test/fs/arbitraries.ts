@@ -19,15 +19,28 @@ const raw = fc.record({
   content,
 });
 
-/** Any valid tree. Missing parents are added, and paths below a file are left out. */
-export const tree = fc.array(raw, { maxLength: 20 }).map((items) => {
+/** Builds a tree from entries in any order. Missing parents are added; entries that conflict with an earlier one are left out. */
+export function treeWithoutConflicts(candidates: Iterable<Entry>): Map<string, Entry> {
   const entries = new Map<string, Entry>();
-  for (const { parts, mode, mtimeMs, content } of items) {
-    const path = parts.join('/');
-    const parents = parts.map((_, i) => parts.slice(0, i).join('/')).slice(1);
-    if (entries.has(path) || parents.some((at) => entries.has(at) && entries.get(at)?.kind !== 'dir'))
-      continue;
-    putEntry(entries, { path, mode, mtimeMs, ...content });
+  for (const entry of candidates) {
+    const parts = entry.path.split('/');
+    const parents = parts.slice(1).map((_, i) => entries.get(parts.slice(0, i + 1).join('/')));
+    if (entries.has(entry.path) || parents.some((parent) => parent && parent.kind !== 'dir')) continue;
+    putEntry(entries, entry);
   }
-  return [...entries.values()];
-});
+  return entries;
+}
+
+/** Any valid tree. */
+export const tree = fc
+  .array(raw, { maxLength: 20 })
+  .map((items) => [
+    ...treeWithoutConflicts(
+      items.map(({ parts, mode, mtimeMs, content }) => ({
+        path: parts.join('/'),
+        mode,
+        mtimeMs,
+        ...content,
+      })),
+    ).values(),
+  ]);

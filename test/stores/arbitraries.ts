@@ -1,9 +1,8 @@
 /** Arbitrary sessions, and forged digests. */
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { SandboxError } from '../../src/errors.ts';
-import { putEntry } from '../../src/fs/flat-entries.ts';
 import type { SessionState, StoredSession } from '../../src/stores/store.ts';
+import { treeWithoutConflicts } from '../fs/arbitraries.ts';
 import { checkpoint, record, shared } from './fixtures.ts';
 
 const name = fc
@@ -17,24 +16,15 @@ const entry = fc.record({
   data: bytes,
   target: fc.option(name),
 });
-const tree = fc.array(entry, { maxLength: 6 }).map((entries) => {
-  const made: SessionState['workspace'] = new Map();
-  for (const { path, mode, mtimeMs, data, target } of entries) {
-    const common = { path, mode, mtimeMs };
-    try {
-      putEntry(
-        made as Map<string, never>,
-        (target === null
-          ? { ...common, kind: 'file', data }
-          : { ...common, kind: 'symlink', target }) as never,
-      );
-    } catch (error) {
-      // A path that conflicts with an earlier one is left out.
-      if (!(error instanceof SandboxError)) throw error;
-    }
-  }
-  return made;
-});
+const tree = fc
+  .array(entry, { maxLength: 6 })
+  .map((entries) =>
+    treeWithoutConflicts(
+      entries.map(({ data, target, ...common }) =>
+        target === null ? { ...common, kind: 'file', data } : { ...common, kind: 'symlink', target },
+      ),
+    ),
+  );
 const anyState: fc.Arbitrary<SessionState> = fc.record({
   version: fc.nat(),
   delta: fc.option(fc.array(bytes, { minLength: 1, maxLength: 3 }), { nil: undefined }),

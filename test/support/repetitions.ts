@@ -1,4 +1,4 @@
 /** How often randomised tests repeat: a few times in `npm test`, many times in `npm run test:nightly`. */
-const nightly = process.env['NIGHTLY_TESTS'] === '1';
+export const isNightly = process.env['NIGHTLY_TESTS'] === '1';
 
-export const repetitions = (usual: number, atNight: number): number => (nightly ? atNight : usual);
+export const repetitions = (usual: number, atNight: number): number => (isNightly ? atNight : usual);
