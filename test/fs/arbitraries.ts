@@ -32,15 +32,13 @@ export function treeWithoutConflicts(candidates: Iterable<Entry>): Map<string, E
 }
 
 /** Any valid tree. */
-export const tree = fc
-  .array(raw, { maxLength: 20 })
-  .map((items) => [
-    ...treeWithoutConflicts(
-      items.map(({ parts, mode, mtimeMs, content }) => ({
-        path: parts.join('/'),
-        mode,
-        mtimeMs,
-        ...content,
-      })),
-    ).values(),
-  ]);
+export const tree = fc.array(raw, { maxLength: 20 }).map((items) => [
+  ...treeWithoutConflicts(
+    items.map(({ parts, mode, mtimeMs, content }) => ({
+      path: parts.join('/'),
+      mode,
+      mtimeMs,
+      ...content,
+    })),
+  ).values(),
+]);

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { createSandbox, type DisplayResult } from 'llm-wasm-sandbox';
 import { afterAll, describe, expect, type TestContext, test } from 'vitest';
 import { decodePng } from '../support/png.ts';
+import { isNightly } from '../support/repetitions.ts';
 
-const isNightly = process.env['NIGHTLY_TESTS'] === '1';
 const REASON = isNightly ? '' : ' (skipped: downloads wheels; set NIGHTLY_TESTS=1)';
 const PLOTLY = ['plotly==7.1.0', 'narwhals==2.26.0'];
 const SEABORN = ['seaborn==0.13.2'];
