@@ -6,7 +6,7 @@ import { formatFuel, formatLiteral } from '../quantities.ts';
 import type { FuelAnalysis } from '../schema.ts';
 import { type HeavyImport, heavyImports, NOTICEABLE_FUEL, packageImports } from './heavy-imports.ts';
 import type { AnalysisInput } from './input.ts';
-import { causeToFix, runFindings } from './limit-cause.ts';
+import { backtrackingText, causeToFix, isStoppedByLimit, runFindings } from './limit-cause.ts';
 import { failedLocation } from './quote-guest-text.ts';
 import { type FuelStatus, fuelStatus, suggestedBudgets } from './suggested-limits.ts';
 
@@ -55,12 +55,16 @@ export function needsTooMuchFuel(input: AnalysisInput): boolean {
   return need !== undefined && !isPractical(need);
 }
 
+/** Whether the run reached a limit for a reason that no practical budget removes. */
+function needsCodeChange(input: AnalysisInput): boolean {
+  return causeToFix(input) !== undefined || backtrackingText(input) !== undefined || needsTooMuchFuel(input);
+}
+
 // ---- causes ----
 
 /** The line that was running when the limit on fuel or time stopped the program. */
 export function stoppedLocation(input: AnalysisInput): string | undefined {
-  const reason = input.trap?.reason;
-  return reason === 'out_of_fuel' || reason === 'timeout' ? failedLocation(input) : undefined;
+  return isStoppedByLimit(input) ? failedLocation(input) : undefined;
 }
 
 /** Why the run used its fuel, as far as the run shows, the largest share first. */
@@ -85,6 +89,8 @@ export function likelyCauses(input: AnalysisInput): string[] {
   }
   const { cause } = runFindings(input);
   if (cause !== undefined) causes.unshift(cause.text);
+  const regex = backtrackingText(input);
+  if (regex !== undefined && causeToFix(input) === undefined) causes.unshift(regex);
   return causes;
 }
 
@@ -115,33 +121,36 @@ function sessionNotes({ earlier }: AnalysisInput, heavy: readonly HeavyImport[])
   return notes;
 }
 
+const CODE_CHANGE = 'Change the code: more fuel does not help.';
+
 function statusTexts(input: AnalysisInput, status: FuelStatus, hasGuidance: boolean): string[] {
   const { fuel_budget: budget } = input.limits;
   const percent = Math.floor((input.fuelConsumed / budget) * 100);
   const { low, high } = suggestedBudgets(input.fuelConsumed, budget);
+  const mustChangeCode = needsCodeChange(input);
   switch (status) {
     case 'efficient':
       return [];
     case 'moderate':
       return [`Code used ${percent}% of fuel budget - acceptable for current workload`];
     case 'warning':
+      if (mustChangeCode) return [`Code used ${percent}% of fuel budget. ${CODE_CHANGE}`];
       return [
         `Code used ${percent}% of fuel budget. Consider increasing budget to ${formatFuel(low)}+ instructions for similar workloads to avoid exhaustion.`,
         `Suggested: fuel_budget=${formatLiteral(low)} (1.5x current consumption)${high > low ? ` to fuel_budget=${formatLiteral(high)} (2x)` : ''}, rounded up.`,
       ];
     case 'critical':
       return [
-        `CRITICAL: Code used ${percent}% of fuel budget. Increase budget to at least ${formatFuel(high)} instructions for future executions to prevent OutOfFuel errors.`,
+        mustChangeCode
+          ? `CRITICAL: Code used ${percent}% of fuel budget. ${CODE_CHANGE}`
+          : `CRITICAL: Code used ${percent}% of fuel budget. Increase budget to at least ${formatFuel(high)} instructions for future executions to prevent OutOfFuel errors.`,
       ];
     case 'exhausted': {
       const next = formatFuel(budgetToTry(input));
-      const needsCodeChange = causeToFix(input) !== undefined || needsTooMuchFuel(input);
-      const advice = needsCodeChange
-        ? 'Change the code: more fuel does not help.'
-        : `Increase budget to at least ${next} instructions.`;
+      const advice = mustChangeCode ? CODE_CHANGE : `Increase budget to at least ${next} instructions.`;
       return [
         `Execution exceeded budget. ${hasGuidance ? 'See error_guidance for solutions.' : advice}`,
-        ...packageTexts(input, next),
+        ...(mustChangeCode ? [] : packageTexts(input, next)),
       ];
     }
   }

@@ -56,9 +56,14 @@ export function causeToFix(input: AnalysisInput): RunCause | undefined {
   return cause !== undefined && !HELPED_BY_HIGHER_LIMITS.has(cause.kind) ? cause : undefined;
 }
 
+/** Whether the limit on fuel or time ended the run. */
+export function isStoppedByLimit({ trap }: AnalysisInput): boolean {
+  return trap?.reason === 'out_of_fuel' || trap?.reason === 'timeout';
+}
+
 function examine(input: AnalysisInput): RunFindings {
-  const { profile, trap } = input;
-  if (profile === undefined || (trap?.reason !== 'out_of_fuel' && trap?.reason !== 'timeout')) return NONE;
+  const { profile } = input;
+  if (profile === undefined || !isStoppedByLimit(input)) return NONE;
   const heavyImport = findHeavyImport(input, profile);
   if (heavyImport !== undefined) return { cause: heavyImport, progress: undefined };
   const isRepeated = profile.states.length >= MIN_STATES;
@@ -131,17 +136,18 @@ export function hottestFunction({ profile }: AnalysisInput): { name: string; sha
 const NESTED_QUANTIFIER = /\((?:[^()\\\n]|\\.){0,80}(?:[+*|]|\{\d+,)(?:[^()\\\n]|\\.){0,80}\)(?:[+*]|\{\d+,)/;
 const PATTERN_SOURCE_MAX = 32_768;
 
-/** The line of a regular expression that backtracks without end: it is stuck, and the program has a pattern that can do so. */
-export function backtrackingRegex(input: AnalysisInput): number | undefined {
+/** A regular expression backtracks without end: it is stuck, and the program has a pattern that can do so. */
+export function backtrackingText(input: AnalysisInput): string | undefined {
   const line = stuckRegex(input);
   return line !== undefined && NESTED_QUANTIFIER.test(input.source.slice(0, PATTERN_SOURCE_MAX))
-    ? line
+    ? `The regular expression on line ${line} probably backtracks: its pattern has nested quantifiers`
     : undefined;
 }
 
-/** The line of a regular expression that was running, with unchanged variables, in every late sample. */
-export function stuckRegex({ profile, source, language }: AnalysisInput): number | undefined {
-  const late = profile === undefined ? [] : lateStates(profile);
+/** The line of a regular expression that was running, with unchanged variables, in every late sample of a run that a limit ended. */
+export function stuckRegex(input: AnalysisInput): number | undefined {
+  const { profile, source, language } = input;
+  const late = profile === undefined || !isStoppedByLimit(input) ? [] : lateStates(profile);
   const line = late[0]?.stack[0]?.line ?? 0;
   if (late.length < MIN_STATES / 2 || line < 1) return undefined;
   const isStuck = late.every(

@@ -107,6 +107,37 @@ describe('suggested budget after exhaustion', () => {
   });
 });
 
+describe('recommendation for an endless loop that the time limit ended', () => {
+  const frame = { file: 'program', function: '<module>', line: 2, origin: 'program' } as const;
+  const states = [{ fuel: G, depth: 1, stack: [frame], variables: [{}], memoryBytes: 0 }];
+  const profile = {
+    programFile: 'program',
+    samples: 1,
+    fuel: G,
+    firstMemoryBytes: 0,
+    lines: [],
+    functions: [],
+    states,
+  };
+  const stopped = (consumed: number) =>
+    successfulRun(consumed, 10 * G, {
+      trap: { reason: 'timeout', message: '' },
+      exitCode: 152,
+      source: 'while True:\n    pass',
+      profile,
+    });
+
+  test.each([
+    [8 * G, 'Code used 80% of fuel budget. Change the code: more fuel does not help.'],
+    [9.5 * G, 'CRITICAL: Code used 95% of fuel budget. Change the code: more fuel does not help.'],
+  ])('is to change the code at %d', (consumed, recommendation) => {
+    for (const hasGuidance of [true, false]) {
+      const report = analyseFuel(stopped(consumed), hasGuidance);
+      expect(report).toMatchObject({ cause: 'probably_endless', recommendation });
+    }
+  });
+});
+
 describe('likely causes', () => {
   test('do not include a cached or preloaded package', () => {
     const imports = [

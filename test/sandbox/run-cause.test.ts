@@ -1,6 +1,7 @@
 /** Why a run reached its limit: the causes that the samples show, and expensive runs for which none is claimed. */
 import { createSandbox, type RuntimeName, type SandboxResult } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { formatFuel } from '../../src/quantities.ts';
 
 const sandboxes = new Map<RuntimeName, Awaited<ReturnType<typeof createSandbox>>>();
 
@@ -132,6 +133,11 @@ const PROGRAMS: Record<string, Program> = {
     runtime: 'javascript',
     code: "console.log(/^(\\w+\\s?)+$/.test('a'.repeat(40) + '!'));\n",
     says: 'The regular expression on line 1 probably backtracks: its pattern has nested quantifiers',
+  },
+  'a regular expression that backtracks over text from a variable': {
+    runtime: 'python',
+    code: "import re\ntext = 'a' * 40 + '!'\nprint(re.match(r'(a+)+$', text))\n",
+    says: 'The regular expression on line 3 probably backtracks: its pattern has nested quantifiers',
   },
   'an import that uses most of the fuel': {
     runtime: 'python',
@@ -292,6 +298,35 @@ describe('cause of a reached fuel limit', () => {
       cause !== 'heavy_import',
     );
     if (needsCodeChange) expect(textOf(result)).toContain(analysis.likely_causes[0]!.slice(0, 60));
+  });
+
+  test.each(Object.entries(PROGRAMS))('gives the same advice without guidance for %s', async (_, program) => {
+    const limits = { fuel_budget: 60_000_000 };
+    const withGuidance = await sandboxes.get(program.runtime)!.execute(program.code, limits);
+    await using sandbox = await createSandbox({
+      runtime: program.runtime,
+      policy: { error_guidance: false },
+    });
+    const result = await sandbox.execute(program.code, limits);
+    expect(result.metadata.error_guidance).toBeUndefined();
+    const { recommendation, likely_causes } = result.metadata.fuel_analysis!;
+    const budget = /fuel_budget=([\d_]+)/.exec(textOf(withGuidance))?.[1];
+    const advice =
+      budget === undefined
+        ? 'Change the code: more fuel does not help.'
+        : `Increase budget to at least ${formatFuel(Number(budget.replaceAll('_', '')))} instructions.`;
+    expect(recommendation).toContain(`Execution exceeded budget. ${advice}`);
+    expect(/[Ii]ncreas/.test(recommendation!)).toBe(budget !== undefined);
+    expect(likely_causes).toEqual(withGuidance.metadata.fuel_analysis!.likely_causes);
+  });
+
+  test('is reported without a budget for the packages of an endless loop', async () => {
+    const code = 'import openpyxl\nwhile True:\n    pass\n';
+    const result = await sandboxes.get('python')!.execute(code, { fuel_budget: 3_000_000_000 });
+    const { cause, recommendation, likely_causes } = result.metadata.fuel_analysis!;
+    expect(cause).toBe('probably_endless');
+    expect(likely_causes).toContainEqual(expect.stringContaining('Heavy package import detected: openpyxl'));
+    expect(recommendation).toBe('Execution exceeded budget. See error_guidance for solutions.');
   });
 
   test('is found for a time limit too', async () => {

@@ -10,7 +10,7 @@ import {
 } from '../fuel-analysis.ts';
 import { heavyImports } from '../heavy-imports.ts';
 import type { AnalysisInput } from '../input.ts';
-import { backtrackingRegex, causeToFix, hottestFunction, stuckRegex } from '../limit-cause.ts';
+import { backtrackingText, causeToFix, hottestFunction, stuckRegex } from '../limit-cause.ts';
 import { failedAt, oneLine } from '../quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
 import { suggestedBytes, suggestedSeconds } from '../suggested-limits.ts';
@@ -30,7 +30,7 @@ function raisedInstead(
 /** What to change in a program for which no budget is enough; undefined for other programs. */
 function fixOf(input: AnalysisInput): readonly string[] | undefined {
   const cause = causeToFix(input);
-  if (cause === undefined && backtrackingRegex(input) !== undefined)
+  if (cause === undefined && backtrackingText(input) !== undefined)
     return [
       'Solution 1: Rewrite the pattern without nested quantifiers such as (a+)+ or (a|ab)*, or check the text with plain string operations',
       'More fuel or time does not help: the number of steps can double with each character',
@@ -57,7 +57,7 @@ function fixOf(input: AnalysisInput): readonly string[] | undefined {
 /** What the samples show beyond the cause. */
 function samplesText(input: AnalysisInput): (string | undefined)[] {
   const hot = hottestFunction(input);
-  const regexLine = backtrackingRegex(input) === undefined ? stuckRegex(input) : undefined;
+  const regexLine = backtrackingText(input) === undefined ? stuckRegex(input) : undefined;
   return [
     hot && !hot.name.startsWith('<')
       ? `${Math.round(hot.share * 100)}% of the fuel was used in ${oneLine(hot.name, 80)}`
@@ -68,15 +68,12 @@ function samplesText(input: AnalysisInput): (string | undefined)[] {
   ];
 }
 
-const regexText = (line: number) =>
-  `The regular expression on line ${line} probably backtracks: its pattern has nested quantifiers`;
-
 /** The cause for the `Likely cause:` line of the specification. */
 function likelyCause(input: AnalysisInput): string {
   const toFix = causeToFix(input);
   if (toFix !== undefined) return toFix.text;
-  const regexLine = backtrackingRegex(input);
-  if (regexLine !== undefined) return regexText(regexLine);
+  const regex = backtrackingText(input);
+  if (regex !== undefined) return regex;
   const heavy = heavyImports(input).filter(({ cached }) => !cached);
   const importFuel = heavy.reduce((sum, { fuel }) => sum + fuel, 0);
   if (heavy.length > 0 && importFuel * 5 >= input.limits.fuel_budget) {
@@ -128,8 +125,7 @@ export const limitRules: readonly Rule[] = [
     advise: (trap, input) => {
       const { timeout_seconds: seconds, fuel_budget } = input.limits;
       const isWaiting = input.fuelConsumed < fuel_budget / 100;
-      const regexLine = backtrackingRegex(input);
-      const cause = causeToFix(input)?.text ?? (regexLine && regexText(regexLine));
+      const cause = causeToFix(input)?.text ?? backtrackingText(input);
       const timers = isWaiting ? input.language.guidance.endlessTimer?.(input.source) : undefined;
       return {
         message: trap.message,
