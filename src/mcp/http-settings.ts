@@ -32,14 +32,14 @@ export const httpSettings = {
     .array(token)
     .default([])
     .describe(
-      'Bearer tokens, as SECRET or NAME=SECRET; each token is a separate tenant. The name identifies the stored sessions of the tenant; without a name, a digest of the secret does.',
+      'Bearer tokens, as SECRET or NAME=SECRET. Each token is a separate tenant. The name identifies the stored sessions of the tenant. If there is no name, a digest of the secret identifies them.',
     ),
   metrics_token: z
     .string()
     .regex(SECRET, 'must have 16 to 512 ASCII characters and no spaces')
     .optional()
     .describe(
-      'Bearer token for /metrics, which shows metrics of all tenants. Without it, /metrics is available only if there are no tokens.',
+      'Bearer token for /metrics, which shows metrics of all tenants. Without metrics_token, /metrics is available only if there are no tokens.',
     ),
   allowed_hosts: stringList(
     'Host names accepted in the Host header in addition to loopback names; "*" accepts any.',
@@ -59,7 +59,7 @@ export const httpSettings = {
     .max(4096 * MiB)
     .default(64 * MiB)
     .describe(
-      'Bytes of request bodies in progress and of responses that are not yet received, per tenant. Further requests are rejected, and responses beyond the limit are cut off.',
+      'Bytes that the server holds for one tenant: request bodies in progress, and responses that the client has not received yet. Further requests are rejected, and responses beyond the limit are cut off.',
     ),
   max_connection_bytes: z
     .number()
@@ -68,11 +68,11 @@ export const httpSettings = {
     .max(4096 * MiB)
     .default(32 * MiB)
     .describe(
-      'Like max_buffered_bytes, but per connection, so that a client that does not read its responses affects only itself.',
+      'Like max_buffered_bytes, but for one connection, so that a client that does not read its responses affects only itself.',
     ),
   max_connections: positiveCount(
     512,
-    'Open connections; when the limit is reached, an idle one is closed, or the new one if none is idle.',
+    'Open connections. At the limit, an idle connection is closed for a new one. If no connection is idle, the new one is closed.',
   ),
   write_timeout_seconds: positiveCount(
     30,
@@ -85,11 +85,11 @@ export const httpSettings = {
     .max(60)
     .default(30)
     .describe(
-      'Seconds of main-thread time that the requests of one tenant may use per minute. This covers reading, validating and answering requests, not running programs, which have their own threads. Further requests are rejected with rate_limited.',
+      'Seconds of main-thread time that the requests of one tenant may use per minute. This time covers reading, validating and answering requests. It does not include programs, which run in their own threads. Further requests are rejected with rate_limited.',
     ),
   max_clients: positiveCount(
     256,
-    'Open connections of 2025-era clients; when the limit is reached, an idle one is closed.',
+    'Open connections of 2025-era clients. At the limit, an idle connection is closed for a new one.',
   ),
   client_idle_seconds: positiveCount(
     1800,

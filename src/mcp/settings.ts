@@ -38,7 +38,7 @@ export const serverSettings = z.strictObject({
     .enum(['minimal', 'standard', 'all'])
     .default('all')
     .describe(
-      'Tools that clients see. "minimal": execute_code, read_file and write_file; "standard": also the most used tools for cancellation, sessions, checkpoints, files and packages; "all": every tool. With "minimal" and "standard", results are text without structured content.',
+      'Tools that clients see. "minimal": execute_code, read_file and write_file; "standard": also the most used tools for cancellation, sessions, checkpoints, files, results and packages; "all": every tool. With "minimal" and "standard", results are text without structured content.',
     ),
   tools_config: z
     .string()
@@ -51,13 +51,13 @@ export const serverSettings = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Declare session_id as the HTTP header Mcp-Param-Session (x-mcp-header), so that a load balancer can route by session. Calls from 2026-era clients that lack the header are then rejected.',
+      'Declare session_id as the HTTP header Mcp-Param-Session (x-mcp-header), so that a load balancer can route by session. Calls from 2026-era clients are then rejected if they lack the header.',
     ),
   inline_images: z
     .boolean()
     .default(false)
     .describe(
-      'Include displayed images in the results of execute_code, as image blocks; these results then have no structured content. By default, view_result returns the images.',
+      'Include displayed images in the results of execute_code, as image blocks. These results then have no structured content. By default, view_result returns the images.',
     ),
   max_output_chars: z
     .number()
@@ -66,7 +66,7 @@ export const serverSettings = z.strictObject({
     .max(60_000)
     .default(20_000)
     .describe(
-      'Characters of output in a tool result; longer output is truncated, with a link to the full text.',
+      'Characters of output in a tool result. Longer output is truncated, with a link to the full text.',
     ),
   max_resource_bytes: z
     .number()
@@ -82,7 +82,7 @@ export const serverSettings = z.strictObject({
     .min(MiB)
     .default(2048 * MiB)
     .describe(
-      'Bytes of files and interpreter memory that the sessions of all tenants may hold in memory. At the limit, idle sessions are unloaded to data_dir or store; if that is not enough, calls fail with session_limit.',
+      'Bytes of files and interpreter memory that the sessions of all tenants may hold in memory. At the limit, idle sessions are unloaded to data_dir or store. If that is not enough, calls fail with session_limit.',
     ),
   max_held_bytes_per_tenant: z
     .number()
@@ -97,7 +97,7 @@ export const serverSettings = z.strictObject({
     .max(1000)
     .optional()
     .describe(
-      'Programs that may run at the same time, each in its own thread with its own memory; by default four per CPU core, at least one per token.',
+      'Programs that may run at the same time. Each has its own thread and its own memory. Default: four per CPU core, and at least one per token.',
     ),
   max_concurrent_per_tenant: z
     .number()
@@ -105,7 +105,7 @@ export const serverSettings = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'Programs of one tenant that may run at the same time; by default two per CPU core. One slot is always reserved for each tenant that has no program running.',
+      'Programs of one tenant that may run at the same time. Default: two per CPU core. One slot is always reserved for each tenant that has no program running.',
     ),
   max_queued: positiveCount(100, 'Calls of one tenant that may be queued; further calls are rejected.'),
   fuel_per_minute: z
@@ -115,24 +115,24 @@ export const serverSettings = z.strictObject({
     .max(Number.MAX_SAFE_INTEGER)
     .optional()
     .describe(
-      'Fuel that all programs of one tenant together may use per minute; further calls are rejected. By default there is no limit.',
+      'Fuel that all programs of one tenant together may use per minute. Further calls are rejected. By default there is no limit.',
     ),
   isolation: isolationMode
     .default('thread')
     .describe(
-      'Where programs run: "thread": in threads of the server; "process": in a separate process that can read only the files of this package and of its dependencies zod and pako.',
+      'Where programs run. "thread": in threads of the server. "process": in a separate process that can read only the files of this package and of its dependencies zod and pako.',
     ),
   optimization: optimizationMode
     .default('idle')
     .describe(
-      'When V8 optimises the interpreters: "idle": before calls need it, by running short programs of this package while no call runs; "demand": while calls run.',
+      'When V8 optimises the interpreters. "idle": while no call is running, by running short programs of this package. "demand": while calls are running.',
     ),
   data_dir: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'Folder in which sessions are stored. Without it and without store, sessions are lost when the server stops.',
+      'Folder in which sessions are stored. Without data_dir and store, sessions are lost when the server stops.',
     ),
   store: z
     .string()
@@ -148,7 +148,7 @@ export const serverSettings = z.strictObject({
     .min(MiB)
     .optional()
     .describe(
-      'Bytes that the sessions of one tenant may take in the PostgreSQL database; contents that they share count once. Calls that exceed it fail with session_limit. By default there is no limit.',
+      'Bytes that the sessions of one tenant may take in the PostgreSQL database. Shared contents count once. Calls that exceed the limit fail with session_limit. By default there is no limit.',
     ),
   store_ttl_seconds: z
     .number()
@@ -171,18 +171,18 @@ export const serverSettings = z.strictObject({
     .max(3600)
     .default(20)
     .describe(
-      'How long a call waits for a session that another server with the same database is using, before it fails with session_busy.',
+      'How long a call waits for a session that another server with the same database is using. After that, the call fails with session_busy.',
     ),
   commit: commitMode
     .default('answer')
     .describe(
-      'When the effects of a tool call on a session are saved: "answer": before the call returns; "background": afterwards.',
+      'When the effects of a tool call on a session are saved. "answer": before the call returns. "background": after the call has returned.',
     ),
   packages: z
     .array(z.string().min(1))
     .optional()
     .describe(
-      'Packages that programs can import in addition to the vendored ones: names of packages that "packages add" has added, wheels, and folders of wheels or Python sources. By default all added packages.',
+      'Packages that programs can import in addition to the vendored ones: names of packages added with "packages add", wheels, and folders of wheels or Python sources. Default: all added packages.',
     ),
   external_files: stringList('Host files or folders that programs can read under /external.'),
   log_program_data: z
