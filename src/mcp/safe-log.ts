@@ -1,4 +1,5 @@
 /** A safe log for a server: it never throws, and it can omit text that comes from programs. */
+import { ERROR_CODES } from '../errors.ts';
 import type { ServerLog } from './telemetry.ts';
 
 const LEVELS = ['info', 'warn', 'error'] as const;
@@ -41,7 +42,8 @@ const SAFE_TEXTS = new Set([
 
 /**
  * A log for the events of sandboxes that drops text from programs: error messages, source lines and names that a program
- * chose. Figures stay, and so do the type of the guidance and the status of the fuel report, which are closed sets.
+ * chose. Figures stay, and so do error codes, the type of the guidance and the status of the fuel report, which are closed
+ * sets.
  */
 export function withoutProgramData(log: ServerLog): ServerLog {
   return mapLog(log, (emit) => emit(), safeFields);
@@ -50,7 +52,7 @@ export function withoutProgramData(log: ServerLog): ServerLog {
 function safeFields(fields: object): object {
   const entries = Object.entries(fields);
   const safe = entries.filter(([name, value]) =>
-    typeof value === 'string' ? SAFE_TEXTS.has(name) : typeof value !== 'object' || value === null,
+    typeof value === 'string' ? isSafeText(name, value) : typeof value !== 'object' || value === null,
   );
   const { error_guidance, fuel_analysis } = fields as {
     error_guidance?: { error_type: string };
@@ -61,6 +63,10 @@ function safeFields(fields: object): object {
     ...(error_guidance && { guidance_type: error_guidance.error_type }),
     ...(fuel_analysis && { fuel_status: fuel_analysis.status }),
   };
+}
+
+function isSafeText(name: string, value: string): boolean {
+  return SAFE_TEXTS.has(name) || (name === 'error' && Object.hasOwn(ERROR_CODES, value));
 }
 
 /** The fields of an error whose message may quote a request. */
