@@ -2,6 +2,7 @@
  * The input of the analysis: plain data about one run, collected by the host. Everything that comes from the guest (the
  * exception, standard error) is untrusted and is only ever quoted in shortened form.
  */
+import type { QuotaLimit } from '../schema/workspace-quota.ts';
 import type {
   GuestError,
   ImportFacts,
@@ -80,6 +81,8 @@ export interface AnalysisInput {
   readonly pending: readonly PendingCall[] | undefined;
   /** Where a limit or an uncaught exception ended the program. */
   readonly stoppedAt: StoppedAt | undefined;
+  /** The limit of the last write that the workspace quota refused. */
+  readonly exceededQuota: QuotaLimit | undefined;
 }
 
 export const NO_EARLIER_CALLS: EarlierCalls = {

@@ -41,7 +41,11 @@ export function suggestedBudgets(consumed: number, budget: number): { low: numbe
 
 /** The largest values that the policy accepts. */
 const BYTES_MAX = 2 ** 32;
+const FILES_MAX = 1_000_000;
 const SECONDS_MAX = 86_400;
+/** Suggested even if the limit is close to zero. More files than this also raise the limit on the length of the paths. */
+const FILES_MIN = 256;
 
 export const suggestedBytes = (limit: number) => Math.min(limit * 2, BYTES_MAX);
+export const suggestedFiles = (limit: number) => Math.min(Math.max(limit * 2, FILES_MIN), FILES_MAX);
 export const suggestedSeconds = (limit: number) => Math.min(Math.ceil(limit * 2), SECONDS_MAX);

@@ -5,6 +5,7 @@
  */
 import { SandboxError } from '../errors.ts';
 import { formatItems } from '../quantities.ts';
+import { maxPathBytes, type QuotaLimit } from '../schema/workspace-quota.ts';
 import { utf8Length } from './file-names.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
 import type { FileNode, Node } from './nodes.ts';
@@ -21,18 +22,6 @@ export interface VolumeUsage {
   readonly files: number;
 }
 
-/** Average length of a path in a tree that has as many files as allowed. */
-const PATH_BYTES_PER_FILE = 512;
-const MIN_PATH_BYTES = 64 * 1024;
-
-/**
- * The total length of all paths that a volume may have, in bytes. The host handles trees as lists of paths, so the time
- * and memory for a call depend on it.
- */
-export function maxPathBytes({ maxFiles }: Pick<VolumeLimits, 'maxFiles'>): number {
-  return Math.max(MIN_PATH_BYTES, PATH_BYTES_PER_FILE * maxFiles);
-}
-
 export class Quota {
   bytes = 0;
   files = 0;
@@ -40,6 +29,7 @@ export class Quota {
   pathBytes = 0;
   /** Whether changes are refused beyond the limits; they are always counted. */
   isEnforced = true;
+  #exceeded: QuotaLimit | undefined;
 
   constructor(readonly limits: VolumeLimits) {}
 
@@ -59,7 +49,7 @@ export class Quota {
   /** Throws ENOSPC if paths cannot become longer by this many bytes in total. */
   checkPaths(bytes: number): void {
     if (!this.isEnforced || bytes <= 0) return;
-    if (this.pathBytes + bytes > maxPathBytes(this.limits)) throw ERRNO_ERRORS.ENOSPC;
+    if (this.pathBytes + bytes > maxPathBytes(this.limits.maxFiles)) this.#refuse('path_bytes');
   }
 
   /** Whether the given additional bytes, files and lengths of paths fit into the quota. */
@@ -69,7 +59,7 @@ export class Quota {
     return (
       this.bytes + bytes <= maxBytes &&
       this.files + files <= maxFiles &&
-      this.pathBytes + pathBytes <= maxPathBytes(this.limits)
+      this.pathBytes + pathBytes <= maxPathBytes(this.limits.maxFiles)
     );
   }
 
@@ -108,7 +98,7 @@ export class Quota {
   }
 
   #charge(node: FileNode, size: number): void {
-    if (this.isEnforced && size > this.limits.maxBytes) throw ERRNO_ERRORS.ENOSPC;
+    if (this.isEnforced && size > this.limits.maxBytes) this.#refuse('bytes');
     if (!isCharged(node.nlink, node.openCount)) throw ERRNO_ERRORS.EINVAL;
     const bytes = size - node.size;
     this.#checkLimits(bytes, 0);
@@ -117,8 +107,20 @@ export class Quota {
 
   #checkLimits(bytes: number, files: number): void {
     if (!this.isEnforced) return;
-    if (bytes > 0 && this.bytes + bytes > this.limits.maxBytes) throw ERRNO_ERRORS.ENOSPC;
-    if (files > 0 && this.files + files > this.limits.maxFiles) throw ERRNO_ERRORS.ENOSPC;
+    if (bytes > 0 && this.bytes + bytes > this.limits.maxBytes) this.#refuse('bytes');
+    if (files > 0 && this.files + files > this.limits.maxFiles) this.#refuse('files');
+  }
+
+  #refuse(limit: QuotaLimit): never {
+    this.#exceeded = limit;
+    throw ERRNO_ERRORS.ENOSPC;
+  }
+
+  /** The limit of the last change that was refused since the previous call. */
+  takeExceeded(): QuotaLimit | undefined {
+    const exceeded = this.#exceeded;
+    this.#exceeded = undefined;
+    return exceeded;
   }
 
   /** First contents and overwritten borrowed data get exactly their size. Growth doubles, within the quota. */
@@ -138,7 +140,7 @@ export function quotaExceeded(
   const text = (size: number, entries: number, pathSize: number) =>
     `${formatItems(size, 'byte')} in ${formatItems(entries, 'entry', 'entries')} with paths totalling ${formatItems(pathSize, 'byte')}`;
   const found = text(bytes, files, pathBytes);
-  const limit = text(limits.maxBytes, limits.maxFiles, maxPathBytes(limits));
+  const limit = text(limits.maxBytes, limits.maxFiles, maxPathBytes(limits.maxFiles));
   return new SandboxError(
     'quota_exceeded',
     `${found} is more than the quota of ${limit} allows. Remove files or raise the quota.`,

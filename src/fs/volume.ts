@@ -252,6 +252,11 @@ export class Volume {
     return this.#quota.pathBytes;
   }
 
+  /** The limit of the last change that the quota refused since the previous call. */
+  takeExceededLimit(): ReturnType<Quota['takeExceeded']> {
+    return this.#quota.takeExceeded();
+  }
+
   /** What was charged to the quota but not to `at` at its last baseline: the other writable root, and deleted files that are open. */
   usageOutside(at: WritableRoot): VolumeUsage {
     const { bytes, size } = this.baseline(at);

@@ -33,6 +33,7 @@ export function stoppedByHost(reason: keyof typeof STOPPED_BY_HOST, durationMs: 
     changes: { created: [], modified: [], deleted: [], removed: [], entries: [] },
     filesOmitted: 0,
     otherUsage: { bytes: 0, files: 0 },
+    exceededQuota: undefined,
     imports: [],
     profile: undefined,
     stoppedAt: undefined,

@@ -7,11 +7,11 @@ import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
 import { checkNewEntries, type Entry, putEntry, type TreeEdit } from '../fs/flat-entries.ts';
 import { EMPTY_TREE, entryBytes, FileTree } from '../fs/immutable-file-tree.ts';
-import { maxPathBytes } from '../fs/quota.ts';
 import { toShared } from '../fs/shared-array-buffers.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import { formatItems } from '../quantities.ts';
+import { maxPathBytes } from '../schema/workspace-quota.ts';
 
 const ROOT = '/app';
 const encoder = new TextEncoder();
@@ -327,7 +327,7 @@ export class Workspace {
     const paths = tree.pathBytes + tree.size * (ROOT.length + 1);
     const other = this.otherUsage;
     const { maxBytes, maxFiles } = this.limits;
-    const maxPaths = maxPathBytes(this.limits);
+    const maxPaths = maxPathBytes(this.limits.maxFiles);
     if (own.bytes + other.bytes <= maxBytes && own.files + other.files <= maxFiles && paths <= maxPaths)
       return;
     const rest =

@@ -12,6 +12,7 @@ import { toShared } from '../fs/shared-array-buffers.ts';
 import { isMemoryLayer, memoryLayer } from '../host/shared-layer.ts';
 import { MESSAGE_SHAPE, RESULT_LIMITS } from '../results/result-limits.ts';
 import { type GuestAssets, isExtensionOf, type PreparedLibrary } from '../runtimes/guest-artifacts.ts';
+import { QUOTA_LIMITS } from '../schema/workspace-quota.ts';
 import {
   type DisplayResult,
   displayResult,
@@ -213,6 +214,7 @@ const outcome = z.strictObject({
   }),
   filesOmitted: count,
   otherUsage: usage,
+  exceededQuota: z.enum(QUOTA_LIMITS).optional(),
   profile: runProfile.optional(),
   stoppedAt: stoppedAt.optional(),
   imports: z.array(z.strictObject({ name: z.string(), fuel: count, cached: z.boolean() })),

@@ -14,6 +14,7 @@ import type { SharedLayer } from '../host/shared-layer.ts';
 import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { PackageLibrary } from '../packages/read-user-packages.ts';
 import type { BuiltGuest, GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
+import type { QuotaLimit } from '../schema/workspace-quota.ts';
 import type {
   DisplayResult,
   GuestReport,
@@ -234,6 +235,8 @@ export interface RunOutcome {
   readonly filesOmitted: number;
   /** What /tmp and deleted files that are open take of the workspace quota after a committed call. */
   readonly otherUsage: VolumeUsage;
+  /** The limit of the last write that the workspace quota refused. */
+  readonly exceededQuota: QuotaLimit | undefined;
   readonly imports: readonly ImportRecord[];
   /** Absent if the run used only one slice of fuel. */
   readonly profile: RunProfile | undefined;

@@ -114,6 +114,7 @@ export function runJob(
     };
   const tools = job.tools && new GuestToolCalls(requests, id, guest, job.tools);
   guest.kernel.tools = tools;
+  guest.kernel.volume.takeExceededLimit();
   // Restoring a session is work of the host and does not count against the time of the program.
   const startedMs = performance.now();
   cooperativeYield.start(startedMs);
@@ -141,6 +142,7 @@ export function runJob(
   const { trap, report, stoppedAt, isConsistent, isPaused } = timed('first_run', () =>
     runProgram(guest, loaded.runtime, handles, request, observer, isResumed),
   );
+  const exceededQuota = guest.kernel.volume.takeExceededLimit();
   tools?.close();
   guest.kernel.tools = undefined;
   const rest = { 1: stdout.finish(), 2: stderr.finish() };
@@ -180,6 +182,7 @@ export function runJob(
     changes,
     filesOmitted: omitted,
     otherUsage: state === 'committed' ? guest.kernel.volume.usageOutside('/app') : { bytes: 0, files: 0 },
+    exceededQuota,
     imports: guest.kernel.imports.close(guest.fuelConsumed, isConsistent),
     profile: recorded?.finish(trap !== undefined),
     stoppedAt,

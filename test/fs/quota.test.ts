@@ -37,6 +37,28 @@ describe('the quota', () => {
     expect(codeOf(() => volume.mkdir('/app/e', '/', 0o755))).toBe('ok');
   });
 
+  it('reports once which limit refused the last change', () => {
+    const volume = newVolume({ maxBytes: 10, maxFiles: 126 });
+    const node = writeText(volume, '/app/a', '123456');
+    expect(volume.takeExceededLimit()).toBeUndefined();
+    expect(codeOf(() => volume.write(node, 6, bytes('78901')))).toBe('ENOSPC');
+    expect(volume.takeExceededLimit()).toBe('bytes');
+    expect(codeOf(() => volume.truncate(node, 11))).toBe('ENOSPC');
+    expect([volume.takeExceededLimit(), volume.takeExceededLimit()]).toEqual(['bytes', undefined]);
+    const parent = `/app/${'d'.repeat(250)}`;
+    const makeDirectories = () => {
+      for (const path of [parent, `${parent}/${'d'.repeat(250)}`]) volume.mkdir(path, '/', 0o755);
+      for (let i = 0; i < 120; i++)
+        volume.mkdir(`${parent}/${'d'.repeat(250)}/${String(i).padStart(100, 'd')}`, '/', 0o755);
+    };
+    expect(codeOf(makeDirectories)).toBe('ENOSPC');
+    expect(volume.takeExceededLimit()).toBe('path_bytes');
+    const few = newVolume({ maxBytes: 10, maxFiles: 1 });
+    few.open('/app/f', '/', create, 0o644);
+    expect(codeOf(() => few.open('/app/g', '/', create, 0o644))).toBe('ENOSPC');
+    expect(few.takeExceededLimit()).toBe('files');
+  });
+
   it('charges the whole size of extended files and allocates nothing for a write that does not fit', () => {
     const volume = newVolume({ maxBytes: 100, maxFiles: 10 });
     const { node } = volume.open('/app/f', '/', create, 0o644);

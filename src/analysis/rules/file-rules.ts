@@ -1,12 +1,13 @@
 /** Rules for failed file operations. They rely on the error number and the path of the failed system call. */
 import { formatBytes, formatItems, formatLiteral } from '../../quantities.ts';
 import { similarNames } from '../../schema/similar-names.ts';
+import { maxPathBytes, type QuotaLimit } from '../../schema/workspace-quota.ts';
 import type { GuestError } from '../../schema.ts';
 import type { AnalysisInput } from '../input.ts';
 import { absolutePath, pathRegion } from '../path-region.ts';
 import { errorText, failedAt, failedStatement, oneLine } from '../quote-guest-text.ts';
 import { type Advice, DOCS, type Rule, rule } from '../rule.ts';
-import { suggestedBytes } from '../suggested-limits.ts';
+import { suggestedBytes, suggestedFiles } from '../suggested-limits.ts';
 import { failedSystemCall, type KnownErrno } from '../system-error-code.ts';
 
 type Errors = readonly (KnownErrno | undefined)[];
@@ -19,6 +20,12 @@ const CONFLICTS: Partial<Record<KnownErrno, string>> = {
   EISDIR: 'it is a folder, and the operation requires a file',
   ENOTDIR: 'part of the path is a file, and the operation requires a folder',
   ENOTEMPTY: 'the folder is not empty',
+};
+/** How a program uses less of each limit of the quota. Folders and links count as files. */
+const LESS: Readonly<Record<QuotaLimit, string>> = {
+  bytes: 'write less data',
+  files: 'create fewer files, folders and links',
+  path_bytes: 'use shorter names',
 };
 const LISTED_MAX = 10;
 
@@ -122,12 +129,21 @@ export const fileRules: readonly Rule[] = [
     match: (input) => (FULL.includes(failedSystemCall(input)) ? input.error : undefined),
     advise: (_, input) => {
       const { workspace_max_bytes: bytes, workspace_max_files: files } = input.limits;
+      const { exceededQuota = 'bytes' } = input;
+      const [policy, limit, larger] =
+        exceededQuota === 'bytes'
+          ? ['workspace_max_bytes', bytes, suggestedBytes(bytes)]
+          : ['workspace_max_files', files, suggestedFiles(files)];
       return {
         guidance: [
-          `The workspace is full: /app and /tmp together hold at most ${formatBytes(bytes)} in ${formatItems(files, 'file')}`,
+          exceededQuota === 'path_bytes'
+            ? `The workspace is full: the paths in /app and /tmp together have at most ${formatBytes(maxPathBytes(files))}`
+            : `The workspace is full: /app and /tmp together hold at most ${formatBytes(bytes)} in ${formatItems(files, 'file')}`,
           failedAt(input, 'The write failed on'),
-          'Delete files that are no longer needed, or write less data',
-          `Or create a sandbox with a larger quota: policy workspace_max_bytes=${formatLiteral(suggestedBytes(bytes))}`,
+          `Delete files that are no longer needed, or ${LESS[exceededQuota]}`,
+          larger > limit
+            ? `Or create a sandbox with a larger quota: policy ${policy}=${formatLiteral(larger)}`
+            : undefined,
         ],
       };
     },
