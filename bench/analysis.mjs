@@ -104,8 +104,7 @@ export async function table() {
   });
   const head = `| run | analysis, µs | share of \`print(1)\` (${runMs.toFixed(2)} ms) |`;
   const title = '## Guidance and fuel analysis';
-  const note =
-    'How long the analysis of a finished run takes, and how this compares with the duration of `print(1)`.';
+  const note = 'The duration of the analysis of a finished run, and its share of the duration of `print(1)`.';
   return `${[title, '', note, '', head, '|---|---|---|', ...rows].join('\n')}\n`;
 }
 

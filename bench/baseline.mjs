@@ -14,8 +14,6 @@ export async function loadBaseline() {
   return { version, library: await import(pathToFileURL(join(folder, 'dist/index.js')).href) };
 }
 
-/** The sentence about the baseline in the note of a table. */
+/** The sentence about the baseline in the note of a table, which is empty without one. */
 export const baselineNote = (baseline) =>
-  baseline === undefined
-    ? `There is no baseline: \`${FLAG}FOLDER\` names another build to measure beside this one.`
-    : `The baseline is another build, version ${baseline.version}.`;
+  baseline === undefined ? '' : ` The baseline is a build of version ${baseline.version}.`;

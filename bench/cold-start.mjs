@@ -106,22 +106,22 @@ export function coldStartTables() {
   return [
     markdown(
       'Cold start of the command line',
-      `The whole process: median milliseconds of ${COLD_ROUNDS} interleaved runs, their ratio to an empty process, and the peak of the resident memory.`,
+      `Median milliseconds of the whole process in ${COLD_ROUNDS} interleaved runs, the ratio to an empty process, and the peak of the resident memory.`,
       ['command', 'ms', 'ratio', 'memory'],
       commandRows(),
     ),
     markdown(
       'Phases of a cold start',
-      'Printed by `llm-wasm-sandbox doctor --timings`. Each runtime gets a worker thread of its own.',
+      'The output of `llm-wasm-sandbox doctor --timings`. Each runtime has its own worker thread.',
       phaseHead,
       phases,
     ),
     markdown(
       'The first hundred calls of a process',
-      `Milliseconds of call number n, one call after the other; median of ${CURVE_ROUNDS} processes.`,
+      `Milliseconds by call number. Calls follow each other without a pause. Median of ${CURVE_ROUNDS} processes.`,
       ['case', ...CURVE.map(String)],
       curveRows(),
     ),
-    markdown('Size of the npm package', 'As `npm pack` reports it.', ['part', 'size'], sizeRows()),
+    markdown('Size of the npm package', 'As reported by `npm pack`.', ['part', 'size'], sizeRows()),
   ];
 }

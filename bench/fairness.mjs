@@ -105,7 +105,7 @@ export async function table() {
   }
   await Promise.all([short, ...others].map((client) => client.close()));
   await server.close();
-  const note = `Round-trip times of \`print(1)\` over HTTP in ms, for ${ROUNDS} sequential calls, while other tenants run endless programs. The machine has ${cores} cores; a time slice of the operating system is ${ms(slice)} ms.`;
+  const note = `Milliseconds from request to response of \`print(1)\` over HTTP, for ${ROUNDS} sequential calls, while other tenants run endless programs. A time slice of the operating system is ${ms(slice)} ms.`;
   const head = ['endless programs', 'median', 'p95', 'relative to none', 'delay in time slices'];
   return markdown('Short calls next to endless programs', note, head, rows);
 }

@@ -92,7 +92,7 @@ export async function table() {
     ]),
   );
   const servers = new Set(others.map(({ server }) => server)).size;
-  const note = `The benchmark searches for the ${own.length} tools of this server among ${others.length} tools of ${servers} other public servers. This is a retrieval proxy; it does not show which tool a model would choose. The frozen queries were known when the descriptions were written; the held-out ones were not.`;
+  const note = `Each query describes one of the ${own.length} tools of this server. The search covers these tools and ${others.length} tools of ${servers} other public servers. The rank shows whether a description has distinctive terms, not which tool a model would choose. The frozen queries were known when the descriptions were written. The held-out queries were not. The figures do not depend on the machine.`;
   const head = ['queries', 'ranked by', 'first', 'top 3', 'top 5', 'mean reciprocal rank'];
   return markdown('Findability of tools', note, head, rows);
 }

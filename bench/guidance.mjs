@@ -51,10 +51,11 @@ export async function table() {
   };
   const languages = [...new Set(scored.map(({ program }) => program.language))];
   const topicOf = ({ program }) => program.name.split(':')[0];
-  const topics = [...new Set(scored.map(topicOf))];
+  const isWrong = ({ checks }) => CHECKS.some((check) => checks[check] === false);
+  const wrongTopics = [...new Set(scored.filter(isWrong).map(topicOf))];
   return markdown(
     'Error guidance',
-    'Failing programs of the kind that models write (`bench/guidance/`), and the share of them whose guidance is right. In brackets: how many are wrong, out of those to which the check applies.',
+    'Failing programs of the kind that models write (`bench/guidance/`), and the share of them whose guidance passes each check. In brackets: how many programs fail the check, of the programs to which the check applies. A topic is listed if one of its programs fails a check.',
     [
       'programs',
       'count',
@@ -72,7 +73,7 @@ export async function table() {
           scored.filter(({ program }) => program.language === language),
         ),
       ),
-      ...topics.map((topic) =>
+      ...wrongTopics.map((topic) =>
         row(
           topic,
           scored.filter((one) => topicOf(one) === topic),

@@ -49,7 +49,7 @@ export async function table() {
   }
   return markdown(
     'First import of large packages',
-    'Fuel of the import statement alone, and time of the whole run, in a fresh guest of a warmed-up worker. The second column is the fuel that the specification of this project states.',
+    'Fuel of the import statement, and duration of the whole run, in a fresh guest of a warmed-up worker. The second column is the fuel according to the specification of this project.',
     ['package', 'in the specification', 'from source', 'from bytecode', 'preloaded'],
     rows,
   );

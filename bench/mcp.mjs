@@ -97,7 +97,7 @@ export async function table() {
     row(`${connection}: console.log(1), JavaScript`, javascript, await rate(SCRIPT));
   }
   const other = await overHttp(server.url, { pin: '2026-07-28' }, TOKENS[1]);
-  row('cancellation to stop', await cancelTimes(server, other));
+  row('HTTP, 2026 era: from a cancellation until the program has stopped', await cancelTimes(server, other));
   await Promise.all([...connections.map(([, client]) => client.close()), other.close()]);
   await server.close();
   const note = `Milliseconds per call, for ${ROUNDS} sequential calls. The rate is measured with 8 concurrent calls. [MCP_INTEGRATION.md](../docs/MCP_INTEGRATION.md) explains 2026-era and 2025-era clients.`;

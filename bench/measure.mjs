@@ -19,10 +19,25 @@ export const median = (values) => quantile(values, 0.5);
 export const ms = (value) => (value < 10 ? value.toFixed(2) : value.toFixed(1));
 export const times = (value) => `×${value >= 10 ? value.toFixed(0) : value.toFixed(2)}`;
 
-export function markdown(title, note, head, rows) {
+const COLUMNS = 125;
+
+/** Breaks a paragraph into lines, but not inside code. */
+function wrap(paragraph) {
+  const lines = [''];
+  for (const [word] of paragraph.matchAll(/(?:`[^`]*`|\S)+/g)) {
+    const longer = lines.at(-1) === '' ? word : `${lines.at(-1)} ${word}`;
+    if (longer.length <= COLUMNS) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines.join('\n');
+}
+
+/** A section: the title, a paragraph that explains the table, the table, and optionally a paragraph about the figures. */
+export function markdown(title, note, head, rows, conclusion) {
   const line = (cells) => `| ${cells.join(' | ')} |`;
   const body = [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
-  return `## ${title}\n\n${note}\n\n${body}\n`;
+  const parts = [`## ${title}`, wrap(note), body, ...(conclusion === undefined ? [] : [wrap(conclusion)])];
+  return `${parts.join('\n\n')}\n`;
 }
 
 /** Milliseconds that a function takes. */

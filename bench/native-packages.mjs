@@ -293,7 +293,7 @@ export async function table() {
   return [
     markdown(
       'Native packages',
-      `Median milliseconds of ${ROUNDS} interleaved rounds, with the module preloaded, and their ratio to plain Python. \`createSandbox\` is given the wheels as files, which a process unpacks and checks once; the first call of the sandbox runs \`1\`, in a new guest or in one that was reset after another sandbox used it. "Reset" is the time to run \`1\` in a guest that was reset after a program that used the package. The session has run one program, whose fuel the table shows; resuming opens it from disk and runs \`1\`. The wheels are test builds, not official ones.`,
+      `Median milliseconds of ${ROUNDS} interleaved rounds with the module preloaded, and their ratio to plain Python. \`createSandbox\` receives the wheels as files, which each process unpacks and checks once. "First call" runs \`1\` in a new sandbox. "Reset" runs \`1\` in a sandbox that has just run a program with the package. "Program" is the fuel of this program. "Resume" opens the stored session of this program and runs \`1\`. The wheels are test builds, not official wheels.`,
       [
         'packages',
         'createSandbox',
@@ -309,19 +309,19 @@ export async function table() {
     ),
     markdown(
       'Guests with native packages',
-      `Median milliseconds of ${ROUNDS} interleaved rounds, in one thread, and their ratio to plain Python: a guest that is instantiated from the image with the module preloaded, and a guest that is reset in place after a short program. Targets: a new guest with numpy takes ≤ ×3 the time of a plain one; its reset takes as long as that of a plain one. A reset compares the memory with the image and writes only the pages that differ. Nearly all of its time is spent reading both, so it grows with the size of the image, not with the number of libraries; a guest is reset after its result has been sent, while a second one is ready. Memory of earlier guests is collected before each measurement.`,
+      `Median milliseconds of ${ROUNDS} interleaved rounds in one thread, and their ratio to plain Python. A new guest is instantiated from the image with the module preloaded. A reset restores a guest in place after a short program; its time grows with the size of the image. Targets: with numpy, a new guest takes at most ×3 the time of a plain guest, and a reset takes as long as the reset of a plain guest.`,
       ['packages', 'image', 'new guest', 'reset'],
       await guests(),
     ),
     markdown(
       'Cost of metering in numpy',
-      'Milliseconds, fastest of 28 runs in four guests; guests with and without fuel code alternate in one process.',
+      'Milliseconds of the fastest of 28 runs in four guests. Metered and unmetered guests alternate in one process.',
       ['operation', 'unmetered', 'metered', '/ unmetered'],
       await metering(),
     ),
     markdown(
       'numpy compared with native numpy',
-      'Milliseconds, fastest of seven runs in one program, after a first run that is not measured. Native numpy uses SIMD instructions and OpenBLAS, here with one thread.',
+      'Milliseconds of the fastest of seven runs, after a run that is not measured. Native numpy uses SIMD instructions and OpenBLAS with one thread.',
       ['operation', 'sandbox', 'native', 'ratio'],
       await operations(),
     ),

@@ -116,7 +116,7 @@ export async function table() {
   const row = (title, cell) => [title, ...nodes.map(cell)];
   return markdown(
     'Versions of Node.js',
-    `Starts are medians of ${ROUNDS} interleaved runs. The other rows come from one process per version. The loops have 1,000,000 iterations and used the same fuel with every version (${[...fuels][0]})${numpy.size === 1 ? `, and so did a program that imports and uses numpy (${[...numpy][0]})` : ''}. "Metered" is the geometric mean over the programs of the benchmark \`metering\`, fastest of ${METERING.rounds} rounds.`,
+    `The first three rows are medians of ${ROUNDS} interleaved runs. The other rows come from one process per version. The last row is the geometric mean over the programs of the benchmark \`metering\`, fastest of ${METERING.rounds} rounds. The loops have 1,000,000 iterations. Their fuel was the same with every version: ${[...fuels][0]}.${numpy.size === 1 ? ` A program that uses numpy also had the same fuel and the same result with every version: ${[...numpy][0]}.` : ''}`,
     ['what', ...nodes.map(({ version }) => version)],
     [
       row('`node -e 0`, ms', (node) => ms(median(node.commands.empty))),

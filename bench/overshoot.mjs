@@ -1,16 +1,15 @@
 /**
  * Measures by how much programs exceed a limit: the worst case of the whole corpus for fuel, time, memory and output, in
- * this and in other sandboxes, with the same programs in the same run. The peers are not dependencies: pinned versions
- * are installed in a cache outside the repository, and a note names those that are unavailable. With `--ours` no peer runs, and the five
- * worst programs of each limit are listed.
+ * this and in other sandboxes, with the same programs in the same run; and the call after such a program. The peers are not
+ * dependencies: pinned versions are installed in a cache outside the repository, and a note names those that are unavailable.
+ * With `--ours` no peer runs, and the five worst programs of each limit are listed.
  */
-import { loadavg } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { GRACE } from '../dist/engine/grace.js';
 import { createSandbox } from '../dist/index.js';
 import { formatBytes, formatFuel, formatItems } from '../dist/quantities.js';
 import { CORPUS } from '../dist/redteam/corpus/limit-programs.js';
-import { markdown, median } from './measure.mjs';
+import { markdown, median, ms } from './measure.mjs';
 import { fetchPeers } from './overshoot-peers.mjs';
 
 const MiB = 1024 * 1024;
@@ -45,8 +44,6 @@ const EXCESS = {
     Math.max(Buffer.byteLength(result.stdout), Buffer.byteLength(result.stderr)) - OUTPUT_BYTES,
 };
 
-const LANGUAGE_TITLES = { python: 'Python', javascript: 'JavaScript' };
-
 const signed = (value, format) => `${value > 0 ? '+' : value < 0 ? '-' : ''}${format(Math.abs(value))}`;
 
 const FORMAT = {
@@ -78,9 +75,9 @@ async function callAfterHarmless(runtime, limit, wallMs) {
   const sandbox = await createSandbox({ runtime, policy: POLICIES[limit] });
   await sandbox.execute('1');
   await sandbox.execute(WAITING[runtime](Math.min(wallMs, 0.9 * TIME_MS) / 1000));
-  const ms = await shortCall(sandbox, 'a harmless program');
+  const took = await shortCall(sandbox, 'a harmless program');
   await sandbox.close();
-  return ms;
+  return took;
 }
 
 /** Runs all programs that break a limit in this sandbox, and measures the call after each. */
@@ -93,7 +90,7 @@ async function ownRows(runtime, limit, nextCalls) {
     const result = await sandbox.execute(code);
     const wallMs = performance.now() - started;
     rows.push({ name, excess: EXCESS[limit]({ result, wallMs }) });
-    nextCalls.after.push({ name, limit, ms: await shortCall(sandbox, `${runtime} ${name}`) });
+    nextCalls.after.push(await shortCall(sandbox, `${runtime} ${name}`));
     await sandbox.close();
     nextCalls.harmless.push(await callAfterHarmless(runtime, limit, wallMs));
   }
@@ -105,14 +102,18 @@ async function ownRows(runtime, limit, nextCalls) {
   return rows;
 }
 
-/** Compares the calls after a broken limit with calls after a harmless program. */
-function describeNextCalls(runtime, { after, harmless }) {
-  const usual = median(harmless);
-  const times = after.map(({ ms }) => ms);
-  const slowest = after.reduce((most, call) => (call.ms > most.ms ? call : most));
-  const compare = (ms, than) =>
-    `${ms.toFixed(1)} ms instead of ${than.toFixed(1)} ms (×${(ms / than).toFixed(2)})`;
-  return `In ${LANGUAGE_TITLES[runtime]}, its median is ${compare(median(times), usual)}, and its maximum is ${compare(slowest.ms, Math.max(...harmless))}; the slowest call followed the program \`${slowest.name}\`, run with the ${slowest.limit} limit.`;
+/** Calls after a program that reached a limit, compared with calls after a harmless program. */
+function nextCallTable(nextCalls) {
+  const rows = Object.entries(nextCalls).map(([runtime, { after, harmless }]) => [
+    runtime,
+    ...[after, harmless].flatMap((values) => [median(values), Math.max(...values)]).map(ms),
+  ]);
+  return markdown(
+    'Calls after a limit',
+    'Milliseconds of a short call in a sandbox whose previous program reached a limit, compared with a call after a harmless program.',
+    ['runtime', 'median', 'maximum', 'median after a harmless program', 'maximum after a harmless program'],
+    rows,
+  );
 }
 
 /** Runs a program in a peer in its own thread. The result is `killed` if the thread had to be terminated. */
@@ -150,10 +151,10 @@ async function peerRows(peer, folder, runtime) {
   const programs = CORPUS.filter((p) => p.runtime === runtime && !p.sandboxOnly);
   for (const { name, code, breaks } of programs) {
     if (!breaks.includes('time') && !breaks.includes('memory')) continue;
-    const { ms, memoryBytes, unsupported, killed, crashed } = await inPeer(peer, folder, code);
+    const { ms: took, memoryBytes, unsupported, killed, crashed } = await inPeer(peer, folder, code);
     if (unsupported) unsupportedCount++;
     else if (breaks.includes('time') && !crashed)
-      rows.time.push({ name, excess: killed ? TERMINATE_MS - TIME_MS : ms - TIME_MS, killed });
+      rows.time.push({ name, excess: killed ? TERMINATE_MS - TIME_MS : took - TIME_MS, killed });
     else if (breaks.includes('memory') && memoryBytes !== undefined)
       rows.memory.push({ name, excess: memoryBytes - MEMORY_BYTES });
   }
@@ -173,7 +174,6 @@ export async function table() {
     python: { after: [], harmless: [] },
     javascript: { after: [], harmless: [] },
   };
-  const loadBefore = loadavg()[0];
   const columns = {};
   for (const runtime of ['python', 'javascript']) {
     columns[`this sandbox, ${runtime}`] = {};
@@ -208,16 +208,16 @@ export async function table() {
     limits[limit],
     ...Object.values(columns).map((column) => column[limit]),
   ]);
-  const next = ['python', 'javascript'].map((runtime) => describeNextCalls(runtime, nextCalls[runtime]));
   const count = (runtime) => CORPUS.filter((program) => program.runtime === runtime).length;
   const note = [
-    `The worst excess over each limit across ${CORPUS.length} programs (${count('python')} Python, ${count('javascript')} JavaScript). Time is wall time as seen by the caller; a negative value means that the limit was not reached.`,
-    `Fuel may exceed its budget by the grace period of ${formatFuel(GRACE.fuel)}. The next call in the same sandbox is compared with a call after a harmless program. ${next.join(' ')}`,
-    `A program in one of the other products that is still running ${TERMINATE_MS / 1000} s after its start is terminated and counted with that time.`,
-    `The load was ${loadBefore.toFixed(1)} before the run.`,
+    `The largest excess over each limit in ${CORPUS.length} programs (${count('python')} Python, ${count('javascript')} JavaScript), with the name of the program. A negative value is below the limit. Time is the wall time that the caller sees. Fuel can exceed its budget by the grace period of ${formatFuel(GRACE.fuel)}.`,
+    `A program in another sandbox is terminated if it is still running ${TERMINATE_MS / 1000} s after its start.`,
     ...notes,
   ].join(' ');
-  return markdown('Limits: overshoot', note, ['limit', ...Object.keys(columns)], body);
+  return [
+    markdown('Limits: overshoot', note, ['limit', ...Object.keys(columns)], body),
+    nextCallTable(nextCalls),
+  ].join('\n');
 }
 
 if (process.argv[1] && import.meta.url.endsWith(process.argv[1].split('/').pop())) {

@@ -89,7 +89,7 @@ export async function table() {
   return markdown(
     'Other sandboxes',
     [
-      `Process start: milliseconds from the start of a process to the end of a program that prints 1, median of ${PROCESS_ROUNDS}. Fresh interpreter: milliseconds for such a program in a process that has already run 40 programs (Pyodide: one), median of 40 (Pyodide: three). The last two columns are the time after which a program is stopped by a limit of one second: an endless loop, and a long call to a built-in function (\`3**20000000\` in Python, \`new Array(2e8) + ''\` in JavaScript), which may also end by itself.`,
+      `"Process start" is the time from the start of a process to the end of a program that prints 1, median of ${PROCESS_ROUNDS}. "Fresh interpreter" is the time of such a program in a process that has already run 40 programs (Pyodide: one), median of 40 (Pyodide: three). The last two columns are the time until a limit of one second stops a program. One program is an endless loop. The other is a long call to a built-in function, which can also end by itself: \`3**20000000\` in Python, \`new Array(2e8) + ''\` in JavaScript.`,
       ...notes,
     ].join(' '),
     [

@@ -93,7 +93,7 @@ export async function table() {
   const row = (name, value) => [name, ms(value), times(value / commandLine)];
   return markdown(
     'Playground',
-    `Milliseconds until the output of \`${PROGRAM}\` is shown, in new processes; medians of ${ROUNDS} interleaved rounds. The browser is already running. The page has ${(onPage[0].bytes / 1000).toFixed(0)} KB of compressed files, and its limit is 400 KB.`,
+    `Milliseconds until the output of \`${PROGRAM}\` is shown, in new processes. Medians of ${ROUNDS} interleaved rounds. The browser is already running. The files of the page take ${(onPage[0].bytes / 1000).toFixed(0)} KB compressed; their limit is 400 KB.`,
     ['first program', 'time', 'relative to the command line'],
     [
       row('`run -c`, from the start of the command to its end', commandLine),

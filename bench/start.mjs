@@ -153,14 +153,14 @@ export async function table() {
   return [
     markdown(
       'Time to the first result',
-      `Milliseconds, median of ${ROUNDS} interleaved rounds (Pyodide: ${PYODIDE_ROUNDS}). Target: a new Python sandbox is at least ×100 faster than Pyodide.`,
+      `Median milliseconds of ${ROUNDS} interleaved rounds (Pyodide: ${PYODIDE_ROUNDS}). Target: a new Python sandbox is at least ×100 faster than Pyodide.`,
       ['case', 'ms', 'ratio'],
       startRows,
     ),
     ...coldStartTables(),
     markdown(
       'Throughput and memory',
-      `Calls per second with all cores busy, each call in a fresh interpreter. Resident memory added by one more instance of the image, and by one more idle sandbox.`,
+      'Calls per second with all cores busy, each call in a fresh interpreter. The last two columns are the resident memory that each further instance of the image and each further idle sandbox adds.',
       ['runtime', 'calls/s', 'instance', 'idle sandbox'],
       rates,
     ),

@@ -218,7 +218,7 @@ export async function table() {
     return [
       markdown(
         'Sessions by store',
-        'A call `x += 1` in a JavaScript session; the session is saved before the call returns. PostgreSQL runs on the same machine with fsync off.',
+        'A call `x += 1` in a JavaScript session, which is saved before the call returns. PostgreSQL runs on the same machine with `fsync` off.',
         [
           'store',
           'median ms',
@@ -232,7 +232,7 @@ export async function table() {
       ),
       markdown(
         'Servers that share a database',
-        `${CLIENTS} clients, each of which makes one call \`x += 1\` at a time in its own session; median and range of ${LOAD_ROUNDS} rounds of ${LOAD_SECONDS} s, in which the setups take turns. Three servers run all the time, and servers, clients and database share the cores of one machine: the table shows what sharing costs, not what more machines add.`,
+        `Each of ${CLIENTS} clients makes one call \`x += 1\` at a time in its own session. Median and range of ${LOAD_ROUNDS} interleaved rounds of ${LOAD_SECONDS} s. All servers, the clients and the database run on one machine all the time. The table therefore shows the cost of sharing a database, not the gain from more machines.`,
         ['servers', 'calls of a session go to', 'calls per second', 'range', 'ratio'],
         rates,
       ),

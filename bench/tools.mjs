@@ -106,7 +106,7 @@ async function pauseTable() {
   try {
     return markdown(
       'Paused programs',
-      `A program in a session on disk waits for three approvals, its session is closed and opened again, and it continues when all three are answered. Median of ${PAUSES} programs. "Pause" is the time from the start of the program until it is on disk; "resume" includes restoring the interpreter, recording in the store that the execution is resumed, and saving the result.`,
+      `A program in a session on disk waits for three approvals. The session is closed and opened again, and the program continues when all three calls are approved. Median of ${PAUSES} programs. "Pause" is the time from the start of the program until it is on disk. "Resume" includes restoring the interpreter and saving the result.`,
       ['runtime', 'size on disk', 'pause ms', 'open ms', 'resume ms'],
       [await pauseAndResume('python', folder), await pauseAndResume('javascript', folder)],
     );
@@ -160,7 +160,7 @@ export async function table() {
       : `missed by ${missed.map(([name, kind]) => `${name}, ${kind}`).join(' and ')}`;
   const calling = markdown(
     'Tool calls',
-    `Cost of one call to a host function that returns its argument, in runs of ${formatCount(CALLS)} calls: the time of the run minus that of a run\nwithout calls, per call; median and 90th percentile of ${ROUNDS} runs. The last column is the run without calls. The target of this sandbox is a median of at most ${TARGET_MS * 1000} µs: ${verdict}. Other work on the machine raises the times in all rows, so the ratios are more stable than the times.`,
+    `The cost of one call to a host function that returns its argument. A run makes ${formatCount(CALLS)} calls. The duration of a run without calls is subtracted, and the rest is divided by the number of calls. Median and 90th percentile of ${ROUNDS} runs. Target for this sandbox: a median of at most ${TARGET_MS * 1000} µs, ${verdict}.`,
     ['sandbox', 'calls', 'median', 'p90', 'relative to Vercel Run', 'run without calls'],
     rows,
   );

@@ -9,8 +9,10 @@ import { markdown, median, ms, times } from './measure.mjs';
 import { LOOPS } from './programs.mjs';
 
 const PROCESSES = 3;
+/** Time of the loop after idle optimisation, relative to the steady state. */
+const MAX_RATIO = 1.3;
 const CALLS = 100;
-const SHOWN = [1, 2, 3, 5, 10, 20, 50, 100];
+const SHOWN = [1, 2, 5, 10, 100];
 const FIRST = { python: 'x = 1', javascript: 'let x = 1' };
 
 /** Threads that exist before the pool are those of V8, except the main thread. */
@@ -68,6 +70,7 @@ const repeat = (run) => Array.from({ length: PROCESSES }, run);
 export async function table() {
   const curveRows = [];
   const loopRows = [];
+  const missed = [];
   for (const runtime of ['python', 'javascript']) {
     for (const optimization of ['demand', 'idle']) {
       const curves = repeat(() => curve(runtime, optimization));
@@ -78,21 +81,23 @@ export async function table() {
       const loops = repeat(() => loop(runtime, optimization));
       const first = median(loops.map(([taken]) => taken));
       const steady = median(loops.map((taken) => Math.min(...taken.slice(1))));
+      if (optimization === 'idle' && first / steady > MAX_RATIO) missed.push(runtime);
       loopRows.push([runtime, optimization, ms(first), ms(steady), times(first / steady)]);
     }
   }
   return [
     markdown(
       'The first calls of a process',
-      `Milliseconds of processor time for \`x += 1\` in a session, by call number, including the save; median (processes: ${PROCESSES}). With \`optimization: 'idle'\`, the first call is made after idle optimisation has ended; with \`'demand'\`, it is made immediately. V8 compiles in its own threads; on machines with few cores, calls wait for these threads.`,
+      `Milliseconds of processor time for \`x += 1\` in a session, including the save, by call number. Median of ${PROCESSES} processes. With \`optimization: 'idle'\`, the first call is made after idle optimisation has ended. With \`'demand'\`, the first call is made immediately. V8 compiles in its own threads, and calls wait for these threads if there are few cores.`,
       ['runtime', 'optimization', 'threads', ...SHOWN.map((call) => `call ${call}`)],
       curveRows,
     ),
     markdown(
       'A long loop as the first call of a process',
-      `Milliseconds of processor time of the main thread and the worker for a loop of 1,000,000 iterations; median (processes: ${PROCESSES}). Target: at most ×1.3 of the steady state in a process that was idle before.`,
+      `Milliseconds of processor time of the main thread and the worker for a loop of 1,000,000 iterations. Median of ${PROCESSES} processes. Target with \`'idle'\`: at most ×${MAX_RATIO} of the steady state.`,
       ['runtime', 'optimization', 'first call', 'steady state', 'ratio'],
       loopRows,
+      missed.length === 0 ? 'The target is met.' : `The target is missed in ${missed.join(' and ')}.`,
     ),
   ].join('\n');
 }

@@ -16,12 +16,12 @@ const WARMUP = 4;
 const OPERATIONS = {
   write: '`writeFile`',
   fresh: '`print(1)`, fresh interpreter',
-  process: 'same, guests in a separate process',
+  process: 'the same in a separate process',
   session: '`x += 1`, live session in memory',
   checkpoint: '`checkpoint`, session in memory',
   fork: '`fork`, session in memory',
   disk: '`x += 1`, live session on disk',
-  save: 'saving that call on disk',
+  save: 'saving a call that writes one file, on disk',
 };
 
 const pause = () => new Promise((next) => setTimeout(next, 5));
@@ -109,14 +109,14 @@ export async function table() {
     names.map((name) => {
       const values = results.map((result) => result[`${operation} ${name}`]);
       const growth = times(values.at(-1) / values[0]);
-      return [label, name, ...values.map(figure), growth];
+      return [label, ...(baseline ? [name] : []), ...values.map(figure), growth];
     }),
   );
   const sizes = SIZES.map((count) => `${count.toLocaleString('en-US')} files`);
   return markdown(
     'Cost by size of the workspace',
-    `Median milliseconds over ${ROUNDS} interleaved rounds. The files have one byte each and are in ten folders. Before every call of a session on disk, the store reads the attributes of all files to detect edits by the user; "saving" is the time from the result of a call that writes one file until it is on disk. ${baselineNote(baseline)}`,
-    ['operation', 'build', ...sizes, 'largest / empty'],
+    `Median milliseconds over ${ROUNDS} interleaved rounds. The sizes were measured one after another, so the load of the machine can differ between the columns. The files have one byte each and are in ten folders. Before every call of a session on disk, the store reads the attributes of all files to detect edits by users.${baselineNote(baseline)}`,
+    ['operation', ...(baseline ? ['build'] : []), ...sizes, 'largest / empty'],
     rows,
   );
 }
