@@ -21,6 +21,10 @@ function marked(file, text) {
     ({ 0: mark, 1: indent, 2: names, index }) => {
       const title = titleAt(text, index + mark.length + indent.length, /(test|it)\b/y);
       if (title === undefined) throw new Error(`${file}: "guarantee: ${names}" is not above a test.`);
+      if (mark.split('// guarantee:').length > 2)
+        throw new Error(
+          `${file}: "guarantee: ${names}" is not the only mark of its test. Separate names with commas.`,
+        );
       const outer = [...text.slice(0, index).matchAll(/^( *)describe/gm)].findLast(
         (found) => found[1].length < indent.length,
       );

@@ -19,7 +19,7 @@ except OSError: sys.exit(5 if fd == 0 else 6)`,
   });
 
   // guarantee: system-calls
-  // proves: A JavaScript program can open a limited number of file descriptors, and using one that is not open is an error.
+  // proves: The number of open file descriptors of a JavaScript program is limited, and using a closed descriptor is an error.
   test('have the same limits in JavaScript', async () => {
     const seen = await tryJavaScript([
       "(() => { let n = 0; while (os.open('/dev/null', os.O_RDONLY) >= 0) n++; return n; })()",

@@ -23,7 +23,8 @@ describe('a file name', () => {
   ];
 
   // guarantee: system-calls
-  test('may equal the name of an inherited property of JavaScript objects or be special to a shell', async () => {
+  // proves: Names of inherited properties and names that are special to shells are ordinary file names.
+  test('can equal the name of an inherited property of JavaScript objects or be special to a shell', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const result = await sandbox.execute(
       `import os, json
@@ -65,7 +66,7 @@ len(os.listdir('.'))`,
   });
 
   // guarantee: untrusted-reports
-  // proves: A key of a result that equals the name of a prototype property is harmless.
+  // proves: A result key with the name of a prototype property changes no prototype.
   test('of a prototype property is harmless as a key of a result', async () => {
     const result = await attack(
       'python',

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 describe('a forged worker message', () => {
   // guarantee: output-limit
+  // proves: Streamed output arrives as text and in order, and is never read as a worker message.
   test('cannot be built from streamed output, which arrives as text, in order and in batches', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const seen: string[] = [];

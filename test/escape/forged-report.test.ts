@@ -43,7 +43,7 @@ describe('a forged report', () => {
   });
 
   // guarantee: untrusted-reports
-  // proves: A result that looks like an engine error is not reported as out of memory.
+  // proves: A result that looks like an engine error is not reported as an out-of-memory error.
   test('whose result looks like an engine error is not reported as out of memory', async () => {
     const code = `try { new ArrayBuffer(2 ** 31 - 1); } catch {}
 let blocks = [];

@@ -253,6 +253,7 @@ describe('a parser of hostile text', () => {
   };
 
   // guarantee: linear-parsing
+  // proves: Loops in hostile source text are found in linear time.
   test.each(Object.entries(LOOPS))('takes linear time to find loops: %s', (name, [runtime, text]) => {
     // Each loop that is found is examined with the samples of the run.
     expect(LANGUAGES[runtime].guidance.loops(text(SIZE * GROWTH * 0.8)).length).toBeLessThan(1000);

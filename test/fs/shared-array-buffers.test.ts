@@ -17,6 +17,7 @@ function countedBytes(allocate: () => unknown): number {
 
 describe('shared bytes', () => {
   // guarantee: memory-limit
+  // proves: The garbage collector of each thread counts the shared bytes that the thread creates or receives.
   test('count towards garbage collection in the thread that creates or receives them', () => {
     expect(countedBytes(() => allocateShared(1_000_000))).toBeGreaterThanOrEqual(1_000_000);
     const receive = () => {

@@ -37,6 +37,7 @@ describe('capped output', () => {
   });
 
   // guarantee: output-limit
+  // proves: Capped output stays within its limit, and every byte is either accepted or counted as dropped.
   test('accepts exactly the bytes of its text, however they are split', () => {
     const byte = fc.oneof(
       fc.constantFrom(

@@ -172,7 +172,7 @@ describe('the grace period', () => {
   });
 
   // guarantee: fuel-limit
-  test('is as long as documented and granted once', async () => {
+  test('is granted once and is as long as documented', async () => {
     const program = 'while True:\n    try:\n        while True: pass\n    except BaseException: pass';
     for (const budget of [1_000_000, 77_777_777, 300_000_000]) {
       const { fuel_consumed } = await run('python', program, { fuel_budget: budget });
@@ -217,7 +217,7 @@ def busy(*_):
     for _ in range(3_000_000): pass
 os.environ.__class__.update = busy`,
   ],
-])('fuel counts the work of hooks while the next call of a session is prepared: %s', async (_, code) => {
+])('fuel includes the work of hooks that run before the next call of a session: %s', async (_, code) => {
   await using sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
   await sandbox.execute('1');
   const plain = (await sandbox.execute('1')).fuel_consumed;

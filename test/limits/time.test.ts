@@ -131,7 +131,7 @@ describe('cancellation', () => {
   });
 
   // guarantee: time-limit
-  test('ends a program that sleeps in the grace period of its fuel limit', async () => {
+  test('ends a program that is sleeping in the grace period of its fuel limit', async () => {
     const handler = '    print("asleep", flush=True)\n    time.sleep(3600)';
     const program = `import time\ntry:\n    while True: pass\nexcept BaseException:\n${handler}`;
     const cancel = new AbortController();

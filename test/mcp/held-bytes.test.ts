@@ -49,6 +49,7 @@ describe('the memory that sessions of a server hold', () => {
   });
 
   // guarantee: memory-limit
+  // proves: Calls without a session share one workspace per tenant, with a quota, and do not count as memory of sessions.
   test('does not include calls without a session, which share one workspace per tenant with a quota', async () => {
     const { server, a, b, close } = await start();
     // The quota is 64 MiB.

@@ -73,7 +73,7 @@ describe('details of the host', () => {
   });
 
   // guarantee: host-details
-  // proves: Errors do not attribute a session that this process holds to another process.
+  // proves: A session that this process holds is not reported as held by another process.
   test('do not attribute a session that this process holds to another process', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'details-'));
     const server = await startHttp({ data_dir });

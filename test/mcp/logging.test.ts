@@ -49,6 +49,7 @@ class RawServer {
 
 describe('the log of a server', () => {
   // guarantee: logging
+  // proves: If the reader of the log stops reading, calls are not blocked, and dropped lines are counted.
   test('does not block calls when its reader stops, and counts the lines it drops', async () => {
     const server = new RawServer('pipe');
     const calls = 3000;
@@ -82,7 +83,7 @@ describe('the log of a server', () => {
   });
 
   // guarantee: logging
-  test('does not stop the server when its reader goes away', async () => {
+  test('does not stop the server when its reader closes the pipe', async () => {
     const server = new RawServer('pipe');
     server.child.stderr!.destroy();
     for (let id = 1; id <= 3; id++)
@@ -91,6 +92,7 @@ describe('the log of a server', () => {
   });
 
   // guarantee: logging
+  // proves: A log function that throws does not make calls fail.
   test('does not fail calls when it throws', async () => {
     const fail = () => {
       throw new Error('no space');

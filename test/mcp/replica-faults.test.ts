@@ -28,9 +28,8 @@ const TAKEOVER_MS = repetitions(500, 1000);
 
 const FAULT_KINDS = ['kill', 'cut', 'suspend', 'restart_database', 'stop'] as const;
 
-// guarantee: stored-sessions
-// guarantee: tenant-identity
-test('servers lose no commit, apply none twice, and show no tenant another tenant’s data', async () => {
+// guarantee: stored-sessions, tenant-identity
+test('servers lose no commit, apply no commit twice, and do not show data of one tenant to another', async () => {
   const database = await PostgresServer.start();
   const proxy = await TcpProxy.start(database.port);
   const flags = [

@@ -197,7 +197,7 @@ describe('a session', () => {
   });
 
   // guarantee: tenant-identity
-  // proves: A session is invisible to other tenants, who can use the same name.
+  // proves: A session is invisible to other tenants, and they can use the same name.
   test('is invisible to other tenants, who can use the same name', async () => {
     await create(first, 'private');
     await run(first, 'private', 'let secret = 7');
@@ -534,7 +534,7 @@ describe('an approval request', () => {
 });
 
 // guarantee: paused-programs
-test('a program that is paused on one server continues once, on any server', async () => {
+test('a program that is paused on one server can be resumed once, on any server', async () => {
   const config = join(tmpdir(), `replicas-${process.pid}.json`);
   writeFileSync(
     config,

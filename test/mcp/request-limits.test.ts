@@ -260,7 +260,7 @@ const wait = (ms: number) => new Promise((next) => setTimeout(next, ms));
 
 describe('the bytes of a tenant', () => {
   // guarantee: request-limits
-  test('are limited while bodies arrive, and are free again when the requests end', async () => {
+  test('are limited while request bodies arrive, and are released when the requests end', async () => {
     const server = await startHttp({ max_body_bytes: 1_000_000, max_buffered_bytes: 3_000_000 });
     // Bodies are not answered before they are complete, and at most three of them fit. Bytes that were not freed after the
     // first two rounds would leave no room for another body.
@@ -323,6 +323,7 @@ describe('the bytes of a tenant', () => {
   });
 
   // guarantee: request-limits
+  // proves: Reading a resource larger than max_resource_bytes fails, and the error recommends read_file.
   test('do not include resources larger than max_resource_bytes: reading one fails, and the error recommends read_file', async () => {
     const server = await startHttp({ max_resource_bytes: 100_000 });
     const client = await httpClient(server, 'modern');
@@ -361,7 +362,7 @@ function openConnection(url: string, text: string) {
 
 describe('connections', () => {
   // guarantee: request-limits
-  test('may have eight requests in progress, and are closed if they have more', async () => {
+  test('with more than eight requests in progress are closed', async () => {
     const server = await startHttp({ max_queued: 50 });
     const sleep = toolCall('execute_code', '{"code":"import time\\ntime.sleep(1)","language":"python"}');
     const list = message('tools/list', `{"_meta":{${META}}}`);
@@ -377,7 +378,7 @@ describe('connections', () => {
   });
 
   // guarantee: request-limits
-  test('hold a limited number of bytes each, so that other connections of the tenant are served', async () => {
+  test('hold a limited number of bytes each, and other connections of the tenant are still served', async () => {
     const server = await startHttp({ max_connection_bytes: 5_000_000 });
     const client = await httpClient(server, 'modern');
     await call(client, 'execute_code', {
@@ -403,8 +404,8 @@ describe('connections', () => {
   });
 
   // guarantee: request-limits
-  // proves: Connections above the limit displace idle ones, so that active clients are served.
-  test('above the limit displace idle ones, so that active clients are served', async () => {
+  // proves: If there are too many connections, new connections replace idle ones.
+  test('above the limit replace idle ones, so that active clients are served', async () => {
     const server = await startHttp({ max_connections: 10 });
     const { hostname, port } = new URL(server.url);
     const idle = Array.from({ length: 60 }, () => connect(Number(port), hostname));

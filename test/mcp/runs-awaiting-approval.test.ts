@@ -42,7 +42,7 @@ describe('a run with too many approval requests', () => {
 });
 
 // guarantee: approval
-test('only a limited number of runs of a tenant wait for a decision; the others are denied', async () => {
+test('a limited number of runs of a tenant can wait for a decision, and calls of other runs are denied', async () => {
   const approvals = new RunsAwaitingApproval();
   const { signal } = new AbortController();
   const start = (tenant: string, request: string) =>

@@ -12,7 +12,7 @@ const newFolder = () => mkdtempSync(join(tmpdir(), 'tenants-'));
 
 describe('a tenant without a token name', () => {
   // guarantee: tenant-identity
-  test('keeps its sessions when another token is removed, and never gets those of the removed one', async () => {
+  test('keeps its sessions when another token is removed, and does not get the sessions of the removed token', async () => {
     const data_dir = newFolder();
     const both = await startHttp({ data_dir, tokens: [FIRST, SECOND] });
     for (const [token, session_id] of [
@@ -36,6 +36,7 @@ describe('a tenant without a token name', () => {
   });
 
   // guarantee: tenant-identity
+  // proves: A server does not start with a data_dir whose folders are named after positions of tokens.
   test('cannot use a data_dir with folders that are named after the position of a token', async () => {
     const data_dir = newFolder();
     mkdirSync(join(data_dir, 'caller-token-1'));

@@ -93,7 +93,7 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
   });
 
   // guarantee: approval
-  // proves: Programs that call tools of MCP servers write only what a person allows.
+  // proves: Programs that call tools of MCP servers write only what a person has approved.
   test('write only what a person allows', async () => {
     const { client, asked } = await personAt(era, (message) =>
       message.includes('good') ? 'allow' : message.includes('bad') ? 'deny' : 'cancel',
@@ -118,8 +118,8 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
   });
 
   // guarantee: approval
-  // proves: Tool calls are denied if the client cannot ask a person and the program cannot wait for one.
-  test('are denied if the client cannot ask a person and the program cannot wait for one', async () => {
+  // proves: Tool calls are denied if the client cannot ask a person and the program cannot pause.
+  test('are denied if the client cannot ask a person and the program cannot pause', async () => {
     const client = await httpClient(server, era, 'bob-secret-token-12');
     const { structured, text } = await call(client, 'execute_code', {
       code: writeProgram(`none-${era}`),
@@ -299,6 +299,7 @@ describe('a program whose client cannot ask a person', () => {
   });
 
   // guarantee: paused-programs
+  // proves: A paused program continues with a value that the model provides instead of the tool call.
   test('continues with a value that the model gives instead of the call', async () => {
     const client = await httpClient(parking, 'modern', 'alice-secret-token-1');
     const path = join(files, 'never');
@@ -379,7 +380,7 @@ print(await tools.remote.read_file(path="by-bob.txt"))`;
 });
 
 // guarantee: approval
-// proves: The user of a client that is connected over standard input and output decides about tool calls.
+// proves: Over standard input and output, the user of the client decides about tool calls.
 test.each(ERAS)('the user of a client over standard input and output decides, %s era', async (era) => {
   const { client, asked, connect } = person(era, (message) => (message.includes('good') ? 'allow' : 'deny'));
   const args = ['mcp', '--tools-config', join(folder, 'tools.json'), '--log-level', 'silent'];

@@ -26,6 +26,7 @@ describe('a session with a native library', () => {
   afterAll(() => session.close());
 
   // guarantee: native-libraries
+  // proves: Sessions keep the static variables of native libraries across calls, checkpoints, forks and rollbacks, and use the same fuel.
   test('keeps its static variables across calls, checkpoints, forks and rollbacks, with the same fuel', async () => {
     expect(value(await session.execute('import counter, counter_data\ncounter.add(5)'))).toBe(5);
     await session.checkpoint('five');
@@ -97,6 +98,7 @@ describe('a session with a native library', () => {
   });
 
   // guarantee: native-libraries
+  // proves: A session does not load a native library that a program wrote, not even a copy of an installed library.
   test('does not load what a program wrote, even a copy of an installed library', async () => {
     const attempts = await session.execute(code`
       import ctypes, importlib.util, pathlib, shutil

@@ -131,6 +131,7 @@ describe('the playground', () => {
   });
 
   // guarantee: playground
+  // proves: The command `serve` refuses to combine the playground with tools.
   test('cannot be combined with tools for clients that know the token', async () => {
     const flags = ['--playground', '--token', 'x'.repeat(32), '--tools-config', 'tools.json', '--port', '0'];
     expect(await runCliHere(['serve', ...flags], '')).toMatchObject({
@@ -176,7 +177,7 @@ describe('the playground', () => {
   });
 
   // guarantee: playground
-  test('sends a page that may load only its own scripts and may not be framed', async () => {
+  test('sends a page that can load only its own scripts and cannot be framed', async () => {
     const { headers, text } = await send('/playground/', { token: '' });
     const policy = String(headers['content-security-policy']);
     for (const rule of [

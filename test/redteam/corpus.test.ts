@@ -85,8 +85,8 @@ describe('an attack on a session', () => {
 describe('an attack with tool calls', () => {
   const problemsOf = replay('tools');
   // guarantee: tool-calls, approval, paused-programs
-  // proves: An attack that uses tool calls causes no call without approval or with other arguments.
-  test.each(idsOf('tools'))('calls no tool without approval or with other arguments: %s', (id) => {
+  // proves: Attacks that use tool calls cause no call without approval and no call with arguments that the schema rejects.
+  test.each(idsOf('tools'))('calls no tool without approval or with invalid arguments: %s', (id) => {
     expect(problemsOf(id)).toEqual([]);
   });
 });

@@ -94,7 +94,7 @@ describe('lists of changed files', () => {
   });
 
   // guarantee: output-limit
-  test('are truncated to one MiB of paths, while all changes are applied', () => {
+  test('are truncated to one MiB of paths, but all changes are applied', () => {
     const entries = paths(9_900, 4_000).map(file);
     const all = changes({
       created: entries.map(({ path }) => path),

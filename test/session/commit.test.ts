@@ -31,7 +31,7 @@ function open(store: SessionStore, options: Partial<SandboxOptions> = {}) {
 
 describe('a session with `commit: "answer"`', () => {
   // guarantee: durability
-  test('completes a call after the store has its state', async () => {
+  test('completes a call only after its state is in the store', async () => {
     const { store, control } = unreliableStore();
     await using session = await open(store, { commit: 'answer' });
     expect((await store.read('one'))?.state.version).toBe(0);
@@ -169,6 +169,7 @@ describe('a session with `commit: "background"`', () => {
   });
 
   // guarantee: durability
+  // proves: If a thread ends during a save, a session with `commit: "background"` restores the previous state, reports the loss and stays usable.
   test('restores the state from before a call whose thread ends during the save, reports the loss, and stays usable', async () => {
     await using pool = createPool({ maxWorkers: 1, optimization: 'demand' });
     const program = `import os

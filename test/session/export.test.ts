@@ -68,6 +68,7 @@ describe('an imported session', () => {
   });
 
   // guarantee: stored-sessions
+  // proves: If the saved memory of an imported session is invalid, its first call is rejected, and its files stay readable.
   // biome-ignore lint/suspicious/noExplicitAny: the headers are invalid on purpose.
   test.each<[string, (header: any) => unknown, RegExp]>([
     ['a negative clock', ({ kernel }) => Object.assign(kernel, { clock_ms: -1 }), /kernel\.clock_ms/],

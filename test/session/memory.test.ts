@@ -120,7 +120,7 @@ const orders = <T>(items: readonly T[]): T[][] =>
 
 describe('the memory that sessions hold', () => {
   // guarantee: memory-limit
-  // proves: The memory that sessions hold depends only on what remains, regardless of the order in which forks, checkpoints and sessions are removed.
+  // proves: The memory that sessions hold does not depend on the order in which forks, checkpoints and sessions are removed.
   test.each(['memory', 'disk'] as const)(
     'depends only on what remains, regardless of the order in which forks, checkpoints and sessions are removed (%s store)',
     async (kind) => {

@@ -44,6 +44,7 @@ describe('the policy of a session', () => {
   });
 
   // guarantee: stored-sessions
+  // proves: Stored policies contain no mounts. Mounts must be passed each time a session is opened.
   test('never includes mounts, which must be passed each time the session is opened', async () => {
     const dir = scratch();
     const options = { runtime: 'python', session_id: 'mounted', store: diskStore(dir) } as const;

@@ -22,7 +22,7 @@ const open = (store: SessionStore, pool: ReturnType<typeof createPool>) =>
 
 describe.each(Object.entries(FILL))('session whose guest filled %s', (_, fill) => {
   // guarantee: workspace-limit
-  // proves: A session whose guest filled its quota rejects files from the host with quota_exceeded and runs further calls.
+  // proves: A session whose guest has filled its quota rejects files from the host with quota_exceeded and runs further calls.
   test('refuses host files with quota_exceeded and runs further calls, live and restored', async () => {
     const store = memoryStore();
     await using first = createPool({ maxWorkers: 1, optimization: 'demand' });
@@ -44,7 +44,7 @@ describe.each(Object.entries(FILL))('session whose guest filled %s', (_, fill) =
   });
 
   // guarantee: workspace-limit
-  // proves: A session whose guest filled its quota runs further calls if the host wrote a file during the call.
+  // proves: A session runs further calls if the host writes a file while the guest fills its quota.
   test('runs further calls when the host wrote a file during the call', async () => {
     const store = memoryStore();
     await using first = createPool({ maxWorkers: 1, optimization: 'demand' });

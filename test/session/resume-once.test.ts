@@ -45,7 +45,7 @@ async function approveAll(session: Session, execution_id: string, signal?: Abort
 
 describe('a resume that is rolled back', () => {
   // guarantee: paused-programs
-  // proves: After a resume that is rolled back because of a cancellation or a limit, the execution id is not accepted again, and an approval that was sent during the resume is refused.
+  // proves: If a cancellation or a limit rolls back a resume, the execution id is not accepted again, and approvals sent during the resume are refused.
   it.each(ENDS)('because it %s, uses up the execution', async (_, code, made) => {
     const cancels = made[0] === 'unknown';
     const stop = new AbortController();
@@ -196,7 +196,7 @@ ${body}`;
 
 describe('a resume whose process is killed with SIGKILL', () => {
   // guarantee: paused-programs
-  // proves: If the process is killed with SIGKILL during a resume, the execution id is not accepted again; the result of a resume is in the store when it is returned.
+  // proves: If SIGKILL ends the process during a resume, the execution id is not accepted again. A result that was returned is in the store.
   it('uses up the execution, and is in the store if it has returned', async () => {
     await killedProcess(`pay = async (_, { call_id }) => { log('pay ' + call_id); kill(); };
 log((await session.execute(${JSON.stringify(PROGRAM)})).metadata.execution_id);

@@ -255,7 +255,7 @@ describe('resume', () => {
 
 describe('an approval', () => {
   // guarantee: approval
-  it('does not reach another call with the same number after a rollback or in a fork', async () => {
+  it('is not accepted for another call with the same number after a rollback or in a fork', async () => {
     executed.length = 0;
     const session = await open('javascript', memoryStore(), 'swapped');
     const first = await session.execute('await tools.approve({ item: await tools.wait({}) })');

@@ -297,7 +297,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
 
 describe('memoryStore', () => {
   // guarantee: memory-limit
-  test('rejects a write that exceeds its size, and has room again after a deletion', async () => {
+  test('rejects a write that exceeds its limit, and accepts writes again after a deletion', async () => {
     const store = memoryStore({ maxBytes: 250_000 });
     const large = (version: number) => state(version, { f: 'x'.repeat(100_000) + version });
     await store.write(session('one', large(1)));

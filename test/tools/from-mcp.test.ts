@@ -124,7 +124,7 @@ describe('tools of a hostile MCP server', () => {
   });
 
   // guarantee: untrusted-tool-servers
-  it('are bounded in number, and an endless list of them is cut off', async () => {
+  it('are limited in number, and an endless list is cut off', async () => {
     const many = Array.from({ length: 300 }, (_, i) => ({ name: `t${Math.random()}${i}` }));
     expect(Object.keys(await fromMcp(client(many, 'again')))).toHaveLength(300);
     await expect(fromMcp(client('x' as never))).rejects.toThrow('did not return a list');

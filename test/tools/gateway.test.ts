@@ -232,7 +232,7 @@ describe('the gateway', () => {
   });
 
   // guarantee: tool-calls
-  it('connects again after a server has ended, and does not repeat the call', async () => {
+  it('reconnects after a server has ended, and does not repeat the call', async () => {
     const { gateway } = open({ s: fixture({ approval: 'allow' }) });
     const call = await caller(gateway);
     expect(await call('s.exit')).toMatchObject({ code: 'failed' });
@@ -309,7 +309,7 @@ describe('the gateway', () => {
   });
 
   // guarantee: untrusted-tool-servers
-  it('limits the messages of a server over HTTP, and connects again', async () => {
+  it('limits the size of messages from a server over HTTP, and reconnects', async () => {
     const server = createServer(answerOverHttp).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

@@ -64,7 +64,7 @@ describe('patterns of schemas', () => {
   );
 
   // guarantee: untrusted-tool-servers
-  // proves: Patterns of schemas whose repetitions take too many steps are refused.
+  // proves: Patterns in schemas are refused if their repetitions take too many steps.
   it.each([
     ['((){5000}){5000}'],
     ['(((){5000}){5000}){5000}'],

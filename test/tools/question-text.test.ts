@@ -3,7 +3,7 @@ import { callText } from '../../src/tools/question-text.ts';
 
 describe('the text that asks a person about a call', () => {
   // guarantee: approval
-  // proves: The text that asks a person about a call makes hidden and misleading characters visible.
+  // proves: An approval request makes hidden and misleading characters visible.
   it.each([
     ['an escape sequence', '\x1b[2K', '\\u001b[2K'],
     ['a line break', '\n', '\\n'],
@@ -23,7 +23,7 @@ describe('the text that asks a person about a call', () => {
   });
 
   // guarantee: approval
-  // proves: The text that asks a person about a call shows visible text of all scripts as it is.
+  // proves: An approval request shows the visible text of all scripts unchanged.
   it('shows visible text of all scripts as it is', () => {
     const to = 'Zoë 東京 مرحبا 👍 a b';
     expect(callText({ name: 'send', arguments: { to } })).toBe(`send with the arguments {"to":"${to}"}`);

@@ -110,7 +110,7 @@ describe('JSON Schema validation', () => {
   });
 
   // guarantee: untrusted-tool-servers
-  it('terminates for references that lead to themselves', () => {
+  it('terminates for cyclic references and long chains of references', () => {
     const loop = { $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' };
     expect(new SchemaValidator(loop).problemOf(1)).toContain('too complex');
     const chain = Object.fromEntries(
@@ -133,7 +133,7 @@ describe('JSON Schema validation', () => {
   });
 
   // guarantee: untrusted-tool-servers
-  it('bounds the time of patterns', () => {
+  it('matches patterns in a bounded number of steps', () => {
     const evil = new SchemaValidator({ pattern: '^(a+)+$' });
     expect(evil.problemOf(`${'a'.repeat(5000)}b`)).toContain('does not match');
     expect(evil.problemOf('a'.repeat(5000))).toBeUndefined();
@@ -142,7 +142,7 @@ describe('JSON Schema validation', () => {
   });
 
   // guarantee: untrusted-tool-servers
-  it('bounds the steps that build all patterns of a schema', () => {
+  it('builds all patterns of a schema in a bounded number of steps', () => {
     const patterns = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`p${i}(){4000}`, true]));
     expect(new SchemaValidator({ patternProperties: patterns(50) }).problemOf({ p1: 1 })).toBeUndefined();
@@ -157,7 +157,7 @@ describe('JSON Schema validation', () => {
   const repeat = (schema: object, count = 200) => ({ allOf: Array(count).fill(schema) });
   const nested = { a: { a: { a: { a: [large] } } } };
   // guarantee: untrusted-tool-servers
-  // proves: JSON Schema validation counts steps in proportion to the data.
+  // proves: JSON Schema validation counts steps in proportion to the size of the data.
   it.each<[string, object, unknown]>([
     ['minLength', repeat({ minLength: 1 }), large],
     ['a pattern', repeat({ pattern: 'y' }), large],

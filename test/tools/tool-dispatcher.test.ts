@@ -156,7 +156,7 @@ describe('tool calls', () => {
   });
 
   // guarantee: tool-calls
-  // proves: Errors of tools are reported without the stack and without paths of the host.
+  // proves: Errors of tools are reported without stack traces and host paths.
   it('report errors without stack and paths of the host', async () => {
     const { call } = start({
       plain: async () => {
@@ -227,7 +227,7 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
-  // proves: A resumed execution counts the calls that each tool received before the pause.
+  // proves: The limits of a resumed execution include the calls from before the pause.
   it.each([
     ['its path', 'get-user', 'get_user'],
     ['a long name', `${'n'.repeat(120)}.${'m'.repeat(120)}`, `${'n'.repeat(120)}.${'m'.repeat(120)}`],
@@ -246,7 +246,7 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
-  // proves: Tool calls above the number that may be in flight are queued.
+  // proves: Tool calls above the limit on concurrent calls are queued.
   it('queue calls above the number in flight', async () => {
     let running = 0;
     let most = 0;
@@ -263,7 +263,7 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
-  // proves: The size of the arguments that unanswered calls hold is limited.
+  // proves: The total size of the arguments of unanswered calls is limited.
   it('bound the arguments that unanswered calls hold', async () => {
     const { run, call } = start({ never }, { limits: { max_in_flight: 1 } });
     const json = `{"a":"${'x'.repeat(1024 * 1024 - 100)}"}`;
@@ -299,7 +299,7 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
-  // proves: A tool that takes too long is stopped, and the answer does not claim to know its effect.
+  // proves: A tool that takes too long is stopped, and its effect is reported as unknown.
   it('stop a tool that takes too long, and do not claim to know its effect', async () => {
     let signal: AbortSignal | undefined;
     const slow = {
@@ -351,7 +351,7 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
-  // proves: A tool is not run if its call has expired while it waited for approval or validation.
+  // proves: A tool is not run if its call expired while it was waiting for approval or validation.
   it.each<[string, (gate: Promise<boolean>) => [object, Partial<ToolDispatcherOptions>]]>([
     ['approval', (gate) => [{ needsApproval: true }, { onApproval: () => gate }]],
     [
@@ -378,7 +378,7 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
-  // proves: A tool is not run if its call has expired while it waited for other calls.
+  // proves: A tool is not run if its call expired while it was waiting for other calls.
   it('keep a tool from running if its call has expired while it waited for other calls', async () => {
     const execute = vi.fn(async () => 1);
     const { run, call } = start({ never, write: execute }, { limits: { max_in_flight: 1 } });

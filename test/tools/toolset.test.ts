@@ -143,6 +143,7 @@ describe('discovery of tools', () => {
   });
 
   // guarantee: untrusted-tool-servers
+  // proves: Hostile descriptions and schemas cannot break out of the comments and types in declarations.
   it('keeps hostile descriptions and schemas inside their comments and types', () => {
     const hostile = {
       description: 'a */ evil(); /*\n# b\r\nimport os\u2028x',

@@ -18,6 +18,7 @@ const INPUTS = [
 
 describe('metering', () => {
   // guarantee: fuel-limit
+  // proves: Metering counts the instructions of random functions exactly, at every call to the host and at the end.
   it('charges random functions exactly, at every call to the host and at the end', () => {
     const outcomes = { thrown: 0, finished: 0, probes: 0 };
     const property = fc.property(fc.array(fc.nat(999), { minLength: 20, maxLength: 400 }), (tape) => {

@@ -34,7 +34,7 @@ describe('interpreters that a worker keeps', () => {
   });
 
   // guarantee: memory-limit
-  // proves: The interpreters that a worker keeps use at most 512 MiB together, unless the one used last is larger than that.
+  // proves: The interpreters that a worker keeps use at most 512 MiB together, unless the interpreter that was used last is larger.
   test('use at most 512 MiB together, unless the one used last is larger', () => {
     const guests = new SessionGuests();
     expect(guests.put('a', 1, guestOf(200 * MiB))).toHaveLength(0);

@@ -356,7 +356,7 @@ describe('a disk store with tampered files', () => {
   });
 
   // guarantee: stored-sessions
-  test('rejects a session.json with an invalid policy, and its files are still readable', async () => {
+  test('rejects a session whose session.json has an invalid policy, but its files can still be read', async () => {
     const changes: Record<string, [Amendment, RegExp]> = {
       'no policy': [(m) => delete m.record.policy, /is invalid at record\.policy/],
       'a host path': [

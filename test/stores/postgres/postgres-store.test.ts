@@ -51,7 +51,7 @@ async function usage(): Promise<{ counted: number; stored: number; objects: numb
 
 describe('a lease', () => {
   // guarantee: stored-sessions
-  // proves: An expired lease lets another process take over, and commits of the previous holder are rejected.
+  // proves: When a lease has expired, another process can take over, and commits of the previous holder are rejected.
   test('lets another process take over after it has expired, and rejects commits of the previous holder', async () => {
     const first = open();
     await first.acquire('one');
@@ -201,6 +201,7 @@ describe('an object', () => {
   });
 
   // guarantee: stored-sessions
+  // proves: No object is lost when concurrent commits of sessions add and remove the same objects.
   test('survives concurrent commits of sessions that add and remove the same objects', async () => {
     const stores = [open(), open(), open()];
     const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
