@@ -20,7 +20,7 @@ const policy = {
     .enum(APPROVAL_MODES)
     .optional()
     .describe(
-      'allow: every call is allowed; ask: a person approves every call; deny: only tools with readOnlyHint can be called. Default: tools with readOnlyHint are allowed, and a person approves calls to other tools.',
+      'allow: every call is allowed. ask: a person must approve every call. deny: only tools with readOnlyHint can be called. Default: tools with readOnlyHint are allowed, and a person must approve calls to other tools.',
     ),
   timeout_seconds: z.number().positive().max(3600).default(60).describe('Time limit of one call.'),
   max_calls: z
@@ -32,16 +32,18 @@ const policy = {
     .describe('Maximum number of calls to each tool per run. Default: only the limit of the run applies.'),
 };
 
-const TYPE = 'stdio or http. Default: the one that `command` or `url` implies.';
+const TYPE = 'stdio or http; streamable-http means http. Default: stdio with `command`, http with `url`.';
 const texts = z.record(z.string(), z.string());
 const stdioServer = z.strictObject({
   type: z.literal('stdio').optional().describe(TYPE),
   command: z.string().min(1).describe('Program that serves MCP over standard input and output.'),
-  args: z.array(z.string()).default([]).describe('Its arguments.'),
+  args: z.array(z.string()).default([]).describe('Arguments of the program.'),
   env: texts
     .default({})
-    .describe('Its environment. It gets no other variables except a PATH with the standard system folders.'),
-  cwd: z.string().optional().describe('Its working directory. Default: that of this process.'),
+    .describe(
+      'Environment variables of the program. The program gets no other variables except a PATH with the standard system folders.',
+    ),
+  cwd: z.string().optional().describe('Working directory of the program. Default: that of this process.'),
   ...policy,
 });
 const httpServer = z.strictObject({
