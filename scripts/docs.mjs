@@ -336,8 +336,8 @@ const TABLES = {
   },
   heavy_rule: () => {
     const { fuel_budget, heavy_share } = readImportCosts();
-    const rule = `when its first import takes more than ${formatPercent(heavy_share * 100)} of the default budget`;
-    return `A package is *heavy* ${rule}, which is ${formatFuel(fuel_budget)}, or when it is one of openpyxl, PyPDF2 and jinja2.`;
+    const share = `${formatPercent(heavy_share * 100)} of the default budget of ${formatFuel(fuel_budget)}`;
+    return `A package is *heavy* if its first import takes more than ${share}. openpyxl, PyPDF2 and jinja2 always count as heavy.`;
   },
   python_warm: () =>
     readImportCosts()
