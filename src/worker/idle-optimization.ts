@@ -72,7 +72,8 @@ export class IdleOptimization {
   ): void {
     this.#attempts++;
     run(NO_JOB, this.#job(this.#programs[this.#next]!, memoryBytes), {
-      guests: { take: () => ({}), put: (_session, _version, cached) => [cached] },
+      // No guest is cached.
+      guests: { take: () => ({}), makeRoom: (added) => new Map([['', added]]), put: () => {} },
       send: (message) => {
         if (message.type === 'saved') this.#continueFrom(message.saved);
       },

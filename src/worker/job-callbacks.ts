@@ -3,7 +3,7 @@ import type { FromWorker } from './protocol.ts';
 import type { SessionGuests } from './session-guests.ts';
 
 export interface JobCallbacks {
-  readonly guests: Pick<SessionGuests, 'take' | 'put'>;
+  readonly guests: Pick<SessionGuests, 'take' | 'makeRoom' | 'put'>;
   send(message: FromWorker): void;
   /** Called when the guest is ready and the time of the program starts. */
   reportStart(id: number): void;

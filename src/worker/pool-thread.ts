@@ -6,7 +6,7 @@ import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LONG_RUN_FUEL } from './cooperative-yield.ts';
 import { ActiveJob, type JobHandle, type JobObserver } from './job-handle.ts';
 import { JobWatchdog } from './job-watchdog.ts';
-import type { FromWorker, UnsentJob } from './protocol.ts';
+import { type FromWorker, MAX_CACHED_GUESTS, type UnsentJob } from './protocol.ts';
 import { isAnswer } from './thread-host.ts';
 import { SentTrees } from './tree-updates.ts';
 import type { WorkerHost, WorkerThread } from './worker-host.ts';
@@ -28,6 +28,13 @@ export class PoolThread {
   /** Images it holds, least recently used first. */
   readonly #loaded = new Set<string>();
   readonly #trees = new SentTrees();
+  /**
+   * Versions of the guests that the thread has cached, by session. A job takes the guest of its session from the cache, and
+   * the message that a state was saved says which guests are in the cache afterwards.
+   */
+  readonly #guests = new Map<string, number>();
+  /** The session of the current job, if the state that it saves is that of the next call. */
+  #session: { readonly id: string; readonly version: number } | undefined;
   /** The workspace of the current job, if it is a run. */
   #workspace: string | undefined;
   readonly #optimizing = new Map<string, (programs: number) => void>();
@@ -124,12 +131,24 @@ export class PoolThread {
     if (this.#trees.discard(workspace)) this.#thread.send({ type: 'discard', workspace });
   }
 
-  /** Sends a job with what the thread needs to know of its workspace. */
+  /** Sends a job with what the thread needs to know of its workspace and session. */
   #send(id: number, unsent: UnsentJob): void {
-    this.#workspace = undefined;
+    this.#workspace = this.#session = undefined;
     if (unsent.type !== 'run') {
       this.#thread.send({ type: 'job', id, job: unsent });
       return;
+    }
+    const { session } = unsent;
+    if (session !== undefined && !session.discardState) {
+      const isCached = this.#guests.get(session.id) === session.version;
+      this.#guests.delete(session.id);
+      this.#session = session;
+      // Edits can require that the guest be restored.
+      if (isCached && session.edits.removed.length + session.edits.entries.length === 0) {
+        const live = { ...session, delta: undefined, tmp: [] };
+        this.#thread.send({ type: 'job', id, job: { ...unsent, workspace: undefined, session: live } });
+        return;
+      }
     }
     const workspace = this.#trees.updateTo(unsent.workspace);
     this.#thread.send({ type: 'job', id, job: { ...unsent, workspace } });
@@ -184,6 +203,12 @@ export class PoolThread {
     if (this.#workspace !== undefined) {
       if (message.type === 'done') this.#trees.applyChanges(this.#workspace, message.outcome.changes);
       if (message.type === 'failed') this.#trees.discard(this.#workspace);
+    }
+    if (message.type === 'saved' && this.#session !== undefined) {
+      this.#guests.set(this.#session.id, this.#session.version + 1);
+      for (const evicted of message.saved.evicted) this.#guests.delete(evicted);
+      // Only a process that guest code has taken over claims to have more.
+      if (this.#guests.size > MAX_CACHED_GUESTS) this.#guests.clear();
     }
     if (message.type === 'drawing') this.#watchdog?.drawing();
     if (isAnswer(message)) {

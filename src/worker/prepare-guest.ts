@@ -4,6 +4,7 @@
  */
 import { applyDelta } from '../engine/delta.ts';
 import type { RunContext } from '../engine/run-context.ts';
+import { SandboxError } from '../errors.ts';
 import { applyHostEdit } from '../fs/apply-host-edits.ts';
 import type { TreeEdit } from '../fs/flat-entries.ts';
 import { FsError } from '../fs/fs-error.ts';
@@ -26,7 +27,7 @@ interface PreparedGuest {
 export function prepareGuest(
   loaded: LoadedImage,
   job: RunJob,
-  workspace: FileTree,
+  workspace: FileTree | undefined,
   maxPages: number,
   context: RunContext,
   guests: JobCallbacks['guests'],
@@ -41,6 +42,11 @@ export function prepareGuest(
       return { current: cached };
     }
   }
+  if (workspace === undefined)
+    throw new SandboxError(
+      'internal',
+      'The thread does not have the guest of the session. Run the call again.',
+    );
   const { pool } = loaded;
   const guest = timed('instantiate', () => pool.acquire(maxPages));
   guest.beginRun(context);

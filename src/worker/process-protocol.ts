@@ -134,7 +134,7 @@ export function shareJob(job: Job): Job {
   return {
     ...job,
     stdin: toShared(job.stdin),
-    workspace: { ...workspace, edit: shareEdit(workspace.edit) },
+    workspace: workspace && { ...workspace, edit: shareEdit(workspace.edit) },
     mountSet: {
       ...job.mountSet,
       mounts: job.mountSet.mounts.map((mount) => ({ ...mount, entries: shareEntries(mount.entries) })),
@@ -237,6 +237,7 @@ const saved = z.strictObject({
   keptDiffs: z.number().int().min(0),
   newDiffs: z.array(diff),
   tmp: z.strictObject({ removed: z.array(path), entries }),
+  evicted: z.array(text),
 });
 /** Checked before the schema, which accepts cyclic data. */
 const displayed = z

@@ -30,6 +30,9 @@ import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
 /** The number of messages and runs that belong to no job. Jobs have positive numbers. */
 export const NO_JOB = -1;
 
+/** Guests of sessions that a worker caches. */
+export const MAX_CACHED_GUESTS = 8;
+
 /** The limits of one call, combined from the policy and the call options. */
 export interface RunLimits {
   readonly fuelBudget: number;
@@ -58,7 +61,7 @@ export interface SessionInput {
   readonly id: string;
   /** Version of the state. A worker whose cached guest has this version continues with that guest. */
   readonly version: number;
-  /** The state, for a worker without such a guest; undefined before the first call. */
+  /** The state, for a worker without such a guest; undefined before the first call, and if `RunJob.workspace` is undefined. */
   readonly delta: Delta | undefined;
   /** The files in /tmp, restored together with `delta`. */
   readonly tmp: readonly Entry[];
@@ -78,6 +81,8 @@ export interface SavedState {
   readonly newDiffs: readonly MemoryDiff[];
   /** The changes in /tmp. */
   readonly tmp: TreeEdit;
+  /** Keys of the sessions whose cached guests made room for this one. */
+  readonly evicted: readonly string[];
 }
 
 /**
@@ -102,7 +107,8 @@ export interface RunJob {
   /** Whether the main thread has more standard input, for which the guest asks. */
   readonly hasMoreStdin: boolean;
   readonly limits: RunLimits;
-  readonly workspace: TreeUpdate;
+  /** The files that the program starts from. Undefined if the thread has the guest of the session, which has the files. */
+  readonly workspace: TreeUpdate | undefined;
   readonly mountSet: MountSet;
   readonly streamOutput: StreamedOutput;
   /** Whether to sample finely and to record complete stacks. */

@@ -44,7 +44,7 @@ export function runJob(
   id: number,
   job: RunJob,
   loaded: LoadedImage,
-  workspace: FileTree,
+  workspace: FileTree | undefined,
   maxPages: number,
   callbacks: JobCallbacks,
 ): void {
@@ -190,7 +190,7 @@ export function runJob(
     declared: keepsState ? loaded.runtime.source.declaredNames(job.code) : [],
   };
   send({ type: 'done', id, outcome, results: lateResults });
-  workspaces.applyChanges(job.workspace.id, changes);
+  if (job.workspace !== undefined) workspaces.applyChanges(job.workspace.id, changes);
   const unneeded = [
     ...(state === 'committed'
       ? saveSession(id, loaded, current, session!, isPaused === true, callbacks)

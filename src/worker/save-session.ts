@@ -7,7 +7,10 @@ import type { LoadedImage } from './load-image.ts';
 import type { SessionInput } from './protocol.ts';
 import type { SessionGuest } from './session-guests.ts';
 
-/** Also caches the guest for the next call. Returns the guests that were evicted. */
+/**
+ * Also caches the guest for the next call, after the message, because a guest whose state was not sent must not be found
+ * again. Returns the guests that were evicted.
+ */
 export function saveSession(
   id: number,
   loaded: LoadedImage,
@@ -28,6 +31,8 @@ export function saveSession(
   const diffs = diffsOf(capture);
   const firstNew = diffs.findIndex((diff, i) => diff !== before[i]);
   const keptDiffs = firstNew < 0 ? diffs.length : firstNew;
+  const cached = { ...current, capture };
+  const evicted = guests.makeRoom(cached);
   send({
     type: 'saved',
     id,
@@ -36,7 +41,9 @@ export function saveSession(
       keptDiffs,
       newDiffs: diffs.slice(keptDiffs).map(({ bytes, sha256 }) => ({ bytes, sha256 })),
       tmp: { removed, entries },
+      evicted: [...evicted.keys()],
     },
   });
-  return guests.put(session.id, session.version + 1, { ...current, capture });
+  guests.put(session.id, session.version + 1, cached);
+  return [...evicted.values()];
 }

@@ -5,9 +5,9 @@
 import type { Guest } from '../engine/guest.ts';
 import { type CaptureState, captureBytes } from '../engine/memory-capture.ts';
 import type { GuestPool } from './guest-pool.ts';
+import { MAX_CACHED_GUESTS } from './protocol.ts';
 
-/** Limits of the cache in each worker. The guest that was used last is cached whatever its size. */
-const MAX_GUESTS = 8;
+/** Limit of the cache in each worker. The guest that was used last is cached whatever its size. */
 const MAX_BYTES = 512 * 1024 * 1024;
 
 export interface SessionGuest {
@@ -30,19 +30,23 @@ export class SessionGuests {
     return entry.version === version ? { cached: entry.cached } : { stale: entry.cached };
   }
 
-  /** Caches a guest and returns those that were evicted. */
-  put(session: string, version: number, cached: SessionGuest): SessionGuest[] {
-    this.#entries.delete(session);
-    this.#entries.set(session, { version, cached });
-    const evicted: SessionGuest[] = [];
-    let bytes = [...this.#entries.values()].reduce((sum, entry) => sum + bytesOf(entry.cached), 0);
-    for (const [oldest, entry] of this.#entries) {
-      if (oldest === session || (this.#entries.size <= MAX_GUESTS && bytes <= MAX_BYTES)) break;
+  /** Evicts guests until there is room for another one, and returns them by session. */
+  makeRoom(added: SessionGuest): Map<string, SessionGuest> {
+    const evicted = new Map<string, SessionGuest>();
+    let bytes = bytesOf(added);
+    for (const { cached } of this.#entries.values()) bytes += bytesOf(cached);
+    for (const [oldest, { cached }] of this.#entries) {
+      if (this.#entries.size < MAX_CACHED_GUESTS && bytes <= MAX_BYTES) break;
       this.#entries.delete(oldest);
-      bytes -= bytesOf(entry.cached);
-      evicted.push(entry.cached);
+      bytes -= bytesOf(cached);
+      evicted.set(oldest, cached);
     }
     return evicted;
+  }
+
+  /** Caches the guest of a session that has none in the cache. `makeRoom` must precede it. */
+  put(session: string, version: number, cached: SessionGuest): void {
+    this.#entries.set(session, { version, cached });
   }
 }
 

@@ -98,7 +98,7 @@ const idleWork = new IdleWork(
 const JOBS: JobCallbacks = { guests: new SessionGuests(), send, reportStart, reportFuel };
 
 function run(id: number, job: RunJob, callbacks: JobCallbacks): void {
-  const workspace = workspaces.receive(job.workspace);
+  const workspace = job.workspace && workspaces.receive(job.workspace);
   const loaded = imageOf(job.image);
   const maxPages = pagesIn(job.limits.memoryBytes);
   runJob(thread, id, job, loaded, workspace, maxPages, callbacks);

@@ -103,7 +103,11 @@ class LocalThread implements WorkerThread {
   #newBuffers(job: Job): SharedArrayBuffer[] {
     if (job.type !== 'run') return [];
     const { workspace, session } = job;
-    const entries = [...workspace.edit.entries, ...(session?.tmp ?? []), ...(session?.edits.entries ?? [])];
+    const entries = [
+      ...(workspace?.edit.entries ?? []),
+      ...(session?.tmp ?? []),
+      ...(session?.edits.entries ?? []),
+    ];
     const contents = [...entries.map(({ data }) => data), ...(session?.delta ?? [])];
     const unknown = [...sharedBuffers(contents)].filter((buffer) => !this.#received.has(buffer));
     for (const buffer of unknown) this.#received.add(buffer);

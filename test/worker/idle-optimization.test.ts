@@ -85,6 +85,7 @@ test('an optimisation program that jobs interrupt is started again, but not fore
     keptDiffs: 0,
     newDiffs: [],
     tmp: { removed: [], entries: [] },
+    evicted: [],
   };
   const run =
     (isCompleted: boolean) =>
