@@ -164,7 +164,7 @@ describe('a server process', () => {
   });
 
   // guarantee: durability
-  test('keeps every completed call when it is killed right afterwards', async () => {
+  test('keeps every completed call if it is killed right afterwards', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
     const session = { language: 'javascript', session_id: 'kept' };
     const rounds = repetitions(2, 40);

@@ -464,7 +464,7 @@ describe('an approval request', () => {
   const echo = (text: string) => `await tools.demo.echo({ text: '${text}' }).catch((e) => e.message)`;
 
   // guarantee: approval
-  test('is answered once, on any server, by the same tenant and for the same request', async () => {
+  test('can be answered only once, on any server, by the same tenant and for the same request', async () => {
     const args = {
       code: `console.log(${echo('one')}); console.log(${echo('two')})`,
       session_id: 'questions',

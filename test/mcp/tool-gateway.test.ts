@@ -192,7 +192,7 @@ describe('approval requests', () => {
   const allow = (key: string) => ({ [key]: { action: 'accept', content: { decision: 'allow' } } });
 
   // guarantee: approval
-  test('are answered once, by the same tenant and for the same request', async () => {
+  test('can be answered only once, by the same tenant and for the same request', async () => {
     const { client } = await personAt('modern', () => 'deny');
     const other = await personAt('modern', () => 'deny', 'bob');
     const first = await ask(client, 'once');

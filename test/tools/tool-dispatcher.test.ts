@@ -17,7 +17,7 @@ const never = () => new Promise(() => {});
 
 describe('tool calls', () => {
   // guarantee: tool-calls
-  // proves: Arguments of tool calls are validated before the tool is called, and its result is returned as JSON.
+  // proves: The arguments of a tool call are validated before the tool is called, and the result is returned as JSON.
   it('validate arguments, call the tool and return its result as JSON', async () => {
     const execute = vi.fn(async ({ n }: { n: number }) => ({
       twice: n * 2,
@@ -133,7 +133,7 @@ describe('tool calls', () => {
   });
 
   // guarantee: tool-calls
-  // proves: A result that is too large, too deep or cyclic is rejected before its schema is checked.
+  // proves: A result that is too large, too deep or cyclic is rejected before it is checked against its schema.
   it.each<[string, unknown, string]>([
     ['cyclic data', cyclic, 'nested more than 64 levels deep, or cyclic'],
     ['data that multiplies', laughs, 'more than'],

@@ -69,6 +69,7 @@ describe('an exported session', () => {
   });
 
   // guarantee: stored-sessions
+  // proves: An exported session with changed bytes and a matching digest is either decoded or rejected as damaged.
   test('is either decoded or rejected as damaged when its bytes change and its digest is corrected', async () => {
     const bundle = await encodeBundle(whole);
     const change = fc.tuple(fc.nat(bundle.length - 33), fc.nat(255));
