@@ -10,133 +10,24 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { SECTIONS } from './api-sections.mjs';
 import { installPinned } from './install-pinned-packages.mjs';
 
 const PROGRAMS = ['typedoc@0.28.20', 'typedoc-plugin-markdown@4.14.1', 'typescript@5.9.3'];
 const TARGET = 'docs/API.md';
 
-/** Every export of src/index.ts, in the order of the document. */
-const SECTIONS = {
-  Sandboxes: ['createSandbox', 'SandboxOptions', 'Sandbox', 'ExecuteOptions', 'Execution', 'WorkspaceFile'],
-  Results: [
-    'SandboxResult',
-    'DisplayResult',
-    'SuccessfulResult',
-    'FailedResult',
-    'GuestError',
-    'ErrorGuidance',
-    'FuelAnalysis',
-    'FuelProfile',
-    'StoppedAt',
-    'FUEL_STATUSES',
-    'ImportFacts',
-    'TrapReason',
-    'TRAPS',
-  ],
-  Tools: [
-    'ToolsOption',
-    'ToolRecord',
-    'ToolDefinition',
-    'ToolFunction',
-    'ToolContext',
-    'ToolSchema',
-    'StandardSchema',
-    'StandardResult',
-    'StandardIssue',
-    'AiSdkSchema',
-    'JsonSchema',
-    'Toolset',
-    'ToolDescription',
-    'ToolError',
-    'ToolErrorCode',
-    'TOOL_ERROR_CODES',
-    'OnApproval',
-    'ApprovalRequest',
-    'ApprovalDecision',
-    'Resolution',
-    'ToolCallRecord',
-    'PendingCall',
-    'fromMcp',
-    'FromMcpOptions',
-    'McpClient',
-    'McpTool',
-    'McpToolHints',
-  ],
-  Policy: ['PolicyInput', 'Policy', 'SessionPolicy', 'Mount'],
-  Sessions: [
-    'SessionOptions',
-    'Commit',
-    'Session',
-    'ForkOptions',
-    'isSession',
-    'CheckpointInfo',
-    'Variable',
-    'SessionRecord',
-    'openSessions',
-    'SessionsOptions',
-    'SessionRegistry',
-    'CreateOptions',
-    'CreateMode',
-    'OpenOptions',
-    'SessionLimits',
-    'SessionInfo',
-    'ImportOptions',
-    'PruneOptions',
-    'PruneReport',
-  ],
-  'Paused programs': ['PausedExecution', 'ResumeOptions'],
-  Batches: ['runBatch', 'BatchProgram', 'BatchOptions', 'BatchResult', 'BatchError'],
-  Jobs: [
-    'openJobQueue',
-    'JobQueueOptions',
-    'JobStoreOptions',
-    'JobQueue',
-    'SubmitOptions',
-    'SubmittedJob',
-    'JobState',
-    'runJobWorker',
-    'JobWorkerOptions',
-    'JobEvent',
-  ],
-  Stores: [
-    'memoryStore',
-    'MemoryStoreOptions',
-    'diskStore',
-    'DiskStoreOptions',
-    'postgresStore',
-    'PostgresStoreOptions',
-    'PostgresStore',
-    'PostgresPool',
-    'PostgresClient',
-    'PostgresResult',
-    'SessionStore',
-    'StoredSession',
-    'SessionState',
-    'Checkpoint',
-    'RecoveredWorkspace',
-    'LeaseWait',
-    'TreeEdit',
-    'Entry',
-  ],
-  'Worker threads': ['createPool', 'PoolOptions', 'Isolation', 'Optimization', 'Pool'],
-  'Runtimes and packages': [
-    'RuntimeName',
-    'LanguageName',
-    'RUNTIME_NAMES',
-    'LANGUAGE_NAMES',
-    'listPackages',
-    'ListedPackage',
-    'PackageFacts',
-  ],
-  Events: ['EventLogger', 'EventName', 'EVENTS'],
-  Errors: ['SandboxError', 'ErrorCode', 'ERROR_CODES'],
-};
+/** Types whose fields mostly have the same descriptions as those of another type. Only the other fields are listed. */
+const SIMILAR = { Policy: 'PolicyInput', SessionPolicy: 'PolicyInput', FailedResult: 'SuccessfulResult' };
 
 const INTRODUCTION = `# API
 
-Everything that \`import { … } from 'llm-wasm-sandbox'\` provides. \`npm run docs:api\` generates this page from the TSDoc
-comments of the source. Data that also appears as JSON has snake_case names; methods, callbacks and options that stay in
-the process have camelCase names.
+This page describes everything that \`import { … } from 'llm-wasm-sandbox'\` provides.
+
+- Data that also appears as JSON has snake_case names. Methods, callbacks and options that stay in the process have camelCase
+  names.
+- "Throws \`code\`" means that a function throws a [\`SandboxError\`](#sandboxerror) with this code. An asynchronous function
+  rejects with the error.
+- "Default" and "Maximum" at the end of a description state the default and the highest accepted value of an option.
 `;
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -150,7 +41,11 @@ const {
   IntrinsicType,
   ReferenceType,
   ReflectionKind,
+  UnionType,
 } = await import(pathToFileURL(require.resolve('typedoc')).href);
+const { formatBytes, formatCount } = await import(join(root, 'dist/quantities.js'));
+const { ERROR_CODES } = await import(join(root, 'dist/errors.js'));
+const { TOOL_ERROR_CODES } = await import(join(root, 'dist/tools/tool-error.js'));
 const schemas = {
   ...(await import(join(root, 'dist/schema.js'))),
   ...(await import(join(root, 'dist/runtimes/variable.js'))),
@@ -195,13 +90,52 @@ function complete(project, owner, schema, isInput) {
     if (field === undefined) continue;
     delete property.defaultValue;
     if (field.description !== undefined && !property.hasComment())
-      property.comment = textComment(field.description);
+      property.comment = textComment(field.description + (isInput ? boundsOf(property.name, field) : ''));
     const inline = property.type.declaration;
     const exported = exportedType(project, field, isInput);
     if (exported !== undefined) {
       property.type = exported;
       if (inline !== undefined) project.removeReflection(inline);
     } else if (inline !== undefined) complete(project, inline, unwrap(field), isInput);
+  }
+}
+
+/** The default and the maximum of an option, as sentences. Empty lists and objects are obvious defaults. */
+function boundsOf(name, field) {
+  const { type, defaultValue } = field._zod.def;
+  const checks = (unwrap(field)._zod.def.checks ?? []).map((check) => check._zod.def);
+  const upper = checks.find(({ check }) => check === 'less_than' || check === 'max_length');
+  const maximum = upper?.maximum ?? upper?.value;
+  const hasDefault = type === 'default' && (typeof defaultValue !== 'object' || defaultValue === null);
+  const unit = { array: ' items', string: ' characters' }[unwrap(field)._zod.def.type] ?? '';
+  const isLimited = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER;
+  return [
+    hasDefault ? ` Default: ${quantity(name, defaultValue)}.` : '',
+    isLimited ? ` Maximum: ${quantity(name, maximum)}${unit}.` : '',
+  ].join('');
+}
+
+function quantity(name, value) {
+  if (typeof value !== 'number') return typeof value === 'string' ? `\`${value}\`` : String(value);
+  return name.endsWith('_bytes') && value % 2 ** 20 === 0 ? formatBytes(value) : formatCount(value);
+}
+
+/** Removes the fields of a type that another type describes in the same words, and refers to that type instead. */
+function shorten(project, type, other) {
+  removeDescribed(project, type, other);
+  const fields = type.children?.length ? 'Fields that are not listed here' : 'The fields';
+  const link = `[\`${other.name}\`](#${other.name.toLowerCase()})`;
+  type.comment.summary.push({ kind: 'text', text: ` ${fields} are those of ${link}.` });
+}
+
+function removeDescribed(project, type, other) {
+  const textOf = ({ comment }) => comment?.summary.map(({ text }) => text).join('') ?? '';
+  for (const field of [...(type.children ?? [])]) {
+    const twin = other.children.find(({ name }) => name === field.name);
+    if (twin === undefined || !textOf(twin).startsWith(textOf(field))) continue;
+    const [inner, innerTwin] = [field, twin].map((one) => one.type?.declaration);
+    if (inner?.children && innerTwin?.children) removeDescribed(project, inner, innerTwin);
+    if (!inner?.children?.length) project.removeReflection(field);
   }
 }
 
@@ -232,15 +166,20 @@ function arrange(project) {
     if (schema !== undefined) {
       // The base is the inferred type, which has no name.
       delete child.extendedTypes;
-      complete(project, child, schema, /(Input|Options)$/.test(child.name));
+      complete(project, child, schema, /(Input|Options|Limits)$/.test(child.name));
     }
     if (child.kindOf(ReflectionKind.Variable) && child.type.declaration) describeRows(project, child);
   }
+  const typeNamed = (wanted) => project.children.find(({ name }) => name === wanted);
+  for (const [name, other] of Object.entries(SIMILAR)) shorten(project, typeNamed(name), typeNamed(other));
   const missing = [...sectionOf.keys()];
   if (missing.length > 0)
     throw new Error(`SECTIONS lists names that are not exported: ${missing.join(', ')}.`);
   const exports = new Set(project.children.map(({ name }) => name));
-  for (const reflection of Object.values(project.reflections)) simplify(project, reflection, exports);
+  for (const reflection of Object.values(project.reflections)) {
+    simplify(project, reflection, exports);
+    nameValues(project, reflection);
+  }
   const undocumented = project.children.flatMap(undocumentedIn);
   if (undocumented.length > 0) throw new Error(`Without a description: ${undocumented.join(', ')}.`);
   for (const child of project.children) {
@@ -267,6 +206,31 @@ function simplify(project, reflection, exports) {
   if (reflection.parent.parameters.some(({ name }) => name === 'options'))
     throw new Error(`${reflection.parent.name}: give the destructured parameter after "options" a name`);
   reflection.name = 'options';
+}
+
+/** The exported types that TypeDoc shows as lists of their values, with the values. */
+const ENUMERATIONS = {
+  ErrorCode: Object.keys(ERROR_CODES),
+  ToolErrorCode: TOOL_ERROR_CODES,
+  TrapReason: Object.keys(schemas.TRAPS),
+  RuntimeName: schemas.RUNTIME_NAMES,
+  LanguageName: schemas.LANGUAGE_NAMES,
+};
+
+/** Shows the name of an exported type instead of its values. */
+function nameValues(project, reflection) {
+  if (reflection.type?.type !== 'union') return;
+  const isNull = ({ type, value }) => type === 'literal' && value === null;
+  const values = reflection.type.types.filter((one) => !isNull(one)).map(({ value }) => value);
+  const [name] =
+    Object.entries(ENUMERATIONS).find(
+      ([, all]) => all.length === values.length && all.every((value) => values.includes(value)),
+    ) ?? [];
+  if (name === undefined) return;
+  const target = project.children.find((child) => child.name === name);
+  const named = ReferenceType.createResolvedReference(name, target, project);
+  const nulls = reflection.type.types.filter(isNull);
+  reflection.type = nulls.length === 0 ? named : new UnionType([named, ...nulls]);
 }
 
 /** Names of the exports and members without a description. Constructors and disposal need none. */

@@ -1,24 +1,24 @@
 /** The entries of a file tree as plain data, and edits of a tree. */
 
-/** A file, folder or symbolic link of a tree. */
+/** A file, folder or symbolic link in a file tree. */
 export interface Entry {
-  /** Relative to the root of the tree, with `/` as separator and without a leading slash. */
+  /** Path relative to the root of the tree, with `/` as separator and without a leading slash. */
   path: string;
-  /** What the entry is. */
+  /** Kind of the entry. */
   kind: 'file' | 'dir' | 'symlink';
-  /** Permission bits, 0 to 0o7777. */
+  /** Permission bits, from 0 to 0o7777. */
   mode: number;
-  /** Time of the last change, in milliseconds since 1970. */
+  /** Time of the last change in milliseconds since 1970-01-01 UTC. */
   mtimeMs: number;
-  /** Contents. Present for files only. */
+  /** Contents. Present only for files. */
   data?: Uint8Array;
-  /** Target path. Present for symbolic links only. */
+  /** Target path. Present only for symbolic links. */
   target?: string;
 }
 
-/** Paths to remove from a tree and entries to add or replace, in this order. */
+/** Changes to a file tree. Removals come first. */
 export interface TreeEdit {
-  /** Paths to remove. The contents of a removed folder are listed as well. */
+  /** Paths to remove. The paths inside a removed folder are also listed. */
   readonly removed: readonly string[];
   /** Entries to add or replace. */
   readonly entries: readonly Entry[];

@@ -34,37 +34,40 @@ const submitOptions = z.strictObject({
 
 /** Options of `openJobQueue`. */
 export interface JobQueueOptions extends JobStoreOptions {
-  /** The tenant whose jobs are submitted and read. Default: the empty string. */
+  /** Tenant that submits and reads the jobs. Default: the empty string. Maximum: 200 characters. */
   readonly tenant?: string;
   /**
-   * How long after the time limit of a program its worker may still record the result. After that, the worker is
-   * considered crashed, and another worker retries the job. Default: 60.
+   * Time in seconds, beyond the time limit of a program, in which the worker must record the result. After that, the worker
+   * is considered crashed, and another worker retries the job. Default: 60. Maximum: 86,400.
    */
   readonly leaseSeconds?: number;
 }
 
 /** Options of `submit` and `submitMany`. */
 export interface SubmitOptions {
-  /** Within a tenant, jobs with a higher priority run first. Default: 0. */
+  /** Priority of the jobs, from -1,000,000 to 1,000,000. Within a tenant, jobs with a higher priority run first. Default: 0. */
   readonly priority?: number;
 }
 
-/** The state of a job: waiting, running, ended with a result, or given up because the host repeatedly failed to run it. */
+/**
+ * The state of a job. `queued`: the job is waiting. `running`: a worker is running the job. `completed`: the job has ended with a
+ * result. `failed`: the host repeatedly failed to run the job, and the job is not retried.
+ */
 export type JobState = 'queued' | 'running' | 'completed' | 'failed';
 
-/** A job and its result, if it has ended. */
+/** A job and, if the job has ended, its result. */
 export interface SubmittedJob {
   /** Identifies the job. */
   readonly job_id: string;
   /** State of the job. */
   readonly state: JobState;
-  /** The id of the program, if it has one. */
+  /** Id of the program, if it has one and the job is completed. */
   readonly id?: string | number;
   /** Result of the program, even if the program failed. */
   readonly result?: SandboxResult;
   /** Why the program could not be run. */
   readonly error?: BatchError;
-  /** Number of times the job was started, not counting runs that ended because their worker was stopped. */
+  /** Number of times that the job was started. Runs that ended because their worker was stopped do not count. */
   readonly attempts: number;
 }
 
@@ -75,7 +78,7 @@ const STATES: Readonly<Record<string, JobState>> = {
   completed: 'completed',
 };
 
-/** The jobs of one tenant. */
+/** The job queue of one tenant. Created by `openJobQueue`. */
 export class JobQueue {
   readonly #store: JobStore;
   readonly #tenant: string;
@@ -88,12 +91,15 @@ export class JobQueue {
     this.#leaseSeconds = leaseSeconds;
   }
 
-  /** Submits a program. Returns the id of the job. */
+  /** Submits a program. Returns the id of the job. Throws `invalid_argument` if the program is invalid. */
   async submit(program: BatchProgram, options: SubmitOptions = {}): Promise<string> {
     return (await this.submitMany([program], options))[0]!;
   }
 
-  /** Submits either all programs or none. Returns the ids of the jobs in the same order. */
+  /**
+   * Submits either all programs or none. Returns the ids of the jobs in the order of the programs. Throws
+   * `invalid_argument` if a program is invalid.
+   */
   async submitMany(programs: readonly BatchProgram[], options: SubmitOptions = {}): Promise<string[]> {
     const { priority } = parse(submitOptions, options, 'options');
     const name = queueOf(this.#tenant);
@@ -126,7 +132,7 @@ export class JobQueue {
     return { id, name, data, priority, expireInSeconds };
   }
 
-  /** A job and, if it has ended, its result; undefined if this tenant has no such job. */
+  /** Returns a job and, if the job has ended, its result. Returns undefined if this tenant has no such job. */
   async result(job_id: string): Promise<SubmittedJob | undefined> {
     const id = parse(z.guid(), job_id, 'job_id');
     const options = { includeArchive: true };
@@ -141,7 +147,10 @@ export class JobQueue {
     return { job_id, state, attempts, ...(state === 'failed' && { error: failureOf(job.output) }) };
   }
 
-  /** Waits for jobs to end and yields them in the given order. Ends early when the signal is aborted. */
+  /**
+   * Waits until jobs have ended, and yields them in the given order. Ends early when the signal is aborted. Throws
+   * `file_not_found` if this tenant has no such job.
+   */
   async *results(
     job_ids: Iterable<string>,
     { signal }: { readonly signal?: AbortSignal } = {},
@@ -194,7 +203,10 @@ function failureOf(output: unknown): BatchError {
   };
 }
 
-/** Opens the job queue of a tenant. The tables are created on first use. */
+/**
+ * Opens the job queue of a tenant. Creates the tables if they do not exist. Throws `not_installed` if the package `pg` or
+ * `pg-boss` is missing, or `store_failed` if the database is not reachable.
+ */
 export async function openJobQueue(options: JobQueueOptions): Promise<JobQueue> {
   const { tenant, leaseSeconds } = parse(queueOptions, options, 'options');
   return new JobQueue(await openJobStore(options, {}), tenant, leaseSeconds);

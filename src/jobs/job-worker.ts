@@ -45,46 +45,55 @@ const workerOptions = z.object({
   signal: z.instanceof(AbortSignal).optional(),
 });
 
-/**
- * What happened to a job in this worker: it has a result, it failed because of the host and is retried if attempts are left,
- * it was returned to the queue because the worker was stopped, or its result was discarded because the lease expired and
- * another worker ran the job. A job that was returned has not used up an attempt.
- */
+/** What happened to a job in this worker. */
 export interface JobEvent {
   /** Identifies the job. */
   readonly job_id: string;
-  /** The tenant that submitted it. */
+  /** Tenant that submitted the job. */
   readonly tenant: string;
-  /** What happened. */
+  /**
+   * `completed`: the job has a result. `retried`: the host failed, and the job is retried if attempts are left. `returned`:
+   * the worker was stopped, and the job is in the queue again without having used an attempt. `discarded`: the lease had
+   * expired, and the result was not recorded, because another worker ran the job.
+   */
   readonly outcome: 'completed' | 'retried' | 'returned' | 'discarded';
-  /** Whether the program succeeded; only if the job is completed. */
+  /** Whether the program succeeded. Present only if `outcome` is `completed`. */
   readonly success?: boolean;
 }
 
 /** Options of `runJobWorker`. */
 export interface JobWorkerOptions extends JobStoreOptions {
-  /** Number of programs that run concurrently. Default: one per CPU core. */
+  /** Maximum number of programs that run concurrently. Default: the number of CPU cores. Maximum: 1,024. */
   readonly jobs?: number;
-  /** Number of programs of one tenant that run concurrently, across all workers. Default: no limit. */
+  /**
+   * Maximum number of programs of one tenant that run concurrently, across all workers. Default: no limit. Maximum:
+   * 1,024.
+   */
   readonly tenantJobs?: number;
   /**
-   * Limits of every program. Without `fuel_budget` or `timeout_seconds`, a program can choose its own up to the
-   * maximums of the MCP server: 1,000,000,000,000 instructions and 300 seconds.
+   * Limits of every program. If the policy does not set `fuel_budget` or `timeout_seconds`, each program can set its own: at
+   * most 1,000,000,000,000 instructions and 300 seconds.
    */
   readonly policy?: PolicyInput;
-  /** How long programs may continue to run after the signal. After that, their jobs return to the queue. Default: 30. */
+  /**
+   * Time in seconds that running programs have after the signal is aborted. After that, their jobs return to the queue.
+   * Default: 30. Maximum: 86,400.
+   */
   readonly shutdownSeconds?: number;
-  /** Interval at which the worker looks for jobs of crashed workers. Default: 10. */
+  /** Interval in seconds at which the worker looks for jobs of crashed workers. Default: 10. Maximum: 3,600. */
   readonly maintenanceSeconds?: number;
   /** Stops the worker. */
   readonly signal?: AbortSignal;
-  /** Called once, when the worker is connected to the database and starts to wait for jobs. */
+  /** Called once, when the worker has connected to the database and starts to wait for jobs. */
   readonly onReady?: () => void;
-  /** Receives an event for each job that has ended. */
+  /** Receives an event when a run of a job has ended. */
   readonly onJob?: (event: JobEvent) => void;
 }
 
-/** Runs jobs until the signal is aborted. Resolves when the last program has ended. */
+/**
+ * Runs jobs until the signal is aborted. Resolves when the last program has ended. Throws `invalid_argument` if the options
+ * are invalid, or `store_failed` if the database is not reachable when the worker starts.
+ */
 export async function runJobWorker(options: JobWorkerOptions): Promise<void> {
   const {
     jobs = availableParallelism(),

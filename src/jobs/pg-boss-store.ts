@@ -35,7 +35,7 @@ const connectionOptions = z.object({
     .default(DEFAULT_SCHEMA),
 });
 
-/** Where jobs are stored. */
+/** The database in which jobs are stored. */
 export interface JobStoreOptions {
   /** URL of the database, such as `postgres://user:password@host:5432/database`. Requires the packages `pg` and `pg-boss`. */
   readonly connectionString: string;

@@ -6,15 +6,18 @@ import { missingPackages } from './guest-artifacts.ts';
 
 /** A vendored or added package, and whether this installation contains it. */
 export interface ListedPackage extends PackageFacts {
-  /** Whether it is part of this library (`vendored`), or was added with `packages add` (`added`). */
+  /** `vendored`: the package is part of this library. `added`: the package was added with `packages add`. */
   readonly source: 'vendored' | 'added';
   /** Whether the guests of this installation contain the package. */
   readonly available: boolean;
-  /** Why the package is not available; null if it is available. */
+  /** Why the package is not available. Null if the package is available. */
   readonly problem: string | null;
 }
 
-/** Lists the packages of one language, or of all: the vendored ones in the order of the catalogue, then the added ones. */
+/**
+ * Returns the vendored packages in the order of the catalogue, followed by the added packages. Default: the packages of
+ * all languages.
+ */
 export function listPackages(language?: RuntimeName): ListedPackage[] {
   const { packages } = readImportCosts();
   const wanted = packages.filter((one) => language === undefined || one.language === language);

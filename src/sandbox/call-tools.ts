@@ -13,13 +13,17 @@ import type { HostAnswer, HostRequest, JobTools, RunOutcome } from '../worker/pr
 
 /** The tool options of a sandbox or of a call. */
 export interface ToolOptions {
-  /** Functions of the caller that programs can call: a record of tools and namespaces. */
+  /** Tools that programs can call. The tools of a call replace those of the sandbox. */
   tools?: ToolsOption | undefined;
-  /** Decides whether to approve calls to tools that need approval. Without it, or if it returns undefined, the program pauses if it can. */
+  /**
+   * Decides whether to approve calls to tools that need approval. Without a decision, the program pauses if it can;
+   * otherwise the call is denied.
+   */
   onApproval?: OnApproval | undefined;
   /**
-   * `wait`, the default: the host runs the tools. `pause`: it runs none; every call stays unanswered, and the program
-   * pauses when it has nothing else to do, so that the caller can answer with `resume`. Requires a session.
+   * Who runs the tools. `wait`: the host runs them. `pause`: every call stays unanswered, and the program pauses when it
+   * has nothing else to do. The caller then runs the tools and passes their results to `resume`. `pause` requires a
+   * session. Default: `wait`.
    */
   onPending?: 'wait' | 'pause' | undefined;
 }

@@ -17,9 +17,9 @@ import { openMounts } from './mount-sets.ts';
 export interface SandboxOptions
   extends Omit<z.input<typeof sandboxOptions>, 'store' | 'pool' | keyof ToolOptions>,
     ToolOptions {
-  /** Where sessions are stored; by default in the memory of this process. */
+  /** Store of the session. Default: a store in the memory of this process. */
   store?: SessionStore;
-  /** Worker threads to use; by default a pool that all sandboxes share. */
+  /** Pool of worker threads. Default: a pool that all sandboxes of the process share. */
   pool?: Pool;
 }
 

@@ -2,15 +2,18 @@
 import type { SandboxResult } from '../schema.ts';
 import { OutputDelivery } from './output-delivery.ts';
 
-/** A call to `execute`: a promise of its result, with the output as streams and a way to cancel it. */
+/**
+ * A call that was started with `execute` or `resume`: a promise of its result that also streams output and can be
+ * cancelled.
+ */
 export interface Execution extends Promise<SandboxResult> {
   /**
-   * Standard output as text, while the program runs. Ends with the run and throws what the run throws. To receive
-   * output as it is written, start to read before the run starts; otherwise the stream yields the whole output at the
-   * end. Every iteration starts at the beginning.
+   * Standard output as text. The stream ends when the call ends, and throws what the call throws. To receive output while
+   * the program is running, access this property before the run starts. Otherwise, or with `onOutput`, the stream yields
+   * the whole output at the end. Every iteration starts at the beginning.
    */
   readonly stdout: AsyncIterable<string>;
-  /** Standard error as text; it behaves like `stdout`. */
+  /** Standard error as text. The stream behaves like `stdout`. */
   readonly stderr: AsyncIterable<string>;
   /** Stops the program. The result then has the trap reason `cancelled`. */
   cancel(): void;

@@ -5,19 +5,21 @@
 import type { SandboxError } from '../errors.ts';
 import type { EventLogger, Policy, RuntimeName, SandboxResult, TrapReason } from '../schema.ts';
 
-/** All events and their meaning. */
+/** The names and meanings of all events. */
 export const EVENTS = {
-  'execution.start': 'A call to execute was accepted.',
-  'execution.complete': 'A call has ended; contains error_guidance and fuel_analysis of the result.',
+  'execution.start': 'A call to `execute` was accepted.',
+  'execution.complete':
+    'A call has ended. The event contains `error_guidance` and `fuel_analysis` of the result.',
   'execution.unclassified_error': 'A run failed in a way that no guidance rule covers.',
   'session.open': 'A session was created or opened.',
   'session.checkpoint': 'A checkpoint was created.',
   'session.rollback': 'A session was restored to an earlier state.',
   'session.fork': 'A session was created as a fork of another.',
   'session.close': 'A session was closed.',
-  'session.save_failed': 'A session could not be saved; contains the error.',
-  'security.limit_exceeded': 'A limit ended a run.',
-  'security.denied_call': 'A guest called a host function that is not available to it.',
+  'session.save_failed': 'A session could not be saved. The event contains the error.',
+  'security.limit_exceeded': 'A run was stopped because it reached a limit.',
+  'security.denied_call':
+    'A run was stopped because the guest called a host function that is not available to it.',
   'security.path_restricted': 'A program tried to use a file outside its file system.',
 } as const;
 /** The name of an event. */

@@ -50,9 +50,9 @@ import { Workspace, type WorkspaceFile } from './workspace.ts';
 /** Workspace paths that guidance about a missing file considers. */
 const MAX_PATHS_FOR_GUIDANCE = 200;
 
-/** Runs programs of one language under one policy, in one workspace. Created by `createSandbox`. */
+/** Runs programs of one runtime under one policy and in one workspace. Created by `createSandbox`. */
 export class Sandbox {
-  /** Language of the programs. */
+  /** Language of the guest. */
   readonly runtime: RuntimeName;
   /** Limits of every call, with defaults filled in. */
   readonly policy: Policy;
@@ -84,7 +84,7 @@ export class Sandbox {
     this.events = new EventLog(parts.logger, parts.runtime);
   }
 
-  /** The name of the session; undefined for a sandbox without one. */
+  /** The name of the session. Undefined if the sandbox is not a session. */
   get session_id(): string | undefined {
     return undefined;
   }
@@ -95,9 +95,10 @@ export class Sandbox {
   }
 
   /**
-   * Runs a program in the workspace of this sandbox: in a fresh interpreter or, in a session, in the interpreter of the
-   * previous call. Calls of one sandbox run one after another. The returned promise is also a handle that streams the
-   * output and can cancel the call.
+   * Runs a program in the workspace of this sandbox. A sandbox without a session starts a fresh interpreter for each call;
+   * a session continues with the interpreter of the previous call. Calls of one sandbox run one after another. If the
+   * program fails, the result has `success: false`. Throws only if the call is invalid, the host fails, or a callback or the
+   * input stream throws.
    */
   execute(code: string, options: ExecuteOptions = {}): Execution {
     return startExecution((output, cancellation) => this.executeCall(code, options, output, cancellation));
@@ -306,13 +307,14 @@ export class Sandbox {
     return { ...this.parts, runtime, assets, extension: undefined };
   }
 
-  /** The files of the workspace, sorted by path. */
+  /** Returns the files of the workspace, sorted by path. */
   async listFiles(): Promise<WorkspaceFile[]> {
     return this.withFiles(async (files) => files.list(), 'read');
   }
 
-  /** Reads a file of the workspace as bytes, or as text with the encoding `utf8`. */
+  /** Returns the bytes of a file of the workspace. Throws `file_not_found` if the file does not exist. */
   async readFile(path: string): Promise<Uint8Array<ArrayBuffer>>;
+  /** Returns a file of the workspace as text. Throws `file_not_found` if the file does not exist. */
   async readFile(path: string, encoding: 'utf8'): Promise<string>;
   async readFile(path: string, encoding?: 'utf8'): Promise<Uint8Array<ArrayBuffer> | string> {
     parse(fileEncoding, encoding, 'encoding');
@@ -326,7 +328,7 @@ export class Sandbox {
     return this.withFiles(async (files) => files.size(path), 'read');
   }
 
-  /** Writes a file into the workspace and creates missing folders. */
+  /** Writes or replaces a file of the workspace and creates missing folders. Throws `quota_exceeded` if a limit is exceeded. */
   async writeFile(path: string, content: string | Uint8Array): Promise<void> {
     const name = parse(textArgument, path, 'path');
     const parsed = parse(fileContent, content, 'content');
@@ -336,7 +338,7 @@ export class Sandbox {
     }, 'write');
   }
 
-  /** Deletes a file of the workspace. */
+  /** Deletes a file of the workspace. Throws `file_not_found` if the file does not exist. */
   async deleteFile(path: string): Promise<void> {
     const name = parse(textArgument, path, 'path');
     return this.withFiles(async () => {
@@ -345,7 +347,7 @@ export class Sandbox {
     }, 'write');
   }
 
-  /** Deletes everything in the workspace, including folders and links. Returns the number of files deleted. */
+  /** Deletes all files, folders and links of the workspace. Returns the number of files deleted. */
   async clearFiles(): Promise<number> {
     return this.withFiles(async () => {
       const count = this.workspace.list().length;
@@ -367,7 +369,7 @@ export class Sandbox {
   /** Called after the host changed the workspace. @internal */
   protected async workspaceChanged(): Promise<void> {}
 
-  /** Closes the sandbox and cancels its running calls. A session is saved and can be opened again; any other workspace is lost. */
+  /** Closes the sandbox and cancels its calls. Only the files of a session are kept. Other methods then throw `sandbox_closed`. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const call of this.calls) call.abort();

@@ -20,9 +20,9 @@ const encoder = new TextEncoder();
 export interface WorkspaceFile {
   /** Path relative to /app. */
   readonly path: string;
-  /** Size of the contents. */
+  /** Size of the contents in bytes. */
   readonly size_bytes: number;
-  /** Time of the last change, ISO 8601. */
+  /** Time of the last change in ISO 8601. */
   readonly modified_at: string;
 }
 

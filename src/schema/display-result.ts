@@ -4,33 +4,35 @@ import { z } from 'zod';
 const form = (what: string) => z.string().optional().describe(what);
 
 export const displayResult = z.object({
-  id: z.string().describe('Name of the result, unique in this call.'),
-  is_main_result: z.boolean().describe('Whether it is the value of the last expression.'),
+  id: z.string().describe('Name of the result, unique within its call.'),
+  is_main_result: z.boolean().describe('Whether the result is the value of the last expression.'),
   mime: z.string().describe('MIME type of the richest form.'),
   text: form('Plain text.'),
-  html: form('HTML. It comes from the program: show it only in a sandboxed frame.'),
-  markdown: form('Markdown; a table for lists of records.'),
-  svg: form('SVG. It comes from the program: show it only as an image.'),
-  png: form('PNG image, in base64.'),
-  jpeg: form('JPEG image, in base64.'),
+  html: form('HTML from the program. Show it only in a sandboxed frame.'),
+  markdown: form('Markdown. Lists of records are tables.'),
+  svg: form('SVG from the program. Show it only as an image.'),
+  png: form('PNG image in base64.'),
+  jpeg: form('JPEG image in base64.'),
   json: z.json().optional().describe('JSON data.'),
   latex: form('LaTeX.'),
   data: z.record(z.string(), z.array(z.json())).optional().describe('The columns of a table, by name.'),
   chart: z.json().optional().describe('The data of a chart: type, title, labels and points.'),
   width: z.number().int().optional().describe('Width of the image in pixels.'),
   height: z.number().int().optional().describe('Height of the image in pixels.'),
-  size_bytes: z.number().int().describe('Size of the form that `mime` names.'),
+  size_bytes: z.number().int().describe('Size of the form with the type `mime`, in bytes.'),
   path: z
     .string()
     .optional()
     .describe(
-      'File in the workspace with the form that `mime` names, if the form is large or the program wrote the file.',
+      'Workspace file that contains the form with the type `mime`. Present if the form is large or the program wrote the file.',
     ),
   note: form('Why a chart is not drawn.'),
   omitted: z
     .array(z.string())
     .optional()
-    .describe('MIME types of forms that are too large, invalid or of an unknown type.'),
+    .describe(
+      'MIME types of forms that were left out because they are too large, invalid or of an unknown type.',
+    ),
 });
-/** A value, table, chart or image that a program displays. The field names are those of E2B. */
+/** A value, table, chart or image that a program displays, in one or more forms. The field names are those of E2B. */
 export interface DisplayResult extends z.infer<typeof displayResult> {}

@@ -8,13 +8,11 @@ export const packageFacts = z.object({
   name: z.string().describe('Name of the package, as installers use it.'),
   import_names: z.array(z.string()).describe('Modules that programs import.'),
   version: z.string().describe('Version of the package.'),
-  heavy: z
-    .boolean()
-    .describe('Whether its first import takes a significant share of the default fuel budget.'),
+  heavy: z.boolean().describe('Whether the first import uses a large part of the default fuel budget.'),
   measured_imports: z.array(z.string()).describe('Imports that were measured.'),
-  fuel_first_import: z.number().int().describe('Fuel of the first import in a fresh guest.'),
-  fuel_cached_import: z.number().int().describe('Fuel of a repeated import.'),
-  warm: z.boolean().describe('Whether it is preloaded in every guest.'),
+  fuel_first_import: z.number().int().describe('Fuel that the first import in a fresh guest uses.'),
+  fuel_cached_import: z.number().int().describe('Fuel that a repeated import uses.'),
+  warm: z.boolean().describe('Whether the package is preloaded in every guest.'),
   use: z.string().describe('What the package is for.'),
   licence: z.string().describe('Licence as an SPDX expression.'),
 });

@@ -9,32 +9,30 @@ const count = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
 export const executionId = z.string().regex(/^[0-9a-f-]{36}$/);
 
 export const pausedExecution = z.strictObject({
-  execution_id: executionId.describe(
-    'Identifies this pause of the execution in `resume`, which accepts it once.',
-  ),
+  execution_id: executionId.describe('Identifies this pause of the execution. `resume` accepts it once.'),
   run_id: executionId.describe(
-    'Identifies the execution across its pauses. The `call_id` of its tool calls depends on it.',
+    'Identifies the execution across all its pauses. The `call_id` of a tool call is derived from it.',
   ),
-  paused_at: z.iso.datetime().describe('Time of the pause, ISO 8601.'),
-  pauses: count.int().describe('How many times the execution has paused.'),
-  code: z.string().describe('The beginning of the program.'),
+  paused_at: z.iso.datetime().describe('Time of the pause in ISO 8601.'),
+  pauses: count.int().describe('Number of pauses of the execution so far.'),
+  code: z.string().describe('The beginning of the program, at most 262,144 characters.'),
   language: languageName.describe('Language of the program.'),
-  file_name: programName.optional().describe('Its file name, if the call set one.'),
-  inject_setup: z.boolean().describe('Whether packages and helpers are available to it.'),
-  fuel_budget: fuelBudget.describe('Fuel that it may use in total.'),
+  file_name: programName.optional().describe('File name of the program, if the call set one.'),
+  inject_setup: z.boolean().describe('Whether packages and helpers are available to the program.'),
+  fuel_budget: fuelBudget.describe('Maximum number of WebAssembly instructions for the whole execution.'),
   timeout_seconds: timeoutSeconds.describe(
-    'Total running time allowed, excluding time spent waiting for tools.',
+    'Maximum running time for the whole execution in seconds, excluding time spent waiting for tools.',
   ),
-  fuel_consumed: count.int().describe('Fuel that it has used.'),
-  running_ms: count.describe('Time that it has run.'),
-  tool_wait_ms: count.describe('Time that it has waited for tools.'),
+  fuel_consumed: count.int().describe('Fuel that the execution has used so far.'),
+  running_ms: count.describe('Time that the execution has run so far, in milliseconds.'),
+  tool_wait_ms: count.describe('Time that the execution has waited for tools so far, in milliseconds.'),
   tool_calls: z
     .array(toolCallRecord)
     .max(10_000)
     .describe(
-      'Its calls so far. A pending call with the status unknown was approved in a resume that is in progress or that was rolled back, undone or interrupted, so the tool may already have run.',
+      'Tool calls of the execution so far. A pending call with the status `unknown` was approved in a resume that is in progress or that was rolled back, undone or interrupted. It is unknown whether its tool has run.',
     ),
-  pending: z.array(pendingCall).max(10_000).describe('The calls that are waiting for an answer.'),
+  pending: z.array(pendingCall).max(10_000).describe('Tool calls that are waiting for an answer.'),
 });
 /** A program that is waiting for answers to tool calls. */
 export interface PausedExecution extends z.infer<typeof pausedExecution> {}

@@ -28,16 +28,21 @@ const envValue = z
   .refine((value) => !value.includes('\0'), 'must not contain NUL');
 
 export const mount = z.strictObject({
-  host_path: z.string().min(1).describe('File or folder on the host; copied when the sandbox is created.'),
+  host_path: z
+    .string()
+    .min(1)
+    .describe('File or folder on the host. It is copied when the sandbox is created.'),
   guest_path: z
     .string()
     .regex(
       /^(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/,
       'must be an absolute path without ".", "..", "//" or a slash at the end',
     )
-    .describe('Path in the guest, where it is read-only.'),
+    .describe(
+      'Absolute path of the copy in the guest. It must not overlap with /app, /tmp, /dev, another mount or the files of the interpreter.',
+    ),
 });
-/** A read-only copy of host files in the guest. */
+/** Host files that are copied into the guest, where they are read-only. */
 export interface Mount extends z.infer<typeof mount> {}
 
 /** Default start of the virtual clock. */
@@ -54,14 +59,16 @@ const deterministicSettings = z.strictObject({
 export const policy = z.strictObject({
   fuel_budget: fuelBudget
     .default(DEFAULT_LIMITS.fuel_budget)
-    .describe('WebAssembly instructions that one call may execute.'),
+    .describe('Maximum number of WebAssembly instructions per call.'),
   memory_bytes: bytes(
     DEFAULT_LIMITS.memory_bytes,
-    'Memory that the guest may use, including the interpreter.',
+    'Maximum size of the guest memory in bytes, including the interpreter.',
   ),
   timeout_seconds: timeoutSeconds
     .default(DEFAULT_LIMITS.timeout_seconds)
-    .describe('Wall-clock time that one call may take, excluding time in the queue.'),
+    .describe(
+      'Maximum wall-clock time per call in seconds. Time in the queue and time spent waiting for tools do not count.',
+    ),
   max_tool_calls: z
     .number()
     .int()
@@ -74,16 +81,16 @@ export const policy = z.strictObject({
     .min(0)
     .max(86_400)
     .default(300)
-    .describe('Time that one program may wait for tools; not part of timeout_seconds.'),
+    .describe('Maximum time in seconds that one program can wait for tools.'),
   stdout_max_bytes: bytes(
     DEFAULT_LIMITS.stdout_max_bytes,
-    'Standard output returned per call; the rest is dropped and counted.',
+    'Maximum number of bytes of standard output in the result of a call. The result states how many bytes were dropped.',
   ),
   stderr_max_bytes: bytes(
     DEFAULT_LIMITS.stderr_max_bytes,
-    'Standard error returned per call; the rest is dropped and counted.',
+    'Maximum number of bytes of standard error in the result of a call. The result states how many bytes were dropped.',
   ),
-  workspace_max_bytes: bytes(64 * MiB, 'Total size of the files in /app and /tmp.'),
+  workspace_max_bytes: bytes(64 * MiB, 'Maximum total size in bytes of the files in /app and /tmp.'),
   workspace_max_files: z
     .number()
     .int()
@@ -91,23 +98,35 @@ export const policy = z.strictObject({
     .max(1_000_000)
     .default(10_000)
     .describe(
-      'Number of files, folders and links in /app and /tmp. The total length of their paths is limited to 512 bytes times this number, or to 64 KiB if that is more.',
+      'Maximum number of files, folders and links in /app and /tmp. The total length of their paths is limited to 512 bytes times this number, or to 64 KiB if that is more.',
     ),
   env: z
     .record(envName, envValue)
     .default({})
-    .describe('Environment variables of the guest; it sees no others.'),
+    .describe('Environment variables of the guest. Variables of the host are never passed.'),
   deterministic: z
     .union([z.boolean(), deterministicSettings])
     .default(false)
-    .describe('The same code and input give the same output and fuel use on every machine.'),
-  mounts: z.array(mount).max(31).default([]).describe('Host files to copy into the guest, read-only.'),
-  error_guidance: z.boolean().default(true).describe('Explain failures in metadata.error_guidance.'),
-  fuel_analysis: z.boolean().default(true).describe('Analyse fuel use in metadata.fuel_analysis.'),
+    .describe(
+      `Whether the same code and input give the same output and fuel use on every machine. An object also sets \`seed\`, the seed of random numbers (default: 0), and \`start_time\`, the start of the virtual clock (default: ${DETERMINISTIC_START}).`,
+    ),
+  mounts: z
+    .array(mount)
+    .max(31)
+    .default([])
+    .describe('Host files to copy into the guest, where they are read-only.'),
+  error_guidance: z
+    .boolean()
+    .default(true)
+    .describe('Whether results explain failures in `metadata.error_guidance`.'),
+  fuel_analysis: z
+    .boolean()
+    .default(true)
+    .describe('Whether results analyse fuel use in `metadata.fuel_analysis`.'),
 });
 /** The limits of a sandbox, with defaults filled in. */
 export interface Policy extends z.infer<typeof policy> {}
-/** The limits that a caller sets; the rest have defaults. */
+/** The limits of a sandbox as a caller sets them. Limits that are left out have defaults. Unknown fields are rejected. */
 export interface PolicyInput extends z.input<typeof policy> {}
 
 let defaults: Policy | undefined;
@@ -131,7 +150,7 @@ export const sessionPolicy = policy
     path: ['env'],
     message: `a session stores at most ${SESSION_ENV_MAX_CHARS} characters of environment variables`,
   });
-/** The limits that a session stores. */
+/** The limits that a session stores: a policy without mounts. */
 export interface SessionPolicy extends z.infer<typeof sessionPolicy> {}
 
 /** The settings of deterministic mode, or undefined when it is off. */

@@ -8,11 +8,14 @@ import { TRAPS, type TrapReason } from './traps.ts';
 
 const trapReason = z.enum(Object.keys(TRAPS) as [TrapReason, ...TrapReason[]]);
 
-/** The cost of one import in this run. */
+/** The cost of one import in a run. */
 export const importFacts = z.object({
   name: z.string().describe('Top-level name of the module.'),
-  fuel: z.number().int().describe('WebAssembly instructions executed to load it, including its own imports.'),
-  cached: z.boolean().describe('Whether it was already loaded.'),
+  fuel: z
+    .number()
+    .int()
+    .describe('Fuel that loading the module used, including the modules that it imports.'),
+  cached: z.boolean().describe('Whether the module was already loaded.'),
 });
 /** The cost of one import in a run. */
 export interface ImportFacts extends z.infer<typeof importFacts> {}
@@ -20,15 +23,15 @@ export interface ImportFacts extends z.infer<typeof importFacts> {}
 /** What went wrong and what to do. docs/ERROR_GUIDANCE.md lists the values of `error_type`. */
 export const errorGuidance = z.object({
   error_type: z.string().describe('Kind of failure.'),
-  error_message: z.string().describe('The exception or the trap, on one line.'),
+  error_message: z.string().describe('The exception or the trap as one line.'),
   actionable_guidance: z.array(z.string()).describe('Facts and steps, most important first.'),
-  related_docs: z.array(z.string()).describe('Sections of the documentation of this package.'),
-  code_examples: z.array(z.string()).optional().describe('Example code, where it helps.'),
+  related_docs: z.array(z.string()).describe('Links to sections of the documentation of this package.'),
+  code_examples: z.array(z.string()).optional().describe('Example code.'),
 });
-/** What went wrong and what to do. docs/ERROR_GUIDANCE.md lists the values of `error_type`. */
+/** The explanation of a failure, with steps to fix it. docs/ERROR_GUIDANCE.md lists the values of `error_type`. */
 export interface ErrorGuidance extends z.infer<typeof errorGuidance> {}
 
-/** How close a run came to its fuel budget, in increasing order. */
+/** The values of `status` in `FuelAnalysis`, in increasing order of fuel use. */
 export const FUEL_STATUSES = ['efficient', 'moderate', 'warning', 'critical', 'exhausted'] as const;
 /** Reasons why a run reached a limit, as far as its samples can show them. */
 export const RUN_CAUSES = [
@@ -44,20 +47,22 @@ export const HELPED_BY_HIGHER_LIMITS: ReadonlySet<(typeof RUN_CAUSES)[number]> =
   'heavy_import',
 ]);
 export const fuelAnalysis = z.object({
-  consumed: z.number().int().describe('Fuel used.'),
-  budget: z.number().int().describe('Fuel allowed.'),
-  utilization_percent: z.number().describe('Fuel used as a percentage of the budget.'),
+  consumed: z.number().int().describe('Fuel that the run used.'),
+  budget: z.number().int().describe('Fuel budget of the run.'),
+  utilization_percent: z.number().describe('Fuel that the run used, as a percentage of the budget.'),
   status: z.enum(FUEL_STATUSES).describe('How close the run came to its budget.'),
-  recommendation: z.string().nullable().describe('What to do; null if nothing needs to be done.'),
+  recommendation: z.string().nullable().describe('What to do. Null if nothing needs to be done.'),
   likely_causes: z
     .array(z.string())
-    .describe('What used the fuel. If `cause` is set, the first entry states the evidence for it.'),
+    .describe('What used the fuel. If `cause` is present, the first entry states the evidence for it.'),
   cause: z
     .enum(RUN_CAUSES)
     .optional()
-    .describe('Why the run reached its limit on fuel or time, if its samples show it.'),
+    .describe(
+      'Why the run reached its fuel or time limit. Present only if the samples of the run show the cause.',
+    ),
 });
-/** How a run used its fuel budget. */
+/** The analysis of the fuel use of a run. */
 export interface FuelAnalysis extends z.infer<typeof fuelAnalysis> {}
 
 /** Rows of a fuel profile in a result. */
@@ -77,141 +82,145 @@ const profileStacks = z.object({
     .describe('The frames that occur in the stacks.'),
   samples: z
     .array(z.object({ stack: z.array(z.number().int()), fuel: z.number().int() }))
-    .describe('The distinct stacks, as indices into frames with the outermost frame first, and their fuel.'),
+    .describe(
+      'The distinct stacks and their fuel. A stack is a list of indices into `frames`, outermost frame first.',
+    ),
 });
 export const fuelProfile = z.object({
   sample_fuel: z
     .number()
     .int()
     .describe(
-      'Average fuel between two samples: the fuel until the last sample, divided by the number of samples.',
+      'Average fuel between two samples: the fuel used until the last sample, divided by the number of samples.',
     ),
   samples: z.number().int().describe('Number of samples.'),
   lines: z
     .array(z.object({ ...profileRow, source: z.string().describe('Text of the line, if known.') }))
     .max(PROFILE_ROWS)
-    .describe('Lines of the program, ordered by fuel used, including that of the library code they call.'),
+    .describe(
+      'The lines of the program that used most fuel, in descending order, at most 20. The fuel of a line includes that of the library code it calls.',
+    ),
   functions: z
     .array(z.object({ ...profileRow, function: z.string().describe('Name of the function.') }))
     .max(PROFILE_ROWS)
     .describe(
-      'Functions, including those of libraries, ordered by the fuel that their own code used; line is the one that used most of it.',
+      'The functions, including those of libraries, whose own code used most fuel, in descending order, at most 20. `line` is the line of the function that used most fuel.',
     ),
-  stacks: profileStacks.optional().describe('Complete stacks; only with the profile option.'),
+  stacks: profileStacks.optional().describe('Complete stacks. Present only with the option `profile`.'),
 });
-/** Where a run used its fuel, according to samples taken at intervals of fuel. */
+/** The lines and functions that used the fuel of a run, according to samples taken at intervals of fuel. */
 export interface FuelProfile extends z.infer<typeof fuelProfile> {}
 
 export const resultMetadata = z.object({
   runtime: runtimeName,
   trapped: z.boolean().describe('Whether the run was stopped.'),
-  trap_reason: trapReason.nullable().describe('Why the run was stopped; null if it was not.'),
-  trap_message: z.string().nullable().describe('The trap as text; null if the run was not stopped.'),
+  trap_reason: trapReason.nullable().describe('Why the run was stopped. Null if it was not stopped.'),
+  trap_message: z.string().nullable().describe('The reason as text. Null if the run was not stopped.'),
   stdout_truncated: z.boolean().describe('Whether standard output exceeded its limit.'),
   stderr_truncated: z.boolean().describe('Whether standard error exceeded its limit.'),
-  stdout_dropped_bytes: z.number().int().describe('Bytes of standard output beyond the limit.'),
-  stderr_dropped_bytes: z.number().int().describe('Bytes of standard error beyond the limit.'),
+  stdout_dropped_bytes: z.number().int().describe('Number of bytes of standard output beyond the limit.'),
+  stderr_dropped_bytes: z.number().int().describe('Number of bytes of standard error beyond the limit.'),
   output_undelivered_bytes: z
     .number()
     .int()
     .optional()
     .describe(
-      'Bytes of output that `onOutput` had not accepted when the call ended; only if there are any. It still receives them after its promise has settled.',
+      'Number of bytes of output that `onOutput` had not accepted when the call ended. Present only if there are any. `onOutput` receives them when its promise has settled.',
     ),
   files_truncated: z
     .literal(true)
     .optional()
     .describe(
-      'The lists of changed files are incomplete, because their paths are longer than 1 MiB in total.',
+      'Present if the lists of changed files are incomplete, because the total length of all paths exceeds 1 MiB.',
     ),
   files_omitted: z
     .number()
     .int()
     .optional()
-    .describe('Number of changed files that the lists omit; only with `files_truncated`.'),
+    .describe('Number of changed files that the lists omit. Present only with `files_truncated`.'),
   results_omitted: z
     .number()
     .int()
     .optional()
-    .describe('Number of results that `results` omits, because there are more than 20.'),
+    .describe('Number of results that `results` omits. Present only if there are more than 20 results.'),
   result: z.json().optional().describe('Value of the last expression, as JSON data or as text.'),
-  result_type: z.string().optional().describe('Type of that value in the guest.'),
-  error: guestError.optional().describe('The uncaught exception that ended the program.'),
+  result_type: z.string().optional().describe('Type of `result` in the guest.'),
+  error: guestError.optional().describe('Uncaught exception that ended the program.'),
   state: z
     .enum(['fresh', 'committed', 'rolled_back', 'paused'])
     .describe(
-      'fresh: the interpreter was new; committed: its state is kept; rolled_back: it was restored to the state before the call; paused: the program is waiting for answers to tool calls, and `resume` continues it.',
+      'State of the interpreter after the call. `fresh`: the interpreter was new and was discarded. `committed`: the interpreter keeps its changes. `rolled_back`: the interpreter was restored to the state before the call. `paused`: the program is waiting for answers to tool calls.',
     ),
   session_id: z.string().optional().describe('Name of the session, if there is one.'),
-  imports: z.array(importFacts).describe('Packages and costly standard modules that the program imported.'),
+  imports: z
+    .array(importFacts)
+    .describe('Packages and costly standard modules that the program imported, with their cost.'),
   error_guidance: errorGuidance
     .optional()
-    .describe('What went wrong and what to do, for known kinds of failure.'),
-  fuel_analysis: fuelAnalysis.optional().describe('How the run used its fuel budget.'),
+    .describe('Explanation of the failure. Present for known kinds of failures.'),
+  fuel_analysis: fuelAnalysis.optional().describe('Analysis of the fuel use of the run.'),
   fuel_profile: fuelProfile
     .optional()
     .describe(
-      'Where the run used its fuel. Present if it used more than one slice of fuel (about two million instructions, fewer with the profile option).',
+      'Lines and functions that used the fuel of the run. Present if the run used more fuel than one sampling interval: about two million instructions, or fewer with the option `profile`.',
     ),
   stopped_at: stoppedAt
     .optional()
     .describe(
-      'Where a limit or an uncaught exception ended the program, and its variables there. For an exception in JavaScript, the variables are those at the creation of the error.',
+      'Where a limit or an uncaught exception ended the program, with the variables of the function. For a JavaScript exception, the variables have the values that they had when the error was created.',
     ),
   tool_calls: z
     .array(toolCallRecord)
     .optional()
     .describe(
-      'The tool calls that the program made, even if it failed or was rolled back. Present if the program had tools.',
+      'Tool calls that the program made, even if it failed or was rolled back. Present if the program had tools.',
     ),
   execution_id: z
     .string()
     .optional()
     .describe(
-      'Identifies the paused execution in `resume`. Present if the session is paused after the call.',
+      'Identifies the paused execution, for `resume`. Present if the session is paused after the call.',
     ),
   pending: z
     .array(pendingCall)
     .optional()
-    .describe(
-      'The tool calls that are waiting for an answer. Present if the session is paused after the call.',
-    ),
-  queue_ms: z.number().describe('Time that the call waited; not part of duration_ms.'),
+    .describe('Tool calls that are waiting for an answer. Present if the session is paused after the call.'),
+  queue_ms: z.number().describe('Time that the call waited in the queue, in milliseconds.'),
 });
 
 /** Further facts about a run. */
 export interface ResultMetadata extends z.infer<typeof resultMetadata> {}
 
 const resultFields = {
-  stdout: z.string().describe('Standard output as text.'),
-  stderr: z.string().describe('Standard error as text.'),
-  fuel_consumed: z.number().int().describe('WebAssembly instructions that the program executed.'),
-  memory_used_bytes: z.number().int().describe('Size of the guest memory at the end.'),
-  duration_ms: z.number().describe('Time that the run took, excluding time in the queue.'),
-  files_created: z.array(z.string()).describe('Paths of new files in the workspace.'),
-  files_modified: z.array(z.string()).describe('Paths of changed files.'),
-  files_deleted: z.array(z.string()).describe('Paths of deleted files.'),
+  stdout: z.string().describe('Standard output as text, up to `stdout_max_bytes`.'),
+  stderr: z.string().describe('Standard error as text, up to `stderr_max_bytes`.'),
+  fuel_consumed: z.number().int().describe('Number of WebAssembly instructions that the program executed.'),
+  memory_used_bytes: z.number().int().describe('Size of the guest memory at the end of the run, in bytes.'),
+  duration_ms: z.number().describe('Duration of the run in milliseconds, excluding time in the queue.'),
+  files_created: z.array(z.string()).describe('Paths of the workspace files that the program created.'),
+  files_modified: z.array(z.string()).describe('Paths of the workspace files that the program changed.'),
+  files_deleted: z.array(z.string()).describe('Paths of the workspace files that the program deleted.'),
   results: z
     .array(displayResult)
-    .describe('What the program displayed: values, tables, charts and images, at most 20.'),
+    .describe('Values, tables, charts and images that the program displayed, at most 20.'),
 };
 
 export const successfulResult = z.object({
-  success: z.literal(true).describe('Exit code 0 and no trap.'),
-  exit_code: z.literal(0).describe('Exit code of the program.'),
+  success: z.literal(true).describe('The program ended with exit code 0.'),
+  exit_code: z.literal(0).describe('Exit code of the program, always 0.'),
   ...resultFields,
   metadata: resultMetadata
     .extend({
-      trapped: z.literal(false).describe('The run was not stopped.'),
-      trap_reason: z.null().describe('The run was not stopped.'),
-      trap_message: z.null().describe('The run was not stopped.'),
+      trapped: z.literal(false).describe('Always false: the run was not stopped.'),
+      trap_reason: z.null().describe('Always null: the run was not stopped.'),
+      trap_message: z.null().describe('Always null: the run was not stopped.'),
     })
     .describe('Further facts about the run.'),
 });
 
 export const failedResult = z.object({
-  success: z.literal(false).describe('The program failed, or the run was stopped.'),
-  exit_code: z.number().int().describe('Exit code of the program, or of the trap.'),
+  success: z.literal(false).describe('The program failed or was stopped.'),
+  exit_code: z.number().int().describe('Exit code of the program, or of the trap that stopped it.'),
   ...resultFields,
   metadata: resultMetadata.describe('Further facts about the run.'),
 });

@@ -1,6 +1,6 @@
 /** The names of runtimes and languages. Separate from the schemas, which worker threads do not load. */
 
-/** The runtimes: one interpreter each. */
+/** The names of the runtimes. Each runtime is an interpreter. */
 export const RUNTIME_NAMES = ['python', 'javascript'] as const;
 /** The name of a runtime. */
 export type RuntimeName = (typeof RUNTIME_NAMES)[number];
@@ -13,5 +13,5 @@ export const LANGUAGE_RUNTIMES: Readonly<Record<LanguageName, RuntimeName>> = {
   javascript: 'javascript',
   typescript: 'javascript',
 };
-/** The languages of programs. */
+/** The names of the languages that programs can be written in. */
 export const LANGUAGE_NAMES = Object.keys(LANGUAGE_RUNTIMES) as [LanguageName, ...LanguageName[]];

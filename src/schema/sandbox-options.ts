@@ -8,9 +8,9 @@ const moduleName = z
   .string()
   .max(200)
   .regex(/^[A-Za-z_@][\w@/-]*(\.[\w-]+)*$/, 'must be the name of a module or package');
-/** Receives structured events. A pino logger works, as does any object with these two methods. */
+/** Receives structured events. Any object with these two methods works, such as a pino logger. */
 export interface EventLogger {
-  /** Receives an event: its fields, including `event`, and its name. */
+  /** Receives the fields of an event, including `event`, and the name of the event as the message. */
   info(fields: object, message: string): void;
   /** Receives an event that needs attention, such as a limit that was reached. */
   warn(fields: object, message: string): void;
@@ -24,15 +24,18 @@ const eventLogger = z.custom<EventLogger>((value) => {
 }, 'must have the methods info and warn, like a pino logger');
 
 export const commitMode = z.enum(['answer', 'background']);
-/** When a session is saved: before a call returns (`answer`), or afterwards (`background`). */
+/** When a call is saved: before the call returns (`answer`), or afterwards (`background`). */
 export type Commit = 'answer' | 'background';
 
 export const isolationMode = z.enum(['thread', 'process']);
-/** Where guests run: in threads of this process, or in threads of a separate process that Node.js restricts. */
+/** Where guests run: in threads of this process (`thread`), or in threads of a restricted separate process (`process`). */
 export type Isolation = 'thread' | 'process';
 
 export const optimizationMode = z.enum(['idle', 'demand']);
-/** When V8 optimises the interpreters: before calls need it, while no call runs (`idle`), or while calls run (`demand`). */
+/**
+ * When V8 optimises the interpreters: in advance, while no call is running (`idle`), or while calls are running
+ * (`demand`).
+ */
 export type Optimization = 'idle' | 'demand';
 
 export const sessionStore = z.custom<object>(
@@ -44,13 +47,13 @@ const onApproval = z
   .custom<(request: never) => unknown>((value) => typeof value === 'function', 'must be a function')
   .optional()
   .describe(
-    'Decides whether to approve calls to tools that need approval. Without it, or if it returns undefined, the program pauses if it can.',
+    'Decides whether to approve calls to tools that need approval. Without a decision, the program pauses if it can; otherwise the call is denied.',
   );
 const onPending = z
   .enum(['wait', 'pause'])
   .optional()
   .describe(
-    'wait, the default: the host runs the tools. pause: it runs none; every call stays unanswered, and the program pauses when it has nothing else to do. Requires a session.',
+    'wait, the default: the host runs the tools. pause: every call stays unanswered, and the program pauses when it has nothing else to do. pause requires a session.',
   );
 const tools = z
   .custom<object>((value) => typeof value === 'object' && value !== null, 'must be an object with tools')
@@ -58,53 +61,67 @@ const tools = z
 
 export const sandboxOptions = z.strictObject({
   runtime: runtimeName,
-  policy: policy.default(defaultPolicy).describe('Limits of every call.'),
-  session_id: sessionId.optional().describe('Name of the session to open or create; by default a new UUID.'),
+  policy: policy
+    .default(defaultPolicy)
+    .describe(
+      'Limits of every call. Limits that are left out have defaults or, in a stored session, their stored values.',
+    ),
+  session_id: sessionId
+    .optional()
+    .describe(
+      'Name of the session to open or create: 1 to 64 letters, digits, "_" or "-", not starting with "-". Default for sessions: a new UUID.',
+    ),
   auto_persist_globals: z
     .boolean()
     .optional()
-    .describe('Whether variables persist between calls; by default only with a session_id or a store.'),
+    .describe(
+      'Whether variables persist between calls. Default: true with `session_id` or `store`, otherwise false.',
+    ),
   store: sessionStore
     .optional()
-    .describe('Where sessions are stored; by default in the memory of this process.'),
+    .describe('Store of the session. Default: a store in the memory of this process.'),
   commit: commitMode
     .default('background')
-    .describe('When a session is saved: before a call returns (answer), or afterwards (background).'),
+    .describe(
+      'When a call of a session is saved: before the call returns (`answer`), or afterwards (`background`).',
+    ),
   preload: z
     .array(moduleName)
     .max(64)
     .default([])
     .describe(
-      'Modules preloaded into every run. The image with them is built once, within the limits of the policy, and cached.',
+      'Modules to preload into every run. An image that contains them is built once and cached. The limits of the policy apply to the build.',
     ),
   signal: z
     .instanceof(AbortSignal)
     .optional()
     .describe(
-      'Cancels building the image of `preload` and `packages`. It does not affect the finished sandbox.',
+      'Cancels the build of the image for `preload` and `packages`. It has no effect on the finished sandbox.',
     ),
   packages: z
     .array(z.string().min(1))
     .max(1000)
     .default([])
     .describe(
-      'Packages that programs can import: names of packages that the command "packages add" has added; wheels, which may contain WebAssembly libraries; folders of wheels; and folders of Python sources.',
+      'Packages that programs can import: names of packages that were added with the command "packages add", and paths of wheels, folders of wheels or folders of Python sources. Wheels can contain WebAssembly libraries.',
     ),
-  logger: eventLogger.optional().describe('Receives structured events, such as execution.complete.'),
-  tools: tools.describe('Functions that programs can call: a record of tools and namespaces.'),
+  logger: eventLogger.optional().describe('Receives structured events, such as `execution.complete`.'),
+  tools: tools.describe('Tools that programs can call: a record of tools and namespaces.'),
   onApproval,
   onPending,
   pool: z
     .custom<object>()
     .optional()
-    .describe('Worker threads to use, from createPool(); by default a pool that all sandboxes share.'),
+    .describe(
+      'Pool of worker threads, from createPool(). Default: a pool that all sandboxes of the process share.',
+    ),
   tenant: z
     .string()
     .min(1)
     .max(200)
     .optional()
     .describe(
-      'Tenant for fair scheduling: the pool treats sandboxes with the same tenant as one. By default, each sandbox is its own tenant.',
+      'Tenant of the sandbox. The pool divides its workers fairly between tenants. Default: the sandbox is a tenant of its own.',
     ),
 });
 
@@ -126,37 +143,50 @@ export const executeOptions = z.strictObject({
   language: languageName
     .optional()
     .describe(
-      'Language of the program; by default that of the runtime. A JavaScript sandbox also runs `typescript`.',
+      'Language of the program. A JavaScript sandbox also runs `typescript`. Default: the runtime of the sandbox.',
     ),
   file_name: programName
     .optional()
     .describe(
-      'File name of the program in stack traces, `__file__` and `import.meta.url`, by default main.py, main.js or main.ts. In a session, it applies to the first call only; the program of a later call N is always call-N.py, call-N.js or call-N.ts.',
+      'File name of the program in stack traces, `__file__` and `import.meta.url`. In a session, it applies to the first call only; the program of a later call N is always call-N.py, call-N.js or call-N.ts. Default: main.py, main.js or main.ts.',
     ),
   stdin: z
     .union([fileContent, stream], 'must be a string, bytes or a stream')
     .optional()
-    .describe('Standard input of the program. A stream is read when the program reads.'),
+    .describe('Standard input of the program. A stream is read only when the program reads.'),
   args: z
     .array(z.string())
     .max(1000)
     .default([])
-    .describe('Arguments of the program, in sys.argv or process.argv.'),
-  signal: z.instanceof(AbortSignal).optional().describe('Cancels the call.'),
-  timeout_seconds: timeoutSeconds.optional().describe('Overrides the policy for this call.'),
-  fuel_budget: fuelBudget.optional().describe('Overrides the policy for this call.'),
+    .describe('Arguments of the program, in `sys.argv` or `process.argv`.'),
+  signal: z
+    .instanceof(AbortSignal)
+    .optional()
+    .describe('Cancels the call. Its result then has the trap reason `cancelled`.'),
+  timeout_seconds: timeoutSeconds
+    .optional()
+    .describe('Maximum wall-clock time for this call in seconds. Default: that of the policy.'),
+  fuel_budget: fuelBudget
+    .optional()
+    .describe('Maximum number of WebAssembly instructions for this call. Default: that of the policy.'),
   inject_setup: z
     .boolean()
     .default(true)
     .describe(
-      'Whether packages and helpers are available; without them, the program has only the language and its standard library.',
+      'Whether packages and helpers are available. Without them, the program has only the language and its standard library.',
     ),
   profile: z
     .boolean()
     .default(false)
-    .describe('Sample the fuel use finely and record complete stacks in metadata.fuel_profile.'),
-  onStdout: callback<string>().optional().describe('Receives standard output while the program runs.'),
-  onStderr: callback<string>().optional().describe('Receives standard error while the program runs.'),
+    .describe(
+      'Whether to sample fuel use more often and to record complete stacks in `metadata.fuel_profile`.',
+    ),
+  onStdout: callback<string>()
+    .optional()
+    .describe('Receives standard output as text while the program is running, up to `stdout_max_bytes`.'),
+  onStderr: callback<string>()
+    .optional()
+    .describe('Receives standard error as text while the program is running, up to `stderr_max_bytes`.'),
   onOutput: z
     .custom<(stream: 'stdout' | 'stderr', bytes: Uint8Array) => void | Promise<void>>(
       (value) => typeof value === 'function',
@@ -164,19 +194,21 @@ export const executeOptions = z.strictObject({
     )
     .optional()
     .describe(
-      'Receives all output as bytes, including output beyond the limits of the result. If it returns a promise, the program waits for it, and so does the call, unless a promise takes longer than `timeout_seconds` to settle.',
+      'Receives all output as bytes, including output beyond the limits of the result. If the function returns a promise, the program and the call wait for it. The call waits no longer than `timeout_seconds` for one promise. Cannot be combined with `onStdout` or `onStderr`.',
     ),
   onResult: callback<DisplayResult>()
     .optional()
-    .describe('Receives everything that the program displays, while it runs; charts when it has ended.'),
+    .describe(
+      'Receives each result that the program displays. Charts are delivered when the program has ended, other results while it is running.',
+    ),
   onProgress: callback<{ fuel_consumed: number; fuel_budget: number }>()
     .optional()
-    .describe('Called about ten times a second with the fuel that the run has used so far.'),
-  tools: tools.describe('Functions that the program can call, instead of those of the sandbox.'),
+    .describe('Receives the fuel that the run has used so far, about ten times per second.'),
+  tools: tools.describe('Tools that the program can call, instead of those of the sandbox.'),
   onApproval,
   onPending,
   files: z
     .record(z.string(), fileContent)
     .optional()
-    .describe('Files to write into the workspace before the run.'),
+    .describe('Files to write into the workspace before the run: contents by path.'),
 });

@@ -17,24 +17,26 @@ export const sessionRecord = z.strictObject({
   session_id: sessionId.describe('Name of the session.'),
   runtime: runtimeName,
   auto_persist_globals: z.boolean().describe('Whether the interpreter persists between calls.'),
-  created_at: z.iso.datetime().describe('Time of creation, ISO 8601.'),
-  last_used_at: z.iso.datetime().describe('Time of the last call, ISO 8601.'),
+  created_at: z.iso.datetime().describe('Time of creation in ISO 8601.'),
+  last_used_at: z.iso.datetime().describe('Time of the last call in ISO 8601.'),
   calls: count.describe('Number of calls so far.'),
-  fuel_consumed: count.describe('Total fuel used by all calls.'),
+  fuel_consumed: count.describe('Fuel that all calls have used.'),
   imports: z.array(recordedModule).max(10_000).describe('Top-level modules that calls have imported.'),
   declared: z
     .array(identifier)
     .max(10_000)
-    .describe('Top-level names that programs may have declared, for languages that cannot list them.'),
+    .describe(
+      'Top-level names that programs have possibly declared. Empty for languages whose programs can list them.',
+    ),
   preload: z.array(recordedModule).max(10_000).describe('Modules preloaded into the image of the session.'),
-  policy: sessionPolicy.describe('The limits that apply unless a caller passes others.'),
+  policy: sessionPolicy.describe('Limits that apply unless a caller passes others.'),
   paused: pausedExecution
     .pick({ execution_id: true, paused_at: true })
     .optional()
-    .describe('The execution that is waiting for answers to tool calls, if there is one.'),
+    .describe('Execution that is waiting for answers to tool calls, if there is one.'),
 });
 type ReadonlyFields<T> = {
   readonly [K in keyof T]: T[K] extends readonly (infer Item)[] ? readonly Item[] : T[K];
 };
-/** Stored facts about a session. */
+/** The stored facts about a session. */
 export interface SessionRecord extends ReadonlyFields<z.infer<typeof sessionRecord>> {}

@@ -1,6 +1,6 @@
 /** Why runs are stopped. Separate from the schemas, which worker threads do not load. */
 
-/** The reasons why a run is stopped, with message and exit code. */
+/** The reasons why a run is stopped, each with its message and exit code. */
 export const TRAPS = {
   out_of_fuel: { message: 'Execution trapped: OutOfFuel', exit_code: 152 },
   timeout: { message: 'Execution trapped: Timeout', exit_code: 124 },
@@ -11,5 +11,5 @@ export const TRAPS = {
   denied_call: { message: 'Execution trapped: DeniedCall', exit_code: 159 },
   worker_lost: { message: 'Execution trapped: WorkerLost', exit_code: 143 },
 } as const;
-/** Why a run was stopped. */
+/** The reason why a run was stopped. */
 export type TrapReason = keyof typeof TRAPS;

@@ -11,7 +11,7 @@ import { Session, type SessionOwner } from './session.ts';
 import { sessionExists, sessionNotFound } from './session-errors.ts';
 import { SessionStates } from './session-states.ts';
 
-/** Options that ask for a session: a name, a store, or an interpreter that persists between calls. */
+/** Options of `createSandbox` that create or open a session: a name, a store, or `auto_persist_globals: true`. */
 export type SessionOptions = SandboxOptions &
   ({ session_id: string } | { store: SessionStore } | { auto_persist_globals: true });
 
@@ -22,12 +22,21 @@ export const PACKAGE_PREFIX = 'packages:';
 const processStore = memoryStore();
 
 /**
- * Creates a sandbox. With `session_id`, `store` or `auto_persist_globals: true`, it is a session, whose variables and
- * files persist between calls. Unless the pool has `optimization: 'demand'`, its first sandbox starts a worker thread,
- * which loads the interpreter. Creating further sandboxes is cheap, because interpreters are started only when programs
- * run.
+ * Creates a session, or opens the stored session with the given name. The variables and files of a session persist between
+ * calls. Throws `session_mismatch` if the stored session has another runtime or other settings. Throws `session_busy` if
+ * another process or sandbox is using the session.
  */
 export function createSandbox(options: SessionOptions): Promise<Session>;
+/**
+ * Creates a sandbox without a session. Every call starts a fresh interpreter; the files of the workspace persist between
+ * calls.
+ *
+ * Unless the pool has `optimization: 'demand'`, the first sandbox of a pool starts a worker thread, which loads the
+ * interpreter. Creating further sandboxes is cheap.
+ *
+ * Throws `invalid_argument` if an option is invalid, or `build_failed` if the image for `preload` and `packages` cannot be
+ * built.
+ */
 export function createSandbox(options: SandboxOptions): Promise<Sandbox>;
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const checked = parse(sandboxOptions, options, 'options');
@@ -40,7 +49,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   return new Sandbox(parts);
 }
 
-/** Whether a sandbox is a session. */
+/** Returns whether a sandbox is a session. */
 export function isSession(sandbox: Sandbox): sandbox is Session {
   return sandbox instanceof Session;
 }

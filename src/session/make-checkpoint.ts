@@ -8,19 +8,19 @@ import { checkpointNotFound } from './session-errors.ts';
 /** Maximum number of checkpoints per session, and maximum size of their memory images and files together. */
 const CHECKPOINT_LIMITS = { count: 32, bytes: 512 * 1024 * 1024 } as const;
 
-/** A checkpoint, as callers see it. */
+/** The name, time and size of a checkpoint. */
 export interface CheckpointInfo {
-  /** The name to pass to `rollback`. */
+  /** Name of the checkpoint. */
   readonly name: string;
-  /** Time of creation, ISO 8601. */
+  /** Time of creation in ISO 8601. */
   readonly created_at: string;
-  /** Size of its memory and files, including what it shares with other states. */
+  /** Size of the memory and files in bytes, including what the checkpoint shares with other states. */
   readonly size_bytes: number;
 }
 
 /** Options of `fork`. */
 export interface ForkOptions {
-  /** The checkpoint from which the fork starts. Default: the current state. */
+  /** Name of the checkpoint from which the fork starts. Default: the current state. */
   readonly checkpoint?: string;
 }
 

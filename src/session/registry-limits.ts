@@ -10,19 +10,19 @@ export const sessionLimits = z.strictObject({
     .min(1)
     .max(100_000)
     .default(1000)
-    .describe('Sessions that the store may hold.'),
+    .describe('Maximum number of sessions in the store.'),
   max_total_bytes: z
     .number()
     .int()
     .min(1)
     .default(8192 * MiB)
-    .describe('Bytes that all sessions may take in the store before new ones are refused.'),
+    .describe('Total size of all sessions in bytes at which new sessions are refused.'),
   idle_hours: z
     .number()
     .positive()
     .max(24 * 3660)
     .default(24 * 30)
-    .describe('Sessions that have not been used for this long are deleted.'),
+    .describe('Time in hours after which unused sessions are deleted.'),
 });
-/** Limits of the sessions in a store. */
+/** Limits of a registry of sessions. */
 export interface SessionLimits extends z.infer<typeof sessionLimits> {}

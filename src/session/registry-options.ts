@@ -8,43 +8,43 @@ import type { SessionRecord, SessionStore } from '../stores/store.ts';
 import type { CheckpointInfo } from './make-checkpoint.ts';
 import { type SessionLimits, sessionLimits } from './registry-limits.ts';
 
-/** Everything known about a session. */
+/** The record of a session, with its files, variables, checkpoints and sizes. */
 export interface SessionInfo extends SessionRecord {
-  /** The files of the workspace. */
+  /** Files of the workspace, sorted by path. */
   readonly files: readonly WorkspaceFile[];
-  /** Size of the files. */
+  /** Total size of the files in bytes. */
   readonly workspace_bytes: number;
-  /** Size of the session in the store. */
+  /** Size of the session in the store, in bytes. */
   readonly stored_bytes: number;
-  /** The global variables of the interpreter. */
+  /** Global variables of the session. */
   readonly variables: readonly Variable[];
-  /** The checkpoints, oldest first. */
+  /** Checkpoints, oldest first. */
   readonly checkpoints: readonly CheckpointInfo[];
 }
 
-/** The sessions that `prune` deleted, or would delete. */
+/** The result of `prune`. */
 export interface PruneReport {
-  /** The sessions, with the bytes that each took in the store. */
+  /** Sessions that were deleted or, with `dry_run`, would be deleted, and the size of each in bytes. */
   readonly pruned: readonly { readonly session_id: string; readonly bytes: number }[];
-  /** The bytes of all these sessions. */
+  /** Total size of the sessions in `pruned`, in bytes. */
   readonly reclaimed_bytes: number;
-  /** Sessions that could not be deleted, and damaged ones. */
+  /** Sessions that could not be deleted, and damaged sessions. */
   readonly errors: readonly { readonly session_id: string; readonly error: string }[];
-  /** Whether the sessions were only listed. */
+  /** Value of the option `dry_run`. */
   readonly dry_run: boolean;
 }
 
 /** Options of `prune`. */
 export interface PruneOptions {
-  /** Sessions that were last used at least this many hours ago are deleted. */
+  /** Time in hours since the last use after which sessions are deleted. */
   readonly older_than_hours: number;
-  /** List the sessions without deleting them; by default false. */
+  /** Whether to report the sessions without deleting them. Default: false. */
   readonly dry_run?: boolean;
 }
 
 /** Options of `import`. */
 export interface ImportOptions {
-  /** Name of the imported session; by default the name it was exported under. */
+  /** Name of the imported session. Default: the name of the exported session. */
   readonly session_id?: string;
   /** Limits that replace those of the exported session. Set them for a file from an untrusted source. */
   readonly policy?: Omit<PolicyInput, 'mounts'>;
@@ -52,34 +52,37 @@ export interface ImportOptions {
 
 /** Options of `openSessions`. */
 export interface SessionsOptions {
-  /** Where the sessions are stored; by default in memory. */
+  /** Store of the sessions. Default: a new `memoryStore`. */
   readonly store?: SessionStore;
-  /** Limits that differ from the defaults. */
+  /** Limits of the registry. Limits that are left out have defaults. */
   readonly limits?: Partial<SessionLimits>;
   /**
-   * Value of `commit` for sessions that do not set it: `background` (the default), or `answer` to save the session before a
-   * call returns.
+   * When calls are saved, for sessions that do not set `commit`: before the call returns (`answer`), or afterwards
+   * (`background`). Default: `background`.
    */
   readonly commit?: Commit;
   /**
-   * When a session holds its lease. `open`: while it is open, so no other process can use it; the default. `call`: during
-   * each operation, so processes that share the store take turns. This requires a store with `revision`, such as
-   * `postgresStore`.
+   * When a session holds its lease, which excludes other processes. `open`: as long as the session is open. `call`: during
+   * each operation, so processes that share the store take turns. `call` requires a store with `revision`, such as
+   * `postgresStore`. Default: `open`.
    */
   readonly lease?: 'open' | 'call';
-  /** With `lease: 'call'`, how long an operation waits for a session that another process is using; by default 20. */
+  /**
+   * Maximum time in seconds that an operation waits for a session that another process is using. Applies with
+   * `lease: 'call'`. Default: 20. Maximum: 3,600.
+   */
   readonly lease_wait_seconds?: number;
 }
 
-/** Options for opening a session that exists. */
+/** Options of `get` and `info`. */
 export type OpenOptions = Omit<SandboxOptions, 'store' | 'runtime' | 'session_id'>;
 
 /** Options of `create`. */
 export type CreateOptions = Omit<SandboxOptions, 'store'>;
 
-/** How `create` treats a session that exists. */
+/** How `create` treats an existing session. */
 export interface CreateMode {
-  /** Throw `session_exists` instead of opening a session with the same name; by default false. */
+  /** Whether to throw `session_exists` instead of opening an existing session. Default: false. */
   readonly exclusive?: boolean;
 }
 

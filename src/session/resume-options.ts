@@ -22,8 +22,7 @@ export interface ResumeOptions extends Pick<ExecuteOptions, 'tools' | 'onApprova
   /** As in `execute`. */
   onProgress?: ExecuteOptions['onProgress'];
   /**
-   * The answers, each with the id of its call in `metadata.pending`: a value, the message of an error, or a decision about a call
-   * that needs approval. Calls without an answer stay pending.
+   * Answers to pending calls. Calls without an answer stay pending.
    */
   resolutions: readonly Resolution[];
 }

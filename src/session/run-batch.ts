@@ -40,25 +40,31 @@ export const batchProgram = z.strictObject({
 
 /** A program of a batch. */
 export interface BatchProgram {
-  /** Copied to the result. */
+  /** Identifies the program. It is copied to the result. */
   readonly id?: string | number;
-  /** The program. */
+  /** Source code of the program. */
   readonly code: string;
   /** Language of the program. Default: Python. */
   readonly language?: LanguageName;
   /** Standard input of the program. */
   readonly stdin?: string;
-  /** Files to write into the workspace before the run. */
+  /** Files to write into the workspace before the run: contents by path. */
   readonly files?: Readonly<Record<string, string>>;
   /** Arguments of the program. */
   readonly args?: readonly string[];
-  /** Lowers the limit of the policy for this program. Without a limit in the policy, it may also raise the default. */
+  /**
+   * Maximum wall-clock time for this program in seconds. It cannot exceed a limit that the policy sets. Default: that of
+   * the policy.
+   */
   readonly timeout_seconds?: number;
-  /** Lowers the limit of the policy for this program. Without a limit in the policy, it may also raise the default. */
+  /**
+   * Maximum number of WebAssembly instructions for this program. It cannot exceed a limit that the policy sets. Default:
+   * that of the policy.
+   */
   readonly fuel_budget?: number;
   /** Whether packages and helpers are available. Default: true. */
   readonly inject_setup?: boolean;
-  /** Samples the fuel use in detail. Default: false. */
+  /** Whether to sample fuel use more often and to record complete stacks. Default: false. */
   readonly profile?: boolean;
 }
 
@@ -71,35 +77,35 @@ const batchOptions = z.strictObject({
 export interface BatchOptions {
   /** Limits of every program. */
   readonly policy?: PolicyInput;
-  /** Number of programs that run concurrently. Default: one per CPU core. */
+  /** Maximum number of programs that run concurrently. Default: the number of CPU cores. Maximum: 1,024. */
   readonly jobs?: number;
-  /** Cancels the running programs; no others are started. */
+  /** Cancels the running programs. No further programs are started. */
   readonly signal?: AbortSignal;
 }
 
-/** Why a program of a batch could not be run. */
+/** The reason why a program of a batch or a job could not be run. */
 export interface BatchError {
-  /** The code of the `SandboxError`. */
+  /** Code of the `SandboxError`. */
   readonly code: ErrorCode;
-  /** Its message. */
+  /** Message of the `SandboxError`. */
   readonly message: string;
 }
 
-/** The result of one program of a batch: `result`, or `error` if it could not be run. */
+/** The result of one program of a batch. Either `result` or `error` is present. */
 export interface BatchResult {
-  /** Position of the program in the batch, from 0. */
+  /** Position of the program in the batch, starting at 0. */
   readonly index: number;
-  /** The id of the program, if it has one. */
+  /** Id of the program, if it has one. */
   readonly id?: string | number;
-  /** What the program did. A program that fails has a result as well. */
+  /** Result of the program, even if the program failed. */
   readonly result?: SandboxResult;
-  /** Why the program could not be run: it is invalid, or the host failed. */
+  /** Why the program could not be run: the program is invalid, or the host failed. */
   readonly error?: BatchError;
 }
 
 /**
- * Runs programs and yields their results in the same order. A program that is invalid or that the host fails to run does
- * not affect the others.
+ * Runs programs, each in a fresh sandbox. Yields the results in the order of the programs. An invalid program, or a program
+ * that the host fails to run, does not affect the other programs. Throws `invalid_argument` if the options are invalid.
  */
 export async function* runBatch(
   programs: Iterable<unknown> | AsyncIterable<unknown>,

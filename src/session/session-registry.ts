@@ -35,7 +35,7 @@ const HOUR_MS = 3_600_000;
 /** Shared sessions that were not used for this long are closed. Opening them again reads them from the store. */
 const CLOSE_IDLE_MS = 600_000;
 
-/** Opens a registry of the sessions in a store. */
+/** Opens a registry of the sessions in a store. Throws `invalid_argument` if the options are invalid. */
 export function openSessions(options: SessionsOptions = {}): SessionRegistry {
   const {
     store: given,
@@ -67,11 +67,11 @@ export class SessionRegistry {
 
   /** @internal */
   constructor(
-    /** Where the sessions are stored. */
+    /** Store of the sessions. */
     readonly store: SessionStore,
-    /** The limits that apply, with defaults filled in. */
+    /** Limits of the registry, with defaults filled in. */
     readonly limits: SessionLimits,
-    /** Default of the option `commit` of sessions. */
+    /** When calls are saved, for sessions that do not set `commit`. */
     readonly commit: Commit,
     /** How long an operation waits for the lease; undefined if sessions hold it while they are open. */
     leaseWaitMs: number | undefined,
@@ -96,7 +96,11 @@ export class SessionRegistry {
     this.#expiry.unref();
   }
 
-  /** Creates a session, or opens the one with that name. */
+  /**
+   * Creates a session, or opens the existing session with the given name. Throws `session_mismatch` if the existing session
+   * has another runtime or other settings. Throws `session_busy` if another process is using the session, or
+   * `session_limit` if the registry has reached a limit.
+   */
   async create(options: CreateOptions, mode: CreateMode = {}): Promise<Session> {
     const { exclusive } = parse(createMode, mode, 'mode');
     const { session_id = randomUUID() } = this.#checkOptions(options);
@@ -111,7 +115,10 @@ export class SessionRegistry {
     }
   }
 
-  /** Opens a session as it was left, or returns the open one. Options may depend on its record. Throws `session_not_found`. */
+  /**
+   * Returns the session with the given name, and opens it if necessary. The options apply if the session is not open; a
+   * function computes them from the record. Throws `session_not_found` if the session does not exist.
+   */
   async get(
     session_id: string,
     options: OpenOptions | ((record: SessionRecord) => OpenOptions) = {},
@@ -133,7 +140,7 @@ export class SessionRegistry {
     return this.#openOnce(session_id, settings, 'stored');
   }
 
-  /** The session if it is open already. */
+  /** Returns the session if it is open in this registry, otherwise undefined. */
   opened(session_id: string): Session | undefined {
     return this.#open.opened(session_id);
   }
@@ -181,7 +188,7 @@ export class SessionRegistry {
     return parse(sandboxOptions, { commit: this.commit, ...options, store: this.store }, 'options');
   }
 
-  /** The records of all sessions, most recently used first. */
+  /** Returns the records of all sessions, most recently used first. */
   async list(): Promise<SessionRecord[]> {
     const { records } = await this.store.list();
     const current = new Map(records.map((record) => [record.session_id, record]));
@@ -191,7 +198,7 @@ export class SessionRegistry {
     return [...current.values()].sort((a, b) => (a.last_used_at < b.last_used_at ? 1 : -1));
   }
 
-  /** The record, files, variables and checkpoints of a session. Opens it, with options as for `get`. */
+  /** Returns the record, files, variables and checkpoints of a session. Opens the session as `get` does. */
   async info(
     session_id: string,
     options: OpenOptions | ((record: SessionRecord) => OpenOptions) = {},
@@ -213,12 +220,18 @@ export class SessionRegistry {
     };
   }
 
-  /** Deletes everything in the workspace of a session and returns the number of files; its variables are kept. */
+  /**
+   * Deletes all files, folders and links of the workspace of a session. Returns the number of files deleted. The
+   * variables are kept.
+   */
   async resetWorkspace(session_id: string): Promise<number> {
     return (await this.get(session_id)).clearFiles();
   }
 
-  /** Deletes a session and returns the number of bytes freed. Throws `session_busy` if it is open elsewhere. */
+  /**
+   * Deletes a session. Returns the number of bytes freed. Throws `session_not_found` if the session does not exist, or
+   * `session_busy` if another process or registry is using it.
+   */
   async delete(session_id: string): Promise<number> {
     parse(textArgument, session_id, 'session_id');
     for (let other = this.#deletions.get(session_id); other; other = this.#deletions.get(session_id))
@@ -264,7 +277,10 @@ export class SessionRegistry {
     }
   }
 
-  /** Returns a session as the bytes of one file: its state, including the last call, undo state, checkpoints, files and limits. */
+  /**
+   * Returns a session as the bytes of one file: record, limits, current state, undo state and checkpoints. Throws
+   * `session_not_found` if the session does not exist.
+   */
   async export(session_id: string): Promise<Uint8Array> {
     parse(textArgument, session_id, 'session_id');
     await this.#closed(session_id);
@@ -272,7 +288,10 @@ export class SessionRegistry {
     return exportSession(this.store, session_id);
   }
 
-  /** Imports an exported session, under its own name or a new one. It keeps its limits unless others are given. */
+  /**
+   * Imports an exported session. Returns its record. Throws `session_exists` if a session with the same name exists, or
+   * `session_limit` if the registry has reached a limit.
+   */
   async import(bytes: Uint8Array, options: ImportOptions = {}): Promise<SessionRecord> {
     const stored = await decodeExport(bytes, options);
     const { session_id } = stored.record;
@@ -290,22 +309,25 @@ export class SessionRegistry {
     return stored.record;
   }
 
-  /** Closes a session; it stays in the store. Throws if it cannot be saved. */
+  /** Closes a session. The session stays in the store. Throws if the session could not be saved. */
   async release(session_id: string): Promise<void> {
     parse(textArgument, session_id, 'session_id');
     await this.#open.release(session_id);
   }
 
   /**
-   * Deletes sessions that have not been used for the given time and reports what that frees; with `dry_run` it only
-   * reports. The age of a damaged session is unknown, so it is listed among the errors.
+   * Deletes the sessions that have not been used for the given time. The age of a damaged session is unknown, so a damaged
+   * session is reported as an error.
    */
   async prune(options: PruneOptions): Promise<PruneReport> {
     const isRequestedSince = (id: string, ms: number) => this.#open.isRequestedSince(id, ms);
     return pruneSessions(this, isRequestedSince, parse(pruneOptions, options, 'options'));
   }
 
-  /** Closes all open sessions; they stay in the store. Throws `store_failed` if any could not be saved when it was closed. */
+  /**
+   * Closes all open sessions. The sessions stay in the store. Throws `store_failed` if a session could not be saved when it
+   * was closed, now or earlier.
+   */
   async close(): Promise<void> {
     clearInterval(this.#expiry);
     clearInterval(this.#idleTimer);
@@ -325,8 +347,9 @@ export class SessionRegistry {
   }
 
   /**
-   * Reserves a place for a new session and returns a function that releases the place. Call it when the session is in the
-   * store, or when it cannot be created. Throws `session_exists` or `session_limit`.
+   * Reserves a place for a session that the caller writes to the store itself. Returns a function that releases the place;
+   * call it when the session is in the store or could not be created. Throws `session_exists` if a session with the same
+   * name exists, or `session_limit` if the registry has reached a limit.
    */
   async reserve(session_id: string): Promise<() => void> {
     return this.#admission.reserve(session_id, true);

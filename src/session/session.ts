@@ -40,7 +40,7 @@ export interface SessionOwner {
   readonly leaseWaitMs: number | undefined;
 }
 
-/** A sandbox with a persistent interpreter, checkpoints, undo and forks. Created by `createSandbox` or a registry. */
+/** A sandbox whose interpreter and files persist between calls. Created by `createSandbox` or a `SessionRegistry`. */
 export class Session extends Sandbox {
   readonly #states: SessionStates;
   readonly #owner: SessionOwner | undefined;
@@ -92,12 +92,12 @@ export class Session extends Sandbox {
     this.events.session('session.open', this.session_id, { calls: this.#states.record.calls });
   }
 
-  /** The name under which the session can be opened again. */
+  /** The name of the session. Pass it to `createSandbox` to open the session again. */
   override get session_id(): string {
     return this.#states.record.session_id;
   }
 
-  /** The stored facts about the session: calls, fuel, imports, limits. */
+  /** The record of the session: calls, fuel, imports and limits. */
   get session(): SessionRecord {
     return this.#states.record;
   }
@@ -165,9 +165,9 @@ export class Session extends Sandbox {
   }
 
   /**
-   * The program that is waiting for answers to tool calls; undefined if there is none. While there is one, `execute` throws
-   * `execution_paused`. While a resume is in progress, returns the program in the state that was saved before it continued;
-   * its id is refused when the resume has returned.
+   * Returns the program that is waiting for answers to tool calls, or undefined if there is none. While a program is paused,
+   * `execute` throws `execution_paused`. While a resume is in progress, this method returns the state that was saved
+   * before the program continued. Wait for the result of that resume instead of using the `execution_id`.
    */
   async paused(): Promise<PausedExecution | undefined> {
     this.checkOpen();
@@ -175,11 +175,13 @@ export class Session extends Sandbox {
   }
 
   /**
-   * Continues a paused program with answers to its tool calls, in any process that can open the session. The
-   * program pauses again if calls remain unanswered. The fuel, time and calls that it has already used count towards its
-   * limits. The tools have to be passed to `createSandbox` or here. An `execution_id` is accepted once: if the resume is
-   * rolled back or undone, or the process ends, the program is paused under a new id, which `paused` returns. Throws
-   * `execution_not_found` if the execution has ended or was already resumed.
+   * Continues a paused program with answers to its tool calls. Any process that can open the session can do so. The tools
+   * must be passed to `createSandbox` or to this method. If calls remain unanswered, the program pauses again. Fuel, time
+   * and calls that were used before the pause count towards the limits.
+   *
+   * An `execution_id` is accepted once. If the resume is rolled back or undone, or if the process ends, the program stays
+   * paused under a new id, which `paused` returns. Throws `execution_not_found` if the execution has ended, was discarded
+   * or was already resumed.
    */
   resume(execution_id: string, { resolutions, ...options }: ResumeOptions): Execution {
     return startExecution(async (output, cancellation) => {
@@ -196,7 +198,11 @@ export class Session extends Sandbox {
     });
   }
 
-  /** Saves the current state (memory, open files and workspace together) under a name. */
+  /**
+   * Saves the current state under a name: memory, open files and workspace. Replaces a checkpoint with the same name.
+   * Default name: `checkpoint-N`. Throws `session_limit` if the session would have more than 32 checkpoints or more than 512 MiB
+   * of checkpoints.
+   */
   async checkpoint(name?: string): Promise<CheckpointInfo> {
     return this.#operations.change(async () => {
       await this.#states.syncExternalEdits(this.workspace);
@@ -206,7 +212,7 @@ export class Session extends Sandbox {
     });
   }
 
-  /** The checkpoints of the session, oldest first. */
+  /** Returns the checkpoints of the session, oldest first. */
   async checkpoints(): Promise<CheckpointInfo[]> {
     this.checkOpen();
     return this.#access.read(async (committed) =>
@@ -216,12 +222,15 @@ export class Session extends Sandbox {
     );
   }
 
-  /** Deletes a checkpoint. Throws `checkpoint_not_found`. */
+  /** Deletes a checkpoint. Throws `checkpoint_not_found` if it does not exist. */
   async deleteCheckpoint(name: string): Promise<void> {
     return this.#operations.change(async () => this.#states.deleteCheckpoint(name));
   }
 
-  /** Restores a checkpoint; without a name, the state before the last call. Throws `checkpoint_not_found` or `nothing_to_undo`. */
+  /**
+   * Restores a checkpoint. Without a name, restores the state before the last call. Throws `checkpoint_not_found` if the
+   * checkpoint does not exist, or `nothing_to_undo` if there is no call to undo.
+   */
   async rollback(name?: string): Promise<void> {
     return this.#operations.change(async () => {
       await this.#states.rollback(name);
@@ -231,12 +240,16 @@ export class Session extends Sandbox {
     });
   }
 
-  /** Restores the state before the last call. Throws `nothing_to_undo`. */
+  /** Restores the state before the last call. Throws `nothing_to_undo` if there is no call to undo. */
   async undo(): Promise<void> {
     return this.rollback();
   }
 
-  /** Creates another session from the current state or a checkpoint of this one. Afterwards the two are independent. */
+  /**
+   * Creates another session from the current state or from a checkpoint of this session. The two sessions are independent.
+   * Default name: a new UUID. Throws `session_exists` if a session with the new name exists, or `session_limit` if a limit is
+   * reached. Throws `checkpoint_not_found` if the checkpoint does not exist.
+   */
   async fork(newId: string = randomUUID(), { checkpoint }: ForkOptions = {}): Promise<Session> {
     this.checkOpen();
     const unreserve = await this.#owner?.reserve(newId);
@@ -255,7 +268,10 @@ export class Session extends Sandbox {
     }
   }
 
-  /** The variables of the interpreter, read from a copy of it; nothing changes. */
+  /**
+   * Returns the global variables of the session. They are read from a copy of the interpreter, so the session does not
+   * change.
+   */
   async variables(): Promise<Variable[]> {
     this.checkOpen();
     return this.#access.read((committed) => this.#inspectVariables(committed));
@@ -297,7 +313,7 @@ export class Session extends Sandbox {
     await this.#access.opened();
   }
 
-  /** Waits until the session is saved. Throws if a save failed. */
+  /** Waits until the session is saved. Throws the error of the store, such as `store_failed`, if a save has failed. */
   async flush(): Promise<void> {
     // A session is saved before its lease is released.
     if (this.#access.isReleased) return this.#states.reportFailure();
@@ -305,8 +321,8 @@ export class Session extends Sandbox {
   }
 
   /**
-   * Saves the session and releases it for others. Every call to `close` waits until the session is closed; the first
-   * one throws if the session could not be saved.
+   * Saves the session and releases it, so that other processes and sandboxes can open it. Every call to `close` waits until
+   * the session is closed. The first call throws if the session could not be saved.
    */
   override close(): Promise<void> {
     if (this.#closed !== undefined) return this.#closed.catch(() => {});
@@ -331,8 +347,8 @@ export class Session extends Sandbox {
   }
 
   /**
-   * Closes the session. A failed save that was already reported is not thrown again, so that it does not hide the error
-   * that ended the `await using` block.
+   * Closes the session. A failed save that was already reported is not thrown again, because it would hide the error that
+   * ended the `await using` block.
    */
   override async [Symbol.asyncDispose](): Promise<void> {
     const wasReported = this.#states.hasReportedFailure;

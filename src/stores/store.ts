@@ -8,109 +8,113 @@ import type { PausedExecution, SessionRecord } from '../schema.ts';
 export type { SessionRecord };
 
 /**
- * Memory, descriptors and files of a session at one point in time. Once a state is passed to a store, neither the
- * object nor its bytes may change: stores hold it by reference and encode each state only once.
+ * The memory, descriptors and files of a session at one point in time. After a state was passed to a store, neither the
+ * object nor its bytes may change, because stores hold the state by reference and encode it only once.
  */
 export interface SessionState {
-  /** Increases with every call and every rollback, so the higher of two versions is the newer state. */
+  /** Number that increases with every call and every rollback. The newer of two states has the higher version. */
   readonly version: number;
   /**
-   * The interpreter as a difference from the boot image, in parts; undefined if every call starts a fresh interpreter.
-   * Consecutive states share the parts that a call has not changed.
+   * Difference between the interpreter and the boot image, in parts. Consecutive states share the parts that did not
+   * change. Undefined if every call starts a fresh interpreter.
    */
   readonly delta: readonly Uint8Array[] | undefined;
-  /** Files of /app by path. Not necessarily a `Map`: a store that clones or serialises it copies it with `new Map()` first. */
+  /** Entries of /app by path. A store that clones or serialises them must first copy them with `new Map()`. */
   readonly workspace: ReadonlyMap<string, Entry>;
-  /** Files of /tmp. */
+  /** Entries of /tmp. */
   readonly tmp: readonly Entry[];
-  /** The program that is waiting for answers to tool calls, if there is one. */
+  /** Program that is waiting for answers to tool calls, if there is one. */
   readonly paused?: PausedExecution | undefined;
 }
 
-/** A saved state with a name. */
+/** A state of a session that was saved under a name. */
 export interface Checkpoint {
   /** Name of the checkpoint. */
   readonly name: string;
-  /** Time of creation, ISO 8601 in UTC. */
+  /** Time of creation in ISO 8601. */
   readonly created_at: string;
-  /** Size of its memory and files, including what it shares with other states. */
+  /** Size of the memory and files in bytes, including what the checkpoint shares with other states. */
   readonly size_bytes: number;
-  /** The state that the checkpoint restores; undefined if only the store has it (see `SessionStore.readCheckpoint`). */
+  /** State that the checkpoint restores. Undefined if only the store has the state (see `SessionStore.readCheckpoint`). */
   readonly state: SessionState | undefined;
 }
 
-/** A complete session as a store saves and returns it. */
+/** A session as a store writes and reads it. */
 export interface StoredSession {
-  /** Facts about the session. */
+  /** Record of the session. */
   readonly record: SessionRecord;
-  /** The state that the next call starts from. */
+  /** State from which the next call starts. */
   readonly state: SessionState;
-  /** The state before the last call, for undo. */
+  /** State before the last call, for `undo`. Undefined if there is no call to undo. */
   readonly undo: SessionState | undefined;
-  /** The checkpoints, oldest first. */
+  /** Checkpoints, oldest first. */
   readonly checkpoints: readonly Checkpoint[];
 }
 
-/** The workspace files that could be read from a session, which may be damaged. */
+/** The workspace files that could be read from an intact or damaged session. */
 export interface RecoveredWorkspace {
-  /** Files by path. */
+  /** Entries by path. */
   readonly workspace: ReadonlyMap<string, Entry>;
-  /** The reason why files may be missing; undefined if the session is intact. */
+  /** Reason why files are possibly missing. Undefined if the session is intact. */
   readonly damage: string | undefined;
 }
 
-/** How long to wait for a session that another process is using. */
+/** The time to wait for a session that another process is using. */
 export interface LeaseWait {
   /** Maximum time in milliseconds. */
   readonly ms: number;
-  /** Aborting stops the wait and rejects with `session_busy`. */
+  /** Ends the wait. `acquire` then throws `session_busy`. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Saves sessions. Methods throw `invalid_argument` for an invalid session id. */
+/**
+ * Stores sessions. Every method with a session id throws `invalid_argument` if the id is invalid, and `store_failed` if
+ * the storage fails.
+ */
 export interface SessionStore {
   /**
-   * Whether the store holds sessions in the memory of this process, by reference. Such a store limits their size
-   * itself, so the pool does not count them towards `maxHeldBytes` and does not unload them.
+   * Whether the store holds sessions in the memory of this process. Such a store limits their size itself. The pool does not
+   * count these sessions towards `maxHeldBytes`, and does not unload them. Default: false.
    */
   readonly isInMemory?: boolean;
   /** Returns the records of all sessions, least recently used first, and the ids of damaged sessions. */
   list(): Promise<{ readonly records: readonly SessionRecord[]; readonly damaged: readonly string[] }>;
-  /** Returns a session, or undefined if it does not exist. Throws `session_damaged` if validation fails. */
+  /** Returns a session, or undefined if the session does not exist. Throws `session_damaged` if the session is damaged. */
   read(id: string): Promise<StoredSession | undefined>;
   /**
-   * Returns the state of a checkpoint, or undefined if it does not exist. Throws `session_damaged`. A store with this
-   * method keeps states outside the memory of the process: `read` returns checkpoints without their states, and `write`
-   * accepts checkpoints without a state if the store has them already.
+   * Returns the state of a checkpoint, or undefined if the checkpoint does not exist. Throws `session_damaged` if the state
+   * is damaged. If a store has this method, its `read` returns checkpoints without their states, and its `write` accepts
+   * checkpoints without a state if the store already has the state.
    */
   readCheckpoint?(id: string, name: string): Promise<SessionState | undefined>;
   /**
-   * Returns the workspace files of a session including external edits, or undefined if the session does not exist.
-   * For a damaged session it returns the files that are still readable.
+   * Returns the workspace files of a session, including external edits, or undefined if the session does not exist. If the
+   * session is damaged, returns the files that are still readable.
    */
   readWorkspace(id: string): Promise<RecoveredWorkspace | undefined>;
   /**
-   * Replaces the stored session atomically. If the caller does not hold the session, acquires it for the write. A store
-   * with `revision` stores the given revision, by default a new one.
+   * Writes a session and atomically replaces its previous version. If the caller has not acquired the session, the store
+   * acquires it for the write. A store with `revision` also stores the given revision. Default: a new revision.
    */
   write(session: StoredSession, revision?: string): Promise<void>;
   /**
-   * Returns the revision of the last write, or undefined if the session does not exist. A store with this method can be
-   * shared: a session whose revision has not changed was not written by another process.
+   * Returns the revision of the last write, or undefined if the session does not exist. If a store has this method,
+   * processes can share it: an unchanged revision means that no other process has written the session.
    */
   revision?(id: string): Promise<string | undefined>;
-  /** Deletes a session, damaged or not, and returns the number of bytes freed; 0 if it does not exist. */
+  /** Deletes an intact or damaged session. Returns the number of bytes freed, or 0 if the session does not exist. */
   delete(id: string): Promise<number>;
-  /** Returns the number of bytes that the session occupies in the store; 0 if it does not exist. */
+  /** Returns the size of a session in the store in bytes, or 0 if the session does not exist. */
   size(id: string): Promise<number>;
   /**
-   * Makes the caller the only writer of a session and returns a function that releases it. Throws `session_busy` if
-   * the session already has a writer. A store that implements `revision` first waits for its turn, for at most `wait`.
+   * Makes the caller the only writer of a session. Returns a function that releases the session. Throws `session_busy` if
+   * the session already has a writer. A store with `revision` waits up to `wait` before it throws.
    */
   acquire(id: string, wait?: LeaseWait): Promise<() => Promise<void>>;
   /**
-   * Returns external edits: changes to the workspace that the session itself did not make. The writer calls it before
-   * each call, when no write is pending. An edit is reported once, and again to the next writer if no write followed.
+   * Returns external edits: changes to the workspace that the session itself did not make. The writer uses this method
+   * before each call, when no write is pending. An edit is reported once. If no write followed, the edit is reported again
+   * to the next writer.
    */
   edits(id: string): Promise<TreeEdit>;
 }

@@ -17,7 +17,7 @@ const MAX_NAME_CHARS = 128;
 export interface McpTool {
   /** Name of the tool. */
   readonly name: string;
-  /** What the tool does. */
+  /** What the tool does and returns. */
   readonly description?: string | undefined;
   /** JSON Schema of the arguments. */
   readonly inputSchema?: unknown;
@@ -27,15 +27,15 @@ export interface McpTool {
   readonly annotations?: McpToolHints | undefined;
 }
 
-/** What an MCP server states about a tool. */
+/** Hints of an MCP server about a tool. */
 export interface McpToolHints {
-  /** Whether the tool changes nothing. */
+  /** Whether the tool only reads. */
   readonly readOnlyHint?: boolean | undefined;
 }
 
-/** The methods of an MCP client that `fromMcp` uses. `Client` of the official SDK has them, in v1 and v2. */
+/** The methods of an MCP client that `fromMcp` uses. The class `Client` of the official SDK, v1 or v2, has them. */
 export interface McpClient {
-  /** Lists a page of tools. */
+  /** Returns one page of the list of tools. */
   // biome-ignore lint/suspicious/noExplicitAny: v1 and v2 of the SDK have different types
   listTools(params?: any, options?: any): Promise<any>;
   /** Calls a tool. */
@@ -45,21 +45,22 @@ export interface McpClient {
 
 /** Options of `fromMcp`. */
 export interface FromMcpOptions {
-  /** Names of the tools to offer. Default: all. */
+  /** Names of the tools to offer. Default: all tools. */
   readonly tools?: readonly string[];
-  /** Whether calls need approval. Default: calls to tools without `readOnlyHint` do. */
+  /** Whether a person has to approve calls. Default: true for tools without `readOnlyHint`, otherwise false. */
   readonly needsApproval?: boolean | ((tool: McpTool) => boolean);
-  /** Time limit of one call in milliseconds. */
+  /** Maximum time of one call in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number;
-  /** Maximum number of calls to each tool per run. */
+  /** Maximum number of calls to each tool per run. Default: no limit. */
   readonly maxCalls?: number;
-  /** Called for each tool that is skipped, with the reason. */
+  /** Called with the name of each tool that cannot be offered, and the reason. */
   readonly onSkip?: (name: string, reason: string) => void;
 }
 
 /**
- * The tools of an MCP server, to be used as a namespace: `tools: { github: await fromMcp(client) }`. The list is read once.
- * A result is the structured content if there is one, the text if there is only text, and the list of content blocks otherwise.
+ * Returns the tools of an MCP server, for use as a namespace: `tools: { github: await fromMcp(client) }`. The list of tools
+ * is read once. A call returns the structured content if the server sends it. Otherwise the call returns the text if there
+ * is only text, or else the list of content blocks. Throws `invalid_argument` if the server does not return a list of tools.
  */
 export async function fromMcp(
   client: McpClient,

@@ -1,7 +1,11 @@
 /** Errors of tool calls, and the part of a host error that programs may see: one line, without stack and paths. */
 import { homedir } from 'node:os';
 
-/** What went wrong with a tool call. */
+/**
+ * The codes of `ToolError`. `invalid_arguments`: the arguments are invalid. `denied`: the call was not approved. `timeout`: the
+ * tool did not answer in time. `limit`: a limit on calls was reached. `failed`: the tool failed. `unknown_tool`: no tool has
+ * this name.
+ */
 export const TOOL_ERROR_CODES = [
   'invalid_arguments',
   'denied',
@@ -10,18 +14,18 @@ export const TOOL_ERROR_CODES = [
   'failed',
   'unknown_tool',
 ] as const;
-/** The `code` of a `ToolError`, in the program and on the host. */
+/** The code of a `ToolError`. */
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
 
 const MAX_MESSAGE_CHARS = 2000;
 
-/** An error for the program. Tools throw it to set the code and a message that the program receives unchanged. */
+/** An error that a tool throws to set the code and the message that the program receives. */
 export class ToolError extends Error {
   /** Always `ToolError`. */
   override readonly name = 'ToolError';
   constructor(
     message: string,
-    /** What went wrong. */
+    /** What went wrong. Default: `failed`. */
     readonly code: ToolErrorCode = 'failed',
     options?: ErrorOptions,
   ) {

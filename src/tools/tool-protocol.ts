@@ -19,29 +19,34 @@ export type ToolAnswer =
   | { readonly type: 'error'; readonly code: ToolErrorCode; readonly message: string }
   | { readonly type: 'pending'; readonly reason: 'approval' | 'suspended'; readonly payload?: unknown };
 
-/** The answer to a pending call. */
+/**
+ * The answer to a pending call: a value, the message of an error, an approval, or a denial with an optional reason. `id` is
+ * the id of the call in `metadata.pending`.
+ */
 export type Resolution =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: string }
   | { readonly id: number; readonly approve: true }
   | { readonly id: number; readonly deny: true | string };
 
-/** A call that a person has to approve. */
+/** A tool call that a person has to approve. */
 export interface ApprovalRequest {
-  /** Identifies the call; the same as `call_id` in the `ToolContext`. */
+  /** Identifies the call. It is the same as `call_id` in `ToolContext`. */
   readonly call_id: string;
   /** Number of the call in its run, starting at 1. */
   readonly seq: number;
   /** Name of the tool. */
   readonly name: string;
-  /** A copy of the arguments as the program passed them. */
+  /** Copy of the arguments as the program passed them. */
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** The session of the program, if it has one. */
+  /** Name of the session. Undefined if the program does not run in a session. */
   readonly session_id: string | undefined;
-  /** Aborted when the call is no longer waiting for a decision, because the run was cancelled, has timed out or has ended. */
+  /** Aborted when no decision is needed any more, because the run was cancelled, has timed out or has ended. */
   readonly signal: AbortSignal;
 }
-/** Return a decision, or undefined to leave the call pending; the run then pauses if it can. */
+/**
+ * A decision about a tool call, with an optional reason. Undefined leaves the call pending: the program pauses if it can.
+ */
 export type ApprovalDecision = boolean | { readonly approved: boolean; readonly reason?: string } | undefined;
 /** Decides whether to approve a call to a tool with `needsApproval`. */
 export type OnApproval = (request: ApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>;

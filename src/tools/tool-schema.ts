@@ -2,11 +2,11 @@
 import { SandboxError } from '../errors.ts';
 import { type JsonSchema, SchemaError, SchemaValidator } from './schema-validator.ts';
 
-/** A schema of a library that implements Standard Schema, such as Zod, Valibot or ArkType. */
+/** A schema of a library that implements the Standard Schema specification, such as Zod, Valibot or ArkType. */
 export interface StandardSchema {
-  /** The properties of the standard. */
+  /** The properties that the specification defines. */
   readonly '~standard': {
-    /** Version of the standard. */
+    /** Version of the specification. */
     readonly version: 1;
     /** Name of the library. */
     readonly vendor: string;
@@ -24,17 +24,17 @@ export type StandardResult =
 export interface StandardIssue {
   /** The reason. */
   readonly message: string;
-  /** The place in the value. */
+  /** The path of the invalid part within the value. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** The result of the function `jsonSchema()` of the AI SDK. */
+/** A schema that the function `jsonSchema()` of the AI SDK returns. */
 export interface AiSdkSchema {
   /** The JSON Schema. */
   readonly jsonSchema: unknown;
 }
 
-/** A schema of arguments or results: Standard Schema, JSON Schema, or a schema of the AI SDK. */
+/** A schema of arguments or results: a Standard Schema, a JSON Schema, or a schema of the AI SDK. */
 export type ToolSchema = StandardSchema | AiSdkSchema | { readonly [keyword: string]: unknown } | boolean;
 
 /** A schema that validates data. */

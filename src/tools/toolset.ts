@@ -14,80 +14,85 @@ const MAX_NAME_CHARS = 128;
 const MAX_DESCRIPTION_CHARS = 4000;
 const MAX_CATALOG_BYTES = 4 * 1024 * 1024;
 
-/** Information about a call, for the tool that handles it. */
+/** Information that a tool receives about a call. */
 export interface ToolContext {
   /** Aborted when the call times out or the run is cancelled. */
   readonly signal: AbortSignal;
   /**
-   * Identifies the call. Use it as an idempotency key: it is the same if the call is made again because a resume was
-   * rolled back, undone or interrupted, or in a fork or a restored checkpoint of the paused program, and different for
-   * every other call.
+   * Identifies the call. Use it as an idempotency key. If the same call is made again, it has the same id. This happens
+   * after a resume that was rolled back, undone or interrupted, and in a fork or a restored checkpoint of a paused
+   * program. Every other call has a different id.
    */
   readonly call_id: string;
   /** Number of the call in its run, starting at 1. */
   readonly seq: number;
-  /** The session of the program, if it has one. */
+  /** Name of the session. Undefined if the program does not run in a session. */
   readonly session_id: string | undefined;
   /**
-   * Leaves the call unanswered and pauses the program, whose session can be resumed with the answer later. The payload
-   * is shown in `metadata.pending` and may be at most 64 KiB in size as JSON. This method throws an exception, which the
-   * tool must not catch.
+   * Leaves the call unanswered. The program pauses, and `resume` answers the call later. `metadata.pending` contains the
+   * payload, which can have at most 64 KiB as JSON. This method throws an exception, which the tool must not catch.
    */
   suspend(payload?: unknown): never;
-  /** The same as `call_id`, under the name that the AI SDK uses. */
+  /** The same as `call_id`, under its name in the AI SDK. */
   readonly toolCallId: string;
-  /** The same as `signal`, under the name that the AI SDK uses. */
+  /** The same as `signal`, under its name in the AI SDK. */
   readonly abortSignal: AbortSignal;
-  /** Always empty; tools of the AI SDK expect it. */
+  /** Always empty. Tools of the AI SDK expect this list. */
   readonly messages: never[];
 }
 
-/** A function that programs can call. It receives one object with the arguments. */
+/** A tool without schemas: a function that receives one object with the arguments. */
 // biome-ignore lint/suspicious/noExplicitAny: the schema determines the type of the arguments
 export type ToolFunction = (args: any, context: ToolContext) => unknown;
 
-/** A tool. Tools of the AI SDK have this form. */
+/** A tool with its schemas and limits. Tools of the AI SDK have this form. */
 export interface ToolDefinition {
   /** What the tool does and returns, for the model that writes programs. */
   readonly description?: string | undefined;
-  /** Schema of the arguments, which are checked before `execute` is called. */
+  /** Schema of the arguments. They are checked before `execute` is called. */
   readonly inputSchema?: ToolSchema | undefined;
-  /** Schema of the result, which is checked before the program receives it. */
+  /** Schema of the result. It is checked before the program receives it. */
   readonly outputSchema?: ToolSchema | undefined;
-  /** Runs the tool. Without it, a call pauses the program until `resume` answers the call, or fails if the program cannot pause. */
+  /**
+   * Runs the tool. If this function is missing, a call pauses the program until `resume` answers the call. If the program
+   * cannot pause, the call fails.
+   */
   // biome-ignore lint/suspicious/noExplicitAny: the schema determines the type of the arguments
   execute?(args: any, context: ToolContext): unknown;
-  /** Whether a person has to approve a call. */
+  /** Whether a person has to approve calls. Default: false. */
   readonly needsApproval?:
     | boolean
     // biome-ignore lint/suspicious/noExplicitAny: the schema determines the type of the arguments
     | ((args: any, context: any) => boolean | PromiseLike<boolean>)
     | undefined;
-  /** Time limit of one call in milliseconds. */
+  /** Maximum time of one call in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number | undefined;
-  /** Maximum number of calls to this tool per run. */
+  /** Maximum number of calls to this tool per run. Default: no limit. */
   readonly maxCalls?: number | undefined;
 }
 
-/** Tools by name. A nested record is a namespace. */
+/** Tools by name. A nested record is a namespace. Maximum: 1,000 tools and 4 levels. */
 export interface ToolRecord {
   readonly [name: string]: ToolFunction | ToolDefinition | ToolRecord;
 }
 
-/** The option `tools`: a record of tools and namespaces, or a toolset. A `ToolSet` of the AI SDK is a valid record. */
+/**
+ * The tools that programs can call: a record of tools and namespaces, or a `Toolset`. A `ToolSet` of the AI SDK is a
+ * valid record.
+ */
 export type ToolsOption = ToolRecord | Toolset;
 
 /** A tool as programs see it. */
 export interface ToolDescription {
-  /** The original names of the namespaces and the tool, joined with dots. */
+  /** Original names of the namespaces and of the tool, joined with dots. */
   readonly name: string;
-  /** The names as identifiers, with which a program accesses the tool. */
+  /** The same names as identifiers. Programs use them to access the tool. */
   readonly path: readonly string[];
   /** What the tool does and returns. */
   readonly description: string;
-  /** Schema of the arguments; null if there is none or it has no JSON form. */
+  /** Schema of the arguments. Null if there is no schema, or if it has no JSON form. */
   readonly input_schema: JsonSchema | null;
-  /** Schema of the result; null if there is none or it has no JSON form. */
+  /** Schema of the result. Null if there is no schema, or if it has no JSON form. */
   readonly output_schema: JsonSchema | null;
 }
 
@@ -102,9 +107,9 @@ export interface OfferedTool {
 /** Called with the namespaces and the name of a tool that is left out. */
 type OnSkip = (names: readonly string[], reason: string) => void;
 
-/** The tools that a caller offers, validated. */
+/** A validated set of tools. */
 export class Toolset {
-  /** The tools as data, sorted by name. */
+  /** The descriptions of the tools, sorted by name. */
   readonly catalog: readonly ToolDescription[];
   /** @internal The catalogue as it is sent to a worker. */
   readonly catalogJson: string;
@@ -121,7 +126,7 @@ export class Toolset {
     this.catalogJson = JSON.stringify(this.catalog);
   }
 
-  /** Validates tools. Throws `SandboxError` with the code `invalid_argument`. */
+  /** Creates a set of tools. Throws `invalid_argument` if a tool is invalid or the set is too large. */
   static from(tools: ToolsOption): Toolset {
     if (tools instanceof Toolset) return tools;
     if (!isRecord(tools)) throw invalid('must be an object that maps names to tools or namespaces');

@@ -5,7 +5,7 @@
 import { formatItems } from '../quantities.ts';
 import type { LinearPattern } from './linear-pattern.ts';
 
-/** A JSON Schema: an object with keywords, or true or false. */
+/** A JSON Schema: an object with keywords, or a boolean. */
 export type JsonSchema = boolean | { readonly [keyword: string]: unknown };
 export type SchemaObject = { readonly [keyword: string]: unknown };
 

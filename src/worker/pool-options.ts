@@ -21,41 +21,43 @@ export const poolOptions = z.strictObject({
 /** Options of `createPool`. */
 export interface PoolOptions {
   /**
-   * Threads that may run at the same time; by default four per core. Those beyond one per core are started while
-   * long-running programs occupy the others, so that short programs do not have to wait.
+   * Maximum number of threads. Threads beyond one per core are started only while long-running programs occupy all others,
+   * so that short programs do not have to wait. Default: four per core. Maximum: 1,024.
    */
   readonly maxWorkers?: number;
-  /** Calls of one tenant that may run at the same time; by default as many as there are workers. */
+  /** Maximum number of calls of one tenant that run at the same time. Default: `maxWorkers`. */
   readonly maxRunningPerTenant?: number;
-  /** Calls of one tenant that may wait; further ones fail with `queue_full`. By default there is no limit. */
+  /** Maximum number of calls of one tenant that are waiting. Further calls throw `queue_full`. Default: no limit. */
   readonly maxQueuedPerTenant?: number;
-  /** Number of tenants that are each guaranteed a worker: one is kept free for each of them that has no call running. By default 1. */
+  /**
+   * Number of tenants that are each guaranteed a worker. A worker is kept free for each of them that has no running call.
+   * Default: 1.
+   */
   readonly expectedTenants?: number;
   /**
-   * Bytes of files and interpreter memory that the open sessions of this pool may hold in memory; by default 2 GiB. At
-   * the limit, idle sessions are unloaded until they are used again. If that is not enough, calls fail with
-   * `session_limit`. Sessions in a `memoryStore` are limited by the store instead.
+   * Maximum size of the files and interpreter memory of all open sessions in bytes. At the limit, idle sessions are unloaded
+   * until they are used again. If that is not enough, calls throw `session_limit`. Sessions in a `memoryStore` do not count;
+   * the store limits them. Default: 2 GiB.
    */
   readonly maxHeldBytes?: number;
-  /** Like `maxHeldBytes`, but for the sessions of one tenant. The default is the same value. */
+  /** The same maximum for the open sessions of one tenant. Default: `maxHeldBytes`. */
   readonly maxHeldBytesPerTenant?: number;
   /**
-   * Fuel that the programs of one tenant may use per minute; calls beyond it fail with `rate_limited`. By default there is
-   * no limit.
+   * Maximum fuel that the programs of one tenant can use per minute. Further calls throw `rate_limited`. Default: no limit.
    */
   readonly fuelPerMinutePerTenant?: number;
   /**
-   * `thread` runs guests in threads of this process. `process` runs them in threads of a separate process, which Node's
-   * permission model restricts to reading the files of this package and of its dependencies zod and pako. This needs more
-   * memory. The state of every call and the files that the process does not have yet are copied to it. The default is
-   * `thread`.
+   * Where guests run. `thread`: in threads of this process. `process`: in threads of a separate process. The permission model
+   * of Node.js restricts that process to reading the files of this package and of its dependencies zod and pako. `process`
+   * needs more memory. The state of every call is copied to that process, and so are files that it does not have yet.
+   * Default: `thread`.
    */
   readonly isolation?: Isolation;
   /**
-   * When V8 optimises the interpreters. `idle`: before calls need it, by running short programs of this package while no
-   * call runs; the first sandbox also starts the first thread. This takes a few seconds of processor time for each
-   * language in use, once per pool. `demand`: while calls run, which can make a long program among the first ones take
-   * several times as long. The default is `idle`.
+   * When V8 optimises the interpreters. `idle`: in advance, by running short programs of this package while no call is
+   * running. This takes a few seconds of processor time for each language in use, once per pool. The first sandbox also
+   * starts the first thread. `demand`: while calls are running. If a long program is among the first calls, it can take
+   * several times as long. Default: `idle`.
    */
   readonly optimization?: Optimization;
 }

@@ -33,27 +33,29 @@ const RECENT_IMAGES = 2;
 /** Threads per core by default: short programs do not wait until long-running ones end. */
 export const WORKERS_PER_CORE = 4;
 
-/** Threads that run guest code, shared by the sandboxes that are created with them. */
+/** A pool of worker threads that run guest code. Several sandboxes can share it. Created by `createPool`. */
 export interface Pool {
-  /** Threads that may run at the same time. */
+  /** Maximum number of threads. */
   readonly maxWorkers: number;
-  /** Threads that exist now. */
+  /** Number of threads that exist now. */
   readonly workers: number;
-  /** Calls that are running now. */
+  /** Number of calls that are running now. */
   readonly running: number;
-  /** Calls that are waiting for a worker, or for an earlier call of the same sandbox. */
+  /** Number of calls that are waiting for a worker or for an earlier call of the same sandbox. */
   readonly queued: number;
-  /** Bytes of files and interpreter memory that the open sessions hold in memory. */
+  /** Size of the files and interpreter memory that open sessions hold in memory, in bytes. */
   readonly heldBytes: number;
   /**
-   * Terminates all threads. Calls that are running end with the trap reason `worker_lost`. A later call starts new
-   * threads.
+   * Terminates all threads. Calls that are running end with the trap reason `worker_lost`. A later call starts new threads.
    */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Creates a pool of worker threads, for the option `pool` of `createSandbox`. Sandboxes without one share a default pool. */
+/**
+ * Creates a pool of worker threads, for the option `pool` of `createSandbox`. Throws `invalid_argument` if the options
+ * are invalid.
+ */
 export function createPool(options: PoolOptions = {}): Pool {
   return new WorkerPool(options);
 }

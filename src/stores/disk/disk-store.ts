@@ -30,18 +30,22 @@ const TRASH = '.trash';
 /** Options of `diskStore`. */
 export interface DiskStoreOptions {
   /**
-   * Maximum size of one session in bytes, including its undo state and checkpoints. A larger session is neither written
-   * nor read. Default: 4 GiB.
+   * Maximum size of one session in bytes, including its undo state and checkpoints. A larger session is neither written nor
+   * read. Default: 4 GiB.
    */
   readonly maxSessionBytes?: number;
   /**
-   * What a completed write survives. `strict` (the default) flushes every write to the disk, so that it survives a power
-   * failure. `relaxed` is faster: writes survive the end of the process, but a power failure can lose the latest ones.
+   * What a completed write survives. `strict`: the end of the process and a power failure, because every write is flushed to
+   * the disk. `relaxed`: the end of the process; a power failure can lose the latest writes. `relaxed` is faster.
+   * Default: `strict`.
    */
   readonly durability?: 'strict' | 'relaxed';
 }
 
-/** Creates a store in a folder, which should be on a local disk. The first write creates the folder. */
+/**
+ * Creates a store in a folder. The folder should be on a local disk. The first write creates the folder if it does not
+ * exist.
+ */
 export function diskStore(dir: string, options: DiskStoreOptions = {}): SessionStore {
   const { maxSessionBytes = DEFAULT_MAX_SESSION_BYTES, durability = 'strict' } = options;
   const store = new DiskStore(resolve(dir), maxSessionBytes, durability);

@@ -14,13 +14,13 @@ const DEFAULT_MAX_BYTES = 2 * 1024 * 1024 * 1024;
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /**
-   * Maximum size of all sessions together in bytes, including their undo states and checkpoints. A write that would
-   * exceed it throws `session_limit`. Default: 2 GiB.
+   * Maximum total size of all sessions in bytes, including their undo states and checkpoints. A write that would exceed it
+   * throws `session_limit`. Default: 2 GiB.
    */
   readonly maxBytes?: number;
 }
 
-/** Creates a store whose sessions exist until the process ends. */
+/** Creates a store in the memory of the process. Its sessions exist until the process ends. */
 export function memoryStore({ maxBytes = DEFAULT_MAX_BYTES }: MemoryStoreOptions = {}): SessionStore {
   return createMemoryStore(new StateMemoryBudget({ maxBytes, maxBytesPerTenant: maxBytes }).open(''));
 }

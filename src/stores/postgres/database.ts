@@ -7,21 +7,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
 
-/** The rows of a query. */
+/** The result of a query. */
 export interface PostgresResult {
-  /** The rows, with values by column name. */
+  /** Rows, with values by column name. */
   readonly rows: readonly Record<string, unknown>[];
   /** Number of rows that the query returned or changed. */
   readonly rowCount: number | null;
 }
 
-/** A connection, as `pg` provides it. */
+/** The part of a client from the package `pg` that the store uses. */
 export interface PostgresClient {
   /** Runs a query. */
   query(text: string, values?: unknown[]): Promise<PostgresResult>;
-  /** Returns the connection to the pool, or closes it if there is an error. */
+  /** Returns the connection to the pool. With an error, closes the connection instead. */
   release(error?: Error | boolean): void;
-  /** Adds a listener for a connection that breaks between two queries. */
+  /** Adds a listener for errors that occur between two queries. */
   on(event: 'error', listener: (error: Error) => void): unknown;
   /** Removes a listener. */
   off(event: 'error', listener: (error: Error) => void): unknown;

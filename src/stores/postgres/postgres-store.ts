@@ -16,37 +16,52 @@ export const DEFAULT_SCHEMA = 'llm_wasm_sandbox';
 const DEFAULT_LEASE_SECONDS = 30;
 const DEFAULT_MAX_SESSION_BYTES = 4 * 1024 * 1024 * 1024;
 
-/** Options of `postgresStore`. Either `connectionString` or `pool` is required. */
+/** Options of `postgresStore`. Exactly one of `connectionString` and `pool` is required. */
 export interface PostgresStoreOptions {
   /** URL of the database, such as `postgres://user:password@host:5432/database`. Requires the package `pg`. */
   readonly connectionString?: string;
   /** A `Pool` from the package `pg`. The store does not close it. */
   readonly pool?: PostgresPool;
-  /** Schema of the tables, which are created before the first query. Default: `llm_wasm_sandbox`. */
+  /** Schema of the tables. Default: `llm_wasm_sandbox`. */
   readonly schema?: string;
-  /** The tenant whose sessions the store contains. Tenants share the tables but no data. Default: the empty string. */
+  /**
+   * Tenant whose sessions the store contains. Tenants share tables, but not data. Default: the empty string. Maximum: 200
+   * characters.
+   */
   readonly tenant?: string;
-  /** Time after which another process can take over the session of a process that does not respond. Default: 30. */
+  /**
+   * Time in seconds after which another process can take over a session if its process does not respond. Default: 30.
+   * Maximum: 86,400.
+   */
   readonly leaseSeconds?: number;
-  /** How long to wait for a session that another process is using, before `session_busy` is thrown. Default: 0. */
+  /**
+   * Maximum time in seconds to wait for a session that another process is using. After that, the store throws
+   * `session_busy`. Default: 0. Maximum: 3,600.
+   */
   readonly leaseWaitSeconds?: number;
   /** Maximum size of one session in bytes, including its undo state and checkpoints. Default: 4 GiB. */
   readonly maxSessionBytes?: number;
-  /** Maximum size of all sessions of the tenant in bytes; contents that they share count once. Default: no limit. */
+  /**
+   * Maximum total size of all sessions of the tenant in bytes. Contents that sessions share count once. Default: no
+   * limit.
+   */
   readonly maxTenantBytes?: number;
-  /** Number of sessions that the tenant may have, across all processes. Default: no limit. */
+  /** Maximum number of sessions of the tenant, across all processes. Default: no limit. */
   readonly maxSessions?: number;
-  /** Sessions that are not open and have not been used for this long are deleted. Default: never. */
+  /** Time in seconds since the last use after which a session that is not open is deleted. Default: no limit. */
   readonly ttlSeconds?: number;
 }
 
-/** A store in PostgreSQL. */
+/** A store in a PostgreSQL database. Created by `postgresStore`. */
 export interface PostgresStore extends SessionStore {
-  /** Closes the connections, unless the caller provided the pool. */
+  /** Closes the connections. A pool that the caller provided stays open. */
   close(): Promise<void>;
 }
 
-/** Creates a store in a PostgreSQL database, version 14 or newer. Connects when it is first used. */
+/**
+ * Creates a store in a PostgreSQL database, version 14 or newer. The store connects and creates its tables when it is first
+ * used. Throws `invalid_argument` if the options are invalid.
+ */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   checkOptions(options);
   const {
