@@ -372,7 +372,7 @@ export const errorRules: readonly Rule[] = [
   }),
   exceptionRule({
     type: 'InvalidValue',
-    evidence: 'An Error from a Node.js function that rejected an argument or failed because of it.',
+    evidence: 'An Error from a Node.js function: an argument was rejected or caused the failure.',
     match: (input) => engineError(input, 'Error'),
     lines: (error) => [
       `A function rejected a value: ${oneLine(error.message)}`,
