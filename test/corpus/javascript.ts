@@ -174,6 +174,11 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
     says: 'cfg has the properties: db',
   },
   {
+    code: "for (const user of [{ name: 'Ada', address: { city: 'London' } }, { name: 'Bob' }])\n  console.log(user.address.city);",
+    type: 'UndefinedValue',
+    says: 'use optional chaining: user.address?.city',
+  },
+  {
     code: 'const xs = [{ v: 1 }];\nfor (let i = 0; i <= xs.length; i++) xs[i].v++;',
     type: 'UndefinedValue',
     says: 'use i < xs.length',

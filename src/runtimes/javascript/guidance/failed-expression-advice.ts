@@ -85,7 +85,7 @@ export function undefinedValueLines(error: GuestError, input: AnalysisInput): (s
     ASYNC_FOR_EACH.test(source.slice(0, SOURCE_MAX))
       ? 'forEach does not wait for an async callback: use for...of with await, or await Promise.all(items.map(...))'
       : undefined,
-    isMissing || isPastEnd
+    isPastEnd
       ? undefined
       : `Check the value first, or use optional chaining: ${shown}?.${property ?? 'property'}`,
   ];
