@@ -43,7 +43,7 @@ const ERRORS = {
   ],
   session_mismatch: [
     'The session was created with a different language, or with different values of `packages`, `preload` or `auto_persist_globals`.',
-    'Open it with the settings that the message names, or use another `session_id`.',
+    'Open the session with the settings that the message names, or use another `session_id`.',
   ],
   session_not_found: [
     'A misspelt name, another store or tenant, or a session that was deleted or pruned. Without a store on disk, sessions end with their process.',
@@ -58,7 +58,7 @@ const ERRORS = {
     'Answer with `resume`, or discard the program with `undo()`. `paused()` and `llm-wasm-sandbox pending` list the open calls.',
   ],
   execution_not_found: [
-    'The paused program was resumed or discarded, or a resume was rolled back, undone or interrupted, after which the program is paused under a new `execution_id`.',
+    'The paused program was already resumed or discarded. If a resume was rolled back, undone or interrupted, the program is paused under a new `execution_id`.',
     'If a resume is in progress, wait for its result. Otherwise use the id that the message, `paused()` or `llm-wasm-sandbox pending` shows. Check first whether calls with the status `unknown` took effect.',
   ],
   session_damaged: [
@@ -67,7 +67,7 @@ const ERRORS = {
   ],
   checkpoint_not_found: [
     'A misspelt name, or a checkpoint that was deleted.',
-    '`checkpoints()` and `llm-wasm-sandbox session checkpoint ID --list` list them.',
+    '`checkpoints()` and `llm-wasm-sandbox session checkpoint ID --list` list the checkpoints.',
   ],
   nothing_to_undo: [
     'The session has not run a program, or its last call was already undone. Only one call can be undone.',
@@ -95,7 +95,7 @@ const ERRORS = {
   ],
   internal: [
     'A bug in this package.',
-    'Report it with the message, its `cause` and the output of `llm-wasm-sandbox doctor --json`.',
+    'Report the bug with the message, its `cause` and the output of `llm-wasm-sandbox doctor --json`.',
   ],
 };
 
@@ -118,12 +118,12 @@ const TRAPS = {
     'Process the data in parts, or raise `memory_bytes`.',
   ],
   stack_overflow: [
-    'Recursion that is too deep, and for which the interpreter could not raise an exception.',
+    'The recursion was too deep, and the interpreter could not raise an exception.',
     'Use a loop, or limit the depth.',
   ],
   unreachable: [
     'The interpreter aborted, for example because of a defect in compiled code.',
-    'Run the program in a fresh sandbox. If it happens again, report it with the program.',
+    'Run the program in a fresh sandbox. If the failure happens again, report it with the program.',
   ],
   denied_call: [
     'The program called a host function that this sandbox does not provide.',
@@ -131,7 +131,7 @@ const TRAPS = {
   ],
   worker_lost: [
     'The worker thread or process died, for example because the machine ran out of memory.',
-    'The workspace is unchanged: run the program again. If it happens often, allow fewer concurrent programs or add memory.',
+    'The workspace is unchanged: run the program again. If workers are lost often, allow fewer concurrent programs or add memory.',
   ],
 };
 
