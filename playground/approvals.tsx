@@ -55,8 +55,8 @@ function ApprovalCard({ call, wasAnswered, onResolve }: CardProps) {
       {payload !== undefined && <pre class="text">{visibleJson(payload)}</pre>}
       {wasAnswered && (
         <p>
-          The call was answered before, but the program was rolled back. If it was approved, the tool may
-          already have run.
+          The call was answered before, but the program was rolled back. If the call was approved, the tool
+          may already have run.
         </p>
       )}
       {reason === 'approval' ? (

@@ -171,11 +171,11 @@ function executeCode(context: ToolsContext): SandboxTool {
   const { max_fuel_budget = 0, max_timeout_seconds = 0 } = context.options;
   const languages = LANGUAGE_NAMES.filter((name) => LANGUAGE_RUNTIMES[name] === runtime);
   const input = z.strictObject({
-    code: z.string().max(MAX_CODE_CHARS).describe('Source code. print() or display() results.'),
+    code: z.string().max(MAX_CODE_CHARS).describe('Source code. Show results with print() or display().'),
     ...(languages.length > 1 && {
       language: z.enum(languages).optional().describe(`Language of the code. Default ${languages[0]}.`),
     }),
-    stdin: z.string().optional().describe('Text for the standard input of the program.'),
+    stdin: z.string().optional().describe('Standard input of the program.'),
     files: z
       .record(z.string(), z.string())
       .optional()
@@ -195,7 +195,7 @@ function executeCode(context: ToolsContext): SandboxTool {
         .positive()
         .max(max_timeout_seconds)
         .optional()
-        .describe(`Seconds for this call. Default ${policy.timeout_seconds}.`),
+        .describe(`Time limit in seconds. Default ${policy.timeout_seconds}.`),
     }),
   });
   return defineTool('execute_code', executeDescription(sandbox), input, async ({ code, ...call }, signal) => {

@@ -82,7 +82,7 @@ export const storeOptions = (defaultTenant = LOCAL_TENANT) => [
   storeOption(),
   new Option(
     '--data-dir <DIR>',
-    'Use the sessions of the MCP server with this data_dir instead of those in --store',
+    'Use the sessions of the MCP server with this data_dir instead of the sessions in --store',
   ).conflicts('store'),
   new Option(
     '--tenant <NAME>',

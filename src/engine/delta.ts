@@ -101,7 +101,7 @@ const incompatible = (problem: string) =>
 /** The state is intact but was created under a larger memory limit than the current one. */
 const needsMoreMemory = (bytes: number, limit: number) => {
   const problem = `The saved state needs ${bytes} bytes of memory, but the policy allows ${limit}`;
-  return new SandboxError('invalid_argument', `${problem}. Open it with a larger memory_bytes.`);
+  return new SandboxError('invalid_argument', `${problem}. Open the session with a larger memory_bytes.`);
 };
 
 /** Verifies a delta and returns its header and its runs of page diffs. */

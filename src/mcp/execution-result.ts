@@ -60,7 +60,7 @@ export const executionOutput = z.object({
   tool_calls: z
     .array(toolCallRecord)
     .optional()
-    .describe(`The first ${MAX_TOOL_CALLS} tool calls that the program made, even if it failed.`),
+    .describe(`The first ${MAX_TOOL_CALLS} tool calls that the program made, even if the program failed.`),
   execution_id: z.string().optional().describe('Identifies a paused program, for resume_execution.'),
   pending: z
     .array(

@@ -101,7 +101,7 @@ function listTools(
 /** Why a program cannot wait for a person who uses the command line; undefined if it can. */
 function whyItCannotPause(sandbox: Sandbox, { tenant, state }: ToolCall): string | undefined {
   if (!isSession(sandbox) || !sandbox.session.auto_persist_globals) {
-    const fact = 'only a program in a session that keeps its variables can wait for one';
+    const fact = 'only a program in a session that keeps its variables can wait for approval';
     return offersTool(state.settings, 'create_session') ? `${fact}. Use create_session` : fact;
   }
   if (tenant.sessions.store.isInMemory)

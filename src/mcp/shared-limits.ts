@@ -94,7 +94,7 @@ export class SharedFuel implements TenantFuel {
     const seconds = Math.max(1, Math.ceil(used.msBeforeNext / 1000));
     throw new SandboxError(
       'rate_limited',
-      `The programs of this tenant have used ${formatFuel(this.perMinute)} fuel, the limit per minute. Try again in ${seconds} s.`,
+      `The programs of this tenant have used ${formatFuel(this.perMinute)} fuel, the limit per minute. Retry in ${seconds} s.`,
     );
   }
 

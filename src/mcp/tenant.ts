@@ -168,7 +168,7 @@ export class Tenant {
     if (!(cause instanceof SandboxError) || cause.code !== 'session_not_found') return cause;
     const ids = (await this.sessions.list()).slice(0, 20).map((record) => record.session_id);
     const existing = ids.length > 0 ? `Your sessions: ${ids.join(', ')}` : 'You have no sessions';
-    return new SandboxError(cause.code, `${cause.message} ${existing}. Start one with create_session.`);
+    return new SandboxError(cause.code, `${cause.message} ${existing}. create_session starts a session.`);
   }
 
   /** Limits of a stored session that exceed the maximums of this server, lowered to the maximums. */

@@ -70,7 +70,7 @@ export function parseCallOptions(code: string, options: ExecuteOptions): z.outpu
   if (parsed.onOutput !== undefined && (parsed.onStdout ?? parsed.onStderr) !== undefined)
     throw new SandboxError(
       'invalid_argument',
-      'options.onOutput: cannot be combined with onStdout or onStderr, because it receives both streams. Omit those two.',
+      'options.onOutput: cannot be combined with onStdout or onStderr, because it receives both streams. Omit onStdout and onStderr.',
     );
   return parsed;
 }

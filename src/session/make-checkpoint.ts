@@ -74,6 +74,6 @@ function freeName(others: ReadonlyMap<string, Checkpoint>): string {
 function limit(what: string): SandboxError {
   return new SandboxError(
     'session_limit',
-    `The session has reached its limit of ${what}. Delete a checkpoint, or use the name of an existing one to replace it.`,
+    `The session has reached its limit of ${what}. Delete a checkpoint, or replace one by using its name.`,
   );
 }

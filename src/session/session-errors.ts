@@ -17,7 +17,7 @@ export function sessionExists(session_id: string): SandboxError {
 export function executionPaused(execution_id: string): SandboxError {
   return new SandboxError(
     'execution_paused',
-    `The session is paused in execution ${execution_id}, which is waiting for answers to tool calls, so no other program can run in it. Continue it with resume() or "llm-wasm-sandbox resume", or discard it with undo(). Over MCP, resume_execution answers calls with values or errors, and rollback_session discards it.`,
+    `The session is paused in execution ${execution_id}, which is waiting for answers to tool calls. No other program can run in the session until this execution has ended. Continue it with resume() or "llm-wasm-sandbox resume", or discard it with undo(). Over MCP, resume_execution answers calls with values or errors, and rollback_session discards the execution.`,
   );
 }
 
@@ -30,12 +30,12 @@ export function executionNotFound(execution_id: string, paused: PausedExecution 
 
 function instead(paused: PausedExecution | undefined): string {
   if (paused === undefined)
-    return 'No program of this session is paused, so the session can run another one.';
-  const fact = `Its program is in execution ${paused.execution_id}`;
+    return 'No program of this session is paused, so the session can run another program.';
+  const fact = `The session is paused in execution ${paused.execution_id}`;
   const wait = 'If a resume is in progress, wait for its result';
   const unknown = uncertainCalls(paused).map(({ id, name }) => `${id} (${name.slice(0, 80)})`);
   if (unknown.length === 0) return `${fact}. ${wait}; otherwise use this id.`;
-  return `${fact}, because a resume is in progress, or was rolled back, undone or interrupted. The calls that it approved may have taken effect: ${unknown.slice(0, 10).join(', ')}. ${wait}; otherwise check whether they did, then use this id.`;
+  return `${fact}, because a resume is in progress, or was rolled back, undone or interrupted. Calls approved in that resume may have taken effect: ${unknown.slice(0, 10).join(', ')}. ${wait}; otherwise check the effects of these calls, then use this id.`;
 }
 
 /** Errors of a store are passed on with their code; other errors become `store_failed`. */

@@ -255,7 +255,7 @@ export class ToolDispatcher {
     const { cannotPause } = this.options;
     if (cannotPause === undefined) return this.#wait(call, 'approval');
     const fact = 'The call needs the approval of a person, which cannot be requested now';
-    return failure('denied', `${fact}, and the program cannot pause, because ${cannotPause}.`);
+    return failure('denied', `${fact}. The program cannot pause, because ${cannotPause}.`);
   }
 
   async #needsApproval({ tool: { definition }, args, aborter }: AcceptedCall): Promise<boolean> {
@@ -317,7 +317,7 @@ export class ToolDispatcher {
     const timeoutMs = definition.timeoutMs ?? this.#limits.call_timeout_ms;
     const timer = setTimeout(() => {
       const text = `${description.name} did not answer within ${formatDuration(timeoutMs)}.`;
-      call.aborter.abort(new ToolError(`${text} It may or may not have taken effect.`, 'timeout'));
+      call.aborter.abort(new ToolError(`${text} The call may or may not have taken effect.`, 'timeout'));
     }, timeoutMs);
     const suspension: { payload?: { readonly value: unknown } } = {};
     let hasStarted = false;
@@ -364,7 +364,7 @@ export class ToolDispatcher {
     const { cannotPause } = this.options;
     if (cannotPause === undefined) return this.#wait(call, 'suspended', payload);
     const fact = `${call.tool.description.name} cannot answer now`;
-    throw new ToolError(`${fact}, and the program cannot pause, because ${cannotPause}.`);
+    throw new ToolError(`${fact}. The program cannot pause, because ${cannotPause}.`);
   }
 
   async #result(tool: OfferedTool | undefined, value: unknown): Promise<ToolAnswer> {

@@ -22,7 +22,7 @@ export function drawingFailure(cause: unknown, advice: string): string {
   if (cause instanceof GuestStopped) {
     const { reason } = cause.stop;
     if (reason === 'cancelled') return 'the call was cancelled';
-    return `${LIMITS[reason] ?? 'the renderer failed, or it takes too much memory'}. ${advice}`;
+    return `${LIMITS[reason] ?? 'the renderer failed, or drawing it takes too much memory'}. ${advice}`;
   }
   if (cause instanceof SandboxError) throw cause;
   if (isSyscallError(cause)) return 'the renderer failed';

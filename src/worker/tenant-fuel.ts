@@ -19,7 +19,7 @@ export class FuelAllowance extends MinuteAllowance implements TenantFuel {
     throw new SandboxError(
       'rate_limited',
       `The programs of this tenant have used ${formatFuel(this.perMinute)} fuel, the limit per minute. ` +
-        `Try again in ${seconds} s.`,
+        `Retry in ${seconds} s.`,
     );
   }
 }

@@ -304,7 +304,7 @@ describe('run', () => {
   });
 
   it.each([
-    [['run'], 'Give a FILE or a folder'],
+    [['run'], 'Specify a FILE or a folder'],
     [['run', 'a.txt'], 'add --language'],
     [['run', 'no-such-file.py'], 'Cannot read no-such-file.py'],
     [['run', '--language', 'python', '/dev/zero'], 'larger than the limit of 10 MiB. Pass data'],

@@ -228,7 +228,7 @@ describe('session', () => {
     [['session', 'show', '..'], 'session id'],
     [['session', 'import', 'no-such-file'], 'Cannot read'],
     [['session', 'list', '--what'], 'unknown option'],
-    [['session', 'export', 'x', '-', '--json'], 'give a FILE'],
+    [['session', 'export', 'x', '-', '--json'], 'specify a FILE'],
     [['session', 'checkpoint', 'x', 'y', '--list', '--delete'], 'cannot be used with'],
   ])('reports %j as a usage error and says what to do', async (args, message) => {
     expect(await cliHere(args)).toMatchObject({

@@ -157,7 +157,7 @@ describe('jobs', () => {
     suspended.kill('SIGCONT');
     suspended.kill('SIGTERM');
     expect(await once(suspended, 'exit')).toEqual([0, null]);
-    expect(stderr).toContain('Ran 0 jobs, 0 to be retried, 1 discarded.');
+    expect(stderr).toContain('Jobs: 0 completed, 0 to be retried, 1 discarded.');
     expect(await collect(queue.results(ids))).toEqual(results);
   });
 
@@ -268,7 +268,7 @@ describe('command line', () => {
     ]);
     worker.kill('SIGTERM');
     expect(await once(worker, 'exit')).toEqual([0, null]);
-    expect(stderr).toBe('llm-wasm-sandbox: waiting for jobs\nRan 2 jobs, 0 to be retried.\n');
+    expect(stderr).toBe('llm-wasm-sandbox: waiting for jobs\nJobs: 2 completed, 0 to be retried.\n');
   });
 
   test('does not wait for jobs if the database cannot be reached', () => {

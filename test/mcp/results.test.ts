@@ -153,7 +153,7 @@ const IMAGES: readonly (readonly [name: string, source: string, text: RegExp])[]
   [
     'a huge height',
     `'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1e9"/>'`,
-    /not shown: the renderer failed, or it takes too much memory/,
+    /not shown: the renderer failed, or drawing it takes too much memory/,
   ],
   [
     'a filter with a huge region',

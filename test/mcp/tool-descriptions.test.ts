@@ -168,7 +168,7 @@ describe('tool descriptions', () => {
   test('of create_session covers the decision tree, persistence, the lifecycle and limits', () => {
     const text = descriptionOf('create_session');
     for (const part of [
-      'Which one?',
+      'When to use a session',
       'auto_persist_globals',
       'Lifecycle',
       'fuel_budget',

@@ -126,7 +126,7 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
       language: 'python',
     });
     expect(structured['stdout']).toMatch(
-      /^denied: The call was not approved. Reason: this client cannot ask a person, and only a program in a session that keeps its variables can wait for one. Use create_session$/m,
+      /^denied: The call was not approved. Reason: this client cannot ask a person, and only a program in a session that keeps its variables can wait for approval. Use create_session$/m,
     );
     expect(text).toContain('files.write_file');
     const session_id = `none-${era}`;
@@ -145,7 +145,7 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
     const client = await httpClient(small, era);
     const { text } = await call(client, 'execute_code', { code: writeProgram('small'), language: 'python' });
     expect(text).toMatch(
-      /^denied: .*only a program in a session that keeps its variables can wait for one$/m,
+      /^denied: .*only a program in a session that keeps its variables can wait for approval$/m,
     );
     await client.close();
   });

@@ -111,7 +111,7 @@ describe('packages add', () => {
     ['an unknown package', ['numpyy', '--no-pip'], /No wheel of numpyy (.|\n)*Did you mean numpy\?/],
     ['an option of pip', ['--', '--index-url=x'], /Expected a package name/],
     ['a file that does not exist', ['./nothing.whl'], /does not exist/],
-    ['a list that does not exist', ['--lock', './nothing.json'], /Cannot read the file of --lock: ENOENT/],
+    ['a list that does not exist', ['--lock', './nothing.json'], /Cannot read the --lock file: ENOENT/],
     ['nothing', [], /Specify package names/],
   ])('rejects %s and changes nothing', async (_, names, message) => {
     const before = readFileSync(join(home, 'packages.json'), 'utf8');
@@ -307,7 +307,7 @@ describe('added packages', () => {
     expect(await added()).toEqual(['counter']);
     expect((await packages('remove', 'counter')).status).toBe(0);
     expect(readdirSync(join(home, 'wheels'))).toEqual([]);
-    expect((await packages('verify')).stderr).toContain('no packages are added');
+    expect((await packages('verify')).stderr).toContain('there are no added packages');
     const { stderr } = run('--session', 'kept', '-c', 'print(1)');
     expect(stderr).toContain('uses packages that have not been added');
   });

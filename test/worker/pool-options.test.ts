@@ -58,7 +58,7 @@ describe('createPool', () => {
     expect(fuel_consumed).toBeGreaterThan(1_000_000);
     await expect(again.execute('1')).rejects.toMatchObject({
       code: 'rate_limited',
-      message: expect.stringMatching(/100K fuel.*Try again in \d+ s/),
+      message: expect.stringMatching(/100K fuel.*Retry in \d+ s/),
     });
     expect((await bob.execute('1')).metadata.result).toBe(1);
   });

@@ -97,7 +97,7 @@ function missingFolder(path: string, input: AnalysisInput): string | undefined {
 export const fileModeAdvice = (error: GuestError, input: AnalysisInput): Advice => ({
   guidance: [
     `The file does not allow this operation: ${errorText(error)}`,
-    "Open it in the mode that the operation requires ('r' to read, 'w' or 'a' to write, 'r+' for both) and close it after the last use",
+    "Open the file in the mode that the operation requires ('r' to read, 'w' or 'a' to write, 'r+' for both) and close it after the last use",
     failedAt(input),
   ],
 });

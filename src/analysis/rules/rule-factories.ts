@@ -166,6 +166,6 @@ export function packageByOtherName(name: string, packages: readonly AvailablePac
 export function earlierDefinitionAdvice(name: string, input: AnalysisInput): string | undefined {
   if (!isDefinedEarlier(input, name)) return undefined;
   return input.earlier.persistent
-    ? `An earlier call defined '${name}': it has been deleted, or that call was rolled back`
+    ? `An earlier call defined '${name}', but '${name}' was deleted or that call was rolled back`
     : `An earlier call defined '${name}', but variables do not persist between calls: use a session with auto_persist_globals=True, or define it again`;
 }

@@ -70,12 +70,12 @@ export const toolRules: readonly Rule[] = [
       return {
         message: 'The program is paused',
         guidance: [
-          `The program is waiting for the calls with these IDs: ${calls.join(', ')}${more}. Do not run it again: it continues when they are answered`,
+          `The program is waiting for answers to the calls with these IDs: ${calls.join(', ')}${more}. Do not run the program again: it continues when the calls are answered`,
           isApproval
-            ? 'A person must approve or deny them, for example with: llm-wasm-sandbox resume EXECUTION_ID --approve CALL_ID --tools-config FILE. The author of the program cannot do this'
+            ? 'A person must approve or deny these calls, for example with: llm-wasm-sandbox resume EXECUTION_ID --approve CALL_ID --tools-config FILE. The author of the program cannot do this'
             : undefined,
           'session.resume() and the MCP tool resume_execution answer calls with values or errors',
-          'No other program can run in the session until this one has ended; rolling back the session discards it',
+          'No other program can run in the session until this program has ended; rolling back the session discards this program',
         ],
       };
     },
@@ -89,7 +89,7 @@ export const toolRules: readonly Rule[] = [
     lines: (error, input) => [
       ...ADVICE[error.code!]!(error, input),
       input.hasTools
-        ? 'metadata.tool_calls lists the calls that were made: do not repeat those that succeeded'
+        ? 'metadata.tool_calls lists the calls that were made: do not repeat calls that succeeded'
         : undefined,
     ],
   }),

@@ -123,7 +123,7 @@ export const programLimitOptions = () => [
   limit(
     '--fuel <N>',
     'Maximum fuel (WebAssembly instructions), e.g. 20B',
-    `${formatFuel(DEFAULT_LIMITS.fuel_budget)}, which typically lasts ${typicalSeconds(DEFAULT_LIMITS.fuel_budget)}; "doctor" measures it`,
+    `${formatFuel(DEFAULT_LIMITS.fuel_budget)}, which typically lasts ${typicalSeconds(DEFAULT_LIMITS.fuel_budget)}; "doctor" measures the speed`,
   ).argParser(parseFuelOption),
   limit('--memory <BYTES>', 'Maximum memory, e.g. 512Mi', formatBytes(DEFAULT_LIMITS.memory_bytes)).argParser(
     parseBytesOption,
@@ -145,7 +145,7 @@ export const programContentOptions = () => [
   ).argParser(collectNames),
   new Option(
     '--packages <NAME>',
-    'Use these packages instead of all added ones: names, wheels, or folders of wheels or sources; repeatable',
+    'Packages to use instead of all added packages: names, wheels, or folders of wheels or sources; repeatable',
   ).argParser(collectPackages),
   new Option('--no-packages', 'Do not use added packages'),
 ];

@@ -96,7 +96,7 @@ async function runRepl(flags: ReplFlags): Promise<void> {
 
 export const replCommand: CommandDetails<ReplFlags> = {
   options: [
-    languageOption(`Language of the programs (default: that of the session, else ${DEFAULT_RUNTIME})`),
+    languageOption(`Language of the programs (default: the session's language, else ${DEFAULT_RUNTIME})`),
     new Option(
       '--session <ID>',
       'Continue session ID, or create it; without it, the session ends with the command',

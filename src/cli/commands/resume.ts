@@ -88,7 +88,7 @@ function selectPaused(
   if (first === undefined)
     throw new SandboxError(
       'execution_not_found',
-      `There is no paused program with execution id ${JSON.stringify(execution_id.slice(0, 100))}. An id can be used once; after a resume that was rolled back or interrupted, the program has another one. "llm-wasm-sandbox pending" lists the paused programs of a store.`,
+      `There is no paused program with execution id ${JSON.stringify(execution_id.slice(0, 100))}. An id can be used once. After a resume that was rolled back or interrupted, the program has a new id. "llm-wasm-sandbox pending" lists the paused programs of a store.`,
     );
   if (second === undefined) return first;
   const names = found.map(({ session_id, context }) => `${session_id} in ${context.location}`).join(', ');
@@ -185,7 +185,7 @@ export const resumeCommand: CommandDetails<ResumeFlags> = {
     ),
     new Option(
       '--approve-all',
-      'Approve all other calls that need approval, except those that may already have run',
+      'Approve all other calls that need approval, except calls that may already have run',
     ),
     toolsConfigOption(
       'JSON file with the MCP servers whose tools the program calls; without it, no tool can be called',

@@ -62,7 +62,7 @@ function readCommandLine(operands: readonly string[], flags: RunFlags): CommandL
   if (code !== undefined) return { program: { code, language, files: {} }, args: operands };
   const [path, ...args] = operands;
   if (path === undefined)
-    throw new UsageError('Give a FILE or a folder ("-" for standard input), or -c CODE.');
+    throw new UsageError('Specify a FILE or a folder ("-" for standard input), or -c CODE.');
   const program = readProgram(path, language);
   if (program.language === undefined && path !== '-' && session === undefined) {
     const choices = LANGUAGE_NAMES.map((name) => `--language ${name}`).join(' or ');
@@ -154,7 +154,7 @@ function reportProfile({ metadata }: SandboxResult, code: string, { profile, pro
 export const runCommand: CommandDetails<RunFlags> = {
   arguments: {
     '[FILE]':
-      'Program to run, together with modules it imports from its own folder; a folder; or "-" for standard input',
+      'Program to run: a file, with the modules it imports from its folder; a folder; or "-" for standard input',
     '[ARGS...]': 'Arguments of the program; write -- before arguments that start with a dash',
   },
   options: [

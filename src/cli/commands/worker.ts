@@ -1,6 +1,5 @@
 /** `worker`: runs the jobs of `batch submit` until it is stopped. */
 import { Option } from 'commander';
-import { formatItems } from '../../quantities.ts';
 import {
   jobStoreAddress,
   jobStoreOption,
@@ -41,7 +40,7 @@ async function work({ store, jobs, tenantJobs, shutdownSeconds, ...limits }: Wor
   });
   const unfinished = counts.retried + counts.returned;
   const discarded = counts.discarded > 0 ? `, ${counts.discarded} discarded` : '';
-  printLines(`Ran ${formatItems(counts.completed, 'job')}, ${unfinished} to be retried${discarded}.`);
+  printLines(`Jobs: ${counts.completed} completed, ${unfinished} to be retried${discarded}.`);
 }
 
 export const workerCommand: CommandDetails<WorkerFlags> = {

@@ -14,7 +14,7 @@ export const checkpointSession = defineTool({
     'Save (remember) the current state of a session (its variables, open files and workspace) under a name; takes almost no time. Returns the name. Use it before a risky step or change; rollback_session goes back. A checkpoint of the same name is replaced.',
   input: z.strictObject({
     session_id: sessionId.describe('The session to save.'),
-    name: checkpointName.optional().describe('Name, e.g. "before-cleanup"; by default a numbered one.'),
+    name: checkpointName.optional().describe('Name, e.g. "before-cleanup"; by default a numbered name.'),
   }),
   output: checkpointRow.extend({ session_id: z.string() }),
   annotations: ADDITIVE,
@@ -32,7 +32,7 @@ export const rollbackSession = defineTool({
   name: 'rollback_session',
   title: 'Undo a call or go back to a checkpoint',
   description:
-    'Undo: go back in a session and restore variables and files together, to a checkpoint by name, or without a name to the state before the last call. Later changes are lost; checkpoints are kept.',
+    'Undo (go back): restore the variables and files of a session to a checkpoint or, without a name, to the state before the last call. Later changes are lost; checkpoints are kept.',
   input: z.strictObject({
     session_id: sessionId.describe('The session to restore.'),
     name: checkpointName

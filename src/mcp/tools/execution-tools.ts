@@ -27,9 +27,9 @@ const MAX_CODE_CHARS = 1_000_000;
 
 function executeInput(settings: ServerSettings) {
   return z.strictObject({
-    code: z.string().max(MAX_CODE_CHARS).describe('Source code. print() or display() results.'),
+    code: z.string().max(MAX_CODE_CHARS).describe('Source code. Show results with print() or display().'),
     language: languageName.describe(
-      'Language of the code. In a session, that of the session; JavaScript and TypeScript can be mixed.',
+      "Language; in a session, the session's language. JavaScript and TypeScript can be mixed.",
     ),
     session_id: optionalSession.describe(
       'Session to run in, for multi-turn work; without it, a fresh interpreter in the default workspace.',
@@ -39,9 +39,9 @@ function executeInput(settings: ServerSettings) {
       .positive()
       .max(settings.max_timeout_seconds)
       .optional()
-      .describe(`Seconds for this call, e.g. ${Math.min(60, settings.max_timeout_seconds)}.`),
+      .describe(`Time limit in seconds, e.g. ${Math.min(60, settings.max_timeout_seconds)}.`),
     fuel_budget: fuelBudgetInput(settings, 'for this call'),
-    stdin: z.string().optional().describe('Text for the standard input of the program.'),
+    stdin: z.string().optional().describe('Standard input of the program.'),
     profile: z.boolean().optional().describe('Report which lines used the fuel.'),
     files: z
       .record(z.string(), z.string())

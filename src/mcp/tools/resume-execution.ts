@@ -15,7 +15,7 @@ import type { ToolResult } from '../tool-result.ts';
 
 const input = z.strictObject({
   session_id: sessionId.describe('Session of the paused program.'),
-  execution_id: z.string().max(100).describe('execution_id of its result.'),
+  execution_id: z.string().max(100).describe('execution_id in the result of the paused program.'),
   resolutions: z
     .array(
       z.strictObject({

@@ -16,9 +16,7 @@ function createInput(settings: ServerSettings) {
     language: languageName.describe(
       'Language of the session; it cannot be changed later, but JavaScript and TypeScript can be mixed.',
     ),
-    session_id: sessionId
-      .optional()
-      .describe('Name for the session, e.g. "sales-2026"; by default a random one.'),
+    session_id: sessionId.optional().describe('Name for the session, e.g. "sales-2026"; by default a UUID.'),
     auto_persist_globals: z.boolean().optional().describe('Keep variables between calls; default true.'),
     fuel_budget: fuelBudgetInput(settings, 'per call'),
     memory_bytes: z
@@ -33,7 +31,7 @@ function createInput(settings: ServerSettings) {
       .positive()
       .max(settings.max_timeout_seconds)
       .optional()
-      .describe(`Seconds per call, e.g. ${Math.min(120, settings.max_timeout_seconds)}.`),
+      .describe(`Time limit per call in seconds, e.g. ${Math.min(120, settings.max_timeout_seconds)}.`),
     preload: z
       .array(z.string().max(200))
       .max(64)
@@ -98,10 +96,10 @@ export const forkSession = defineTool({
   name: 'fork_session',
   title: 'Branch a session',
   description:
-    'Copy (branch, duplicate) a session with all its variables and files into a new one, instantly; afterwards the two are independent. Returns the new session_id. Use it to try alternatives from the same point. Not available for the default workspace.',
+    'Copy (branch, duplicate) a session with all its variables and files into a new session, instantly; afterwards the two are independent. Returns the new session_id. Use it to try alternatives from the same point. Not available for the default workspace.',
   input: z.strictObject({
     session_id: sessionId.describe('The session to copy.'),
-    new_session_id: sessionId.optional().describe('Name of the copy; by default a random one.'),
+    new_session_id: sessionId.optional().describe('Name of the copy; by default a UUID.'),
   }),
   output: z.object({ session_id: z.string(), forked_from: z.string(), language: runtimeName }),
   annotations: ADDITIVE,

@@ -27,10 +27,11 @@ export const viewResult = defineTool({
         continue;
       }
       const known = (await tenant.recent.resultIds(session_id)).slice(0, MAX_LISTED);
-      const advice = known.length > 0 ? `Results of this session: ${known.join(', ')}` : 'It has no results';
+      const advice =
+        known.length > 0 ? `Results of this session: ${known.join(', ')}` : 'The session has no results';
       throw new SandboxError(
         'invalid_argument',
-        `Session ${session_id} has no result "${id}", or it is no longer cached. ${advice}. Results are listed by execute_code.`,
+        `Session ${session_id} has no result "${id}", or the result is no longer cached. ${advice}. execute_code lists the results of a program.`,
       );
     }
     const maxChars = Math.ceil(state.settings.max_output_chars / results.length);

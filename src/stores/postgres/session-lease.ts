@@ -169,7 +169,7 @@ async function busy(
 }
 
 function lost(id: string): SandboxError {
-  const message = `This process did not renew its lease of session "${id}" in time, so another process can take over the session. Nothing was saved. Open the session again.`;
-  const publicMessage = `The server lost its lease of session "${id}" before it could save this call, so the call had no effect. Run it again.`;
+  const message = `This process did not renew its lease on session "${id}" in time, so another process can take over the session. Nothing was saved. Open the session again.`;
+  const publicMessage = `The server lost its lease on session "${id}" before it could save this call, so the call had no effect. Run it again.`;
   return new SandboxError('session_busy', message, { publicMessage });
 }

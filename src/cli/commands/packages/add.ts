@@ -48,7 +48,7 @@ function readLockFile(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    throw new UsageError(`Cannot read the file of --lock: ${(cause as Error).message}.`);
+    throw new UsageError(`Cannot read the --lock file: ${(cause as Error).message}.`);
   }
 }
 

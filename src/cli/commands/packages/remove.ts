@@ -13,7 +13,7 @@ export const packagesRemove = exclusive(async (names) => {
   const removed = names.map((name) => {
     const found = findAdded(added, name);
     if (found === undefined)
-      throw new UsageError(`${name} is not an added package; "packages list" shows them.`);
+      throw new UsageError(`${name} is not an added package. "packages list" shows the added packages.`);
     return found;
   });
   const requested = added.filter((one) => one.requested && !removed.includes(one));

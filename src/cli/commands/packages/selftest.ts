@@ -30,9 +30,9 @@ export const packagesSelftest: PackagesAction = async (names, { json }) => {
       : names.map((name) => {
           const found = findAdded(added, name);
           if (found !== undefined) return found;
-          throw new UsageError(`${name} is not an added package; "packages list" shows them.`);
+          throw new UsageError(`${name} is not an added package. "packages list" shows the added packages.`);
         });
-  if (chosen.length === 0) throw new UsageError('No packages are added. Add some with "packages add".');
+  if (chosen.length === 0) throw new UsageError('There are no added packages. Add some with "packages add".');
   const { packages: distributed } = readPyodideLock();
   const rows: SelftestRow[] = [];
   for (const { name, version, sha256, measured_imports } of chosen) {

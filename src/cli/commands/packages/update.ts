@@ -7,11 +7,11 @@ import { installPackages } from './install-packages.ts';
 
 export const packagesUpdate = exclusive(async (names, flags) => {
   const added = readAddedPackages();
-  if (added.length === 0) printNote('no packages are added');
+  if (added.length === 0) printNote('there are no added packages');
   const wanted = names.map((name) => {
     const found = findAdded(added, name);
     if (found === undefined)
-      throw new UsageError(`${name} is not an added package; "packages list" shows them.`);
+      throw new UsageError(`${name} is not an added package. "packages list" shows the added packages.`);
     return found;
   });
   const updated = withRequirements(names.length === 0 ? added : wanted, added);

@@ -9,7 +9,7 @@ import type { PackagesAction } from './subcommand.ts';
 
 export const packagesVerify: PackagesAction = async (_, { json }) => {
   const added = readAddedPackages();
-  if (added.length === 0) printNote('no packages are added');
+  if (added.length === 0) printNote('there are no added packages');
   const rows = [];
   for (const { name, version, sha256, contents_sha256, libraries } of added) {
     const problem = await withProgress(`Verifying ${name}`, () => problemOf(contents_sha256, libraries));

@@ -14,7 +14,7 @@ const EXPORT_MODE = 0o600;
 export const sessionExport: SessionAction = async (context, [id, file], { force, json: asJson }) => {
   if (file === '-' && asJson)
     throw new UsageError(
-      '--json cannot be combined with writing the session to standard output: give a FILE.',
+      '--json cannot be combined with writing the session to standard output: specify a FILE.',
     );
   await readSession(context, id!);
   const bytes = await withProgress(`Exporting ${id}`, () => context.sessions.export(id!));

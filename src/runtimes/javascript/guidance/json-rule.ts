@@ -14,10 +14,7 @@ const JSON_TOKENS: readonly (readonly [RegExp, string])[] = [
 const NOT_TEXT: readonly (readonly [string, string])[] = [
   ['[object Promise]', 'The value is a promise: await it before JSON.parse'],
   ['[object Response]', 'The value is a response: use await response.json()'],
-  [
-    '[object ',
-    'The value is an object, whose text is [object Object]: it is parsed already and needs no JSON.parse',
-  ],
+  ['[object ', 'The value is already an object (its text is [object Object]): use it without JSON.parse'],
 ];
 const isJsonError = ({ thrower, stack }: GuestError) =>
   thrower === 'parse' || /^\s*at <input>:/.test(stack ?? '');

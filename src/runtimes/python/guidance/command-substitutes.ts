@@ -63,5 +63,5 @@ export const SUBSTITUTES: Readonly<Record<string, string>> = {
 export function commandSubstitute(name: string): string {
   return Object.hasOwn(SUBSTITUTES, name)
     ? `for '${name}' use ${SUBSTITUTES[name]}`
-    : `for '${name.slice(0, 40)}' write Python code, or run it outside the sandbox and pass its output with the files option`;
+    : `for '${name.slice(0, 40)}' write Python code, or run the command outside the sandbox and pass its output with the files option`;
 }

@@ -108,7 +108,7 @@ function dataShapeLines(error: GuestError, input: AnalysisInput): (string | unde
     return [
       ...invalidJsonLines(error, error.length === 0),
       error.message.startsWith('Extra data')
-        ? 'The text has more than one JSON value: if there is one per line, parse line by line: [json.loads(line) for line in text.splitlines()]'
+        ? 'The text has more than one JSON value. If each line has one value, parse line by line: [json.loads(line) for line in text.splitlines()]'
         : undefined,
       error.position !== undefined && error.position === error.length && error.length > 0
         ? 'The text ends too early: it is truncated'

@@ -235,8 +235,8 @@ export const exceptionRules: readonly Rule[] = [
     lines: (error) =>
       error.message.startsWith('the event loop would wait forever')
         ? [
-            `Every task waits for something that cannot happen: ${oneLine(error.message)}`,
-            'Set the event or the result, put a final item such as None into the queue and leave the loop when it arrives, or cancel the waiting tasks: task.cancel()',
+            `Every task is waiting for something that cannot happen: ${oneLine(error.message)}`,
+            'Set the event or the result; or put a final item such as None into the queue, and leave the loop when that item arrives; or cancel the waiting tasks: task.cancel()',
           ]
         : [
             `Invalid use of asynchronous code: ${errorText(error)}`,

@@ -13,7 +13,7 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   [/'coroutine'/, AWAIT],
   [
     /offset-naive and offset-aware/,
-    'One datetime has a time zone and the other has none: add it with value.replace(tzinfo=timezone.utc), or remove it with value.replace(tzinfo=None)',
+    'One datetime has a time zone and the other has none: add a time zone with value.replace(tzinfo=timezone.utc), or remove it with value.replace(tzinfo=None)',
   ],
   [
     /unhashable type/,
@@ -33,7 +33,7 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^'[<>]=?' not supported between instances/,
-    'The values have different types: convert them to one type first, or filter out the others, as in [x for x in values if x is not None]',
+    'The values have different types: convert them to one type first, or filter out values of other types, as in [x for x in values if x is not None]',
   ],
   [
     /'(?:int|float|bool)' object is not (?:iterable|subscriptable)/,
@@ -45,7 +45,7 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^non-default argument '\w+' follows default argument/,
-    'Put the fields without a default value first, give this one a default value, or use @dataclass(kw_only=True)',
+    'Put the fields without a default value first, give this field a default value, or use @dataclass(kw_only=True)',
   ],
   [/'async_generator' object is not iterable/, 'Loop over it with async for, inside an async function'],
   [
