@@ -145,7 +145,7 @@ const textComment = (text) => new Comment([{ kind: 'text', text }]);
 function describeRows(project, table) {
   for (const row of table.type.declaration.children ?? []) {
     const fields = row.type.declaration;
-    const values = fields?.children.map(({ name, type }) => `${name}: ${type.value}`) ?? [row.type.value];
+    const values = fields?.children.map(({ name, type }) => `${name}: \`${type.value}\``) ?? [row.type.value];
     row.comment = textComment(values.join('; '));
     row.type = new IntrinsicType(fields === undefined ? 'string' : 'object');
     delete row.defaultValue;

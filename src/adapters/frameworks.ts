@@ -14,7 +14,7 @@ import {
 /** A function that creates a tool of a framework. */
 export type ToolFactory<T> = (...args: never[]) => T;
 
-/** What the AI SDK sends to the model. */
+/** The output of a tool that the AI SDK sends to the model. */
 export type AiSdkToolOutput =
   | { type: 'text' | 'error-text'; value: string }
   | {
@@ -30,7 +30,7 @@ export interface AiSdkTool {
   toModelOutput(call: { output: SandboxToolResult }): AiSdkToolOutput;
 }
 
-/** The tools of a sandbox for `generateText` and `streamText` of the AI SDK (`ai`), by name. */
+/** Returns the tools of a sandbox by name, for `generateText` and `streamText` of the AI SDK (`ai`). */
 export function aiSdkTools(sandbox: Sandbox, options?: SandboxToolsOptions): Record<string, AiSdkTool> {
   return byName(sandboxTools(sandbox, options), ({ description, inputSchema, execute }) => ({
     description,
@@ -50,7 +50,7 @@ function aiSdkOutput({ text, images, isError }: SandboxToolResult): AiSdkToolOut
   return { type: 'content', value: [{ type: 'text', text }, ...media] };
 }
 
-/** The tools of a sandbox for LangChain.js. `tool` is the function of `@langchain/core/tools`. */
+/** Returns the tools of a sandbox for LangChain.js. Pass the function `tool` of `@langchain/core/tools`. */
 export function langChainTools<T>(
   tool: ToolFactory<T>,
   sandbox: Sandbox,
@@ -69,7 +69,7 @@ function langChainContent({ text, images }: SandboxToolResult) {
   return [{ type: 'text', text }, ...blocks];
 }
 
-/** The tools of a sandbox for the OpenAI Agents SDK. `tool` is the function of `@openai/agents`. */
+/** Returns the tools of a sandbox for the OpenAI Agents SDK. Pass the function `tool` of `@openai/agents`. */
 export function openAiAgentsTools<T>(
   tool: ToolFactory<T>,
   sandbox: Sandbox,
@@ -97,7 +97,7 @@ function openAiContent({ text, images }: SandboxToolResult) {
   return [{ type: 'text' as const, text }, ...blocks];
 }
 
-/** The tools of a sandbox for agents of Mastra, by name. `createTool` is the function of `@mastra/core/tools`. */
+/** Returns the tools of a sandbox by name, for agents of Mastra. Pass the function `createTool` of `@mastra/core/tools`. */
 export function mastraTools<T>(
   createTool: ToolFactory<T>,
   sandbox: Sandbox,

@@ -32,9 +32,9 @@ import {
 } from '../schema.ts';
 import { isSession } from '../session/create-sandbox.ts';
 
-/** The names of the tools. */
+/** The names of the tools of a sandbox. */
 export const SANDBOX_TOOL_NAMES = ['execute_code', 'read_file', 'write_file', 'list_files'] as const;
-/** The name of a tool. */
+/** The name of a tool of a sandbox. */
 export type SandboxToolName = (typeof SANDBOX_TOOL_NAMES)[number];
 
 /** The default of `max_output_chars`. */
@@ -55,13 +55,22 @@ const options = z.strictObject({
 
 /** Options of `sandboxTools`. */
 export interface SandboxToolsOptions {
-  /** The tools to return. Default: all. */
+  /** Names of the tools to return. Default: all tools. */
   readonly names?: readonly SandboxToolName[];
-  /** Characters of standard output in a result. Longer output is shortened to its beginning and end. Default: 20,000. */
+  /**
+   * Maximum number of characters of standard output in a result. Longer output is shortened to its beginning and end.
+   * Default: 20,000. Maximum: 60,000.
+   */
   readonly max_output_chars?: number;
-  /** The highest fuel budget that the model may request for a call. Default: the model cannot choose; the value of the policy applies. */
+  /**
+   * Maximum fuel budget that the model can request for a call. Default: the model cannot request one, and the policy
+   * applies.
+   */
   readonly max_fuel_budget?: number;
-  /** The longest timeout that the model may request for a call. Default: the model cannot choose; the value of the policy applies. */
+  /**
+   * Maximum time limit in seconds that the model can request for a call. Default: the model cannot request one, and the
+   * policy applies.
+   */
   readonly max_timeout_seconds?: number;
   /** Receives the complete result of every program. */
   readonly onResult?: (result: SandboxResult) => void;
@@ -69,19 +78,19 @@ export interface SandboxToolsOptions {
 
 /** An image in a tool result. */
 export interface SandboxToolImage {
-  /** The image in base64. */
+  /** Image in base64. */
   readonly data: string;
-  /** Its MIME type. */
+  /** MIME type of the image. */
   readonly mimeType: string;
 }
 
 /** The result of a tool. */
 export interface SandboxToolResult {
-  /** The text for the model: output, guidance and fuel summary of a program, or the contents of a file. */
+  /** Text for the model: the output, guidance and fuel use of a program, or the contents of a file. */
   readonly text: string;
   /** Images for the model. */
   readonly images: readonly SandboxToolImage[];
-  /** Whether the call failed. A program that fails is a successful call whose text describes the failure. */
+  /** Whether the call of the tool failed. If only the program failed, the value is false, and `text` describes the failure. */
   readonly isError: boolean;
   /** The same information as data, for the application. */
   readonly structured?: Readonly<Record<string, unknown>>;
@@ -89,16 +98,17 @@ export interface SandboxToolResult {
 
 /** A tool of a sandbox. */
 export interface SandboxTool {
+  /** Name of the tool. */
   readonly name: SandboxToolName;
   /** What the tool does, for the model. */
   readonly description: string;
-  /** The arguments as a Zod schema. */
+  /** Zod schema of the arguments. */
   readonly inputSchema: z.ZodObject;
-  /** The arguments as a JSON Schema. */
+  /** JSON Schema of the arguments. */
   readonly jsonSchema: Readonly<Record<string, unknown>>;
   /**
-   * Calls the tool. Mistakes by the model, such as invalid arguments or the path of a missing file, are returned as results with
-   * `isError`. Host failures are thrown as `SandboxError`.
+   * Calls the tool. After a mistake of the model, such as invalid arguments or a missing file, the result has
+   * `isError: true`. Throws a `SandboxError` if the host fails.
    */
   execute(args: unknown, call?: { readonly signal?: AbortSignal | undefined }): Promise<SandboxToolResult>;
 }
@@ -112,8 +122,8 @@ interface ToolsContext {
 }
 
 /**
- * The tools of a sandbox or session: run code, and read, write and list files. In a session, variables persist between
- * calls of `execute_code`.
+ * Returns the tools of a sandbox: run code, and read, write and list files. In a session, variables persist between calls of
+ * `execute_code`. Throws `invalid_argument` if the options are invalid.
  */
 export function sandboxTools(sandbox: Sandbox, given: SandboxToolsOptions = {}): SandboxTool[] {
   const checked = parse(options, given, 'options');

@@ -25,17 +25,17 @@ import { type ServerFactory, serverFactory } from './server.ts';
 import { type Readiness, type ServerOptions, ServerState } from './server-state.ts';
 import type { ServerSettings, ServerSettingsInput } from './settings.ts';
 
-/** A running HTTP server. */
+/** A running HTTP server. Created by `serveHttp`. */
 export interface HttpServer {
   /** URL of the MCP endpoint. */
   readonly url: string;
   /** @internal */
   readonly state: ServerState;
-  /** Settles once the server has stopped. Rejects if a session could not be saved. */
+  /** Resolves when the server has stopped. Rejects if a session could not be saved. */
   readonly closed: Promise<void>;
   /**
-   * Waits up to `shutdown_seconds` for running calls, cancels the rest, saves sessions and stops. Rejects if a session
-   * could not be saved.
+   * Stops the server. Waits up to `shutdown_seconds` for running calls and cancels the others. Then saves the sessions.
+   * Rejects if a session could not be saved.
    */
   close(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export interface HttpServer {
 export interface HttpServerOptions extends ServerOptions {
   /** Wraps the factory of server objects, for example to register additional tools. */
   readonly extend?: (factory: ServerFactory) => ServerFactory;
-  /** Options of the MCP SDK. Options that this server sets take precedence. */
+  /** Options of the server of the MCP SDK. Options that this package sets take precedence. */
   readonly serverOptions?: McpServerOptions;
 }
 
@@ -54,7 +54,10 @@ const RECEIVE_CHECK_MS = 5_000;
 /** How long the last responses may take to reach their clients. */
 const RESPONSE_FLUSH_MS = 1000;
 
-/** Starts an HTTP server. Resolves once it accepts connections. */
+/**
+ * Starts an MCP server over HTTP. Resolves when it accepts connections. Throws `invalid_argument` if the settings are
+ * invalid.
+ */
 export async function serveHttp(
   input: ServerSettingsInput = {},
   options: HttpServerOptions = {},

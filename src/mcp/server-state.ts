@@ -97,11 +97,11 @@ const tenantInStore = (tenant: string) => (tenant === LOCAL_TENANT ? '' : tenant
 
 /** Options of a server that are not settings. */
 export interface ServerOptions {
-  /** Version that the server reports to clients. */
+  /** Version that the server reports to clients. Default: `0.0.0`. */
   readonly version?: string;
-  /** Receives log events and spans; by default both are discarded. */
+  /** Receives log events and spans. Default: both are discarded. */
   readonly telemetry?: Telemetry;
-  /** Returns the session store of a tenant; by default, the setting `store` or `data_dir` determines it. */
+  /** Returns the session store of a tenant. Default: the store that the setting `store` or `data_dir` determines. */
   readonly storeFor?: (tenant: string) => SessionStore;
 }
 

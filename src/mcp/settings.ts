@@ -199,9 +199,9 @@ export const serverSettings = z.strictObject({
   ),
   ...httpSettings,
 });
-/** Complete settings. */
+/** The settings of a server, with defaults filled in. */
 export type ServerSettings = z.infer<typeof serverSettings>;
-/** Settings as given by the user; every field is optional. */
+/** The settings of a server as a caller sets them. Settings that are left out have defaults. */
 export type ServerSettingsInput = z.input<typeof serverSettings>;
 export type SettingName = keyof ServerSettings;
 

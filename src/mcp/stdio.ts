@@ -12,18 +12,21 @@ import { type ServerOptions, ServerState } from './server-state.ts';
 import type { ServerSettingsInput } from './settings.ts';
 import { CheckedLines } from './stdio-lines.ts';
 
-/** A server on standard input and output. */
+/** A running server on standard input and output. Created by `serveStdio`. */
 export interface StdioServer {
-  /** Settles once the server has stopped. Rejects if a session could not be saved. */
+  /** Resolves when the server has stopped. Rejects if a session could not be saved. */
   readonly closed: Promise<void>;
   /**
-   * Waits up to `shutdown_seconds` for running calls, cancels the rest, saves sessions and stops. Rejects if a session
-   * could not be saved.
+   * Stops the server. Waits up to `shutdown_seconds` for running calls and cancels the others. Then saves the sessions.
+   * Rejects if a session could not be saved.
    */
   close(): Promise<void>;
 }
 
-/** Serves one client over the standard input and output of this process. */
+/**
+ * Starts an MCP server for one client on the standard input and output of this process. Throws `invalid_argument` if the
+ * settings are invalid.
+ */
 export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOptions = {}): StdioServer {
   const state = new ServerState(resolveSettings(settings), options);
   const { log } = state.telemetry;

@@ -6,8 +6,9 @@
 import { sha256Hex } from '../framing/digest.ts';
 import type { EventLogger } from '../schema.ts';
 
-/** Destination of log events, such as a pino logger. */
+/** Receives log events. A pino logger has these methods. */
 export interface ServerLog extends EventLogger {
+  /** Receives an event that reports an error. */
   error(fields: object, message: string): void;
 }
 
@@ -19,8 +20,9 @@ export interface Span {
   fail(message: string): void;
 }
 
-/** Destination of log events and spans. */
+/** Receives log events and spans. */
 export interface Telemetry {
+  /** Receives log events. */
   readonly log: ServerLog;
   /** Runs `work` inside a span with this name. */
   span<T>(name: string, work: (span: Span) => Promise<T>): Promise<T>;
@@ -35,7 +37,7 @@ export const noTelemetry: Telemetry = {
   span: (_, work) => work(NO_SPAN),
 };
 
-/** Writes events to `log`, and creates spans if `@opentelemetry/api` is installed. */
+/** Creates telemetry that writes events to `log`. It also creates spans if `@opentelemetry/api` is installed. */
 export async function createTelemetry(log: ServerLog): Promise<Telemetry> {
   const api = await import('@opentelemetry/api').catch(() => undefined);
   if (api === undefined) return { log, span: noTelemetry.span };

@@ -16,9 +16,9 @@ import { memoryStore } from '../../stores/memory/memory-store.ts';
 export interface Context {
   /** Identifies the context. */
   readonly id: string;
-  /** Language of its programs. */
+  /** Language of the programs. */
   readonly language: string;
-  /** Working directory. */
+  /** Working directory of the programs. */
   readonly cwd: string;
 }
 

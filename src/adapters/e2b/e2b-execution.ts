@@ -4,11 +4,11 @@ import type { DisplayResult, SandboxResult } from '../../schema.ts';
 /** A chunk of output. */
 export class OutputMessage {
   constructor(
-    /** The text. */
+    /** Text of the chunk. */
     readonly line: string,
     /** Unix time in nanoseconds. */
     readonly timestamp: number,
-    /** Whether it is standard error. */
+    /** Whether the text is standard error. */
     readonly error: boolean,
   ) {}
 
@@ -17,7 +17,7 @@ export class OutputMessage {
   }
 }
 
-/** Why a program failed: an uncaught exception, or a limit that it reached. */
+/** The reason why a program failed: an uncaught exception, or a limit that the program reached. */
 export class ExecutionError {
   constructor(
     /** Name of the exception class, or of the limit. */
@@ -39,23 +39,23 @@ export type RawData = { readonly [key in Format]?: unknown };
 export class E2bResult {
   /** Plain text. */
   readonly text?: string;
-  /** HTML. It comes from the program: show it only in a sandboxed frame. */
+  /** HTML from the program. Show it only in a sandboxed frame. */
   readonly html?: string;
   /** Markdown. */
   readonly markdown?: string;
-  /** SVG. It comes from the program: show it only as an image. */
+  /** SVG from the program. Show it only as an image. */
   readonly svg?: string;
   /** PNG image in base64. */
   readonly png?: string;
   /** JPEG image in base64. */
   readonly jpeg?: string;
-  /** Programs in this sandbox do not display PDF documents. */
+  /** Always undefined: programs in this sandbox do not display PDF documents. */
   readonly pdf?: string;
   /** LaTeX. */
   readonly latex?: string;
   /** JSON data. */
   readonly json?: unknown;
-  /** Programs in this sandbox do not display JavaScript. */
+  /** Always undefined: programs in this sandbox do not display JavaScript. */
   readonly javascript?: string;
   /** The columns of a table, by name. */
   readonly data?: Record<string, unknown>;
@@ -65,26 +65,26 @@ export class E2bResult {
   constructor(
     /** The forms by format. */
     readonly raw: RawData,
-    /** Whether it is the value of the last expression. */
+    /** Whether the result is the value of the last expression. */
     readonly isMainResult: boolean,
   ) {
     for (const format of FORMATS)
       if (raw[format] !== undefined) Object.assign(this, { [format]: raw[format] });
   }
 
-  /** The available formats. */
+  /** Returns the available formats. */
   formats(): string[] {
     return FORMATS.filter((format) => this.raw[format] !== undefined);
   }
 
-  /** The forms as data, without tables and charts. */
+  /** Returns the forms as data, without tables and charts. */
   toJSON(): Record<string, unknown> {
     const { data: _data, chart: _chart, ...forms } = this.raw;
     return forms;
   }
 }
 
-/** Output of a program. */
+/** The output of a program. */
 export interface Logs {
   /** Standard output. */
   stdout: string[];
@@ -92,16 +92,16 @@ export interface Logs {
   stderr: string[];
 }
 
-/** What a program did. */
+/** The result of a program. */
 export class E2bExecution {
   constructor(
-    /** What the program displayed, and the value of its last expression. */
+    /** Results that the program displayed, and the value of the last expression. */
     public results: E2bResult[] = [],
-    /** Its output. */
+    /** Output of the program. */
     public logs: Logs = { stdout: [], stderr: [] },
-    /** Why it failed; undefined if it did not. */
+    /** Why the program failed. Undefined if it succeeded. */
     public error?: ExecutionError,
-    /** Number of the call in its context, from 1. */
+    /** Number of the call in its context, starting at 1. */
     public executionCount?: number,
   ) {}
 

@@ -46,9 +46,9 @@ export interface SandboxOpts {
   debug?: boolean;
   requestTimeoutMs?: number;
   secure?: boolean;
-  /** Time after which the sandbox is killed, in milliseconds. Default: 5 minutes. */
+  /** Time in milliseconds after which the sandbox is killed. Default: 300,000. */
   timeoutMs?: number;
-  /** Application-defined text about the sandbox; returned by `getInfo()`. */
+  /** Texts of the application about the sandbox. `getInfo()` returns them. */
   metadata?: Record<string, string>;
   /** Environment variables of all programs. */
   envs?: Record<string, string>;
@@ -76,23 +76,23 @@ const runOptions = z.strictObject({
 
 /** Options of `runCode`. */
 export interface RunCodeOpts {
-  /** Receives standard output while the program runs. */
+  /** Receives standard output while the program is running. */
   onStdout?: (output: OutputMessage) => unknown;
-  /** Receives standard error while the program runs. */
+  /** Receives standard error while the program is running. */
   onStderr?: (output: OutputMessage) => unknown;
   /** Receives each result when the program has ended. */
   onResult?: (data: E2bResult) => unknown;
   /** Receives the error if the program failed. */
   onError?: (error: ExecutionError) => unknown;
-  /** Set environment variables with `Sandbox.create`; only an empty object is accepted here. */
+  /** Only an empty object is accepted. Set environment variables with `Sandbox.create`. */
   envs?: Record<string, never>;
-  /** Time limit of the program in milliseconds. Default: that of the policy. */
+  /** Maximum time of the program in milliseconds. Default: that of the policy. */
   timeoutMs?: number;
   /** Has no effect. */
   requestTimeoutMs?: number;
   /** Language of the program. Default: Python. */
   language?: string;
-  /** The context in which the program runs. Default: that of the language. */
+  /** Context in which the program runs. Default: the default context of the language. */
   context?: Context;
 }
 
@@ -189,7 +189,7 @@ export class E2bSandbox {
     return this.#contexts.remove(typeof context === 'string' ? context : context.id);
   }
 
-  /** The open contexts. */
+  /** Returns the open contexts. */
   async listCodeContexts(): Promise<Context[]> {
     return this.#contexts.list();
   }
@@ -199,12 +199,12 @@ export class E2bSandbox {
     return this.#contexts.restart(typeof context === 'string' ? context : context.id);
   }
 
-  /** Whether the sandbox is running. */
+  /** Returns whether the sandbox is running. */
   async isRunning(_opts?: object): Promise<boolean> {
     return !this.#isKilled;
   }
 
-  /** Sets the time, from now, after which the sandbox is killed. */
+  /** Sets the time in milliseconds, from now, after which the sandbox is killed. */
   async setTimeout(timeoutMs: number, _opts?: object): Promise<void> {
     this.#killAfter(parse(lifetimeMs, timeoutMs, 'timeoutMs'));
   }
@@ -216,7 +216,7 @@ export class E2bSandbox {
     this.#timer = globalThis.setTimeout(() => void this.kill(), timeoutMs).unref();
   }
 
-  /** Information about the sandbox. */
+  /** Returns information about the sandbox. */
   async getInfo(_opts?: object) {
     return {
       sandboxId: this.sandboxId,
@@ -227,7 +227,7 @@ export class E2bSandbox {
     };
   }
 
-  /** Cancels running programs and discards the sandbox. Returns whether it was running. */
+  /** Cancels running programs and discards the sandbox. Returns whether the sandbox was running. */
   async kill(_opts?: object): Promise<boolean> {
     clearTimeout(this.#timer);
     if (this.#isKilled) return false;

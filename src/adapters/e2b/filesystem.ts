@@ -5,7 +5,7 @@ import { type WorkspaceFile, workspacePath } from '../../sandbox/workspace.ts';
 import type { Contexts } from './contexts.ts';
 import { unsupported } from './unsupported.ts';
 
-/** Kinds of entries. */
+/** The kinds of entries. */
 export const FileType = { FILE: 'file', DIR: 'dir' } as const;
 /** The kind of an entry. */
 export type FileType = (typeof FileType)[keyof typeof FileType];
@@ -14,17 +14,17 @@ export type FileType = (typeof FileType)[keyof typeof FileType];
 export interface WriteInfo {
   /** Last part of the path. */
   name: string;
-  /** Whether it is a file or a folder. */
+  /** Kind of the entry. */
   type: FileType;
-  /** Absolute path. */
+  /** Absolute path of the entry. */
   path: string;
 }
 
 /** A file or folder. */
 export interface EntryInfo extends WriteInfo {
-  /** Size in bytes; 0 for folders. */
+  /** Size in bytes. 0 for folders. */
   size: number;
-  /** Time of the last change; undefined for folders. */
+  /** Time of the last change. Undefined for folders. */
   modifiedTime?: Date;
 }
 
@@ -78,7 +78,7 @@ export class Filesystem {
     this.#contexts = contexts;
   }
 
-  /** Reads a file, by default as text. */
+  /** Returns the contents of a file. Default: as text. */
   read(path: string, opts?: { format?: 'text' }): Promise<string>;
   read(path: string, opts: { format: 'bytes' }): Promise<Uint8Array>;
   read(path: string, opts: { format: 'blob' }): Promise<Blob>;
@@ -116,7 +116,7 @@ export class Filesystem {
     });
   }
 
-  /** The entries of a folder, by default without those of its subfolders. */
+  /** Returns the entries of a folder. Default depth: 1, without the entries of subfolders. */
   async list(path: string, { depth = 1 }: { depth?: number } = {}): Promise<EntryInfo[]> {
     const prefix = folderPrefix(path);
     const entries = await this.#contexts.files(async (sandbox) =>
@@ -126,12 +126,12 @@ export class Filesystem {
     return entries;
   }
 
-  /** Whether a file or folder exists. */
+  /** Returns whether a file or folder exists. */
   async exists(path: string, _opts?: object): Promise<boolean> {
     return (await this.#find(path)) !== undefined;
   }
 
-  /** A file or folder. */
+  /** Returns information about a file or folder. Throws `file_not_found` if it does not exist. */
   async getInfo(path: string, _opts?: object): Promise<EntryInfo> {
     const found = await this.#find(path);
     if (found === undefined) throw notFound(path);
