@@ -42,7 +42,7 @@ function marked(file, text) {
 const toSentence = (text) =>
   /^\w*[_A-Z]/.test(text) ? `${text}.` : `${text[0].toUpperCase()}${text.slice(1)}.`;
 
-/** The title of the test or suite whose call starts at `at`: the first argument, after the table of an `.each`. */
+/** The title of the test or suite whose call starts at `at`: the first argument, after the table of an `.each` or a condition. */
 function titleAt(text, at, start) {
   start.lastIndex = at;
   if (!start.test(text)) return undefined;
@@ -52,7 +52,7 @@ function titleAt(text, at, start) {
   const [modifier] = modifiers.exec(text);
   next += modifier.length;
   if (text[next] === '<') next = closing(text, next) + 1;
-  if (/\.(each|for)$/.test(modifier)) next = closing(text, next) + 1;
+  if (/\.(each|for|runIf)$/.test(modifier)) next = closing(text, next) + 1;
   const literal = /\(\s*(['"`])(.*?)(?<!\\)\1/y;
   literal.lastIndex = next;
   const title = literal.exec(text)?.[2];

@@ -52,6 +52,7 @@ const countContents = (contents: readonly (Uint8Array | undefined)[]) => countSh
 export class ActiveJob implements JobHandle {
   readonly result: Promise<JobResult>;
   readonly saved: Promise<SavedState | undefined>;
+  #isSaving = false;
   #resolve!: (result: JobResult) => void;
   #reject!: (cause: unknown) => void;
   #finish!: (saved: SavedState | undefined) => void;
@@ -73,6 +74,11 @@ export class ActiveJob implements JobHandle {
 
   get fuelSpent(): number {
     return this.readFuelSpent();
+  }
+
+  /** Whether the caller has the answer of a committed call whose state is not saved yet. */
+  get isSaving(): boolean {
+    return this.#isSaving;
   }
 
   /** Handles one message of the worker; returns whether the job is over. */
@@ -107,7 +113,8 @@ export class ActiveJob implements JobHandle {
         for (const result of message.results) this.observer.result?.(result);
         this.#resolve(message);
         // A committed call is answered before its state is saved; the thread is busy until then.
-        if (message.outcome.state === 'committed') return false;
+        this.#isSaving = message.outcome.state === 'committed';
+        if (this.#isSaving) return false;
         break;
       default:
         this.#resolve(message);

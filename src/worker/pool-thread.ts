@@ -227,6 +227,14 @@ export class PoolThread {
     this.#thread.setRef(false);
   }
 
+  /** Ends the thread. A running call is lost; the state of a call that was answered is saved first. */
+  async close(): Promise<void> {
+    this.#isAlive = false;
+    if (this.#job?.isSaving) await this.#job.saved;
+    await this.terminate();
+  }
+
+  /** Ends the thread immediately. */
   terminate(): Promise<void> {
     this.#isAlive = false;
     return this.#thread.terminate();

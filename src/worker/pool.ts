@@ -46,7 +46,8 @@ export interface Pool {
   /** Size of the files and interpreter memory that open sessions hold in memory, in bytes. */
   readonly heldBytes: number;
   /**
-   * Terminates all threads. Calls that are running end with the trap reason `worker_lost`. A later call starts new threads.
+   * Ends all threads. Calls that are running end with the trap reason `worker_lost`; the state of a session after a call
+   * that has returned is saved first. A later call starts new threads.
    */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -229,7 +230,7 @@ export class WorkerPool implements Pool {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#threads, ...this.#builders].map((thread) => thread.terminate()));
+    await Promise.all([...this.#threads, ...this.#builders].map((thread) => thread.close()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

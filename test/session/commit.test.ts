@@ -4,11 +4,13 @@ import {
   createSandbox,
   memoryStore,
   openSessions,
+  type Pool,
   SandboxError,
   type SandboxOptions,
   type SessionStore,
 } from 'llm-wasm-sandbox';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { childProcesses } from '../support/child-processes.ts';
 
 /** A memory store that fails or delays writes on request, like a disk that is full or slow. */
 function unreliableStore() {
@@ -24,6 +26,20 @@ function unreliableStore() {
 }
 
 const STORE_FAILED = { code: 'store_failed', message: expect.stringContaining('no space left') };
+
+/** A program whose state takes long to save. */
+const SLOW_TO_SAVE = 'import os\ndata = os.urandom(5_000_000) * 12\nx = 2\nopen("f", "w").close()';
+
+/** A pool with its own process, and a function that kills the process. */
+function killablePool(): { pool: Pool; kill: () => void } {
+  const pool = createPool({ maxWorkers: 1, isolation: 'process', optimization: 'demand' });
+  onTestFinished(() => pool.close());
+  const before = new Set(childProcesses());
+  const kill = () => {
+    for (const child of childProcesses()) if (!before.has(child)) process.kill(child, 'SIGKILL');
+  };
+  return { pool, kill };
+}
 
 function open(store: SessionStore, options: Partial<SandboxOptions> = {}) {
   return createSandbox({ runtime: 'javascript', session_id: 'one', store, ...options });
@@ -117,16 +133,30 @@ describe('a session with `commit: "answer"`', () => {
   });
 
   // guarantee: durability
-  test('reports a call as rolled_back if its thread ends before the state is saved', async () => {
+  // proves: A call is reported as rolled_back if its process ends before the state is saved.
+  test.runIf(process.platform === 'linux')(
+    'reports a call as rolled_back if its process ends before the state is saved',
+    async () => {
+      const { pool, kill } = killablePool();
+      await using session = await open(memoryStore(), { commit: 'answer', pool, runtime: 'python' });
+      await session.execute('x = 1');
+      // The output arrives before the state, which takes long to save, is complete.
+      const program = `${SLOW_TO_SAVE}\nprint("ran")`;
+      const execution = session.execute(program, { onStdout: () => setTimeout(kill, 5) });
+      expect((await execution).metadata).toMatchObject({ state: 'rolled_back', trap_reason: 'worker_lost' });
+      expect((await session.execute('x')).metadata).toMatchObject({ result: 1, state: 'committed' });
+    },
+  );
+
+  test('saves a call that is answered while the pool closes, or reports it as lost', async () => {
     await using pool = createPool({ maxWorkers: 1, optimization: 'demand' });
     await using session = await open(memoryStore(), { commit: 'answer', pool, runtime: 'python' });
     await session.execute('x = 1');
-    // The output arrives before the state, which takes long to save, is complete.
-    const program = 'import os\ndata = os.urandom(5_000_000) * 12\nx = 2\nprint("ran")';
-    const execution = session.execute(program, { onStdout: () => setTimeout(() => pool.close(), 5) });
-    const { metadata } = await execution;
-    expect(metadata).toMatchObject({ state: 'rolled_back', trap_reason: 'worker_lost' });
-    expect((await session.execute('x')).metadata).toMatchObject({ result: 1, state: 'committed' });
+    const program = `${SLOW_TO_SAVE}\nprint("ran")`;
+    const { metadata } = await session.execute(program, { onStdout: () => void pool.close() });
+    const isSaved = metadata.state === 'committed';
+    expect(metadata.trap_reason).toBe(isSaved ? null : 'worker_lost');
+    expect((await session.execute('x')).metadata).toMatchObject({ result: isSaved ? 2 : 1 });
   });
 });
 
@@ -169,30 +199,47 @@ describe('a session with `commit: "background"`', () => {
   });
 
   // guarantee: durability
-  // proves: If a thread ends during a save, a session with `commit: "background"` restores the previous state, reports the loss and stays usable.
-  test('restores the state from before a call whose thread ends during the save, reports the loss, and stays usable', async () => {
-    await using pool = createPool({ maxWorkers: 1, optimization: 'demand' });
-    const program = `import os
-data = os.urandom(5_000_000) * 12
-x = 2
-open("f", "w").close()`;
-    // The save takes long, but on a busy machine it may be complete before the pool is closed.
-    for (let attempt = 1; ; attempt++) {
-      await using session = await open(memoryStore(), { pool, runtime: 'python' });
+  // proves: A pool that is closed saves the sessions whose calls have returned.
+  test('is saved after a call that has returned when its pool is closed', async () => {
+    for (const isolation of ['thread', 'process'] as const) {
+      await using pool = createPool({ maxWorkers: 1, optimization: 'demand', isolation });
+      const events: object[] = [];
+      const logger = { info: () => {}, warn: (fields: object) => void events.push(fields) };
+      await using session = await open(memoryStore(), { pool, runtime: 'python', logger });
       await session.execute('x = 1');
-      expect((await session.execute(program)).metadata.state).toBe('committed');
+      expect((await session.execute(SLOW_TO_SAVE)).metadata.state).toBe('committed');
       await pool.close();
-      const next = await session.execute('x').catch((cause: unknown) => cause);
-      if (!(next instanceof SandboxError)) {
-        expect(attempt).toBeLessThan(5);
-        continue;
-      }
-      expect(next).toMatchObject({ code: 'store_failed', message: expect.stringContaining('call 2') });
-      expect(await session.listFiles()).toEqual([]);
-      expect((await session.execute('x')).metadata).toMatchObject({ result: 1, state: 'committed' });
-      return;
+      expect(pool.workers, isolation).toBe(0);
+      expect((await session.execute('x')).metadata).toMatchObject({ result: 2, state: 'committed' });
+      expect((await session.listFiles()).map(({ path }) => path)).toEqual(['f']);
+      expect(events).toEqual([]);
     }
   });
+
+  // guarantee: durability
+  // proves: If a process ends during a save, a session with `commit: "background"` restores the previous state, reports the loss and stays usable.
+  test.runIf(process.platform === 'linux')(
+    'restores the state from before a call whose process ends during the save, reports the loss, and stays usable',
+    async () => {
+      const { pool, kill } = killablePool();
+      // The save takes long, but on a busy machine it may be complete before the process is killed.
+      for (let attempt = 1; ; attempt++) {
+        await using session = await open(memoryStore(), { pool, runtime: 'python' });
+        await session.execute('x = 1');
+        expect((await session.execute(SLOW_TO_SAVE)).metadata.state).toBe('committed');
+        kill();
+        const next = await session.execute('x').catch((cause: unknown) => cause);
+        if (!(next instanceof SandboxError)) {
+          expect(attempt).toBeLessThan(5);
+          continue;
+        }
+        expect(next).toMatchObject({ code: 'store_failed', message: expect.stringContaining('call 2') });
+        expect(await session.listFiles()).toEqual([]);
+        expect((await session.execute('x')).metadata).toMatchObject({ result: 1, state: 'committed' });
+        return;
+      }
+    },
+  );
 });
 
 describe('registry', () => {

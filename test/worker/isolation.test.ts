@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createPool, createSandbox, memoryStore, type Pool, type SandboxResult } from 'llm-wasm-sandbox';
@@ -9,6 +9,7 @@ import type { DrawPicture } from '../../dist/worker/auxiliary-jobs.js';
 import { permissionFlags } from '../../dist/worker/permissions.js';
 import { fromPortableExtension, parseFromProcess } from '../../dist/worker/process-protocol.js';
 import { ThreadHost } from '../../dist/worker/thread-host.js';
+import { childProcesses } from '../support/child-processes.ts';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
 const folder = mkdtempSync(join(tmpdir(), 'isolation-'));
@@ -196,13 +197,6 @@ const CONTRACT: Record<string, (pool: Pool) => Promise<unknown>> = {
     return results.map(({ metadata }) => metadata.result);
   },
 };
-
-/** The processes that this process or thread has started. */
-function childProcesses(): number[] {
-  return readdirSync('/proc/self/task').flatMap((task) =>
-    readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-  );
-}
 
 describe('isolation', () => {
   const pools = {
