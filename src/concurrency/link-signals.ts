@@ -6,7 +6,7 @@ import { setMaxListeners } from 'node:events';
 
 /** Aborts `controller` as soon as one of the sources is aborted. Returns a function that removes the listeners from them. */
 export function linkSignals(
-  controller: AbortController,
+  controller: { abort(reason: unknown): void },
   ...sources: readonly (AbortSignal | undefined)[]
 ): () => void {
   const present = sources.filter((source) => source !== undefined);

@@ -1,5 +1,7 @@
 /** One call of `execute`: its options after they were checked, its language and its limits. */
+
 import type { z } from 'zod';
+import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { SandboxError } from '../errors.ts';
 import {
   executeOptions,
@@ -36,7 +38,7 @@ export interface Call {
   readonly files: Readonly<Record<string, string | Uint8Array>> | undefined;
   readonly onProgress: z.output<typeof executeOptions>['onProgress'];
   /** Aborted when the call is cancelled or the sandbox is closed. */
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   readonly output: OutputDelivery;
   /** Receives what the program displays. */
   readonly results: ResultDelivery;

@@ -2,7 +2,9 @@
  * The tools of one call: the tools that the options offer, the requests of the program, and the tool calls in the result.
  * `ToolDispatcher` makes the decisions.
  */
+
 import { randomUUID } from 'node:crypto';
+import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { SandboxError } from '../errors.ts';
 import type { LanguageName, PausedExecution, Policy, ResultMetadata } from '../schema.ts';
 import { ToolDispatcher } from '../tools/tool-dispatcher.ts';
@@ -68,7 +70,7 @@ interface CallToolsContext {
   readonly sessionId: string | undefined;
   /** Why the program cannot pause; undefined if it can. */
   readonly cannotPause: string | undefined;
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
 }
 
 export class CallTools {

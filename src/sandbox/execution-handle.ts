@@ -1,4 +1,5 @@
 /** The handle that `execute` returns: a promise of the result that also streams output and can be cancelled. */
+import { Cancellation } from '../concurrency/cancellation.ts';
 import type { SandboxResult } from '../schema.ts';
 import { OutputDelivery } from './output-delivery.ts';
 
@@ -21,10 +22,10 @@ export interface Execution extends Promise<SandboxResult> {
 
 /** Starts `run` and returns its promise as a handle. */
 export function startExecution(
-  run: (output: OutputDelivery, cancellation: AbortController) => Promise<SandboxResult>,
+  run: (output: OutputDelivery, cancellation: Cancellation) => Promise<SandboxResult>,
 ): Execution {
   const output = new OutputDelivery();
-  const cancellation = new AbortController();
+  const cancellation = new Cancellation();
   const result = run(output, cancellation);
   const stream = (name: 'stdout' | 'stderr'): AsyncIterable<string> => {
     const chunks = output.stream(name);

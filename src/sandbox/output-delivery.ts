@@ -3,6 +3,7 @@
  * exception that a callback throws is rethrown by `execute`, not in the event loop. What a stream holds is bounded by the
  * output limits. A callback that receives bytes gets all output, and the program waits for it.
  */
+import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import type { StreamedOutput } from '../worker/protocol.ts';
 
@@ -86,7 +87,7 @@ export class OutputDelivery {
    * signal is aborted, or when a single call to it takes longer than `limitMs`. Returns the number of bytes that the
    * callback has not received by then; it receives them when that call has returned.
    */
-  async end(signal: AbortSignal, limitMs: number): Promise<number> {
+  async end(signal: CancelSignal, limitMs: number): Promise<number> {
     await this.#wait(signal, limitMs);
     for (const name of Object.values(NAMES)) this.#deliver(name, this.#decoders[name]?.decode() ?? '');
     this.abandon();
@@ -95,7 +96,7 @@ export class OutputDelivery {
   }
 
   /** Waits until the callback has received everything. */
-  async #wait(signal: AbortSignal, limitMs: number): Promise<void> {
+  async #wait(signal: CancelSignal, limitMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     let stop = () => {};
     const stopped = new Promise<void>((resolve) => {

@@ -2,8 +2,10 @@
  * A sandbox: a runtime, a policy and a workspace. `execute` runs a program in a fresh guest and reports the outcome.
  * Failures of the guest are data in the result; only faults of the host or the caller throw.
  */
+
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Cancellation, CancelSignal } from '../concurrency/cancellation.ts';
 import { linkSignals } from '../concurrency/link-signals.ts';
 import { SandboxError } from '../errors.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
@@ -70,7 +72,7 @@ export class Sandbox {
   /** @internal */
   readonly drawPicture: DrawPicture = (...args) => requestPicture(this.parts.pool, this.tenant, ...args);
   /** The calls that have not returned, which `close` cancels. @internal */
-  protected readonly calls = new Set<AbortController>();
+  protected readonly calls = new Set<Cancellation>();
   #isClosed = false;
   readonly #history = new CallHistory();
 
@@ -109,7 +111,7 @@ export class Sandbox {
     code: string,
     options: ExecuteOptions,
     output: OutputDelivery,
-    cancellation: AbortController,
+    cancellation: Cancellation,
     resumption?: Resumption,
   ): Promise<SandboxResult> {
     let unlink: (() => void) | undefined;
@@ -234,7 +236,7 @@ export class Sandbox {
   }
 
   /** Waits for a worker; undefined if the signal is aborted first. @internal */
-  protected acquire(signal: AbortSignal | undefined, hasAffinity = false): Promise<WorkerTurn | undefined> {
+  protected acquire(signal: CancelSignal | undefined, hasAffinity = false): Promise<WorkerTurn | undefined> {
     return this.parts.pool.acquire({ tenant: this.tenant, key: this.key, signal, hasAffinity });
   }
 

@@ -10,21 +10,25 @@ const MAX_BYTES = 256 * 1024 * 1024;
 /** Largest part of a stream that is sent at once. */
 const MAX_CHUNK_BYTES = 1024 * 1024;
 
+const encoder = new TextEncoder();
+const NO_BYTES = new Uint8Array();
+
 type StdinSource = string | Uint8Array | AsyncIterable<string | Uint8Array>;
 
 export class Stdin {
   /** The beginning, which is sent with the call. Copied, because the caller may reuse its buffer while the call is queued. */
   readonly bytes: Uint8Array;
   /** The rest of a chunk that was longer than the maximum. */
-  #rest: Uint8Array = new Uint8Array();
+  #rest: Uint8Array = NO_BYTES;
   readonly #iterator: AsyncIterator<string | Uint8Array> | undefined;
   #hasEnded = false;
 
   constructor(source: StdinSource = '') {
-    if (typeof source === 'string') this.bytes = checkSize(new TextEncoder().encode(source));
+    if (source === '') this.bytes = NO_BYTES;
+    else if (typeof source === 'string') this.bytes = checkSize(encoder.encode(source));
     else if (source instanceof Uint8Array) this.bytes = new Uint8Array(checkSize(source));
     else {
-      this.bytes = new Uint8Array();
+      this.bytes = NO_BYTES;
       this.#iterator = source[Symbol.asyncIterator]();
     }
   }
@@ -59,7 +63,7 @@ export class Stdin {
 }
 
 function toBytes(chunk: unknown): Uint8Array {
-  if (typeof chunk === 'string') return new TextEncoder().encode(chunk);
+  if (typeof chunk === 'string') return encoder.encode(chunk);
   if (chunk instanceof Uint8Array) return chunk;
   throw new SandboxError('invalid_argument', 'options.stdin: the stream must yield strings or bytes.');
 }

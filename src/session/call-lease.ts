@@ -5,6 +5,7 @@
  * held.
  */
 
+import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import type { LeaseWait } from '../stores/store.ts';
@@ -91,7 +92,7 @@ export class CallLease {
    * Runs `work` while the lease is held. If the signal is aborted first, `work` runs without the lease, so that it can
    * report the cancellation; it must not use the session then.
    */
-  async use<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async use<T>(work: () => Promise<T>, signal?: CancelSignal): Promise<T> {
     const hold = this.#join();
     try {
       await undefinedIfAborted(hold.ready, signal);

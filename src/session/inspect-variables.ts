@@ -1,5 +1,7 @@
 /** The call that lists the variables of a session. It runs in a copy of the interpreter, so nothing changes. */
+
 import { z } from 'zod';
+import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { type Variable, variable } from '../runtimes/variable.ts';
 import type { Call, CallLimits } from '../sandbox/call-options.ts';
@@ -18,7 +20,7 @@ export function inspectionCall(
   runtime: RuntimeName,
   declared: readonly string[],
   limits: CallLimits,
-  signal: AbortSignal,
+  signal: CancelSignal,
 ): Call {
   const output = new OutputDelivery();
   return {

@@ -2,6 +2,7 @@
  * Access of operations to the states of a session: they are in memory while an operation uses them. If processes share
  * the session, a change needs the lease, and a read uses the states that are committed at that time.
  */
+import type { CancelSignal } from '../concurrency/cancellation.ts';
 import type { Turn } from '../worker/fair-scheduler.ts';
 import { CallLease } from './call-lease.ts';
 import type { CommittedSession } from './known-revisions.ts';
@@ -62,7 +63,7 @@ export class SessionStateAccess {
   }
 
   /** Runs an operation that may change the session. If the signal is aborted, it may run without the lease. */
-  use<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  use<T>(work: () => Promise<T>, signal?: CancelSignal): Promise<T> {
     const lease = this.#lease;
     if (lease === undefined) return this.#loader.use(work);
     return this.#loader.pinned(() => lease.use(() => this.#loader.use(work), signal));

@@ -2,7 +2,9 @@
  * A sandbox whose interpreter and files persist between calls. A call is a transaction: either its memory and its files
  * are committed together, or both are left as they were before the call.
  */
+
 import { randomUUID } from 'node:crypto';
+import { Cancellation } from '../concurrency/cancellation.ts';
 import { FileTree } from '../fs/immutable-file-tree.ts';
 import type { Variable } from '../runtimes/variable.ts';
 import type { Call } from '../sandbox/call-options.ts';
@@ -279,7 +281,7 @@ export class Session extends Sandbox {
 
   async #inspectVariables(committed?: CommittedSession): Promise<Variable[]> {
     this.checkOpen();
-    const cancellation = new AbortController();
+    const cancellation = new Cancellation();
     this.calls.add(cancellation);
     let turn: WorkerTurn | undefined;
     try {

@@ -1,4 +1,5 @@
 /** The requests, answers and decisions that make up a tool call. */
+import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import type { PendingCall, ToolCallRecord } from '../schema/tool-call-record.ts';
 import { JsonDataError } from './json-data.ts';
@@ -59,7 +60,7 @@ export interface ToolDispatcherOptions {
   readonly sessionId?: string | undefined;
   readonly onApproval?: OnApproval | undefined;
   /** Aborted when the run is cancelled. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: CancelSignal | undefined;
   /** Why the run cannot pause; undefined if it can. Calls that would have to wait fail with this text. */
   readonly cannotPause: string | undefined;
   /** Whether no tool is called: every accepted call stays unanswered. Requires a run that can pause. */

@@ -5,6 +5,7 @@
  * first, then the one whose last turn is longest ago. A tenant with running calls leaves one place free for
  * every other expected tenant that has none.
  */
+import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { SandboxError } from '../errors.ts';
 
 export interface SchedulerLimits {
@@ -21,7 +22,7 @@ export interface TurnRequest {
   readonly key: string;
   /** False for host code that only has to run in order with the calls of its key. */
   readonly needsWorker: boolean;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: CancelSignal | undefined;
 }
 
 /** The right to run. The key, and the place if there is one, stay taken until `release` is called. */

@@ -1,8 +1,6 @@
 /**
  * Terminates a thread whose job does not end in time. Restoring a session, running, drawing charts and saving have separate
- * limits. A phase that moves the deadline to a later time leaves the timer, which computes the deadline again when it fires,
- * so that a short call needs one timer. A process that guest code has taken over can send any message repeatedly; each
- * phase starts only once.
+ * limits. A process that guest code has taken over can send any message repeatedly; each phase starts only once.
  */
 import { chartTimeMs } from '../charts/chart-limits.ts';
 import { MAX_YIELD_SHARE } from './cooperative-yield.ts';
@@ -22,25 +20,55 @@ interface WatchedJob {
   terminate(): void;
 }
 
+/**
+ * The timer of all jobs of a thread. A timer that fires too early is left as it is, and the deadline is computed again when
+ * it fires, so that most short calls neither start nor stop one. It does not keep the process alive; a thread with a job does.
+ */
+export class WatchdogTimer {
+  #timer: NodeJS.Timeout | undefined;
+  /** When the timer fires. */
+  #dueMs = Number.POSITIVE_INFINITY;
+  #check: (() => void) | undefined;
+
+  /** Calls `check` at `dueMs` or earlier, unless another function replaces it. */
+  set(dueMs: number, check: () => void): void {
+    this.#check = check;
+    if (this.#dueMs <= dueMs) return;
+    clearTimeout(this.#timer);
+    this.#dueMs = dueMs;
+    this.#timer = setTimeout(() => this.#fire(), dueMs - performance.now()).unref();
+  }
+
+  #fire(): void {
+    this.#dueMs = Number.POSITIVE_INFINITY;
+    this.#check?.();
+  }
+
+  /** Calls no function any more. */
+  clear(): void {
+    this.#check = undefined;
+  }
+}
+
 export class JobWatchdog {
   readonly #job: WatchedJob;
+  readonly #timer: WatchdogTimer;
   readonly #sentMs = performance.now();
   #drawingMs: number | undefined;
   #answeredMs: number | undefined;
   #cancelledMs: number | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  /** When the timer fires. */
-  #dueMs = 0;
 
-  constructor(job: WatchedJob) {
+  /** A timer serves one job at a time. */
+  constructor(job: WatchedJob, timer: WatchdogTimer) {
     this.#job = job;
+    this.#timer = timer;
     this.#check();
   }
 
   /** The program has ended, and the drawing of its charts starts. */
   drawing(): void {
     this.#drawingMs ??= performance.now();
-    this.#checkEarlier();
+    this.#check();
   }
 
   /** Only a run can be cancelled, not the restore before it. */
@@ -52,25 +80,17 @@ export class JobWatchdog {
   /** The job was answered, and the state of its session is saved. */
   answered(): void {
     this.#answeredMs ??= performance.now();
-    this.#checkEarlier();
+    this.#check();
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
-  }
-
-  /** Sets the timer again if the deadline is now before the time at which it fires. */
-  #checkEarlier(): void {
-    const nowMs = performance.now();
-    if (nowMs + this.#leftMs(nowMs) < this.#dueMs) this.#check();
+    this.#timer.clear();
   }
 
   #check(): void {
-    clearTimeout(this.#timer);
     const nowMs = performance.now();
     const leftMs = this.#leftMs(nowMs);
-    this.#dueMs = nowMs + leftMs;
-    if (leftMs > 0) this.#timer = setTimeout(() => this.#check(), leftMs);
+    if (leftMs > 0) this.#timer.set(nowMs + leftMs, () => this.#check());
     else this.#job.terminate();
   }
 

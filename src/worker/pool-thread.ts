@@ -2,10 +2,11 @@
  * One thread of the pool as the main thread sees it: the images it has loaded, the job it runs, and for how long. Whether
  * a program is long-running is known without asking its thread, so it costs the guest nothing.
  */
+import type { CancelSignal } from '../concurrency/cancellation.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LONG_RUN_FUEL } from './cooperative-yield.ts';
 import { ActiveJob, type JobHandle, type JobObserver } from './job-handle.ts';
-import { JobWatchdog } from './job-watchdog.ts';
+import { JobWatchdog, WatchdogTimer } from './job-watchdog.ts';
 import { type FromWorker, MAX_CACHED_GUESTS, type UnsentJob } from './protocol.ts';
 import { isAnswer } from './thread-host.ts';
 import { SentTrees } from './tree-updates.ts';
@@ -19,7 +20,7 @@ const LONG_MS = 1_000;
 export interface JobOptions {
   /** Time limit that the worker itself enforces. */
   readonly limitMs: number;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: CancelSignal | undefined;
   readonly observer?: JobObserver;
 }
 
@@ -43,6 +44,7 @@ export class PoolThread {
   #lastJobId = 0;
   #job: ActiveJob | undefined;
   #watchdog: JobWatchdog | undefined;
+  readonly #watchdogTimer = new WatchdogTimer();
   /** Removes the listener from the signal of the job. */
   #stopListening: (() => void) | undefined;
   /** When the current job started, or the last one ended. */
@@ -167,12 +169,13 @@ export class PoolThread {
       () => this.#thread.fuelSpent,
       (answer) => this.#thread.send(answer),
     );
-    const watchdog = new JobWatchdog({
+    const watched = {
       limitMs,
       // Only a run can have a session to restore first.
       runningMs: () => (job.type === 'run' ? this.#thread.runningMs(id) : performance.now() - sentMs),
       terminate: () => void this.terminate(),
-    });
+    };
+    const watchdog = new JobWatchdog(watched, this.#watchdogTimer);
     const cancel = () => {
       this.#thread.cancel(id);
       watchdog.cancelled();

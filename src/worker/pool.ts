@@ -25,7 +25,7 @@ const IDLE_MS = 30_000;
 const LAST_IDLE_MS = 600_000;
 /** How often the pool checks for unused threads. */
 const STOP_INTERVAL_MS = 5_000;
-/** How often the pool checks whether all threads are occupied, while any is busy. */
+/** How often the pool checks whether long-running programs occupy all threads, while as many are busy as there are cores. */
 const SCALE_UP_INTERVAL_MS = 25;
 /** Number of images that a thread loads if it is started in advance. */
 const RECENT_IMAGES = 2;
@@ -251,7 +251,7 @@ export class WorkerPool implements Pool {
     const handle = thread.run(job, options);
     if (assets !== undefined && job.type === 'run') this.#optimize(thread, assets, job.limits.memoryBytes);
     this.#updateYieldFlag();
-    if (this.maxWorkers > this.#baseWorkers)
+    if (this.maxWorkers > this.#baseWorkers && this.#canNeedMoreThreads())
       this.#scaler ??= setInterval(() => this.#scaleUp(), SCALE_UP_INTERVAL_MS).unref();
     void handle.saved.then(() => this.#updateYieldFlag());
     return handle;
@@ -324,11 +324,18 @@ export class WorkerPool implements Pool {
     return busy.length > this.#baseWorkers && busy.some(({ isHeld }) => !isHeld);
   }
 
+  /** Whether at least `#baseWorkers` threads are busy. With fewer, the next call starts immediately. */
+  #canNeedMoreThreads(): boolean {
+    let busy = 0;
+    for (const { isBusy } of this.#threads) if (isBusy) busy++;
+    return busy >= this.#baseWorkers;
+  }
+
   /** While long-running programs occupy every thread, starts more: one for each waiting key, and one for the next call. */
   #scaleUp(): void {
     this.#updateYieldFlag();
     const threads = [...this.#threads];
-    if (!threads.some(({ isBusy }) => isBusy)) {
+    if (!this.#canNeedMoreThreads()) {
       clearInterval(this.#scaler);
       this.#scaler = undefined;
       return;

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { JobWatchdog } from '../../src/worker/job-watchdog.ts';
+import { JobWatchdog, WatchdogTimer } from '../../src/worker/job-watchdog.ts';
 
 const HOUR_MS = 3_600_000;
 const SECOND_MS = 1_000;
 
 /** A job whose start is set by the test. */
-function watch(limitMs: number) {
+function watch(limitMs: number, timer = new WatchdogTimer()) {
   const job = {
     limitMs,
     startedMs: undefined as number | undefined,
@@ -15,7 +15,7 @@ function watch(limitMs: number) {
       job.isTerminated = true;
     },
   };
-  return { job, watchdog: new JobWatchdog(job) };
+  return { job, watchdog: new JobWatchdog(job, timer) };
 }
 
 describe('the watchdog of a job', () => {
@@ -86,5 +86,22 @@ describe('the watchdog of a job', () => {
     watched.watchdog.stop();
     expect(isTerminatedAfter(watched, HOUR_MS)).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it.each([
+    ['shorter', HOUR_MS, SECOND_MS],
+    ['longer', SECOND_MS, 100 * SECOND_MS],
+  ])('uses the timer of the last job of its thread, whose limit was %s', (_, limitMs, lastLimitMs) => {
+    const timer = new WatchdogTimer();
+    const last = watch(lastLimitMs, timer);
+    last.job.startedMs = performance.now();
+    last.watchdog.answered();
+    last.watchdog.stop();
+    const watched = watch(limitMs, timer);
+    watched.job.startedMs = performance.now();
+    expect(vi.getTimerCount()).toBe(1);
+    expect(isTerminatedAfter(watched, limitMs)).toBe(false);
+    expect(isTerminatedAfter(watched, limitMs + 6 * SECOND_MS)).toBe(true);
+    expect(last.job.isTerminated).toBe(false);
   });
 });
