@@ -124,13 +124,12 @@ function sessionNotes({ earlier }: AnalysisInput, heavy: readonly HeavyImport[])
 const CODE_CHANGE = 'Change the code: more fuel does not help.';
 
 function statusTexts(input: AnalysisInput, status: FuelStatus, hasGuidance: boolean): string[] {
+  if (status === 'efficient') return [];
   const { fuel_budget: budget } = input.limits;
   const percent = Math.floor((input.fuelConsumed / budget) * 100);
   const { low, high } = suggestedBudgets(input.fuelConsumed, budget);
   const mustChangeCode = needsCodeChange(input);
   switch (status) {
-    case 'efficient':
-      return [];
     case 'moderate':
       return [`Code used ${percent}% of fuel budget - acceptable for current workload`];
     case 'warning':

@@ -36,7 +36,7 @@ export function applyHostEdit(
   restoreTimes();
   // After the contents, because writing them changes the time of a directory.
   for (const { path, mode, mtimeMs } of edit.entries) Object.assign(find(path)!, { mode, mtimeMs });
-  volume.commit(at, inUse);
+  volume.commit(at, () => inUse);
   return true;
 }
 

@@ -310,7 +310,7 @@ export class Volume {
    * Makes the current contents of both writable roots the baseline and assigns inode numbers that depend only on paths and
    * on `removed`, the nodes without a name that are open. For `inUse`, see `commit`.
    */
-  renumber(removed: readonly Node[], inUse: ReadonlySet<Node>): void {
+  renumber(removed: readonly Node[], inUse: () => ReadonlySet<Node>): void {
     this.#inodes.restart();
     for (const [at, writable] of this.#writable) {
       this.commit(at, inUse);
@@ -334,9 +334,9 @@ export class Volume {
 
   /**
    * Makes the current contents the baseline of `changes`, and returns the changes since the last one. Afterwards, only
-   * the nodes of open files and those in `inUse` are the same objects as before.
+   * the nodes of open files and those that `inUse` returns, if it is called, are the same objects as before.
    */
-  commit(at: WritableRoot, inUse: ReadonlySet<Node> = new Set()): TreeChanges {
+  commit(at: WritableRoot, inUse: () => ReadonlySet<Node> = () => new Set()): TreeChanges {
     return this.#writableTree(at).commit(inUse, this.#now());
   }
 

@@ -20,6 +20,10 @@ export class WritableTree {
     return this.#source.tree;
   }
 
+  get #isUnused(): boolean {
+    return (this.dir.entries as LazyDirEntries).isUnused;
+  }
+
   /** Replaces the contents, which become the baseline. */
   replace(source: NodeSource): void {
     this.#source = source;
@@ -32,17 +36,18 @@ export class WritableTree {
 
   /**
    * Makes the current contents the baseline, and returns what has changed since the last one. Nodes are created again when
-   * they are used, except for those in `inUse` and open files.
+   * they are used, except for those that `inUse` returns and open files.
    */
-  commit(inUse: ReadonlySet<Node>, ctimeMs: number): TreeChanges {
-    if ((this.dir.entries as LazyDirEntries).isUnused) {
+  commit(inUse: () => ReadonlySet<Node>, ctimeMs: number): TreeChanges {
+    if (this.#isUnused) {
       this.#source.ctimeMs = ctimeMs;
       return { created: [], modified: [], deleted: [], removed: [], entries: [] };
     }
     const changes = this.changes();
     const kept: { path: string; node: Node }[] = [];
+    const nodesInUse = inUse();
     visitNodesInMemory(this.dir, (path, node) => {
-      if (node.openCount > 0 || inUse.has(node)) kept.push({ path, node });
+      if (node.openCount > 0 || nodesInUse.has(node)) kept.push({ path, node });
     });
     this.replace({ ...this.#source, tree: this.baseline.apply(changes), ctimeMs });
     this.#keep(kept);
@@ -80,6 +85,7 @@ export class WritableTree {
   /** Assigns inode numbers in the order of the paths. There must be no changes since the baseline. */
   renumber(firstIno: number): void {
     this.#source.firstIno = firstIno;
+    if (this.#isUnused) return;
     visitNodesInMemory(this.dir, (path, node) => {
       node.ino = firstIno + this.baseline.rankOf(path);
     });

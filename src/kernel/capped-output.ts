@@ -6,10 +6,10 @@
  */
 
 const REPLACEMENT_BYTES = 3;
-const EMPTY = new Uint8Array(0);
+const EMPTY: Uint8Array = new Uint8Array(0);
 
 export class CappedOutput {
-  #buffer = new Uint8Array(0);
+  #buffer = EMPTY;
   #length = 0;
   /** Bytes that the text may still grow by. */
   #room: number;
@@ -77,6 +77,7 @@ export class CappedOutput {
   /** The finished output as text. */
   text(): string {
     this.finish();
+    if (this.#length === 0) return '';
     return new TextDecoder('utf-8', { ignoreBOM: true }).decode(this.#buffer.subarray(0, this.#length));
   }
 }

@@ -110,7 +110,7 @@ export class Kernel {
 
   /** Assigns inode numbers, between two calls, that do not depend on whether the kernel has been restored. */
   renumberNodes(): void {
-    this.volume.renumber(this.removedNodes(), this.nodesInUse());
+    this.volume.renumber(this.removedNodes(), () => this.nodesInUse());
   }
 
   // ---- paths ----

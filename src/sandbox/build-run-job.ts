@@ -23,19 +23,18 @@ interface RunRequest {
   readonly injectSetup: boolean;
   readonly stdin: Stdin;
   readonly args: readonly string[];
-  /** What the worker sends while the program runs. */
-  readonly live: StreamedOutput;
   /** Whether the worker records a detailed profile. */
   readonly profile: boolean;
-  readonly session: SessionInput | undefined;
   readonly tools: CallTools | undefined;
 }
 
-/** `image` is the id of the assets that the job uses. */
+/** `image` is the id of the assets that the job uses, and `session` the interpreter that it continues. */
 export function buildRunJob(
   image: string,
   { policy, mountSet, workspace }: JobContext,
   request: RunRequest,
+  streamOutput: StreamedOutput,
+  session: SessionInput | undefined,
 ): UnsentRunJob {
   return {
     type: 'run',
@@ -60,9 +59,9 @@ export function buildRunJob(
     },
     workspace,
     mountSet,
-    streamOutput: request.live,
+    streamOutput,
     profile: request.profile,
-    session: request.session,
+    session,
     ...(request.tools && { tools: request.tools.job }),
   };
 }

@@ -120,32 +120,15 @@ export class Sandbox {
     try {
       this.checkOpen();
       this.calls.add(cancellation);
-      const {
-        stdin: source,
-        args,
-        language,
-        file_name,
-        signal: cancelled,
-        files,
-        inject_setup,
-        profile,
-        onStdout,
-        onStderr,
-        onOutput,
-        onProgress,
-        onResult,
-        tools: _tools,
-        onApproval: _onApproval,
-        onPending: _onPending,
-        ...given
-      } = parseCallOptions(code, options);
+      const parsed = parseCallOptions(code, options);
+      const { signal: cancelled, args, language, file_name, inject_setup } = parsed;
       const resumes = resumption?.paused;
-      const limits = callLimits(given, this.policy, resumes);
-      output.subscribe({ onStdout, onStderr, onOutput });
+      const limits = callLimits(parsed, this.policy, resumes);
+      output.subscribe(parsed);
       const inputErrors: unknown[] = [];
       if (cancelled !== undefined) unlink = linkSignals(cancellation, cancelled);
       const { signal } = cancellation;
-      stdin = new Stdin(source);
+      stdin = new Stdin(parsed.stdin);
       const executionId = resumes?.execution_id ?? randomUUID();
       const { policy, session_id: sessionId, cannotPause } = this;
       const context = { executionId, policy, sessionId, cannotPause, signal };
@@ -162,12 +145,12 @@ export class Sandbox {
         },
         limits,
         injectSetup: resumes?.inject_setup ?? inject_setup,
-        profile,
-        files,
-        onProgress,
+        profile: parsed.profile,
+        files: parsed.files,
+        onProgress: parsed.onProgress,
         signal,
         output,
-        results: new ResultDelivery(output, onResult),
+        results: new ResultDelivery(output, parsed.onResult),
         tools,
         resumption,
       };
@@ -250,7 +233,7 @@ export class Sandbox {
   ): JobHandle {
     const { policy, mountSet } = this.parts;
     const context = { policy, mountSet, workspace: { id: this.workspace.id, tree } };
-    const job = buildRunJob(assets.id, context, { ...call, live: call.output.start(), session });
+    const job = buildRunJob(assets.id, context, call, call.output.start(), session);
     const limitMs = call.limits.timeout_seconds * 1000 + (job.tools?.maxWaitMs ?? 0);
     return turn.run(job, assets, { limitMs, signal: call.signal, observer: observerOf(call) });
   }

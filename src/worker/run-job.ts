@@ -204,7 +204,7 @@ export function runJob(
 function takeChanges(kernel: Kernel, state: RunOutcome['state']): TreeChanges {
   if (state === 'rolled_back') return NO_CHANGES;
   return state === 'committed'
-    ? kernel.volume.commit('/app', kernel.nodesInUse())
+    ? kernel.volume.commit('/app', () => kernel.nodesInUse())
     : kernel.volume.changes('/app');
 }
 

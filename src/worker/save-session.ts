@@ -24,7 +24,7 @@ export function saveSession(
   guest.saveClock();
   // The call of a paused program is not over; `resume` continues it with the same number.
   if (!isPaused) guest.kernel.calls++;
-  const { removed, entries } = volume.commit('/tmp', guest.kernel.nodesInUse());
+  const { removed, entries } = volume.commit('/tmp', () => guest.kernel.nodesInUse());
   const unused = loaded.runtime.unusedMemory(guest);
   const before = current.capture ? diffsOf(current.capture) : [];
   const { delta, capture } = captureDelta(guest, loaded.image, unused, current.capture);
