@@ -14,8 +14,8 @@ const ERRORS = {
     'Use paths relative to `/app`, such as `data/sales.csv`. To make files of the host readable, use `mounts`.',
   ],
   file_not_found: [
-    'The program did not write the file, or wrote it to another folder such as `/tmp`.',
-    'Compare the path with `files_created` of the result and with `listFiles()`.',
+    'The program did not write the file, or wrote it to another folder such as `/tmp`. Or the job belongs to another tenant.',
+    'Compare the path with `files_created` of the result and with `listFiles()`. For a job, check the id and the tenant.',
   ],
   quota_exceeded: [
     'The files in `/app` and `/tmp` together would exceed `workspace_max_bytes` or `workspace_max_files`.',
@@ -90,8 +90,8 @@ const ERRORS = {
     'The message names the step that failed and the reason. If a limit was reached, raise it, or import the modules in the program instead of preloading them.',
   ],
   not_installed: [
-    'The package was bundled without its files, or `npm ci --ignore-scripts` in a checkout skipped the build.',
-    'With a bundler, declare the package as [external](BUNDLERS.md). In a checkout, run `npm run build`.',
+    'The package was bundled without its files, `npm ci --ignore-scripts` in a checkout skipped the build, or `pg` or `pg-boss` is missing.',
+    'With a bundler, declare the package as [external](BUNDLERS.md). In a checkout, run `npm run build`. Install the optional packages that the message names.',
   ],
   internal: [
     'A bug in this package.',

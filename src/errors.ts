@@ -8,7 +8,7 @@ export const ERROR_CODES = {
   invalid_argument: 'An argument, option or policy value does not match the schema.',
   invalid_path:
     'A workspace path is empty, leads out of /app, conflicts with a folder or file, or contains characters that are not allowed.',
-  file_not_found: 'The workspace does not contain the file.',
+  file_not_found: 'The workspace does not contain the file, or the tenant has no such job.',
   quota_exceeded: 'The files would exceed a limit on their size, their number or their paths.',
   sandbox_closed: 'The sandbox was closed before or during the call.',
   rate_limited: 'This tenant has used up its fuel or its main-thread time for the current minute.',
@@ -30,7 +30,7 @@ export const ERROR_CODES = {
   image_invalid:
     'An image is damaged, has a different format version, or was built from a different module or different layers.',
   build_failed: 'A guest or an image could not be built.',
-  not_installed: 'A file of the installation is missing.',
+  not_installed: 'A file of the installation or an optional package is missing.',
   internal: 'A bug in this library.',
 } as const;
 

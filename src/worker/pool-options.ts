@@ -35,9 +35,9 @@ export interface PoolOptions {
    */
   readonly expectedTenants?: number;
   /**
-   * Maximum size of the files and interpreter memory of all open sessions in bytes. At the limit, idle sessions are unloaded
-   * until they are used again. If that is not enough, calls throw `session_limit`. Sessions in a `memoryStore` do not count;
-   * the store limits them. Default: 2 GiB.
+   * Maximum size in bytes of the files and interpreter memory that open sessions hold in memory. At the limit, idle sessions
+   * are unloaded until they are used again. If that is not enough, calls throw `session_limit`. Sessions in a `memoryStore`
+   * do not count; the store limits them. Default: 2 GiB.
    */
   readonly maxHeldBytes?: number;
   /** The same maximum for the open sessions of one tenant. Default: `maxHeldBytes`. */
