@@ -26,7 +26,7 @@ describe('a session with a native library', () => {
   afterAll(() => session.close());
 
   // guarantee: native-libraries
-  // proves: Sessions keep the static variables of native libraries across calls, checkpoints, forks and rollbacks, and use the same fuel.
+  // proves: Sessions keep the static variables of native libraries across calls, checkpoints, forks and rollbacks, which do not change the fuel that calls use.
   test('keeps its static variables across calls, checkpoints, forks and rollbacks, with the same fuel', async () => {
     expect(value(await session.execute('import counter, counter_data\ncounter.add(5)'))).toBe(5);
     await session.checkpoint('five');
