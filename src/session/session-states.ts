@@ -307,8 +307,8 @@ export class SessionStates {
     const target = name === undefined ? this.#undo : await this.#checkpointState(name);
     if (target === undefined) throw nothingToUndo();
     if (name === undefined) this.#undo = undefined;
-    // The old state gets a new version, so that no live guest is mistaken for it.
-    this.#replaceState({ ...target, version: this.#state.version + 1 });
+    // A worker may hold guests with the version of the current state and, after a reverted call, with the next one.
+    this.#replaceState({ ...target, version: this.#state.version + 2 });
     this.persist({ isDeferred: true });
   }
 

@@ -79,6 +79,17 @@ describe('the memory of sessions in a disk store', () => {
     expect((await session.listFiles()).map(({ path }) => path)).toEqual(['f']);
   });
 
+  test('limits what one session can hold; a rollback does not restore the call that was undone', async () => {
+    const { create } = open(diskStore(scratch(), { durability: 'relaxed' }));
+    const session = await create('one');
+    await session.execute('var x = 0');
+    await session.execute(`x = 1; ${write('f')}`);
+    await expect(session.execute(`x = 2; ${write('g', 2 * MB)}`)).rejects.toMatchObject(limitError);
+    await session.rollback();
+    expect((await session.execute('x')).metadata.result).toBe(0);
+    expect(await session.listFiles()).toEqual([]);
+  });
+
   test('counts forks', async () => {
     const { pool, create, sessions } = open(diskStore(scratch(), { durability: 'relaxed' }));
     const session = await create('one');
