@@ -70,7 +70,7 @@ export const toolRules: readonly Rule[] = [
       return {
         message: 'The program is paused',
         guidance: [
-          `The program is waiting for answers to the calls with these IDs: ${calls.join(', ')}${more}. Do not run the program again: it continues when the calls are answered`,
+          `The program is waiting for answers to the calls with these ids: ${calls.join(', ')}${more}. Do not run the program again: it continues when the calls are answered`,
           isApproval
             ? 'A person must approve or deny these calls, for example with: llm-wasm-sandbox resume EXECUTION_ID --approve CALL_ID --tools-config FILE. The author of the program cannot do this'
             : undefined,

@@ -62,7 +62,7 @@ async function openTarget(
   const session = await tenant.session(session_id);
   if (session.runtime === LANGUAGE_RUNTIMES[language]) return session;
   const reason = `Session ${session_id} runs ${session.runtime}, but this call has language: "${language}"`;
-  const advice = `Pass language: "${session.runtime}", or create_session(language="${language}")`;
+  const advice = `Pass language: "${session.runtime}", or start another session with create_session(language="${language}")`;
   throw new SandboxError('session_mismatch', `${reason}. ${advice}. Nothing was run.`);
 }
 
