@@ -151,7 +151,7 @@ console.log(typeof t, m.name, m.entryType, m.duration >= 0, performance.getEntri
 performance.clearMarks();
 console.log(performance.getEntriesByType('mark').length, performance === globalThis.performance, performance.timerify((a, b) => a + b)(1, 2));
 // process: signals to itself
-for (const args of [[1, 'SIGNONE'], ['x', 0], [99999999, 'SIGTERM'], [process.pid, 0], [1.5, 0], [process.pid, 99]]) try { console.log(process.kill(...args)); } catch (e) { console.log(e.name, e.code, e.message, e.errno, e.syscall, Object.keys(e)); }
+for (const args of [[1, 'SIGNONE'], ['x', 0], [99999999, 'SIGTERM'], [process.pid, 0], [1.5, 0], [process.pid, 99], [process.pid, 'toString'], [process.pid, '__proto__'], [process.pid, 'sigterm'], [process.pid, '15'], [process.pid, 15.5], [process.pid, true], [99999999, null], [99999999, ''], [99999999, NaN]]) try { console.log(process.kill(...args)); } catch (e) { console.log(e.name, e.code, e.message, e.errno, e.syscall, Object.keys(e)); }
 process.on('SIGINT', (...args) => console.log('got', args));
 console.log(process.kill(process.pid, 'SIGINT'), process.kill(process.pid, 'SIGCONT'));
 setTimeout(() => console.log('end'), 20);

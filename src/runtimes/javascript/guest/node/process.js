@@ -27,6 +27,11 @@ const start = host.monotonic();
 const killError = (code, errno) =>
   Object.assign(new Error(`kill ${code}`), { errno: -errno, code, syscall: 'kill' });
 
+function signalNumber(name) {
+  if (Object.hasOwn(SIGNALS, name)) return SIGNALS[name];
+  throw codedError(TypeError, 'ERR_UNKNOWN_SIGNAL', `Unknown signal: ${name}`);
+}
+
 /** `process.env`: a property per environment variable; all values are text. */
 const env = new Proxy(
   {},
@@ -160,8 +165,7 @@ Object.assign(process, {
   kill(pid, signal = 'SIGTERM') {
     // biome-ignore lint/suspicious/noDoubleEquals: as in Node.js
     if (pid != (pid | 0)) throw invalidArgType('pid', 'number', pid);
-    const number = typeof signal === 'number' ? signal : SIGNALS[signal];
-    if (number === undefined) throw codedError(TypeError, 'ERR_UNKNOWN_SIGNAL', `Unknown signal: ${signal}`);
+    const number = signal === (signal | 0) ? signal : signalNumber(signal || 'SIGTERM');
     if (number < 0 || number > MAX_SIGNAL) throw killError('EINVAL', 22);
     if (Math.abs(pid) > 1) throw killError('ESRCH', 3);
     if (number === 0) return true;
