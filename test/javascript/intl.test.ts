@@ -42,14 +42,44 @@ describe('Intl', () => {
     expect(metadata.error?.message).toMatch(message);
   });
 
-  test('is listed in the guidance for a member that does not exist', async () => {
+  test.each([
+    'const f = new Intl.DurationFormat();',
+    "new Intl.DurationFormat('en').format({ hours: 1 })",
+    'new Intl.DurationFormat',
+    "Intl.DurationFormat('en')",
+    "const f = Intl.DurationFormat('en').format({ hours: 1 })",
+    'const { NumberFormat, DurationFormat } = Intl;\nnew DurationFormat()',
+    'const { DurationFormat: Duration } = Intl;\nconst d = new Duration()',
+    "new (Intl['DurationFormat'])",
+    "new Intl['DurationFormat']()",
+  ])('is listed in the guidance for a member that does not exist: %s', async (program) => {
     const { stdout } = await sandbox.execute(
       "console.log(Object.getOwnPropertyNames(Intl).sort().join(', '))",
     );
-    const { metadata } = await sandbox.execute('const f = new Intl.DurationFormat();');
+    const { metadata } = await sandbox.execute(program);
     const lines = metadata.error_guidance!.actionable_guidance;
-    expect(lines[1]).toMatch(/^Intl\.DurationFormat is not a constructor/);
-    expect(lines[2]).toBe(`Intl has: ${stdout.trim()}`);
+    expect(lines[1]).toBe('Intl.DurationFormat is not available in the sandbox');
+    expect(lines[2]).toContain("Intl.NumberFormat and { style: 'unit', unit: 'hour' }");
+    expect(lines[3]).toBe(`Intl has: ${stdout.trim()}`);
+  });
+
+  test('has what the guidance suggests instead of DurationFormat', async () => {
+    const program = `const hours = new Intl.NumberFormat('en', { style: 'unit', unit: 'hour', unitDisplay: 'long' });
+const minutes = new Intl.NumberFormat('en', { style: 'unit', unit: 'minute', unitDisplay: 'long' });
+new Intl.ListFormat('en', { type: 'unit' }).format([hours.format(2), minutes.format(5)])`;
+    expect((await sandbox.execute(program)).metadata.result).toBe('2 hours, 5 minutes');
+  });
+
+  test('is not reported as incomplete if something else is not a function', async () => {
+    for (const program of [
+      'const x = {}; x.f(typeof Intl.DurationFormat)',
+      'const f = 1; f(Intl.DurationFormat)',
+      'const { NumberFormat } = Intl; const g = 1; g()',
+    ]) {
+      const { metadata } = await sandbox.execute(program);
+      const text = metadata.error_guidance!.actionable_guidance.join();
+      expect(text, program).not.toContain('not available in the sandbox');
+    }
   });
 
   test('uses English and UTC if nothing else is requested', async () => {

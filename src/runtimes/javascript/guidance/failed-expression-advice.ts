@@ -111,6 +111,42 @@ const INTL_MEMBERS = [
   'supportedValuesOf',
 ];
 
+/** What programs can use instead of members that the guest does not have. */
+const INTL_ALTERNATIVES: ReadonlyMap<string, string> = new Map([
+  [
+    'DurationFormat',
+    "Format each unit with Intl.NumberFormat and { style: 'unit', unit: 'hour' }, and join the texts with Intl.ListFormat and { type: 'unit' }",
+  ],
+  ['v8BreakIterator', 'Use Intl.Segmenter'],
+]);
+/** A member of `Intl` that is constructed or called. */
+const INTL_USE =
+  /\bnew\s{1,9}\(?Intl(?:\.([A-Za-z_$][\w$]{0,60})|\[['"]([\w$]{1,60})['"]\])|\bIntl\.([A-Za-z_$][\w$]{0,60})\(/g;
+const INTL_DESTRUCTURED = /\{([\w$\s,:]{1,400})\}\s{0,9}=\s{0,9}Intl\b(?!\.)/g;
+
+/** The members of `Intl` that the failed statement uses. */
+const usedIntlMembers = (input: AnalysisInput) =>
+  [...failedStatement(input).matchAll(INTL_USE)].map(([, a, b, c]) => a ?? b ?? c!);
+
+/** The members of `Intl` that a variable may contain, as in `const { DurationFormat } = Intl`. */
+const destructuredIntlMembers = (variable: string, input: AnalysisInput) =>
+  [...input.source.slice(0, SOURCE_MAX).matchAll(INTL_DESTRUCTURED)]
+    .flatMap(([, names]) => names!.split(','))
+    .map((one) => one.split(':').map((part) => part.trim()))
+    .flatMap(([member, local = member]) => (local === variable ? [member!] : []));
+
+/** Advice if one of these members of `Intl` does not exist in the guest. */
+function missingIntlLines(members: readonly string[]): string[] | undefined {
+  const missing = members.find((member) => !INTL_MEMBERS.includes(member));
+  if (missing === undefined) return undefined;
+  const alternative = INTL_ALTERNATIVES.get(missing);
+  return [
+    `Intl.${oneLine(missing, 60)} is not available in the sandbox`,
+    ...(alternative === undefined ? [] : [alternative]),
+    `Intl has: ${INTL_MEMBERS.join(', ')}`,
+  ];
+}
+
 const NEW = /\bnew\s{1,9}$/;
 /** A name that is called. */
 const CALL = /^(?!(?:async|function)\b)[A-Za-z_$][\w$]{0,60}\s{0,9}(?:\?\.\s{0,9})?[(`]/;
@@ -148,19 +184,25 @@ function atCalledName(error: GuestError, source: string): GuestError | undefined
 export function notCallableLines(reported: GuestError, input: AnalysisInput): (string | undefined)[] {
   const { source, stoppedAt } = input;
   const error = atCalledName(reported, source);
-  if (error === undefined) return [];
+  if (error === undefined) return missingIntlLines(usedIntlMembers(input)) ?? [];
   const before = textToColumn(error, source)!;
   const rest = lineRest(error, source);
   const name = /^[A-Za-z_$][\w$]{0,60}/.exec(rest)?.[0];
-  if (name === undefined) return [];
+  if (name === undefined || name === 'new') return missingIntlLines(usedIntlMembers(input)) ?? [];
   // For `new`, the column is that of the whole expression.
   const constructed = NEW.test(before) ? /^[\w$]{1,60}\.[\w$.]{1,120}/.exec(rest)?.[0] : undefined;
-  if (constructed !== undefined)
-    return [
-      `${oneLine(constructed, 120)} is not a constructor: it does not exist or is not a class`,
-      constructed.startsWith('Intl.') ? `Intl has: ${INTL_MEMBERS.join(', ')}` : undefined,
-    ];
   const owner = before.endsWith('.') ? objectExpression(error, source) : undefined;
+  const isVariable =
+    name !== 'Intl' && owner === undefined && constructed === undefined && !before.endsWith('.');
+  const intlMembers = isVariable
+    ? destructuredIntlMembers(name, input)
+    : name === 'Intl' || owner === 'Intl'
+      ? usedIntlMembers(input)
+      : [];
+  const intlLines = missingIntlLines(intlMembers);
+  if (intlLines !== undefined) return intlLines;
+  if (constructed !== undefined)
+    return [`${oneLine(constructed, 120)} is not a constructor: it does not exist or is not a class`];
   const value = owner === undefined ? undefined : stoppedAt?.variables[owner];
   const isGenerator =
     owner !== undefined &&
