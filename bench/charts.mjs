@@ -83,7 +83,7 @@ export async function table() {
       times(tenth / without),
     ];
   });
-  const note = `Milliseconds of calls in a Python session, medians of ${PROCESSES} processes. The fuel of drawing is not part of the fuel of the program. The first chart of a process loads Vega and resvg, which V8 has not optimised yet. The last column compares the tenth chart with a call that creates the same chart without displaying it. The renderer adds ${sizes()} to the package.`;
+  const note = `Milliseconds of calls in a Python session, medians of ${PROCESSES} processes. The column "fuel" is the fuel used to draw the chart. It does not count towards the fuel of the program. The first chart of a process loads Vega and resvg, which V8 has not optimised yet. The last column compares the tenth chart with a call that creates the same chart without displaying it. The renderer adds ${sizes()} to the package.`;
   const head = ['chart', 'fuel', 'first', 'tenth', 'first / tenth', 'tenth / not displayed'];
   return markdown('Charts', note, head, rows);
 }

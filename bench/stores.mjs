@@ -199,7 +199,7 @@ export async function throughput(database) {
     const base = median(loads[0].rates);
     return loads.map(({ count, isMoving, rates }) => [
       String(count),
-      isMoving ? 'another server with every call' : 'the same server',
+      isMoving ? 'a different server for each call' : 'the same server',
       median(rates).toFixed(0),
       `${Math.min(...rates).toFixed(0)}–${Math.max(...rates).toFixed(0)}`,
       `${(median(rates) / base).toFixed(2)}×`,
@@ -232,7 +232,7 @@ export async function table() {
       ),
       markdown(
         'Servers that share a database',
-        `Each of ${CLIENTS} clients makes one call \`x += 1\` at a time in its own session. Median and range of ${LOAD_ROUNDS} interleaved rounds of ${LOAD_SECONDS} s. All servers, the clients and the database run on one machine all the time. The table therefore shows the cost of sharing a database, not the gain from more machines.`,
+        `Each of ${CLIENTS} clients makes one call \`x += 1\` at a time in its own session. Median and range of ${LOAD_ROUNDS} interleaved rounds of ${LOAD_SECONDS} s. All servers are always running, even if the clients use only one of them. The clients and the database run on the same machine. The table therefore shows the cost of sharing a database, not the gain from more machines.`,
         ['servers', 'calls of a session go to', 'calls per second', 'range', 'ratio'],
         rates,
       ),

@@ -78,7 +78,7 @@ const ERRORS = {
     'The message names the cause. With `commit: "answer"`, a failed call, checkpoint, rollback or fork had no effect and can be retried, unless the message says that its outcome is unknown.',
   ],
   module_invalid: [
-    'The WebAssembly file of a guest, or a library in an added package, is damaged or uses a feature that the rewriter rejects.',
+    'The WebAssembly file of a guest, or a library in an added package, is damaged or uses a feature that is not supported.',
     'Reinstall this package. For an added package, use a wheel with the [tags that are supported](PACKAGES.md#which-wheels).',
   ],
   image_invalid: [

@@ -11,7 +11,8 @@ export const ERROR_CODES = {
   file_not_found: 'The workspace does not contain the file, or the tenant has no such job.',
   quota_exceeded: 'The files would exceed a limit on their size, their number or their paths.',
   sandbox_closed: 'The sandbox was closed before or during the call.',
-  rate_limited: 'This tenant has used up its fuel or its main-thread time for the current minute.',
+  rate_limited:
+    'This tenant has used up its fuel for the current minute, or the time that a server may spend on its requests in a minute.',
   queue_full: 'Too many calls of this tenant are waiting for a worker.',
   session_busy: 'Another process or sandbox is using the session.',
   session_exists: 'A session with this name already exists.',
@@ -26,7 +27,7 @@ export const ERROR_CODES = {
   nothing_to_undo: 'The session has no call to undo: no call has run, or the last call was already undone.',
   store_failed:
     'A store or a package source failed, for example because of a full disk, missing permissions or an unreachable server.',
-  module_invalid: 'A WebAssembly module is malformed or uses a feature that the rewriter rejects.',
+  module_invalid: 'A WebAssembly module is malformed or uses a feature that is not supported.',
   image_invalid:
     'An image is damaged, has a different format version, or was built from a different module or different layers.',
   build_failed: 'A guest or an image could not be built.',

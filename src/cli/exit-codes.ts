@@ -7,7 +7,7 @@ export const EXIT = {
   usage: 2,
   /** The session is unavailable: not found, in use, damaged, over a limit, or its store failed. */
   unavailable: 69,
-  /** A defect in this program or its installation, a failed build, or a saved state that does not match the guests. */
+  /** A defect in llm-wasm-sandbox or its installation, a failed build, or a saved state that does not match the guests. */
   fault: 70,
 } as const;
 

@@ -72,7 +72,7 @@ export const httpSettings = {
     ),
   max_connections: positiveCount(
     512,
-    'Open connections. At the limit, an idle connection is closed for a new one. If no connection is idle, the new one is closed.',
+    'Open connections. At the limit, an idle connection is closed to make room for a new one. If no connection is idle, the new one is closed.',
   ),
   write_timeout_seconds: positiveCount(
     30,
@@ -89,7 +89,7 @@ export const httpSettings = {
     ),
   max_clients: positiveCount(
     256,
-    'Open connections of 2025-era clients. At the limit, an idle connection is closed for a new one.',
+    'Open connections of 2025-era clients. At the limit, an idle connection is closed to make room for a new one.',
   ),
   client_idle_seconds: positiveCount(
     1800,

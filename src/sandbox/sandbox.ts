@@ -313,7 +313,9 @@ export class Sandbox {
     return this.withFiles(async (files) => files.size(path), 'read');
   }
 
-  /** Writes or replaces a file of the workspace and creates missing folders. Throws `quota_exceeded` if a limit is exceeded. */
+  /**
+   * Writes or replaces a file of the workspace and creates missing folders. Throws `quota_exceeded` if a limit is exceeded.
+   */
   async writeFile(path: string, content: string | Uint8Array): Promise<void> {
     const name = parse(textArgument, path, 'path');
     const parsed = parse(fileContent, content, 'content');
@@ -354,7 +356,10 @@ export class Sandbox {
   /** Called after the host changed the workspace. @internal */
   protected async workspaceChanged(): Promise<void> {}
 
-  /** Closes the sandbox and cancels its calls. Only the files of a session are kept. Other methods then throw `sandbox_closed`. */
+  /**
+   * Closes the sandbox and cancels its calls. The files are discarded unless the sandbox is a session. Other methods then
+   * throw `sandbox_closed`.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const call of this.calls) call.abort();

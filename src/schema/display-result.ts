@@ -9,7 +9,7 @@ export const displayResult = z.object({
   mime: z.string().describe('MIME type of the richest form.'),
   text: form('Plain text.'),
   html: form('HTML from the program. Show it only in a sandboxed frame.'),
-  markdown: form('Markdown. Lists of records are tables.'),
+  markdown: form('Markdown. Lists of records are shown as tables.'),
   svg: form('SVG from the program. Show it only as an image.'),
   png: form('PNG image in base64.'),
   jpeg: form('JPEG image in base64.'),

@@ -30,14 +30,17 @@ export const pausedExecution = z.strictObject({
     .array(toolCallRecord)
     .max(10_000)
     .describe(
-      'Tool calls of the execution so far. A pending call with the status `unknown` was approved in a resume that is in progress or that was rolled back, undone or interrupted. It is unknown whether its tool has run.',
+      'Tool calls of the execution so far. A call with the status `unknown` was approved in a resume that is in progress or that was rolled back, undone or interrupted. It is unknown whether the tool has run.',
     ),
   pending: z.array(pendingCall).max(10_000).describe('Tool calls that are waiting for an answer.'),
 });
 /** A program that is waiting for answers to tool calls. */
 export interface PausedExecution extends z.infer<typeof pausedExecution> {}
 
-/** The pending calls that were approved in a resume that was rolled back, undone or interrupted: the tool may already have run. */
+/**
+ * The pending calls that were approved in a resume that was rolled back, undone or interrupted: the tool may already have
+ * run.
+ */
 export function uncertainCalls({
   pending,
   tool_calls,

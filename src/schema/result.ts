@@ -98,17 +98,20 @@ export const fuelProfile = z.object({
     .array(z.object({ ...profileRow, source: z.string().describe('Text of the line, if known.') }))
     .max(PROFILE_ROWS)
     .describe(
-      'The lines of the program that used most fuel, in descending order, at most 20. The fuel of a line includes that of the library code it calls.',
+      'The lines of the program that used the most fuel, at most 20, in descending order. The fuel of a line includes that of the library code it calls.',
     ),
   functions: z
     .array(z.object({ ...profileRow, function: z.string().describe('Name of the function.') }))
     .max(PROFILE_ROWS)
     .describe(
-      'The functions, including those of libraries, whose own code used most fuel, in descending order, at most 20. `line` is the line of the function that used most fuel.',
+      'The functions, including those of libraries, whose own code used the most fuel, at most 20, in descending order. `line` is the line within the function that used the most fuel.',
     ),
   stacks: profileStacks.optional().describe('Complete stacks. Present only with the option `profile`.'),
 });
-/** The lines and functions that used the fuel of a run, according to samples taken at intervals of fuel. */
+/**
+ * The lines and functions that used the fuel of a run, according to samples that are taken each time a certain amount of
+ * fuel has been used.
+ */
 export interface FuelProfile extends z.infer<typeof fuelProfile> {}
 
 export const resultMetadata = z.object({

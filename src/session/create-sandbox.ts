@@ -23,8 +23,8 @@ const processStore = memoryStore();
 
 /**
  * Creates a session, or opens the stored session with the given name. The variables and files of a session persist between
- * calls. Throws `session_mismatch` if the stored session has another runtime or other settings. Throws `session_busy` if
- * another process or sandbox is using the session.
+ * calls. Throws `session_mismatch` if the stored session has a different runtime or different settings. Throws
+ * `session_busy` if another process or sandbox is using the session.
  */
 export function createSandbox(options: SessionOptions): Promise<Session>;
 /**

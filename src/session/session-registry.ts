@@ -98,7 +98,7 @@ export class SessionRegistry {
 
   /**
    * Creates a session, or opens the existing session with the given name. Throws `session_mismatch` if the existing session
-   * has another runtime or other settings. Throws `session_busy` if another process is using the session, or
+   * has a different runtime or different settings. Throws `session_busy` if another process is using the session, or
    * `session_limit` if the registry has reached a limit.
    */
   async create(options: CreateOptions, mode: CreateMode = {}): Promise<Session> {
@@ -116,8 +116,9 @@ export class SessionRegistry {
   }
 
   /**
-   * Returns the session with the given name, and opens it if necessary. The options apply if the session is not open; a
-   * function computes them from the record. Throws `session_not_found` if the session does not exist.
+   * Returns the session with the given name, and opens it if necessary. The options apply only if the session is not open
+   * yet. They can be a function that computes the options from the record. Throws `session_not_found` if the session does
+   * not exist.
    */
   async get(
     session_id: string,
@@ -347,9 +348,9 @@ export class SessionRegistry {
   }
 
   /**
-   * Reserves a place for a session that the caller writes to the store itself. Returns a function that releases the place;
-   * call it when the session is in the store or could not be created. Throws `session_exists` if a session with the same
-   * name exists, or `session_limit` if the registry has reached a limit.
+   * Reserves a place for a session that the caller, not the registry, will write to the store. Returns a function that
+   * releases the place. Call this function when the session is in the store or could not be created. Throws `session_exists`
+   * if a session with the same name exists, or `session_limit` if the registry has reached a limit.
    */
   async reserve(session_id: string): Promise<() => void> {
     return this.#admission.reserve(session_id, true);

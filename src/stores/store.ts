@@ -8,7 +8,7 @@ import type { PausedExecution, SessionRecord } from '../schema.ts';
 export type { SessionRecord };
 
 /**
- * The memory, descriptors and files of a session at one point in time. After a state was passed to a store, neither the
+ * The memory, descriptors and files of a session at one point in time. After a state has been passed to a store, neither the
  * object nor its bytes may change, because stores hold the state by reference and encode it only once.
  */
 export interface SessionState {
@@ -113,8 +113,8 @@ export interface SessionStore {
   acquire(id: string, wait?: LeaseWait): Promise<() => Promise<void>>;
   /**
    * Returns external edits: changes to the workspace that the session itself did not make. The writer uses this method
-   * before each call, when no write is pending. An edit is reported once. If no write followed, the edit is reported again
-   * to the next writer.
+   * before each call, when no write is pending. Each writer gets an edit once. If this writer releases the session without a
+   * write, the next writer gets the edit again.
    */
   edits(id: string): Promise<TreeEdit>;
 }

@@ -27,7 +27,7 @@ export interface McpTool {
   readonly annotations?: McpToolHints | undefined;
 }
 
-/** Hints of an MCP server about a tool. */
+/** Hints from an MCP server about a tool. */
 export interface McpToolHints {
   /** Whether the tool only reads. */
   readonly readOnlyHint?: boolean | undefined;

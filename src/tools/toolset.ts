@@ -30,7 +30,7 @@ export interface ToolContext {
   readonly session_id: string | undefined;
   /**
    * Leaves the call unanswered. The program pauses, and `resume` answers the call later. `metadata.pending` contains the
-   * payload, which can have at most 64 KiB as JSON. This method throws an exception, which the tool must not catch.
+   * payload, whose JSON can be at most 64 KiB long. This method throws an exception, which the tool must not catch.
    */
   suspend(payload?: unknown): never;
   /** The same as `call_id`, under its name in the AI SDK. */

@@ -30,8 +30,8 @@ export interface PoolOptions {
   /** Maximum number of calls of one tenant that are waiting. Further calls throw `queue_full`. Default: no limit. */
   readonly maxQueuedPerTenant?: number;
   /**
-   * Number of tenants that are each guaranteed a worker. A worker is kept free for each of them that has no running call.
-   * Default: 1.
+   * Number of tenants that are each guaranteed a worker. For each of these tenants without a running call, one worker is
+   * kept free. Default: 1.
    */
   readonly expectedTenants?: number;
   /**
@@ -47,10 +47,10 @@ export interface PoolOptions {
    */
   readonly fuelPerMinutePerTenant?: number;
   /**
-   * Where guests run. `thread`: in threads of this process. `process`: in threads of a separate process. The permission model
-   * of Node.js restricts that process to reading the files of this package and of its dependencies zod and pako. `process`
-   * needs more memory. The state of every call is copied to that process, and so are files that it does not have yet.
-   * Default: `thread`.
+   * Where guests run. `thread`: in threads of this process. `process`: in threads of a separate process. The permission
+   * model of Node.js restricts that process to reading the files of this package and of its dependencies zod and pako.
+   * `process` needs more memory. The state of every call is copied to that process, and so are files that it does not have
+   * yet. Default: `thread`.
    */
   readonly isolation?: Isolation;
   /**

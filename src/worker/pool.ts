@@ -46,8 +46,8 @@ export interface Pool {
   /** Size of the files and interpreter memory that open sessions hold in memory, in bytes. */
   readonly heldBytes: number;
   /**
-   * Ends all threads. Calls that are running end with the trap reason `worker_lost`; the state of a session after a call
-   * that has returned is saved first. A later call starts new threads.
+   * Saves the sessions whose last call has returned, and then ends all threads. Calls that are still running end with the
+   * trap reason `worker_lost`. A later call starts new threads.
    */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -98,7 +98,10 @@ export class WorkerPool implements Pool {
   readonly held: StateMemoryBudget;
   readonly #allowance: TenantFuel | undefined;
   readonly #optimization: Optimization;
-  /** The threads that run optimisation programs, by the digests of the modules. The threads of a host share the optimised code. */
+  /**
+   * The threads that run optimisation programs, by the digests of the modules. The threads of a host share the optimised
+   * code.
+   */
   readonly #optimizing = new Map<
     string,
     { readonly thread: PoolThread; readonly programs: Promise<number> }
@@ -257,7 +260,10 @@ export class WorkerPool implements Pool {
     return handle;
   }
 
-  /** A free thread, preferably the one that served the key last. The scheduler grants no more turns than there may be threads. */
+  /**
+   * A free thread, preferably the one that served the key last. The scheduler grants no more turns than there may be
+   * threads.
+   */
   #reserve(key: string): PoolThread {
     const last = this.#affinity.get(key);
     const thread = last?.isUsable ? last : this.#freeThread();

@@ -26,7 +26,7 @@ describe('a session with a native library', () => {
   afterAll(() => session.close());
 
   // guarantee: native-libraries
-  // proves: Sessions keep the static variables of native libraries across calls, checkpoints, forks and rollbacks, which do not change the fuel that calls use.
+  // proves: Sessions keep the static variables of native libraries across calls, checkpoints, forks and rollbacks. A call uses the same fuel before and after each of them.
   test('keeps its static variables across calls, checkpoints, forks and rollbacks, with the same fuel', async () => {
     expect(value(await session.execute('import counter, counter_data\ncounter.add(5)'))).toBe(5);
     await session.checkpoint('five');

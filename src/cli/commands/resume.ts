@@ -192,7 +192,7 @@ export const resumeCommand: CommandDetails<ResumeFlags> = {
     ),
     new Option(
       '--session <ID>',
-      'Session of the program, if several sessions are paused in the same execution',
+      'Session of the program; needed if a paused session was forked, because its forks have the same execution id',
     ),
     new Option(
       '--mount <HOST:GUEST>',
