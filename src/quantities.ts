@@ -71,8 +71,13 @@ export function formatCount(count: number): string {
 }
 
 /** A number of things: 1 file, 10,000 files, 2 entries. */
-export function formatItems(count: number, noun: string, plural = `${noun}s`): string {
-  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
+export function formatItems(count: number, noun: string, plural?: string): string {
+  return `${formatCount(count)} ${nounFor(count, noun, plural)}`;
+}
+
+/** The singular or plural of a noun: file for 1, files for 0 and 2. */
+export function nounFor(count: number, noun: string, plural = `${noun}s`): string {
+  return count === 1 ? noun : plural;
 }
 
 /** A whole number to paste into a program: 20_000_000_000, valid in Python and JavaScript. */

@@ -2,6 +2,7 @@
  * Checks an SVG before it is parsed: its size, and what multiplies it. Fuel and memory limits bound the rest. The rasteriser
  * loads no external references; `withoutReferences` removes them, so that viewers of the SVG do not load them either.
  */
+import { formatCount, formatItems } from '../quantities.ts';
 import { CHART_LIMITS } from './chart-limits.ts';
 
 const ELEMENT = /</g;
@@ -11,7 +12,7 @@ const USE = /<(?:[\w.-]{1,64}:)?use[\s/>]/g;
 export function svgProblem(svg: string): string | undefined {
   const { svgChars, svgElements, svgUses } = CHART_LIMITS;
   if (svg.length > svgChars)
-    return `its SVG has ${svg.length} characters, and at most ${svgChars} are rendered`;
+    return `its SVG has ${formatItems(svg.length, 'character')}, and at most ${formatCount(svgChars)} are rendered`;
   if (svg.includes('<!ENTITY')) return 'its SVG declares entities';
   if (count(svg, ELEMENT, svgElements * 2) > svgElements * 2)
     return `its SVG has more than ${svgElements} elements`;

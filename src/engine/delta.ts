@@ -10,6 +10,7 @@
  *   12  JSON text, H bytes, with the length and digest of each diff (see page-diff-codec.ts)
  *   end SHA-256 of everything before it, 32 bytes
  */
+
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { decodeFrame, encodeFrame, FrameError } from '../framing/frame.ts';
@@ -17,6 +18,7 @@ import { checked, integer, list, type Matched, object, optional, text } from '..
 import { decodeJsonHeader, encodeJsonHeader } from '../framing/json-header.ts';
 import { kernelState, restoreKernelState, saveKernelState } from '../kernel/kernel-state.ts';
 import { isSyscallError } from '../kernel/syscall-error.ts';
+import { formatCount, formatItems } from '../quantities.ts';
 import type { Guest } from './guest.ts';
 import { globalValues, type Image } from './image.ts';
 import { PAGE_BYTES } from './image-identity.ts';
@@ -100,7 +102,7 @@ const incompatible = (problem: string) =>
 
 /** The state is intact but was created under a larger memory limit than the current one. */
 const needsMoreMemory = (bytes: number, limit: number) => {
-  const problem = `The saved state needs ${bytes} bytes of memory, but the policy allows ${limit}`;
+  const problem = `The saved state needs ${formatItems(bytes, 'byte')} of memory, but the policy allows ${formatCount(limit)}`;
   return new SandboxError('invalid_argument', `${problem}. Open the session with a larger memory_bytes.`);
 };
 

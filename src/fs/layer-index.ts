@@ -16,8 +16,10 @@
  *
  * The children of a directory follow one another. Those of the root come first.
  */
+
 import { SandboxError } from '../errors.ts';
 import { encodeMagic, hasMagic } from '../framing/magic-number.ts';
+import { formatItems } from '../quantities.ts';
 import { checkLinkTarget, checkName, MAX_PATH_BYTES, utf8Length } from './file-names.ts';
 import { checkEntries, type Entry, MAX_TIME_MS } from './flat-entries.ts';
 import { FsError } from './fs-error.ts';
@@ -84,7 +86,8 @@ function concatenate(entries: readonly Entry[]): {
   data: Uint8Array<ArrayBuffer>;
 } {
   const size = entries.reduce((sum, { data }) => sum + (data?.length ?? 0), 0);
-  if (size >= 2 ** 32) throw new SandboxError('build_failed', `A layer of ${size} bytes is too large.`);
+  if (size >= 2 ** 32)
+    throw new SandboxError('build_failed', `A layer of ${formatItems(size, 'byte')} is too large.`);
   const data = new Uint8Array(size);
   const offsets = new Map<string, number>();
   let at = 0;

@@ -2,8 +2,10 @@
  * MCP resources: workspace files, the full text of truncated outputs, results of programs, and sections of the documents. A tenant sees only its
  * own files and outputs; a URI that belongs to another tenant gets the same answer as one that does not exist.
  */
+
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
+import { formatCount, formatItems } from '../quantities.ts';
 import { clientError } from './client-errors.ts';
 import { listDocs, readDocsUri } from './documentation.ts';
 import type { MainThreadAllowance } from './main-thread-allowance.ts';
@@ -91,7 +93,7 @@ async function readWorkspace(
 /** Building a large response takes time in which the server answers no other request. */
 function checkSize(bytes: number, { max_resource_bytes }: ServerSettings): void {
   if (bytes <= max_resource_bytes) return;
-  const fact = `The resource has ${bytes} bytes, and the limit is ${max_resource_bytes}`;
+  const fact = `The resource has ${formatItems(bytes, 'byte')}, and the limit is ${formatCount(max_resource_bytes)}`;
   throw new SandboxError(
     'quota_exceeded',
     `${fact}. Read long text in parts with read_file(offset=…), or process it with execute_code.`,

@@ -2,8 +2,10 @@
  * A session as the playground uses it: one program at a time, every step on the timeline, and a checkpoint after each step
  * that changes the state, so that the page can return to it or branch from it. Old automatic checkpoints are deleted.
  */
+
 import { randomBytes } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
+import { formatItems } from '../quantities.ts';
 import type { LanguageName, PausedExecution } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import type { Resolution } from '../tools/tool-protocol.ts';
@@ -107,8 +109,7 @@ export class PlaygroundSession {
     const paused = await session.paused();
     const checkpoints = await session.checkpoints();
     const label =
-      origin ??
-      (calls === 0 ? 'New session' : `Session with ${calls} earlier ${calls === 1 ? 'call' : 'calls'}`);
+      origin ?? (calls === 0 ? 'New session' : `Session with ${formatItems(calls, 'earlier call')}`);
     const start = timeline.add({ kind: 'start', label, status: 'ok' });
     this.#addCheckpoints(
       start.id,
@@ -155,7 +156,7 @@ export class PlaygroundSession {
     this.#knownCalls = calls;
     const others = calls - (isNewer ? saved.calls : known);
     if (others <= 0) return;
-    const label = `${others} ${others === 1 ? 'call' : 'calls'} from another client`;
+    const label = `${formatItems(others, 'call')} from another client`;
     const { id } = this.timeline.add({ kind: 'call', label, status: 'ok' });
     await this.#checkpointStep(id);
     void this.save();

@@ -2,7 +2,9 @@
  * Runs attacks of programs that call tools. Whatever the program does, the host must call no tool without approval, call
  * tools only with arguments that match their schemas, and resume a paused program once.
  */
+
 import { SandboxError } from '../errors.ts';
+import { formatItems } from '../quantities.ts';
 import type { SandboxResult } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import type { Session } from '../session/session.ts';
@@ -77,7 +79,7 @@ export async function runToolAttack(
 function recordProblems({ metadata: { tool_calls = [], pending = [] } }: SandboxResult): string[] {
   const problems: string[] = [];
   if (tool_calls.length > DEFAULT_LIMITS.max_tool_calls + RECORDED_REFUSALS)
-    problems.push(`${tool_calls.length} calls are recorded`);
+    problems.push(`${formatItems(tool_calls.length, 'call')} are recorded`);
   if (tool_calls.some(({ name, status }) => name === 'danger' && status === 'ok'))
     problems.push('a call without approval is recorded as ok');
   if (new Set(pending.map(({ id }) => id)).size !== pending.length)

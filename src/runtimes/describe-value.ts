@@ -1,4 +1,5 @@
 /** Short texts of values from guest memory. The size of a value is at the end of its text and is never cut off. */
+import { nounFor } from '../quantities.ts';
 
 /** Characters of a text that shows a container or a string. Below the limit of `stopped_at`, which would cut off the end. */
 const MAX_CHARS = 160;
@@ -9,7 +10,7 @@ export const DESCRIBED_ITEMS = MAX_ITEMS;
 /** Characters of a string that are read: for a variable, and for an item in a container. */
 export const stringChars = (depth: number) => (depth === 0 ? 120 : 30);
 
-export const countItems = (items: number, noun = 'item') => `${items} ${noun}${items === 1 ? '' : 's'}`;
+export const countItems = (items: number, noun = 'item') => `${items} ${nounFor(items, noun)}`;
 
 /** As many of the first items of a container as fit, and its size if some are left out. */
 export function describeItems(

@@ -1,5 +1,7 @@
 /** The messages for input that does not match a schema. Messages that a schema defines itself take precedence. */
+
 import type { z } from 'zod';
+import { nounFor } from '../quantities.ts';
 import { similarNames } from './similar-names.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -56,7 +58,7 @@ function describeBound(origin: unknown, bound: unknown, comparison: string): str
   const unit = UNITS[String(origin)];
   if (unit === undefined) return undefined;
   if (unit === '') return `must be ${comparison} ${bound}`;
-  return `must have ${comparison} ${bound} ${unit}${Number(bound) === 1 ? '' : 's'}`;
+  return `must have ${comparison} ${bound} ${nounFor(Number(bound), unit)}`;
 }
 
 function fieldsOf(schema: unknown): string[] {

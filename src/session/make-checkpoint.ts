@@ -1,5 +1,7 @@
 /** Creates and describes checkpoints, within the limits of a session. */
+
 import { SandboxError } from '../errors.ts';
+import { formatItems } from '../quantities.ts';
 import { checkpointName, parse } from '../schema.ts';
 import { stateBytes } from '../stores/format/state-size.ts';
 import type { Checkpoint, SessionState, SessionStore } from '../stores/store.ts';
@@ -33,11 +35,12 @@ export function makeCheckpoint(
   const chosen = name ?? freeName(others);
   parse(checkpointName, chosen, 'name');
   if (!others.has(chosen) && others.size >= CHECKPOINT_LIMITS.count)
-    throw limit(`${CHECKPOINT_LIMITS.count} checkpoints`);
+    throw limit(formatItems(CHECKPOINT_LIMITS.count, 'checkpoint'));
   const kept = [...others.values()].filter((other) => other.name !== chosen);
   const size_bytes = stateBytes(state);
   const bytes = kept.reduce((sum, other) => sum + other.size_bytes, size_bytes);
-  if (bytes > CHECKPOINT_LIMITS.bytes) throw limit(`${CHECKPOINT_LIMITS.bytes} bytes of checkpoints`);
+  if (bytes > CHECKPOINT_LIMITS.bytes)
+    throw limit(`${formatItems(CHECKPOINT_LIMITS.bytes, 'byte')} of checkpoints`);
   return { name: chosen, created_at: new Date().toISOString(), size_bytes, state };
 }
 

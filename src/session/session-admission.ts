@@ -4,7 +4,7 @@
  */
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
-import { formatItems } from '../quantities.ts';
+import { formatCount, formatItems } from '../quantities.ts';
 import type { SessionStore } from '../stores/store.ts';
 import type { SessionLimits } from './registry-limits.ts';
 import { sessionExists } from './session-errors.ts';
@@ -55,7 +55,7 @@ export class SessionAdmission {
     const sizes = await Promise.all([...ids].map((session_id) => this.store.size(session_id)));
     const bytes = sizes.reduce((sum, size) => sum + size, 0);
     if (bytes < max_total_bytes) return;
-    const fact = `All sessions together take ${bytes} bytes, and the limit is ${max_total_bytes}`;
+    const fact = `All sessions together take ${formatItems(bytes, 'byte')}, and the limit is ${formatCount(max_total_bytes)}`;
     throw new SandboxError('session_limit', `${fact}. ${advice}.`);
   }
 }

@@ -1,4 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import {
   formatAge,
   formatBytes,
@@ -8,11 +12,14 @@ import {
   formatItems,
   formatLiteral,
   formatPercent,
+  nounFor,
   parseBytes,
   parseCount,
   parseFuel,
   typicalSeconds,
 } from '../../src/quantities.ts';
+import { countItems } from '../../src/runtimes/describe-value.ts';
+import { parse } from '../../src/schema.ts';
 
 describe('formatting', () => {
   it('writes fuel as the specification does', () => {
@@ -57,6 +64,19 @@ describe('formatting', () => {
     ]);
   });
 
+  it.each([
+    ['file', undefined, ['0 files', '1 file', '2 files']],
+    ['byte', undefined, ['0 bytes', '1 byte', '2 bytes']],
+    ['call', undefined, ['0 calls', '1 call', '2 calls']],
+    ['earlier call', undefined, ['0 earlier calls', '1 earlier call', '2 earlier calls']],
+    ['entry', 'entries', ['0 entries', '1 entry', '2 entries']],
+  ])('uses the singular of %s for one only', (noun, plural, expected) => {
+    expect([0, 1, 2].map((count) => formatItems(count, noun, plural))).toEqual(expected);
+    const nouns = [0, 1, 2].map((count) => `${count} ${nounFor(count, noun, plural)}`);
+    expect(nouns).toEqual(expected);
+    if (noun === 'byte') expect([0, 1, 2].map(formatBytes)).toEqual(expected);
+  });
+
   it('groups digits with commas in text and with underscores in literals', () => {
     expect(formatCount(10_000)).toBe('10,000');
     expect([0, 1, 10_000].map((count) => formatItems(count, 'file'))).toEqual([
@@ -67,6 +87,33 @@ describe('formatting', () => {
     expect([1, 2].map((count) => formatItems(count, 'entry', 'entries'))).toEqual(['1 entry', '2 entries']);
     expect(formatLiteral(20e9)).toBe('20_000_000_000');
     expect([formatPercent(84.6), formatPercent(84.62, 1)]).toEqual(['85%', '84.6%']);
+  });
+});
+
+describe('messages', () => {
+  const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
+  /** A plural that is formed on the spot, such as `${n === 1 ? 'call' : 'calls'}` or `call${n === 1 ? '' : 's'}`. */
+  const OWN_PLURAL = /=== 1 \? '(\w*)' : '\1s'|[!=]== 1 \? 's' : ''|> 1 \? 's' : ''/;
+
+  it('form no plural without the common formatter', () => {
+    const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.ts'),
+    );
+    expect(files.length).toBeGreaterThan(300);
+    expect(files.filter((name) => OWN_PLURAL.test(readFileSync(join(SRC, name), 'utf8')))).toEqual([]);
+  });
+
+  it.each([
+    [0, /must have at most 0 items/],
+    [1, /must have at most 1 item(?!s)/],
+    [2, /must have at most 2 items/],
+  ])('about a list of at most %d use the right form', (max, message) => {
+    const list = Array.from({ length: max + 1 }, () => 1);
+    expect(() => parse(z.array(z.number()).max(max), list, 'list')).toThrow(message);
+  });
+
+  it('about values use the right form', () => {
+    expect([0, 1, 2].map((count) => countItems(count))).toEqual(['0 items', '1 item', '2 items']);
   });
 });
 

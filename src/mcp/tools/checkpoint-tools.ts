@@ -22,7 +22,7 @@ export const checkpointSession = defineTool({
     const session = await tenant.session(session_id);
     const checkpoint = { session_id, ...(await session.checkpoint(name)) };
     return {
-      text: `Saved checkpoint ${checkpoint.name} of session ${session_id} (${checkpoint.size_bytes} bytes, ${checkpoint.created_at}).`,
+      text: `Saved checkpoint ${checkpoint.name} of session ${session_id} (${formatItems(checkpoint.size_bytes, 'byte')}, ${checkpoint.created_at}).`,
       structured: checkpoint,
     };
   },

@@ -6,10 +6,12 @@
  *   unsynced       references a changes object: the paths that this commit changes in workspace/
  *   changes        [[path, digest of the file before | null], …]
  */
+
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { isWorkspacePath } from '../../fs/file-names.ts';
+import { formatCount, formatItems } from '../../quantities.ts';
 import { type ObjectSource, objectName, refTo } from '../format/object-ref.ts';
 import {
   MAX_MANIFEST_BYTES,
@@ -67,7 +69,10 @@ export async function readChanges(
 ): Promise<MirrorChanges> {
   const path = join(objects.location, objectName('changes', ref));
   if (ref.bytes > MAX_TREE_BYTES)
-    throw damaged(path, `has a declared size of ${ref.bytes} bytes; the maximum is ${MAX_TREE_BYTES}`);
+    throw damaged(
+      path,
+      `has a declared size of ${formatItems(ref.bytes, 'byte')}; the maximum is ${formatCount(MAX_TREE_BYTES)}`,
+    );
   const changes = decodeJson(changesObject, await objects.read('changes', ref), path);
   if (!changes.every(([changed]) => isWorkspacePath(changed)))
     throw damaged(path, 'contains a path outside the workspace');

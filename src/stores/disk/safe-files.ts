@@ -53,7 +53,8 @@ export async function readFileSafely(
     const stat = fstatSync(fd);
     if (!stat.isFile()) throw damaged(path, 'is not a regular file');
     const { maxBytes, exactBytes = stat.size, shared = false } = options;
-    if (stat.size > maxBytes) throw damaged(path, `has ${stat.size} bytes; the maximum is ${maxBytes}`);
+    if (stat.size > maxBytes)
+      throw damaged(path, `has ${formatItems(stat.size, 'byte')}; the maximum is ${formatCount(maxBytes)}`);
     if (stat.size !== exactBytes)
       throw damaged(path, `has ${formatItems(stat.size, 'byte')} instead of ${formatCount(exactBytes)}`);
     const bytes = shared ? allocateShared(exactBytes) : new Uint8Array(exactBytes);

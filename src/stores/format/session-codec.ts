@@ -6,10 +6,12 @@
  *   state      { version, memory: [ref, …] | null, workspace: ref | null, tmp: ref | null, paused? }   null: empty
  *   ref        { sha256, bytes }
  */
+
 import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { FileTree } from '../../fs/immutable-file-tree.ts';
+import { formatCount, formatItems } from '../../quantities.ts';
 import { checkpointName, pausedExecution, sessionRecord } from '../../schema.ts';
 import type { SessionState, StoredSession } from '../store.ts';
 import { type ObjectKind, type ObjectRef, type ObjectSource, objectName, refTo } from './object-ref.ts';
@@ -244,5 +246,8 @@ function checkTotalBytes(refs: Iterable<ObjectRef>, maxBytes: number, { location
   let total = 0;
   for (const { bytes } of refs) total += bytes;
   if (total > maxBytes)
-    throw damaged(location, `has a declared size of ${total} bytes; the maximum is ${maxBytes}`);
+    throw damaged(
+      location,
+      `has a declared size of ${formatItems(total, 'byte')}; the maximum is ${formatCount(maxBytes)}`,
+    );
 }

@@ -5,9 +5,11 @@
  *   tree   { format, entries: [{ path, kind, mode, mtime_ms, sha256 and bytes | target }] }, sorted by path
  *          { format, parts: [{ sha256, bytes }] }, the trees that contain the entries, in the same order
  */
+
 import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { checkEntries, type Entry } from '../../fs/flat-entries.ts';
+import { formatCount, formatItems } from '../../quantities.ts';
 import { type ObjectRef, type ObjectSource, objectName, refTo } from './object-ref.ts';
 import { damaged, decodeJson, encodeText, FORMAT } from './stored-json.ts';
 
@@ -151,7 +153,10 @@ export async function readTree(objects: ObjectSource, ref: ObjectRef | null): Pr
       total += item.bytes;
     }
     if (total > MAX_TREE_BYTES)
-      throw damaged(root, `has a declared size of ${total} bytes; the maximum is ${MAX_TREE_BYTES}`);
+      throw damaged(
+        root,
+        `has a declared size of ${formatItems(total, 'byte')}; the maximum is ${formatCount(MAX_TREE_BYTES)}`,
+      );
     level = await readLevel(objects, level);
   }
   const entries = (level as (readonly TreeEntry[])[]).flat();
