@@ -211,7 +211,7 @@ export async function table() {
   const count = (runtime) => CORPUS.filter((program) => program.runtime === runtime).length;
   const note = [
     `The largest excess over each limit in ${CORPUS.length} programs (${count('python')} Python, ${count('javascript')} JavaScript), with the name of the program. A negative value is below the limit. Time is the wall time that the caller sees. Fuel can exceed its budget by the grace period of ${formatFuel(GRACE.fuel)}.`,
-    `A program in another sandbox is terminated if it is still running ${TERMINATE_MS / 1000} s after its start.`,
+    `In the other products, a program is terminated if it is still running ${TERMINATE_MS / 1000} s after its start.`,
     ...notes,
   ].join(' ');
   return [

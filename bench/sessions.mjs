@@ -209,7 +209,7 @@ async function stateTable() {
     'size on disk',
     'size of a checkpoint',
     ...Object.values(STATE_ROWS),
-    '(resume − time to copy 32 MiB) / warm call',
+    '(resume − time to copy the memory of a guest, 32 MiB) / warm call',
   ];
   return markdown(
     'Checkpoint, rollback, fork, hibernate, resume',

@@ -97,7 +97,7 @@ export async function table() {
       `Milliseconds of processor time of the main thread and the worker for a loop of 1,000,000 iterations. Median of ${PROCESSES} processes. Target with \`'idle'\`: at most ×${MAX_RATIO} of the steady state.`,
       ['runtime', 'optimization', 'first call', 'steady state', 'ratio'],
       loopRows,
-      missed.length === 0 ? 'The target is met.' : `The target is missed in ${missed.join(' and ')}.`,
+      missed.length === 0 ? 'The target is met.' : `The target is missed for ${missed.join(' and ')}.`,
     ),
   ].join('\n');
 }

@@ -12,7 +12,7 @@ const USE = /<(?:[\w.-]{1,64}:)?use[\s/>]/g;
 export function svgProblem(svg: string): string | undefined {
   const { svgChars, svgElements, svgUses } = CHART_LIMITS;
   if (svg.length > svgChars)
-    return `its SVG has ${formatItems(svg.length, 'character')}, and at most ${formatCount(svgChars)} are rendered`;
+    return `its SVG has ${formatItems(svg.length, 'character')}, and the limit is ${formatCount(svgChars)}`;
   if (svg.includes('<!ENTITY')) return 'its SVG declares entities';
   if (count(svg, ELEMENT, svgElements * 2) > svgElements * 2)
     return `its SVG has more than ${svgElements} elements`;

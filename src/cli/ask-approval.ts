@@ -13,7 +13,7 @@ const NEVER = new AbortController().signal;
 export const DENIED_BY_PERSON = 'a person denied the call';
 /** Warns of a call that `uncertainCalls` returns. */
 export const APPROVED_BEFORE =
-  'was approved before, but that resume is in progress, or was rolled back, undone or interrupted. The tool may already have run';
+  'was already approved in another resume, which is in progress or was rolled back, undone or interrupted. The tool may already have run';
 
 /** Whether questions can be asked. They appear on standard error, because standard output belongs to the program. */
 export const hasTerminal = () => process.stderr.isTTY === true;
@@ -32,7 +32,7 @@ export const approvalFrom =
 /** The same on the terminal of the process, if it has one. */
 export function approvalAtTerminal(canPause: boolean): OnApproval {
   if (hasTerminal()) return approvalFrom(askAtTerminal, canPause);
-  return async () => unanswered('there is no terminal to ask for approval', canPause);
+  return async () => unanswered('there is no terminal on which to ask for approval', canPause);
 }
 
 const unanswered = (reason: string, canPause: boolean) =>
@@ -84,7 +84,10 @@ function askAtTerminal(text: string, signal: AbortSignal): Promise<string | unde
   return readLine(signal);
 }
 
-/** A line from the terminal, because standard input belongs to the program; undefined if there is none or the program has ended. */
+/**
+ * A line from the terminal, because standard input belongs to the program; undefined if there is none or the program has
+ * ended.
+ */
 function readLine(signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     const input = createReadStream('/dev/tty');

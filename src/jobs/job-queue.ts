@@ -37,21 +37,23 @@ export interface JobQueueOptions extends JobStoreOptions {
   /** Tenant that submits and reads the jobs. Default: the empty string. Maximum: 200 characters. */
   readonly tenant?: string;
   /**
-   * Time in seconds, beyond the time limit of a program, in which the worker must record the result. After that, the worker
-   * is considered crashed, and another worker retries the job. Default: 60. Maximum: 86,400.
+   * Number of seconds after the time limit of a program within which the worker must record the result. After that, the
+   * worker is considered crashed, and another worker retries the job. Default: 60. Maximum: 86,400.
    */
   readonly leaseSeconds?: number;
 }
 
 /** Options of `submit` and `submitMany`. */
 export interface SubmitOptions {
-  /** Priority of the jobs, from -1,000,000 to 1,000,000. Within a tenant, jobs with a higher priority run first. Default: 0. */
+  /**
+   * Priority of the jobs, from -1,000,000 to 1,000,000. Within a tenant, jobs with a higher priority run first. Default: 0.
+   */
   readonly priority?: number;
 }
 
 /**
- * The state of a job. `queued`: the job is waiting. `running`: a worker is running the job. `completed`: the job has ended with a
- * result. `failed`: the host repeatedly failed to run the job, and the job is not retried.
+ * The state of a job. `queued`: the job is waiting. `running`: a worker is running the job. `completed`: the job has ended
+ * with a result. `failed`: the host repeatedly failed to run the job, and the job is not retried.
  */
 export type JobState = 'queued' | 'running' | 'completed' | 'failed';
 

@@ -19,7 +19,7 @@ export const displayResult = z.object({
   chart: z.json().optional().describe('The data of a chart: type, title, labels and points.'),
   width: z.number().int().optional().describe('Width of the image in pixels.'),
   height: z.number().int().optional().describe('Height of the image in pixels.'),
-  size_bytes: z.number().int().describe('Size of the form with the type `mime`, in bytes.'),
+  size_bytes: z.number().int().describe('Size in bytes of the representation whose MIME type is `mime`.'),
   path: z
     .string()
     .optional()

@@ -77,7 +77,11 @@ export const guestReport = z.object({
   exit_code: z.number().int().min(0).max(REPORT_MAX.exitCode),
   result: z.json().optional(),
   result_type: z.string().max(REPORT_MAX.typeName).optional(),
-  result_text: z.string().max(REPORT_MAX.text).optional().describe('The result as the language writes it.'),
+  result_text: z
+    .string()
+    .max(REPORT_MAX.text)
+    .optional()
+    .describe('The result in the notation of the language, such as the output of repr().'),
   error: guestError.optional(),
   exit_cause: guestError
     .optional()

@@ -35,7 +35,7 @@ function instead(paused: PausedExecution | undefined): string {
   const wait = 'If a resume is in progress, wait for its result';
   const unknown = uncertainCalls(paused).map(({ id, name }) => `${id} (${name.slice(0, 80)})`);
   if (unknown.length === 0) return `${fact}. ${wait}; otherwise use this id.`;
-  return `${fact}, because a resume is in progress, or was rolled back, undone or interrupted. Calls approved in that resume may have taken effect: ${unknown.slice(0, 10).join(', ')}. ${wait}; otherwise check the effects of these calls, then use this id.`;
+  return `${fact}: a resume is in progress, or was rolled back, undone or interrupted. Calls approved in that resume may have taken effect: ${unknown.slice(0, 10).join(', ')}. ${wait}; otherwise check the effects of these calls, then use this id.`;
 }
 
 /** Errors of a store are passed on with their code; other errors become `store_failed`. */

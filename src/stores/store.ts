@@ -113,8 +113,8 @@ export interface SessionStore {
   acquire(id: string, wait?: LeaseWait): Promise<() => Promise<void>>;
   /**
    * Returns external edits: changes to the workspace that the session itself did not make. The writer uses this method
-   * before each call, when no write is pending. Each writer gets an edit once. If this writer releases the session without a
-   * write, the next writer gets the edit again.
+   * before each call, when no write is pending. A writer gets each edit only once. If the writer releases the session
+   * without writing to it, the next writer gets the edit again.
    */
   edits(id: string): Promise<TreeEdit>;
 }

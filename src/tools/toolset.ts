@@ -51,7 +51,7 @@ export interface ToolDefinition {
   readonly description?: string | undefined;
   /** Schema of the arguments. They are checked before `execute` is called. */
   readonly inputSchema?: ToolSchema | undefined;
-  /** Schema of the result. It is checked before the program receives it. */
+  /** Schema of the result. The result is checked before the program receives it. */
   readonly outputSchema?: ToolSchema | undefined;
   /**
    * Runs the tool. If this function is missing, a call pauses the program until `resume` answers the call. If the program

@@ -171,14 +171,14 @@ function keepExports(module: ParsedModule, names: readonly string[]): ParsedModu
       throw invalid(
         `the exported memory ${JSON.stringify(name)} cannot be kept`,
         undefined,
-        'The prepared module imports its memory. Remove the name from the exports to keep.',
+        'The prepared module imports its memory. Remove the name from the list of exports to keep.',
       );
     }
     if (RESERVED_NAMES.has(name) || name.startsWith('global:')) {
       throw invalid(
         `the export name ${JSON.stringify(name)} is reserved`,
         undefined,
-        'Remove it from the exports to keep.',
+        'Remove it from the list of exports to keep.',
       );
     }
     wanted.delete(name);

@@ -76,11 +76,11 @@ function fromImage(image: Uint8Array, { maxEdge, maxBytes }: PictureLimits): Dra
     );
   if (!(isDecodable(header) && width * height <= PICTURE_LIMITS.pixels))
     throw new DrawingError(
-      `it has ${width} × ${height} pixels, and at most ${formatCount(PICTURE_LIMITS.pixels)} are decoded`,
+      `it has ${width} × ${height} pixels, and the limit is ${formatCount(PICTURE_LIMITS.pixels)}`,
     );
   if (image.length > PICTURE_LIMITS.bytes)
     throw new DrawingError(
-      `it has ${formatItems(image.length, 'byte')}, and at most ${formatBytes(PICTURE_LIMITS.bytes)} are decoded`,
+      `it has ${formatItems(image.length, 'byte')}, and the limit is ${formatBytes(PICTURE_LIMITS.bytes)}`,
     );
   return { image, mime, size: { width, height } };
 }

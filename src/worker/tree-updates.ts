@@ -117,7 +117,7 @@ export class ReceivedTrees extends KeptTrees {
     const tree = before.apply(edit);
     checkTreeEdit(before, tree, edit, 'internal');
     if (tree.size !== size || tree.bytes !== bytes || tree.pathBytes !== pathBytes)
-      throw invalid('does not lead to the tree that was sent');
+      throw invalid('does not produce the expected file tree');
     this.replace(update, tree);
     return tree;
   }

@@ -58,7 +58,9 @@ describe('--tools-config', () => {
   test('denies calls that need approval if there is neither a terminal nor a session', () => {
     const code = 'try:\n  await tools.demo.echo(text="x")\nexcept ToolError as error:\n  print(error)';
     const { stdout } = runCli(['run', '-c', code, '--tools-config', config({})]);
-    expect(stdout).toBe('The call was not approved. Reason: there is no terminal to ask for approval\n');
+    expect(stdout).toBe(
+      'The call was not approved. Reason: there is no terminal on which to ask for approval\n',
+    );
   });
 
   test('lets programs in a console call tools, and denies calls that need approval without a terminal', () => {
@@ -72,7 +74,7 @@ describe('--tools-config', () => {
     ];
     const { stdout, stderr, status } = runCli(['repl', '--tools-config', path], { input: lines.join('\n') });
     expect([stdout, status]).toEqual(['True\n42\n', 0]);
-    expect(stderr).toContain('there is no terminal to ask for approval');
+    expect(stderr).toContain('there is no terminal on which to ask for approval');
   });
 
   test('rejects an invalid file', () => {

@@ -92,7 +92,7 @@ describe('a resume that is rolled back', () => {
     const [again, withNewId] = await Promise.all(sentMeanwhile);
     expect(again).toMatchObject({
       code: 'execution_not_found',
-      message: expect.stringMatching(/because a resume is in progress.*wait for its result; otherwise check/),
+      message: expect.stringMatching(/: a resume is in progress.*wait for its result; otherwise check/),
     });
     expect(withNewId).toMatchObject({
       code: 'execution_not_found',
@@ -103,7 +103,7 @@ describe('a resume that is rolled back', () => {
     await expect(approveAll(session, first.execution_id!)).rejects.toMatchObject({
       code: 'execution_not_found',
       message: expect.stringMatching(
-        `${paused.execution_id}, because a resume is in progress, or was rolled back, undone or interrupted.*may have taken effect: 1 \\(pay\\)`,
+        `${paused.execution_id}: a resume is in progress, or was rolled back, undone or interrupted.*may have taken effect: 1 \\(pay\\)`,
       ),
     });
     expect(calls).toHaveLength(made.length);

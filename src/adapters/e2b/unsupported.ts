@@ -18,7 +18,7 @@ export const UNSUPPORTED = {
   connect: 'a sandbox belongs to the process that created it. Keep the object, or use sessions with a store',
   pause: 'sandboxes are not stored. Use createSandbox() with a session_id and a store',
   createSnapshot: 'sandboxes are not stored. Use createSandbox() and the checkpoints of its session',
-  fork: 'use createSandbox() with a session_id, and fork() of its session',
+  fork: 'use createSandbox() with a session_id, and call fork() on the session',
   getHost: NO_NETWORK,
   getMcpUrl: NO_NETWORK,
   uploadUrl: `${NO_NETWORK}. Use files.write()`,

@@ -93,7 +93,7 @@ function selectPaused(
   if (second === undefined) return first;
   const names = found.map(({ session_id, context }) => `${session_id} in ${context.location}`).join(', ');
   throw new UsageError(
-    `More than one session is paused in this execution: ${names}. Add --session or --store.`,
+    `Several sessions have a paused program with this execution id: ${names}. Add --session or --store.`,
   );
 }
 

@@ -123,7 +123,7 @@ const python: readonly SessionAttack[] = [
         expect: { metadata: { result: [false, false, false, []] } },
       },
     ],
-    reference: 'Capsule: the state of a session is readable from another',
+    reference: 'Capsule: the state of one session is readable from another',
   },
   damage('cleared-globals', 'globals().clear()', PYTHON_PROBE),
   damage(
@@ -296,7 +296,7 @@ const javascript: readonly SessionAttack[] = [
         expect: { metadata: { result: ['undefined', 'undefined'] } },
       },
     ],
-    reference: 'Capsule: the state of a session is readable from another',
+    reference: 'Capsule: the state of one session is readable from another',
   },
   damage(
     'polluted-prototypes',

@@ -99,7 +99,7 @@ function shrinkingListLine(input: AnalysisInput): string | undefined {
   if (name === undefined || !source.includes(`range(len(${name}))`)) return undefined;
   const removes = [`del ${name}[`, `${name}.pop(`, `${name}.remove(`].some((text) => source.includes(text));
   return removes
-    ? `The loop removes items from ${name}, but its range has the initial length: create a new list, as in [x for x in ${name} if ...]`
+    ? `The loop removes items from ${name}, but its range still has the original length of the list: create a new list, as in [x for x in ${name} if ...]`
     : undefined;
 }
 
