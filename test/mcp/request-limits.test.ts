@@ -329,7 +329,7 @@ describe('the bytes of a tenant', () => {
     const client = await httpClient(server, 'modern');
     await call(client, 'write_file', { path: 'big.txt', content: 'x'.repeat(100_001) });
     await expect(client.readResource({ uri: 'workspace://default/big.txt' })).rejects.toThrow(
-      /limit is 100000.*read_file/,
+      /limit is 100,000.*read_file/,
     );
     await client.close();
     await server.close();

@@ -97,7 +97,7 @@ describe('session files', () => {
     const small = await open(64 << 20);
     await expect(small.execute('1')).rejects.toMatchObject({
       code: 'invalid_argument',
-      message: expect.stringMatching(/needs \d+ bytes of memory.*larger memory_bytes/),
+      message: expect.stringMatching(/needs [\d,]+ bytes of memory.*larger memory_bytes/),
     });
     await small.close();
     await using large = await open(256 << 20);
