@@ -21,7 +21,7 @@ export const ERROR_CODES = {
   session_limit: 'The number or size of sessions or checkpoints has reached its limit.',
   execution_paused: 'The session is paused until tool calls are answered, so it cannot run another program.',
   execution_not_found:
-    'The session is not paused in this execution. The execution has ended, was discarded or was already resumed.',
+    'No program is paused with this execution id. The execution has ended, was discarded or was already resumed.',
   session_damaged: 'The stored session is damaged. Files that are intact can still be read.',
   checkpoint_not_found: 'The session has no checkpoint with this name.',
   nothing_to_undo: 'The session has no call to undo: no call has run, or the last call was already undone.',

@@ -86,7 +86,7 @@ export const storeOptions = (defaultTenant = LOCAL_TENANT) => [
   ).conflicts('store'),
   new Option(
     '--tenant <NAME>',
-    `Tenant whose sessions to use, with --data-dir or a database in --store (default: ${defaultTenant})`,
+    `Use the sessions of this tenant; for --data-dir, or a database in --store (default: ${defaultTenant})`,
   ),
 ];
 export const toolsConfigOption = (description: string) => new Option('--tools-config <FILE>', description);

@@ -103,7 +103,7 @@ function decisionOf(responses: ServerContext['mcpReq']['inputResponses'], key: s
   if (response.action === 'accept' && response.content?.['decision'] === 'allow') return true;
   return {
     approved: false,
-    reason: response.action === 'cancel' ? 'the question was closed' : 'a person denied the call',
+    reason: response.action === 'cancel' ? 'the question was not answered' : 'a person denied the call',
   };
 }
 

@@ -11,7 +11,7 @@ export const languageName = z.enum(LANGUAGE_NAMES).describe('Language of the pro
  */
 export const programName = z.string().regex(/^(?!call-\d+\.)[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$/, {
   error: ({ input }) =>
-    `${shown(input)} is not a valid program name; use 1 to 100 letters, digits, ".", "_" or "-", starting with a letter, digit or "_", and not "call-" with a number`,
+    `${shown(input)} is not a valid program name; use 1 to 100 letters, digits, ".", "_" or "-", starting with a letter, digit or "_". Names of the form call-NUMBER are reserved`,
 });
 
 /** Windows treats these names as devices in every folder. */

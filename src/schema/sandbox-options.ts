@@ -53,7 +53,7 @@ const onPending = z
   .enum(['wait', 'pause'])
   .optional()
   .describe(
-    'wait, the default: the host runs the tools. pause: every call stays unanswered, and the program pauses when it has nothing else to do. pause requires a session.',
+    '`wait` (the default): the host runs the tools. `pause`: every call stays unanswered, and the program pauses when it has nothing else to do. `pause` requires a session.',
   );
 const tools = z
   .custom<object>((value) => typeof value === 'object' && value !== null, 'must be an object with tools')

@@ -159,7 +159,7 @@ function sortGlobal(parsed: ParsedModule, entry: Import, index: number, found: S
   if (type !== VALUE_TYPE.i32 || mutable !== (isGot || base === '__stack_pointer'))
     throw refusedImport(entry, 'with the wrong type');
   if (base !== undefined) {
-    if (found.bases.has(base)) throw refusedImport(entry, 'which it imports already');
+    if (found.bases.has(base)) throw refusedImport(entry, 'more than once');
     found.bases.set(base, index);
   } else (module === 'GOT.mem' ? found.gotMem : found.gotFunc).push(name);
 }
@@ -172,7 +172,7 @@ function sortOther(entry: Import, found: SideImports): void {
     found.functions.push([module, name]);
   } else if (kind === EXTERNAL_KIND.tag && module === 'env') found.tags.push(name);
   else if (kind === EXTERNAL_KIND.table && module === 'env' && name === '__indirect_function_table') {
-    if (found.hasTable) throw refusedImport(entry, 'which it imports already');
+    if (found.hasTable) throw refusedImport(entry, 'more than once');
     found.hasTable = true;
   } else if (kind !== EXTERNAL_KIND.memory || module !== 'env' || name !== 'memory')
     throw refusedImport(entry, 'which the linker does not provide');

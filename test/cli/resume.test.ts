@@ -146,7 +146,7 @@ describe('pending and resume', () => {
     await cli('run', '-c', code, '--session', 'lost', '--tools-config', config);
     await loseAnswer('lost');
     const warning =
-      'was already approved in another resume, which is in progress or was rolled back, undone or interrupted';
+      'was already approved when the program was resumed earlier. The earlier resume is in progress, or was rolled back, undone or interrupted';
     expect((await cli('pending')).stdout).toContain(`  call 1 needs approval (${warning}`);
     const [first] = (await listPaused()) as [Paused];
     const all = ['--approve-all', '--tools-config', config];

@@ -101,7 +101,7 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
     const code = writeProgram(`good-${era}`, `bad-${era}`, `other-${era}`);
     const { structured } = await call(client, 'execute_code', { code, language: 'python' });
     expect(structured['stdout']).toMatch(
-      /Successfully wrote.*\ndenied: .*a person denied the call\ndenied: .*the question was closed\n$/s,
+      /Successfully wrote.*\ndenied: .*a person denied the call\ndenied: .*the question was not answered\n$/s,
     );
     expect(readdirSync(files).filter((name) => name.endsWith(era))).toEqual([`good-${era}`]);
     expect(readFileSync(join(files, `good-${era}`), 'utf8')).toBe('by a program');
@@ -380,7 +380,7 @@ print(await tools.remote.read_file(path="by-bob.txt"))`;
 });
 
 // guarantee: approval
-// proves: Over standard input and output, the user of the client decides about tool calls.
+// proves: Over standard input and output, the user of the client approves or denies tool calls.
 test.each(ERAS)('the user of a client over standard input and output decides, %s era', async (era) => {
   const { client, asked, connect } = person(era, (message) => (message.includes('good') ? 'allow' : 'deny'));
   const args = ['mcp', '--tools-config', join(folder, 'tools.json'), '--log-level', 'silent'];

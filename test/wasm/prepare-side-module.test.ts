@@ -130,7 +130,7 @@ describe('prepareSideModule', () => {
     ['a table of its own', { ...EMPTY, imports: [], tables: [1] }, 'a table of its own'],
     ['a second table', { ...EMPTY, tables: [1] }, 'a table of its own'],
     ['another table', withImport('env', 'table2', { table: 0 }), 'does not provide'],
-    ['the table twice', withImport('env', '__indirect_function_table', { table: 0 }), 'imports already'],
+    ['the table twice', withImport('env', '__indirect_function_table', { table: 0 }), 'more than once'],
     ['another memory', { ...EMPTY, imports: [['env', 'm', { memory: 0 }]] }, 'does not provide'],
     ['shared memory', { ...EMPTY, imports: [['env', 'memory', { memory: 1, flags: 3 }]] }, 'shared'],
     ['an unknown module', withImport('js', 'eval', { func: 0 }), 'unknown module'],
@@ -140,7 +140,7 @@ describe('prepareSideModule', () => {
     ['a constant GOT entry', withImport('GOT.mem', 'x', { global: 'i32' }), 'wrong type'],
     ['a GOT entry of 64 bits', withImport('GOT.mem', 'x', { global: 'i64', mutable: true }), 'wrong type'],
     ['a mutable base', withImport('env', '__memory_base', { global: 'i32', mutable: true }), 'wrong type'],
-    ['two bases', withImport('env', '__memory_base', { global: 'i32' }), 'imports already'],
+    ['two bases', withImport('env', '__memory_base', { global: 'i32' }), 'more than once'],
     ['exceptions of JavaScript', withImport('env', 'invoke_vii', { func: 0 }), 'needs JavaScript'],
     [
       'a function for exceptions of JavaScript',
