@@ -101,9 +101,11 @@ export class CallTransaction {
     this.#progress = 'reverted';
     this.#workspace.revert(this.#before.state.workspace);
     this.#workspace.otherUsage = this.#otherUsage;
-    const { paused } = this.#before.state;
+    const { paused, version } = this.#before.state;
     if (isCommitted) this.#states.restore(this.#before);
-    else if (paused !== undefined) this.#states.setPaused(paused);
+    // A worker may hold the guest of this call, with the next version, or an earlier guest without the edits of the host that
+    // this call took.
+    else this.#states.update({ version: version + 2, ...(paused && { paused }) });
     this.#states.setWorkspace(this.#workspace.snapshot());
     this.#states.persist({ isReported: isCommitted });
   }

@@ -266,7 +266,7 @@ export class SessionStates {
   /** Saves the current state with a paused execution. Throws if that fails; the state is then as before. */
   async savePaused(paused: PausedExecution): Promise<void> {
     const before = this.savepoint();
-    this.setPaused(paused);
+    this.update({ paused });
     this.persist();
     await this.flush().catch((cause: unknown) => {
       this.restore(before);
@@ -274,9 +274,9 @@ export class SessionStates {
     });
   }
 
-  /** Replaces the paused execution of the current state; memory and files stay. */
-  setPaused(paused: PausedExecution): void {
-    this.#replaceState({ ...this.#state, paused });
+  /** Replaces the paused execution or the version of the current state; memory and files stay. */
+  update(changed: Partial<Pick<SessionState, 'paused' | 'version'>>): void {
+    this.#replaceState({ ...this.#state, ...changed });
   }
 
   /** Replaces the files of the current state; the memory stays. */
@@ -307,8 +307,8 @@ export class SessionStates {
     const target = name === undefined ? this.#undo : await this.#checkpointState(name);
     if (target === undefined) throw nothingToUndo();
     if (name === undefined) this.#undo = undefined;
-    // A worker may hold guests with the version of the current state and, after a reverted call, with the next one.
-    this.#replaceState({ ...target, version: this.#state.version + 2 });
+    // The old state gets a new version, so that no live guest is mistaken for it.
+    this.#replaceState({ ...target, version: this.#state.version + 1 });
     this.persist({ isDeferred: true });
   }
 
