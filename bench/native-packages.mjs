@@ -309,7 +309,7 @@ export async function table() {
     ),
     markdown(
       'Guests with native packages',
-      `Median milliseconds of ${ROUNDS} interleaved rounds in one thread, and their ratio to plain Python. A new guest is instantiated from the image with the module preloaded. A reset restores a guest in place after a short program; its time grows with the size of the image. Targets: with numpy, a new guest takes at most ×3 the time of a plain guest, and a reset takes as long as the reset of a plain guest.`,
+      `Median milliseconds of ${ROUNDS} interleaved rounds in one thread, and their ratio to plain Python. A new guest is instantiated from the image with the module preloaded. A reset restores a guest in place after a short program; its time grows with the size of the image. Targets: with numpy, a new guest takes at most ×3 the time of a plain guest, and a reset takes no longer than the reset of a plain guest.`,
       ['packages', 'image', 'new guest', 'reset'],
       await guests(),
     ),

@@ -190,7 +190,7 @@ export function table() {
   const result = inside / wall <= TARGET ? 'met' : 'missed';
   return markdown(
     'Cost of the fuel profile',
-    `The share of a run that is spent in the profiler, and the fuel of the run, with the default limits. Target: at most ${percent(TARGET, 1)} of the long runs together.`,
+    `The share of a run that is spent in the profiler, and the fuel of the run, with the default limits. Target: at most ${percent(TARGET, 1)} of the total time of the long runs.`,
     ['runtime', 'program', 'short run', 'medium run', 'long run'],
     rows,
     `The long runs together spend ${percent(inside / wall, 2)} of their time in the profiler, so the target is ${result}. Their CPU time is higher by ${meanOf(allRatios)} (95% confidence interval) than without the profile. The share is larger in short runs because the first samples and the creation of \`fuel_profile\` have a fixed cost. In runs that use more than 3.8B fuel, the profiler also reads the variables of the program.`,

@@ -73,7 +73,7 @@ export interface StoreFlags {
   readonly tenant?: string;
 }
 
-const LOCAL_TENANT = 'the tenant of servers without tokens';
+const LOCAL_TENANT = 'the tenant that servers use if no tokens are configured';
 /** The default of --tenant for commands that use the sessions of all tenants of a data folder. */
 export const ALL_TENANTS = `with --data-dir, all tenants; with a database, ${LOCAL_TENANT}`;
 
@@ -86,7 +86,7 @@ export const storeOptions = (defaultTenant = LOCAL_TENANT) => [
   ).conflicts('store'),
   new Option(
     '--tenant <NAME>',
-    `Use the sessions of this tenant; for --data-dir, or a database in --store (default: ${defaultTenant})`,
+    `Use the sessions of this tenant; only with --data-dir, or if --store is a database (default: ${defaultTenant})`,
   ),
 ];
 export const toolsConfigOption = (description: string) => new Option('--tools-config <FILE>', description);

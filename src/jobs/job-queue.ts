@@ -37,7 +37,7 @@ export interface JobQueueOptions extends JobStoreOptions {
   /** Tenant that submits and reads the jobs. Default: the empty string. Maximum: 200 characters. */
   readonly tenant?: string;
   /**
-   * Number of seconds after the time limit of a program within which the worker must record the result. After that, the
+   * Time in seconds that a worker has to record the result after the time limit of the program has passed. After that, the
    * worker is considered crashed, and another worker retries the job. Default: 60. Maximum: 86,400.
    */
   readonly leaseSeconds?: number;

@@ -125,7 +125,7 @@ export const serverSettings = z.strictObject({
   optimization: optimizationMode
     .default('idle')
     .describe(
-      'When V8 optimises the interpreters. "idle": while no call is running, by running short programs of this package. "demand": while calls are running.',
+      'When V8 optimises the interpreters. "idle": while no call is running, by running short programs that are part of this package. "demand": while calls are running.',
     ),
   data_dir: z
     .string()

@@ -24,7 +24,7 @@ export const displayResult = z.object({
     .string()
     .optional()
     .describe(
-      'Workspace file that contains the format `mime`. Present if the content is large or the program wrote the file.',
+      'Workspace file with the content in the format `mime`. Present if the content is large or the program wrote the file.',
     ),
   note: form('Why a chart is not drawn.'),
   omitted: z

@@ -73,6 +73,7 @@ describe('the log of a server', () => {
   });
 
   // guarantee: logging
+  // proves: Calls of a server succeed even if the disk for its log is full.
   test('does not fail calls when its disk is full', async () => {
     // Only Linux has a device that behaves like a full disk.
     if (!existsSync('/dev/full')) return;

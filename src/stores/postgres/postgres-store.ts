@@ -30,8 +30,8 @@ export interface PostgresStoreOptions {
    */
   readonly tenant?: string;
   /**
-   * Time in seconds after which another process can take over a session if its process does not respond. Default: 30.
-   * Maximum: 86,400.
+   * Time in seconds after which another process can take over a session if the process that is using the session does not
+   * respond. Default: 30. Maximum: 86,400.
    */
   readonly leaseSeconds?: number;
   /**
