@@ -46,8 +46,9 @@ export interface Pool {
   /** Size of the files and interpreter memory that open sessions hold in memory, in bytes. */
   readonly heldBytes: number;
   /**
-   * Saves the sessions whose last call has returned, and then ends all threads. Calls that are still running end with the
-   * trap reason `worker_lost`. A later call starts new threads.
+   * Ends all threads. Calls that are still running end with the trap reason `worker_lost`. A session whose last call has
+   * returned keeps the state after that call, but its store may not have that state yet. To wait for the store, call `flush`
+   * or `close` of the session. A later call starts new threads.
    */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
