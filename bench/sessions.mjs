@@ -213,7 +213,7 @@ async function stateTable() {
   ];
   return markdown(
     'Checkpoint, rollback, fork, hibernate, resume',
-    'Median milliseconds on a disk store that syncs every write. Targets: a session with `x = 1` takes less than 1 MiB on disk. Resume takes less than 30 ms, and the last row is at most ×5.',
+    'Median milliseconds on a disk store that syncs every write. Targets: a session with `x = 1` takes less than 1 MiB on disk, resume takes less than 30 ms, and the last row is at most ×5.',
     ['', ...columns.map(([title]) => title)],
     titles.map((title, i) => [title, ...columns.map((column) => column[i + 1])]),
   );
@@ -339,7 +339,7 @@ function hibernatedTable() {
   });
   return markdown(
     `${HIBERNATED} hibernated sessions`,
-    `${HIBERNATED} sessions are created in a memory store with one call each. In the same order, a second call resumes each session. Resident memory does not include the interpreters that workers cache.`,
+    `${HIBERNATED} sessions are created in a memory store with one call each. A second call then resumes each session, in the same order. Resident memory does not include the interpreters that workers cache.`,
     [
       'runtime',
       'stored bytes',
@@ -361,7 +361,7 @@ function soakTable() {
   const rows = samples.filter((_, i) => i % 4 === 3).map(({ done, rss }) => [String(done), formatBytes(rss)]);
   const half = Math.floor(after.length / 2);
   const drift = median(sizes.slice(half)) / median(sizes.slice(0, half));
-  const note = `Four clients make ${SOAK.calls} calls in ${SOAK.sessions} sessions, half in Python and half in JavaScript, at ${(SOAK.calls / seconds).toFixed(0)} calls per second. After the first quarter of the calls, resident memory was between ${formatBytes(Math.min(...sizes))} and ${formatBytes(Math.max(...sizes))}. In the second half of this period, its median was ${times(drift)} of the median in the first half.`;
+  const note = `Four clients make ${SOAK.calls} calls in ${SOAK.sessions} sessions, half in Python and half in JavaScript, at ${(SOAK.calls / seconds).toFixed(0)} calls per second. After the first quarter of the calls, resident memory was between ${formatBytes(Math.min(...sizes))} and ${formatBytes(Math.max(...sizes))}. The median in the second half of this period was ${drift.toFixed(2)} times the median in the first half.`;
   return markdown('Soak', note, ['calls', 'resident memory'], rows);
 }
 

@@ -90,7 +90,9 @@ export interface SandboxToolResult {
   readonly text: string;
   /** Images for the model. */
   readonly images: readonly SandboxToolImage[];
-  /** Whether the call of the tool failed. If only the program failed, the value is false, and `text` describes the failure. */
+  /**
+   * Whether the call of the tool failed. If only the program failed, the value is false, and `text` describes the failure.
+   */
   readonly isError: boolean;
   /** The same information as data, for the application. */
   readonly structured?: Readonly<Record<string, unknown>>;
@@ -235,7 +237,7 @@ function executeDescription(sandbox: Sandbox): string {
   const vendored = { packages: [] };
   const persists = isSession(sandbox) && sandbox.session.auto_persist_globals;
   const state = persists
-    ? 'Variables, functions and imports persist between calls; files in /app too.'
+    ? 'Variables, functions, imports and files in /app persist between calls.'
     : 'Every call starts a fresh interpreter; files in /app are kept for later calls.';
   return `Execute ${title} code (a program, script, function or snippet) in an isolated sandbox; returns output, exit code, changed files and, on failure, steps to fix it.
 

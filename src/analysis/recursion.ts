@@ -63,7 +63,7 @@ export function findRecursion(
   const times = calls.count < 2 ? 'several' : calls.count;
   return {
     kind: 'exponential_recursion',
-    text: `Exponential recursion: ${name} calls itself ${times} times per call, on ${calls.lines.length > 1 ? 'lines' : 'line'} ${calls.lines.join(', ')}, ${depthText}, repeatedly with the same arguments`,
+    text: `Exponential recursion: ${name} calls itself ${times} times per call (${calls.lines.length > 1 ? 'lines' : 'line'} ${calls.lines.join(', ')}), ${depthText}, and repeats calls with the same arguments`,
     function: name,
   };
 }

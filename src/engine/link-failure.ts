@@ -5,7 +5,7 @@ export class LinkFailure extends Error {}
 export function undefinedSymbol(path: string, name: string, hostFunctions: object = {}): LinkFailure {
   return new LinkFailure(
     Object.hasOwn(hostFunctions, name)
-      ? `${path}: the library takes the address of ${name}, a function of the host, which has no address`
+      ? `${path}: the library takes the address of ${name}, but ${name} is a host function and has no address`
       : `${path}: undefined symbol: ${name}`,
   );
 }

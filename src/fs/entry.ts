@@ -16,7 +16,7 @@ export interface Entry {
   target?: string;
 }
 
-/** Changes to a file tree. Removals come first. */
+/** Changes to a file tree. Removals are applied first. */
 export interface TreeEdit {
   /** Paths to remove. The paths inside a removed folder are also listed. */
   readonly removed: readonly string[];

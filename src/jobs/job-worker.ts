@@ -76,8 +76,8 @@ export interface JobWorkerOptions extends JobStoreOptions {
    */
   readonly policy?: PolicyInput;
   /**
-   * Time in seconds that running programs have after the signal is aborted. After that, their jobs return to the queue.
-   * Default: 30. Maximum: 86,400.
+   * Time in seconds that running programs have to finish after the signal is aborted. After that, their jobs return to the
+   * queue. Default: 30. Maximum: 86,400.
    */
   readonly shutdownSeconds?: number;
   /** Interval in seconds at which the worker looks for jobs of crashed workers. Default: 10. Maximum: 3,600. */

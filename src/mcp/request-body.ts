@@ -115,7 +115,7 @@ function receive(
 }
 
 const BUSY_MESSAGE =
-  'This client has too many request and response bytes in progress. Read the pending responses and retry, with fewer requests at a time.';
+  'The pending requests and responses of this client are too large in total. Read the pending responses and retry, with fewer requests at a time.';
 
 function tooLarge(maxBytes: number): BodyError {
   return new BodyError(413, `Payload Too Large: the limit is ${maxBytes} bytes.`);

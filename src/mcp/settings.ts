@@ -148,7 +148,7 @@ export const serverSettings = z.strictObject({
     .min(MiB)
     .optional()
     .describe(
-      'Bytes that the sessions of one tenant may take in the PostgreSQL database. Shared contents count once. Calls that exceed the limit fail with session_limit. By default there is no limit.',
+      'Bytes that the sessions of one tenant may occupy in the PostgreSQL database. Shared contents count once. Calls that exceed the limit fail with session_limit. By default there is no limit.',
     ),
   store_ttl_seconds: z
     .number()

@@ -102,14 +102,16 @@ Patterns
 
 Pitfalls
 ${languages.flatMap(({ pitfalls }) => pitfalls.map((line) => `- ${line}`)).join('\n')}
-- OutOfFuel: large data or heavy imports${mostExpensiveImport(settings)}: pass a higher fuel_budget${hasSessions ? sessionBudget : ''}; fix an infinite loop.
+- OutOfFuel: for large data or heavy imports${mostExpensiveImport(settings)}, pass a higher fuel_budget${hasSessions ? sessionBudget : ''}; if a loop never ends, fix it.
 
 Limits: ${formatFuel(fuel_budget)} fuel, typically ${typicalSeconds(fuel_budget)} of computation (up to ${formatFuel(max_fuel_budget)}), ${timeout_seconds} s (up to ${max_timeout_seconds} s), ${formatBytes(memory_bytes)} memory, ${formatBytes(workspace_max_bytes)} of files.`;
 }
 
 const MAX_NAMED_SERVERS = 12;
 
-/** How programs call the tools of MCP servers. Names only the servers, so that it does not depend on their lists of tools. */
+/**
+ * How programs call the tools of MCP servers. Names only the servers, so that it does not depend on their lists of tools.
+ */
 function toolCallText(settings: ServerSettings, servers: readonly string[]): string {
   if (servers.length === 0) return '';
   const names = servers.slice(0, MAX_NAMED_SERVERS).map((name) => identifierFor(name, new Set(), true));

@@ -9,7 +9,7 @@ import type { EventLogger, Policy, RuntimeName, SandboxResult, TrapReason } from
 export const EVENTS = {
   'execution.start': 'A call to `execute` was accepted.',
   'execution.complete':
-    'A call has ended. The event contains `error_guidance` and `fuel_analysis` of the result.',
+    'A call has ended. The event contains the `error_guidance` and the `fuel_analysis` of the result.',
   'execution.unclassified_error': 'A run failed in a way that no guidance rule covers.',
   'session.open': 'A session was created or opened.',
   'session.checkpoint': 'A checkpoint was created.',

@@ -23,7 +23,7 @@ export const guestError = z.object({
     .max(REPORT_MAX.text)
     .optional()
     .describe('Second file of the system call, such as the target of a rename.'),
-  cwd: shortText.optional().describe('Working directory to which relative paths refer.'),
+  cwd: shortText.optional().describe('Working directory against which relative paths are resolved.'),
   name: z
     .string()
     .max(REPORT_MAX.text)

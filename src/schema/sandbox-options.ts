@@ -83,7 +83,7 @@ export const sandboxOptions = z.strictObject({
   commit: commitMode
     .default('background')
     .describe(
-      'When a call of a session is saved: before the call returns (`answer`), or afterwards (`background`).',
+      'When the changes of a call in a session are saved: before the call returns (`answer`), or afterwards (`background`).',
     ),
   preload: z
     .array(moduleName)

@@ -60,7 +60,7 @@ export function parseResolutions(given: unknown, { pending }: PausedExecution): 
 export function toolsRequired(): SandboxError {
   return new SandboxError(
     'invalid_argument',
-    'tools: the resumed program can call tools. Pass the option tools to createSandbox() or to resume().',
+    'tools: the paused program can call tools, but none were passed. Pass the option tools to createSandbox() or to resume().',
   );
 }
 

@@ -45,8 +45,8 @@ interface SideImports {
 }
 
 /**
- * The same bytes always give the same result. Throws SandboxError `module_invalid`. `meter: false` leaves out the fuel code, for
- * measurements.
+ * The same bytes always give the same result. Throws SandboxError `module_invalid`. `meter: false` leaves out the fuel code,
+ * for measurements.
  */
 export function prepareSideModule(bytes: Uint8Array, { meter = true } = {}): Uint8Array {
   const module = parseModule(bytes, 'side');
@@ -148,18 +148,18 @@ function sortImports(module: ParsedModule): SideImports {
 }
 
 const refusedImport = ({ module, name }: Import, reason: string) =>
-  invalid(`it imports ${JSON.stringify(`${module}.${name}`)}, ${reason}`);
+  invalid(`it imports ${JSON.stringify(`${module}.${name}`)}${reason}`);
 
 function sortGlobal(parsed: ParsedModule, entry: Import, index: number, found: SideImports): void {
   const { module, name } = entry;
   const { type, mutable } = parsed.globals[index]!;
   const isGot = module === 'GOT.mem' || module === 'GOT.func';
   const base = BASE_GLOBALS.find((candidate) => module === 'env' && candidate === name);
-  if (!isGot && base === undefined) throw refusedImport(entry, 'a global that the linker does not provide');
+  if (!isGot && base === undefined) throw refusedImport(entry, ', a global that the linker does not provide');
   if (type !== VALUE_TYPE.i32 || mutable !== (isGot || base === '__stack_pointer'))
-    throw refusedImport(entry, 'with the wrong type');
+    throw refusedImport(entry, ' with the wrong type');
   if (base !== undefined) {
-    if (found.bases.has(base)) throw refusedImport(entry, 'more than once');
+    if (found.bases.has(base)) throw refusedImport(entry, ' more than once');
     found.bases.set(base, index);
   } else (module === 'GOT.mem' ? found.gotMem : found.gotFunc).push(name);
 }
@@ -167,15 +167,15 @@ function sortGlobal(parsed: ParsedModule, entry: Import, index: number, found: S
 function sortOther(entry: Import, found: SideImports): void {
   const { module, name, kind } = entry;
   if (kind === EXTERNAL_KIND.function) {
-    if (!FUNCTION_MODULES.has(module)) throw refusedImport(entry, 'from an unknown module');
-    if (REFUSED_IMPORTS.test(name)) throw refusedImport(entry, 'which needs JavaScript');
+    if (!FUNCTION_MODULES.has(module)) throw refusedImport(entry, ' from an unknown module');
+    if (REFUSED_IMPORTS.test(name)) throw refusedImport(entry, ', which needs JavaScript');
     found.functions.push([module, name]);
   } else if (kind === EXTERNAL_KIND.tag && module === 'env') found.tags.push(name);
   else if (kind === EXTERNAL_KIND.table && module === 'env' && name === '__indirect_function_table') {
-    if (found.hasTable) throw refusedImport(entry, 'more than once');
+    if (found.hasTable) throw refusedImport(entry, ' more than once');
     found.hasTable = true;
   } else if (kind !== EXTERNAL_KIND.memory || module !== 'env' || name !== 'memory')
-    throw refusedImport(entry, 'which the linker does not provide');
+    throw refusedImport(entry, ', which the linker does not provide');
 }
 
 function refuseOwnTablesAndMemories(module: ParsedModule, { hasTable }: SideImports): void {

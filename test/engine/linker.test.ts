@@ -272,7 +272,7 @@ describe('libraries', () => {
     ['lost.so', 'needs libz.so'],
     ['cycle.so', 'depends on itself'],
     ['undefined.so', 'undefined symbol: nowhere'],
-    ['address.so', 'takes the address of host_twice, a function of the host'],
+    ['address.so', 'takes the address of host_twice, but host_twice is a host function'],
     ['mismatch.so', 'main_add'],
     ['large.so', 'not enough memory'],
     ['text.so', 'not a library of an installed package'],

@@ -84,7 +84,7 @@ describe('details of the host', () => {
     const folder = join(data_dir, 'caller-local');
     const release = await diskStore(folder).acquire('mine');
     expect((await call(client, 'list_files', { session_id: 'mine' })).text).toMatch(
-      /^session_busy: .*another call of this server/,
+      /^session_busy: .*another call to this server/,
     );
     await release();
     // A claim of another machine, which cannot be checked.
@@ -128,7 +128,7 @@ describe('/metrics', () => {
     }).then(({ status }) => status);
 
   // guarantee: host-details
-  test('shows metrics of all tenants only to the metrics token', async () => {
+  test('shows the metrics of all tenants only to requests with the metrics token', async () => {
     const closed = await startHttp({ tokens: [`ann=${ANN}`] });
     expect([await get(closed.url), await get(closed.url, ANN)]).toEqual([401, 401]);
     await closed.close();

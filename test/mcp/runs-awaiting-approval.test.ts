@@ -42,7 +42,7 @@ describe('a run with too many approval requests', () => {
 });
 
 // guarantee: approval
-test('a limited number of runs of a tenant can wait for a decision, and calls of other runs are denied', async () => {
+test('the number of runs of a tenant that can wait for a decision is limited, and calls of further runs are denied', async () => {
   const approvals = new RunsAwaitingApproval();
   const { signal } = new AbortController();
   const start = (tenant: string, request: string) =>

@@ -44,7 +44,7 @@ describe('tool descriptions', () => {
     const { description } = tools.find(({ name }) => name === 'execute_code')!;
     expect(description).toContain('requireVendor');
     expect(description).toMatch(/large data or heavy imports[^;\n]*: pass a higher fuel_budget/);
-    expect(description).toMatch(/; fix an infinite loop/);
+    expect(description).toMatch(/; if a loop never ends, fix it/);
   });
 
   test('give no example value above the maximums of the server', async () => {

@@ -47,7 +47,7 @@ export function expressionsOf(
 ): string {
   for (const spec of specs) {
     const answer = callText(guest, render, spec);
-    if (answer?.startsWith('{"svg"') !== true) throw new Error(`A chart is not rendered: ${answer}`);
+    if (answer?.startsWith('{"svg"') !== true) throw new Error(`A chart could not be rendered: ${answer}`);
   }
   return callText(guest, expressions, '')!;
 }
@@ -69,6 +69,9 @@ function callText(guest: Guest, target: number, argument: string): string | unde
   return result;
 }
 
-/** Renders a specification. Returns the JSON text of charts/guest/render.js; undefined if it is too long. Throws `GuestStopped`. */
+/**
+ * Renders a specification. Returns the JSON text of charts/guest/render.js; undefined if it is too long. Throws
+ * `GuestStopped`.
+ */
 export const renderSpec = (guest: Guest, handles: Handles, spec: string) =>
   callText(guest, handles[RENDER_HANDLE]!, spec);

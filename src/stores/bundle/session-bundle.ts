@@ -43,7 +43,10 @@ const LOCATION = 'The exported session';
 const deflate = promisify(deflateRaw);
 const inflate = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(inflateRaw);
 
-/** Encodes a session with the states of all its checkpoints; equal sessions give equal bytes. Throws `session_limit` if the session is too large. */
+/**
+ * Encodes a session with the states of all its checkpoints; equal sessions give equal bytes. Throws `session_limit` if the
+ * session is too large.
+ */
 export async function encodeBundle(session: StoredSession): Promise<Uint8Array> {
   checkSession(session);
   const objects = new Map<string, Uint8Array>();
@@ -56,7 +59,7 @@ export async function encodeBundle(session: StoredSession): Promise<Uint8Array> 
   if (total > MAX_BUNDLE_BYTES || manifest.length > MAX_MANIFEST_BYTES) {
     throw new SandboxError(
       'session_limit',
-      `Session "${session.record.session_id}" has ${formatBytes(total)} including its undo state and checkpoints; an export can hold ${formatBytes(MAX_BUNDLE_BYTES)}. Delete files or checkpoints first.`,
+      `Session "${session.record.session_id}" takes up ${formatBytes(total)}, including its undo state and checkpoints; an export can hold at most ${formatBytes(MAX_BUNDLE_BYTES)}. Delete files or checkpoints first.`,
     );
   }
   const compressed: Uint8Array[] = [];

@@ -213,6 +213,6 @@ function sessionBusy(id: string, { claim }: Rival): SandboxError {
 
 function publicBusyMessage(id: string, isThisProcess: boolean): string {
   return isThisProcess
-    ? `Session "${id}" is in use by another call of this server, for example one that is closing it. Retry in a moment.`
+    ? `Session "${id}" is in use by another call to this server, for example one that is closing it. Retry in a moment.`
     : `Session "${id}" is in use by another process. Retry later or use another session.`;
 }

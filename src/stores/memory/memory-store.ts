@@ -86,7 +86,7 @@ export function createMemoryStore(holding: Holding): SessionStore {
           'session_busy',
           `Session "${id}" is open in another sandbox of this process (pid ${process.pid}). Close that sandbox first, or fork the session.`,
           {
-            publicMessage: `Session "${id}" is in use by another call of this server, for example one that is closing it. Retry in a moment.`,
+            publicMessage: `Session "${id}" is in use by another call to this server, for example one that is closing it. Retry in a moment.`,
           },
         );
       }

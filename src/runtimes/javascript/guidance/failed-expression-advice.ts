@@ -115,7 +115,7 @@ const INTL_MEMBERS = [
 const INTL_ALTERNATIVES: ReadonlyMap<string, string> = new Map([
   [
     'DurationFormat',
-    "Format each unit with Intl.NumberFormat and { style: 'unit', unit: 'hour' }, and join the texts with Intl.ListFormat and { type: 'unit' }",
+    "Format each unit with Intl.NumberFormat and { style: 'unit', unit: 'hour' }, and join the results with Intl.ListFormat and { type: 'unit' }",
   ],
   ['v8BreakIterator', 'Use Intl.Segmenter'],
 ]);

@@ -4,7 +4,7 @@
 export const SUBSTITUTES: Readonly<Record<string, string>> = {
   awk: 'line.split() in a loop over open(path)',
   base64: 'the module base64',
-  bash: 'a translation of the script into Python',
+  bash: 'Python statements that do the same as the script',
   bc: 'Python expressions, decimal.Decimal for exact digits',
   cat: 'open(path).read()',
   chmod: 'os.chmod(path, mode)',
@@ -39,7 +39,7 @@ export const SUBSTITUTES: Readonly<Record<string, string>> = {
   rm: 'os.remove(path), or shutil.rmtree for folders',
   sed: 're.sub(pattern, replacement, text)',
   seq: 'range(first, last + 1)',
-  sh: 'a translation of the script into Python',
+  sh: 'Python statements that do the same as the script',
   sha256sum: "hashlib.sha256(open(path, 'rb').read()).hexdigest()",
   sleep: 'time.sleep(seconds)',
   sort: 'sorted(open(path)), with set() for unique lines',

@@ -39,7 +39,7 @@ const missingPlots = (input: AnalysisInput) =>
 const THREADS: MissingFeature = {
   what: 'threads. No thread can ever be started, so trying again does not help',
   instead:
-    'do the work in a plain loop; concurrent.futures.ThreadPoolExecutor and asyncio.to_thread work and run one function after the other',
+    'do the work in a plain loop; concurrent.futures.ThreadPoolExecutor and asyncio.to_thread can be used, but they run one function after another',
 };
 const ENDLESS_WAIT = /^the wait would never end/;
 /** What to do instead of waiting for another thread, by the statement that waits. */

@@ -75,7 +75,7 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /object is not callable/,
-    'The value is not a function: rename a variable that has the name of a function, and write an index in square brackets, as in items[0]',
+    'The value is not a function: if a variable has the same name as a function, rename the variable; to use an index, write square brackets, as in items[0]',
   ],
 ];
 /** Methods that return None because they change their object. */
