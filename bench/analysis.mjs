@@ -56,14 +56,14 @@ const CASES = {
       heavyImports: new Map(),
     },
   },
-  'a JavaScript tuple': {
+  'a JavaScript value that is not iterable': {
     runtime: 'javascript',
     source: "const files = os.readdir('/app');\nfor (const [n] of files) n;",
     error: { type: 'TypeError', message: 'value is not iterable', line: 2 },
   },
   'an unknown exception': { error: exception('BadThing', 'x', { module: 'elsewhere', kind: 'Exception' }) },
   'exit code 1 and 10 MB of standard error': { ending: 'exited', stderr: 'MemoryError: x\n'.repeat(700_000) },
-  'no report and 10 MB of standard error': {
+  'no report from the guest and 10 MB of standard error': {
     ending: 'unknown',
     stderr: 'Traceback (most recent call last):\n'.repeat(290_000),
   },

@@ -94,7 +94,7 @@ export async function table() {
     ),
     markdown(
       'A long loop as the first call of a process',
-      `Milliseconds of processor time of the main thread and the worker for a loop of 1,000,000 iterations. Median of ${PROCESSES} processes. Target with \`'idle'\`: at most ×${MAX_RATIO} of the steady state.`,
+      `Milliseconds of processor time of the main thread and the worker for a loop of 1,000,000 iterations. Median of ${PROCESSES} processes. Target with \`'idle'\`: at most ×${MAX_RATIO} the time of the steady state.`,
       ['runtime', 'optimization', 'first call', 'steady state', 'ratio'],
       loopRows,
       missed.length === 0 ? 'The target is met.' : `The target is missed for ${missed.join(' and ')}.`,

@@ -13,7 +13,7 @@ const NEVER = new AbortController().signal;
 export const DENIED_BY_PERSON = 'a person denied the call';
 /** Warns of a call that `uncertainCalls` returns. */
 export const APPROVED_BEFORE =
-  'was already approved when the program was resumed earlier. The earlier resume is in progress, or was rolled back, undone or interrupted. The tool may already have run';
+  'was already approved in an earlier resume of the program. That resume is still in progress, or was rolled back, undone or interrupted. The tool may already have run';
 
 /** Whether questions can be asked. They appear on standard error, because standard output belongs to the program. */
 export const hasTerminal = () => process.stderr.isTTY === true;

@@ -82,7 +82,7 @@ export const serverSettings = z.strictObject({
     .min(MiB)
     .default(2048 * MiB)
     .describe(
-      'Bytes of files and interpreter memory that the sessions of all tenants may hold in memory. At the limit, idle sessions are unloaded to data_dir or store. If that is not enough, calls fail with session_limit.',
+      'Bytes of files and interpreter memory that the sessions of all tenants may hold in memory. At the limit, idle sessions are saved to data_dir or store and removed from memory. If that is not enough, calls fail with session_limit.',
     ),
   max_held_bytes_per_tenant: z
     .number()

@@ -148,7 +148,7 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
   row('sortedcontainers', 'sortedcontainers', 'Apache-2.0', 'Sorted lists, dicts and sets'),
   row('more-itertools', 'more_itertools', 'MIT', 'Additional iterator functions'),
   row('humanize', 'humanize', 'MIT', 'Format numbers, sizes and times for people'),
-  row('pytest', 'pytest', 'MIT', 'Run tests: pytest.main([file]) runs test files of the workspace'),
+  row('pytest', 'pytest', 'MIT', 'Run tests: pytest.main([file]) runs test files in the workspace'),
   row('iniconfig', 'iniconfig', 'MIT', 'Read .ini files; required by pytest'),
   row('pluggy', 'pluggy', 'MIT', 'Plugins and hooks; required by pytest'),
   row('packaging', 'packaging', 'Apache-2.0 OR BSD-2-Clause', 'Compare versions and parse requirements', {

@@ -225,7 +225,7 @@ export async function streamEvents(
   if (timeline.subscribers >= MAX_WATCHERS)
     throw new SandboxError(
       'queue_full',
-      `${MAX_WATCHERS} pages already show this session. Close one of them.`,
+      `${MAX_WATCHERS} pages are already showing this session. Close one of them.`,
     );
   const snapshot = await playgroundSession.snapshot();
   if (response.destroyed) return;

@@ -66,7 +66,7 @@ export const stoppedAt = z.object({
   variables: z
     .record(z.string(), z.string().max(STOPPED_AT_MAX.text))
     .describe(
-      'Short forms of the variables of the function, starting with those that the line uses. At most 20 variables and 2,000 characters.',
+      'Shortened values of the variables of the function, starting with the variables that the line uses. At most 20 variables and 2,000 characters.',
     ),
 });
 /** The line and function in which a run ended, with the variables of the function. */

@@ -72,7 +72,7 @@ function fromImage(image: Uint8Array, { maxEdge, maxBytes }: PictureLimits): Dra
   const { mime, width, height } = header;
   if (!DECODED.includes(mime))
     throw new DrawingError(
-      `it is too large, and images of the type ${mime} cannot be scaled down. Save it as PNG or JPEG, or with at most ${formatCount(maxEdge)} pixels in each direction and ${formatBytes(maxBytes)}`,
+      `it is too large, and images of the type ${mime} cannot be scaled down. Save it as PNG or JPEG, or make it smaller: at most ${formatBytes(maxBytes)}, and at most ${formatCount(maxEdge)} pixels in each direction`,
     );
   if (!(isDecodable(header) && width * height <= PICTURE_LIMITS.pixels))
     throw new DrawingError(

@@ -126,7 +126,9 @@ describe('pending and resume', () => {
     const [{ execution_id }] = (await listPaused()) as [Paused];
     expect(await listPaused()).toHaveLength(2);
     const answer = ['--error', '1=no', '--json'];
-    expect((await cli('resume', execution_id, ...answer)).stderr).toContain('More than one session');
+    expect((await cli('resume', execution_id, ...answer)).stderr).toContain(
+      'Several sessions have a paused program',
+    );
     const failed = await cli('resume', execution_id, ...answer, '--session', 'two');
     expect(JSON.parse(failed.stdout)).toMatchObject({
       exit_code: 1,
@@ -146,7 +148,7 @@ describe('pending and resume', () => {
     await cli('run', '-c', code, '--session', 'lost', '--tools-config', config);
     await loseAnswer('lost');
     const warning =
-      'was already approved when the program was resumed earlier. The earlier resume is in progress, or was rolled back, undone or interrupted';
+      'was already approved in an earlier resume of the program. That resume is still in progress, or was rolled back, undone or interrupted';
     expect((await cli('pending')).stdout).toContain(`  call 1 needs approval (${warning}`);
     const [first] = (await listPaused()) as [Paused];
     const all = ['--approve-all', '--tools-config', config];

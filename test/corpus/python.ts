@@ -262,7 +262,7 @@ export const PYTHON: readonly FailingProgram[] = [
   {
     code: 'import asyncio\nawait asyncio.Queue().get()',
     type: 'AsyncMisuse',
-    says: 'Every task waits',
+    says: 'Every task is waiting',
   },
   { code: 'import bcrypt', type: 'PackageNotAvailable', says: 'hashlib.pbkdf2_hmac' },
   { code: 'from utils import helper', type: 'PackageNotAvailable', says: 'your own module' },

@@ -126,7 +126,7 @@ const IMAGES: readonly (readonly [name: string, source: string, text: RegExp])[]
   [
     'a large WebP',
     `webp(1569, 1000)`,
-    /not shown: it is too large, and images of the type image\/webp cannot be scaled down. Save it as PNG or JPEG, or with at most 1,568 pixels in each direction and 512\.7 KiB\. The resource/,
+    /not shown: it is too large, and images of the type image\/webp cannot be scaled down. Save it as PNG or JPEG, or make it smaller: at most 512\.7 KiB, and at most 1,568 pixels in each direction\. The resource/,
   ],
   [
     'scripts and references',

@@ -10,7 +10,7 @@ const counts = z.record(z.string(), z.number());
 export const getMetrics = defineTool({
   name: 'get_metrics',
   title: 'Usage statistics',
-  description: `Show statistics of your executions since the server started: how many succeeded and failed, by kind, and how long they took. Includes percentiles of execution time, queue time and fuel over the last ${formatCount(RECENT_EXECUTIONS)} runs. Use it to see what is slow or fails often.`,
+  description: `Show statistics about your executions since the server started: how many succeeded, how many failed and for which reason, and how long they took. Includes percentiles of execution time, queue time and fuel over the last ${formatCount(RECENT_EXECUTIONS)} runs. Use it to see what is slow or fails often.`,
   input: z.strictObject({}),
   output: z.object({
     uptime_seconds: z.number(),

@@ -143,7 +143,7 @@ export const getActiveSessions = defineTool({
   name: 'get_active_sessions',
   title: 'List sessions',
   description:
-    'List your active sessions by name, most recently used first: language, calls, fuel used, age, running calls. Use it to find a session_id again, or to see what exists before cleaning up.',
+    'List your active sessions, most recently used first, with name, language, calls, fuel used, age and running calls. Use it to find a session_id again, or to see what exists before cleaning up.',
   input: z.strictObject({}),
   output: z.object({ sessions: z.array(sessionRow), limit: z.number().int() }),
   annotations: READ_ONLY,

@@ -13,7 +13,7 @@ const toolset = ({ state }: ToolCall): Promise<Toolset> => state.gateway!.toolse
 
 export const searchToolsTool = defineTool({
   name: 'search_tools',
-  title: 'Search tools for programs',
+  title: 'Find tools that programs can call',
   description:
     'List the tools that programs in execute_code can call, as name, call and description. Use it before you write a program that calls tools; describe_tools then returns their parameters. These tools cannot be called directly, only from a program.',
   input: z.strictObject({
