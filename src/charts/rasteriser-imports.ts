@@ -43,7 +43,7 @@ export class HostValues {
   add(value: HostValue): number {
     this.#bytes += bytesOf(value);
     if (this.#values.size >= MAX_VALUES || this.#bytes > MAX_BYTES)
-      return this.guest.abort('the rasteriser keeps too many values');
+      return this.guest.abort('the rasteriser holds too many object references');
     this.#values.set(this.#next, value);
     return this.#next++;
   }
@@ -117,7 +117,7 @@ export function rasteriserImports(guest: Guest): HostFunctions {
     __wbg_new_16b304a2cfa7ff4a: () => values().add({ kind: 'list', items: [] }),
     __wbg_push_a5b05aedc7234f9f: (list: number, item: number) => {
       const { items } = values().get(list, 'list');
-      if (items.length >= MAX_VALUES) return guest.abort('the rasteriser keeps too many values');
+      if (items.length >= MAX_VALUES) return guest.abort('the rasteriser holds too many object references');
       return items.push(item);
     },
     __wbg_values_839f3396d5aac002: (list: number) =>

@@ -118,7 +118,7 @@ function toolCallText(settings: ServerSettings, servers: readonly string[]): str
   const more = servers.length > names.length ? ', …' : '';
   const discovery = offersTool(settings, 'search_tools')
     ? 'search_tools and describe_tools list them; programs have search_tools(query) and describe_tool(name) too.'
-    : 'search_tools(query) and describe_tool(name) in a program list them.';
+    : 'In a program, search_tools(query) and describe_tool(name) list them.';
   return `Programs can call tools of ${names.join(', ')}${more}: in Python \`await tools.${names[0]}.NAME(arg=value)\` or asyncio.gather for several, in JavaScript \`await tools.${names[0]}.NAME({ arg: value })\` or Promise.all. ${discovery} ${approvalText(settings)} A denied or failed call raises ToolError.
 
 `;

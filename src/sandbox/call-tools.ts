@@ -187,6 +187,6 @@ export class CallTools {
 function pauseRequiresSession(): SandboxError {
   return new SandboxError(
     'invalid_argument',
-    "onPending: 'pause' requires a session whose variables persist. Pass session_id or store to createSandbox(), without auto_persist_globals: false.",
+    "onPending: 'pause' requires a session whose variables persist. Pass session_id or store to createSandbox(), and do not set auto_persist_globals to false.",
   );
 }

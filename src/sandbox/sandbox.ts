@@ -98,7 +98,7 @@ export class Sandbox {
 
   /**
    * Runs a program in the workspace of this sandbox. A sandbox without a session starts a fresh interpreter for each call;
-   * a session continues with the interpreter of the previous call. Calls of one sandbox run one after another. If the
+   * a session continues with the interpreter of the previous call. Calls on the same sandbox run one after another. If the
    * program fails, the result has `success: false`. Throws only if the call is invalid, the host fails, or a callback or the
    * input stream throws.
    */

@@ -11,10 +11,7 @@ const trapReason = z.enum(Object.keys(TRAPS) as [TrapReason, ...TrapReason[]]);
 /** The cost of one import in a run. */
 export const importFacts = z.object({
   name: z.string().describe('Top-level name of the module.'),
-  fuel: z
-    .number()
-    .int()
-    .describe('Fuel that loading the module used, including the modules that it imports.'),
+  fuel: z.number().int().describe('Fuel used to load the module and the modules that it imports.'),
   cached: z.boolean().describe('Whether the module was already loaded.'),
 });
 /** The cost of one import in a run. */

@@ -26,7 +26,7 @@ export const sessionRecord = z.strictObject({
     .array(identifier)
     .max(10_000)
     .describe(
-      'Top-level names that programs may have declared. Empty for languages in which a program can list its own top-level names.',
+      'Top-level names that programs may have declared. Empty for languages whose interpreter can list these names.',
     ),
   preload: z.array(recordedModule).max(10_000).describe('Modules preloaded into the image of the session.'),
   policy: sessionPolicy.describe('Limits that apply unless a caller passes others.'),

@@ -77,6 +77,6 @@ function freeName(others: ReadonlyMap<string, Checkpoint>): string {
 function limit(what: string): SandboxError {
   return new SandboxError(
     'session_limit',
-    `The session has reached its limit of ${what}. Delete a checkpoint, or replace one by using its name.`,
+    `The session has reached its limit of ${what}. Delete a checkpoint, or replace one by reusing its name.`,
   );
 }

@@ -43,7 +43,7 @@ describe('tool descriptions', () => {
   test('name requireVendor, and a higher budget only for runs that it helps', () => {
     const { description } = tools.find(({ name }) => name === 'execute_code')!;
     expect(description).toContain('requireVendor');
-    expect(description).toMatch(/large data or heavy imports[^;\n]*: pass a higher fuel_budget/);
+    expect(description).toMatch(/for large data or heavy imports[^;\n]*, pass a higher fuel_budget/);
     expect(description).toMatch(/; if a loop never ends, fix it/);
   });
 

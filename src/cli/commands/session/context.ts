@@ -55,7 +55,7 @@ function openContext(address: string = sessionFolder(), tenant?: string): Sessio
   hideArguments(address);
   if (tenant !== undefined && !isDatabaseAddress(address))
     throw new UsageError(
-      '--tenant names a tenant of a database. For a folder of an MCP server, use --data-dir.',
+      '--tenant requires a database in --store. To use the data folder of an MCP server, pass --data-dir.',
     );
   const { location, storeFor } = openStore(address, { leaseWaitSeconds: LEASE_WAIT_SECONDS });
   const store = storeFor(tenant ?? '', '');
