@@ -12,7 +12,7 @@ export const ERROR_CODES = {
   quota_exceeded: 'The files would exceed a limit on their size, their number or their paths.',
   sandbox_closed: 'The sandbox was closed before or during the call.',
   rate_limited:
-    'This tenant has used up its fuel for the current minute, or the processor time of the server that its requests may use per minute.',
+    'This tenant has used up its fuel for the current minute, or the processor time that its requests may use per minute.',
   queue_full: 'Too many calls of this tenant are waiting for a worker.',
   session_busy: 'Another process or sandbox is using the session.',
   session_exists: 'A session with this name already exists.',

@@ -48,7 +48,13 @@ export interface Mount extends z.infer<typeof mount> {}
 /** Default start of the virtual clock. */
 const DETERMINISTIC_START = '2026-01-01T00:00:00Z';
 const deterministicSettings = z.strictObject({
-  seed: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe('Seed of all randomness.'),
+  seed: z
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .default(0)
+    .describe('Seed for all random numbers.'),
   start_time: z.iso
     .datetime('must be a time in UTC, such as 2026-01-31T12:00:00Z')
     .default(DETERMINISTIC_START)

@@ -2,7 +2,7 @@
 import { SandboxError } from '../errors.ts';
 import { type JsonSchema, SchemaError, SchemaValidator } from './schema-validator.ts';
 
-/** A schema of a library that implements the Standard Schema specification, such as Zod, Valibot or ArkType. */
+/** A schema from a library that implements the Standard Schema specification, such as Zod, Valibot or ArkType. */
 export interface StandardSchema {
   /** The properties that the specification defines. */
   readonly '~standard': {

@@ -103,7 +103,7 @@ function createGuest(
 
 function runInGuest<T>(step: string, guest: Guest, output: readonly Uint8Array[], action: () => T): T {
   const fail = (reason: string): never => {
-    const failure = `${reason}, after ${guest.fuelConsumed} fuel`;
+    const failure = `${reason}, after using ${guest.fuelConsumed} fuel`;
     throw new SandboxError('build_failed', `${step} failed: ${failure}. ${Buffer.concat(output)}`.trim());
   };
   try {

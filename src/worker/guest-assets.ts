@@ -177,7 +177,7 @@ async function prepareInThread(
   if (result?.type === 'prepared') return result.libraries;
   throw new SandboxError(
     'build_failed',
-    'Preparing the libraries of the packages was interrupted. Try again.',
+    'The preparation of the libraries in the packages was interrupted. Try again.',
   );
 }
 

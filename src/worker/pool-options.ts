@@ -56,8 +56,8 @@ export interface PoolOptions {
   /**
    * When V8 optimises the interpreters. `idle`: in advance, by running short programs that are part of this package while no
    * call is running. This takes a few seconds of processor time for each language in use, once per pool. The first sandbox
-   * also starts the first thread. `demand`: while calls are running. If a long program is among the first calls, it can take
-   * several times as long. Default: `idle`.
+   * also starts the first thread. `demand`: while calls are running. A long-running program that is among the first calls
+   * can take several times longer than it would later. Default: `idle`.
    */
   readonly optimization?: Optimization;
 }

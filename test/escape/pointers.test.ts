@@ -36,6 +36,7 @@ describe('a system call with a forged pointer', () => {
   });
 
   // guarantee: system-calls
+  // proves: A system call with overlapping buffers transfers only the requested bytes and respects the quota.
   test('to overlapping buffers transfers the requested bytes and respects the quota', () => {
     const { hostFunctions, memory, kernel } = testKernel();
     const fd = kernel.open('/app', 'f', 0o102, 0o644);

@@ -127,18 +127,21 @@ describe('trap reasons', () => {
     endings.map((ending) => [reason as TrapReason, ending.runtime, ending] as const),
   );
   // guarantee: outcome
-  test.each(cases)('are reported with message and exit code: %s, %s', async (reason, runtime, ending) => {
-    await using sandbox = await createSandbox({ runtime, policy: { fuel_budget: 1e10, ...ending.policy } });
-    const running = sandbox.execute(ending.code, ending.options?.());
-    await ending.meanwhile?.();
-    const result = await running;
-    expect(sandboxResult.safeParse(result).success).toBe(true);
-    expect(result).toMatchObject({ success: false, exit_code: TRAPS[reason].exit_code });
-    expect(result.metadata).toMatchObject({ trapped: true, trap_reason: reason });
-    expect(result.metadata.trap_message).toContain(TRAPS[reason].message);
-    expect(result.metadata.error_guidance?.actionable_guidance.length).toBeGreaterThan(0);
-    expect(await sandbox.execute('6 * 7')).toMatchObject({ success: true, metadata: { result: 42 } });
-  });
+  test.each(cases)(
+    'are reported with a message and an exit code: %s, %s',
+    async (reason, runtime, ending) => {
+      await using sandbox = await createSandbox({ runtime, policy: { fuel_budget: 1e10, ...ending.policy } });
+      const running = sandbox.execute(ending.code, ending.options?.());
+      await ending.meanwhile?.();
+      const result = await running;
+      expect(sandboxResult.safeParse(result).success).toBe(true);
+      expect(result).toMatchObject({ success: false, exit_code: TRAPS[reason].exit_code });
+      expect(result.metadata).toMatchObject({ trapped: true, trap_reason: reason });
+      expect(result.metadata.trap_message).toContain(TRAPS[reason].message);
+      expect(result.metadata.error_guidance?.actionable_guidance.length).toBeGreaterThan(0);
+      expect(await sandbox.execute('6 * 7')).toMatchObject({ success: true, metadata: { result: 42 } });
+    },
+  );
 
   test.each(Object.entries(HARD))('inside C code are reported with the line: %s', async (_, ending) => {
     const { runtime, code, policy } = ending;

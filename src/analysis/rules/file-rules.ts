@@ -177,7 +177,8 @@ export const fileRules: readonly Rule[] = [
   }),
   rule({
     type: 'FileConflict',
-    evidence: 'A file operation failed because the path already exists, is a folder, or is not a folder.',
+    evidence:
+      'A file operation failed because the path already exists, or because it is a folder instead of a file, or a file instead of a folder.',
     docs: [DOCS.files],
     match: (input) => {
       const code = failedSystemCall(input);
