@@ -55,7 +55,7 @@ export async function table() {
   const wrongTopics = [...new Set(scored.filter(isWrong).map(topicOf))];
   return markdown(
     'Error guidance',
-    'Failing programs of the kind that models write (`bench/guidance/`), and the share of them whose guidance passes each check. In brackets: how many of the programs to which the check applies fail it. The programs are grouped by topic. The table lists a topic only if one of its programs fails a check.',
+    'Failing programs of the kind that models write (`bench/guidance/`), and the share of them whose guidance passes each check. The brackets contain the number of programs that fail the check, and the number of programs to which the check applies. The programs are grouped by topic. The table lists a topic only if one of its programs fails a check.',
     [
       'programs',
       'count',

@@ -46,7 +46,7 @@ export class SandboxError extends Error {
   /** Always `SandboxError`. */
   override readonly name = 'SandboxError';
   /**
-   * The message without details of the host, such as folders, for clients of a server. Undefined if `message` has no such
+   * The message for clients of a server, without details of the host, such as paths. Undefined if `message` has no such
    * details.
    */
   readonly publicMessage: string | undefined;

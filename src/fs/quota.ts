@@ -143,7 +143,7 @@ export function quotaExceeded(
   const limit = text(limits.maxBytes, limits.maxFiles, maxPathBytes(limits.maxFiles));
   return new SandboxError(
     'quota_exceeded',
-    `${found} is more than the quota of ${limit} allows. Remove files or raise the quota.`,
+    `The files take ${found}, and the quota is ${limit}. Remove files or raise the quota.`,
   );
 }
 

@@ -132,7 +132,7 @@ export const serverSettings = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'Folder in which sessions are stored. Without data_dir and store, sessions are lost when the server stops.',
+      'Folder in which sessions are stored. If neither data_dir nor store is set, sessions are lost when the server stops.',
     ),
   store: z
     .string()

@@ -34,5 +34,8 @@ export const displayResult = z.object({
       'MIME types of formats that were left out because they are too large, invalid or of an unknown type.',
     ),
 });
-/** A value, table, chart or image that a program displays, in one or more formats. The field names are those of E2B. */
+/**
+ * A value, table, chart or image that a program displays, in one or more formats. The field names are those of the E2B code
+ * interpreter.
+ */
 export interface DisplayResult extends z.infer<typeof displayResult> {}

@@ -19,7 +19,7 @@ export interface SessionState {
    * change. Undefined if every call starts a fresh interpreter.
    */
   readonly delta: readonly Uint8Array[] | undefined;
-  /** Entries of /app by path. A store that clones or serialises them must first copy them with `new Map()`. */
+  /** Entries of /app by path. A store that clones or serialises this map must first copy it with `new Map()`. */
   readonly workspace: ReadonlyMap<string, Entry>;
   /** Entries of /tmp. */
   readonly tmp: readonly Entry[];

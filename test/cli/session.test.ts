@@ -88,7 +88,7 @@ describe('session', () => {
     for (const [args, message] of [
       [['--data-dir', at('server'), '--tenant', '../x'], 'Pass --tenant with one of: ann, local'],
       [['--data-dir', folder], 'does not contain sessions of an MCP server'],
-      [['--tenant', 'ann'], 'use --data-dir'],
+      [['--tenant', 'ann'], 'pass --data-dir'],
     ] as const)
       expect(await cliHere(['session', 'list', ...args])).toMatchObject({
         status: 2,

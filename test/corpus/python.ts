@@ -16,7 +16,7 @@ export const PYTHON: readonly FailingProgram[] = [
   {
     code: 'def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nprint(fib(40))',
     type: 'OutOfFuel',
-    says: 'fib calls itself 2 times per call, on line 2',
+    says: 'fib calls itself 2 times per call (line 2)',
     options: small,
   },
   { code: 'print(sum(i * i for i in range(10**9)))', type: 'OutOfFuel', options: small },

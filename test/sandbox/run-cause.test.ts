@@ -56,7 +56,7 @@ const PROGRAMS: Record<string, Program> = {
     runtime: 'python',
     code: 'def fib(n):\n    if n < 2:\n        return n\n    return fib(n - 1) + fib(n - 2)\nfor i in range(25, 40):\n    fib(i)\n',
     cause: 'exponential_recursion',
-    says: 'fib calls itself 2 times per call, on line 4',
+    says: 'fib calls itself 2 times per call (line 4)',
   },
   'data that takes a lot of memory': {
     runtime: 'python',
@@ -116,13 +116,13 @@ const PROGRAMS: Record<string, Program> = {
     runtime: 'python',
     code: 'def ways(n):\n    if n < 2: return 1\n    return sum(ways(n - i) for i in (1, 2))\nways(60)\n',
     cause: 'exponential_recursion',
-    says: 'ways calls itself several times per call, on line 3',
+    says: 'ways calls itself several times per call (line 3)',
   },
   'recursion in a loop that repeats its work': {
     runtime: 'javascript',
     code: 'function ways(n) {\n  if (n < 2) return 1;\n  let t = 0;\n  for (const i of [1, 2]) t += ways(n - i);\n  return t;\n}\nways(60);\n',
     cause: 'exponential_recursion',
-    says: 'ways calls itself several times per call, on line 4',
+    says: 'ways calls itself several times per call (line 4)',
   },
   'recursion in a loop that visits each node once': {
     runtime: 'python',
@@ -202,7 +202,7 @@ const PROGRAMS: Record<string, Program> = {
     runtime: 'python',
     code: 'def cut(prices, n):\n    best = 0\n    for i in range(1, n + 1):\n        best = max(best, prices[i - 1] + cut(prices, n - i))\n    return best\nprint(cut(list(range(30)), 30))\n',
     cause: 'exponential_recursion',
-    says: 'cut calls itself several times per call, on line 4',
+    says: 'cut calls itself several times per call (line 4)',
   },
   'an expression over an endless iterator': {
     runtime: 'python',

@@ -86,7 +86,7 @@ describe('drawing a picture', () => {
 
   it('has the limits that docs/RESULTS.md states', () => {
     const { pixels, bytes, fuel, timeMs, memoryBytes } = PICTURE_LIMITS;
-    const sentence = `limits of ${pixels / 1e6} million pixels, ${formatBytes(bytes)}, ${formatFuel(fuel)} fuel, ${timeMs / 1000} seconds and ${formatBytes(memoryBytes)} of memory`;
+    const sentence = `limits of ${pixels / 1e6} million pixels, ${formatBytes(bytes)} of image data, ${formatFuel(fuel)} fuel, ${timeMs / 1000} seconds and ${formatBytes(memoryBytes)} of memory`;
     const document = readFileSync(new URL('../../docs/RESULTS.md', import.meta.url), 'utf8');
     expect(document.replaceAll('\n', ' ')).toContain(sentence);
   });

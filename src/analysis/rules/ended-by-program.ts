@@ -8,7 +8,7 @@ export const exitRules: readonly Rule[] = [
   rule({
     type: 'RaisedByProgram',
     evidence:
-      'The program raised the exception itself, in a raise or throw statement. Class and message do not matter.',
+      'The program raised the exception itself, in a raise or throw statement, whatever its class and message are.',
     docs: [],
     match: ({ error }) => (error?.raised === true ? error : undefined),
     advise: (error, input) => ({

@@ -121,7 +121,7 @@ const tenantOption = () =>
 
 export const submitSubcommand: CommandSpec<JobFlags> = {
   name: 'submit',
-  description: 'Submit the programs of an NDJSON file as jobs and print their ids',
+  description: 'Submit the programs in an NDJSON file as jobs and print their ids',
   arguments: { '[FILE]': PROGRAMS_ARGUMENT },
   options: [
     jobStoreOption(),

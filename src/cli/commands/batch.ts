@@ -46,7 +46,7 @@ export const batchCommand: CommandDetails = {
   subcommands: [
     {
       name: 'run',
-      description: 'Run the programs of an NDJSON file and print their results as NDJSON',
+      description: 'Run the programs in an NDJSON file and print their results as NDJSON',
       arguments: { '[FILE]': PROGRAMS_ARGUMENT },
       options: [jobsOption(), ...limitOptions()],
       examples: [

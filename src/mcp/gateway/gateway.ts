@@ -1,7 +1,7 @@
 /**
- * The tools of the configured MCP servers, as one toolset with a namespace per server. Servers are contacted when a program or
- * a search first needs the tools. A server that cannot be reached has no tools until a later attempt succeeds. Tools beyond
- * the limits of a toolset are left out; servers that are configured first have precedence.
+ * The tools of the configured MCP servers, as one toolset with a namespace per server. Servers are contacted when a program
+ * or a search first needs the tools. A server that cannot be reached has no tools until a later attempt succeeds. Tools
+ * beyond the limits of a toolset are left out; servers that are configured first have precedence.
  */
 import { formatItems } from '../../quantities.ts';
 import type { EventLogger } from '../../schema.ts';
@@ -68,7 +68,11 @@ export class Gateway {
       else known.tools++;
     });
     for (const [server, { tools, first }] of skipped) {
-      const reason = `${formatItems(tools, 'tool')} left out${tools === 1 ? '' : ', the first'} because of this problem: ${first}`;
+      const wasLeftOut =
+        tools === 1
+          ? '1 tool was left out'
+          : `${formatItems(tools, 'tool')} were left out. Problem with the first`;
+      const reason = `${wasLeftOut}: ${first}`;
       this.options.log.warn({ event: 'gateway.tools_skipped', server, tools, reason }, 'tools skipped');
     }
     return toolset;

@@ -72,7 +72,7 @@ export const readFile = defineTool({
   name: 'read_file',
   title: 'Read a file',
   description:
-    'Read a file of a session or the default workspace, as text or, for PNG, JPEG, GIF and WebP, as an image. Use it to see results that programs saved. For other formats (xlsx, pdf, zip) use execute_code. Also reads docs:// links of error_guidance.',
+    'Read a file of a session or the default workspace, as text or, for PNG, JPEG, GIF and WebP, as an image. Use it to see results that programs saved. For other formats (xlsx, pdf, zip) use execute_code. Also reads docs:// links from error_guidance.',
   input: z.strictObject({
     path: filePath,
     session_id: optionalSession,
@@ -115,7 +115,7 @@ export const resetWorkspace = defineTool({
   run: async ({ session_id = DEFAULT_SESSION }, { tenant }) => {
     const files_deleted = await tenant.resetWorkspace(session_id);
     return {
-      text: `Deleted ${formatItems(files_deleted, 'file')} of session ${session_id}.`,
+      text: `Deleted ${formatItems(files_deleted, 'file')} from session ${session_id}.`,
       structured: { session_id, files_deleted },
     };
   },

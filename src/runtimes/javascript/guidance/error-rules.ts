@@ -162,7 +162,7 @@ export const errorRules: readonly Rule[] = [
     type: 'GroupedErrors',
     evidence: 'AggregateError from Promise.any: all promises were rejected.',
     match: (input) => engineError(input, 'AggregateError'),
-    lines: (error) => groupedErrorLines(error, 'All promises of Promise.any were rejected'),
+    lines: (error) => groupedErrorLines(error, 'All promises passed to Promise.any were rejected'),
   }),
   exceptionRule({
     type: 'EncodingError',
