@@ -75,7 +75,7 @@ export async function table() {
   }
   return markdown(
     'Determinism of the fuel profile',
-    `Three programs per runtime run ${RUNS} times each until they reach a limit of ${formatFuel(OPTIONS.fuel_budget)} fuel: in fresh interpreters, in sessions, and in sessions that were closed and restored. A run counts as different if its profile, its fuel analysis, the line at which it stopped or the variables at that line differ from those of the first run. Runs in restored sessions are compared with runs in sessions that were not closed. The figures do not depend on the machine.`,
+    `For each runtime, three programs run until they reach a limit of ${formatFuel(OPTIONS.fuel_budget)} fuel, ${RUNS} times in each of three settings: in fresh interpreters, in sessions, and in sessions that were closed and restored. A run counts as different if its profile, its fuel analysis, the line at which it stopped or the variables at that line differ from those of the first run. Runs in restored sessions are compared with runs in sessions that were not closed. The figures do not depend on the machine.`,
     ['runtime', 'profile', 'runs', 'samples', 'different runs'],
     rows,
   );

@@ -105,7 +105,7 @@ export async function table() {
   }
   return markdown(
     'Isolation in a separate process',
-    `Milliseconds from call to result: median and 95th percentile of ${ROUNDS} interleaved rounds. The first result is the median of ${START_ROUNDS} processes. Files and saved states are copied between the processes. Where the p95 is many times the p50, a small difference between the modes is noise.`,
+    `Milliseconds from call to result: median and 95th percentile of ${ROUNDS} interleaved rounds. The rows "first result of a Node.js process" are medians of ${START_ROUNDS} processes. Files and saved states are copied between the processes. Where the p95 is many times the p50, a small difference between the modes is noise.`,
     ['runtime', 'call', 'thread, p50', 'process, p50', 'process / thread', 'thread, p95', 'process, p95'],
     rows,
   );

@@ -258,7 +258,7 @@ const TABLES = {
     );
   },
   grace: () =>
-    `A run gets one grace period of at most ${GRACE.fuel / 1e6} million instructions. After a time limit or a cancellation, the\ngrace period lasts at most ${GRACE.milliseconds} milliseconds.`,
+    `A run gets one grace period of at most ${GRACE.fuel / 1e6} million instructions. After a timeout or a cancellation, the grace\nperiod lasts at most ${GRACE.milliseconds} milliseconds.`,
   tests: (_, guarantee) => {
     const sentences = new Map();
     for (const { file, guarantees, sentence } of provingTests())

@@ -59,7 +59,7 @@ const ERRORS = {
   ],
   execution_not_found: [
     'The paused program was already resumed or discarded. If a resume was rolled back, undone or interrupted, the program is paused under a new `execution_id`.',
-    'If a resume is in progress, wait for its result. Otherwise use the id that the message, `paused()` or `llm-wasm-sandbox pending` shows. Check first whether calls with the status `unknown` took effect.',
+    'If a resume is in progress, wait for its result. Otherwise use the id that the message, `paused()` or `llm-wasm-sandbox pending` shows. Before you resume the program, check whether calls with the status `unknown` took effect.',
   ],
   session_damaged: [
     'Files of the store were changed or lost, a backup was made while the server was running, or a different release wrote the session in a different format.',

@@ -37,8 +37,8 @@ export interface JobQueueOptions extends JobStoreOptions {
   /** Tenant that submits and reads the jobs. Default: the empty string. Maximum: 200 characters. */
   readonly tenant?: string;
   /**
-   * Time in seconds within which a worker must record the result, counted from the time limit of the program. After that,
-   * the worker is considered crashed, and another worker retries the job. Default: 60. Maximum: 86,400.
+   * A worker is considered crashed if it has not recorded the result this many seconds after the time limit of the program.
+   * Another worker then retries the job. Default: 60. Maximum: 86,400.
    */
   readonly leaseSeconds?: number;
 }

@@ -15,7 +15,7 @@ import type { HostAnswer, HostRequest, JobTools, RunOutcome } from '../worker/pr
 
 /** The tool options of a sandbox or of a call. */
 export interface ToolOptions {
-  /** Tools that programs can call. The tools of a call replace those of the sandbox. */
+  /** Tools that programs can call. Tools that are passed to `execute` or `resume` replace those of the sandbox. */
   tools?: ToolsOption | undefined;
   /**
    * Decides whether to approve calls to tools that need approval. Without a decision, the program pauses if it can;

@@ -99,7 +99,7 @@ export interface SessionStore {
   write(session: StoredSession, revision?: string): Promise<void>;
   /**
    * Returns the revision of the last write, or undefined if the session does not exist. If a store has this method,
-   * processes can share it: an unchanged revision means that no other process has written the session.
+   * several processes can share the store: an unchanged revision means that no other process has written the session.
    */
   revision?(id: string): Promise<string | undefined>;
   /** Deletes an intact or damaged session. Returns the number of bytes freed, or 0 if the session does not exist. */

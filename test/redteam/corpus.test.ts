@@ -101,7 +101,7 @@ describe('attack on the server', () => {
 describe('an attack on host memory', () => {
   const problemsOf = replay('host_memory');
   // guarantee: memory-limit
-  test.each(idsOf('host_memory'))('is bounded: %s', (id) => {
+  test.each(idsOf('host_memory'))('cannot make the process grow without limit: %s', (id) => {
     expect(problemsOf(id)).toEqual([]);
   });
 });

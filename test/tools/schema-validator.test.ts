@@ -121,7 +121,7 @@ describe('JSON Schema validation', () => {
   });
 
   // guarantee: untrusted-tool-servers
-  it('terminates for schemas whose alternatives multiply', () => {
+  it('terminates for schemas with exponentially many combinations of alternatives', () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 60 }, (_, i) => {
         const next = { $ref: `#/$defs/d${i + 1}` };

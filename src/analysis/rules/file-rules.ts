@@ -137,7 +137,7 @@ export const fileRules: readonly Rule[] = [
       return {
         guidance: [
           exceededQuota === 'path_bytes'
-            ? `The workspace is full: the paths of all files in /app and /tmp together can be at most ${formatBytes(maxPathBytes(files))}`
+            ? `The workspace is full: the combined length of all file paths in /app and /tmp can be at most ${formatBytes(maxPathBytes(files))}`
             : `The workspace is full: /app and /tmp together hold at most ${formatBytes(bytes)} in ${formatItems(files, 'file')}`,
           failedAt(input, 'The write failed on'),
           `Delete files that are no longer needed, or ${LESS[exceededQuota]}`,

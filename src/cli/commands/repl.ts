@@ -99,7 +99,7 @@ export const replCommand: CommandDetails<ReplFlags> = {
     languageOption(`Language of the programs (default: the session's language, else ${DEFAULT_RUNTIME})`),
     new Option(
       '--session <ID>',
-      'Continue session ID, or create it; without this option, the session ends with the command',
+      'Continue session ID, or create it; without this option, the session is discarded when you exit',
     ),
     ...storeOptions(),
     ...programLimitOptions(),

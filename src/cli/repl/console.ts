@@ -233,7 +233,7 @@ export class Console implements ReplState {
     const { reader, language, isStored } = this.parts;
     if (!reader.isTerminal) return;
     const { title, version, engine } = LANGUAGES[this.session.runtime];
-    const kept = isStored ? `session ${this.session.session_id}` : 'the session ends with this command';
+    const kept = isStored ? `session ${this.session.session_id}` : 'the session is discarded when you exit';
     printNote(
       `${language === title.toLowerCase() ? title : `${title} (${language})`} ${version}, ${engine}; ${kept}. ":help" lists the commands.`,
     );

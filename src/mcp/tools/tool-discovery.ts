@@ -15,7 +15,7 @@ export const searchToolsTool = defineTool({
   name: 'search_tools',
   title: 'Find tools that programs can call',
   description:
-    'List the tools that programs in execute_code can call, each with its name, a call as an example, and a description. Use it before you write a program that calls tools; describe_tools then returns their parameters. These tools cannot be called directly, only from a program.',
+    'List the tools that programs in execute_code can call, each with its name, an example call and a description. Use it before you write a program that calls tools; describe_tools then returns their parameters. These tools cannot be called directly, only from a program.',
   input: z.strictObject({
     query: z
       .string()

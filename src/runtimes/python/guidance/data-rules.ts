@@ -168,10 +168,10 @@ export const dataRules: readonly Rule[] = [
         guidance: [
           `The text cannot be decoded or encoded: ${oneLine(error.message)}`,
           isDecoding
-            ? "The bytes have another encoding: try encoding='latin-1' or 'cp1252', or errors='replace'; open binary files (images, archives) with mode 'rb'"
+            ? "The bytes are not in this encoding: try encoding='latin-1' or 'cp1252', or errors='replace'; open binary files (images, archives) with mode 'rb'"
             : undefined,
           error.type === 'UnicodeEncodeError'
-            ? "The encoding does not have this character: use encoding='utf-8'"
+            ? "The encoding cannot represent this character: use encoding='utf-8'"
             : undefined,
           failedAt(input),
         ],
