@@ -31,7 +31,7 @@ export const ERROR_CODES = {
   image_invalid:
     'An image is damaged, has a different format version, or was built from a different module or different layers.',
   build_failed: 'A guest or an image could not be built.',
-  not_installed: 'A file of the installation or an optional package is missing.',
+  not_installed: 'An optional package, or a file of this package, is missing.',
   internal: 'A bug in this library.',
 } as const;
 

@@ -254,7 +254,7 @@ Limits: ${formatFuel(policy.fuel_budget)} fuel, ${policy.timeout_seconds} s, ${f
 
 function readFile(context: ToolsContext): SandboxTool {
   const description =
-    'Read a file of the sandbox, as text or, for PNG, JPEG, GIF and WebP, as an image. Use it to see results that programs saved. For other formats (xlsx, pdf, zip) use execute_code. Also reads the links in results of execute_code.';
+    'Read a file in the sandbox, as text or, for PNG, JPEG, GIF and WebP, as an image. Use it to see results that programs saved. For other formats (xlsx, pdf, zip) use execute_code. Also reads the links in results of execute_code.';
   const input = z.strictObject({ path: filePath, offset: readOffset });
   return defineTool('read_file', description, input, async ({ path, offset = 0 }) => {
     const { sandbox, options } = context;
@@ -296,7 +296,7 @@ function writeFile({ sandbox, session_id }: ToolsContext): SandboxTool {
 
 function listFiles({ sandbox, session_id }: ToolsContext): SandboxTool {
   const description =
-    'List the files of the sandbox with size and modification time. Use it to see which files programs wrote. Paths are relative to /app.';
+    'List the files in the sandbox with size and modification time. Use it to see which files programs wrote. Paths are relative to /app.';
   const input = z.strictObject({
     folder: z.string().max(4096).optional().describe('Only files in this folder, e.g. "out".'),
   });

@@ -30,7 +30,7 @@ function installFolder(): string {
 export const installedFile = (path: string) => join(installFolder(), path);
 
 function notInstalled(folder: string, isOverridden: boolean): SandboxError {
-  const missing = `${folder === '' ? 'The folder of the bundle' : folder} does not contain ${MARKER} of llm-wasm-sandbox.`;
+  const missing = `${folder === '' ? 'The folder of the bundle' : folder} does not contain the file ${MARKER} of llm-wasm-sandbox.`;
   const assets = `${OVERRIDE} to the folder node_modules/llm-wasm-sandbox/dist`;
   const advice = isOverridden
     ? `Set ${assets}.`

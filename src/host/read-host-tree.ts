@@ -64,7 +64,7 @@ export function readHostTree(
         'quota_exceeded',
         `${option}: ${hostPath} exceeds ${limit}. Choose a smaller folder.`,
         {
-          publicMessage: `${option}: a folder of the host exceeds ${limit}. Choose a smaller one.`,
+          publicMessage: `${option}: a folder on the host exceeds ${limit}. Choose a smaller one.`,
         },
       );
     }

@@ -1,6 +1,7 @@
 /**
- * MCP resources: workspace files, the full text of truncated outputs, results of programs, and sections of the documents. A tenant sees only its
- * own files and outputs; a URI that belongs to another tenant gets the same answer as one that does not exist.
+ * MCP resources: workspace files, the full text of truncated outputs, results of programs, and sections of the documents. A
+ * tenant sees only its own files and outputs; a URI that belongs to another tenant gets the same answer as one that does not
+ * exist.
  */
 
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
@@ -169,7 +170,7 @@ export function registerResources(server: McpServer, context: ResourceContext): 
     },
   });
   const fileDescription =
-    'A file of a session. The session "default" is the workspace of calls without session_id.';
+    'A file in a session. The session "default" is the workspace of calls without session_id.';
   server.registerResource(
     'workspace_file',
     workspace,

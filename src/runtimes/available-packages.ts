@@ -15,7 +15,7 @@ export interface ListedPackage extends PackageFacts {
 }
 
 /**
- * Returns the vendored packages in the order of the catalogue, followed by the added packages. Default: the packages of
+ * Returns the packages that are part of this package, followed by the added packages. Default: the packages of
  * all languages.
  */
 export function listPackages(language?: RuntimeName): ListedPackage[] {

@@ -292,14 +292,14 @@ export class Sandbox {
     return { ...this.parts, runtime, assets, extension: undefined };
   }
 
-  /** Returns the files of the workspace, sorted by path. */
+  /** Returns the files in the workspace, sorted by path. */
   async listFiles(): Promise<WorkspaceFile[]> {
     return this.withFiles(async (files) => files.list(), 'read');
   }
 
-  /** Returns the bytes of a file of the workspace. Throws `file_not_found` if the file does not exist. */
+  /** Returns the bytes of a file in the workspace. Throws `file_not_found` if the file does not exist. */
   async readFile(path: string): Promise<Uint8Array<ArrayBuffer>>;
-  /** Returns a file of the workspace as text. Throws `file_not_found` if the file does not exist. */
+  /** Returns a file in the workspace as text. Throws `file_not_found` if the file does not exist. */
   async readFile(path: string, encoding: 'utf8'): Promise<string>;
   async readFile(path: string, encoding?: 'utf8'): Promise<Uint8Array<ArrayBuffer> | string> {
     parse(fileEncoding, encoding, 'encoding');
@@ -308,13 +308,13 @@ export class Sandbox {
     return encoding === 'utf8' ? new TextDecoder().decode(bytes) : bytes;
   }
 
-  /** The size of a file of the workspace. @internal */
+  /** The size of a file in the workspace. @internal */
   async fileSize(path: string): Promise<number> {
     return this.withFiles(async (files) => files.size(path), 'read');
   }
 
   /**
-   * Writes or replaces a file of the workspace and creates missing folders. Throws `quota_exceeded` if a limit is exceeded.
+   * Writes or replaces a file in the workspace and creates missing folders. Throws `quota_exceeded` if a limit is exceeded.
    */
   async writeFile(path: string, content: string | Uint8Array): Promise<void> {
     const name = parse(textArgument, path, 'path');
@@ -325,7 +325,7 @@ export class Sandbox {
     }, 'write');
   }
 
-  /** Deletes a file of the workspace. Throws `file_not_found` if the file does not exist. */
+  /** Deletes a file from the workspace. Throws `file_not_found` if the file does not exist. */
   async deleteFile(path: string): Promise<void> {
     const name = parse(textArgument, path, 'path');
     return this.withFiles(async () => {

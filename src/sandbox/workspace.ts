@@ -16,7 +16,7 @@ import { maxPathBytes } from '../schema/workspace-quota.ts';
 const ROOT = '/app';
 const encoder = new TextEncoder();
 
-/** A file of the workspace. */
+/** A file in the workspace. */
 export interface WorkspaceFile {
   /** Path relative to /app. */
   readonly path: string;
@@ -189,7 +189,9 @@ export class Workspace {
     this.#repairParents(this.#mayLackParent(changes));
   }
 
-  /** The entries that can lack a parent folder after an edit: those it added, and those below paths that are not folders now. */
+  /**
+   * The entries that can lack a parent folder after an edit: those it added, and those below paths that are not folders now.
+   */
   #mayLackParent({ removed, entries }: TreeEdit): Set<string> {
     const paths = new Set(entries.map(({ path }) => path));
     const noFolders = entries.filter(({ kind }) => kind !== 'dir').map(({ path }) => path);

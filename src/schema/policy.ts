@@ -104,7 +104,7 @@ export const policy = z.strictObject({
     .max(1_000_000)
     .default(10_000)
     .describe(
-      'Maximum number of files, folders and links in /app and /tmp. The total length of their paths is limited to 512 bytes times this number, or to 64 KiB if that is more.',
+      'Maximum number of files, folders and links in /app and /tmp. The total length of their paths is limited to 512 bytes times this number or to 64 KiB, whichever is greater.',
     ),
   env: z
     .record(envName, envValue)

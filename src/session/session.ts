@@ -32,7 +32,9 @@ import { SharedFilesSandbox } from './shared-files-sandbox.ts';
 
 /** The registry that a session belongs to. */
 export interface SessionOwner {
-  /** Reserves a place for a new session and returns a function that releases it. Throws `session_exists` or `session_limit`. */
+  /**
+   * Reserves a place for a new session and returns a function that releases it. Throws `session_exists` or `session_limit`.
+   */
   reserve(session_id: string): Promise<() => void>;
   /** Adds a fork of one of its sessions. */
   adopt(session: Session): void;
@@ -202,8 +204,8 @@ export class Session extends Sandbox {
 
   /**
    * Saves the current state under a name: memory, open files and workspace. Replaces a checkpoint with the same name.
-   * Default name: `checkpoint-N`. Throws `session_limit` if the session would have more than 32 checkpoints or more than 512 MiB
-   * of checkpoints.
+   * Default name: `checkpoint-N`. Throws `session_limit` if the session would have more than 32 checkpoints or more than 512
+   * MiB of checkpoints.
    */
   async checkpoint(name?: string): Promise<CheckpointInfo> {
     return this.#operations.change(async () => {
@@ -249,8 +251,8 @@ export class Session extends Sandbox {
 
   /**
    * Creates another session from the current state or from a checkpoint of this session. The two sessions are independent.
-   * Default name: a new UUID. Throws `session_exists` if a session with the new name exists, or `session_limit` if a limit is
-   * reached. Throws `checkpoint_not_found` if the checkpoint does not exist.
+   * Default name: a new UUID. Throws `session_exists` if a session with the new name exists, or `session_limit` if a limit
+   * is reached. Throws `checkpoint_not_found` if the checkpoint does not exist.
    */
   async fork(newId: string = randomUUID(), { checkpoint }: ForkOptions = {}): Promise<Session> {
     this.checkOpen();
@@ -301,7 +303,10 @@ export class Session extends Sandbox {
     }
   }
 
-  /** Counts the memory of the session, and saves a new session; with `commit: 'answer'` it closes the session and throws if that fails. @internal */
+  /**
+   * Counts the memory of the session, and saves a new session; with `commit: 'answer'` it closes the session and throws if
+   * that fails. @internal
+   */
   async saveIfNew(): Promise<void> {
     try {
       await this.#loader.open();
@@ -349,8 +354,8 @@ export class Session extends Sandbox {
   }
 
   /**
-   * Closes the session. A failed save that was already reported is not thrown again, because it would hide the error that
-   * ended the `await using` block.
+   * Closes the session. The error of a failed save is not thrown again if it was already reported, because
+   * throwing it would hide the error that ended the `await using` block.
    */
   override async [Symbol.asyncDispose](): Promise<void> {
     const wasReported = this.#states.hasReportedFailure;

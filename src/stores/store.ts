@@ -15,8 +15,8 @@ export interface SessionState {
   /** Number that increases with every call and every rollback. The newer of two states has the higher version. */
   readonly version: number;
   /**
-   * Difference between the interpreter and the boot image, in parts. Consecutive states share the parts that did not
-   * change. Undefined if every call starts a fresh interpreter.
+   * Difference between the memory of the interpreter and the image that it started from, in parts. Consecutive states share
+   * the parts that did not change. Undefined if every call starts a fresh interpreter.
    */
   readonly delta: readonly Uint8Array[] | undefined;
   /** Entries of /app by path. A store that clones or serialises this map must first copy it with `new Map()`. */

@@ -79,7 +79,7 @@ export class BasicBlockFinder {
         else if (IS_BULK[opcode]) this.bulk(opcode, at, reader.pos);
       }
     }
-    if (!reader.done) throw invalid('a function body continues after its last end', reader.pos);
+    if (!reader.done) throw invalid('a function body continues after its final end instruction', reader.pos);
   }
 
   private bulk(opcode: number, at: number, end: number): void {

@@ -174,7 +174,7 @@ export const limitRules: readonly Rule[] = [
           `Code exceeded the memory limit of ${formatBytes(limit)}`,
           failedAt(input, 'Memory ran out at'),
           'Solution 1: Process the data in chunks: read line by line, use generators, delete objects that are no longer needed',
-          `Solution 2: Create session with more memory: create_session(language='${input.language.name}', memory_bytes=${formatLiteral(suggestedBytes(limit))})`,
+          `Solution 2: Create a session with more memory: create_session(language='${input.language.name}', memory_bytes=${formatLiteral(suggestedBytes(limit))})`,
         ],
       };
     },

@@ -46,7 +46,7 @@ export const listFiles = defineTool({
   name: 'list_files',
   title: 'List files',
   description:
-    'List the files of a session or the default workspace with size and modification time. Use it to see which files programs wrote. Paths are relative to /app.',
+    'List the files in a session or the default workspace with size and modification time. Use it to see which files programs wrote. Paths are relative to /app.',
   input: z.strictObject({
     session_id: optionalSession,
     folder: z.string().max(4096).optional().describe('Only files in this folder, e.g. "out".'),
@@ -72,7 +72,7 @@ export const readFile = defineTool({
   name: 'read_file',
   title: 'Read a file',
   description:
-    'Read a file of a session or the default workspace, as text or, for PNG, JPEG, GIF and WebP, as an image. Use it to see results that programs saved. For other formats (xlsx, pdf, zip) use execute_code. Also reads docs:// links from error_guidance.',
+    'Read a file in a session or the default workspace, as text or, for PNG, JPEG, GIF and WebP, as an image. Use it to see results that programs saved. For other formats (xlsx, pdf, zip) use execute_code. Also reads docs:// links from error_guidance.',
   input: z.strictObject({
     path: filePath,
     session_id: optionalSession,
@@ -108,7 +108,7 @@ export const resetWorkspace = defineTool({
   name: 'reset_workspace',
   title: 'Delete all files',
   description:
-    'Delete all files of a session or the default workspace; variables are kept. Returns the number of deleted files. Use it to start over with an empty folder; to undo one step use rollback_session, to end the session destroy_session.',
+    'Delete all files in a session or the default workspace; variables are kept. Returns the number of deleted files. Use it to start over with an empty folder; to undo one step use rollback_session, to end the session destroy_session.',
   input: z.strictObject({ session_id: optionalSession }),
   output: z.object({ session_id: z.string(), files_deleted: z.number().int() }),
   annotations: DESTRUCTIVE_IDEMPOTENT,

@@ -59,7 +59,7 @@ async function resume(args: ResumeArguments, call: ToolCall): Promise<ToolResult
 export const resumeExecution = (settings: ServerSettings): Tool =>
   defineTool({
     name: 'resume_execution',
-    title: 'Answer calls of paused code',
+    title: 'Answer tool calls of a paused program',
     description:
       'Continue a program that execute_code reported as paused: answer its pending tool calls with values or errors, without making the calls. Returns the result of the rest of the program. Approving a call is not possible here; only a person can do that.',
     input,
