@@ -15,8 +15,8 @@ export interface ListedPackage extends PackageFacts {
 }
 
 /**
- * Returns the packages that are part of this package, followed by the added packages. Default: the packages of
- * all languages.
+ * Returns the packages that are part of this library, followed by the added packages. Without `language`, returns the
+ * packages of all languages.
  */
 export function listPackages(language?: RuntimeName): ListedPackage[] {
   const { packages } = readImportCosts();

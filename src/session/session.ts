@@ -354,8 +354,8 @@ export class Session extends Sandbox {
   }
 
   /**
-   * Closes the session. The error of a failed save is not thrown again if it was already reported, because
-   * throwing it would hide the error that ended the `await using` block.
+   * Closes the session. If a failed save was already reported, its error is not thrown again, because it would hide any
+   * error that was thrown in the `await using` block.
    */
   override async [Symbol.asyncDispose](): Promise<void> {
     const wasReported = this.#states.hasReportedFailure;

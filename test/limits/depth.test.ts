@@ -41,7 +41,7 @@ describe('recursion', () => {
   });
 
   // guarantee: determinism
-  // proves: Recursion ends at the same depth in every run of a worker.
+  // proves: Recursion ends at the same depth in all runs on the same worker.
   test.each(RECURSIONS)('of %s %s ends at the same depth in every run of a worker', async (...row) => {
     const [runtime, , code, expected] = row;
     await using pool = createPool({ maxWorkers: 1 });

@@ -54,7 +54,7 @@ describe('details of the host', () => {
   });
 
   // guarantee: host-details
-  test('are absent when external files are missing or a store fails', async () => {
+  test('are absent from errors about missing external files and failed stores', async () => {
     const data_dir = join(mkdtempSync(join(tmpdir(), 'details-')), 'file');
     writeFileSync(data_dir, '');
     const server = await startHttp({ data_dir, external_files: [`${data_dir}-missing`] });

@@ -378,6 +378,7 @@ describe('connections', () => {
   });
 
   // guarantee: request-limits
+  // proves: The bytes that one connection holds are limited, and other connections of the tenant are still served.
   test('hold a limited number of bytes each, and other connections of the tenant are still served', async () => {
     const server = await startHttp({ max_connection_bytes: 5_000_000 });
     const client = await httpClient(server, 'modern');

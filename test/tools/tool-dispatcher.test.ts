@@ -156,7 +156,7 @@ describe('tool calls', () => {
   });
 
   // guarantee: tool-calls
-  // proves: Errors of tools are reported without stack traces and host paths.
+  // proves: Errors of tools are reported without stack traces or host paths.
   it('report errors without stack and paths of the host', async () => {
     const { call } = start({
       plain: async () => {

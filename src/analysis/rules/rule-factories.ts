@@ -101,7 +101,7 @@ export const packageNotAvailableRule = (
           row.installation?.(name, input),
           similar.length > 0 ? `Vendored packages with a similar name: ${similar.join(', ')}` : undefined,
           ownFile &&
-            `Your file '${oneLine(ownFile, 80)}' is imported with: ${row.importFile(oneLine(ownFile, 80))}`,
+            `To import your file '${oneLine(ownFile, 80)}', use: ${row.importFile(oneLine(ownFile, 80))}`,
           alternative === undefined && ownFile === undefined ? row.hint : undefined,
           failedAt(input),
         ],

@@ -145,7 +145,7 @@ export const programContentOptions = () => [
   ).argParser(collectNames),
   new Option(
     '--packages <NAME>',
-    'Packages to use instead of all added packages: names, wheels, or folders of wheels or sources; repeatable',
+    'Packages to use (default: all added packages): names, wheels, or folders of wheels or sources; repeatable',
   ).argParser(collectPackages),
   new Option('--no-packages', 'Do not use added packages'),
 ];

@@ -108,7 +108,7 @@ export const resetWorkspace = defineTool({
   name: 'reset_workspace',
   title: 'Delete all files',
   description:
-    'Delete all files in a session or the default workspace; variables are kept. Returns the number of deleted files. Use it to start over with an empty folder; to undo one step use rollback_session, to end the session destroy_session.',
+    'Delete all files in a session or the default workspace; variables are kept. Returns the number of deleted files. Use it to start over with an empty folder. To undo one step, use rollback_session; to end the session, use destroy_session.',
   input: z.strictObject({ session_id: optionalSession }),
   output: z.object({ session_id: z.string(), files_deleted: z.number().int() }),
   annotations: DESTRUCTIVE_IDEMPOTENT,
