@@ -144,7 +144,10 @@ export function backtrackingText(input: AnalysisInput): string | undefined {
     : undefined;
 }
 
-/** The line of a regular expression that was running, with unchanged variables, in every late sample of a run that a limit ended. */
+/**
+ * The line of a regular expression that was running, with unchanged variables, in every late sample of a run that a limit
+ * ended.
+ */
 export function stuckRegex(input: AnalysisInput): number | undefined {
   const { profile, source, language } = input;
   const late = profile === undefined || !isStoppedByLimit(input) ? [] : lateStates(profile);

@@ -257,7 +257,7 @@ export class Volume {
     return this.#quota.takeExceeded();
   }
 
-  /** What was charged to the quota but not to `at` at its last baseline: the other writable root, and deleted files that are open. */
+  /** What the quota charges outside of `at` at its last baseline: the other writable root and open deleted files. */
   usageOutside(at: WritableRoot): VolumeUsage {
     const { bytes, size } = this.baseline(at);
     return { bytes: this.#quota.bytes - bytes, files: this.#quota.files - size };

@@ -1,7 +1,7 @@
 /**
- * Runs a program for a tool call: with the tools of the gateway, the decisions of a person, progress and statistics. A call that
- * needs approval is presented to the person at the client. If that is not possible, the program pauses, provided that another
- * process can resume it; otherwise the call is denied. The model never decides.
+ * Runs a program for a tool call: with the tools of the gateway, the decisions of a person, progress and statistics. A call
+ * that needs approval is presented to the person at the client. If that is not possible, the program pauses, provided that
+ * another process can resume it; otherwise the call is denied. The model never decides.
  */
 
 import type { InputRequiredResult } from '@modelcontextprotocol/server';

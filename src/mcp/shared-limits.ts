@@ -1,6 +1,6 @@
 /**
- * Limits per minute that apply to all servers with the same database together. Requests are counted in the database in blocks, so most
- * requests need no query. Without the database, each server counts for itself.
+ * Limits per minute that apply to all servers with the same database together. Requests are counted in the database in
+ * blocks, so most requests need no query. Without the database, each server counts for itself.
  */
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import { SandboxError } from '../errors.ts';

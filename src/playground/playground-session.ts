@@ -134,8 +134,8 @@ export class PlaygroundSession {
   }
 
   /**
-   * Adds what other clients have done since the last step of this timeline. Must be called before every step. Returns the paused
-   * program of the session, unless one is running here.
+   * Adds what other clients have done since the last step of this timeline. Must be called before every step. Returns the
+   * paused program of the session, unless one is running here.
    */
   async refresh(): Promise<PausedExecution | undefined> {
     if (!this.isIdle) return undefined;

@@ -47,7 +47,8 @@ export interface Pool {
   readonly heldBytes: number;
   /**
    * Ends all threads. Calls that are still running end with the trap reason `worker_lost`. A session whose last call has
-   * returned keeps the state after that call, but its store may not have that state yet. To wait for the store, call `flush` or `close` on the session. A later call starts new threads.
+   * returned keeps the state after that call, but its store may not have that state yet. To wait for the store, call `flush`
+   * or `close` on the session. A later call starts new threads.
    */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

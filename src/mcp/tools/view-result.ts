@@ -1,4 +1,7 @@
-/** The tool that shows images and other results of programs. It has no output schema, because clients ignore images in results with structured content. */
+/**
+ * The tool that shows images and other results of programs. It has no output schema, because clients ignore images in
+ * results with structured content.
+ */
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { IMAGE_LIMITS, showResult } from '../displayed-result-blocks.ts';
