@@ -8,7 +8,7 @@ import type { GuestMemory } from '../kernel/guest-memory.ts';
 import { isSyscallError } from '../kernel/syscall-error.ts';
 import type { HostFunctions } from '../kernel/syscall-guard.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
-import { ADDED_IMPORTS, START_EXPORT } from '../wasm/sandbox-sections.ts';
+import { ADDED_IMPORTS, INITIALISERS } from '../wasm/sandbox-sections.ts';
 import { checkLinkState } from './check-link-state.ts';
 import {
   type FindSideModule,
@@ -44,8 +44,6 @@ const LOAD_FUEL = 100_000;
 const IMPORT_FUEL = 5000;
 /** Fuel for the lookup of a symbol. */
 const SYMBOL_FUEL = 500;
-/** Functions that initialise a module, in the order in which they are called. */
-const INITIALISERS = [START_EXPORT, '__wasm_apply_data_relocs', '__wasm_call_ctors'] as const;
 
 interface FoundFile {
   readonly path: string;

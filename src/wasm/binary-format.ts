@@ -53,6 +53,18 @@ export const VALUE_TYPE = {
   exnref: 0x69,
 } as const;
 
+/** One letter for each value type, in the notation of Emscripten where it has one. */
+export const TYPE_LETTERS: Readonly<Record<number, string>> = {
+  [VALUE_TYPE.i32]: 'i',
+  [VALUE_TYPE.i64]: 'j',
+  [VALUE_TYPE.f32]: 'f',
+  [VALUE_TYPE.f64]: 'd',
+  [VALUE_TYPE.v128]: 'V',
+  [VALUE_TYPE.funcref]: 'F',
+  [VALUE_TYPE.externref]: 'E',
+  [VALUE_TYPE.exnref]: 'X',
+};
+
 const IS_VALUE_TYPE = new Uint8Array(256);
 for (const byte of Object.values(VALUE_TYPE)) IS_VALUE_TYPE[byte] = 1;
 

@@ -30,7 +30,7 @@ export interface IndexSpace {
 export interface Instruction {
   /** Number of the opcode in the opcode table. */
   opcode: number;
-  /** Label depth, function index, or type index of a block (negative for the short forms). */
+  /** Label depth, function index, or type index of a call or block (negative for the short forms of a block). */
   index: number;
   /** Label depths of br_table (the default is last) or of the catch clauses of try_table. */
   labels: number[];
@@ -125,8 +125,8 @@ const READER_OF: { readonly [name in Immediate]?: ImmediateReader } = {
     blockType(reader, space, into);
     catches(reader, space, into);
   },
-  type_table: (reader, space) => {
-    bounded(reader, space.types, 'type');
+  type_table: (reader, space, into) => {
+    into.index = bounded(reader, space.types, 'type');
     bounded(reader, space.tables, 'table');
   },
   types: (reader) => {

@@ -10,6 +10,7 @@ import {
   MAX_PAGES,
   SECTION,
   SECTION_ORDER,
+  TYPE_LETTERS,
 } from './binary-format.ts';
 import { invalid, Reader } from './binary-io.ts';
 import { bounded, type LinkConstant, readConstant } from './constant-expression.ts';
@@ -20,6 +21,8 @@ export interface FunctionType {
   readonly results: number;
   /** Type of the last result; undefined if there are none. */
   readonly lastResult: number | undefined;
+  /** Its types as letters, for example `ij>i` for (i32, i64) -> i32. */
+  readonly signature: string;
 }
 
 interface GlobalType {
@@ -63,6 +66,22 @@ export interface ElementSegment {
   readonly functions: readonly number[] | undefined;
 }
 
+/** Limits on the entries of each section of a side module, several times what the largest libraries have. */
+const MAX_ENTRIES: Readonly<Record<number, number>> = {
+  [SECTION.type]: 5000,
+  [SECTION.import]: 50_000,
+  [SECTION.function]: 100_000,
+  [SECTION.table]: 10,
+  [SECTION.tag]: 100,
+  [SECTION.global]: 50_000,
+  [SECTION.export]: 50_000,
+  [SECTION.element]: 16,
+  [SECTION.code]: 100_000,
+  [SECTION.data]: 10_000,
+};
+/** Limit on the functions in an element segment of a side module. */
+const MAX_ELEMENTS = 200_000;
+
 /** A side module imports its memory and may have a start function and data at addresses relative to a global. */
 type ModuleKind = 'main' | 'side';
 
@@ -81,6 +100,8 @@ export interface ParsedModule {
   readonly exports: Export[];
   /** Functions that can be called indirectly, because an element segment or ref.func refers to them. */
   readonly addressTaken: Set<number>;
+  /** Type index of each tag. */
+  readonly tagTypes: number[];
   /** The local declarations and code of each function, without the size field. */
   readonly bodies: ByteRange[];
   readonly elements: ElementSegment[];
@@ -108,6 +129,7 @@ export function parseModule(bytes: Uint8Array, kind: ModuleKind = 'main'): Parse
     memory: undefined,
     exports: [],
     addressTaken: new Set(),
+    tagTypes: [],
     bodies: [],
     elements: [],
     data: [],
@@ -169,6 +191,8 @@ function readSection(module: ParsedModule, id: number, section: Reader): void {
     return;
   }
   const count = section.count('entries');
+  if (module.kind === 'side' && count > MAX_ENTRIES[id]!)
+    throw invalid(`section ${id} has ${count} entries, and the limit is ${MAX_ENTRIES[id]}`, section.pos);
   module.raw.set(id, { count, contents: section.bytes.subarray(section.pos, section.end) });
   READERS[id]!(module, section, count);
 }
@@ -178,18 +202,22 @@ function readTypes(module: ParsedModule, section: Reader, count: number): void {
     const at = section.pos;
     if (section.u8() !== FUNCTION_TYPE)
       throw invalid('a type is not a function type (GC is not supported)', at);
-    const params = valueTypes(section).count;
-    const { count: results, last: lastResult } = valueTypes(section);
-    module.types.push({ params, results, lastResult });
+    const { count: params, letters: from } = valueTypes(section);
+    const { count: results, last: lastResult, letters: to } = valueTypes(section);
+    module.types.push({ params, results, lastResult, signature: `${from}>${to}` });
   }
   module.space.types = count;
 }
 
-function valueTypes(section: Reader): { count: number; last: number | undefined } {
+function valueTypes(section: Reader): { count: number; last: number | undefined; letters: string } {
   const count = section.count('value types');
   let last: number | undefined;
-  for (let i = 0; i < count; i++) last = valueType(section);
-  return { count, last };
+  let letters = '';
+  for (let i = 0; i < count; i++) {
+    last = valueType(section);
+    letters += TYPE_LETTERS[last];
+  }
+  return { count, last, letters };
 }
 
 function valueType(section: Reader): number {
@@ -266,7 +294,7 @@ function readTags(module: ParsedModule, section: Reader, count: number): void {
 function readTag(module: ParsedModule, section: Reader): void {
   const at = section.pos;
   if (section.u8() !== 0) throw invalid('a tag has an unknown attribute', at);
-  bounded(section, module.space.types, 'type');
+  module.tagTypes.push(bounded(section, module.space.types, 'type'));
   module.space.tags++;
 }
 
@@ -318,7 +346,10 @@ function readElements(module: ParsedModule, section: Reader, count: number): voi
       else if (section.u8() !== 0) throw invalid(`element segment ${i} does not contain functions`, at);
     }
     const functions: number[] = [];
-    for (let left = section.count('elements'); left > 0; left--) {
+    const length = section.count('elements');
+    if (module.kind === 'side' && length > MAX_ELEMENTS)
+      throw invalid(`element segment ${i} has ${length} entries, and the limit is ${MAX_ELEMENTS}`, at);
+    for (let left = length; left > 0; left--) {
       if (expressions) readConstant(module, section);
       else functions.push(bounded(section, module.space.functions, 'function'));
     }

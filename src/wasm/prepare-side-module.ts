@@ -14,16 +14,16 @@ import { type Import, type ParsedModule, parseModule } from './parse-module.ts';
 import { appended, emptyFunctionType } from './prepare-module.ts';
 import {
   ADDED_IMPORTS,
+  INITIALISERS,
   SIDE_DATA_SECTION,
   SIDE_FACTS_SECTION,
   type SideGlobal,
   type SideModuleFacts,
   START_EXPORT,
 } from './sandbox-sections.ts';
+import { checkFunctions, MAX_MODULE_BYTES } from './side-module-limits.ts';
 import { writeCode } from './write-code.ts';
 
-const MAX_IMPORTS = 20_000;
-const MAX_EXPORTS = 50_000;
 const FUNCTION_MODULES: ReadonlySet<string> = new Set(['env', 'wasi_snapshot_preview1']);
 const BASE_GLOBALS = ['__memory_base', '__table_base', '__stack_pointer'] as const;
 /** Imports of code that was compiled for exceptions in JavaScript, and of JavaScript that is stored in the module. */
@@ -44,12 +44,25 @@ interface SideImports {
   hasTable: boolean;
 }
 
-/**
- * The same bytes always give the same result. Throws SandboxError `module_invalid`. `meter: false` leaves out the fuel code,
- * for measurements.
- */
-export function prepareSideModule(bytes: Uint8Array, { meter = true } = {}): Uint8Array {
+/** Signatures of host functions by `module.name`, in the notation of FunctionType. */
+export type HostSignatures = ReadonlyMap<string, string>;
+
+interface SideOptions {
+  /** If false, the fuel code is left out, for measurements. Default: true. */
+  readonly meter?: boolean;
+  /** An import of one of these functions must have its type: JavaScript functions accept any. Default: none. */
+  readonly hostSignatures?: HostSignatures;
+}
+
+/** The same bytes and options always give the same result. Throws SandboxError `module_invalid`. */
+export function prepareSideModule(
+  bytes: Uint8Array,
+  { meter = true, hostSignatures = new Map() }: SideOptions = {},
+): Uint8Array {
+  if (bytes.length > MAX_MODULE_BYTES) throw invalid(`it has more than ${MAX_MODULE_BYTES} bytes`);
   const module = parseModule(bytes, 'side');
+  checkSignatures(module, hostSignatures);
+  checkFunctions(module);
   const dylink = readDylink(bytes);
   const imports = sortImports(module);
   refuseOwnTablesAndMemories(module, imports);
@@ -130,7 +143,6 @@ export function prepareSideModule(bytes: Uint8Array, { meter = true } = {}): Uin
 }
 
 function sortImports(module: ParsedModule): SideImports {
-  if (module.imports.length > MAX_IMPORTS) throw invalid(`it has more than ${MAX_IMPORTS} imports`);
   const found: SideImports = {
     functions: [],
     tags: [],
@@ -178,6 +190,25 @@ function sortOther(entry: Import, found: SideImports): void {
     throw refusedImport(entry, ', which the linker does not provide');
 }
 
+/** Checks the functions that JavaScript calls, or that may be functions of JavaScript. */
+function checkSignatures(module: ParsedModule, hostSignatures: HostSignatures): void {
+  const signatureOf = (index: number) => module.types[module.functionTypes[index]!]!.signature;
+  const functions = module.imports.filter(({ kind }) => kind === EXTERNAL_KIND.function);
+  for (const [i, entry] of functions.entries()) {
+    const found = signatureOf(i);
+    const expected = hostSignatures.get(`${entry.module}.${entry.name}`) ?? found;
+    if (found !== expected) throw refusedImport(entry, ` with the type ${found} instead of ${expected}`);
+    if (/[VX]/.test(found)) throw refusedImport(entry, ', a function with vectors or exceptions as values');
+  }
+  const initialisers: ReadonlySet<string> = new Set(INITIALISERS);
+  const called = module.exports.filter(
+    ({ kind, name }) => kind === EXTERNAL_KIND.function && initialisers.has(name),
+  );
+  if (module.start !== undefined) called.push({ name: START_EXPORT, kind: 0, index: module.start });
+  for (const { name, index } of called)
+    if (signatureOf(index) !== '>') throw invalid(`the function ${name} has parameters or results`);
+}
+
 function refuseOwnTablesAndMemories(module: ParsedModule, { hasTable }: SideImports): void {
   if (module.raw.has(SECTION.memory)) throw invalid('it defines a memory of its own');
   if (module.raw.has(SECTION.table) || module.space.tables > (hasTable ? 1 : 0))
@@ -210,7 +241,6 @@ function checkElements(module: ParsedModule, { bases }: SideImports, { tableSize
 }
 
 function findExports(module: ParsedModule): Pick<SideModuleFacts, 'exportedFunctions' | 'exportedData'> {
-  if (module.exports.length > MAX_EXPORTS) throw invalid(`it has more than ${MAX_EXPORTS} exports`);
   const slots = slotsOf(module.elements);
   const exportedFunctions: [string, number][] = [];
   const exportedData: [string, number][] = [];

@@ -18,6 +18,8 @@ export interface SymbolTable {
 export const ADDED_IMPORTS = 'sandbox';
 /** Name under which the start function is exported. */
 export const START_EXPORT = 'sandbox:start';
+/** Exported functions that initialise a side module, in the order in which they are called. */
+export const INITIALISERS = [START_EXPORT, '__wasm_apply_data_relocs', '__wasm_call_ctors'] as const;
 /** Names of the custom sections: SideModuleFacts as JSON, and the contents of the data segments. */
 export const SIDE_FACTS_SECTION = 'sandbox.side';
 export const SIDE_DATA_SECTION = 'sandbox.data';
