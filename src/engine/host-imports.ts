@@ -1,5 +1,6 @@
 /** How a runtime's module is linked to the host: its imports, and its functions that the host overrides. */
 import type { HostFunctions } from '../kernel/syscall-guard.ts';
+import type { HostSignatures } from '../wasm/prepare-side-module.ts';
 import { type Signature, trampolineModule } from '../wasm/trampoline.ts';
 import type { LimitReason } from './run-context.ts';
 
@@ -14,6 +15,8 @@ interface HostOverride<Guest> {
 export interface Linkage<Guest> {
   /** The imports by module name. Imports that are missing here are denied: calling one stops the guest. */
   imports(guest: Guest): Record<string, HostFunctions>;
+  /** The types of the imports, if guests can load libraries. */
+  readonly signatures?: HostSignatures;
   /** In the order of PrepareOptions.hostOverrides. */
   readonly overrides: readonly HostOverride<Guest>[];
   /** Called with the parameters of PrepareOptions.observed before it runs, but not every time. Must not call the guest. */

@@ -60,13 +60,13 @@ export class DescriptorTable {
 
   /** Installs a description in the lowest free slot at or above `from`. */
   install(file: OpenFile, from = 0): number {
-    let fd = from;
+    let fd = from >>> 0;
     while (this.slots[fd] !== undefined) fd++;
     return this.installAt(file, fd);
   }
 
   installAt(file: OpenFile, fd: number): number {
-    if (fd < 0 || fd >= MAX_DESCRIPTORS) throw syscallError('EMFILE');
+    if (!Number.isInteger(fd) || fd < 0 || fd >= MAX_DESCRIPTORS) throw syscallError('EMFILE');
     // Fill the gap, because a sparse array is slow and hard to serialise.
     while (this.slots.length < fd) this.slots.push(undefined);
     this.slots[fd] = file;

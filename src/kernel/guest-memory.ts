@@ -122,13 +122,14 @@ export class GuestMemory {
 
   /** The non-empty buffers of a vectored call. They may overlap, which affects only the guest itself. */
   iovecs(pointer: number, count: number): Uint8Array[] {
-    if (count >>> 0 > IOV_MAX) throw syscallError('EINVAL');
-    this.bytes(pointer, count * 8);
+    const length = count >>> 0;
+    if (length > IOV_MAX) throw syscallError('EINVAL');
+    this.bytes(pointer, length * 8);
     const buffers: Uint8Array[] = [];
-    for (let i = 0; i < count; i++) {
+    for (let i = 0; i < length; i++) {
       const entry = (pointer >>> 0) + i * 8;
-      const length = this.u32(entry + 4);
-      if (length > 0) buffers.push(this.bytes(this.u32(entry), length));
+      const bytes = this.u32(entry + 4);
+      if (bytes > 0) buffers.push(this.bytes(this.u32(entry), bytes));
     }
     return buffers;
   }

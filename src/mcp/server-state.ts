@@ -22,6 +22,7 @@ import { Cancellations } from '../stores/postgres/cancellations.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { assetsOf, extendedAssets } from '../worker/guest-assets.ts';
 import { WORKERS_PER_CORE, WorkerPool } from '../worker/pool.ts';
+import { unpackInThread } from '../worker/unpack-in-thread.ts';
 import { createRoundCodec } from './client-input.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { readToolsConfig } from './gateway/tools-config.ts';
@@ -307,7 +308,7 @@ export class ServerState {
   async #firstAssets(): Promise<GuestAssets> {
     const { pool, settings } = this;
     if (this.packages.length === 0 || DEFAULT_RUNTIME !== PACKAGE_RUNTIME) return assetsOf(DEFAULT_RUNTIME);
-    const extension = { preload: [], packages: await readUserPackages(this.packages) };
+    const extension = { preload: [], packages: await readUserPackages(this.packages, unpackInThread) };
     const build = { pool, tenant: LOCAL_TENANT, limits: settings, signal: undefined };
     return extendedAssets(DEFAULT_RUNTIME, extension, build);
   }

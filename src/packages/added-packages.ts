@@ -4,12 +4,13 @@
  *
  * <packages>/packages.json, and <packages>/wheels/<SHA-256 of the wheel>/<file name>
  */
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { listFolder } from '../host/list-folder.ts';
+import { readBoundedFile } from '../host/read-bounded-file.ts';
 import { replaceFileSync } from '../host/replace-file.ts';
 import { addedPackagesFile, packagesFolder } from '../host/user-folders.ts';
 import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
@@ -17,6 +18,9 @@ import type { PackageFacts } from '../schema.ts';
 import { NATIVE_PLATFORM } from './python-abi.ts';
 import { HEAVY_SHARE } from './vendored-package-table.ts';
 import { normalisedName } from './wheel-metadata.ts';
+
+export const MAX_WHEEL_BYTES = 512 * 1024 * 1024;
+const MAX_LOCK_BYTES = 16 * 1024 * 1024;
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const fuel = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
@@ -79,7 +83,7 @@ export const wheelPath = ({ sha256, file }: Pick<AddedPackage, 'sha256' | 'file'
 /** The text of packages.json; undefined if no package was ever added. */
 function readLock(): string | undefined {
   try {
-    return readFileSync(addedPackagesFile(), 'utf8');
+    return readBoundedFile(addedPackagesFile(), MAX_LOCK_BYTES).toString('utf8');
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new SandboxError('store_failed', `Cannot read the added packages: ${(cause as Error).message}`);
@@ -154,24 +158,13 @@ function writeFileOfPackages(path: string, content: string | Uint8Array): void {
   }
 }
 
-/** The bytes of the wheel of an added package. Throws if it is missing or changed. */
-export function readAddedWheel(added: AddedPackage): Uint8Array {
-  const advice = `Run "llm-wasm-sandbox packages add ${added.name}" to add it again.`;
-  let bytes: Uint8Array;
+/** Whether the wheel of an added package is missing or has changed. */
+export function isDamaged(added: AddedPackage): boolean {
   try {
-    bytes = readFileSync(wheelPath(added));
-  } catch (cause) {
-    throw new SandboxError(
-      'store_failed',
-      `packages: cannot read the wheel of ${added.name}: ${(cause as Error).message}. ${advice}`,
-    );
+    return sha256Hex(readBoundedFile(wheelPath(added), MAX_WHEEL_BYTES)) !== added.sha256;
+  } catch {
+    return true;
   }
-  const found = sha256Hex(bytes);
-  if (found === added.sha256) return bytes;
-  throw new SandboxError(
-    'store_failed',
-    `packages: the wheel of ${added.name} has changed: expected SHA-256 ${added.sha256}, found ${found}. ${advice}`,
-  );
 }
 
 /** The names of the packages that were added by name or file. Programs that specify no packages use these. */

@@ -61,7 +61,7 @@ export async function fetchLockedPackages(locked: readonly LockedPackage[]): Pro
   for (const one of locked) {
     const { name, version } = one;
     try {
-      files.push(...(cached.get(name) ?? verify(one, downloads)));
+      for (const file of cached.get(name) ?? verify(one, downloads)) files.push(file);
     } catch (cause) {
       missing.push({ name, version, reason: (cause as Error).message });
     }
@@ -105,7 +105,7 @@ async function downloadWheels(requirements: readonly string[]): Promise<Download
     const wheels = [];
     for (const file of readdirSync(folder)) {
       const name = parseWheelName(file);
-      if (name !== undefined) wheels.push({ ...name, files: await readZip(join(folder, file)) });
+      if (name !== undefined) wheels.push({ ...name, files: readZip(readFileSync(join(folder, file))) });
     }
     return { wheels, failure };
   } finally {

@@ -45,6 +45,11 @@ export function packageFileDigest({ data }: Pick<PackageFile, 'data'>): Buffer {
   return digest;
 }
 
+/** Records a digest that another thread computed. */
+export function rememberDigest(data: Uint8Array, sha256: string): void {
+  digests.set(data, Buffer.from(sha256, 'hex'));
+}
+
 /** Computes the digests of files in advance, so that other work of the thread runs in between. */
 export async function computeDigests(files: readonly PackageFile[]): Promise<void> {
   let bytes = 0;
@@ -60,5 +65,7 @@ export async function computeDigests(files: readonly PackageFile[]): Promise<voi
 /** A digest of the paths and contents that does not depend on the order of the files. */
 export function filesDigest(files: readonly PackageFile[]): string {
   const sorted = [...files].sort((a, b) => (a.path < b.path ? -1 : 1));
-  return sha256Hex(...sorted.map((file) => `${file.path}\0${packageFileDigest(file).toString('hex')}\n`));
+  return sha256Hex(
+    sorted.map((file) => `${file.path}\0${packageFileDigest(file).toString('hex')}\n`).join(''),
+  );
 }

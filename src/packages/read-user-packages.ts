@@ -17,12 +17,13 @@ import {
   addedFacts,
   findAdded,
   readAddedPackages,
-  readAddedWheel,
+  wheelPath,
   withRequirements,
 } from './added-packages.ts';
 import { isSideModule, usableFiles } from './check-wheel-contents.ts';
-import { filesDigest, type PackageFile, packageFileDigest } from './package-files.ts';
-import { type LibraryFile, type PackagePart, partOf, readWheel, wheelPart } from './read-wheel.ts';
+import { type PackageFile, packageFileDigest } from './package-files.ts';
+import { type PackagePart, partOf, wheelPart } from './read-wheel.ts';
+import type { LibraryFile, UnpackedWheel, UnpackWheel } from './unpack-wheel.ts';
 import { pythonPackage } from './vendored-package-table.ts';
 
 const MAX_BYTES = 512 * 1024 * 1024;
@@ -59,13 +60,16 @@ export interface UserPackages {
 
 /**
  * Reads the given sources. Each is the name of an added package, a wheel, a folder of wheels, a package (a folder with
- * `__init__.py`) or a folder of modules and packages such as site-packages.
+ * `__init__.py`) or a folder of modules and packages such as site-packages. Wheels are unpacked by `unpack`.
  */
-export async function readUserPackages(sources: readonly string[]): Promise<UserPackages> {
+export async function readUserPackages(
+  sources: readonly string[],
+  unpack: UnpackWheel,
+): Promise<UserPackages> {
   const added = readAddedPackages();
   const parts = new Map<string, PackagePart>();
   for (const source of sources) {
-    for (const part of await readSource(source, added)) parts.set(part.digest, part);
+    for (const part of await readSource(source, added, unpack)) parts.set(part.digest, part);
   }
   const all = [...parts.values()];
   const digests = [...parts.keys()].sort();
@@ -129,25 +133,29 @@ function notFound(source: string): SandboxError {
   return invalid(`${source} is not an added package, a wheel or a folder. ${advice}`);
 }
 
-async function readSource(source: string, added: readonly AddedPackage[]): Promise<PackagePart[]> {
+async function readSource(
+  source: string,
+  added: readonly AddedPackage[],
+  unpack: UnpackWheel,
+): Promise<PackagePart[]> {
   const digest = CONTENTS.exec(source)?.[1];
   if (digest !== undefined) {
     const found = added.find(({ contents_sha256 }) => contents_sha256 === digest);
     if (found === undefined) throw invalid(`no added package has contents with the digest ${source}`);
-    return [addedPart(found)];
+    return [addedPart(found, unpack)];
   }
   const found = findAdded(added, source);
-  if (found !== undefined) return withRequirements([found], added).map(addedPart);
+  if (found !== undefined) return withRequirements([found], added).map((one) => addedPart(one, unpack));
   const isName = /^[A-Za-z0-9][\w.-]*$/.test(source) && !source.endsWith('.whl');
   if (isName && !existsSync(source)) {
     // A vendored package is always available.
     if (pythonPackage(source) !== undefined) return [];
     throw notFound(source);
   }
-  return readPath(source);
+  return readPath(source, unpack);
 }
 
-function addedPart(added: AddedPackage): PackagePart {
+function addedPart(added: AddedPackage, unpack: UnpackWheel): PackagePart {
   return {
     digest: added.contents_sha256,
     topLevel: added.import_names,
@@ -155,18 +163,28 @@ function addedPart(added: AddedPackage): PackagePart {
     facts: addedFacts(added),
     isEmpty: false,
     files: async () => {
-      const files = await readWheel(added.file, readAddedWheel(added));
-      if (filesDigest(files) !== added.contents_sha256)
+      const { files, description } = await unpackAdded(added, unpack);
+      if (description.digest !== added.contents_sha256)
         throw invalid(`the files of ${added.name} do not match packages.json; add it again`);
       return files;
     },
   };
 }
 
+async function unpackAdded(added: AddedPackage, unpack: UnpackWheel): Promise<UnpackedWheel> {
+  try {
+    return await unpack({ name: added.file, source: wheelPath(added), sha256: added.sha256 });
+  } catch (cause) {
+    if (!(cause instanceof SandboxError) || cause.code !== 'store_failed') throw cause;
+    const advice = `Run "llm-wasm-sandbox packages add ${added.name}" to add it again.`;
+    throw new SandboxError('store_failed', `${cause.message} ${advice}`);
+  }
+}
+
 /** The packages at a path. */
-async function readPath(path: string): Promise<PackagePart[]> {
+async function readPath(path: string, unpack: UnpackWheel): Promise<PackagePart[]> {
   if (path.endsWith('.whl') && statSync(path, { throwIfNoEntry: false })?.isFile())
-    return [await wheelPart(path)].filter(isUsed);
+    return [await wheelPart(path, unpack)].filter(isUsed);
   const { entries, isFile } = readHostTree(path, { isShared: false, option: 'packages' });
   if (isFile) throw invalid(`${path} is neither a wheel nor a folder`);
   const found = entries
@@ -177,8 +195,8 @@ async function readPath(path: string): Promise<PackagePart[]> {
   const sources = found
     .filter((file) => !wheels.includes(file))
     .map((file) => ({ path: prefix + file.path, data: file.data }));
-  const unpacked = await Promise.all(wheels.map((wheel) => wheelPart(join(path, wheel.path))));
-  const parts = [...unpacked, partOf(usableFiles(path, sources, {}))].filter(isUsed);
+  const unpacked = await Promise.all(wheels.map((wheel) => wheelPart(join(path, wheel.path), unpack)));
+  const parts = [...unpacked, await partOf(usableFiles(path, sources, {}))].filter(isUsed);
   if (parts.length === 0) throw invalid(`no Python source found in ${path}`);
   return parts;
 }

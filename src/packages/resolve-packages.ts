@@ -5,9 +5,9 @@
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { type AddedPackage, checkDescription, findAdded } from './added-packages.ts';
-import { isSideModule, parseWheelName } from './check-wheel-contents.ts';
-import { filesDigest, type PackageFile } from './package-files.ts';
-import { readWheel, topLevelModules } from './read-wheel.ts';
+import { parseWheelName } from './check-wheel-contents.ts';
+import type { PackageFile } from './package-files.ts';
+import { topLevelModules, type UnpackWheel } from './unpack-wheel.ts';
 import { pythonPackage } from './vendored-package-table.ts';
 import { satisfies } from './version-specifiers.ts';
 import { normalisedName, type Requirement, readMetadata } from './wheel-metadata.ts';
@@ -40,6 +40,10 @@ interface PackageResolution {
   readonly conflicts: readonly string[];
 }
 
+interface ResolutionSources extends WheelSources {
+  readonly unpack: UnpackWheel;
+}
+
 const MAX_PACKAGES = 500;
 
 interface Pending extends PackageRequest {
@@ -50,7 +54,7 @@ interface Pending extends PackageRequest {
 export async function resolvePackages(
   requests: readonly PackageRequest[],
   kept: readonly AddedPackage[],
-  sources: WheelSources,
+  sources: ResolutionSources,
 ): Promise<PackageResolution> {
   const resolved = new Map<string, ResolvedPackage>();
   const vendored: string[] = [];
@@ -91,11 +95,11 @@ export async function resolvePackages(
 async function resolveOne(
   request: PackageRequest,
   requested: boolean,
-  sources: WheelSources,
+  sources: ResolutionSources,
 ): Promise<{ found: ResolvedPackage; requires: readonly Requirement[] }> {
   const { file, bytes, source } = await findWheel(request, sources, request.sha256);
   sources.onStep(`checking ${file}`);
-  const files = await readWheel(file, bytes);
+  const { files, description: contents } = await sources.unpack({ name: file, source: bytes });
   const { summary, licence, requires } = readMetadata(files);
   const needed = [...requires, ...distributedRequirements(request.name, source, sources)];
   const importNames = importableModules(files, request.name);
@@ -107,8 +111,8 @@ async function resolveOne(
     source,
     requested,
     requires: [...new Set(needed.map(({ name }) => name))],
-    contents_sha256: filesDigest(files),
-    libraries: files.filter(isSideModule).map(({ path, data }) => ({ path, sha256: sha256Hex(data) })),
+    contents_sha256: contents.digest,
+    libraries: [...contents.libraries],
     import_names: importNames,
     measured_imports: importNames.slice(0, 1),
     use: summary || `The package ${request.name}`,

@@ -2,7 +2,7 @@
  * Finds wheels for `packages add`, in this order: files that the caller specifies, pip, and Pyodide's distribution, whose
  * files must match the SHA-256 in its list. Nothing is executed.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,8 +11,9 @@ import { pipeline } from 'node:stream/promises';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { listFolder } from '../host/list-folder.ts';
+import { readBoundedFile } from '../host/read-bounded-file.ts';
 import { packagesFolder } from '../host/user-folders.ts';
-import type { AddedPackage } from './added-packages.ts';
+import { type AddedPackage, MAX_WHEEL_BYTES } from './added-packages.ts';
 import { parseWheelName } from './check-wheel-contents.ts';
 import type { DistributedPackage, PyodideLock } from './pyodide-lock.ts';
 import { NATIVE_TAGS } from './python-abi.ts';
@@ -40,7 +41,6 @@ export interface WheelSources {
   suggest?(name: string): string;
 }
 
-const MAX_WHEEL_BYTES = 512 * 1024 * 1024;
 const IDLE_TIMEOUT_MS = 60_000;
 
 /** The URL of the files of a Pyodide release. */
@@ -56,7 +56,11 @@ export async function findWheel(
   const { name, specifiers } = requirement;
   const local = sources.files.find((path) => isWheelOf(path, requirement));
   if (local !== undefined) {
-    const found = { file: local.split(/[\\/]/).at(-1)!, bytes: readFileSync(local), source: 'file' } as const;
+    const found = {
+      file: local.split(/[\\/]/).at(-1)!,
+      bytes: readBoundedFile(local, MAX_WHEEL_BYTES),
+      source: 'file',
+    } as const;
     return checkDigest(found, name, sha256);
   }
   const distributed = sources.pyodideLock.packages.get(name);
@@ -134,7 +138,7 @@ async function findWithPip(
       const failed = await downloadForGuests(requirement, folder);
       const file = listFolder(folder).find((one) => isWheelOf(one, { name, specifiers }));
       if (failed === undefined && file !== undefined)
-        return { file, bytes: readFileSync(join(folder, file)), source: 'pip' };
+        return { file, bytes: readBoundedFile(join(folder, file), MAX_WHEEL_BYTES), source: 'pip' };
       failure = failed ?? failure;
     }
     return failure;
@@ -154,7 +158,7 @@ async function fetchDistributed(
     onStep(`Pyodide's distribution: downloading ${file_name}`);
     const bytes = /^https?:/.test(base)
       ? await download(new URL(file_name, base.endsWith('/') ? base : `${base}/`), partial, idleTimeoutMs)
-      : readFileSync(join(base, file_name));
+      : readBoundedFile(join(base, file_name), MAX_WHEEL_BYTES);
     const digest = sha256Hex(bytes);
     if (digest !== sha256) return `${file_name} has the SHA-256 ${digest}, expected ${sha256}`;
     return bytes;
@@ -210,7 +214,7 @@ async function download(url: URL, partial: string, idleTimeoutMs: number): Promi
   } finally {
     clearTimeout(timer);
   }
-  const bytes = readFileSync(partial);
+  const bytes = readBoundedFile(partial, MAX_WHEEL_BYTES);
   // A complete download is stored with the wheels; a damaged one must not be resumed.
   rmSync(partial, { force: true });
   return bytes;

@@ -10,6 +10,7 @@ import type { SessionStore } from '../stores/store.ts';
 import { extendedAssets, type ImageExtension } from '../worker/guest-assets.ts';
 import { type Pool, sharedPool, WorkerPool } from '../worker/pool.ts';
 import type { MountSet } from '../worker/protocol.ts';
+import { unpackInThread } from '../worker/unpack-in-thread.ts';
 import { type OfferedTools, offeredTools, type ToolOptions } from './call-tools.ts';
 import { openMounts } from './mount-sets.ts';
 
@@ -91,7 +92,7 @@ async function extensionOf(
   preload: readonly string[],
   packages: readonly string[],
 ): Promise<ImageExtension | undefined> {
-  const read = packages.length === 0 ? undefined : await readUserPackages(packages);
+  const read = packages.length === 0 ? undefined : await readUserPackages(packages, unpackInThread);
   const userPackages = read?.digests.length === 0 ? undefined : read;
   if (preload.length === 0 && userPackages === undefined) return undefined;
   const facts = userPackages?.facts ?? [];

@@ -19,15 +19,15 @@ export const FUNCTION_LIMITS = {
   results: 8,
   'bytes of code': 1_500_000,
   locals: 5000,
-  'nested blocks': 2000,
+  'nested blocks': 1500,
   /** Branches include blocks, calls and the targets of br_table. */
-  branches: 50_000,
+  branches: 30_000,
   /** The sum, over the branches, of the locals and operands that are live. */
   'live values at branches': 4_000_000,
 } as const;
 
 /** A loop takes the optimising compiler as much memory as this many other branches. */
-const LOOP_WEIGHT = 4;
+const LOOP_WEIGHT = 10;
 
 const OP = opcodesNamed(
   'nop',
@@ -75,7 +75,8 @@ export function checkFunctions(module: ParsedModule): void {
 
 function check(item: string, what: keyof typeof FUNCTION_LIMITS, found: number): void {
   const limit = FUNCTION_LIMITS[what];
-  if (found > limit) throw invalid(`${item} has ${found} ${what}, and the limit is ${limit}`, undefined, REMEDY);
+  if (found > limit)
+    throw invalid(`${item} has ${found} ${what}, and the limit is ${limit}`, undefined, REMEDY);
 }
 
 interface OpenBlock {
@@ -133,45 +134,58 @@ class FunctionChecker {
     switch (opcode) {
       case OP.if:
         this.#move(-1);
-        return this.#block(1);
+        this.#block(1);
+        break;
       case OP.loop:
-        return this.#block(LOOP_WEIGHT);
+        this.#block(LOOP_WEIGHT);
+        break;
       case OP.block:
       case OP.try:
       case OP.try_table:
-        return this.#block(1);
+        this.#block(1);
+        break;
       case OP.else:
       case OP.catch:
       case OP.catch_all:
         this.#dead(opcode === OP.else ? this.#open.at(-1)!.params : this.#caught);
-        return this.#branch(1);
+        this.#branch(1);
+        break;
       case OP.end:
       case OP.delegate:
-        return this.#leave();
+        this.#leave();
+        break;
       case OP.br:
         this.#branch(1);
-        return this.#dead();
+        this.#dead();
+        break;
       case OP.br_if:
         this.#move(-1);
-        return this.#branch(1);
+        this.#branch(1);
+        break;
       case OP.br_table:
         this.#branch(this.#ins.labels.length);
-        return this.#dead();
+        this.#dead();
+        break;
       case OP.call:
-        return this.#call(this.#module.functionTypes[this.#ins.index]!, 0);
+        this.#call(this.#module.functionTypes[this.#ins.index]!, 0);
+        break;
       case OP.call_indirect:
-        return this.#call(this.#ins.index, 1);
+        this.#call(this.#ins.index, 1);
+        break;
       case OP.drop:
-        return this.#move(-1);
+        this.#move(-1);
+        break;
       case OP.select:
       case OP.select_t:
-        return this.#move(-2);
+        this.#move(-2);
+        break;
       case OP.nop:
-        return;
+        break;
       default:
         // Returns, traps and throws.
         this.#leaveThroughHandler();
-        return this.#dead();
+        this.#dead();
+        break;
     }
   }
 

@@ -9,7 +9,7 @@ import { sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import { sharedBytes } from '../host/shared-file.ts';
 import type { PackageFiles, UserPackages } from '../packages/read-user-packages.ts';
-import type { LibraryFile } from '../packages/read-wheel.ts';
+import type { LibraryFile } from '../packages/unpack-wheel.ts';
 import {
   type BuiltGuest,
   findAssets,
@@ -143,7 +143,7 @@ async function readOrExtend(
     return files;
   };
   const libraries = await preparedLibraries(packages?.libraries ?? [], base, async (missing) =>
-    prepareInThread(missing, await load()),
+    prepareInThread(base.runtime, missing, await load()),
   );
   const more =
     (await readCachedImage(key, base)) ??
@@ -161,6 +161,7 @@ async function readOrExtend(
 
 /** Always in this process: what is compiled later must not come from a process that runs guests of others. */
 async function prepareInThread(
+  runtime: RuntimeName,
   missing: readonly LibraryFile[],
   files: PackageFiles,
 ): Promise<readonly PreparedLibrary[]> {
@@ -170,7 +171,7 @@ async function prepareInThread(
   const result = await runAuxiliaryJob(
     sharedPool(),
     'prepare',
-    { type: 'prepare', libraries },
+    { type: 'prepare', runtime, libraries },
     undefined,
     options,
   );

@@ -4,6 +4,7 @@
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { countShared, sharedBuffers } from '../fs/shared-array-buffers.ts';
+import type { UnpackedWheel } from '../packages/unpack-wheel.ts';
 import type { BuiltGuest, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import type { DisplayResult } from '../schema.ts';
 import type {
@@ -24,6 +25,7 @@ export type JobResult =
   | { readonly type: 'built'; readonly guest: BuiltGuest }
   | { readonly type: 'extended'; readonly extended: ExtendedImage }
   | { readonly type: 'prepared'; readonly libraries: readonly PreparedLibrary[] }
+  | { readonly type: 'unpacked'; readonly unpacked: UnpackedWheel }
   | { readonly type: 'phases'; readonly durations: PhaseDurations }
   | { readonly type: 'picture'; readonly picture: DrawnPicture }
   | { readonly type: 'lost' };

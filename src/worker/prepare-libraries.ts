@@ -7,8 +7,12 @@ import { sha256Hex } from '../framing/digest.ts';
 import { toShared } from '../fs/shared-array-buffers.ts';
 import { readCachedInParts, writeCached } from '../host/disk-cache.ts';
 import type { PackageLibrary } from '../packages/read-user-packages.ts';
-import type { LibraryFile } from '../packages/read-wheel.ts';
+import type { LibraryFile } from '../packages/unpack-wheel.ts';
 import type { GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
+import type { HostSignatures } from '../wasm/prepare-side-module.ts';
+
+/** Increases when libraries that were accepted before are to be checked again. */
+const CHECKS = '2';
 
 /** Prepares the libraries that are not cached by calling `prepare`. The main module identifies the version of the rewriter. */
 export async function preparedLibraries(
@@ -16,7 +20,7 @@ export async function preparedLibraries(
   { origin }: GuestAssets,
   prepare: (missing: readonly LibraryFile[]) => Promise<readonly PreparedLibrary[]>,
 ): Promise<PreparedLibrary[]> {
-  const keyOf = (sha256: string) => sha256Hex(origin.module, sha256);
+  const keyOf = (sha256: string) => sha256Hex(CHECKS, origin.module, sha256);
   const bySha256 = new Map(libraries.map((library) => [library.sha256, library]));
   const ready = new Map<string, PreparedLibrary>();
   for (const sha256 of bySha256.keys()) {
@@ -32,11 +36,14 @@ export async function preparedLibraries(
 }
 
 /** Rewrites and validates libraries. Runs in a worker thread. */
-export async function prepareLibraries(libraries: readonly PackageLibrary[]): Promise<PreparedLibrary[]> {
+export async function prepareLibraries(
+  libraries: readonly PackageLibrary[],
+  hostSignatures: HostSignatures = new Map(),
+): Promise<PreparedLibrary[]> {
   const { prepareSideModule } = await import('../wasm/prepare-side-module.ts');
   return libraries.map(({ path, sha256, bytes }) => {
     try {
-      const prepared = prepareSideModule(bytes);
+      const prepared = prepareSideModule(bytes, { hostSignatures });
       // Compiles lazily, but validates everything.
       new WebAssembly.Module(prepared as BufferSource);
       return { sha256, prepared: toShared(prepared) };

@@ -13,6 +13,7 @@ import type { VolumeUsage } from '../fs/volume.ts';
 import type { SharedLayer } from '../host/shared-layer.ts';
 import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { PackageLibrary } from '../packages/read-user-packages.ts';
+import type { UnpackedWheel, WheelFile } from '../packages/unpack-wheel.ts';
 import type { BuiltGuest, GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import type { QuotaLimit } from '../schema/workspace-quota.ts';
 import type {
@@ -177,7 +178,14 @@ export interface ExtendedImage {
 /** Requests that libraries be prepared for guests. It runs no guest code. */
 interface PrepareJob {
   readonly type: 'prepare';
+  readonly runtime: RuntimeName;
   readonly libraries: readonly PackageLibrary[];
+}
+
+/** Requests that a wheel be unpacked and verified. It runs no guest code. */
+interface UnpackJob {
+  readonly type: 'unpack';
+  readonly wheel: WheelFile;
 }
 
 /** Asks for the durations of the phases of the thread's first run. */
@@ -205,7 +213,7 @@ export type DrawnPicture =
   | { readonly image: Uint8Array; readonly width: number; readonly height: number }
   | { readonly problem: string };
 
-export type Job = RunJob | BuildJob | ExtendJob | PrepareJob | PhasesJob | PictureJob;
+export type Job = RunJob | BuildJob | ExtendJob | PrepareJob | UnpackJob | PhasesJob | PictureJob;
 
 /** A run before it is known which thread gets it, and therefore what has to be sent. */
 export interface UnsentRunJob extends Omit<RunJob, 'workspace'> {
@@ -317,6 +325,7 @@ export type FromWorker =
   | { readonly type: 'built'; readonly id: number; readonly guest: BuiltGuest }
   | { readonly type: 'extended'; readonly id: number; readonly extended: ExtendedImage }
   | { readonly type: 'prepared'; readonly id: number; readonly libraries: readonly PreparedLibrary[] }
+  | { readonly type: 'unpacked'; readonly id: number; readonly unpacked: UnpackedWheel }
   | { readonly type: 'phases'; readonly id: number; readonly durations: PhaseDurations }
   | { readonly type: 'picture'; readonly id: number; readonly picture: DrawnPicture }
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string }

@@ -134,8 +134,14 @@ async function handle(message: ToWorker): Promise<void> {
   const { id, job, newBuffers } = message;
   countShared(newBuffers ?? []);
   if (job.type === 'run') return run(id, job, JOBS);
-  if (job.type === 'prepare')
-    return send({ type: 'prepared', id, libraries: await prepareLibraries(job.libraries) });
+  if (job.type === 'prepare') {
+    const { signatures } = RUNTIMES[job.runtime].linkage;
+    return send({ type: 'prepared', id, libraries: await prepareLibraries(job.libraries, signatures) });
+  }
+  if (job.type === 'unpack') {
+    const { unpackWheel } = await import('../packages/unpack-wheel.ts');
+    return send({ type: 'unpacked', id, unpacked: unpackWheel(job.wheel) });
+  }
   if (job.type === 'phases') return send({ type: 'phases', id, durations });
   const onSlice = (fuel: number) => {
     reportFuel(fuel);

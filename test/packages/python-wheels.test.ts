@@ -1,5 +1,5 @@
 /** Selecting the files of wheels, and rejecting damaged ones. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { checkRecord, parseWheelName, usableFiles } from '../../src/packages/che
 import { fetchLockedPackages, lockedPackages } from '../../src/packages/fetch-locked-packages.ts';
 import { filesDigest } from '../../src/packages/package-files.ts';
 import { readZip } from '../../src/packages/read-zip.ts';
-import { wheel, zip } from './wheel-fixtures.ts';
+import { wheel } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'wheel-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -65,7 +65,7 @@ describe('pure files of a wheel', () => {
 describe('RECORD of a wheel', () => {
   test('matches an intact wheel', async () => {
     const path = await wheel(folder, 'good', '1.0', { 'good/__init__.py': 'x = 1\n', 'good/a,b.txt': 'c' });
-    const found = await readZip(path);
+    const found = readZip(readFileSync(path));
     checkRecord(
       'good',
       found.filter((file) => !file.path.includes(',')),
@@ -74,28 +74,15 @@ describe('RECORD of a wheel', () => {
   });
 
   test('must exist and does not match a changed or added file', async () => {
-    const found = await readZip(await wheel(folder, 'good', '1.0', { 'good/__init__.py': 'x = 1\n' }));
+    const found = readZip(
+      readFileSync(await wheel(folder, 'good', '1.0', { 'good/__init__.py': 'x = 1\n' })),
+    );
     const changed = found.map((file) =>
       file.path === 'good/__init__.py' ? { ...file, data: new Uint8Array() } : file,
     );
     expect(() => checkRecord('good', changed)).toThrow(/good\/__init__\.py does not match its RECORD/);
     expect(() => checkRecord('good', [...found, ...files('extra.py')])).toThrow(/extra\.py does not match/);
     expect(() => checkRecord('good', files('a.py'))).toThrow(/has no RECORD/);
-  });
-});
-
-describe('zip archive', () => {
-  test.each(['../escape.py', '/absolute.py', 'a/../../b.py', 'C:/x.py'])(
-    'is rejected if it contains the name %s',
-    async (name) => {
-      const path = join(folder, 'bad.whl');
-      zip(path, { [name]: 'x' });
-      await expect(readZip(path)).rejects.toThrow(/invalid relative path|absolute path/);
-    },
-  );
-
-  test('is rejected if it is not a zip file', async () => {
-    await expect(readZip(new URL(import.meta.url).pathname)).rejects.toThrow();
   });
 });
 

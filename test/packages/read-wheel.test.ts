@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type PackagePart, wheelPart } from '../../src/packages/read-wheel.ts';
+import * as reader from '../../src/packages/read-wheel.ts';
+import { unpackWheel } from '../../src/packages/unpack-wheel.ts';
 import { wheel } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'read-wheel-'));
@@ -11,6 +12,8 @@ afterEach(() => {
   vi.useRealTimers();
   rmSync(folder, { recursive: true });
 });
+
+const wheelPart = (path: string) => reader.wheelPart(path, async (file) => unpackWheel(file));
 
 describe('a wheel', () => {
   test('is unpacked once per process while its file does not change', async () => {
@@ -24,7 +27,7 @@ describe('a wheel', () => {
     for (const { digest, topLevel } of [...young, ...settled])
       expect([digest, topLevel]).toEqual([first!.digest, ['demo']]);
     // The contents of a wheel that was unpacked are in memory; others are read again each time.
-    const isInMemory = async ({ files }: PackagePart) => {
+    const isInMemory = async ({ files }: reader.PackagePart) => {
       const [one, another] = [await files(), await files()];
       return one === another;
     };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { parsePyodideLock } from '../../src/packages/pyodide-lock.ts';
 import { resolvePackages } from '../../src/packages/resolve-packages.ts';
+import { unpackWheel, type WheelFile } from '../../src/packages/unpack-wheel.ts';
 import { wheel } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'resolve-packages-'));
@@ -15,6 +16,7 @@ async function resolve(name: string, files: Readonly<Record<string, string>>) {
     pip: false,
     pyodideUrl: undefined,
     pyodideLock: parsePyodideLock('{"version":"0","packages":[]}'),
+    unpack: async (file: WheelFile) => unpackWheel(file),
     onStep: () => {},
   };
   return (await resolvePackages([{ name, specifiers: '', isFile: true }], [], sources)).packages[0]!;

@@ -83,9 +83,11 @@ function bySource(a: PackageFile, b: PackageFile): number {
   return one! < other! ? -1 : one! > other! ? 1 : a.path < b.path ? -1 : 1;
 }
 
-async function stdlibSources(): Promise<PackageFile[]> {
+function stdlibSources(): PackageFile[] {
   const archive = createRequire(import.meta.url).resolve('pyodide/python_stdlib.zip');
-  return (await readZip(archive)).filter(({ path }) => !EXCLUDED.test(path) && !(path in RUNTIME_FILES));
+  return readZip(readFileSync(archive)).filter(
+    ({ path }) => !EXCLUDED.test(path) && !(path in RUNTIME_FILES),
+  );
 }
 
 export async function buildPythonLayers(
@@ -107,7 +109,7 @@ export async function buildPythonLayers(
       return compile([layerOf(STDLIB, [...library, script]), layerOf(at, sources)], at);
     });
   const runtimeFiles = Object.entries(RUNTIME_FILES).map(([path, name]) => ({ path, data: guestFile(name) }));
-  const stdlib = compiled(STDLIB, await stdlibSources(), []);
+  const stdlib = compiled(STDLIB, stdlibSources(), []);
   const library = [...stdlib, ...compiled(STDLIB, runtimeFiles, stdlib)];
   const vendored = compiled(SITE_PACKAGES, packages.files, library);
   const firstParty = compiled(SITE_PACKAGES, firstPartyFiles(packages.missing), library);

@@ -24,6 +24,7 @@ import { PythonStackReader } from './memory/stack-reader.ts';
 import { OPTIMIZATION_PROGRAMS } from './optimization-programs.ts';
 import { linkingCalls } from './syscalls/dynamic-linking.ts';
 import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';
+import { HOST_SIGNATURES } from './syscalls/host-signatures.ts';
 
 /** Size of the boot script's buffer for the message of a limit. */
 const LIMIT_TEXT_BYTES = 200;
@@ -228,6 +229,7 @@ export const python: Runtime = {
       },
       wasi_snapshot_preview1: wasiFunctions(guest.kernel, guest.view, (code) => guest.exit(code)),
     }),
+    signatures: HOST_SIGNATURES,
     overrides: [
       {
         // All sleeping goes through this function. The compiled version is a busy loop.

@@ -4,9 +4,9 @@ import { basename } from 'node:path';
 import {
   type AddedPackage,
   findAdded,
+  isDamaged,
   parseAddedPackages,
   readAddedPackages,
-  readAddedWheel,
 } from '../../../packages/added-packages.ts';
 import { parseWheelName } from '../../../packages/check-wheel-contents.ts';
 import { type PackageRequest, PRESETS } from '../../../packages/resolve-packages.ts';
@@ -49,16 +49,6 @@ function readLockFile(path: string): string {
     return readFileSync(path, 'utf8');
   } catch (cause) {
     throw new UsageError(`Cannot read the --lock file: ${(cause as Error).message}.`);
-  }
-}
-
-/** Whether the stored wheel is missing or has changed. */
-function isDamaged(added: AddedPackage): boolean {
-  try {
-    readAddedWheel(added);
-    return false;
-  } catch {
-    return true;
   }
 }
 

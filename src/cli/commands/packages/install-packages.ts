@@ -19,6 +19,7 @@ import {
 } from '../../../packages/resolve-packages.ts';
 import { pyodideUrl } from '../../../packages/wheel-sources.ts';
 import { formatFuel } from '../../../quantities.ts';
+import { unpackInThread } from '../../../worker/unpack-in-thread.ts';
 import { paint } from '../../color.ts';
 import { printLines } from '../../diagnostics.ts';
 import { didYouMean } from '../../did-you-mean.ts';
@@ -59,6 +60,7 @@ async function install(
     pip,
     pyodideUrl: pyodide ? pyodideUrl(pyodideLock) : undefined,
     pyodideLock,
+    unpack: unpackInThread,
     onStep: (text: string) => progress.step(text),
     suggest: (name: string) =>
       didYouMean(

@@ -1,6 +1,7 @@
 /** `packages verify`: compares the added packages with their recorded digests. */
 import { readAddedPackages } from '../../../packages/added-packages.ts';
 import { readUserPackages } from '../../../packages/read-user-packages.ts';
+import { unpackInThread } from '../../../worker/unpack-in-thread.ts';
 import { printNote } from '../../diagnostics.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { formatTable } from '../../format-table.ts';
@@ -32,7 +33,7 @@ async function problemOf(
   libraries: readonly { readonly path: string; readonly sha256: string }[],
 ): Promise<string | null> {
   try {
-    const { load } = await readUserPackages([`sha256:${contents}`]);
+    const { load } = await readUserPackages([`sha256:${contents}`], unpackInThread);
     const found = await load();
     const digests = new Map(found.libraries.map(({ path, sha256 }) => [path, sha256]));
     const changed = libraries.find(({ path, sha256 }) => digests.get(path) !== sha256);

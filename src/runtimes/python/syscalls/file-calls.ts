@@ -12,6 +12,8 @@ import { DIRENT, DIRENT_NAME, FCNTL, POLL, POLLFD, STAT, STATFS, TIMESPEC, UTIME
 import { toolExchange } from './tool-exchange.ts';
 
 const BLOCK_BYTES = 4096;
+/** Descriptors in one call of poll. */
+const MAX_POLLED = 4096;
 
 function writeStatus(memory: GuestMemory, out: number, status: FileStatus): number {
   const at = out >>> 0;
@@ -274,9 +276,10 @@ function control(kernel: Kernel, memory: GuestMemory, fd: number, command: numbe
 
 /** All open files are always ready. Without any, poll only sleeps. */
 function poll(kernel: Kernel, memory: GuestMemory, pointer: number, count: number, timeout: number): number {
-  if (count >>> 0 > 4096) throw syscallError('EINVAL');
+  const entries = count >>> 0;
+  if (entries > MAX_POLLED) throw syscallError('EINVAL');
   let ready = 0;
-  for (let i = 0; i < count; i++) {
+  for (let i = 0; i < entries; i++) {
     const entry = (pointer >>> 0) + i * POLLFD.size;
     const fd = memory.i32(entry + POLLFD.at.fd);
     const events = memory.u16(entry + POLLFD.at.events);
@@ -285,6 +288,8 @@ function poll(kernel: Kernel, memory: GuestMemory, pointer: number, count: numbe
     memory.setU16(entry + POLLFD.at.revents, result);
     if (result !== 0) ready++;
   }
-  if (ready === 0 && timeout !== 0) kernel.host.sleep(timeout < 0 ? Number.POSITIVE_INFINITY : timeout);
+  const milliseconds = timeout | 0;
+  if (ready === 0 && milliseconds !== 0)
+    kernel.host.sleep(milliseconds < 0 ? Number.POSITIVE_INFINITY : milliseconds);
   return ready;
 }

@@ -32,7 +32,7 @@ const FUNCTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       '__syscall_dup3 __syscall_fchown32 __syscall_fcntl64 __syscall_fstatfs64 __syscall_getdents64 __syscall_ioctl ' +
       '__syscall_mkdirat __syscall_poll __syscall_statfs64 __syscall_symlinkat __syscall_unlinkat _dlsym_js ' +
       '_try_shutdown emscripten_get_callstack',
-    'iiii>': '__assert_fail _tzset_js',
+    'iiii>': '__assert_fail _tzset_js ffi_call_js',
     'iiii>i':
       '_PyEM_TrampolineCall_JS __syscall_faccessat __syscall_fchmodat2 __syscall_mknodat __syscall_newfstatat ' +
       '__syscall_openat __syscall_readlinkat __syscall_renameat __syscall_utimensat _try_fcntl64 getaddrinfo',
