@@ -16,10 +16,10 @@ import { addedPackagesFile, packagesFolder } from '../host/user-folders.ts';
 import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
 import type { PackageFacts } from '../schema.ts';
 import { NATIVE_PLATFORM } from './python-abi.ts';
+import { MAX_WHEEL_BYTES } from './read-zip.ts';
 import { HEAVY_SHARE } from './vendored-package-table.ts';
 import { normalisedName } from './wheel-metadata.ts';
 
-export const MAX_WHEEL_BYTES = 512 * 1024 * 1024;
 const MAX_LOCK_BYTES = 16 * 1024 * 1024;
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);

@@ -9,7 +9,7 @@ import { fileVersion, isSettled } from '../host/file-version.ts';
 import type { PackageFacts } from '../schema.ts';
 import { computeDigests, type PackageFile } from './package-files.ts';
 import {
-  describeFiles,
+  describeContents,
   type PackageDescription,
   type UnpackedWheel,
   type UnpackWheel,
@@ -60,5 +60,5 @@ function checkUnchanged(
 /** Packages whose files are in memory. */
 export async function partOf(files: readonly PackageFile[]): Promise<PackagePart> {
   await computeDigests(files);
-  return { ...describeFiles(files), files: async () => files };
+  return { ...describeContents(files), files: async () => files };
 }

@@ -6,10 +6,12 @@
 import { crc32, inflateRawSync } from 'node:zlib';
 import { SandboxError } from '../errors.ts';
 import { allocateShared } from '../fs/shared-array-buffers.ts';
+import { uninterrupted } from '../host/thread-critical-sections.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
 import type { PackageFile } from './package-files.ts';
 
 const MiB = 1024 * 1024;
+export const MAX_WHEEL_BYTES = 512 * MiB;
 /** Limits, several times what the largest wheels have. */
 export const ZIP_LIMITS = {
   members: 20_000,
@@ -32,7 +34,7 @@ const MADE_ON_UNIX = 3;
 const TYPE_MASK = 0o170000;
 const USUAL_TYPES: ReadonlySet<number> = new Set([0, 0o100000, 0o040000]);
 
-interface Member {
+interface ZipEntry {
   readonly path: string;
   readonly method: number;
   readonly crc: number;
@@ -61,7 +63,7 @@ export function readZip(archive: Uint8Array): PackageFile[] {
   });
 }
 
-function readDirectory(bytes: Buffer): { members: Member[]; start: number } {
+function readDirectory(bytes: Buffer): { members: ZipEntry[]; start: number } {
   const end = findEnd(bytes);
   const count = bytes.readUInt16LE(end + 10);
   const size = bytes.readUInt32LE(end + 12);
@@ -73,7 +75,7 @@ function readDirectory(bytes: Buffer): { members: Member[]; start: number } {
     throw invalid(
       `it has ${formatCount(count)} members, and the limit is ${formatCount(ZIP_LIMITS.members)}`,
     );
-  const members: Member[] = [];
+  const members: ZipEntry[] = [];
   let at = start;
   for (let i = 0; i < count; i++) {
     if (at + CENTRAL.bytes > end || bytes.readUInt32LE(at) !== CENTRAL.signature)
@@ -99,7 +101,7 @@ function findEnd(bytes: Buffer): number {
   throw damaged('it is not a zip archive');
 }
 
-function readMember(bytes: Buffer, at: number, nameBytes: number): Member {
+function readMember(bytes: Buffer, at: number, nameBytes: number): ZipEntry {
   const path = readName(bytes.subarray(at + CENTRAL.bytes, at + CENTRAL.bytes + nameBytes));
   const method = bytes.readUInt16LE(at + 10);
   const type = (bytes.readUInt32LE(at + 38) >>> 16) & TYPE_MASK;
@@ -128,7 +130,7 @@ function readName(bytes: Uint8Array): string {
   }
 }
 
-function checkSizes(members: readonly Member[], archiveBytes: number): void {
+function checkSizes(members: readonly ZipEntry[], archiveBytes: number): void {
   let total = 0;
   for (const { path, method, packed, size } of members) {
     if (size > ZIP_LIMITS.memberBytes) throw tooLarge(quoted(path), 'memberBytes');
@@ -142,7 +144,7 @@ function checkSizes(members: readonly Member[], archiveBytes: number): void {
     throw invalid(`it unpacks to more than ${ZIP_LIMITS.ratio} times its size`);
 }
 
-function checkNames(members: readonly Member[]): void {
+function checkNames(members: readonly ZipEntry[]): void {
   const names = new Set<string>();
   for (const { path } of members) {
     const plain = path.replace(/\/$/, '');
@@ -159,8 +161,12 @@ function checkNames(members: readonly Member[]): void {
 }
 
 /** The offset of the data of each member. Throws if members overlap, or if the headers contradict the directory. */
-function findData(bytes: Buffer, members: readonly Member[], directory: number): ReadonlyMap<Member, number> {
-  const found = new Map<Member, number>();
+function findData(
+  bytes: Buffer,
+  members: readonly ZipEntry[],
+  directory: number,
+): ReadonlyMap<ZipEntry, number> {
+  const found = new Map<ZipEntry, number>();
   let end = 0;
   for (const member of [...members].sort((a, b) => a.at - b.at)) {
     const { at, path, packed } = member;
@@ -179,14 +185,13 @@ function findData(bytes: Buffer, members: readonly Member[], directory: number):
 }
 
 /** Unpacks a member into memory of exactly its size. `from` starts with its data. */
-function unpack(from: Uint8Array, { path, method, packed, size, crc }: Member, into: Uint8Array): void {
+function unpack(from: Uint8Array, { path, method, packed, size, crc }: ZipEntry, into: Uint8Array): void {
   const data = from.subarray(0, packed);
   let found = data;
   try {
     // The output is allocated at once, and inflating stops where it would exceed the declared size.
-    if (method === DEFLATED && size > 0)
-      found = inflateRawSync(data, { chunkSize: Math.max(64, size), maxOutputLength: size });
-    else if (method === DEFLATED) found = inflateRawSync(data, { maxOutputLength: 1 });
+    const options = { chunkSize: Math.max(64, size), maxOutputLength: Math.max(1, size) };
+    if (method === DEFLATED) found = uninterrupted(() => inflateRawSync(data, options));
   } catch {
     throw damaged(`${quoted(path)} cannot be unpacked to its declared size`);
   }

@@ -6,10 +6,9 @@ import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { readBoundedFile } from '../host/read-bounded-file.ts';
 import { formatBytes } from '../quantities.ts';
-import { MAX_WHEEL_BYTES } from './added-packages.ts';
 import { checkRecord, checkTags, isSideModule, parseWheelName, usableFiles } from './check-wheel-contents.ts';
 import { filesDigest, type PackageFile, packageFileDigest } from './package-files.ts';
-import { readZip } from './read-zip.ts';
+import { MAX_WHEEL_BYTES, readZip } from './read-zip.ts';
 import { pythonPackage } from './vendored-package-table.ts';
 
 /** Limit on the libraries of a wheel. They are compiled, which takes several times their size. */
@@ -68,7 +67,7 @@ export function unpackWheel({ name, source, sha256 }: WheelFile): UnpackedWheel 
   const libraryBytes = files.filter(isSideModule).reduce((sum, { data }) => sum + data.length, 0);
   if (libraryBytes > MAX_LIBRARY_BYTES)
     throw invalid(`the libraries of ${name} exceed ${formatBytes(MAX_LIBRARY_BYTES)}`);
-  return { files, description: describeFiles(files) };
+  return { files, description: describeContents(files) };
 }
 
 function readFile(name: string, path: string): Uint8Array {
@@ -87,7 +86,7 @@ function readMembers(name: string, bytes: Uint8Array): PackageFile[] {
   }
 }
 
-export function describeFiles(files: readonly PackageFile[]): PackageDescription {
+export function describeContents(files: readonly PackageFile[]): PackageDescription {
   return {
     digest: filesDigest(files),
     topLevel: topLevelModules(files),

@@ -14,7 +14,7 @@ const REMEDY = 'Build the library with optimisation, or split it.';
 
 export const MAX_MODULE_BYTES = 64 * 1024 * 1024;
 /** Limits for one function. */
-export const FUNCTION_LIMITS = {
+const FUNCTION_LIMITS = {
   parameters: 200,
   results: 8,
   'bytes of code': 1_500_000,

@@ -1,23 +1,15 @@
 /** Arguments of system calls: pointers into and beyond the memory of the test kernel, paths, 64-bit integers. */
 import fc from 'fast-check';
+import { HOST_SIGNATURES } from '../../src/runtimes/python/syscalls/host-signatures.ts';
 import { MEMORY_BYTES } from './test-kernel.ts';
 
 /** Positions of the 64-bit parameters; all others are 32 bits or floating-point numbers. */
-export const WIDE: Record<string, readonly number[]> = {
-  fd_seek: [1],
-  fd_pread: [3],
-  fd_pwrite: [3],
-  clock_time_get: [1],
-  __syscall_truncate64: [1],
-  __syscall_ftruncate64: [1],
-  __syscall_fallocate: [2, 3],
-  __syscall_fadvise64: [1, 2],
-  _gmtime_js: [0],
-  _localtime_js: [0],
-  _mmap_js: [4],
-  _munmap_js: [5],
-  _msync_js: [5],
-};
+export const WIDE: Readonly<Record<string, readonly number[]>> = Object.fromEntries(
+  [...HOST_SIGNATURES].map(([name, type]) => [
+    name.slice(name.indexOf('.') + 1),
+    [...type.split('>')[0]!].flatMap((letter, i) => (letter === 'j' ? [i] : [])),
+  ]),
+);
 
 export const PATH_AT = 1024;
 export const paths = [

@@ -158,6 +158,24 @@ describe('kernel', () => {
     }
   });
 
+  test('take numbers as 32-bit integers, whatever their type', () => {
+    const { kernel, memory, hostFunctions, sleeps } = testKernel();
+    const call = (name: string, ...values: number[]) => hostFunctions[name]!(...values);
+    // Descriptors that no integer names would not count towards the limit.
+    for (const fd of [3.5, 300.5, Number.NaN, Number.POSITIVE_INFINITY]) call('__syscall_dup3', 1, fd);
+    memory.setU32(64, 7);
+    for (let i = 0; i < 1000; i++) call('__syscall_fcntl64', 1, 0, 64);
+    expect(Object.keys(kernel.fds.slots).every((fd) => Number(fd) < 256)).toBe(true);
+    // 2^32 + 1 entries are one.
+    memory.setU32(128, 0xffff_ffff);
+    expect(call('__syscall_poll', 128, 2 ** 32 + 1, 2 ** 32 + 5)).toBe(0);
+    expect(call('__syscall_poll', 128, Number.NaN, Number.NaN)).toBe(0);
+    expect(call('__syscall_poll', 0, 0, 0.5)).toBe(0);
+    expect(sleeps).toEqual([5]);
+    expect(call('fd_write', 1, 256, 2 ** 32 + 2, 512)).toBe(0);
+    expect(call('fd_read', 0, 256, 1025, 512)).not.toBe(0);
+  });
+
   test('sleeps when poll has no descriptors', () => {
     const { hostFunctions, sleeps } = testKernel();
     expect(hostFunctions['__syscall_poll']!(0, 0, 250)).toBe(0);
