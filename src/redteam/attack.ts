@@ -5,7 +5,16 @@
 import type { PolicyInput, RuntimeName } from '../schema.ts';
 
 /** What an attack aims at, in the order in which the categories run. */
-export const CATEGORIES = ['escape', 'limits', 'truth', 'session', 'tools', 'server', 'host_memory'] as const;
+export const CATEGORIES = [
+  'escape',
+  'limits',
+  'truth',
+  'session',
+  'tools',
+  'packages',
+  'server',
+  'host_memory',
+] as const;
 export type Category = (typeof CATEGORIES)[number];
 
 /**
@@ -84,6 +93,15 @@ export interface ToolAttack extends AttackFacts {
   readonly expect?: Pattern;
 }
 
+/** A wheel that a user adds. It must be refused before anything of it is used. */
+export interface PackageAttack extends AttackFacts {
+  /** The bytes of the wheel. */
+  readonly wheel: () => Uint8Array;
+  /** Matches the error. */
+  readonly refused: RegExp;
+  readonly maxGrowthBytes?: number;
+}
+
 /** A request to a server with the tenants `ann` and `bob`. */
 export interface ServerRequest {
   /** Tenant whose token is sent; `ann` unless given. With null, no token is sent. */
@@ -110,7 +128,13 @@ export interface ServerAttack extends AttackFacts {
   readonly maxStallMs?: number;
 }
 
-export type AttackRow = ExpressionAttack | ProgramAttack | SessionAttack | ToolAttack | ServerAttack;
+export type AttackRow =
+  | ExpressionAttack
+  | ProgramAttack
+  | SessionAttack
+  | ToolAttack
+  | PackageAttack
+  | ServerAttack;
 
 /** A row of the corpus with its id and category. */
 export type Attack<Row extends AttackRow = AttackRow> = Row & {

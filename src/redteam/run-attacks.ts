@@ -7,12 +7,14 @@ import { RUNTIME_NAMES } from '../schema.ts';
 import type {
   Attack,
   ExpressionAttack,
+  PackageAttack,
   ProgramAttack,
   ServerAttack,
   SessionAttack,
   ToolAttack,
   Verdict,
 } from './attack.ts';
+import { runPackageAttack } from './run-package-attacks.ts';
 import { runExpressions, runProgramAttack } from './run-program-attacks.ts';
 import { TargetServer } from './run-server-attacks.ts';
 import { runSessionAttack } from './run-session-attacks.ts';
@@ -30,6 +32,7 @@ const isExpression = (attack: Attack): attack is Attack<ExpressionAttack> => 'ev
 const isServer = (attack: Attack): attack is Attack<ServerAttack> => 'requests' in attack;
 const isSession = (attack: Attack): attack is Attack<SessionAttack> => 'steps' in attack;
 const callsTools = (attack: Attack): attack is Attack<ToolAttack> => 'callsTools' in attack;
+const addsPackage = (attack: Attack): attack is Attack<PackageAttack> => 'wheel' in attack;
 const runsAlone = (attack: Attack) => attack.category === 'host_memory';
 
 /** Runs all attacks and reports each verdict as soon as it is known. The verdicts are in the order of the attacks. */
@@ -64,6 +67,7 @@ export async function runAttacks(
 
 function runOne(attack: Attack, surroundings: Surroundings): Promise<string[]> {
   if (callsTools(attack)) return runToolAttack(attack, surroundings);
+  if (addsPackage(attack)) return runPackageAttack(attack, surroundings);
   return isSession(attack)
     ? runSessionAttack(attack, surroundings)
     : runProgramAttack(attack as Attack<ProgramAttack>, surroundings);

@@ -1,5 +1,6 @@
 /** Attacks that make the host allocate memory. The runner measures the resident memory of the process while they run. */
-import type { AttackTable, ProgramAttack, SessionAttack } from '../attack.ts';
+import type { AttackTable, PackageAttack, ProgramAttack, SessionAttack } from '../attack.ts';
+import { zipBytes } from '../hostile-zip.ts';
 
 const MiB = 1024 * 1024;
 
@@ -76,6 +77,15 @@ const python: readonly (ProgramAttack | SessionAttack)[] = [
   },
 ];
 
+const packages: readonly PackageAttack[] = [
+  {
+    name: 'wheel-that-promises-much',
+    wheel: () => zipBytes(['a', 'b'].map((name) => ({ name, data: 'x', method: 8, size: 200 * MiB }))),
+    refused: /50 times its size/,
+    maxGrowthBytes: 100 * MiB,
+  },
+];
+
 const javascript: readonly (ProgramAttack | SessionAttack)[] = [
   greedy('timers', 'for (let i = 0; i < 100000; i++) setTimeout(() => {}, 1e9); throw 1;'),
   greedy('promises', 'for (let i = 0; i < 50000; i++) new Promise(() => {}); 1'),
@@ -88,4 +98,4 @@ const javascript: readonly (ProgramAttack | SessionAttack)[] = [
   ),
 ];
 
-export const HOST_MEMORY: AttackTable = { python, javascript };
+export const HOST_MEMORY: AttackTable = { python: [...python, ...packages], javascript };

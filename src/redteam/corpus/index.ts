@@ -5,6 +5,7 @@ import { ESCAPES_JAVASCRIPT } from './escape-attacks-javascript.ts';
 import { ESCAPES_PYTHON } from './escape-attacks-python.ts';
 import { HOST_MEMORY } from './host-memory-attacks.ts';
 import { LIMITS } from './limit-attacks.ts';
+import { PACKAGES } from './package-attacks.ts';
 import { SERVER } from './server-attacks.ts';
 import { SESSIONS } from './session-attacks.ts';
 import { TOOLS } from './tool-attacks.ts';
@@ -16,6 +17,7 @@ const TABLES: Readonly<Record<Category, AttackTable>> = {
   truth: TRUTH,
   session: SESSIONS,
   tools: TOOLS,
+  packages: PACKAGES,
   server: SERVER,
   host_memory: HOST_MEMORY,
 };
