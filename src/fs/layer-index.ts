@@ -51,7 +51,7 @@ export function encodeLayer(
   for (const entry of sorted) {
     if (entry.kind !== 'dir') continue;
     firstChild.set(entry, sorted.length);
-    sorted.push(...(children.get(entry.path) ?? []));
+    for (const child of children.get(entry.path) ?? []) sorted.push(child);
   }
   const targets = sorted.filter(({ kind }) => kind === 'symlink').map(({ target }) => target!);
   const names = sorted.map(({ path }) => path.slice(path.lastIndexOf('/') + 1));

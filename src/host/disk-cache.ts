@@ -32,6 +32,8 @@ const PART_BYTES = 1024 * 1024;
 /** Windows lacks the flag. */
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 type CacheKind = keyof typeof MAX_FILES;
+/** A larger file is damaged. Images, the largest files, take some hundred megabytes. */
+const MAX_FILE_BYTES = 1024 * 1024 * 1024;
 
 /** The cached bytes, in shared memory, or undefined. */
 export function readCached(kind: CacheKind, key: string): Uint8Array | undefined {
@@ -72,7 +74,7 @@ async function readVerified(path: string): Promise<Uint8Array | undefined> {
   try {
     const stat = await file.stat();
     if (!stat.isFile()) throw new Error(`${path} is not a regular file.`);
-    if (stat.size < DIGEST_BYTES) return undefined;
+    if (stat.size < DIGEST_BYTES || stat.size > MAX_FILE_BYTES) return undefined;
     const bytes = allocateShared(stat.size);
     const content = bytes.subarray(0, stat.size - DIGEST_BYTES);
     const hash = createHash('sha256');
@@ -116,6 +118,7 @@ function readShared(path: string): Uint8Array {
     const stat = fstatSync(fd);
     if (!stat.isFile()) throw new Error(`${path} is not a regular file.`);
     const { size } = stat;
+    if (size > MAX_FILE_BYTES) throw new Error(`${path} is too large.`);
     const bytes = allocateShared(size);
     for (let at = 0; at < size; ) {
       const count = readSync(fd, bytes, at, size - at, null);

@@ -3,6 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { SandboxError } from '../errors.ts';
 import { formatBytes } from '../quantities.ts';
 
+const CHUNK_BYTES = 64 * 1024;
 /** Windows lacks the flag. Without it, opening a pipe would block. */
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
@@ -24,7 +25,26 @@ export function readBoundedFile(path: string, maxBytes: number): Buffer {
   }
 }
 
-export const tooLarge = (path: string, size: number, maxBytes: number) =>
+/** The contents of a file, pipe or device that the user names; undefined if they have more than `maxBytes`. */
+export function readUpTo(path: string, maxBytes: number): Buffer | undefined {
+  const fd = openSync(path, 'r');
+  try {
+    const chunks: Buffer[] = [];
+    let total = 0;
+    for (let count = -1; count !== 0; ) {
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      count = readSync(fd, chunk);
+      chunks.push(chunk.subarray(0, count));
+      total += count;
+      if (total > maxBytes) return undefined;
+    }
+    return Buffer.concat(chunks, total);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const tooLarge = (path: string, size: number, maxBytes: number) =>
   new SandboxError(
     'store_failed',
     `${path} has ${formatBytes(size)}, and the limit is ${formatBytes(maxBytes)}. Remove it or restore it from a copy.`,

@@ -20,7 +20,8 @@ import { MAX_WHEEL_BYTES } from './read-zip.ts';
 import { HEAVY_SHARE } from './vendored-package-table.ts';
 import { normalisedName } from './wheel-metadata.ts';
 
-const MAX_LOCK_BYTES = 16 * 1024 * 1024;
+/** Size of a packages.json. */
+export const MAX_LOCK_BYTES = 16 * 1024 * 1024;
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const fuel = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);

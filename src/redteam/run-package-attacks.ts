@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SandboxError } from '../errors.ts';
-import { NATIVE_TAGS } from '../packages/python-abi.ts';
+import { NATIVE_TAGS, PYTHON_TAG } from '../packages/python-abi.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import type { Attack, PackageAttack } from './attack.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -14,7 +14,7 @@ export async function runPackageAttack(
   const runtime = attack.runtime!;
   const folder = join(surroundings.folder, `store-${attack.id.replaceAll('/', '-')}`);
   mkdirSync(folder);
-  const path = join(folder, `attack-1.0-${NATIVE_TAGS}.whl`);
+  const path = join(folder, `attack-1.0-${PYTHON_TAG}-${NATIVE_TAGS}.whl`);
   writeFileSync(path, attack.wheel());
   const neighbour = surroundings.checkNeighbour(runtime);
   const problems = await createSandbox({ runtime, packages: [path] }).then(

@@ -138,3 +138,8 @@ describe('layer index', () => {
     );
   });
 });
+
+it('a folder may contain more files than a call has arguments', () => {
+  const files = Array.from({ length: 150_000 }, (_, i) => file(`d/f${i}`));
+  expect(encodeLayer([dir('d'), ...files], sha256).index.length).toBeGreaterThan(0);
+});

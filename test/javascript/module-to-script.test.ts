@@ -141,3 +141,8 @@ describe('module syntax', () => {
     planProgram(`"${'x'.repeat(5_000_000)}"`);
   });
 });
+
+test('an import may list more names than a call has arguments', () => {
+  const names = Array.from({ length: 200_000 }, (_, i) => `a${i}`).join();
+  expect(() => planProgram(`import { ${names} } from 'os';`)).not.toThrow();
+});

@@ -111,7 +111,7 @@ describe('packages add', () => {
     ['an unknown package', ['numpyy', '--no-pip'], /No wheel of numpyy (.|\n)*Did you mean numpy\?/],
     ['an option of pip', ['--', '--index-url=x'], /Expected a package name/],
     ['a file that does not exist', ['./nothing.whl'], /does not exist/],
-    ['a list that does not exist', ['--lock', './nothing.json'], /Cannot read the --lock file: ENOENT/],
+    ['a list that does not exist', ['--lock', './nothing.json'], /Cannot read \.\/nothing\.json: ENOENT/],
     ['nothing', [], /Specify package names/],
   ])('rejects %s and changes nothing', async (_, names, message) => {
     const before = readFileSync(join(home, 'packages.json'), 'utf8');

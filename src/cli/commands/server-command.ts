@@ -3,7 +3,6 @@
  * environment variables, which override the configuration file, which overrides the defaults. The MCP SDK is loaded
  * only when a command runs.
  */
-import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { Option } from 'commander';
 import { z } from 'zod';
@@ -31,6 +30,7 @@ import type { CommandDetails } from '../command.ts';
 import { printError } from '../diagnostics.ts';
 import { exitCodeOf, UsageError } from '../exit-codes.ts';
 import { hideArguments } from '../hide-arguments.ts';
+import { readLocalFile } from '../local-files.ts';
 import { packageInfo } from '../package-info.ts';
 import {
   collectPackages,
@@ -218,11 +218,14 @@ function settingValue(name: SettingName, value: unknown): unknown {
   return typeof value === 'string' ? parseSettingText(name, value) : value;
 }
 
+const MAX_CONFIG_BYTES = 1024 * 1024;
+
 async function settingsFromFile(path: string | undefined): Promise<Record<string, unknown>> {
   if (path === undefined) return {};
   const { parse, TomlError } = await import('smol-toml');
+  const text = readLocalFile(path, MAX_CONFIG_BYTES).toString('utf8');
   try {
-    return parse(readFileSync(path, 'utf8'));
+    return parse(text);
   } catch (cause) {
     // The message of the parser quotes lines of the file, which may contain secrets.
     const reason =

@@ -261,7 +261,7 @@ function readImport(tokens: readonly Token[], i: number): ParsedImport | undefin
     const end = afterBracket(tokens, at);
     const list = readNames(tokens.slice(at + 1, end - 1));
     if (list === undefined) return undefined;
-    names.push(...list);
+    for (const one of list) names.push(one);
     at = end;
   }
   const from = readFrom(tokens, at);

@@ -1,10 +1,10 @@
 /** `packages add`: adds packages by name, from wheels, or from the packages.json of another machine. */
-import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import {
   type AddedPackage,
   findAdded,
   isDamaged,
+  MAX_LOCK_BYTES,
   parseAddedPackages,
   readAddedPackages,
 } from '../../../packages/added-packages.ts';
@@ -14,6 +14,7 @@ import { normalisedName, parseRequirement } from '../../../packages/wheel-metada
 import { wheelsAt } from '../../../packages/wheel-sources.ts';
 import { printNote } from '../../diagnostics.ts';
 import { UsageError } from '../../exit-codes.ts';
+import { readLocalFile } from '../../local-files.ts';
 import { exclusive } from './exclusive.ts';
 import { installPackages } from './install-packages.ts';
 
@@ -36,20 +37,14 @@ function nameRequest(text: string): PackageRequest {
 }
 
 function lockRequests(path: string): PackageRequest[] {
-  return parseAddedPackages(readLockFile(path), path).map(({ name, version, sha256 }) => ({
-    name,
-    specifiers: `==${version}`,
-    sha256,
-    isFile: true,
-  }));
-}
-
-function readLockFile(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new UsageError(`Cannot read the --lock file: ${(cause as Error).message}.`);
-  }
+  return parseAddedPackages(readLocalFile(path, MAX_LOCK_BYTES).toString('utf8'), path).map(
+    ({ name, version, sha256 }) => ({
+      name,
+      specifiers: `==${version}`,
+      sha256,
+      isFile: true,
+    }),
+  );
 }
 
 /** The name of a package whose wheel is damaged requests the version that was added, so that it is added again. */
