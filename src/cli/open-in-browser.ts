@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PRIVATE_FILE } from '../host/replace-file.ts';
 import { programEnvironment, startProgram } from '../host/start-program.ts';
 
 const COMMANDS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
@@ -27,7 +28,7 @@ export function openInBrowser(
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'playground.html');
   const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${address}"><a href="${address}">Playground</a>`;
-  writeFileSync(file, page, { mode: 0o600 });
+  writeFileSync(file, page, { mode: PRIVATE_FILE });
   const [command, ...args] = COMMANDS[process.platform] ?? ['xdg-open'];
   try {
     const child = startProgram(command, [...args, file], {
