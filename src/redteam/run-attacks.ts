@@ -7,12 +7,14 @@ import { RUNTIME_NAMES } from '../schema.ts';
 import type {
   Attack,
   ExpressionAttack,
+  HostAttack,
   ProgramAttack,
   ServerAttack,
   SessionAttack,
   ToolAttack,
   Verdict,
 } from './attack.ts';
+import { runHostAttacks } from './run-host-attacks.ts';
 import { runExpressions, runProgramAttack } from './run-program-attacks.ts';
 import { TargetServer } from './run-server-attacks.ts';
 import { runSessionAttack } from './run-session-attacks.ts';
@@ -30,6 +32,7 @@ const isExpression = (attack: Attack): attack is Attack<ExpressionAttack> => 'ev
 const isServer = (attack: Attack): attack is Attack<ServerAttack> => 'requests' in attack;
 const isSession = (attack: Attack): attack is Attack<SessionAttack> => 'steps' in attack;
 const callsTools = (attack: Attack): attack is Attack<ToolAttack> => 'callsTools' in attack;
+const isHost = (attack: Attack): attack is Attack<HostAttack> => attack.category === 'host';
 const runsAlone = (attack: Attack) => attack.category === 'host_memory';
 
 /** Runs all attacks and reports each verdict as soon as it is known. The verdicts are in the order of the attacks. */
@@ -46,9 +49,14 @@ export async function runAttacks(
   try {
     const servers = attacks.filter(isServer);
     const alone = attacks.filter(runsAlone);
-    const side = attacks.filter((attack) => !isServer(attack) && !runsAlone(attack));
+    const host = attacks.filter(isHost);
+    const side = attacks.filter((attack) => !isServer(attack) && !isHost(attack) && !runsAlone(attack));
     await sideBySide([
-      ...batches(side.filter(isExpression)).map((batch) => () => judgeBatch(batch, surroundings, record)),
+      () => judgeBatch(host, () => runHostAttacks(host, surroundings), record),
+      ...batches(side.filter(isExpression)).map(
+        (batch) => () =>
+          judgeBatch(batch, () => runExpressions(batch[0]!.runtime!, batch, surroundings), record),
+      ),
       ...side
         .filter((attack) => !isExpression(attack))
         .map((attack) => async () => record(await judge(attack, () => runOne(attack, surroundings)))),
@@ -82,14 +90,12 @@ async function judge(attack: Attack, run: () => Promise<string[]>): Promise<Verd
 }
 
 async function judgeBatch(
-  batch: readonly Attack<ExpressionAttack>[],
-  surroundings: Surroundings,
+  batch: readonly Attack[],
+  run: () => Promise<string[][]>,
   record: (verdict: Verdict) => void,
 ): Promise<void> {
   const started = performance.now();
-  const problems = await runExpressions(batch[0]!.runtime!, batch, surroundings).catch((cause) =>
-    batch.map(() => [`the host threw ${describe(cause)}`]),
-  );
+  const problems = await run().catch((cause) => batch.map(() => [`the host threw ${describe(cause)}`]));
   const durationMs = (performance.now() - started) / batch.length;
   for (const [i, attack] of batch.entries()) record({ attack, problems: problems[i]!, durationMs });
 }

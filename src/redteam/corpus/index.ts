@@ -3,6 +3,7 @@ import { RUNTIME_NAMES } from '../../schema.ts';
 import { type Attack, type AttackTable, CATEGORIES, type Category } from '../attack.ts';
 import { ESCAPES_JAVASCRIPT } from './escape-attacks-javascript.ts';
 import { ESCAPES_PYTHON } from './escape-attacks-python.ts';
+import { HOST } from './host-attacks.ts';
 import { HOST_MEMORY } from './host-memory-attacks.ts';
 import { LIMITS } from './limit-attacks.ts';
 import { SERVER } from './server-attacks.ts';
@@ -17,6 +18,7 @@ const TABLES: Readonly<Record<Category, AttackTable>> = {
   session: SESSIONS,
   tools: TOOLS,
   server: SERVER,
+  host: HOST,
   host_memory: HOST_MEMORY,
 };
 
