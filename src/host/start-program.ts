@@ -65,7 +65,7 @@ export function programEnvironment(env: Environment = process.env): Record<strin
 const searchedFolders = (path: string) => path.split(delimiter).filter((folder) => isAbsolute(folder));
 
 /** The absolute path of an executable. Throws an error with the code ENOENT if there is none. */
-export function findProgram(name: string, env: Environment = process.env): string {
+function findProgram(name: string, env: Environment = process.env): string {
   const isWindows = process.platform === 'win32';
   const path =
     Object.entries(env).find(([key]) => (isWindows ? key.toUpperCase() : key) === 'PATH')?.[1] ?? '';
@@ -117,7 +117,7 @@ function makeFolder(): OwnFolder {
 }
 
 /** Runs a program to its end. Rejects like `execFile` if it cannot be started, fails, or takes too long. */
-export async function runProgram(
+export async function runHostProgram(
   name: string,
   args: readonly string[],
   { timeoutMs }: { readonly timeoutMs: number },

@@ -1,6 +1,6 @@
 /** Downloads wheels with the pip of this machine, so that its indexes, mirrors, proxies and PIP_FIND_LINKS are used. */
 import { resolve } from 'node:path';
-import { runProgram } from '../host/start-program.ts';
+import { runHostProgram } from '../host/start-program.ts';
 import { NATIVE_PLATFORM, PYTHON_TAG, PYTHON_VERSION } from './python-abi.ts';
 
 const PIP_TIMEOUT_MS = 5 * 60_000;
@@ -44,7 +44,7 @@ export async function pipDownload(
     try {
       // Each name is one argument and starts with a letter or digit, so it cannot be taken for an option.
       const args = [...prefix, 'download', ...COMMON_FLAGS, ...flags, '-d', resolve(folder), ...requirements];
-      await runProgram(command, args, { timeoutMs: PIP_TIMEOUT_MS });
+      await runHostProgram(command, args, { timeoutMs: PIP_TIMEOUT_MS });
       return undefined;
     } catch (cause) {
       const { stderr, message, code } = cause as { stderr?: string; message: string; code?: string | number };
