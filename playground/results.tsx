@@ -2,19 +2,13 @@
  * What programs display. SVG is shown as an image and HTML in a frame without scripts, requests or access to the page; all
  * other forms are text.
  */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { formatItems } from '../src/quantities.ts';
 import type { DisplayResult } from '../src/schema.ts';
 import { api } from './api.ts';
+import { guestDocument, svgAddress } from './guest-html.ts';
 
 const MAX_ROWS = 200;
-
-/** Assigning text to `srcdoc` is allowed only through this policy. */
-const trusted = (
-  globalThis as {
-    trustedTypes?: { createPolicy(name: string, rules: object): { createHTML(text: string): string } };
-  }
-).trustedTypes?.createPolicy('guest-html', { createHTML: (text: string) => text });
 
 export function Result({ result, session }: { result: DisplayResult; session: string }) {
   const { is_main_result, omitted } = result;
@@ -34,8 +28,7 @@ function Form({ result, session }: { result: DisplayResult; session: string }) {
   const alt = titleOf(result) ?? 'Image displayed by the program';
   if (png !== undefined) return <img class="picture" alt={alt} src={`data:image/png;base64,${png}`} />;
   if (jpeg !== undefined) return <img class="picture" alt={alt} src={`data:image/jpeg;base64,${jpeg}`} />;
-  if (svg !== undefined)
-    return <img class="picture" alt={alt} src={`data:image/svg+xml,${encodeURIComponent(svg)}`} />;
+  if (svg !== undefined) return <img class="picture" alt={alt} src={svgAddress(svg)} />;
   if (path !== undefined && mime.startsWith('image/'))
     return <FilePicture session={session} path={path} type={mime} alt={alt} />;
   if (data !== undefined) return <Table data={data} />;
@@ -49,21 +42,9 @@ function titleOf({ chart, text }: DisplayResult): string | undefined {
   return typeof title === 'string' && title !== '' ? `Chart: ${title}` : text?.slice(0, 120);
 }
 
-/** Elements that can contact other servers without a request that the content security policy covers, and elements that can contain them. */
-const CONTACTS = 'link, meta, base, template';
-const NO_DNS_PREFETCH = '<meta http-equiv="x-dns-prefetch-control" content="off">';
-
-const trust = (html: string) => trusted?.createHTML(html) ?? html;
-
-function withoutContacts(html: string): string {
-  const parsed = new DOMParser().parseFromString(trust(html), 'text/html');
-  for (const element of parsed.querySelectorAll(CONTACTS)) element.remove();
-  return `${NO_DNS_PREFETCH}${parsed.documentElement.outerHTML}`;
-}
-
-/** HTML of the program. The empty sandbox attribute forbids scripts, forms, navigation and access to this page. */
+/** The empty sandbox attribute gives the frame an opaque origin and forbids scripts, forms, navigation and access to this page. */
 function Frame({ html }: { html: string }) {
-  const srcdoc = trust(withoutContacts(html));
+  const srcdoc = useMemo(() => guestDocument(html), [html]);
   return <iframe class="frame" sandbox="" srcdoc={srcdoc} title="HTML displayed by the program" />;
 }
 

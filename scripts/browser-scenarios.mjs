@@ -2,8 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { HTML_PAYLOADS, SVG_PAYLOADS } from './guest-html-payloads.mjs';
 
 const TIMEOUT_MS = 30_000;
+/** Results of a call that the page shows. */
+const MAX_RESULTS = 20;
 
 /** Waits until the text of an element contains a text. */
 async function waitForText(page, selector, text) {
@@ -69,6 +72,42 @@ async function run(page, program, wanted = 'Finished') {
   await clickButton(page, '▶');
   await status(page, wanted);
   await settled(page);
+}
+
+/** A server that counts connections. */
+async function listen(name) {
+  const listener = { name, contacts: 0 };
+  const server = createServer((socket) => {
+    listener.contacts++;
+    socket.on('error', () => {});
+    socket.destroy();
+  });
+  // A scenario that fails does not close it.
+  server.unref();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return Object.assign(listener, {
+    url: `http://127.0.0.1:${server.address().port}`,
+    close: () => server.close(),
+  });
+}
+
+/** Lets the browser contact a server in the way that the payloads try. When it has, the contacts of earlier pages have arrived. */
+async function contactsOneServer(browser) {
+  const control = await listen('control');
+  const page = await browser.newPage();
+  for (const payload of [HTML_PAYLOADS.preconnect, HTML_PAYLOADS.iframe]) {
+    const before = control.contacts;
+    await page.evaluate((html) => {
+      document.body.innerHTML = html;
+    }, payload(control.url));
+    for (const end = Date.now() + TIMEOUT_MS; control.contacts === before; ) {
+      if (Date.now() > end)
+        throw new Error('The browser contacts no server, so that the test proves nothing.');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+  control.close();
+  await page.close();
 }
 
 /** Starts in a Python session of its own. */
@@ -153,24 +192,57 @@ export const SCENARIOS = {
     equal(title.includes('Playground'), true, 'Guest HTML has changed the page');
   },
 
-  'contacts no server for HTML from a program': async (t) => {
+  'contacts no server for HTML and SVG from a program': async (t) => {
+    const page = await t.openPage({ hasPayloads: true });
+    await newSession(page);
+    const targets = [
+      ...Object.entries(HTML_PAYLOADS).map((entry) => [...entry, 'text/html']),
+      ...Object.entries(SVG_PAYLOADS).map((entry) => [...entry, 'image/svg+xml']),
+      ...Object.entries(HTML_PAYLOADS).map((entry) => [...entry, 'text/markdown']),
+    ];
+    for (let i = 0; i < targets.length; i += MAX_RESULTS - 1) {
+      const listeners = [];
+      const results = [];
+      for (const [name, payload, mime] of targets.slice(i, i + MAX_RESULTS - 1)) {
+        const listener = await listen(`${name} as ${mime}`);
+        listeners.push(listener);
+        results.push([payload(listener.url), mime]);
+      }
+      results.push(['<p id=end>end</p>', 'text/html']);
+      await run(page, `for data, mime in ${JSON.stringify(results)}:\n    display(data, mime=mime)`);
+      await page.waitForFunction(
+        (count) => document.querySelectorAll('.result').length === count,
+        {},
+        results.length,
+      );
+      await page.waitForFrame(async (frame) => (await frame.$('#end').catch(() => null)) !== null, {
+        timeout: TIMEOUT_MS,
+      });
+      for (const frame of page.mainFrame().childFrames())
+        for (const anchor of await frame.$$('a').catch(() => [])) await anchor.click().catch(() => {});
+      await contactsOneServer(page.browser());
+      const contacted = listeners.filter((one) => one.contacts > 0).map(({ name }) => name);
+      for (const one of listeners) one.close();
+      equal(contacted.join(', '), '', 'A program has contacted a server');
+    }
+  },
+
+  'shows HTML with tables, styles and images': async (t) => {
     const page = await t.openPage();
     await newSession(page);
-    let contacts = 0;
-    const server = createServer((socket) => {
-      contacts++;
-      socket.destroy();
-    });
-    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const address = `http://127.0.0.1:${server.address().port}`;
-    const link = `<link rel='preconnect' href='${address}'>`;
-    const hidden = `<template shadowrootmode='open'>${link}</template>`;
-    await run(page, `display("<p>shown</p>${link}<div>${hidden}</div>", mime="text/html")`);
+    const html = `<style>td { color: rgb(1, 2, 3) }</style><table border="1"><tr><td title='"&lt;'>a &lt; b</td></table><svg width="20" height="10"><rect width="20" height="10"/></svg><custom-element>left out</custom-element>`;
+    await run(page, `display(${JSON.stringify(html)}, mime="text/html")`);
     const frame = await (await page.waitForSelector('iframe[sandbox=""]')).contentFrame();
-    await frame.waitForSelector('p');
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    server.close();
-    equal(contacts, 0, 'Guest HTML has contacted a server');
+    await frame.waitForFunction(() => document.querySelector('img')?.naturalWidth === 20);
+    const shown = await frame.evaluate(() => {
+      const cell = document.querySelector('td');
+      return [document.body.textContent, cell.title, getComputedStyle(cell).color, globalThis.origin];
+    });
+    equal(
+      JSON.stringify(shown),
+      JSON.stringify(['a < b', '"<', 'rgb(1, 2, 3)', 'null']),
+      'The frame differs',
+    );
   },
 
   'stops an endless loop': async (t) => {

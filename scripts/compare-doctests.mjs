@@ -128,7 +128,10 @@ function outcomeIn(stdout) {
 
 function runNatively(path) {
   return new Promise((done) => {
-    const child = spawn(values.python, ['-c', PROGRAM, copy, path], { stdio: ['ignore', 'pipe', 'ignore'] });
+    // With -c, Python imports modules from the working directory.
+    const python = values.python.includes('/') ? resolve(values.python) : values.python;
+    const options = { cwd: copy, stdio: ['ignore', 'pipe', 'ignore'] };
+    const child = spawn(python, ['-c', PROGRAM, copy, path], options);
     let stdout = '';
     let isLate = false;
     const timer = setTimeout(() => {

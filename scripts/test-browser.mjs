@@ -50,7 +50,11 @@ const EXPECTED_ERRORS = /status of 401|Blocked script execution in 'about:srcdoc
 /** Requests of the page to other servers, and violations of its content security policy. */
 const problems = [];
 
-async function openPage({ width = 1440, height = 900, address = server.address } = {}) {
+/** What the browser reports when the policy of a page has refused something. */
+const REFUSED = /violates the following Content Security Policy directive/;
+
+/** With `hasPayloads`, the page shows content that tries to load something. The scenario itself checks that nothing is loaded. */
+async function openPage({ width = 1440, height = 900, address = server.address, hasPayloads = false } = {}) {
   const page = await browser.newPage();
   await page.setViewport({ width, height });
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
@@ -58,19 +62,20 @@ async function openPage({ width = 1440, height = 900, address = server.address }
   page.on('request', (request) => {
     const url = new URL(request.url());
     if (['data:', 'blob:', 'about:'].includes(url.protocol)) return;
-    if (url.host !== host) problems.push(`request to ${url.host}`);
+    if (url.host !== host && !hasPayloads) problems.push(`request to ${url.host}`);
   });
   page.on('pageerror', (error) => problems.push(`error in the page: ${error.message}`));
   page.on('console', (message) => {
-    if (message.type() === 'error' && !EXPECTED_ERRORS.test(message.text()))
-      problems.push(`console: ${message.text()}`);
+    const isExpected = EXPECTED_ERRORS.test(message.text()) || (hasPayloads && REFUSED.test(message.text()));
+    if (message.type() === 'error' && !isExpected) problems.push(`console: ${message.text()}`);
   });
-  await page.evaluateOnNewDocument(() => {
+  await page.evaluateOnNewDocument((hasPayloads) => {
     globalThis.cspViolations = [];
+    if (hasPayloads) return;
     addEventListener('securitypolicyviolation', (event) =>
       globalThis.cspViolations.push(`${event.violatedDirective} ${event.blockedURI}`),
     );
-  });
+  }, hasPayloads);
   await page.goto(address);
   return page;
 }

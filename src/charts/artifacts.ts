@@ -10,7 +10,7 @@ import { type ImageOrigin, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { installedFile } from '../host/install-folder.ts';
-import { replaceFileSync } from '../host/replace-file.ts';
+import { replaceFileSync, SHARED_FILE } from '../host/replace-file.ts';
 import { sharedFile } from '../host/shared-file.ts';
 import { damagedFile } from '../host/shared-layer.ts';
 import { findAssets, type GuestAssets } from '../runtimes/guest-artifacts.ts';
@@ -57,11 +57,11 @@ export function writeRenderer(built: BuiltCharts, inputs: string): void {
   mkdirSync(file(''), { recursive: true });
   const { image, minMemoryBytes, rasteriser, fontFamily, fonts } = built;
   const { module, minPages, stateGlobals, origin } = rasteriser;
-  replaceFileSync(file('vega.image'), image);
-  replaceFileSync(file('resvg.wasm'), module);
-  replaceFileSync(file('resvg.image'), rasteriser.image);
+  replaceFileSync(file('vega.image'), image, SHARED_FILE);
+  replaceFileSync(file('resvg.wasm'), module, SHARED_FILE);
+  replaceFileSync(file('resvg.image'), rasteriser.image, SHARED_FILE);
   fonts.forEach((font, i) => {
-    replaceFileSync(fontFile(i), font);
+    replaceFileSync(fontFile(i), font, SHARED_FILE);
   });
   const description: ChartsDescription = {
     inputs,
@@ -71,7 +71,7 @@ export function writeRenderer(built: BuiltCharts, inputs: string): void {
     fontFamily,
     fonts: fonts.map((font) => sha256Hex(font)),
   };
-  replaceFileSync(file('charts.json'), `${JSON.stringify(description, null, 2)}\n`);
+  replaceFileSync(file('charts.json'), `${JSON.stringify(description, null, 2)}\n`, SHARED_FILE);
 }
 
 function description(): ChartsDescription {

@@ -1,7 +1,7 @@
 /** Files of the user that are named on the command line: programs, input, exports and copied results. */
 import { closeSync, fstatSync, lstatSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFileSync } from '../host/replace-file.ts';
+import { replaceFileSync, SHARED_FILE } from '../host/replace-file.ts';
 import { formatBytes } from '../quantities.ts';
 import { UsageError } from './exit-codes.ts';
 
@@ -98,7 +98,7 @@ function writeBelow(root: string, parts: readonly string[], bytes: Uint8Array): 
   const found = lstatSync(target, { throwIfNoEntry: false });
   if (found !== undefined && !found.isFile())
     throw new Error(`${target} is a link, a folder or a device. ${REMOVE_ADVICE}`);
-  replaceFileSync(target, bytes);
+  replaceFileSync(target, bytes, SHARED_FILE);
 }
 
 const REMOVE_ADVICE = 'Remove it or choose another folder.';

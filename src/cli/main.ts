@@ -4,12 +4,28 @@
  * it arrives, and the exit code is the guest's. What takes long is started before the rest is loaded.
  */
 import nodeModule from 'node:module';
+import { join } from 'node:path';
+import { ensurePrivateFolder } from '../host/ensure-writable-folder.ts';
+import { cacheFolder } from '../host/user-folders.ts';
 
 // MCP clients may start the program without a command and write to its standard input.
 const isPiped = process.argv.length === 2 && !process.stdin.isTTY;
 const args = isPiped ? ['mcp'] : process.argv.slice(2);
-// Node.js 22 and newer keep the compiled code of the modules loaded below in the folder for temporary files.
-const useCache = () => (nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
+/**
+ * Node.js 22 and newer store the compiled code of the modules loaded below, and run it without further checks. By default, the
+ * code is in the folder for temporary files, where other users and programs can write.
+ */
+function useCache(): void {
+  const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => void };
+  if (enableCompileCache === undefined) return;
+  try {
+    const folder = join(cacheFolder(), 'compiled');
+    ensurePrivateFolder(folder);
+    enableCompileCache(folder);
+  } catch {
+    // Without a cache, the start takes longer.
+  }
+}
 
 if (args[0] === 'run') {
   const { startEarly } = await import('./early-start.ts');

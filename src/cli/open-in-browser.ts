@@ -2,10 +2,11 @@
  * Opens an address with a secret in the browser of the user. Other users of the machine can read the arguments of processes,
  * so the browser opens a file that only this user can read and that redirects to the address.
  */
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PRIVATE_FILE } from '../host/replace-file.ts';
+import { programEnvironment, startProgram } from '../host/start-program.ts';
 
 const COMMANDS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
   darwin: ['open'],
@@ -27,10 +28,19 @@ export function openInBrowser(
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'playground.html');
   const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${address}"><a href="${address}">Playground</a>`;
-  writeFileSync(file, page, { mode: 0o600 });
+  writeFileSync(file, page, { mode: PRIVATE_FILE });
   const [command, ...args] = COMMANDS[process.platform] ?? ['xdg-open'];
-  const child = spawn(command, [...args, file], { detached: true, stdio: 'ignore', env });
-  child.on('error', () => {});
-  child.unref();
-  return true;
+  try {
+    const child = startProgram(command, [...args, file], {
+      detached: true,
+      stdio: 'ignore',
+      env: programEnvironment(env),
+      cwd: folder,
+    });
+    child.on('error', () => {});
+    child.unref();
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -10,7 +10,6 @@ import {
   closeSync,
   constants,
   fstatSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readSync,
@@ -22,6 +21,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DIGEST_BYTES, sha256, splitDigest } from '../framing/digest.ts';
 import { allocateShared } from '../fs/shared-array-buffers.ts';
+import { ensurePrivateFolder } from './ensure-writable-folder.ts';
 import { replaceFileSync } from './replace-file.ts';
 import { cacheFolder } from './user-folders.ts';
 
@@ -94,7 +94,7 @@ async function readVerified(path: string): Promise<Uint8Array | undefined> {
 export function writeCached(kind: CacheKind, key: string, bytes: Uint8Array): void {
   const folder = join(cacheFolder(), kind);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    ensurePrivateFolder(folder);
     replaceFileSync(join(folder, key), Buffer.concat([bytes, sha256(bytes)]));
     prune(folder, MAX_FILES[kind]);
   } catch {

@@ -6,8 +6,14 @@ import { randomUUID } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** `mode` sets the permissions of the new file. The folder must exist. A link is replaced, not followed. */
-export function replaceFileSync(path: string, content: string | Uint8Array, mode = 0o666): void {
+/** Only the owner can access files and folders of caches, stores and the state of this program, whatever the umask is. */
+export const PRIVATE_FILE = 0o600;
+export const PRIVATE_FOLDER = 0o700;
+/** For files of the user, where the umask decides. */
+export const SHARED_FILE = 0o666;
+
+/** The folder must exist. A link is replaced, not followed. */
+export function replaceFileSync(path: string, content: string | Uint8Array, mode = PRIVATE_FILE): void {
   // The name does not contain that of the file, which may already have the maximum length.
   const unfinished = join(dirname(path), `.${randomUUID()}`);
   try {

@@ -93,12 +93,18 @@ const LIMITS = [
 /** Stands for a secret that is not shown. */
 export const REDACTED = '<secret>';
 
+/** Settings whose values are secrets. The name of a token is left out too, because a secret can contain "=". */
+const SECRETS: readonly string[] = ['tokens', 'metrics_token'] satisfies SettingName[];
+/** A URL with a user name or password, or a password as a parameter, in any setting. */
+const CREDENTIALS = /:\/\/[^/?#\s]*@|(?:pass(?:word|wd|phrase)?|pwd|secret|token|api_?key)\s*=/i;
+
 /** The settings with secrets removed. */
 export function redactSettings(settings: ServerSettings): Record<string, unknown> {
-  return {
-    ...settings,
-    tokens: parseTokens(settings).map(({ tenant }) => `${tenant}=${REDACTED}`),
-    ...(settings.metrics_token !== undefined && { metrics_token: REDACTED }),
-    ...(settings.store !== undefined && isDatabaseAddress(settings.store) && { store: REDACTED }),
+  const redact = (name: string, value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map((item) => redact(name, item));
+    if (typeof value !== 'string') return value;
+    const isSecret = SECRETS.includes(name) || CREDENTIALS.test(value) || isDatabaseAddress(value);
+    return isSecret ? REDACTED : value;
   };
+  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, redact(name, value)]));
 }

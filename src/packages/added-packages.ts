@@ -4,11 +4,12 @@
  *
  * <packages>/packages.json, and <packages>/wheels/<SHA-256 of the wheel>/<file name>
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
+import { ensurePrivateFolder } from '../host/ensure-writable-folder.ts';
 import { listFolder } from '../host/list-folder.ts';
 import { readBoundedFile } from '../host/read-bounded-file.ts';
 import { replaceFileSync } from '../host/replace-file.ts';
@@ -144,7 +145,7 @@ export function storeWheel(wheel: Pick<AddedPackage, 'sha256' | 'file'>, bytes: 
 
 function writeFileOfPackages(path: string, content: string | Uint8Array): void {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    ensurePrivateFolder(dirname(path));
     replaceFileSync(path, content);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;

@@ -1,14 +1,17 @@
 /** Downloads wheels with the pip of this machine, so that its indexes, mirrors, proxies and PIP_FIND_LINKS are used. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { resolve } from 'node:path';
+import { runHostProgram } from '../host/start-program.ts';
 import { NATIVE_PLATFORM, PYTHON_TAG, PYTHON_VERSION } from './python-abi.ts';
 
 const PIP_TIMEOUT_MS = 5 * 60_000;
-/** How pip may be called on this machine, in order of preference. */
+/**
+ * How pip may be called on this machine, in order of preference. With -I, Python imports nothing from the current folder, from
+ * PYTHONPATH or from the packages of the user, and runs no start-up file.
+ */
 const PIP_COMMANDS = [
-  ['python3', '-m', 'pip'],
-  ['python', '-m', 'pip'],
-  ['py', '-3', '-m', 'pip'],
+  ['python3', '-I', '-m', 'pip'],
+  ['python', '-I', '-m', 'pip'],
+  ['py', '-3', '-I', '-m', 'pip'],
   ['uvx', 'pip'],
 ] as const;
 const NO_PIP: PipFailure = {
@@ -25,8 +28,6 @@ const GUEST_FLAGS =
 /** What Python prints if it has no pip, and what Windows prints instead of starting Python. */
 const NOT_FOUND = /No module named pip\b|Python was not found/;
 
-const run = promisify(execFile);
-
 /** Why pip did not download a package. */
 export interface PipFailure {
   readonly kind: 'no_pip' | 'no_wheel' | 'no_network' | 'no_space' | 'other';
@@ -42,9 +43,8 @@ export async function pipDownload(
   for (const [command, ...prefix] of PIP_COMMANDS) {
     try {
       // Each name is one argument and starts with a letter or digit, so it cannot be taken for an option.
-      await run(command, [...prefix, 'download', ...COMMON_FLAGS, ...flags, '-d', folder, ...requirements], {
-        timeout: PIP_TIMEOUT_MS,
-      });
+      const args = [...prefix, 'download', ...COMMON_FLAGS, ...flags, '-d', resolve(folder), ...requirements];
+      await runHostProgram(command, args, { timeoutMs: PIP_TIMEOUT_MS });
       return undefined;
     } catch (cause) {
       const { stderr, message, code } = cause as { stderr?: string; message: string; code?: string | number };

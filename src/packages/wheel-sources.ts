@@ -2,7 +2,7 @@
  * Finds wheels for `packages add`, in this order: files that the caller specifies, pip, and Pyodide's distribution, whose
  * files must match the SHA-256 in its list. Nothing is executed.
  */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,8 +10,10 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
+import { ensurePrivateFolder } from '../host/ensure-writable-folder.ts';
 import { listFolder } from '../host/list-folder.ts';
 import { readBoundedFile } from '../host/read-bounded-file.ts';
+import { PRIVATE_FILE } from '../host/replace-file.ts';
 import { packagesFolder } from '../host/user-folders.ts';
 import type { AddedPackage } from './added-packages.ts';
 import { parseWheelName } from './check-wheel-contents.ts';
@@ -197,9 +199,9 @@ async function download(url: URL, partial: string, idleTimeoutMs: number): Promi
         done(size > MAX_WHEEL_BYTES ? new Error('it is too large') : null, chunk);
       },
     });
-    mkdirSync(join(partial, '..'), { recursive: true, mode: 0o700 });
+    ensurePrivateFolder(join(partial, '..'));
     // The file is opened first: a stream that opens it later could create it again after it has been deleted.
-    const file = await open(partial, isResumed ? 'a' : 'w');
+    const file = await open(partial, isResumed ? 'a' : 'w', PRIVATE_FILE);
     try {
       await pipeline(
         Readable.fromWeb(response.body as import('node:stream/web').ReadableStream),

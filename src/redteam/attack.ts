@@ -13,6 +13,7 @@ export const CATEGORIES = [
   'tools',
   'packages',
   'server',
+  'host',
   'host_memory',
 ] as const;
 export type Category = (typeof CATEGORIES)[number];
@@ -128,24 +129,44 @@ export interface ServerAttack extends AttackFacts {
   readonly maxStallMs?: number;
 }
 
+/** A file in the current folder that no program of the host may use. In its text, `{{marker}}` is a path that it would write to. */
+export interface PlantedAttack extends AttackFacts {
+  readonly plants: string;
+  readonly text: string;
+}
+
+/** A program that names a file of the user without importing it, so that `run FILE` must not copy the file. */
+export interface MentionAttack extends AttackFacts {
+  readonly mentions: string;
+  readonly file: string;
+}
+
+/** Settings with a secret that `--print-config` must not show. */
+export interface SettingsAttack extends AttackFacts {
+  readonly settings: object;
+}
+
+export type HostAttack = PlantedAttack | MentionAttack | SettingsAttack;
+
 export type AttackRow =
   | ExpressionAttack
   | ProgramAttack
   | SessionAttack
   | ToolAttack
   | PackageAttack
-  | ServerAttack;
+  | ServerAttack
+  | HostAttack;
 
 /** A row of the corpus with its id and category. */
 export type Attack<Row extends AttackRow = AttackRow> = Row & {
   /** `category/runtime/name` */
   readonly id: string;
   readonly category: Category;
-  /** Absent for attacks on the server that run no program. */
+  /** Absent for attacks that run no program. */
   readonly runtime: RuntimeName | undefined;
 };
 
-/** Rows of one category, by runtime. `any` holds attacks on the server. */
+/** Rows of one category, by runtime. `any` holds attacks that run no program. */
 export type AttackTable = Partial<Record<RuntimeName | 'any', readonly AttackRow[]>>;
 
 /** The verdict on an attack. The attack did no harm if there are no problems. */

@@ -8,6 +8,7 @@ import type {
   Attack,
   ExpressionAttack,
   PackageAttack,
+  HostAttack,
   ProgramAttack,
   ServerAttack,
   SessionAttack,
@@ -15,6 +16,7 @@ import type {
   Verdict,
 } from './attack.ts';
 import { runPackageAttack } from './run-package-attacks.ts';
+import { runHostAttacks } from './run-host-attacks.ts';
 import { runExpressions, runProgramAttack } from './run-program-attacks.ts';
 import { TargetServer } from './run-server-attacks.ts';
 import { runSessionAttack } from './run-session-attacks.ts';
@@ -33,6 +35,7 @@ const isServer = (attack: Attack): attack is Attack<ServerAttack> => 'requests' 
 const isSession = (attack: Attack): attack is Attack<SessionAttack> => 'steps' in attack;
 const callsTools = (attack: Attack): attack is Attack<ToolAttack> => 'callsTools' in attack;
 const addsPackage = (attack: Attack): attack is Attack<PackageAttack> => 'wheel' in attack;
+const isHost = (attack: Attack): attack is Attack<HostAttack> => attack.category === 'host';
 const runsAlone = (attack: Attack) => attack.category === 'host_memory';
 
 /** Runs all attacks and reports each verdict as soon as it is known. The verdicts are in the order of the attacks. */
@@ -49,9 +52,14 @@ export async function runAttacks(
   try {
     const servers = attacks.filter(isServer);
     const alone = attacks.filter(runsAlone);
-    const side = attacks.filter((attack) => !isServer(attack) && !runsAlone(attack));
+    const host = attacks.filter(isHost);
+    const side = attacks.filter((attack) => !isServer(attack) && !isHost(attack) && !runsAlone(attack));
     await sideBySide([
-      ...batches(side.filter(isExpression)).map((batch) => () => judgeBatch(batch, surroundings, record)),
+      () => judgeBatch(host, () => runHostAttacks(host, surroundings), record),
+      ...batches(side.filter(isExpression)).map(
+        (batch) => () =>
+          judgeBatch(batch, () => runExpressions(batch[0]!.runtime!, batch, surroundings), record),
+      ),
       ...side
         .filter((attack) => !isExpression(attack))
         .map((attack) => async () => record(await judge(attack, () => runOne(attack, surroundings)))),
@@ -86,14 +94,12 @@ async function judge(attack: Attack, run: () => Promise<string[]>): Promise<Verd
 }
 
 async function judgeBatch(
-  batch: readonly Attack<ExpressionAttack>[],
-  surroundings: Surroundings,
+  batch: readonly Attack[],
+  run: () => Promise<string[][]>,
   record: (verdict: Verdict) => void,
 ): Promise<void> {
   const started = performance.now();
-  const problems = await runExpressions(batch[0]!.runtime!, batch, surroundings).catch((cause) =>
-    batch.map(() => [`the host threw ${describe(cause)}`]),
-  );
+  const problems = await run().catch((cause) => batch.map(() => [`the host threw ${describe(cause)}`]));
   const durationMs = (performance.now() - started) / batch.length;
   for (const [i, attack] of batch.entries()) record({ attack, problems: problems[i]!, durationMs });
 }

@@ -9,10 +9,11 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import { RUNTIME_NAMES, type RuntimeName } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import { NEIGHBOUR, NEIGHBOUR_OUTPUT, NEXT_RUN } from './corpus/probe-programs.ts';
+import { SECRET } from './corpus/secret.ts';
 import { mismatch } from './match.ts';
 
-/** Stands for a secret of the host. It must never appear in a result. */
-export const SECRET = 'redteam-secret-5d1f';
+export { SECRET };
+
 const SECRET_VARIABLE = 'REDTEAM_SECRET';
 
 const PROBE_LIMITS = { fuel_budget: 1_000_000_000, timeout_seconds: 60 };

@@ -12,7 +12,7 @@ import { type ImageOrigin, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { installedFile } from '../host/install-folder.ts';
-import { replaceFileSync } from '../host/replace-file.ts';
+import { replaceFileSync, SHARED_FILE } from '../host/replace-file.ts';
 import { readSharedFile, type SharedFile, sharedFile } from '../host/shared-file.ts';
 import { damagedFile, type PackFacts, packedLayer, type SharedLayer } from '../host/shared-layer.ts';
 import type { MissingPackage } from '../packages/vendored-package-table.ts';
@@ -120,7 +120,8 @@ export function missingPackages(runtime: RuntimeName): readonly MissingPackage[]
 
 /** Writes the artifacts. The description is written last, so that an interrupted build is not considered complete. */
 export function writeGuest(guest: BuiltGuest, inputs: string): void {
-  const put = (name: string, bytes: Uint8Array | string) => replaceFileSync(file(guest.runtime, name), bytes);
+  const put = (name: string, bytes: Uint8Array | string) =>
+    replaceFileSync(file(guest.runtime, name), bytes, SHARED_FILE);
   mkdirSync(file(guest.runtime, ''), { recursive: true });
   put('module.wasm', guest.module);
   guest.layers.forEach(({ pack }, i) => {

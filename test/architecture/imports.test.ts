@@ -217,3 +217,10 @@ test('threads that run guests create zlib streams only in sections in which they
   expect(calls).toEqual([]);
   expect(reached).toContain('engine/page-diff-codec.ts');
 });
+
+test('programs of the host are started in one place, and guests in their own process', () => {
+  const starts = files.filter(({ imports }) =>
+    imports.some(({ target, isType }) => target === 'node:child_process' && !isType),
+  );
+  expect(starts.map(({ path }) => path).sort()).toEqual(['host/start-program.ts', 'worker/process-host.ts']);
+});

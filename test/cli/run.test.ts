@@ -130,8 +130,10 @@ describe('run', () => {
       'pkg/deep/leaf.py': 'from ..other import NAME',
       'secret.py': "NAME = 'not imported'",
       '.env.js': 'hidden',
+      'keys.pem': 'secret',
+      'private.js': 'secret',
       'main.mjs':
-        "import { twice } from './lib/twice.mjs';\nimport { readdirSync } from 'node:fs';\nconsole.log(twice(4), readdirSync('.'));\nexport const data = ['./linked.py', './outside/a.txt', './.env.js', './big.bin'];",
+        "import { twice } from './lib/twice.mjs';\nimport { readdirSync } from 'node:fs';\nconsole.log(twice(4), readdirSync('.'));\nexport const data = ['./linked.py', './outside/a.txt', './.env.js', './big.bin', './keys.pem', './private.js'];\n// import './private.js'",
       'lib/twice.mjs':
         "import data from './data.json' with { type: 'json' };\nexport const twice = (n) => n * data.factor;",
       'lib/data.json': '{ "factor": 2 }',
@@ -150,6 +152,9 @@ describe('run', () => {
       stdout: "8 [ 'lib' ]\n",
       stderr: '',
     });
+    const { stderr } = await cliHere(['run', '--verbose', 'project/main.mjs']);
+    const listed = [...stderr.matchAll(/copies (\S+) to \/app/g)].map(([, path]) => path);
+    expect(listed).toEqual(['lib/twice.mjs', 'lib/data.json']);
   });
 
   it('runs a folder', async () => {

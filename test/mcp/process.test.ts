@@ -281,9 +281,20 @@ describe('server settings', () => {
 
   test('are printed without secrets', () => {
     const secret = 'a-very-secret-token';
-    const { stdout } = cli(['serve', '--print-config', '--token', `ann=${secret}`]);
+    const address = `postgres://user:${secret}@host/db`;
+    const { stdout } = cli(
+      [
+        ...['serve', '--print-config', '--metrics-token', `${secret}-2`],
+        // A secret that contains "=" must not be taken for a name.
+        ...['--token', `ann=${secret}`, '--token', `${secret}=${secret}-3`],
+        ...['--data-dir', address, '--cors-origin', `https://user:${secret}@app.example`],
+        ...['--external-files', `host=db password=${secret}`],
+      ],
+      { LLM_WASM_SANDBOX_PACKAGES: `https://index.example/?token=${secret}` },
+    );
     expect(stdout).not.toContain(secret);
-    expect(stdout).toContain('# tokens = [ "ann=<secret>" ]');
+    expect(stdout).toContain('# tokens = [ "<secret>", "<secret>" ]');
+    expect(stdout).toContain('# data_dir = "<secret>"');
   });
 
   test('are printed as a file that --config reads', () => {

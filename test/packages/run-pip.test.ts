@@ -1,20 +1,30 @@
-/** How pip is found, the environment that it inherits, and the report if it is missing. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** How pip is found, the environment that it inherits, what it must not load, and the report if it is missing. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { fetchLockedPackages, firstPartyFiles } from '../../src/packages/fetch-locked-packages.ts';
 import { pipDownload } from '../../src/packages/run-pip.ts';
 import { describeMissing } from '../../src/packages/vendored-package-table.ts';
+import { wheel } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'run-pip-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const calls = join(folder, 'calls');
+const systemPath = process.env['PATH'];
 let bin = '';
 
 /** Adds a command to PATH that records its arguments and a variable of the environment. */
 function command(name: string, then: string): void {
-  const script = `#!/bin/sh\necho "${name} $1 $2 $3 index=$PIP_INDEX_URL" >> '${calls}'\n${then}\n`;
+  const script = `#!/bin/sh\necho "${name} $1 $2 $3 $4 index=$PIP_INDEX_URL" >> '${calls}'\n${then}\n`;
   writeFileSync(join(bin, name), script, { mode: 0o755 });
 }
 
@@ -22,7 +32,7 @@ beforeEach(() => {
   bin = mkdtempSync(join(folder, 'bin-'));
   writeFileSync(calls, '');
   vi.stubEnv('PATH', bin);
-  vi.stubEnv('PIP_INDEX_URL', 'mirror');
+  vi.stubEnv('PIP_INDEX_URL', 'https://mirror.example/');
   // The packages must not come from the cache of the user.
   vi.stubEnv('LLM_WASM_SANDBOX_CACHE', join(bin, 'cache'));
 });
@@ -38,7 +48,7 @@ describe.skipIf(process.platform === 'win32')('pip', () => {
   test('is run by python3 if possible, with the environment of the user', async () => {
     for (const name of ['python3', 'python', 'py', 'uvx']) command(name, 'exit 0');
     expect(await download()).toBeUndefined();
-    expect(called()).toEqual(['python3 -m pip download index=mirror']);
+    expect(called()).toEqual(['python3 -I -m pip download index=https://mirror.example/']);
   });
 
   test('is run by other programs if Python does not exist or has no pip', async () => {
@@ -46,10 +56,10 @@ describe.skipIf(process.platform === 'win32')('pip', () => {
     command('py', NO_PIP);
     command('uvx', 'exit 0');
     expect(await download()).toBeUndefined();
-    expect(called().map((line) => line.split(' ').slice(0, 4).join(' '))).toEqual([
-      'python3 -m pip download',
-      'py -3 -m pip',
-      'uvx pip download --quiet',
+    expect(called().map((line) => line.split(' ').slice(0, 5).join(' '))).toEqual([
+      'python3 -I -m pip download',
+      'py -3 -I -m pip',
+      'uvx pip download --quiet --no-deps',
     ]);
   });
 
@@ -73,11 +83,90 @@ describe.skipIf(process.platform === 'win32')('pip', () => {
     const { missing } = await fetchLockedPackages(locked);
     expect(missing.map(({ name }) => name)).toEqual(['six', 'pypdf', 'PyPDF2']);
     expect(describeMissing(missing)).toEqual([
-      'six 1.0, pypdf 1.0 are missing: download failed: pip was not found (tried python3 -m pip, python -m pip, py -3 -m pip, uvx pip); install Python 3 with pip, or uv',
+      'six 1.0, pypdf 1.0 are missing: download failed: pip was not found (tried python3 -I -m pip, python -I -m pip, py -3 -I -m pip, uvx pip); install Python 3 with pip, or uv',
       'PyPDF2 1.0 is missing: requires pypdf, which is missing',
     ]);
     const folders = new Set(firstPartyFiles(missing).map(({ path }) => path.split('/')[0]));
     expect(folders).toContain('sandbox_utils');
     expect(folders).not.toContain('PyPDF2');
+  });
+});
+
+/** Files that a guest may have written into the current folder. Each of them writes a marker if it is used. */
+function plant(here: string, markers: string): void {
+  const python = (name: string) => `open(${JSON.stringify(join(markers, name))}, 'w').close()\n`;
+  const shell = (name: string) => `#!/bin/sh\n: > '${join(markers, name)}'\n`;
+  const files: Record<string, string> = {
+    'pip.py': python('pip.py'),
+    'pip/__init__.py': python('pip'),
+    'pip/__main__.py': python('pip.main'),
+    'sitecustomize.py': python('sitecustomize'),
+    'usercustomize.py': python('usercustomize'),
+    'startup.py': python('startup'),
+    'pip.conf': `[global]\nlog = ${join(markers, 'pip.conf')}\n`,
+    'pip.ini': `[global]\nlog = ${join(markers, 'pip.ini')}\n`,
+    '.npmrc': `node-options=--require=${join(here, 'startup.cjs')}\n`,
+    'startup.cjs': `require('node:fs').writeFileSync(${JSON.stringify(join(markers, 'startup.cjs'))}, '')`,
+    'pyproject.toml': '[[tool.uv.index]]\nurl = "http://127.0.0.1:1/"\ndefault = true\n',
+    'uv.toml': 'index-url = "http://127.0.0.1:1/"\n',
+    ...Object.fromEntries(
+      ['python3', 'uvx', 'node_modules/.bin/python3', 'node_modules/.bin/uvx'].map((path) => [
+        path,
+        shell('program'),
+      ]),
+    ),
+  };
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(here, path)), { recursive: true });
+    writeFileSync(join(here, path), text, { mode: 0o755 });
+  }
+}
+
+describe.skipIf(process.platform === 'win32')('files of a guest in the current folder', () => {
+  const here = join(folder, 'here');
+  const markers = join(folder, 'markers');
+  const output = join(folder, 'output');
+  const previous = process.cwd();
+  for (const path of [here, markers, output]) mkdirSync(path);
+  plant(here, markers);
+  beforeEach(() => process.chdir(here));
+  afterEach(() => process.chdir(previous));
+  const untrusted = () => {
+    vi.stubEnv('PYTHONPATH', here);
+    vi.stubEnv('PYTHONSTARTUP', join(here, 'startup.py'));
+    vi.stubEnv('PYTHONUSERBASE', here);
+    vi.stubEnv('NODE_OPTIONS', `--require=${join(here, 'startup.cjs')}`);
+  };
+
+  // guarantee: host-programs
+  test('are not used by pip, which still finds the wheels of the user by a relative path', async () => {
+    mkdirSync(join(here, 'wheels'));
+    await wheel(join(here, 'wheels'), 'planted', '1.0', { 'planted.py': '' });
+    vi.stubEnv('PATH', `:.:node_modules/.bin:${systemPath}`);
+    vi.stubEnv('PIP_NO_INDEX', '1');
+    vi.stubEnv('PIP_FIND_LINKS', 'wheels missing');
+    untrusted();
+    expect(await pipDownload([], ['planted'], '../output')).toBeUndefined();
+    expect(readdirSync(output)).toEqual(['planted-1.0-py3-none-any.whl']);
+    expect(readdirSync(markers)).toEqual([]);
+  });
+
+  // guarantee: host-programs
+  test('are out of reach of uvx, which starts in a folder where its search for settings ends', async () => {
+    command('uvx', `pwd >> '${calls}'; /bin/ls -A >> '${calls}'; /usr/bin/env >> '${calls}'`);
+    vi.stubEnv('PATH', `.:${bin}`);
+    vi.stubEnv('PIP_CERT', 'cert.pem');
+    vi.stubEnv('HTTPS_PROXY', 'http://proxy.example');
+    untrusted();
+    expect(await download()).toBeUndefined();
+    const [, started, ...lines] = called();
+    expect(started).not.toBe(here);
+    expect(existsSync(started!)).toBe(false);
+    expect(lines.slice(0, 2)).toEqual(['package.json', 'uv.toml']);
+    expect(lines).toContain(`PATH=${bin}`);
+    expect(lines).toContain(`PIP_CERT=${join(here, 'cert.pem')}`);
+    expect(lines).toContain('HTTPS_PROXY=http://proxy.example');
+    expect(lines.filter((line) => /^(?:PYTHON|NODE_|LLM_)/.test(line))).toEqual([]);
+    expect(readdirSync(markers)).toEqual([]);
   });
 });

@@ -108,6 +108,15 @@ describe('attack on the server', () => {
   });
 });
 
+describe('an attack on the machine of the user', () => {
+  const problemsOf = replay('host');
+  // guarantee: host-programs
+  // proves: Files that a guest has written are not used by programs of the host, and private files and secrets do not reach it.
+  test.each(idsOf('host'))('uses no file of a guest and reveals no file or secret: %s', (id) => {
+    expect(problemsOf(id)).toEqual([]);
+  });
+});
+
 describe('an attack on host memory', () => {
   const problemsOf = replay('host_memory');
   // guarantee: memory-limit

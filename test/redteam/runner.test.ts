@@ -40,6 +40,18 @@ const CASES: readonly Case[] = [
     /metadata.result is 7/,
   ],
   [
+    'a file that is copied',
+    'host',
+    { mentions: 'import config', file: 'config.py' },
+    /config.py would be copied/,
+  ],
+  [
+    'a file that is used',
+    'host',
+    { plants: 'marker-a file that is used', text: '' },
+    /of the host used marker/,
+  ],
+  [
     'a session with another state',
     'session',
     { steps: [{ run: 'x = 1' }, { run: 'x', expect: { metadata: { result: 2 } } }] },

@@ -3,6 +3,7 @@
  * variable TOOLS replaces the list by tools with the given names.
  */
 import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const object = { type: 'object' };
@@ -25,7 +26,8 @@ const text = (value) => ({ content: [{ type: 'text', text: value }] });
 
 const CALLS = {
   echo: ({ text: value }) => text(value),
-  environment: () => text(JSON.stringify(process.env)),
+  environment: ({ folder }) =>
+    text(JSON.stringify(folder ? { cwd: process.cwd(), files: readdirSync('.') } : process.env)),
   exit: () => process.exit(1),
   wait: () => undefined,
   fork: () => text(String(spawn('sleep', ['300'], { stdio: ['ignore', 'inherit', 'ignore'] }).pid)),

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of variables in the configuration
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -93,6 +93,7 @@ describe('tools configuration', () => {
     ],
     ['a server without a command and a URL', { a: {} }, 'tools_config.mcpServers.a.command'],
     ['another protocol', { a: { url: 'file:///etc/passwd' } }, 'must start with http'],
+    ['a relative command without a folder', { a: { command: './server' } }, 'is a relative path'],
     ['an invalid name', { 'a b': { command: 'x' } }, 'Names must consist of 1 to 64'],
     [
       'too many servers',
@@ -108,6 +109,25 @@ describe('tools configuration', () => {
     writeFileSync(path, '{"mcpServers": SECRET');
     expect(() => readToolsConfig(path)).toThrow(/bad\.json is not valid JSON\.$/);
     expect(() => readToolsConfig(join(folder, 'missing.json'))).toThrow('Cannot read');
+  });
+});
+
+describe('the folder of a tool server', () => {
+  const folderOf = async (options: object) => {
+    const { gateway } = open({ own: fixture(options) });
+    const result = await (await caller(gateway))('own.environment', { folder: true });
+    return JSON.parse(JSON.parse((result as { json: string }).json));
+  };
+
+  // guarantee: host-programs
+  it('is empty unless the configuration names one, so that it uses no file that a guest has written', async () => {
+    const { cwd, files } = await folderOf({});
+    expect(cwd).not.toBe(process.cwd());
+    expect(files).toEqual(['package.json', 'uv.toml']);
+  });
+
+  it('is the one that the configuration names', async () => {
+    expect((await folderOf({ cwd: folder })).cwd).toBe(realpathSync(folder));
   });
 });
 

@@ -42,6 +42,7 @@ interface RunFlags extends SandboxFlags {
   readonly stdin?: string;
   readonly file?: string[];
   readonly guidance?: boolean;
+  readonly verbose?: boolean;
   readonly setup: boolean;
   readonly out?: string;
   readonly results?: string;
@@ -92,6 +93,7 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
   const { program, args } = readCommandLine(given, flags);
   const { code, fileName, language } = program;
   const files = { ...program.files, ...readFiles(flags.file ?? []) };
+  if (flags.verbose) for (const path of Object.keys(files)) printNote(`copies ${path} to /app/${path}.`);
   const stdin = inputFor(flags, flags.code === undefined && given[0] === '-');
   await using sandbox = await openSandbox(language, flags);
   const interrupted = interruptSignal();
@@ -171,6 +173,7 @@ export const runCommand: CommandDetails<RunFlags> = {
       '--file <PATH>',
       'Copy a local file into /app before the program starts; repeatable',
     ).argParser(collectValues),
+    new Option('--verbose', 'List the modules and other files that are copied into /app'),
     new Option(
       '--max-output <BYTES>',
       `Maximum size of standard output and of standard error, each (default: no limit; with --json, the session's limits, else ${formatBytes(DEFAULT_LIMITS.stdout_max_bytes)} and ${formatBytes(DEFAULT_LIMITS.stderr_max_bytes)})`,

@@ -95,7 +95,7 @@ export function serverCommand(command: ServerCommand): CommandDetails<ServerFlag
         settingsFromFlags(settings, flags),
         overrides(),
       );
-      hideArguments(resolved.store);
+      hideArguments(resolved.store, flags['token'] !== undefined || flags['metricsToken'] !== undefined);
       if (flags.printConfig) return printSettings(resolved);
       await runUntilClosed(await start(resolved, await serverOptions(resolved), flags), resolved);
     },

@@ -2,19 +2,11 @@
  * The lines that were typed into `repl`, in a file that only the user can read. The file is bounded in lines and bytes. A
  * path that is not a regular file is neither read nor written, and a line never contains a control sequence.
  */
-import {
-  closeSync,
-  constants,
-  fchmodSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fchmodSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { escapeControls } from '../../analysis/escape-controls.ts';
-import { replaceFileSync } from '../../host/replace-file.ts';
+import { ensurePrivateFolder } from '../../host/ensure-writable-folder.ts';
+import { PRIVATE_FILE, replaceFileSync } from '../../host/replace-file.ts';
 import { stateFolder } from '../../host/user-folders.ts';
 
 export const MAX_HISTORY_LINES = 1000;
@@ -22,7 +14,6 @@ export const MAX_HISTORY_LINES = 1000;
 const MAX_LINE_CHARS = 10_000;
 /** Only the end of a larger file is read. */
 const MAX_FILE_BYTES = 1024 * 1024;
-const MODE = 0o600;
 
 /** Windows lacks both flags. Without them, a link would be followed and a pipe would block. */
 const SAFE_FLAGS = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
@@ -40,7 +31,7 @@ const isStored = (line: string) =>
 
 /** Calls `use` with an open regular file. Throws if the path is anything else. */
 function withFile<T>(path: string, flags: number, use: (fd: number, bytes: number) => T): T {
-  const fd = openSync(path, flags, MODE);
+  const fd = openSync(path, flags, PRIVATE_FILE);
   try {
     const stat = fstatSync(fd);
     if (!stat.isFile()) throw new Error(`${path} is not a regular file.`);
@@ -77,7 +68,7 @@ export class History {
 
   #replace(lines: readonly string[]): void {
     try {
-      replaceFileSync(this.path, lines.map((line) => `${line}\n`).join(''), MODE);
+      replaceFileSync(this.path, lines.map((line) => `${line}\n`).join(''));
     } catch {
       // The file would grow without bound.
       this.#isWritable = false;
@@ -88,9 +79,9 @@ export class History {
   add(line: string): void {
     if (!this.#isWritable || !isStored(line)) return;
     try {
-      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+      ensurePrivateFolder(dirname(this.path));
       withFile(this.path, APPEND_FLAGS, (fd) => {
-        fchmodSync(fd, MODE);
+        fchmodSync(fd, PRIVATE_FILE);
         writeSync(fd, `${line}\n`);
       });
     } catch {

@@ -2,8 +2,9 @@
  * MCP over the standard input and output of a child process. The process gets only the configured environment; the
  * transport of the SDK would add variables of this process. The size of messages is limited.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import type { JSONRPCMessage, ReadBuffer, Transport } from '@modelcontextprotocol/client';
+import { startProgram } from '../../host/start-program.ts';
 import { MAX_MESSAGE_BYTES } from './message-limit.ts';
 
 const KILL_AFTER_MS = 2000;
@@ -35,14 +36,13 @@ export class ChildProcessTransport implements Transport {
     this.#buffer = new sdk.ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
   }
 
-  start(): Promise<void> {
+  async start(): Promise<void> {
     const { command, args, env, cwd } = this.options;
-    const child = spawn(command, [...args], {
+    const child = startProgram(command, args, {
       env: { PATH: MINIMAL_PATH, ...env },
-      ...(cwd !== undefined && { cwd }),
+      cwd,
       // Logs of the server are untrusted and are not mixed with those of this process.
       stdio: ['pipe', 'pipe', 'ignore'],
-      windowsHide: true,
     });
     this.#child = child;
     child.stdout!.on('data', (chunk: Buffer) => this.#receive(chunk));
@@ -52,7 +52,7 @@ export class ChildProcessTransport implements Transport {
       this.#child = undefined;
       this.onclose?.();
     });
-    return new Promise((resolve, reject) => {
+    await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', (error) => {
         reject(error);

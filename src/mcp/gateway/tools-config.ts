@@ -2,6 +2,7 @@
  * The file of `--tools-config`: MCP servers whose tools programs may call. It contains the object `mcpServers` that other
  * MCP clients use, with an access policy per server. Unknown keys are rejected, so that a misspelt restriction is not ignored.
  */
+import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { readTextFile } from '../../host/read-text-file.ts';
@@ -43,9 +44,22 @@ const stdioServer = z.strictObject({
     .describe(
       'Environment variables of the program. The program gets no other variables except a PATH with the standard system folders.',
     ),
-  cwd: z.string().optional().describe('Working directory of the program. Default: that of this process.'),
+  cwd: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Working directory of the program. Default: a new, empty folder, because programs may have written the files of the current one. Relative paths in `args` need it.',
+    ),
   ...policy,
 });
+const startableServer = stdioServer.refine(
+  ({ command, cwd }) => cwd !== undefined || isAbsolute(command) || !/[\\/]/.test(command),
+  {
+    path: ['command'],
+    message: 'is a relative path. Write an absolute path or the name of a program in PATH, or set cwd.',
+  },
+);
 const httpServer = z.strictObject({
   type: z.enum(['http', 'streamable-http']).optional().describe(TYPE),
   url: z
@@ -59,7 +73,7 @@ const httpServer = z.strictObject({
 /** Schema of one server, after variables have been replaced. */
 const server = z.unknown().transform((value, context) => {
   const isHttp = typeof value === 'object' && value !== null && 'url' in value;
-  const parsed = (isHttp ? httpServer : stdioServer).safeParse(value);
+  const parsed = (isHttp ? httpServer : startableServer).safeParse(value);
   if (parsed.success) return parsed.data;
   for (const issue of parsed.error.issues) context.addIssue({ ...issue, code: 'custom' });
   return z.NEVER;

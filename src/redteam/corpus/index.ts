@@ -3,6 +3,7 @@ import { RUNTIME_NAMES } from '../../schema.ts';
 import { type Attack, type AttackTable, CATEGORIES, type Category } from '../attack.ts';
 import { ESCAPES_JAVASCRIPT } from './escape-attacks-javascript.ts';
 import { ESCAPES_PYTHON } from './escape-attacks-python.ts';
+import { HOST } from './host-attacks.ts';
 import { HOST_MEMORY } from './host-memory-attacks.ts';
 import { LIMITS } from './limit-attacks.ts';
 import { PACKAGES } from './package-attacks.ts';
@@ -19,6 +20,7 @@ const TABLES: Readonly<Record<Category, AttackTable>> = {
   tools: TOOLS,
   packages: PACKAGES,
   server: SERVER,
+  host: HOST,
   host_memory: HOST_MEMORY,
 };
 

@@ -49,7 +49,7 @@ const STARTS = Uint8Array.from({ length: 128 }, (_, code) => {
   );
 });
 
-/** Longest program to tokenise, in characters. */
+/** Longest program to tokenise unless the caller chooses another limit, in characters. */
 const MAX_LENGTH = 300_000;
 /** Slashes that may fail to start a regular expression. Each failure searches to the end of the line. */
 const MAX_WRONG_SLASHES = 100;
@@ -63,8 +63,8 @@ const BLOCK_WORDS = new Set(['else', 'do', 'try', 'finally']);
 const CLOSING = new Set([')', ']', '}']);
 
 /** The tokens of `code`, or undefined if it is incomplete, not JavaScript, or too long. */
-export function tokenize(code: string): Token[] | undefined {
-  if (code.length > MAX_LENGTH) return undefined;
+export function tokenize(code: string, maxLength = MAX_LENGTH): Token[] | undefined {
+  if (code.length > maxLength) return undefined;
   let wrongSlashes = 0;
   const tokens: Token[] = [];
   const open: Bracket[] = [];

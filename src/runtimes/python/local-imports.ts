@@ -1,17 +1,19 @@
 /**
- * The files that the import statements of a Python source may name. Found without a parser: a name that is not a module,
- * or a statement in a string, yields a path that does not exist.
+ * The modules that the import statements of a Python source name. Found without a parser. Text in strings and comments is
+ * left out, because it is not imported. A name that is not a module yields a path that does not exist.
  */
 import { posix } from 'node:path';
 
 const IDENTIFIER = /^[^\W\d]\w*$/u;
+/** What can begin or end a string or a comment. */
+const MARKS = /'''|"""|['"#\n]|\\[\s\S]/g;
 /** Imported names that are considered per statement. */
 const MAX_NAMES = 100;
 
 /** Paths relative to the folder of the program. `path` is that of the source. */
 export function localImports(code: string, path: string): string[] {
   const found = new Set<string>();
-  const lines = code.split(/[\n;]/);
+  const lines = withoutText(code).split(/[\n;]/);
   lines.forEach((line, index) => {
     const [keyword, ...rest] = line.trim().split(/\s+/, 500);
     if (keyword === 'import')
@@ -26,6 +28,24 @@ export function localImports(code: string, path: string): string[] {
       addModule(found, base, module === '' ? name : `${module}.${name}`);
   });
   return [...found];
+}
+
+/** The source without the contents of strings and comments. */
+function withoutText(code: string): string {
+  let kept = '';
+  let end = 0;
+  let opened: string | undefined;
+  for (const { 0: mark, index } of code.matchAll(MARKS)) {
+    const endsLine = mark === '\n' || (opened === '#' && mark === '\\\n');
+    if (opened === undefined && /^['"#]/.test(mark)) {
+      kept += code.slice(end, index);
+      opened = mark;
+    } else if (opened !== undefined && (mark === opened || (endsLine && opened.length === 1))) {
+      opened = undefined;
+      end = index + (endsLine ? mark.length - 1 : mark.length);
+    }
+  }
+  return opened === undefined ? kept + code.slice(end) : kept;
 }
 
 /** The names after `import`, which may continue on the following lines in parentheses. */
