@@ -12,9 +12,9 @@ import { listDocs, readDocsUri } from './documentation.ts';
 import type { MainThreadAllowance } from './main-thread-allowance.ts';
 import { OUTPUT_STREAMS } from './output-cache.ts';
 import type { ServerSettings } from './settings.ts';
+import { SlicedText, toBase64 } from './sliced-text.ts';
 import type { ServerLog } from './telemetry.ts';
 import { DEFAULT_SESSION, type Tenant } from './tenant.ts';
-import { asText } from './workspace-files.ts';
 import { mimeType, workspaceUri } from './workspace-uri.ts';
 
 interface ResourceContext {
@@ -82,12 +82,14 @@ async function readWorkspace(
 ) {
   const sandbox = await tenant.open(session_id);
   checkSize(await sandbox.fileSize(path), settings);
-  const bytes = await sandbox.readFile(path);
-  // The file is converted to text and serialised in this turn.
-  mainThread.attribute(tenant.id);
-  const text = asText(bytes);
+  const bytes = await sandbox.fileContents(path);
+  const nextSlice = () => mainThread.nextSlice(tenant.id);
+  const text = await SlicedText.of(bytes, nextSlice);
   const mime = mimeType(path) ?? (text === undefined ? 'application/octet-stream' : 'text/plain');
-  const content = text === undefined ? { blob: Buffer.from(bytes).toString('base64') } : { text };
+  const content =
+    text === undefined ? { blob: await toBase64(bytes, nextSlice) } : { text: await text.slice() };
+  // The response is serialised in this turn.
+  await nextSlice();
   return { contents: [{ uri, mimeType: mime, ...content }] };
 }
 

@@ -39,6 +39,7 @@ async function read(
     maxChars: state.settings.max_output_chars,
     uri,
     binaryAdvice: `Process it with execute_code, or read the resource ${uri}`,
+    nextSlice: () => state.mainThread.nextSlice(tenant.id),
   });
 }
 
@@ -100,8 +101,10 @@ export const writeFile = defineTool({
     uri: z.string(),
   }),
   annotations: DESTRUCTIVE_IDEMPOTENT,
-  run: async ({ session_id = DEFAULT_SESSION, ...file }, { tenant }) =>
-    writeWorkspaceFile(await tenant.open(session_id), session_id, file),
+  run: async ({ session_id = DEFAULT_SESSION, ...file }, { tenant, state }) =>
+    writeWorkspaceFile(await tenant.open(session_id), session_id, file, () =>
+      state.mainThread.nextSlice(tenant.id),
+    ),
 });
 
 export const resetWorkspace = defineTool({
