@@ -24,7 +24,7 @@ const MESSAGES: Readonly<Record<ErrorCode, string | typeof OWN_MESSAGE>> = {
   session_not_found: OWN_MESSAGE,
   session_limit: OWN_MESSAGE,
   session_damaged:
-    'The stored data of this session is damaged. Its files may still be readable as resources: save the files you need, then delete the session with destroy_session.',
+    'The stored data of this session is damaged. list_files and read_file show the files that are intact: save the files you need, then delete the session with destroy_session.',
   execution_paused: OWN_MESSAGE,
   execution_not_found: OWN_MESSAGE,
   checkpoint_not_found: OWN_MESSAGE,

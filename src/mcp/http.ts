@@ -247,10 +247,9 @@ class HttpApp {
       });
     if (path === '/metrics') return this.#metrics(request, response);
     const tenant = guards.authenticate(request);
-    // Requests with an unknown token are rate limited by address, all others by tenant.
     const isAdmitted =
       tenant === undefined
-        ? await guards.checkRate(`address ${request.socket.remoteAddress}`, response)
+        ? await guards.checkFailureRate(request, response)
         : await guards.checkTenantRate(tenant, response);
     if (!isAdmitted) return;
     if (tenant === undefined) return void guards.sendUnauthorized(request, response);
@@ -300,10 +299,13 @@ class HttpApp {
   }
 
   async #metrics(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const isAllowed = this.#guards.mayReadMetrics(request);
-    const key = isAllowed ? 'metrics' : `address ${request.socket.remoteAddress}`;
-    if (!(await this.#guards.checkRate(key, response))) return;
-    if (!isAllowed) return void this.#guards.sendUnauthorized(request, response);
+    const guards = this.#guards;
+    const isAllowed = guards.mayReadMetrics(request);
+    const isAdmitted = isAllowed
+      ? guards.checkMetricsRate(response)
+      : guards.checkFailureRate(request, response);
+    if (!(await isAdmitted)) return;
+    if (!isAllowed) return void guards.sendUnauthorized(request, response);
     await this.state.countSessions();
     const { registry } = this.state.metrics;
     response.writeHead(200, { 'content-type': registry.contentType }).end(await registry.metrics());

@@ -30,7 +30,7 @@ const MAX_READ_BYTES = 256 * 1024 * 1024;
 const MAX_COMPLETIONS = 100;
 
 async function sessionIds(tenant: Tenant): Promise<string[]> {
-  return [DEFAULT_SESSION, ...(await tenant.sessions.list()).map(({ session_id }) => session_id)];
+  return [DEFAULT_SESSION, ...(await tenant.storedSessionIds()).filter((id) => id !== DEFAULT_SESSION)];
 }
 
 async function listWorkspaceFiles(tenant: Tenant) {
@@ -80,7 +80,7 @@ async function readWorkspace(
   session_id: string,
   path: string,
 ) {
-  const sandbox = await tenant.open(session_id);
+  const sandbox = await tenant.readableFiles(session_id);
   checkSize(await sandbox.fileSize(path), settings);
   const bytes = await sandbox.fileContents(path);
   const nextSlice = () => mainThread.nextSlice(tenant.id);

@@ -26,7 +26,7 @@ export class SlicedText {
     readonly nextSlice: NextSlice,
   ) {}
 
-  /** Returns undefined for binary data: invalid UTF-8, zero bytes, or many control characters, which JSON escapes. */
+  /** Returns undefined for binary data: invalid UTF-8, zero bytes, or very many control characters, which JSON escapes. */
   static async of(bytes: Uint8Array, nextSlice: NextSlice): Promise<SlicedText | undefined> {
     const parts: TextPart[] = [];
     let total = 0;
@@ -43,7 +43,8 @@ export class SlicedText {
       controls += counts.controls;
       start = end;
     }
-    return controls * MAX_CONTROL_SHARE > bytes.length ? undefined : new SlicedText(parts, total, nextSlice);
+    const isBinary = parts.length > 1 && controls * MAX_CONTROL_SHARE > bytes.length;
+    return isBinary ? undefined : new SlicedText(parts, total, nextSlice);
   }
 
   /** The characters from `from` up to `to`, which may be beyond the end. */
@@ -63,8 +64,8 @@ export class SlicedText {
   }
 }
 
-/** Data with more control characters than one in this many is binary. */
-const MAX_CONTROL_SHARE = 10;
+/** Large data with more control characters than one in this many is binary. */
+const MAX_CONTROL_SHARE = 4;
 
 function hasByteOrderMark(bytes: Uint8Array): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;

@@ -6,6 +6,7 @@ import { isEncodable } from '../fs/file-names.ts';
 import { formatItems } from '../quantities.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { encodeContent, SlicedText, toBase64 } from './sliced-text.ts';
+import type { ReadableFiles } from './tenant.ts';
 import { shownChars, type ToolResult, withGap } from './tool-result.ts';
 import { mimeType, workspaceUri } from './workspace-uri.ts';
 
@@ -41,7 +42,7 @@ interface ReadContext {
 }
 
 export async function readWorkspaceFile(
-  sandbox: Sandbox,
+  sandbox: Pick<ReadableFiles, 'fileContents'>,
   { path, offset = 0 }: { readonly path: string; readonly offset?: number | undefined },
   { maxChars, uri, binaryAdvice, nextSlice }: ReadContext,
 ): Promise<ToolResult> {
@@ -72,7 +73,7 @@ function folderPrefix(folder: string): string {
 }
 
 export async function listWorkspaceFiles(
-  sandbox: Sandbox,
+  sandbox: Pick<ReadableFiles, 'listFiles' | 'recovery'>,
   session_id: string,
   folder: string | undefined,
 ): Promise<ToolResult> {
@@ -85,8 +86,10 @@ export async function listWorkspaceFiles(
     (file) => `${file.path} (${formatItems(file.size_bytes, 'byte')}, ${file.modified_at})`,
   );
   if (all.length > files.length) lines.push(`… and ${all.length - files.length} more`);
+  const { recovery } = sandbox;
+  const note = recovery === undefined ? '' : ` ${recovery}`;
   return {
-    text: `${formatItems(all.length, 'file')} in session ${session_id}.\n${lines.join('\n')}`.trimEnd(),
+    text: `${formatItems(all.length, 'file')} in session ${session_id}.${note}\n${lines.join('\n')}`.trimEnd(),
     structured: { session_id, files, total: all.length },
   };
 }
