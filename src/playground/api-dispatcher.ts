@@ -94,6 +94,7 @@ const STATUS: Readonly<Record<string, number>> = {
   session_limit: 429,
   internal: 500,
   store_failed: 500,
+  commit_unknown: 500,
   not_installed: 500,
 };
 

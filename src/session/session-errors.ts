@@ -40,6 +40,7 @@ function instead(paused: PausedExecution | undefined): string {
 
 /** Errors of a store are passed on with their code; other errors become `store_failed`. */
 export function saveError(cause: unknown): SandboxError {
+  if (isUnknownCommit(cause)) return cause;
   const reason = cause instanceof Error ? cause.message : String(cause);
   const code = cause instanceof SandboxError && cause.code !== 'internal' ? cause.code : 'store_failed';
   const publicMessage = cause instanceof SandboxError ? cause.publicMessage : undefined;
@@ -47,6 +48,11 @@ export function saveError(cause: unknown): SandboxError {
     cause,
     ...(publicMessage !== undefined && { publicMessage }),
   });
+}
+
+/** Whether a change may have been saved although the store reported an error. */
+export function isUnknownCommit(cause: unknown): cause is SandboxError {
+  return cause instanceof SandboxError && cause.code === 'commit_unknown';
 }
 
 /** A call that was reported as committed was not saved. */

@@ -21,7 +21,7 @@ test('a session can be created, saved and opened again while the clock is far ah
   }
   await using sessions = openSessions({ store: shared });
   const session = await sessions.get('future');
-  expect((await session.execute('x + 1')).metadata.result).toBe('2');
+  expect((await session.execute('x + 1')).metadata.result).toBe(2);
   expect(session.session.last_used_at).toBe('9999-12-31T23:59:59.999Z');
   const copy = openSessions({ store: store() });
   expect((await copy.import(await sessions.export('future'))).session_id).toBe('future');
