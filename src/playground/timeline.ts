@@ -158,7 +158,7 @@ export class Timeline {
   ): TimelineNode {
     const id = this.#nextId++;
     const known = this.#nodes.has(parent) ? parent : null;
-    const node = { ...step, id, parent: known, created_at: isoTime() };
+    const node = { ...step, id, parent: known, created_at: isoTime(Date.now()) };
     this.#nodes.set(id, node);
     if (movesHead) this.#head = id;
     this.emit({ type: 'node', node, head: this.#head });

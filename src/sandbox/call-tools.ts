@@ -162,7 +162,7 @@ export class CallTools {
       // not seen, if the program was meanwhile restored and continued with other answers.
       execution_id: before === undefined ? this.#runId : randomUUID(),
       run_id: this.#runId,
-      paused_at: isoTime(),
+      paused_at: isoTime(Date.now()),
       pauses: (before?.pauses ?? 0) + 1,
       code: call.code.slice(0, MAX_STORED_CODE),
       language: call.language,

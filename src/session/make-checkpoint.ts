@@ -42,7 +42,7 @@ export function makeCheckpoint(
   const bytes = kept.reduce((sum, other) => sum + other.size_bytes, size_bytes);
   if (bytes > CHECKPOINT_LIMITS.bytes)
     throw limit(`${formatItems(CHECKPOINT_LIMITS.bytes, 'byte')} of checkpoints`);
-  return { name: chosen, created_at: isoTime(), size_bytes, state };
+  return { name: chosen, created_at: isoTime(Date.now()), size_bytes, state };
 }
 
 /** The state of a checkpoint, which may be in the store only. Throws `checkpoint_not_found`. */

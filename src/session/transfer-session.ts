@@ -30,7 +30,7 @@ export async function decodeExport(bytes: Uint8Array, options: ImportOptions): P
   const session_id = given.session_id ?? checkSessionId(stored.record.session_id);
   const policy = parse(sessionPolicy, { ...stored.record.policy, ...given.policy }, 'policy');
   // An import counts as a use; otherwise an old session would expire at once.
-  const last_used_at = isoTime();
+  const last_used_at = isoTime(Date.now());
   const record = withPaused({ ...stored.record, session_id, policy, last_used_at }, stored.state);
   return { ...stored, record };
 }

@@ -40,7 +40,7 @@ export function newSession(
   origin: Pick<StoredSession, 'record' | 'state'> | undefined,
 ): StoredSession {
   const { session_id, runtime, auto_persist_globals, preload } = settings;
-  const now = isoTime();
+  const now = isoTime(Date.now());
   const record: SessionRecord = {
     session_id,
     runtime,
@@ -84,7 +84,7 @@ export function countCall(
   return {
     ...record,
     declared: [...new Set([...record.declared, ...declared])].slice(-MAX_VARIABLES),
-    last_used_at: isoTime(),
+    last_used_at: isoTime(Date.now()),
     calls: record.calls + 1,
     fuel_consumed: record.fuel_consumed + fuelConsumed,
     imports: [...new Set([...record.imports, ...imports])].sort(),

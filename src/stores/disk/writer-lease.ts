@@ -116,7 +116,7 @@ export async function acquireLease(locks: string, key: string, id: string): Prom
 }
 
 function newClaim(): Claim {
-  return { stage: 'trial', token: randomUUID(), ...thisProcess(), since: isoTime() };
+  return { stage: 'trial', token: randomUUID(), ...thisProcess(), since: isoTime(Date.now()) };
 }
 
 /** Creates the claim file; it becomes visible only when it is complete. */

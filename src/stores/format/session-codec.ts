@@ -112,7 +112,7 @@ async function hashContents(state: SessionState): Promise<void> {
  * Encodes a state; the result is cached because states never change. `before` is the workspace of another state of the
  * session, see `checkState`. Throws if the state is invalid.
  */
-export function encodeState(state: SessionState, before?: ReadonlyMap<string, Entry>): EncodedState {
+function encodeState(state: SessionState, before?: ReadonlyMap<string, Entry>): EncodedState {
   const cached = encodedStates.get(state);
   if (cached !== undefined) return cached;
   const files = checkState(state, before);
