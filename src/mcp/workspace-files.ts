@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import type { NextSlice } from '../concurrency/slices.ts';
-import { isEncodable } from '../fs/file-names.ts';
 import { formatItems } from '../quantities.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { encodeContent, SlicedText, toBase64 } from './sliced-text.ts';
@@ -14,7 +13,10 @@ export const filePath = z
   .string()
   .min(1)
   .max(4096)
-  .refine(isEncodable, 'must not contain NUL characters or lone surrogates (halves of a UTF-16 pair)')
+  .refine(
+    (path) => !/\p{Surrogate}/u.test(path),
+    'must not contain lone surrogates (halves of a UTF-16 pair)',
+  )
   .describe('Path in the workspace, e.g. "data.csv" or "/app/out/report.csv".');
 export const readOffset = z
   .number()

@@ -340,7 +340,6 @@ const python: readonly ServerAttack[] = [
       call('read_file', { path: 'big.txt' }, { status: [200], expect: /characters omitted/ }),
       call('read_file', { path: 'big.txt', offset: 14_999_000 }, { status: [200], expect: /éé/ }),
     ],
-    maxStallMs: 500,
   },
   {
     name: 'stall-reset',
