@@ -8,6 +8,7 @@ import { diskStore, openSessions } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CLI, call, httpClient, listedFiles, startHttp, stdioClient } from '../support/mcp.ts';
 
+const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
 const newFolder = () => mkdtempSync(join(tmpdir(), 'recovery-'));
 
 /** A server whose data folder holds the closed session `good`, and the path of its folder. */
@@ -222,16 +223,18 @@ describe('an imported session', () => {
   test('that is paused continues within the limits of the server, and "default" can be destroyed', async () => {
     const { data_dir, execution_id } = await importedPaused();
     const tools_config = join(newFolder(), 'tools.json');
-    writeFileSync(tools_config, '{"mcpServers": {}}');
+    // The tool resume_execution exists only with a tool server; none of its tools is called.
+    const demo = { command: process.execPath, args: [FIXTURE] };
+    writeFileSync(tools_config, JSON.stringify({ mcpServers: { demo } }));
     const limits = { fuel_budget: 50_000_000, max_fuel_budget: 60_000_000 };
     const server = await startHttp({ data_dir, tools_config, ...limits });
     const client = await httpClient(server, 'modern');
-    const { structured } = await call(client, 'resume_execution', {
+    const { structured, text } = await call(client, 'resume_execution', {
       session_id: 'paused',
       execution_id,
-      resolutions: [{ id: 0, value: 1 }],
+      resolutions: [{ id: 1, value: 1 }],
     });
-    expect(structured).toMatchObject({ success: false, trap_reason: 'out_of_fuel' });
+    expect({ ...structured, text }).toMatchObject({ success: false, trap_reason: 'out_of_fuel' });
     expect(await sessionIds(client)).toContain('default');
     expect(await call(client, 'destroy_session', { session_id: 'default' })).toMatchObject({
       isError: false,
