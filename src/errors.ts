@@ -27,6 +27,8 @@ export const ERROR_CODES = {
   nothing_to_undo: 'The session has no call to undo: no call has run, or the last call was already undone.',
   store_failed:
     'A store or a package source failed, for example because of a full disk, missing permissions or an unreachable server.',
+  commit_unknown:
+    'The connection to a store was lost while it was saving a change. The change may or may not have taken effect: read the state of the session before you repeat the change.',
   module_invalid: 'A WebAssembly module is malformed or uses a feature that is not supported.',
   image_invalid:
     'An image is damaged, has a different format version, or was built from a different module or different layers.',

@@ -3,6 +3,7 @@
  * model reads the same texts as from the MCP server, produced by the same functions.
  */
 import { z } from 'zod';
+import { slices } from '../concurrency/slices.ts';
 import { SandboxError } from '../errors.ts';
 import { clientError } from '../mcp/client-errors.ts';
 import { imageBlocks, isListed } from '../mcp/displayed-result-blocks.ts';
@@ -37,6 +38,7 @@ export const SANDBOX_TOOL_NAMES = ['execute_code', 'read_file', 'write_file', 'l
 /** The name of a tool of a sandbox. */
 export type SandboxToolName = (typeof SANDBOX_TOOL_NAMES)[number];
 
+const nextSlice = () => slices.next('');
 /** The default of `max_output_chars`. */
 const MAX_OUTPUT_CHARS = 20_000;
 const MAX_CODE_CHARS = 1_000_000;
@@ -263,7 +265,7 @@ function readFile(context: ToolsContext): SandboxTool {
     if (linked !== undefined)
       return { text: truncateMiddle(linked.slice(offset), maxChars, () => path).text };
     const binaryAdvice = 'Process it with execute_code';
-    return readWorkspaceFile(sandbox, { path, offset }, { maxChars, uri: path, binaryAdvice });
+    return readWorkspaceFile(sandbox, { path, offset }, { maxChars, uri: path, binaryAdvice, nextSlice });
   });
 }
 
@@ -290,7 +292,7 @@ function writeFile({ sandbox, session_id }: ToolsContext): SandboxTool {
     encoding: encodingInput,
   });
   return defineTool('write_file', description, input, (args) =>
-    writeWorkspaceFile(sandbox, session_id, args),
+    writeWorkspaceFile(sandbox, session_id, args, nextSlice),
   );
 }
 

@@ -32,6 +32,7 @@ const EXIT_CODES: Record<ErrorCode, number> = {
   checkpoint_not_found: EXIT.unavailable,
   nothing_to_undo: EXIT.unavailable,
   store_failed: EXIT.unavailable,
+  commit_unknown: EXIT.unavailable,
   sandbox_closed: EXIT.fault,
   module_invalid: EXIT.fault,
   image_invalid: EXIT.fault,

@@ -25,17 +25,36 @@ export class JsonLimitScanner {
   /** Returns a description of the limit that the text exceeds, or undefined. */
   scan(chunk: Uint8Array): string | undefined {
     for (let i = 0; i < chunk.length; i++) {
-      const byte = chunk[i]!;
-      if (this.#isInString) {
-        if (this.#isEscaped) this.#isEscaped = false;
-        else if (byte === BACKSLASH) this.#isEscaped = true;
-        else if (byte === QUOTE) this.#isInString = false;
-        continue;
+      if (this.#isInString) i = this.#endOfString(chunk, i);
+      else {
+        const problem = this.#structure(chunk[i]!);
+        if (problem !== undefined) return problem;
       }
-      const problem = this.#structure(byte);
-      if (problem !== undefined) return problem;
     }
     return undefined;
+  }
+
+  /** The index of the quote that ends the string, or the length of the chunk. Most of a large message is in strings. */
+  #endOfString(chunk: Uint8Array, start: number): number {
+    let isEscaped = this.#isEscaped;
+    const quote = chunk.indexOf(QUOTE, start);
+    const end = quote < 0 ? chunk.length : quote;
+    if (!isEscaped && !chunk.subarray(start, end).includes(BACKSLASH)) {
+      this.#isInString = quote < 0;
+      return end;
+    }
+    let i = start;
+    for (; i < chunk.length; i++) {
+      const byte = chunk[i];
+      if (isEscaped) isEscaped = false;
+      else if (byte === BACKSLASH) isEscaped = true;
+      else if (byte === QUOTE) {
+        this.#isInString = false;
+        break;
+      }
+    }
+    this.#isEscaped = isEscaped;
+    return i;
   }
 
   #structure(byte: number): string | undefined {

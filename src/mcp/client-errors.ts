@@ -24,13 +24,15 @@ const MESSAGES: Readonly<Record<ErrorCode, string | typeof OWN_MESSAGE>> = {
   session_not_found: OWN_MESSAGE,
   session_limit: OWN_MESSAGE,
   session_damaged:
-    'The stored data of this session is damaged. Its files may still be readable as resources: save the files you need, then delete the session with destroy_session.',
+    'The stored data of this session is damaged. list_files and read_file show the files that are intact: save the files you need, then delete the session with destroy_session.',
   execution_paused: OWN_MESSAGE,
   execution_not_found: OWN_MESSAGE,
   checkpoint_not_found: OWN_MESSAGE,
   nothing_to_undo: OWN_MESSAGE,
   store_failed:
     'The server could not save or load the session. If this call ran code, its effects were undone. Retry later; the server log has the cause.',
+  commit_unknown:
+    'The connection to the session store was lost while this call was being saved, so it is not known whether the call took effect. Read the state of the session before you repeat the call.',
   module_invalid: INTERNAL,
   image_invalid:
     'The saved variables of this session cannot be restored, for example because another version of the server saved them; the server log has the cause. The files of the session can still be read with list_files and read_file. Start another session with create_session.',
@@ -44,6 +46,7 @@ const LOGGED: readonly string[] = [
   'session_busy',
   'session_damaged',
   'store_failed',
+  'commit_unknown',
   'module_invalid',
   'image_invalid',
   'not_installed',

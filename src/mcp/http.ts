@@ -247,21 +247,19 @@ class HttpApp {
       });
     if (path === '/metrics') return this.#metrics(request, response);
     const tenant = guards.authenticate(request);
-    // Requests with an unknown token are rate limited by address, all others by tenant.
     const isAdmitted =
       tenant === undefined
-        ? await guards.checkRate(`address ${request.socket.remoteAddress}`, response)
+        ? await guards.checkFailureRate(request, response)
         : await guards.checkTenantRate(tenant, response);
     if (!isAdmitted) return;
     if (tenant === undefined) return void guards.sendUnauthorized(request, response);
     if (!guards.checkMainThread(tenant, this.state.mainThread, response)) return;
-    const attribute = () => this.state.mainThread.attribute(tenant);
-    attribute();
+    this.state.mainThread.attribute(tenant);
     (request as AuthenticatedRequest).auth = { token: '', clientId: tenant, scopes: [] };
     const bytes = new RequestBytes([this.#budget(tenant), this.#connectionBudget(request.socket)], response);
     meterResponse(response, bytes);
     if (isApi) await this.#playgroundApi(playground.app, request, response, tenant, bytes);
-    else await this.#mcp(request, response, bytes, attribute);
+    else await this.#mcp(request, response, tenant, bytes);
   }
 
   async #playgroundApi(
@@ -271,7 +269,8 @@ class HttpApp {
     tenant: string,
     budget: RequestBytes,
   ): Promise<void> {
-    const limits = { maxBytes: this.state.settings.max_body_bytes, budget };
+    const nextSlice = () => this.state.mainThread.nextSlice(tenant);
+    const limits = { maxBytes: this.state.settings.max_body_bytes, budget, nextSlice };
     try {
       await playground.handle({
         request,
@@ -300,10 +299,13 @@ class HttpApp {
   }
 
   async #metrics(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const isAllowed = this.#guards.mayReadMetrics(request);
-    const key = isAllowed ? 'metrics' : `address ${request.socket.remoteAddress}`;
-    if (!(await this.#guards.checkRate(key, response))) return;
-    if (!isAllowed) return void this.#guards.sendUnauthorized(request, response);
+    const guards = this.#guards;
+    const isAllowed = guards.mayReadMetrics(request);
+    const isAdmitted = isAllowed
+      ? guards.checkMetricsRate(response)
+      : guards.checkFailureRate(request, response);
+    if (!(await isAdmitted)) return;
+    if (!isAllowed) return void guards.sendUnauthorized(request, response);
     await this.state.countSessions();
     const { registry } = this.state.metrics;
     response.writeHead(200, { 'content-type': registry.contentType }).end(await registry.metrics());
@@ -312,20 +314,20 @@ class HttpApp {
   async #mcp(
     request: AuthenticatedRequest,
     response: ServerResponse,
+    tenant: string,
     bytes: RequestBytes,
-    attribute: () => void,
   ): Promise<void> {
     if (request.method !== 'POST') return this.#legacy.handle(request, response, undefined);
     if (!isJsonContentType(request.headers['content-type'] ?? null))
       return void sendError(response, 415, 'Unsupported Media Type: send application/json.');
     let body: unknown;
     // Added first, so that the time to scan a chunk counts.
-    request.on('data', attribute);
+    request.on('data', () => this.state.mainThread.attribute(tenant));
     try {
       body = await readJsonBody(request, {
         maxBytes: this.state.settings.max_body_bytes,
         budget: bytes,
-        onWork: attribute,
+        nextSlice: () => this.state.mainThread.nextSlice(tenant),
       });
     } catch (cause) {
       if (!(cause instanceof BodyError)) throw cause;

@@ -4,6 +4,7 @@
  * such place, or to the end of the turn of the event loop, counts as its time. This needs no hook into every promise.
  */
 import { MinuteAllowance } from '../concurrency/minute-allowance.ts';
+import { slices } from '../concurrency/slices.ts';
 
 export class MainThreadAllowance {
   readonly #allowance: MinuteAllowance;
@@ -29,6 +30,12 @@ export class MainThreadAllowance {
       this.#endsWithTurn = false;
       this.#settle(undefined);
     });
+  }
+
+  /** Waits until the tenant may continue its work with another slice, and attributes that slice to it. */
+  async nextSlice(tenant: string): Promise<void> {
+    await slices.next(tenant);
+    this.attribute(tenant);
   }
 
   /** Seconds until a tenant may send the next request; 0 if it may now. */

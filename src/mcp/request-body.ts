@@ -3,10 +3,10 @@
  * the server echoes are limited before any schema sees them, so that no body stalls the server.
  */
 import type { IncomingMessage } from 'node:http';
-import { StringDecoder } from 'node:string_decoder';
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { type NextSlice, SLICE_BYTES } from '../concurrency/slices.ts';
 import { JsonLimitScanner } from '../framing/json-limit-scanner.ts';
 import type { ByteBudget } from './request-byte-budget.ts';
+import { decodeChunks } from './sliced-text.ts';
 
 export const JSON_LIMITS = {
   /** Nesting depth of arrays and objects. */
@@ -41,38 +41,30 @@ interface BodyLimits {
   readonly maxBytes: number;
   /** Limits the bytes of all bodies of the tenant. The caller returns them when the request has ended. */
   readonly budget: ByteBudget;
-  /** Called before work on the body. Work on a large body runs in a separate turn of the event loop. */
-  readonly onWork?: () => void;
+  /** Waits between two slices of the work on a large body. */
+  readonly nextSlice: NextSlice;
 }
 
 /** How long the rest of a rejected body is discarded before the response is sent. */
 const LINGER_MS = 1000;
-/** Bodies larger than this are parsed in a separate turn of the event loop. */
-const LARGE_CHARS = 256 * 1024;
 
 /** Reads and parses the body. Throws `BodyError`; the rest of a rejected body is discarded. */
 export async function readJsonBody(request: IncomingMessage, limits: BodyLimits): Promise<unknown> {
-  const text = await readText(request, limits);
-  if (text.length > LARGE_CHARS) await nextTick();
-  limits.onWork?.();
-  const body = parseJsonBody(text);
-  if (text.length > LARGE_CHARS) await nextTick();
-  limits.onWork?.();
-  return body;
-}
-
-async function readText(request: IncomingMessage, limits: BodyLimits): Promise<string> {
   const scanner = new JsonLimitScanner(JSON_LIMITS);
-  // Decoding chunk by chunk spreads the work over many turns of the event loop.
-  const decoder = new StringDecoder('utf8');
-  const parts: string[] = [];
+  const chunks: Buffer[] = [];
   await receive(request, limits, (chunk) => {
     const problem = scanner.scan(chunk);
     if (problem !== undefined) return new BodyError(400, `Bad Request: ${problem}.`);
-    parts.push(decoder.write(chunk));
+    chunks.push(chunk);
     return undefined;
   });
-  return parts.join('') + decoder.end();
+  // One turn of the event loop can receive many chunks, so they are decoded later, in slices.
+  const text = await decodeChunks(chunks, limits.nextSlice);
+  const isLarge = text.length > SLICE_BYTES;
+  if (isLarge) await limits.nextSlice();
+  const body = parseJsonBody(text);
+  if (isLarge) await limits.nextSlice();
+  return body;
 }
 
 /** Reads a body that is not JSON. Throws `BodyError`; the rest of a rejected body is discarded. */

@@ -147,9 +147,20 @@ export class RequestGuards {
     return this.#consume(this.#tenantLimiter, `tenant ${tenant}`, response);
   }
 
-  /** Counts a request without a tenant against the rate limit of `key`. */
-  checkRate(key: string, response: ServerResponse): Promise<boolean> {
-    return this.#consume(this.#rateLimiter, key, response);
+  /** Counts a request to the metrics against their rate limit. */
+  checkMetricsRate(response: ServerResponse): Promise<boolean> {
+    return this.#consume(this.#rateLimiter, 'metrics', response);
+  }
+
+  /**
+   * Counts a request without a valid token against the rate limit of its address and token. Clients behind one proxy have
+   * the same address, so a client with a wrong token must not use up the limit of the others. The number of keys per
+   * address is bounded.
+   */
+  checkFailureRate(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+    const token = bearer(request);
+    const bucket = token === undefined ? 'none' : sha256(token)[0];
+    return this.#consume(this.#rateLimiter, `address ${request.socket.remoteAddress} ${bucket}`, response);
   }
 
   async #consume(limiter: RequestLimiter, key: string, response: ServerResponse): Promise<boolean> {

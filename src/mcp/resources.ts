@@ -12,9 +12,9 @@ import { listDocs, readDocsUri } from './documentation.ts';
 import type { MainThreadAllowance } from './main-thread-allowance.ts';
 import { OUTPUT_STREAMS } from './output-cache.ts';
 import type { ServerSettings } from './settings.ts';
+import { SlicedText, toBase64 } from './sliced-text.ts';
 import type { ServerLog } from './telemetry.ts';
 import { DEFAULT_SESSION, type Tenant } from './tenant.ts';
-import { asText } from './workspace-files.ts';
 import { mimeType, workspaceUri } from './workspace-uri.ts';
 
 interface ResourceContext {
@@ -30,7 +30,7 @@ const MAX_READ_BYTES = 256 * 1024 * 1024;
 const MAX_COMPLETIONS = 100;
 
 async function sessionIds(tenant: Tenant): Promise<string[]> {
-  return [DEFAULT_SESSION, ...(await tenant.sessions.list()).map(({ session_id }) => session_id)];
+  return [DEFAULT_SESSION, ...(await tenant.storedSessionIds()).filter((id) => id !== DEFAULT_SESSION)];
 }
 
 async function listWorkspaceFiles(tenant: Tenant) {
@@ -80,14 +80,16 @@ async function readWorkspace(
   session_id: string,
   path: string,
 ) {
-  const sandbox = await tenant.open(session_id);
+  const sandbox = await tenant.readableFiles(session_id);
   checkSize(await sandbox.fileSize(path), settings);
-  const bytes = await sandbox.readFile(path);
-  // The file is converted to text and serialised in this turn.
-  mainThread.attribute(tenant.id);
-  const text = asText(bytes);
+  const bytes = await sandbox.fileContents(path);
+  const nextSlice = () => mainThread.nextSlice(tenant.id);
+  const text = await SlicedText.of(bytes, nextSlice);
   const mime = mimeType(path) ?? (text === undefined ? 'application/octet-stream' : 'text/plain');
-  const content = text === undefined ? { blob: Buffer.from(bytes).toString('base64') } : { text };
+  const content =
+    text === undefined ? { blob: await toBase64(bytes, nextSlice) } : { text: await text.slice() };
+  // The response is serialised in this turn.
+  await nextSlice();
   return { contents: [{ uri, mimeType: mime, ...content }] };
 }
 

@@ -9,6 +9,8 @@ import type { CreateOptions } from '../session/registry-options.ts';
 import type { SessionRegistry } from '../session/session-registry.ts';
 
 const FILE = 'timeline.json';
+/** More than a server writes. A larger file was changed in the store, and is ignored. */
+const MAX_BYTES = 4 * 1024 * 1024;
 
 export class StoredTimelines implements TimelineStorage {
   constructor(
@@ -19,7 +21,8 @@ export class StoredTimelines implements TimelineStorage {
   async read(session_id: string): Promise<string | undefined> {
     const stored = await this.registry.store.readWorkspace(session_id);
     const file = [...(stored?.workspace.values() ?? [])].find(({ path }) => path === FILE);
-    return file?.data && new TextDecoder().decode(file.data.slice());
+    if (file?.data === undefined || file.data.length > MAX_BYTES) return undefined;
+    return new TextDecoder().decode(file.data.slice());
   }
 
   async write(session_id: string, text: string): Promise<void> {

@@ -4,9 +4,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import { type ErrorCode, SandboxError } from '../errors.ts';
+import type { Entry } from '../fs/flat-entries.ts';
 import { DEFAULT_RUNTIME, PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { Workspace } from '../sandbox/workspace.ts';
 import type { EventLogger, Policy, PolicyInput, RuntimeName } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import type { CreateOptions, OpenOptions, SessionInfo } from '../session/registry-options.ts';
@@ -49,6 +51,12 @@ export interface TenantShare {
   readonly cancellations: Cancellations;
   /** Has the default workspace as its only session. */
   readonly workspaces: SessionRegistry;
+}
+
+/** Files that can be read: those of a sandbox, or of a session that cannot be opened. */
+export interface ReadableFiles extends Pick<Sandbox, 'listFiles' | 'fileContents' | 'fileSize'> {
+  /** Why files may be missing; undefined if all are there. */
+  readonly recovery?: string;
 }
 
 export class Tenant {
@@ -98,7 +106,11 @@ export class Tenant {
       packages: this.#packagesFor(DEFAULT_RUNTIME),
       policy: this.policy,
     };
-    if (this.#workspaces !== undefined) return sharedWorkspace(this.#workspaces, options);
+    if (this.#workspaces !== undefined) {
+      // A stored workspace can have other limits.
+      const policy = { ...this.maximums, ...this.policy };
+      return sharedWorkspace(this.#workspaces, { ...options, policy });
+    }
     this.#defaultWorkspace ??= createSandbox(options);
     // A failure is not cached: the next call tries again.
     this.#defaultWorkspace.catch(() => {
@@ -218,6 +230,21 @@ export class Tenant {
       await this.sessions.release(session_id);
   }
 
+  /**
+   * The files of a session, for reading. If the session is damaged or its interpreter cannot be restored, these are the
+   * files that the store still has.
+   */
+  async readableFiles(session_id: string): Promise<ReadableFiles> {
+    try {
+      return await this.open(session_id);
+    } catch (cause) {
+      if (!(cause instanceof SandboxError) || !UNOPENABLE.has(cause.code)) throw cause;
+      const stored = await this.sessions.store.readWorkspace(session_id);
+      if (stored === undefined) throw cause;
+      return recoveredFiles(stored.workspace);
+    }
+  }
+
   /** Files of a session. A closed session is read from the store, without starting an interpreter or taking its lock. */
   async files(session_id: string): Promise<{ readonly path: string; readonly size_bytes: number }[]> {
     const open =
@@ -279,6 +306,26 @@ export class Tenant {
       await (await this.#defaultWorkspace?.catch(() => undefined))?.close();
     }
   }
+}
+
+/** Errors of sessions that are in the store but cannot be opened. */
+const UNOPENABLE: ReadonlySet<ErrorCode> = new Set([
+  'session_damaged',
+  'session_mismatch',
+  'image_invalid',
+  'build_failed',
+]);
+
+function recoveredFiles(entries: ReadonlyMap<string, Entry>): ReadableFiles {
+  const unlimited = { maxBytes: Number.POSITIVE_INFINITY, maxFiles: Number.POSITIVE_INFINITY };
+  const files = new Workspace(Date.now, unlimited).with(entries);
+  return {
+    recovery:
+      'The session cannot be opened; these are the files that were recovered. Save the files you need, then delete the session with destroy_session.',
+    listFiles: async () => files.list(),
+    fileContents: async (path) => files.contents(path),
+    fileSize: async (path) => files.size(path),
+  };
 }
 
 /** The default workspace of servers that share a database: a session without an interpreter. */

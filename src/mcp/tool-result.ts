@@ -5,6 +5,9 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { formatItems } from '../quantities.ts';
 
+const LONE_SURROGATE = /\p{Surrogate}/u;
+const LONE_SURROGATES = /\p{Surrogate}/gu;
+
 export interface ToolResult {
   readonly text: string;
   readonly structured?: Record<string, unknown>;
@@ -18,7 +21,8 @@ export interface ToolResult {
  */
 export function replaceLoneSurrogates<T>(data: T): T;
 export function replaceLoneSurrogates(data: unknown): unknown {
-  if (typeof data === 'string') return data.replaceAll(/\p{Surrogate}/gu, '\ufffd');
+  if (typeof data === 'string')
+    return LONE_SURROGATE.test(data) ? data.replaceAll(LONE_SURROGATES, '\ufffd') : data;
   if (Array.isArray(data)) return data.map((item) => replaceLoneSurrogates(item));
   if (typeof data !== 'object' || data === null) return data;
   return Object.fromEntries(Object.entries(data).map((entry) => replaceLoneSurrogates(entry)));
@@ -34,12 +38,20 @@ export function truncateMiddle(
   uriOfFullText: () => string,
 ): { text: string; uri?: string } {
   if (text.length <= maxChars) return { text };
-  const head = text.slice(0, Math.ceil(maxChars * 0.6));
-  const tail = text.slice(text.length - Math.floor(maxChars * 0.4));
+  const { headChars, tailChars } = shownChars(maxChars);
   const uri = uriOfFullText();
-  const omitted = text.length - head.length - tail.length;
+  const omitted = text.length - headChars - tailChars;
   return {
-    text: `${head}\n[… ${formatItems(omitted, 'character')} omitted; full text at ${uri} …]\n${tail}`,
+    text: withGap(text.slice(0, headChars), omitted, uri, text.slice(text.length - tailChars)),
     uri,
   };
+}
+
+/** How much of the beginning and of the end of a long text is shown. */
+export function shownChars(maxChars: number): { headChars: number; tailChars: number } {
+  return { headChars: Math.ceil(maxChars * 0.6), tailChars: Math.floor(maxChars * 0.4) };
+}
+
+export function withGap(head: string, omitted: number, uri: string, tail: string): string {
+  return `${head}\n[… ${formatItems(omitted, 'character')} omitted; full text at ${uri} …]\n${tail}`;
 }

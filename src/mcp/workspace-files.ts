@@ -1,17 +1,22 @@
 /** Listing, reading and writing files of one sandbox, with results as text for a model. Paths refer to the workspace. */
 
-import { setImmediate as nextTick } from 'node:timers/promises';
 import { z } from 'zod';
-import { SandboxError } from '../errors.ts';
+import type { NextSlice } from '../concurrency/slices.ts';
 import { formatItems } from '../quantities.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { type ToolResult, truncateMiddle } from './tool-result.ts';
+import { encodeContent, SlicedText, toBase64 } from './sliced-text.ts';
+import type { ReadableFiles } from './tenant.ts';
+import { shownChars, type ToolResult, withGap } from './tool-result.ts';
 import { mimeType, workspaceUri } from './workspace-uri.ts';
 
 export const filePath = z
   .string()
   .min(1)
   .max(4096)
+  .refine(
+    (path) => !/\p{Surrogate}/u.test(path),
+    'must not contain lone surrogates (halves of a UTF-16 pair)',
+  )
   .describe('Path in the workspace, e.g. "data.csv" or "/app/out/report.csv".');
 export const readOffset = z
   .number()
@@ -24,23 +29,10 @@ export const encodingInput = z
   .optional()
   .describe('Default utf8; base64 for binary files.');
 
-/** No character can match in two places, so long text that is not base64 is rejected in linear time. */
-const BASE64 = /^[A-Za-z0-9+/\s]*(?:=[=\s]*)?$/;
-const LARGE_CHARS = 256 * 1024;
 const MAX_IMAGE_BYTES = 3 * 1024 * 1024;
 const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 /** Files in one result. */
 const MAX_FILES = 500;
-
-/** Decodes bytes as UTF-8. Returns undefined for binary data. */
-export function asText(bytes: Uint8Array): string | undefined {
-  if (bytes.includes(0)) return undefined;
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
 
 interface ReadContext {
   readonly maxChars: number;
@@ -48,26 +40,31 @@ interface ReadContext {
   readonly uri: string;
   /** What to do with binary data, without a period. */
   readonly binaryAdvice: string;
+  readonly nextSlice: NextSlice;
 }
 
 export async function readWorkspaceFile(
-  sandbox: Sandbox,
+  sandbox: Pick<ReadableFiles, 'fileContents'>,
   { path, offset = 0 }: { readonly path: string; readonly offset?: number | undefined },
-  { maxChars, uri, binaryAdvice }: ReadContext,
+  { maxChars, uri, binaryAdvice, nextSlice }: ReadContext,
 ): Promise<ToolResult> {
-  const bytes = await sandbox.readFile(path);
+  const bytes = await sandbox.fileContents(path);
   const mime = mimeType(path);
   if (mime !== undefined && IMAGES.includes(mime) && bytes.length <= MAX_IMAGE_BYTES) {
-    const data = Buffer.from(bytes).toString('base64');
+    const data = await toBase64(bytes, nextSlice);
     return {
       text: `${path}: ${mime}, ${formatItems(bytes.length, 'byte')}.`,
       blocks: [{ type: 'image', data, mimeType: mime }],
     };
   }
-  const text = asText(bytes);
+  const text = await SlicedText.of(bytes, nextSlice);
   if (text === undefined)
     return { text: `${path}: ${formatItems(bytes.length, 'byte')} of binary data. ${binaryAdvice}.` };
-  return { text: truncateMiddle(text.slice(offset), maxChars, () => uri).text };
+  if (text.chars - offset <= maxChars) return { text: await text.slice(offset) };
+  const { headChars, tailChars } = shownChars(maxChars);
+  const head = await text.slice(offset, offset + headChars);
+  const tail = await text.slice(text.chars - tailChars);
+  return { text: withGap(head, text.chars - offset - headChars - tailChars, uri, tail) };
 }
 
 /** The prefix of all paths in a folder of the workspace; empty for the workspace itself. */
@@ -78,7 +75,7 @@ function folderPrefix(folder: string): string {
 }
 
 export async function listWorkspaceFiles(
-  sandbox: Sandbox,
+  sandbox: Pick<ReadableFiles, 'listFiles' | 'recovery'>,
   session_id: string,
   folder: string | undefined,
 ): Promise<ToolResult> {
@@ -91,8 +88,10 @@ export async function listWorkspaceFiles(
     (file) => `${file.path} (${formatItems(file.size_bytes, 'byte')}, ${file.modified_at})`,
   );
   if (all.length > files.length) lines.push(`… and ${all.length - files.length} more`);
+  const { recovery } = sandbox;
+  const note = recovery === undefined ? '' : ` ${recovery}`;
   return {
-    text: `${formatItems(all.length, 'file')} in session ${session_id}.\n${lines.join('\n')}`.trimEnd(),
+    text: `${formatItems(all.length, 'file')} in session ${session_id}.${note}\n${lines.join('\n')}`.trimEnd(),
     structured: { session_id, files, total: all.length },
   };
 }
@@ -107,15 +106,9 @@ export async function writeWorkspaceFile(
   sandbox: Sandbox,
   session_id: string,
   { path, content, encoding = 'utf8' }: WrittenFile,
+  nextSlice: NextSlice,
 ): Promise<ToolResult> {
-  // Decoding a large file blocks the event loop, so other requests are served first.
-  if (content.length > LARGE_CHARS) await nextTick();
-  if (encoding === 'base64' && !BASE64.test(content))
-    throw new SandboxError(
-      'invalid_argument',
-      'content: not valid base64. Send valid base64, or set encoding to "utf8".',
-    );
-  const bytes = new Uint8Array(Buffer.from(content, encoding));
+  const bytes = await encodeContent(content, encoding, nextSlice);
   await sandbox.writeFile(path, bytes);
   const uri = workspaceUri(session_id, path.replace(/^\/app\//, ''));
   return {

@@ -10,7 +10,7 @@ import { parse, type RuntimeName } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import type { SessionRegistry } from '../session/session-registry.ts';
 import { PAGE_PATH, SECURITY_HEADERS } from './page.ts';
-import type { PlaygroundServices } from './playground-services.ts';
+import type { PlaygroundServices, ResumeLimits } from './playground-services.ts';
 import { PlaygroundSession } from './playground-session.ts';
 import type { TimelineEvent } from './timeline.ts';
 
@@ -29,7 +29,7 @@ const PING_MS = 15_000;
 interface PlaygroundTenant {
   readonly id: string;
   readonly sessions: SessionRegistry;
-  readonly maximums: { readonly fuel_budget: number };
+  readonly maximums: ResumeLimits;
   create(options: {
     readonly language: RuntimeName;
     readonly session_id: string;
@@ -94,6 +94,7 @@ const STATUS: Readonly<Record<string, number>> = {
   session_limit: 429,
   internal: 500,
   store_failed: 500,
+  commit_unknown: 500,
   not_installed: 500,
 };
 

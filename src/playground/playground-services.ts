@@ -20,6 +20,12 @@ export interface PlaygroundServices {
   clientError(cause: unknown): { readonly code: string; readonly message: string };
 }
 
+/** The highest limits of a program that is continued. */
+export interface ResumeLimits {
+  readonly fuel_budget: number;
+  readonly timeout_seconds: number;
+}
+
 interface RunCallbacks {
   readonly signal: AbortSignal;
   readonly onStdout: (text: string) => void;

@@ -9,7 +9,7 @@ import { formatItems } from '../quantities.ts';
 import type { LanguageName, PausedExecution } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import type { Resolution } from '../tools/tool-protocol.ts';
-import type { Execute, PlaygroundServices } from './playground-services.ts';
+import type { Execute, PlaygroundServices, ResumeLimits } from './playground-services.ts';
 import type { SavedTimeline } from './saved-timeline.ts';
 import { MAX_LABEL_CHARS, stepLabel, stepStatus } from './step-label.ts';
 import { Timeline, type TimelineNode } from './timeline.ts';
@@ -182,7 +182,11 @@ export class PlaygroundSession {
   }
 
   /** Continues the paused program with answers to its tool calls. */
-  resume(execution_id: string, resolutions: readonly Resolution[]): TimelineNode {
+  resume(
+    execution_id: string,
+    resolutions: readonly Resolution[],
+    { fuel_budget, timeout_seconds }: ResumeLimits,
+  ): TimelineNode {
     this.#checkIdle();
     const paused = this.timeline.nodes.findLast(({ status }) => status === 'paused');
     if (paused === undefined) throw notPaused();
@@ -191,6 +195,8 @@ export class PlaygroundSession {
     this.#launch(node.id, stays, (options, tools, onResult) =>
       this.session.resume(execution_id, {
         ...options,
+        fuel_budget,
+        timeout_seconds,
         resolutions,
         onResult,
         ...(tools !== undefined && { tools }),

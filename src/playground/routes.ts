@@ -117,7 +117,8 @@ async function run(call: ApiCall): Promise<object> {
 async function resume(call: ApiCall): Promise<object> {
   const { execution_id, resolutions } = await call.body(BODIES.resume);
   const playgroundSession = await call.playgroundSession();
-  return { node: playgroundSession.resume(execution_id, resolutions as unknown as Resolution[]).id };
+  const answers = resolutions as unknown as Resolution[];
+  return { node: playgroundSession.resume(execution_id, answers, call.tenant.maximums).id };
 }
 
 async function checkpoint(call: ApiCall): Promise<object> {

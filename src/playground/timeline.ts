@@ -3,6 +3,8 @@
  * and displayed. It is kept within limits: the oldest calls lose their details first. Subscribers receive every change in
  * order.
  */
+
+import { isoTime } from '../schema/iso-time.ts';
 import type { DisplayResult, LanguageName, SandboxResult } from '../schema.ts';
 
 export const TIMELINE_LIMITS = {
@@ -156,7 +158,7 @@ export class Timeline {
   ): TimelineNode {
     const id = this.#nextId++;
     const known = this.#nodes.has(parent) ? parent : null;
-    const node = { ...step, id, parent: known, created_at: new Date().toISOString() };
+    const node = { ...step, id, parent: known, created_at: isoTime(Date.now()) };
     this.#nodes.set(id, node);
     if (movesHead) this.#head = id;
     this.emit({ type: 'node', node, head: this.#head });

@@ -1,6 +1,9 @@
 /** Finds the content of an image that a program displayed: in the result itself, or in its file in the workspace. */
 import type { DisplayResult } from '../schema.ts';
 
+/** A larger SVG is not decoded, because that would block the main thread. */
+const MAX_SVG_BYTES = 4 * 1024 * 1024;
+
 /** The bytes of an image, or the text of an SVG. Returns undefined if its file is not available. */
 export async function readDisplayedImage(
   { mime, png, jpeg, svg, path }: DisplayResult,
@@ -13,7 +16,8 @@ export async function readDisplayedImage(
   if (path === undefined) return undefined;
   try {
     const bytes = await readFile(path);
-    return isSvg ? new TextDecoder().decode(bytes) : bytes;
+    if (!isSvg) return bytes;
+    return bytes.length > MAX_SVG_BYTES ? undefined : new TextDecoder().decode(bytes);
   } catch {
     return undefined;
   }

@@ -93,12 +93,15 @@ export function callLimits(
   policy: Policy,
   resumes?: PausedExecution,
 ): CallLimits {
-  // A resumed execution gets the rest of its limits.
-  if (resumes !== undefined)
+  // A resumed execution gets the rest of its limits, which options can only lower.
+  if (resumes !== undefined) {
+    const fuel = Math.min(resumes.fuel_budget, fuel_budget ?? Number.POSITIVE_INFINITY);
+    const seconds = Math.min(resumes.timeout_seconds, timeout_seconds ?? Number.POSITIVE_INFINITY);
     return {
-      fuel_budget: Math.max(1, resumes.fuel_budget - resumes.fuel_consumed),
-      timeout_seconds: Math.max(0.001, resumes.timeout_seconds - resumes.running_ms / 1000),
+      fuel_budget: Math.max(1, fuel - resumes.fuel_consumed),
+      timeout_seconds: Math.max(0.001, seconds - resumes.running_ms / 1000),
     };
+  }
   return {
     fuel_budget: fuel_budget ?? policy.fuel_budget,
     timeout_seconds: timeout_seconds ?? policy.timeout_seconds,

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { SandboxError } from '../errors.ts';
+import { isoTime } from '../schema/iso-time.ts';
 import type { LanguageName, PausedExecution, Policy, ResultMetadata } from '../schema.ts';
 import { ToolDispatcher } from '../tools/tool-dispatcher.ts';
 import { DEFAULT_TOOL_LIMITS } from '../tools/tool-limits.ts';
@@ -161,7 +162,7 @@ export class CallTools {
       // not seen, if the program was meanwhile restored and continued with other answers.
       execution_id: before === undefined ? this.#runId : randomUUID(),
       run_id: this.#runId,
-      paused_at: new Date().toISOString(),
+      paused_at: isoTime(Date.now()),
       pauses: (before?.pauses ?? 0) + 1,
       code: call.code.slice(0, MAX_STORED_CODE),
       language: call.language,

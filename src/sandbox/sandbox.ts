@@ -308,6 +308,11 @@ export class Sandbox {
     return encoding === 'utf8' ? new TextDecoder().decode(bytes) : bytes;
   }
 
+  /** The bytes of a file in the workspace, which are shared and never change. @internal */
+  async fileContents(path: string): Promise<Uint8Array> {
+    return this.withFiles(async (files) => files.contents(path), 'read');
+  }
+
   /** The size of a file in the workspace. @internal */
   async fileSize(path: string): Promise<number> {
     return this.withFiles(async (files) => files.size(path), 'read');

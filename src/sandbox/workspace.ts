@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
 import { checkNewEntries, type Entry, putEntry, type TreeEdit } from '../fs/flat-entries.ts';
 import { EMPTY_TREE, entryBytes, FileTree } from '../fs/immutable-file-tree.ts';
-import { toShared } from '../fs/shared-array-buffers.ts';
+import { isShared, toShared } from '../fs/shared-array-buffers.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import { formatItems } from '../quantities.ts';
@@ -64,6 +64,9 @@ export function describeFiles(entries: Iterable<Entry>): WorkspaceFile[] {
       modified_at: new Date(mtimeMs).toISOString(),
     }));
 }
+
+/** Bytes that the caller cannot change once they are copied to shared memory. */
+const unshared = (bytes: Uint8Array) => (isShared(bytes) ? bytes.slice() : bytes);
 
 const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
@@ -258,7 +261,12 @@ export class Workspace {
 
   /** A copy of a file's bytes. */
   read(path: string): Uint8Array<ArrayBuffer> {
-    return this.#file(path).data!.slice();
+    return this.contents(path).slice() as Uint8Array<ArrayBuffer>;
+  }
+
+  /** The bytes of a file, not copied. */
+  contents(path: string): Uint8Array {
+    return this.#file(path).data!;
   }
 
   size(path: string): number {
@@ -283,7 +291,7 @@ export class Workspace {
       const path = isSibling ? name : workspacePath(name);
       if (next.kindOf(path) === 'dir')
         throw new SandboxError('invalid_path', `${path} is a folder. Choose another path.`);
-      const data = toShared(typeof content === 'string' ? encoder.encode(content) : content.slice());
+      const data = toShared(typeof content === 'string' ? encoder.encode(content) : unshared(content));
       const entry: Entry = { path, kind: 'file', mode: 0o644, mtimeMs, data };
       if (isSibling) next.set(path, entry);
       else {

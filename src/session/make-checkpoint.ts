@@ -2,6 +2,7 @@
 
 import { SandboxError } from '../errors.ts';
 import { formatItems } from '../quantities.ts';
+import { isoTime } from '../schema/iso-time.ts';
 import { checkpointName, parse } from '../schema.ts';
 import { stateBytes } from '../stores/format/state-size.ts';
 import type { Checkpoint, SessionState, SessionStore } from '../stores/store.ts';
@@ -41,7 +42,7 @@ export function makeCheckpoint(
   const bytes = kept.reduce((sum, other) => sum + other.size_bytes, size_bytes);
   if (bytes > CHECKPOINT_LIMITS.bytes)
     throw limit(`${formatItems(CHECKPOINT_LIMITS.bytes, 'byte')} of checkpoints`);
-  return { name: chosen, created_at: new Date().toISOString(), size_bytes, state };
+  return { name: chosen, created_at: isoTime(Date.now()), size_bytes, state };
 }
 
 /** The state of a checkpoint, which may be in the store only. Throws `checkpoint_not_found`. */

@@ -1,4 +1,6 @@
 /** Deletes sessions that have not been used for some time. */
+
+import { isoTime } from '../schema/iso-time.ts';
 import type { SessionRecord, SessionStore } from '../stores/store.ts';
 import type { PruneOptions, PruneReport } from './registry-options.ts';
 
@@ -17,7 +19,7 @@ export async function pruneSessions(
   { older_than_hours, dry_run = false }: PruneOptions,
 ): Promise<PruneReport> {
   const beforeMs = Date.now() - older_than_hours * HOUR_MS;
-  const before = new Date(beforeMs).toISOString();
+  const before = isoTime(beforeMs);
   const old = (await sessions.list()).filter(
     ({ session_id, last_used_at }) => last_used_at <= before && !isRequestedSince(session_id, beforeMs),
   );

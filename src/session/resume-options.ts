@@ -21,6 +21,10 @@ export interface ResumeOptions extends Pick<ExecuteOptions, 'tools' | 'onApprova
   onResult?: ExecuteOptions['onResult'];
   /** As in `execute`. */
   onProgress?: ExecuteOptions['onProgress'];
+  /** Lowers the fuel budget of the whole execution, for example if the session comes from another machine. */
+  fuel_budget?: ExecuteOptions['fuel_budget'];
+  /** Lowers the time limit of the whole execution. */
+  timeout_seconds?: ExecuteOptions['timeout_seconds'];
   /**
    * Answers to pending calls. Calls without an answer stay pending.
    */

@@ -40,6 +40,7 @@ function instead(paused: PausedExecution | undefined): string {
 
 /** Errors of a store are passed on with their code; other errors become `store_failed`. */
 export function saveError(cause: unknown): SandboxError {
+  if (isUnknownCommit(cause)) return cause;
   const reason = cause instanceof Error ? cause.message : String(cause);
   const code = cause instanceof SandboxError && cause.code !== 'internal' ? cause.code : 'store_failed';
   const publicMessage = cause instanceof SandboxError ? cause.publicMessage : undefined;
@@ -47,6 +48,11 @@ export function saveError(cause: unknown): SandboxError {
     cause,
     ...(publicMessage !== undefined && { publicMessage }),
   });
+}
+
+/** Whether a change may have been saved although the store reported an error. */
+export function isUnknownCommit(cause: unknown): cause is SandboxError {
+  return cause instanceof SandboxError && cause.code === 'commit_unknown';
 }
 
 /** A call that was reported as committed was not saved. */
@@ -84,3 +90,16 @@ export const runtimeMismatch = (session: { session_id: string; runtime: string }
     'session_mismatch',
     `The session ${session.session_id} has runtime ${session.runtime}, not ${runtime}. Open it with its own runtime, or use another session_id.`,
   );
+
+/** Says what is lost and what is not if the image of a session with preloaded modules cannot be built again. */
+export function withImageAdvice(
+  cause: unknown,
+  { session_id, preload }: { readonly session_id: string; readonly preload: readonly string[] },
+): unknown {
+  if (!(cause instanceof SandboxError) || preload.length === 0) return cause;
+  if (cause.code !== 'build_failed' && !cause.message.startsWith('preload:')) return cause;
+  const fact = `The image of session ${session_id} with the preloaded modules ${preload.slice(0, 10).join(', ')} is no longer cached and could not be built again`;
+  const advice =
+    'The session is kept, and its files can still be read. Try again later or with higher limits';
+  return new SandboxError('build_failed', `${fact}. ${advice}. ${cause.message}`, { cause });
+}

@@ -28,7 +28,7 @@ import {
 } from './registry-options.ts';
 import type { Session, SessionOwner } from './session.ts';
 import { SessionAdmission } from './session-admission.ts';
-import { packagesMissing, runtimeMismatch, sessionNotFound } from './session-errors.ts';
+import { packagesMissing, runtimeMismatch, sessionNotFound, withImageAdvice } from './session-errors.ts';
 import { decodeExport, exportSession } from './transfer-session.ts';
 
 const HOUR_MS = 3_600_000;
@@ -137,8 +137,20 @@ export class SessionRegistry {
     // Added packages are found by their digests. Other packages must be passed again.
     const packages = given.packages ?? (digests.length === 0 ? [] : recordedSources(digests));
     if (packages === undefined) throw packagesMissing(session_id);
-    const settings = { preload: modules, ...given, packages, runtime, auto_persist_globals, session_id };
-    return this.#openOnce(session_id, settings, 'stored');
+    // An image that is no longer cached is built again under the limits of the session.
+    const policy = { ...record.policy, ...given.policy };
+    const settings = {
+      preload: modules,
+      ...given,
+      policy,
+      packages,
+      runtime,
+      auto_persist_globals,
+      session_id,
+    };
+    return this.#openOnce(session_id, settings, 'stored').catch((cause) => {
+      throw withImageAdvice(cause, record);
+    });
   }
 
   /** Returns the session if it is open in this registry, otherwise undefined. */

@@ -31,6 +31,7 @@ import {
 import {
   checkpointNotFound,
   commitLost,
+  isUnknownCommit,
   nothingToUndo,
   saveError,
   sessionExists,
@@ -337,6 +338,8 @@ export class SessionStates {
    */
   persist({ isReported = false, isDeferred = false } = {}): void {
     this.#checkLoaded();
+    // The caller was told to read the state, so what the store has must not change again. The next operation reads it.
+    if (isReported && this.store.revision !== undefined && isUnknownCommit(this.#saveFailure?.error)) return;
     const checkpoints = [...this.#checkpoints.values()];
     const stored: StoredSession = { record: this.#record, state: this.#state, undo: this.#undo, checkpoints };
     this.#latest = stored;

@@ -1,5 +1,6 @@
 /** Export of a stored session as one file, and import of such a file. */
 import { SandboxError } from '../errors.ts';
+import { isoTime } from '../schema/iso-time.ts';
 import { parse, sessionPolicy } from '../schema.ts';
 import { decodeBundle, encodeBundle } from '../stores/bundle/session-bundle.ts';
 import { checkSessionId } from '../stores/session-id.ts';
@@ -29,7 +30,7 @@ export async function decodeExport(bytes: Uint8Array, options: ImportOptions): P
   const session_id = given.session_id ?? checkSessionId(stored.record.session_id);
   const policy = parse(sessionPolicy, { ...stored.record.policy, ...given.policy }, 'policy');
   // An import counts as a use; otherwise an old session would expire at once.
-  const last_used_at = new Date().toISOString();
+  const last_used_at = isoTime(Date.now());
   const record = withPaused({ ...stored.record, session_id, policy, last_used_at }, stored.state);
   return { ...stored, record };
 }

@@ -2,6 +2,7 @@
 import { SandboxError } from '../errors.ts';
 import { EMPTY_TREE } from '../fs/immutable-file-tree.ts';
 import { MAX_VARIABLES } from '../runtimes/language.ts';
+import { isoTime } from '../schema/iso-time.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from '../schema.ts';
 import type { Checkpoint, SessionRecord, SessionState, StoredSession } from '../stores/store.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
@@ -39,7 +40,7 @@ export function newSession(
   origin: Pick<StoredSession, 'record' | 'state'> | undefined,
 ): StoredSession {
   const { session_id, runtime, auto_persist_globals, preload } = settings;
-  const now = new Date().toISOString();
+  const now = isoTime(Date.now());
   const record: SessionRecord = {
     session_id,
     runtime,
@@ -83,7 +84,7 @@ export function countCall(
   return {
     ...record,
     declared: [...new Set([...record.declared, ...declared])].slice(-MAX_VARIABLES),
-    last_used_at: new Date().toISOString(),
+    last_used_at: isoTime(Date.now()),
     calls: record.calls + 1,
     fuel_consumed: record.fuel_consumed + fuelConsumed,
     imports: [...new Set([...record.imports, ...imports])].sort(),

@@ -222,6 +222,19 @@ describe('HTTP server', () => {
     await server.close();
   });
 
+  test('does not let a client with a wrong token use up the limit of others at the same address', async () => {
+    const server = await startHttp({ rate_per_minute: 3, tokens: [ANN, BOB] });
+    const statusWith = async (token: string | undefined) => {
+      const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+      return (await send(server, { headers: { ...JSON_HEADERS, ...authorization }, body: LIST })).status;
+    };
+    for (const expected of [401, 401, 401, 429, 429]) expect(await statusWith('wrong')).toBe(expected);
+    expect(await statusWith('another wrong one')).toBe(401);
+    expect(await statusWith(undefined)).toBe(401);
+    for (const token of [ANN, BOB]) expect(await statusWith(token)).toBe(400);
+    await server.close();
+  });
+
   test('limits the rate of requests', async () => {
     const server = await startHttp({ rate_per_minute: 3 });
     const responses = [];

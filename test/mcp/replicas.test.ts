@@ -7,6 +7,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import {
   createSandbox,
   openSessions,
+  SandboxError as PackageError,
   type PostgresStore,
   postgresStore,
   type Session,
@@ -706,3 +707,34 @@ async function query(statement: string): Promise<number> {
   await client.end();
   return rowCount ?? 0;
 }
+
+// guarantee: stored-sessions
+test('a call whose outcome is unknown is not undone, and the next call reads what was saved', async () => {
+  const store = postgresStore({ connectionString: database.connectionString, tenant: 'unknown' });
+  let isLossy = false;
+  let writes = 0;
+  const lossy: PostgresStore = {
+    ...store,
+    write: async (...written) => {
+      writes++;
+      await store.write(...written);
+      if (isLossy) throw new PackageError('commit_unknown', 'The reply was lost.');
+    },
+  };
+  const registry = openSessions({ store: lossy, lease: 'call', commit: 'answer' });
+  const session = await registry.create({ runtime: 'javascript', session_id: 's' });
+  await session.execute('let n = 1');
+  isLossy = true;
+  writes = 0;
+  await expect(session.execute("n = 2; require('fs').writeFileSync('f', '2')")).rejects.toMatchObject({
+    code: 'commit_unknown',
+    message: 'The reply was lost.',
+  });
+  isLossy = false;
+  expect(await session.readFile('f', 'utf8')).toBe('2');
+  expect((await session.execute('n')).metadata).toMatchObject({ result: 2, state: 'committed' });
+  // The lost write and that of the last call: nothing was written to undo the first.
+  expect(writes).toBe(2);
+  await registry.close();
+  await store.close();
+});

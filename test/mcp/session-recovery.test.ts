@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { diskStore, openSessions } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CLI, call, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
+import { CLI, call, httpClient, listedFiles, startHttp, stdioClient } from '../support/mcp.ts';
 
+const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
 const newFolder = () => mkdtempSync(join(tmpdir(), 'recovery-'));
 
 /** A server whose data folder holds the closed session `good`, and the path of its folder. */
@@ -97,6 +98,34 @@ describe('a session that cannot be opened', () => {
   });
 });
 
+// guarantee: session-recovery
+test('the files of a damaged session are listed and can be read with tools and as resources', async () => {
+  const { client, close, folder } = await serverWithSession();
+  const content = 'kept'.repeat(1000);
+  await call(client, 'write_file', { path: 'out/data.txt', content, session_id: 'good' });
+  await call(client, 'reset_all_sessions', { cleanup_disk: false });
+  writeFileSync(join(folder, 'good', 'session.json'), 'damaged');
+  const session = { session_id: 'good' };
+  expect(await call(client, 'execute_code', { ...session, code: '1', language: 'javascript' })).toMatchObject(
+    {
+      isError: true,
+      text: expect.stringMatching(/^session_damaged: .*list_files and read_file/),
+    },
+  );
+  const listed = await call(client, 'list_files', session);
+  expect(listed.structured).toMatchObject({ total: 1, files: [{ path: 'out/data.txt', size_bytes: 4000 }] });
+  expect(listed.text).toContain('destroy_session');
+  expect((await call(client, 'read_file', { ...session, path: 'out/data.txt' })).text).toBe(content);
+  const [resource] = await listedFiles(client);
+  expect(resource).toMatchObject({ uri: 'workspace://good/out/data.txt' });
+  expect((await client.readResource({ uri: resource!.uri })).contents[0]).toMatchObject({ text: content });
+  expect(await call(client, 'write_file', { ...session, path: 'x', content: '' })).toMatchObject({
+    isError: true,
+  });
+  expect(await call(client, 'destroy_session', session)).toMatchObject({ isError: false });
+  await close();
+});
+
 describe('reset_all_sessions', () => {
   // guarantee: session-recovery
   test('continues after a failure and reports every failure', async () => {
@@ -167,6 +196,52 @@ describe('an imported session', () => {
       workspace_max_bytes: 64 * 2 ** 20,
       workspace_max_files: 10_000,
     });
+  });
+});
+
+describe('an imported session', () => {
+  /** A folder with a paused session that was given a large budget, under two names. */
+  async function importedPaused(): Promise<{ data_dir: string; execution_id: string }> {
+    const from = openSessions();
+    const policy = { fuel_budget: 10 ** 15, timeout_seconds: 80_000 };
+    const session = await from.create({ runtime: 'javascript', session_id: 'paused', policy });
+    const tools = { ask: { needsApproval: true, execute: async () => 1 } };
+    const code = 'await tools.ask({}); for (;;);';
+    const { metadata } = await session.execute(code, { tools, fuel_budget: 10 ** 15 });
+    await session.flush();
+    const bytes = await from.export('paused');
+    await from.close();
+    const data_dir = newFolder();
+    await using to = openSessions({ store: diskStore(join(data_dir, 'caller-local')) });
+    await to.import(bytes);
+    await to.import(bytes, { session_id: 'default' });
+    return { data_dir, execution_id: metadata.execution_id! };
+  }
+
+  // guarantee: session-recovery
+  // proves: A paused program of an imported session cannot use more fuel than the server allows.
+  test('that is paused continues within the limits of the server, and "default" can be destroyed', async () => {
+    const { data_dir, execution_id } = await importedPaused();
+    const tools_config = join(newFolder(), 'tools.json');
+    // The tool resume_execution exists only with a tool server; none of its tools is called.
+    const demo = { command: process.execPath, args: [FIXTURE] };
+    writeFileSync(tools_config, JSON.stringify({ mcpServers: { demo } }));
+    const limits = { fuel_budget: 50_000_000, max_fuel_budget: 60_000_000 };
+    const server = await startHttp({ data_dir, tools_config, ...limits });
+    const client = await httpClient(server, 'modern');
+    const { structured, text } = await call(client, 'resume_execution', {
+      session_id: 'paused',
+      execution_id,
+      resolutions: [{ id: 1, value: 1 }],
+    });
+    expect({ ...structured, text }).toMatchObject({ success: false, trap_reason: 'out_of_fuel' });
+    expect(await sessionIds(client)).toContain('default');
+    expect(await call(client, 'destroy_session', { session_id: 'default' })).toMatchObject({
+      isError: false,
+    });
+    expect(await sessionIds(client)).toEqual(['paused']);
+    await client.close();
+    await server.close();
   });
 });
 

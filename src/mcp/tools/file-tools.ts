@@ -35,10 +35,11 @@ async function read(
   if (isDocsUri(args.path)) return readDocs(args.path);
   const session_id = args.session_id ?? DEFAULT_SESSION;
   const uri = workspaceUri(session_id, args.path);
-  return readWorkspaceFile(await tenant.open(session_id), args, {
+  return readWorkspaceFile(await tenant.readableFiles(session_id), args, {
     maxChars: state.settings.max_output_chars,
     uri,
     binaryAdvice: `Process it with execute_code, or read the resource ${uri}`,
+    nextSlice: () => state.mainThread.nextSlice(tenant.id),
   });
 }
 
@@ -65,7 +66,7 @@ export const listFiles = defineTool({
   }),
   annotations: READ_ONLY,
   run: async ({ session_id = DEFAULT_SESSION, folder }, { tenant }) =>
-    listWorkspaceFiles(await tenant.open(session_id), session_id, folder),
+    listWorkspaceFiles(await tenant.readableFiles(session_id), session_id, folder),
 });
 
 export const readFile = defineTool({
@@ -100,8 +101,10 @@ export const writeFile = defineTool({
     uri: z.string(),
   }),
   annotations: DESTRUCTIVE_IDEMPOTENT,
-  run: async ({ session_id = DEFAULT_SESSION, ...file }, { tenant }) =>
-    writeWorkspaceFile(await tenant.open(session_id), session_id, file),
+  run: async ({ session_id = DEFAULT_SESSION, ...file }, { tenant, state }) =>
+    writeWorkspaceFile(await tenant.open(session_id), session_id, file, () =>
+      state.mainThread.nextSlice(tenant.id),
+    ),
 });
 
 export const resetWorkspace = defineTool({

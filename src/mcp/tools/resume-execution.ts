@@ -41,6 +41,7 @@ async function resume(args: ResumeArguments, call: ToolCall): Promise<ToolResult
   const resolutions = args.resolutions.map(toResolution);
   // With the answers to questions, the program is already running again.
   const isAnswer = call.input.state !== undefined;
+  const { fuel_budget, timeout_seconds } = call.tenant.maximums;
   const session: Session = await call.tenant.session(session_id);
   const paused = isAnswer ? undefined : await session.paused();
   if (!isAnswer) checkExecution(paused, execution_id);
@@ -52,7 +53,8 @@ async function resume(args: ResumeArguments, call: ToolCall): Promise<ToolResult
     profile: false,
     needsTools: async () => true,
     open: async (): Promise<Sandbox> => session,
-    start: (_, options) => session.resume(execution_id, { resolutions, ...options }),
+    start: (_, options) =>
+      session.resume(execution_id, { resolutions, fuel_budget, timeout_seconds, ...options }),
   });
 }
 

@@ -86,8 +86,11 @@ export const destroySession = defineTool({
   output: z.object({ session_id: z.string(), destroyed: z.boolean() }),
   annotations: DESTRUCTIVE_IDEMPOTENT,
   run: async ({ session_id }, { tenant }) => {
-    if (session_id === DEFAULT_SESSION) await tenant.resetWorkspace(session_id);
-    else await tenant.destroy(session_id);
+    const isDefault = session_id === DEFAULT_SESSION;
+    if (isDefault) await tenant.resetWorkspace(session_id);
+    // An imported session can have the name of the default workspace.
+    if (!isDefault || (await tenant.storedSessionIds()).includes(session_id))
+      await tenant.destroy(session_id);
     return { text: `Destroyed session ${session_id}.`, structured: { session_id, destroyed: true } };
   },
 });

@@ -1,5 +1,6 @@
 /** Attacks on the MCP server over HTTP: authentication, web pages, other tenants, malformed and expensive requests. */
 import type { AttackTable, ServerAttack, ServerRequest } from '../attack.ts';
+import { LARGE_CONTENT } from './large-content-attacks.ts';
 import { knownFrom, slug } from './rows.ts';
 
 const rpc = (method: string, params: Record<string, unknown> = {}) =>
@@ -329,6 +330,18 @@ const python: readonly ServerAttack[] = [
   stalling('many-files', "for i in range(3000): open(f'{i:0>200}', 'w').close()", 'python'),
   stalling('output-that-is-not-utf-8', "import os\nos.write(1, b'\\xff' * 20_000_000)", 'python'),
   {
+    name: 'stall-large-file-of-a-program',
+    requests: [
+      call(
+        'execute_code',
+        { language: 'python', code: "open('big.txt', 'w').write('é' * 15_000_000)" },
+        { status: [200], expect: /Succeeded/ },
+      ),
+      call('read_file', { path: 'big.txt' }, { status: [200], expect: /characters omitted/ }),
+      call('read_file', { path: 'big.txt', offset: 14_999_000 }, { status: [200], expect: /éé/ }),
+    ],
+  },
+  {
     name: 'stall-reset',
     requests: [call('reset_workspace', {}, { status: [200] })],
   },
@@ -381,7 +394,7 @@ const javascript: readonly ServerAttack[] = [
 ];
 
 export const SERVER: AttackTable = {
-  any: [...AUTHENTICATION, ...WEB_PAGES, ...BODIES, ...TENANTS, ...TOOLS],
+  any: [...AUTHENTICATION, ...WEB_PAGES, ...BODIES, ...TENANTS, ...TOOLS, ...LARGE_CONTENT],
   python,
   javascript,
 };

@@ -75,7 +75,44 @@ const filled = (name: string, fill: string): SessionAttack => ({
   ],
 });
 
+/** A large file, whose contents are hashed when they are saved and when they are read. */
+const largeFile = (write: string, length: string): readonly SessionAttack[] => {
+  const isComplete = { run: length, expect: { metadata: { result: 8_000_000 } } };
+  return [
+    {
+      name: 'large-file-reopened',
+      steps: [{ run: write, outcomes: ['finished'] }, isComplete, { reopen: true }, isComplete],
+    },
+    {
+      name: 'large-file-rolled-back',
+      steps: [
+        { run: write, outcomes: ['finished'] },
+        { checkpoint: 'large' },
+        { write: 'large', text: 'small' },
+        { run: length, expect: { metadata: { result: 5 } } },
+        { rollback: 'large' },
+        { reopen: true },
+        isComplete,
+      ],
+    },
+  ];
+};
+
+/** The host must not accept a name that no program could have created. */
+const UNICODE_NAMES: SessionAttack = {
+  name: 'file-name-that-is-not-unicode',
+  steps: [
+    { run: '1' },
+    { write: 'a\ud800', text: 'x', error: 'invalid_path' },
+    { write: 'a\0b', text: 'x', error: 'invalid_path' },
+    { reopen: true },
+    { run: '6 * 7', expect: { metadata: { result: 42 } } },
+  ],
+};
+
 const python: readonly SessionAttack[] = [
+  ...largeFile("open('large', 'wb').write(bytes(8_000_000))", "__import__('os').path.getsize('large')"),
+  UNICODE_NAMES,
   ...forgedNames,
   {
     name: 'killed-call-leaves-nothing',
@@ -265,6 +302,11 @@ sys.monitoring.set_events(3, sys.monitoring.events.PY_START)`,
 ];
 
 const javascript: readonly SessionAttack[] = [
+  ...largeFile(
+    "require('fs').writeFileSync('large', new Uint8Array(8_000_000))",
+    "require('fs').statSync('large').size",
+  ),
+  UNICODE_NAMES,
   {
     name: 'killed-call-leaves-nothing',
     steps: [

@@ -13,7 +13,7 @@ import { SandboxError } from '../../errors.ts';
 import { decodeFrame, encodeFrame, FrameError, type FrameFormat } from '../../framing/frame.ts';
 import { toShared } from '../../fs/shared-array-buffers.ts';
 import { formatBytes, formatCount, formatItems } from '../../quantities.ts';
-import { contentDigest } from '../format/content-digest.ts';
+import { contentDigest, digestInSlices } from '../format/content-digest.ts';
 import {
   MissingObjectError,
   type ObjectKind,
@@ -22,7 +22,7 @@ import {
 } from '../format/object-ref.ts';
 import {
   decodeSessionManifest,
-  encodeState,
+  encodeStates,
   MAX_MANIFEST_BYTES,
   readStates,
   type SessionManifest,
@@ -50,8 +50,8 @@ const inflate = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(infla
 export async function encodeBundle(session: StoredSession): Promise<Uint8Array> {
   checkSession(session);
   const objects = new Map<string, Uint8Array>();
-  for (const state of statesOf(session))
-    for (const bytes of encodeState(state).objects.values()) objects.set(contentDigest(bytes), bytes);
+  for (const state of await encodeStates(statesOf(session)))
+    for (const bytes of state.objects.values()) objects.set(contentDigest(bytes), bytes);
   const manifest = new TextEncoder().encode(JSON.stringify(toSessionManifest(session)));
   const sorted = [...objects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, bytes]) => bytes);
   const parts = [manifest, ...sorted];
@@ -88,7 +88,7 @@ export async function decodeBundle(bundle: Uint8Array): Promise<StoredSession> {
   const objects = new Map<string, Uint8Array>();
   for (const part of others) {
     const bytes = await inflatePart(part);
-    const digest = contentDigest(bytes);
+    const digest = await digestInSlices(bytes);
     if (objects.has(digest)) throw invalid('contains an object twice');
     objects.set(digest, bytes);
   }

@@ -6,7 +6,7 @@
 import { SandboxError } from '../../errors.ts';
 import type { Entry, TreeEdit } from '../../fs/flat-entries.ts';
 import { formatBytes } from '../../quantities.ts';
-import { contentDigest } from '../format/content-digest.ts';
+import { digestInSlices } from '../format/content-digest.ts';
 import { parentOf } from '../format/parent-path.ts';
 import { type TreeEntry, toTreeEntry } from '../format/stored-tree.ts';
 import { codeOf, isNotFound } from './file-errors.ts';
@@ -64,7 +64,7 @@ export async function findExternalEdits(
     const data = await readIfPossible(mirror.hostPath(item.path), freeBytes);
     if (data === undefined) continue;
     mirrored.set(path, settledFingerprint(item));
-    if (old?.kind === 'file' && old.sha256 === contentDigest(data)) continue;
+    if (old?.kind === 'file' && old.sha256 === (await digestInSlices(data))) continue;
     freeBytes -= data.length;
     const mode = old?.kind === 'file' ? old.mode : NEW_FILE_MODE;
     entries.push({ path, kind: 'file', mode, mtimeMs: item.mtimeMs, data });

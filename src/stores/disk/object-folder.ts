@@ -6,7 +6,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
-import { contentDigest } from '../format/content-digest.ts';
+import { digestInSlices } from '../format/content-digest.ts';
 import {
   MissingObjectError,
   type ObjectKind,
@@ -36,7 +36,7 @@ export class ObjectFolder implements ObjectSource {
     const shared = kind === 'memory' || kind === 'data';
     const bytes = await readFileSafely(path, { maxBytes: ref.bytes, exactBytes: ref.bytes, shared });
     if (bytes === undefined) throw new MissingObjectError(path);
-    if (contentDigest(bytes) !== ref.sha256) throw damaged(path, 'does not match its digest');
+    if ((await digestInSlices(bytes)) !== ref.sha256) throw damaged(path, 'does not match its digest');
     this.#verified.add(name);
     return bytes;
   }

@@ -19,7 +19,7 @@ import { SandboxError } from '../../errors.ts';
 import { utf8Length } from '../../fs/file-names.ts';
 import type { TreeEdit } from '../../fs/flat-entries.ts';
 import { formatBytes } from '../../quantities.ts';
-import { contentDigest } from '../format/content-digest.ts';
+import { digestInSlices } from '../format/content-digest.ts';
 import { MissingObjectError, objectName, refTo } from '../format/object-ref.ts';
 import { encodeStates, MAX_MANIFEST_BYTES } from '../format/session-codec.ts';
 import { checkSession, statesOf } from '../format/session-validation.ts';
@@ -111,7 +111,7 @@ export class SessionFolder {
   /** Commits a session. If it throws, the previous session is still in place. */
   async write(session: StoredSession, lease: WriterLease): Promise<void> {
     checkSession(session);
-    const states = encodeStates(statesOf(session));
+    const states = await encodeStates(statesOf(session));
     const { workspace: tree } = states[0]!;
     const foldsCase = await this.#prepare();
     const before = await this.#load().catch(undefinedIfDamaged);
@@ -273,7 +273,7 @@ export class SessionFolder {
     if (found.bytes > this.maxBytes) return true;
     const bytes = await readFileSafely(this.#mirror.hostPath(path), { maxBytes: this.maxBytes });
     if (bytes === undefined) return false;
-    const digest = contentDigest(bytes);
+    const digest = await digestInSlices(bytes);
     return digest !== before && !(after?.kind === 'file' && digest === after.sha256);
   }
 

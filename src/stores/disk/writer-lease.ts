@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
+import { isoTime } from '../../schema/iso-time.ts';
 import { decodeJson } from '../format/stored-json.ts';
 import { codeOf, isNotFound } from './file-errors.ts';
 import { isRunning, thisProcess } from './process-identity.ts';
@@ -22,6 +23,8 @@ import { ensureFolder, FILE_MODE, readFileSafely } from './safe-files.ts';
 const HEARTBEAT_MS = 5_000;
 /** If the owner of a claim cannot be checked, the claim expires when its file has not been updated for this long. */
 const CLAIM_EXPIRY_MS = 60_000;
+/** A claim that expires this soon is waited for. The owner of a claim updates it before that. */
+const EXPIRES_SOON_MS = 2 * HEARTBEAT_MS;
 const MAX_ATTEMPTS = 40;
 const MAX_CLAIM_BYTES = 4096;
 
@@ -87,27 +90,33 @@ export class WriterLease {
 /** Acquires the lease of session `id`. `key` is the case-folded id. Throws `session_busy` if another writer holds it. */
 export async function acquireLease(locks: string, key: string, id: string): Promise<WriterLease> {
   const folder = join(locks, key);
+  const waitUntil = performance.now() + EXPIRES_SOON_MS + HEARTBEAT_MS;
   for (let attempt = 0; ; attempt++) {
     const lease = new WriterLease(folder, newClaim());
     await publishClaim(lease);
+    let delayMs = randomInt(1, 20);
     try {
       const rival = await findRival(lease, attempt);
       if (rival === undefined) {
         await lease.confirm();
         return lease;
       }
-      if (rival.stage === 'taken' || attempt >= MAX_ATTEMPTS) throw sessionBusy(id, rival);
+      const { stage, expiresInMs } = rival;
+      if (expiresInMs <= EXPIRES_SOON_MS && performance.now() < waitUntil) {
+        attempt = 0;
+        delayMs = Math.min(500, expiresInMs + 1);
+      } else if (stage === 'taken' || attempt >= MAX_ATTEMPTS) throw sessionBusy(id, rival);
     } catch (error) {
       await lease.release();
       throw error;
     }
     await lease.release();
-    await sleep(randomInt(1, 20));
+    await sleep(delayMs);
   }
 }
 
 function newClaim(): Claim {
-  return { stage: 'trial', token: randomUUID(), ...thisProcess(), since: new Date().toISOString() };
+  return { stage: 'trial', token: randomUUID(), ...thisProcess(), since: isoTime(Date.now()) };
 }
 
 /** Creates the claim file; it becomes visible only when it is complete. */
@@ -131,7 +140,11 @@ async function publishClaim({ folder, claim, path }: WriterLease): Promise<void>
 }
 
 /** Another live claim; `claim` is undefined if its file is unreadable. */
-type Rival = Pick<Claim, 'stage' | 'token'> & { readonly claim: Claim | undefined };
+interface Rival extends Pick<Claim, 'stage' | 'token'> {
+  readonly claim: Claim | undefined;
+  /** Infinite if its owner is known to run. */
+  readonly expiresInMs: number;
+}
 
 /**
  * Returns another live claim, if any. Among contenders in the trial stage, the one with the smallest token stays and
@@ -161,15 +174,25 @@ async function liveRivals({ folder, claim, path }: WriterLease): Promise<Rival[]
     if (other === 'deleted') continue;
     const touchedMs = await modifiedMs(file);
     if (touchedMs === undefined) continue;
-    const isFresh = touchedMs > nowMs - CLAIM_EXPIRY_MS;
-    // A time in the future would never expire. It is reset; the owner keeps updating it if it is still running.
-    if (touchedMs > nowMs + CLAIM_EXPIRY_MS) await utimes(file, nowMs / 1000, nowMs / 1000).catch(() => {});
-    const isLive = other === undefined ? isFresh : (isRunning(other) ?? isFresh);
-    if (!isLive) await rm(file, { force: true, recursive: true });
+    const runs = other === undefined ? undefined : isRunning(other);
+    const expiresInMs = runs === true ? Number.POSITIVE_INFINITY : await expiryOf(file, touchedMs, nowMs);
+    if (runs === false || expiresInMs <= 0) await rm(file, { force: true, recursive: true });
     // An unfinished claim does not count: its owner looks for other claims after publishing it.
-    else if (!token.startsWith('.')) rivals.push({ stage: other?.stage ?? 'taken', token, claim: other });
+    else if (!token.startsWith('.'))
+      rivals.push({ stage: other?.stage ?? 'taken', token, claim: other, expiresInMs });
   }
   return rivals;
+}
+
+/**
+ * How long a claim is valid whose owner cannot be checked. A time in the future comes from a clock that was set back since,
+ * and would never expire. It is set to one that expires soon; an owner that is still running updates it before that.
+ */
+async function expiryOf(file: string, touchedMs: number, nowMs: number): Promise<number> {
+  if (touchedMs <= nowMs + HEARTBEAT_MS) return touchedMs + CLAIM_EXPIRY_MS - nowMs;
+  const resetMs = nowMs - CLAIM_EXPIRY_MS + EXPIRES_SOON_MS;
+  await utimes(file, resetMs / 1000, resetMs / 1000).catch(() => {});
+  return EXPIRES_SOON_MS;
 }
 
 /** Returns undefined if the file is not a valid claim. */

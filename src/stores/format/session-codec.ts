@@ -9,11 +9,13 @@
 
 import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
+import { SLICE_BYTES } from '../../concurrency/slices.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { FileTree } from '../../fs/immutable-file-tree.ts';
 import { formatCount, formatItems } from '../../quantities.ts';
 import { checkpointName, pausedExecution, sessionRecord } from '../../schema.ts';
 import type { SessionState, StoredSession } from '../store.ts';
+import { digestInSlices } from './content-digest.ts';
 import { type ObjectKind, type ObjectRef, type ObjectSource, objectName, refTo } from './object-ref.ts';
 import {
   checkpointSize,
@@ -88,7 +90,8 @@ const encodedStates = new WeakMap<SessionState, EncodedState>();
 const encodedWorkspaces = new WeakMap<FileTree, EncodedWorkspace>();
 
 /** Encodes states of one session in the given order. What they share is encoded once. Throws if a state is invalid. */
-export function encodeStates(states: readonly SessionState[]): EncodedState[] {
+export async function encodeStates(states: readonly SessionState[]): Promise<EncodedState[]> {
+  for (const state of states) await hashContents(state);
   // The last ones are the oldest, which are encoded already in most cases.
   return states
     .toReversed()
@@ -96,11 +99,20 @@ export function encodeStates(states: readonly SessionState[]): EncodedState[] {
     .reverse();
 }
 
+/** Hashes what a state contains without blocking the event loop; the digests are cached. */
+async function hashContents(state: SessionState): Promise<void> {
+  if (encodedStates.has(state)) return;
+  for (const part of state.delta ?? []) if (part.length > SLICE_BYTES) await digestInSlices(part);
+  for (const files of [state.workspace.values(), state.tmp])
+    for (const { data } of files)
+      if (data !== undefined && data.length > SLICE_BYTES) await digestInSlices(data);
+}
+
 /**
  * Encodes a state; the result is cached because states never change. `before` is the workspace of another state of the
  * session, see `checkState`. Throws if the state is invalid.
  */
-export function encodeState(state: SessionState, before?: ReadonlyMap<string, Entry>): EncodedState {
+function encodeState(state: SessionState, before?: ReadonlyMap<string, Entry>): EncodedState {
   const cached = encodedStates.get(state);
   if (cached !== undefined) return cached;
   const files = checkState(state, before);

@@ -40,6 +40,13 @@ export interface PostgresPool {
   end(): Promise<void>;
 }
 
+/** The reply to a COMMIT was lost, so the transaction may have taken effect. */
+export class LostCommitError extends Error {
+  constructor(override readonly cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause));
+  }
+}
+
 /** Errors after which the whole transaction is retried: serialisation, deadlock, foreign key of a removed object. */
 const REPEATABLE = new Set(['40001', '40P01', '23503']);
 const MAX_ATTEMPTS = 10;
@@ -94,7 +101,9 @@ export class Database {
       await client.query(`BEGIN ISOLATION LEVEL ${isolation}; ${timeout}`);
       try {
         const result = await work(client);
-        await client.query('COMMIT');
+        await client.query('COMMIT').catch((error) => {
+          throw isServerError(error) ? error : new LostCommitError(error);
+        });
         return result;
       } catch (error) {
         // If this fails, the connection is lost, and the server rolls the transaction back.
@@ -205,6 +214,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
 /** Returns a SandboxError unchanged and converts any other error; `operation` completes the text "Could not …". */
 export function toStoreError(error: unknown, operation: string): SandboxError {
   if (error instanceof SandboxError) return error;
+  if (error instanceof LostCommitError) return toStoreError(error.cause, operation);
   const code = codeOf(error) ?? '';
   const advice = ADVICE.find(([pattern]) => pattern.test(code))?.[1] ?? 'Try again';
   const reason = error instanceof Error && error.message !== '' ? error.message : code;

@@ -4,7 +4,7 @@
  */
 import { SandboxError } from '../../errors.ts';
 import { formatCount, formatItems } from '../../quantities.ts';
-import { contentDigest } from '../format/content-digest.ts';
+import { digestInSlices } from '../format/content-digest.ts';
 import {
   MissingObjectError,
   type ObjectKind,
@@ -91,11 +91,11 @@ export function asDamaged(error: unknown): never {
 }
 
 /** Joins the chunks of an object and checks its size and digest. */
-function joinChunks(
+async function joinChunks(
   name: string,
   { bytes: size, sha256 }: ObjectRef,
   chunks: readonly Uint8Array[] | undefined,
-) {
+): Promise<Uint8Array> {
   const path = `objects/${name}`;
   if (chunks === undefined) throw new MissingObjectError(path);
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
@@ -107,7 +107,7 @@ function joinChunks(
     bytes.set(chunk, offset);
     offset += chunk.length;
   }
-  if (contentDigest(bytes) !== sha256) throw damaged(path, 'does not match its digest');
+  if ((await digestInSlices(bytes)) !== sha256) throw damaged(path, 'does not match its digest');
   return bytes;
 }
 

@@ -17,7 +17,7 @@ import { statesOf } from '../format/session-validation.ts';
 import { encodePrettyJson } from '../format/stored-json.ts';
 import { foldSessionId } from '../session-id.ts';
 import type { StoredSession } from '../store.ts';
-import type { Database, Queryable } from './database.ts';
+import { type Database, LostCommitError, type Queryable } from './database.ts';
 import { asDamaged, insertObjects, ObjectRows } from './object-rows.ts';
 import type { SessionLease } from './session-lease.ts';
 import { decodeManifest } from './session-manifest.ts';
@@ -109,10 +109,7 @@ export class SessionCommits {
       });
     } catch (error) {
       this.cache.set(this.id, undefined);
-      if (error instanceof SandboxError) throw error;
-      const tookEffect = await this.#tookEffect(commitId);
-      if (tookEffect === undefined) throw this.#unknownOutcome(error);
-      if (!tookEffect) throw error;
+      await this.#checkOutcome(error, (current) => current === commitId);
     }
     const { manifest: _manifest, added: _added, removed, ...commit } = next!;
     this.cache.set(this.id, commit);
@@ -122,13 +119,18 @@ export class SessionCommits {
   /** Deletes the session. Returns the names of the objects that it referenced. */
   async delete(): Promise<readonly string[]> {
     this.cache.set(this.id, undefined);
-    return this.database.transaction('READ COMMITTED', async (client) => {
-      await this.lease.lock(client);
-      const references = await this.#references(client);
-      const sessions = this.database.table('sessions');
-      await client.query(`DELETE FROM ${sessions} WHERE tenant = $1 AND id = $2`, [this.tenant, this.id]);
-      return [...references.keys()];
-    });
+    let references: ReadonlyMap<string, number> = new Map();
+    try {
+      await this.database.transaction('READ COMMITTED', async (client) => {
+        await this.lease.lock(client);
+        references = await this.#references(client);
+        const sessions = this.database.table('sessions');
+        await client.query(`DELETE FROM ${sessions} WHERE tenant = $1 AND id = $2`, [this.tenant, this.id]);
+      });
+    } catch (error) {
+      await this.#checkOutcome(error, (current) => current === undefined);
+    }
+    return [...references.keys()];
   }
 
   async #prepare(
@@ -137,7 +139,7 @@ export class SessionCommits {
     session: StoredSession,
     commitId: string,
   ): Promise<NextCommit> {
-    const objects = new Map(encodeStates(statesOf(session)).flatMap((state) => [...state.objects]));
+    const objects = new Map((await encodeStates(statesOf(session))).flatMap((state) => [...state.objects]));
     const references = new Map([...objects].map(([name, { length }]) => [name, length]));
     const stored = storedStates(before, session);
     const storedObjects = new Map<string, ReadonlyMap<string, number>>();
@@ -261,31 +263,44 @@ export class SessionCommits {
   }
 
   /**
-   * Whether a commit took effect although its reply was lost with the connection; undefined if that cannot be determined.
-   * The lost transaction has locked the lease, so the check waits until that transaction has ended.
+   * Returns if a transaction took effect although its reply was lost. Throws the error if it had no effect, and
+   * `commit_unknown` if that cannot be determined. `tookEffect` decides by the commit that the session has.
    */
-  async #tookEffect(commitId: string): Promise<boolean | undefined> {
-    const leases = `SELECT FROM ${this.database.table('leases')} WHERE tenant = $1 AND folded_id = $2 FOR UPDATE`;
-    const sessions = `SELECT FROM ${this.database.table('sessions')} WHERE tenant = $1 AND id = $2 AND commit_id = $3`;
+  async #checkOutcome(error: unknown, tookEffect: (commitId: string | undefined) => boolean): Promise<void> {
+    if (!(error instanceof LostCommitError)) throw error;
     for (let check = 0; check < OUTCOME_CHECKS; check++) {
+      let current: string | undefined;
       try {
-        return await this.database.transaction('READ COMMITTED', async (client) => {
-          await client.query(leases, [this.tenant, foldSessionId(this.id)]);
-          const { rows } = await client.query(sessions, [this.tenant, this.id, commitId]);
-          return rows.length > 0;
-        });
+        current = await this.#committed();
       } catch {
         await sleep(OUTCOME_DELAY_MS);
+        continue;
       }
+      if (!tookEffect(current)) throw error;
+      return;
     }
-    return undefined;
+    throw this.#unknownOutcome(error);
+  }
+
+  /**
+   * The last commit of the session; undefined if there is none. A transaction whose reply was lost has locked the lease, so
+   * this waits until that transaction has ended.
+   */
+  #committed(): Promise<string | undefined> {
+    const leases = `SELECT FROM ${this.database.table('leases')} WHERE tenant = $1 AND folded_id = $2 FOR UPDATE`;
+    const sessions = `SELECT commit_id FROM ${this.database.table('sessions')} WHERE tenant = $1 AND id = $2`;
+    return this.database.transaction('READ COMMITTED', async (client) => {
+      await client.query(leases, [this.tenant, foldSessionId(this.id)]);
+      const { rows } = await client.query(sessions, [this.tenant, this.id]);
+      return rows[0]?.['commit_id'] as string | undefined;
+    });
   }
 
   #unknownOutcome(cause: unknown): SandboxError {
     const reason = cause instanceof Error ? cause.message : String(cause);
     const fact = `The connection to the session store was lost while session "${this.id}" was being saved, so it is not known whether the change took effect`;
     const advice = 'Read the state of the session before you repeat the change';
-    return new SandboxError('store_failed', `${fact}: ${reason}. ${advice}.`, {
+    return new SandboxError('commit_unknown', `${fact}: ${reason}. ${advice}.`, {
       cause,
       publicMessage: `${fact}. ${advice}.`,
     });

@@ -68,16 +68,32 @@ describe('the writer lease', () => {
 
   // guarantee: session-recovery
   // proves: A claim to a session expires even if its timestamp is in the future.
-  test('expires a claim whose time is in the future', async () => {
+  test.each([
+    ['another machine', { host: 'elsewhere' }],
+    ['another boot', { boot: 'earlier' }],
+    ['no readable owner', 'not a claim'],
+  ])('expires a claim of %s whose time is in the future', async (_, claim) => {
+    const dir = scratch();
+    const path = writeClaim(dir, claim, -365 * 24 * 3_600_000);
+    const acquired = diskStore(dir).acquire('one');
+    // The time is changed to one that expires soon, and the caller waits for that.
+    await vi.waitUntil(() => statSync(path).mtimeMs < Date.now());
+    const { mtimeMs } = statSync(path);
+    expect(mtimeMs + 60_000).toBeLessThan(Date.now() + 11_000);
+    utimesSync(path, mtimeMs / 1000 - 61, mtimeMs / 1000 - 61);
+    await (await acquired)();
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test('keeps a claim from the future whose owner updates it', async () => {
     const dir = scratch();
     const path = writeClaim(dir, { host: 'elsewhere' }, -365 * 24 * 3_600_000);
-    await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
-    // The time is now that of the first attempt, so the claim expires like any other.
-    const { mtimeMs } = statSync(path);
-    expect(mtimeMs).toBeLessThan(Date.now() + 1000);
-    utimesSync(path, mtimeMs / 1000 - 61, mtimeMs / 1000 - 61);
-    await (await diskStore(dir).acquire('one'))();
-    expect(existsSync(path)).toBe(false);
+    const acquired = diskStore(dir).acquire('one');
+    const rejected = expect(acquired).rejects.toEqual(busy);
+    await vi.waitUntil(() => statSync(path).mtimeMs < Date.now());
+    utimesSync(path, Date.now() / 1000, Date.now() / 1000);
+    await rejected;
+    expect(existsSync(path)).toBe(true);
   });
 
   test('removes the claim of a process that has ended', async () => {

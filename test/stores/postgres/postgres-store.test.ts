@@ -290,6 +290,43 @@ describe('commit', () => {
     await store.write(session('one', state(2, { f: 'b' })));
   });
 
+  // guarantee: stored-sessions
+  // proves: A change whose outcome cannot be determined is reported as unknown, never as failed.
+  test('is reported as unknown if its outcome cannot be determined, also for a deletion', async () => {
+    let isArmed = false;
+    let isLost = false;
+    const lossy = poolWith((query) => async (text, values) => {
+      if (isLost) throw new Error('Connection terminated unexpectedly');
+      const result = await query(text, values);
+      isLost = isArmed && text === 'COMMIT';
+      if (isLost) throw new Error('Query read timeout');
+      return result;
+    });
+    const store = open({ pool: lossy });
+    await store.acquire('one');
+    await store.write(session('one', state(1, { f: 'a' })));
+    isArmed = true;
+    await expect(store.write(session('one', state(2, { f: 'b' })))).rejects.toMatchObject({
+      code: 'commit_unknown',
+      publicMessage: expect.stringMatching(/not known whether.*Read the state/s),
+    });
+    expect((await open().read('one'))!.state.version).toBe(2);
+    isLost = false;
+    await expect(store.delete('one')).rejects.toEqual(code('commit_unknown'));
+    expect(await open().read('one')).toBeUndefined();
+  });
+
+  test('is recognised for a deletion whose reply is lost', async () => {
+    const { pool: lossy, arm } = failing('after');
+    const store = open({ pool: lossy });
+    await store.write(session('one', state(1, { f: 'a' })));
+    const release = await store.acquire('one');
+    arm();
+    await store.delete('one');
+    await release();
+    expect(await open().read('one')).toBeUndefined();
+  });
+
   test('survives a crash of the server', async () => {
     const written = session('one', state(1, { f: 'a' }), {
       checkpoints: [checkpoint('c', state(0, { g: 'b' }))],

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { BOUNDED, boundedTable, callsIn, MAIN_THREAD_CALLS } from './main-thread-work.ts';
+
+const ADVICE =
+  'A call that parses, copies, decodes or decompresses in one step was added to or removed from a file that the main thread loads. ' +
+  'Bound its input in bytes and members before the call, convert it in slices (src/mcp/sliced-text.ts), or move the work to a worker. ' +
+  'Then write what bounds it in BOUNDED in test/architecture/main-thread-work.ts and in the table of SECURITY.md.';
+
+test('the patterns find calls whose cost grows with their input', () => {
+  const calls = [
+    'JSON.parse(text)',
+    'structuredClone(value)',
+    'new TextDecoder().decode(bytes)',
+    "new TextDecoder('utf-8', { fatal: true }).decode(bytes)",
+    'decoder.decode(part)',
+    'this.#decoders[name]?.decode()',
+    "bytes.toString('utf8')",
+    'Buffer.concat(chunks).toString()',
+    'inflateRawSync(bytes)',
+    'brotliDecompressSync(bytes)',
+  ];
+  expect(calls.filter((text) => callsIn(text) !== 1)).toEqual([]);
+  expect(callsIn("JSON.stringify(x); digest.toString('hex'); frame.decodeAll()")).toBe(0);
+});
+
+// guarantee: request-limits
+// proves: Every place on the main thread that parses, copies or decodes data in one step is listed with what bounds the data.
+test('every such call on the main thread is listed with what bounds its input', () => {
+  const listed = Object.fromEntries(Object.entries(BOUNDED).map(([path, { calls }]) => [path, calls]));
+  expect(Object.fromEntries(MAIN_THREAD_CALLS), ADVICE).toEqual(listed);
+});
+
+test('SECURITY.md shows the list', () => {
+  const security = readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8');
+  expect(security, `Replace the table of the section by:\n${boundedTable()}`).toContain(boundedTable());
+});

@@ -1,0 +1,141 @@
+/**
+ * Calls whose cost grows with their input: parsing, copying, decoding and decompressing in one step. On the main thread, such a
+ * call delays every request, so its input must be bounded.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+
+const src = new URL('../../src', import.meta.url).pathname;
+/** Modules that programs load on their main thread. Commands of the command line serve one user, and are left out. */
+const ENTRIES = ['index.ts', 'mcp/index.ts', 'adapters/index.ts', 'adapters/e2b/index.ts'];
+
+const CALLS = [
+  /\bJSON\.parse\(/g,
+  /\bstructuredClone\(/g,
+  /\w*[dD]ecoder\w*(?:\[\w+\])?(?:\([^()]*\))?\??\.decode\(/g,
+  /\.toString\(\s*['"](?:utf-?8|latin1|base64|base64url|ascii|binary)['"]/g,
+  /\bBuffer\.(?:from|concat)\([^;\n]*\)\.toString\(\)/g,
+  /\b(?:inflate|deflate|gunzip|gzip|unzip|brotliCompress|brotliDecompress)(?:Raw)?Sync\(/g,
+];
+
+const sources = new Map(
+  readdirSync(src, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => [path, withoutComments(readFileSync(join(src, path), 'utf8'))]),
+);
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+}
+
+/** The files that a file imports, without types. Dynamic imports are included. */
+function importsOf(path: string): string[] {
+  const text = sources.get(path) ?? '';
+  const imports = text.matchAll(
+    /^(?:import|export)(?! type)[^;]*?from '(\.[^']+)'|\bimport\('(\.[^']+)'\)|^import '(\.[^']+)'/gm,
+  );
+  return [...imports].map(([, a, b, c]) => relative('.', join(dirname(path), (a ?? b ?? c)!)));
+}
+
+function filesOfMainThread(): string[] {
+  const found = new Set(ENTRIES);
+  for (const path of found) for (const target of importsOf(path)) found.add(target);
+  return [...found].filter((path) => sources.has(path)).sort();
+}
+
+export const callsIn = (text: string): number =>
+  CALLS.reduce((sum, pattern) => sum + [...text.matchAll(pattern)].length, 0);
+
+/** The number of such calls in each file that the main thread loads, by path in src/. */
+export const MAIN_THREAD_CALLS: ReadonlyMap<string, number> = new Map(
+  filesOfMainThread()
+    .map((path) => [path, callsIn(sources.get(path)!)] as const)
+    .filter(([, calls]) => calls > 0),
+);
+
+interface BoundedCalls {
+  readonly calls: number;
+  /** What bounds the input of the calls. SECURITY.md shows it. */
+  readonly bound: string;
+}
+
+const OWN_FILES = 'files of this package and of its build';
+const WHEEL = 'the members of a wheel that a user adds; no tenant can choose one';
+
+/** Every file with such calls, by path in src/. */
+export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
+  'adapters/e2b/e2b-execution.ts': {
+    calls: 1,
+    bound: 'a displayed image, at most `workspace_max_bytes`; one application, no tenants',
+  },
+  'adapters/e2b/filesystem.ts': {
+    calls: 1,
+    bound: 'a file, at most `workspace_max_bytes`; one application, no tenants',
+  },
+  'engine/side-module-stub-file.ts': { calls: 1, bound: OWN_FILES },
+  'framing/json-header.ts': {
+    calls: 2,
+    bound: 'the header of a cached image or layer, whose digest is verified',
+  },
+  'fs/layer-index.ts': { calls: 1, bound: OWN_FILES },
+  'jobs/job-worker.ts': { calls: 1, bound: 'a submitted program, at most 16 Mi characters' },
+  'jobs/pg-boss-store.ts': {
+    calls: 1,
+    bound: 'the result of a job, which a worker has limited like any result',
+  },
+  'mcp/displayed-result-blocks.ts': {
+    calls: 1,
+    bound: 'an image that is small enough for clients, or was reduced to that size',
+  },
+  'mcp/gateway/tools-config.ts': { calls: 1, bound: 'the configuration of the operator' },
+  'mcp/relayed-answers.ts': {
+    calls: 1,
+    bound: 'the outcome of one call that another server of the operator stored',
+  },
+  'mcp/request-body.ts': {
+    calls: 1,
+    bound: '`max_body_bytes`, 64 levels and 2,000 members, which are counted before the body is parsed',
+  },
+  'mcp/runs-awaiting-approval.ts': {
+    calls: 1,
+    bound: 'the decisions of one request, within the limits of request bodies',
+  },
+  'mcp/sliced-text.ts': {
+    calls: 4,
+    bound: 'one slice of 256 KiB; one slice of one tenant runs per turn of the event loop',
+  },
+  'mcp/stdio-lines.ts': { calls: 2, bound: '10 MiB, 64 levels and 2,000 members; one client' },
+  'mcp/stored-timelines.ts': { calls: 1, bound: '4 MiB' },
+  'packages/added-packages.ts': { calls: 1, bound: 'the list of packages that a user added' },
+  'packages/check-wheel-contents.ts': { calls: 2, bound: WHEEL },
+  'packages/import-costs.ts': { calls: 1, bound: OWN_FILES },
+  'packages/pyodide-lock.ts': { calls: 1, bound: OWN_FILES },
+  'packages/wheel-metadata.ts': { calls: 1, bound: WHEEL },
+  'playground/saved-timeline.ts': { calls: 1, bound: 'a timeline of at most 4 MiB' },
+  'results/read-displayed-image.ts': { calls: 1, bound: '4 MiB' },
+  'runtimes/guest-artifacts.ts': { calls: 1, bound: OWN_FILES },
+  'runtimes/javascript/guidance/error-rules.ts': { calls: 1, bound: 'no call: the text of a suggestion' },
+  'sandbox/output-delivery.ts': { calls: 2, bound: 'one chunk of output, and `stdout_max_bytes` in total' },
+  'sandbox/sandbox.ts': { calls: 1, bound: '`workspace_max_bytes`; only for callers of the library' },
+  'stores/format/stored-json.ts': {
+    calls: 2,
+    bound:
+      'a stored manifest of at most 16 MiB, or an object of a file list of at most 256 MiB; servers write objects of at most 64 entries',
+  },
+  'stores/postgres/cached-values.ts': {
+    calls: 1,
+    bound: 'an output or result that a server has stored, within the limits of results',
+  },
+  'tools/json-data.ts': { calls: 1, bound: 'the size limit of tool arguments' },
+  'tools/tool-dispatcher.ts': { calls: 2, bound: 'arguments and payloads within the limits of tool calls' },
+  'tools/tool-schema.ts': { calls: 2, bound: 'the schema of a tool, once per toolset' },
+  'worker/parse-guest-report.ts': { calls: 1, bound: '`MAX_REPORT_BYTES`' },
+};
+
+/** The table of SECURITY.md. */
+export const boundedTable = (): string =>
+  [
+    '| place | input is bounded by |',
+    '|---|---|',
+    ...Object.entries(BOUNDED).map(([path, { bound }]) => `| \`src/${path}\` | ${bound} |`),
+  ].join('\n');
