@@ -11,3 +11,17 @@ export function nextTurn(): Promise<void> {
   last = last.then(() => setImmediate());
   return last;
 }
+
+/** Longest work between two turns. */
+const SLICE_MS = 5;
+
+/** Ends the turn of a loop when it has taken long enough. */
+export class Slices {
+  #sinceMs = performance.now();
+
+  async pause(): Promise<void> {
+    if (performance.now() - this.#sinceMs < SLICE_MS) return;
+    await nextTurn();
+    this.#sinceMs = performance.now();
+  }
+}

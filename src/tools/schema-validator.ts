@@ -20,7 +20,7 @@ export type { JsonSchema };
 const MAX_SCHEMA_PARTS = 5000;
 const MAX_SCHEMA_DEPTH = 48;
 /** Limit on the steps that build the patterns of one schema. */
-const MAX_PATTERN_STEPS = 500_000;
+const MAX_PATTERN_STEPS = 100_000;
 
 /** A schema that cannot be used. */
 export class SchemaError extends Error {}

@@ -11,7 +11,7 @@ export type SchemaObject = { readonly [keyword: string]: unknown };
 
 const MAX_STEPS = 500_000;
 /** Steps after which a check yields. */
-const SLICE_STEPS = 10_000;
+const SLICE_STEPS = 5000;
 /** Limit on the steps of a part that cannot yield: one pattern, or one value that is compared. */
 const MAX_PART_STEPS = 50_000;
 /** Characters that are counted, copied or compared in one step. */
@@ -69,11 +69,15 @@ export class Validation {
     if (schema === false) return [`${at(path)}is not allowed`];
     if (++this.#depth > MAX_RECURSION) throw new TooComplex();
     if (this.#sliceSteps >= SLICE_STEPS) yield* this.#pause();
-    const problems = yield* this.#checkAny(schema, value, path);
+    // Most parts of schemas have few keywords, so that most generators are not needed.
+    const problems = ANY_KEYWORDS.some((keyword) => keyword in schema)
+      ? yield* this.#checkAny(schema, value, path)
+      : this.#checkType(schema, value, path);
     if (typeof value === 'string') problems.push(...this.#checkText(schema, value, path));
     else if (typeof value === 'number') problems.push(...checkNumber(schema, value, path));
     else if (Array.isArray(value)) problems.push(...(yield* this.#checkArray(schema, value, path)));
-    else if (isObject(value)) problems.push(...(yield* this.#checkObject(schema, value, path)));
+    else if (isObject(value) && OBJECT_KEYWORDS.some((keyword) => keyword in schema))
+      problems.push(...(yield* this.#checkObject(schema, value, path)));
     this.#depth--;
     return problems.slice(0, MAX_PROBLEMS);
   }
@@ -98,15 +102,21 @@ export class Validation {
       const problems = yield* this.check(this.references.get(reference)!, value, path);
       if (problems.length > 0) return problems;
     }
-    const type = own(schema, 'type');
-    const types = (Array.isArray(type) ? type : [type]) as readonly string[];
-    this.#takeMembers(types.length);
-    if (type !== undefined && !types.some((name) => hasType(value, name)))
-      return [`${at(path)}expected ${types.join(' or ')}, got ${typeName(value)}`];
+    const problems = this.#checkType(schema, value, path);
+    if (problems.length > 0) return problems;
     const allowed = Object.hasOwn(schema, 'const') ? [schema['const']] : (own(schema, 'enum') as unknown[]);
     if (allowed !== undefined && !(yield* this.#isOneOf(value, allowed)))
       return [`${at(path)}expected ${shortList(allowed)}`];
     return yield* this.#checkCombinations(schema, value, path);
+  }
+
+  #checkType(schema: SchemaObject, value: unknown, path: string): string[] {
+    const type = own(schema, 'type') as string | readonly string[] | undefined;
+    if (type === undefined || (typeof type === 'string' && hasType(value, type))) return [];
+    const types = typeof type === 'string' ? [type] : type;
+    this.#takeMembers(types.length);
+    if (types.some((name) => hasType(value, name))) return [];
+    return [`${at(path)}expected ${types.join(' or ')}, got ${typeName(value)}`];
   }
 
   *#isOneOf(value: unknown, allowed: readonly unknown[]): Generator<undefined, boolean> {
@@ -260,6 +270,20 @@ export class Validation {
     return problems;
   }
 }
+
+/** Keywords that constrain values of any type, except `type`. */
+const ANY_KEYWORDS = ['$ref', 'enum', 'const', 'allOf', 'anyOf', 'oneOf', 'not', 'if'];
+const OBJECT_KEYWORDS = [
+  'properties',
+  'required',
+  'additionalProperties',
+  'patternProperties',
+  'propertyNames',
+  'minProperties',
+  'maxProperties',
+  'dependentRequired',
+  'dependentSchemas',
+];
 
 /** The number of names in `required` and `dependentRequired`. */
 function namesToCheck(schema: SchemaObject): number {

@@ -32,7 +32,7 @@ const FUEL_PER_US = 1000;
 /** Work of the main thread for a call in microseconds: for every call, per byte and per member of its arguments. */
 const CALL_US = 50;
 const BYTE_US = 0.02;
-const MEMBER_US = 0.5;
+const MEMBER_US = 1;
 
 interface Catalog {
   readonly text: string;
