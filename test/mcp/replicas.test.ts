@@ -488,6 +488,37 @@ describe('an approval request', () => {
     expect(await query('SELECT FROM llm_wasm_sandbox.approval_rounds')).toBe(0);
   });
 
+  // guarantee: approval
+  // proves: If many answers arrive at several servers at the same time, one of them continues the program, and the others are refused.
+  test('is answered by one of many answers that arrive at the same time', async () => {
+    for (const text of ['first', 'second', 'third']) {
+      const args = { code: `console.log(${echo(text)})` };
+      const asked = await execute(atAsking, args);
+      const answer = decide(asked, 1, 'allow');
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, (_, i) => execute(i % 2 === 0 ? atAsking : atAnswering, args, answer)),
+      );
+      const results = answers.filter(({ isError }) => isError !== true);
+      expect(results.map(({ structuredContent }) => structuredContent!['stdout'])).toEqual([`${text}\n`]);
+      for (const other of answers.filter((one) => one !== results[0])) expect(other).toMatchObject(spent);
+    }
+    expect(await query('SELECT FROM llm_wasm_sandbox.approval_rounds')).toBe(0);
+  });
+
+  // guarantee: approval
+  test('stays open after an answer without a decision at another server', async () => {
+    const args = { code: `console.log(${echo('open')})` };
+    const asked = await execute(atAsking, args);
+    const { requestState } = asked;
+    for (const inputResponses of [{}, { call_7: { action: 'accept', content: { decision: 'allow' } } }])
+      expect(await execute(atAnswering, args, { requestState, inputResponses })).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining('contains no decision about call_1') }],
+      });
+    const { structuredContent } = await execute(atAnswering, args, decide(asked, 1, 'allow'));
+    expect(structuredContent).toMatchObject({ stdout: 'open\n' });
+  });
+
   test('returns the result of the program to the server that was answered, and is cancelled there', async () => {
     const args = { code: `display({ columns: ['a'], rows: [[1]] }); console.log(${echo('x')}); for (;;) {}` };
     const endless = { ...args, timeout: 60, fuel_budget: 1_000_000_000_000 };

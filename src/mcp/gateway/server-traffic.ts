@@ -52,9 +52,10 @@ export class ServerTraffic {
 
   #charge(kind: 'bytes' | 'messages', amount: number, limit: string): void {
     const allowance = this.#allowances[kind];
-    if (allowance.secondsToWait('') > 0)
-      throw new TrafficError(`it sent more than ${limit} in ${formatDuration(PERIOD_MS)}`);
-    allowance.charge('', amount);
+    const isExceeded = allowance.secondsToWait('') > 0;
+    // A server that has sent too much is left alone for a whole period.
+    allowance.charge('', isExceeded ? allowance.amount : amount);
+    if (isExceeded) throw new TrafficError(`it sent more than ${limit} in ${formatDuration(PERIOD_MS)}`);
   }
 }
 
