@@ -17,6 +17,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { SandboxError } from '../../src/errors.ts';
 import { CancelledError } from '../../src/mcp/cancelled-error.ts';
 import { relayAnswer, serializeOutcome } from '../../src/mcp/relayed-answers.ts';
+import { RunsAwaitingApproval } from '../../src/mcp/runs-awaiting-approval.ts';
 import * as sharedLimits from '../../src/mcp/shared-limits.ts';
 import { openStore } from '../../src/session/open-store.ts';
 import { ApprovalRounds } from '../../src/stores/postgres/approval-rounds.ts';
@@ -503,6 +504,32 @@ describe('an approval request', () => {
       for (const other of answers.filter((one) => one !== results[0])) expect(other).toMatchObject(spent);
     }
     expect(await query('SELECT FROM llm_wasm_sandbox.approval_rounds')).toBe(0);
+  });
+
+  // guarantee: approval
+  test('is answered by another server while the database is slow to refuse the answer at this one', async () => {
+    /** Removes a round only after the next look for answers, which finds no waiting run. */
+    class SlowRounds extends ApprovalRounds {
+      override async close(round: string): Promise<boolean> {
+        await new Promise((resolve) => setTimeout(resolve, 700));
+        return super.close(round);
+      }
+    }
+    const rounds = new SlowRounds(openStore(database.connectionString).database!);
+    const approvals = new RunsAwaitingApproval(rounds);
+    const owner = { tenant: 'slow', request: 'r' };
+    const { signal } = new AbortController();
+    const step = await approvals.start(owner, signal, async (ask, runSignal) =>
+      ask({ call_id: '1', seq: 1, name: 'n', arguments: {}, session_id: undefined, signal: runSignal }),
+    );
+    if (step.type !== 'questions') throw new Error('no question');
+    const here = approvals.continue(owner, step.state, () => true, signal);
+    const { run, round } = step.state;
+    const there = relayAnswer(rounds, { ...owner, run, round }, { call_1: true }, signal, 5000);
+    await expect(here).rejects.toThrow('already answered');
+    expect(await there).toEqual({ value: { type: 'done', value: true } });
+    approvals.close();
+    await rounds.database.close();
   });
 
   // guarantee: approval

@@ -146,9 +146,9 @@ describe('JSON Schema validation', () => {
     const patterns = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`p${i}(){4000}`, true]));
     expect(
-      await new SchemaValidator({ patternProperties: patterns(20) }).problemOf({ p1: 1 }),
+      await new SchemaValidator({ patternProperties: patterns(8) }).problemOf({ p1: 1 }),
     ).toBeUndefined();
-    expect(() => new SchemaValidator({ patternProperties: patterns(100) })).toThrow('too large in total');
+    expect(() => new SchemaValidator({ patternProperties: patterns(50) })).toThrow('too large in total');
     expect(() => new SchemaValidator({ pattern: '(((){5000}){5000}){5000}' })).toThrow(
       'too many repetitions',
     );
