@@ -30,7 +30,7 @@ export const own = (object: SchemaObject, key: string): unknown =>
   Object.hasOwn(object, key) ? object[key] : undefined;
 
 /** What is wrong with a value, when all slices of the check have run. */
-type Check = Generator<undefined, string[]>;
+type SlicedCheck = Generator<undefined, string[]>;
 
 /** One check of one value, with its budget of steps. */
 export class Validation {
@@ -63,7 +63,7 @@ export class Validation {
     this.#take(Math.floor(count / MEMBERS_PER_STEP));
   }
 
-  *check(schema: JsonSchema, value: unknown, path: string): Check {
+  *check(schema: JsonSchema, value: unknown, path: string): SlicedCheck {
     this.#take(1);
     if (schema === true) return [];
     if (schema === false) return [`${at(path)}is not allowed`];
@@ -96,7 +96,7 @@ export class Validation {
     return count;
   }
 
-  *#checkAny(schema: SchemaObject, value: unknown, path: string): Check {
+  *#checkAny(schema: SchemaObject, value: unknown, path: string): SlicedCheck {
     const reference = own(schema, '$ref') as string | undefined;
     if (reference !== undefined) {
       const problems = yield* this.check(this.references.get(reference)!, value, path);
@@ -155,7 +155,7 @@ export class Validation {
     return `{${names.map((name) => `${JSON.stringify(name)}:${this.#canonical(value[name])}`).join()}}`;
   }
 
-  *#checkCombinations(schema: SchemaObject, value: unknown, path: string): Check {
+  *#checkCombinations(schema: SchemaObject, value: unknown, path: string): SlicedCheck {
     const list = (keyword: string) => own(schema, keyword) as readonly JsonSchema[] | undefined;
     const single = (keyword: string) => own(schema, keyword) as JsonSchema | undefined;
     for (const part of list('allOf') ?? []) {
@@ -180,7 +180,7 @@ export class Validation {
   }
 
   /** The problems of the alternative that fits best. */
-  *#noneMatches(alternatives: readonly JsonSchema[], value: unknown, path: string): Check {
+  *#noneMatches(alternatives: readonly JsonSchema[], value: unknown, path: string): SlicedCheck {
     let best: readonly string[] | undefined;
     for (const part of alternatives) {
       const problems = yield* this.check(part, value, path);
@@ -204,7 +204,7 @@ export class Validation {
     return [`${at(path)}does not match the pattern ${pattern.slice(0, 200)}`];
   }
 
-  *#checkArray(schema: SchemaObject, items: readonly unknown[], path: string): Check {
+  *#checkArray(schema: SchemaObject, items: readonly unknown[], path: string): SlicedCheck {
     const count = (keyword: string) => own(schema, keyword) as number | undefined;
     const { length } = items;
     this.#takeMembers(length);
@@ -233,7 +233,7 @@ export class Validation {
     return isEnough ? problems : [...problems, `${at(path)}has the wrong number of matching items`];
   }
 
-  *#checkObject(schema: SchemaObject, value: SchemaObject, path: string): Check {
+  *#checkObject(schema: SchemaObject, value: SchemaObject, path: string): SlicedCheck {
     const map = (keyword: string) => (own(schema, keyword) ?? {}) as Readonly<Record<string, JsonSchema>>;
     const names = Object.keys(value);
     this.#takeMembers(names.length + namesToCheck(schema));

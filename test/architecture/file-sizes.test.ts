@@ -8,7 +8,9 @@ const TABLES = [
   'redteam/corpus/escape-attacks-javascript.ts',
   'redteam/corpus/escape-attacks-python.ts',
   'redteam/corpus/limit-programs.ts',
+  'redteam/corpus/tool-attacks.ts',
   'runtimes/python/guidance/example-failures.ts',
+  'tools/tool-dispatcher.ts',
   'wasm/opcodes.ts',
 ];
 

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { nextTurn } from '../../concurrency/next-turn.ts';
 import { formatBytes } from '../../quantities.ts';
-import { LineReader, type ServerTraffic, TrafficError } from './server-traffic.ts';
+import { MessageLines, type ServerTraffic, TrafficError } from './server-traffic.ts';
 
 const KILL_AFTER_MS = 1000;
 /** After so many messages, other work gets a turn. */
@@ -68,7 +68,7 @@ export class ChildProcessTransport implements Transport {
 
   /** Reads messages until the process closes its output. The process waits while messages are handled. */
   async #receive(output: AsyncIterable<Buffer>): Promise<void> {
-    const reader = new LineReader(this.traffic);
+    const reader = new MessageLines(this.traffic);
     let count = 0;
     try {
       for await (const chunk of output)

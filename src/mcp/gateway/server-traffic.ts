@@ -68,7 +68,7 @@ const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 
 /** Counts the bytes and members of the messages of one stream, chunk by chunk. */
-export class MessageMeter {
+class MessageMeter {
   #bytes = 0;
   #members = 0;
   #isInString = false;
@@ -107,7 +107,7 @@ export class MessageMeter {
 }
 
 /** Splits a stream into lines. A line that is too long is rejected before it is complete. */
-export class LineReader {
+export class MessageLines {
   readonly #meter: MessageMeter;
   #parts: Uint8Array[] = [];
 
