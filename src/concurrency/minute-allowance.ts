@@ -1,5 +1,5 @@
 /**
- * An amount that each key may use per minute. It accrues steadily up to one minute's worth. A use may start while any
+ * An amount that each key may use per minute, or per another period. It accrues steadily up to the amount of one period. A use may start while any
  * of it is left; a use that exceeds the rest delays the next one.
  */
 
@@ -15,14 +15,15 @@ export class MinuteAllowance {
   readonly #balances = new Map<string, Balance>();
 
   constructor(
-    readonly perMinute: number,
+    readonly amount: number,
     readonly now: () => number = () => performance.now(),
+    readonly periodMs = MINUTE_MS,
   ) {}
 
   /** Seconds until the key has some allowance left, rounded up; 0 if it has some now. */
   secondsToWait(key: string): number {
     const left = this.#left(key);
-    return left > 0 ? 0 : Math.max(1, Math.ceil((-left / this.perMinute) * 60));
+    return left > 0 ? 0 : Math.max(1, Math.ceil(((-left / this.amount) * this.periodMs) / 1000));
   }
 
   charge(key: string, amount: number): void {
@@ -31,15 +32,15 @@ export class MinuteAllowance {
     this.#balances.set(key, { amount: left, atMs: this.now() });
     // Keys whose allowance is full again are forgotten, oldest charge first.
     for (const [other] of this.#balances) {
-      if (this.#left(other) < this.perMinute) break;
+      if (this.#left(other) < this.amount) break;
       this.#balances.delete(other);
     }
   }
 
   #left(key: string): number {
     const balance = this.#balances.get(key);
-    if (balance === undefined) return this.perMinute;
-    const accrued = ((this.now() - balance.atMs) / MINUTE_MS) * this.perMinute;
-    return Math.min(this.perMinute, balance.amount + accrued);
+    if (balance === undefined) return this.amount;
+    const accrued = ((this.now() - balance.atMs) / this.periodMs) * this.amount;
+    return Math.min(this.amount, balance.amount + accrued);
   }
 }

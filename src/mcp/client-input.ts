@@ -48,7 +48,13 @@ export function createRoundCodec(readKey: () => Promise<Uint8Array>): RequestSta
   };
   return {
     mint: async (state, context) => (await codec()).mint(state, context),
-    verify: async (text, context) => (await codec()).verify(text, context),
+    verify: async (text, context) => {
+      // Different texts can decode to the same bytes. Only the text that was signed is accepted.
+      const parts = text.split('.').slice(1);
+      if (parts.some((part) => Buffer.from(part, 'base64url').toString('base64url') !== part))
+        throw new Error('malformed');
+      return (await codec()).verify(text, context);
+    },
   };
 }
 
@@ -100,7 +106,9 @@ function canElicit({ envelope }: ServerContext['mcpReq'], server: McpServer): bo
 function decisionOf(responses: ServerContext['mcpReq']['inputResponses'], key: string): ApprovalDecision {
   const response = inputResponse(responses, key);
   if (response.kind !== 'elicit') return undefined;
-  if (response.action === 'accept' && response.content?.['decision'] === 'allow') return true;
+  const decision = response.action === 'accept' ? response.content?.['decision'] : 'deny';
+  if (decision === 'allow') return true;
+  if (decision !== 'deny') return undefined;
   return {
     approved: false,
     reason: response.action === 'cancel' ? 'the question was not answered' : 'a person denied the call',

@@ -154,6 +154,8 @@ export class RunsAwaitingApproval {
     const { run } = waiting ?? {};
     const isOwn = run?.owner.tenant === owner.tenant && run.owner.request === owner.request;
     if (waiting === undefined || run === undefined || run.round !== round || !isOwn) throw notWaiting();
+    // An answer that decides nothing leaves the round open for another one.
+    if (![...run.asked.keys()].some((key) => decisionOf(key) !== undefined)) return questionsOf(run);
     // Another request with the same state finds no run.
     this.#waiting.delete(id);
     clearTimeout(waiting.timer);
@@ -170,6 +172,7 @@ export class RunsAwaitingApproval {
   ): Promise<ApprovalProgress<T>> {
     if (this.rounds === undefined) throw notWaiting();
     const decisions = Object.fromEntries(keys.map((key) => [key, decisionOf(key)]));
+    if (Object.values(decisions).every((decision) => decision === undefined)) throw noDecision(keys);
     const outcome = await relayAnswer(this.rounds, { ...owner, run, round }, decisions, signal);
     if (outcome === undefined) throw notWaiting();
     return outcome.value as ApprovalProgress<T>;
@@ -183,7 +186,10 @@ export class RunsAwaitingApproval {
     } catch (error) {
       throw toStoreError(error, 'record the answer');
     } finally {
-      if (!isClosed) this.#hold(run).isShared = true;
+      if (!isClosed) {
+        this.#hold(run).isShared = true;
+        this.#watch();
+      }
     }
     return isClosed;
   }
@@ -229,14 +235,10 @@ export class RunsAwaitingApproval {
   /** Each round has its own id, so an answer cannot be used twice. */
   async #wait(run: WaitingRun<unknown>): Promise<ApprovalProgress<never>> {
     run.round = randomUUID();
-    const questions = [...run.asked.values()].map(({ question }) => question);
+    const asked = questionsOf(run);
     const waiting = this.#hold(run);
     waiting.isShared = await this.#share({ ...run.owner, run: run.id, round: run.round });
-    return {
-      type: 'questions',
-      questions,
-      state: { run: run.id, round: run.round, keys: questions.map(({ key }) => key) },
-    };
+    return asked;
   }
 
   /** If the database cannot be reached, only this server can receive the answer. */
@@ -305,9 +307,26 @@ export class RunsAwaitingApproval {
   }
 }
 
+/** The open questions of a run, for the client. */
+function questionsOf(run: WaitingRun<unknown>): ApprovalProgress<never> & { readonly type: 'questions' } {
+  const questions = [...run.asked.values()].map(({ question }) => question);
+  return {
+    type: 'questions',
+    questions,
+    state: { run: run.id, round: run.round, keys: questions.map(({ key }) => key) },
+  };
+}
+
+function noDecision(keys: readonly string[]): SandboxError {
+  return new SandboxError(
+    'invalid_argument',
+    `The answer contains no decision about ${keys.join(', ')}. The program is still waiting. Repeat the request with the same requestState and an inputResponse for each of these keys.`,
+  );
+}
+
 function notWaiting(): SandboxError {
   return new SandboxError(
     'invalid_argument',
-    'The program is no longer waiting for this answer: the question was already answered, or the program has ended or was cancelled. Call execute_code again without the answer.',
+    'The program is no longer waiting for this answer: the question was already answered, or the program has ended or was cancelled. If it was already answered, the request with that answer receives the result. Otherwise call execute_code again without the answer.',
   );
 }

@@ -3,12 +3,15 @@
  * tools only with arguments that match their schemas, and resume a paused program once.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { SandboxError } from '../errors.ts';
 import { formatItems } from '../quantities.ts';
 import type { SandboxResult } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
+import type { OnApproval } from '../tools/tool-protocol.ts';
 import type { ToolContext, ToolRecord } from '../tools/toolset.ts';
 import type { Attack, ToolAttack } from './attack.ts';
 import { checkResult } from './check-result.ts';
@@ -20,8 +23,18 @@ const DEFAULT_LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 20, max_to
 const RECORDED_REFUSALS = 16;
 const LARGE_TEXT = 'x'.repeat(3_000_000);
 
+const MAX_CONCURRENT = 16;
+const SLOW_MS = 20;
+
+/** Whether JSON represents data exactly. */
+const isExact = (data: object) => isDeepStrictEqual(JSON.parse(JSON.stringify(data)), data);
+
 /** The calls that were made because they were approved. */
 interface ApprovedCalls {
+  /** The arguments that the last request for approval of `pay` has shown. */
+  shown: string;
+  /** The calls to `slow` that run now. */
+  running: number;
   readonly ids: Set<string>;
   /** Called for every call; undefined while none is approved. */
   onCall: (() => void) | undefined;
@@ -47,6 +60,20 @@ function offeredTools(problems: string[], approved: ApprovedCalls): ToolRecord {
         approved.onCall?.();
       },
     },
+    pay: {
+      needsApproval: true,
+      execute: async (args: object) => {
+        if (JSON.stringify(args) !== approved.shown || !isExact(args))
+          problems.push('a tool was called with arguments that were not approved');
+        return approved.shown;
+      },
+    },
+    slow: async () => {
+      approved.running++;
+      if (approved.running > MAX_CONCURRENT) problems.push('more calls run at the same time than the limit');
+      await delay(SLOW_MS);
+      approved.running--;
+    },
     wait: (_: object, context: { suspend(): never }) => context.suspend(),
     flood: async () => LARGE_TEXT,
   };
@@ -57,18 +84,24 @@ export async function runToolAttack(
   surroundings: Surroundings,
 ): Promise<string[]> {
   const problems: string[] = [];
-  const approved: ApprovedCalls = { ids: new Set(), onCall: undefined };
+  const approved: ApprovedCalls = { ids: new Set(), onCall: undefined, shown: '', running: 0 };
+  const onApproval: OnApproval = ({ name, arguments: args }) => {
+    if (name !== 'pay') return undefined;
+    approved.shown = JSON.stringify(args);
+    return true;
+  };
   await using session: Session = await createSandbox({
     runtime: runtime!,
     session_id: 'attacked',
     store: memoryStore(),
     policy: { ...DEFAULT_LIMITS, ...policy },
     tools: offeredTools(problems, approved),
+    onApproval,
   });
   const result = await session.execute(callsTools);
   const limits = { ...session.policy, timeout_seconds: session.policy.timeout_seconds * 2 };
   problems.push(...checkResult(result, limits, { ...(outcomes && { outcomes }), expect }));
-  problems.push(...recordProblems(result));
+  problems.push(...recordProblems(result, approved));
   if (result.metadata.state === 'paused') problems.push(...(await resumeTwice(session, result, approved)));
   const { fuel_budget } = DEFAULT_LIMITS;
   const next = await session.execute(TOOL_PROBE[runtime!], { fuel_budget });
@@ -76,8 +109,14 @@ export async function runToolAttack(
   return [...problems, ...surroundings.checkHost()];
 }
 
-function recordProblems({ metadata: { tool_calls = [], pending = [] } }: SandboxResult): string[] {
+function recordProblems(
+  { metadata: { tool_calls = [], pending = [] } }: SandboxResult,
+  { shown }: ApprovedCalls,
+): string[] {
   const problems: string[] = [];
+  const paid = tool_calls.findLast(({ name, status }) => name === 'pay' && status === 'ok');
+  if (paid !== undefined && !shown.startsWith(paid.arguments_preview))
+    problems.push('the record of a call differs from what was approved');
   if (tool_calls.length > DEFAULT_LIMITS.max_tool_calls + RECORDED_REFUSALS)
     problems.push(`${formatItems(tool_calls.length, 'call')} are recorded`);
   if (tool_calls.some(({ name, status }) => name === 'danger' && status === 'ok'))

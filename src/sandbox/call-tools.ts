@@ -138,8 +138,8 @@ export class CallTools {
   /** Answers a request of the program. Never rejects. */
   async answer(request: HostRequest): Promise<HostAnswer> {
     if (request.type === 'tool_call') {
-      const { id, name, arguments: argumentsJson } = request;
-      return { tool: await this.run.call({ id, name, argumentsJson }) };
+      const { id, name, arguments: argumentsJson, problem } = request;
+      return { tool: await this.run.call({ id, name, argumentsJson, problem }) };
     }
     if (request.type === 'tool_resume') {
       const resolution = this.#resumption?.resolutions.get(request.id);

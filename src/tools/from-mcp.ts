@@ -2,13 +2,15 @@
  * Makes the tools of an MCP server available to programs. Everything from the server is untrusted: lists are bounded, tools
  * whose schemas cannot be checked are skipped, and results are data.
  */
+import { Slices } from '../concurrency/next-turn.ts';
 import { SandboxError } from '../errors.ts';
 import { ToolError } from './tool-error.ts';
 import { readSchema } from './tool-schema.ts';
-import { MAX_TOOLS, type ToolContext, type ToolDefinition } from './toolset.ts';
+import { MAX_DESCRIPTION_CHARS, MAX_TOOLS, type ToolContext, type ToolDefinition } from './toolset.ts';
+import { isObject } from './validate-value.ts';
 
 const MAX_PAGES = 50;
-/** After this time, no further page is requested. */
+/** After this time, no further page is requested and no further tool is checked. */
 const LIST_TIMEOUT_MS = 10_000;
 const MAX_SCHEMA_CHARS = 64 * 1024;
 const MAX_NAME_CHARS = 128;
@@ -68,16 +70,24 @@ export async function fromMcp(
 ): Promise<Record<string, ToolDefinition>> {
   const { needsApproval = isNotReadOnly, onSkip } = options;
   const tools = Object.create(null) as Record<string, ToolDefinition>;
-  for (const tool of await listTools(client)) {
+  const deadlineMs = performance.now() + LIST_TIMEOUT_MS;
+  const slices = new Slices();
+  for (const listed of await listTools(client, deadlineMs)) {
+    await slices.pause();
+    const tool = (isObject(listed) ? listed : {}) as Partial<McpTool> as McpTool;
     if (options.tools !== undefined && !options.tools.includes(tool.name)) continue;
-    const reason = Object.hasOwn(tools, tool.name) ? 'another tool has the same name' : whyUnusable(tool);
+    const reason = Object.hasOwn(tools, tool.name)
+      ? 'another tool has the same name'
+      : performance.now() > deadlineMs
+        ? 'the list took too long'
+        : whyUnusable(tool);
     if (reason !== undefined) {
       onSkip?.(String(tool.name).slice(0, MAX_NAME_CHARS), reason);
       continue;
     }
     const { description, inputSchema, outputSchema } = tool;
     tools[tool.name] = {
-      ...(typeof description === 'string' && { description }),
+      ...(typeof description === 'string' && { description: description.slice(0, MAX_DESCRIPTION_CHARS) }),
       ...(inputSchema !== undefined && { inputSchema: inputSchema as Record<string, unknown> }),
       ...(outputSchema !== undefined && { outputSchema: outputSchema as Record<string, unknown> }),
       needsApproval: typeof needsApproval === 'function' ? needsApproval(tool) : needsApproval,
@@ -94,10 +104,9 @@ export async function fromMcp(
 export const isNotReadOnly = ({ annotations }: McpTool): boolean => annotations?.readOnlyHint !== true;
 
 /** Reads all pages of the list, up to the limits. */
-async function listTools(client: McpClient): Promise<McpTool[]> {
-  const tools: McpTool[] = [];
+async function listTools(client: McpClient, deadlineMs: number): Promise<unknown[]> {
+  const tools: unknown[] = [];
   const seen = new Set<string>();
-  const deadlineMs = performance.now() + LIST_TIMEOUT_MS;
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES && performance.now() < deadlineMs; page++) {
     const result: unknown = await client.listTools(cursor === undefined ? {} : { cursor });

@@ -5,7 +5,11 @@
 import { formatBytes, formatCount } from '../quantities.ts';
 
 const MAX_JSON_DEPTH = 64;
-const MAX_JSON_MEMBERS = 200_000;
+const MAX_RESULT_MEMBERS = 200_000;
+/** Parsing, checking and encoding so many members takes the main thread a few milliseconds. */
+const MAX_ARGUMENT_MEMBERS = 50_000;
+/** Memory of an empty object and of the reference to it. */
+const MEMBER_BYTES = 64;
 
 /** Data that was rejected. */
 export class JsonDataError extends Error {
@@ -17,74 +21,115 @@ export class JsonDataError extends Error {
   }
 }
 
-/** Parses the arguments of a call, which must be an object. Throws `JsonDataError`. */
-export function parseArguments(text: string, maxBytes: number): Record<string, unknown> {
-  const bytes = Buffer.byteLength(text);
-  if (bytes > maxBytes)
-    throw new JsonDataError(
-      'arguments',
-      `The arguments are ${formatBytes(bytes)} long; the limit is ${formatBytes(maxBytes)}.`,
-    );
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new JsonDataError('arguments', 'The arguments are not valid JSON.');
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new JsonDataError(
-      'arguments',
-      'The arguments must be an object with a property for each argument.',
-    );
-  checkParsed(value, 0, { members: MAX_JSON_MEMBERS });
-  checkIntegers(text);
-  return value as Record<string, unknown>;
+/** The arguments of a call. `json` is `JSON.stringify(value)`: approval, record and call use the same data. */
+export interface ToolArguments {
+  readonly value: Record<string, unknown>;
+  readonly json: string;
+  readonly members: number;
+  /** Estimate of the memory that the text and the value take. */
+  readonly heldBytes: number;
 }
 
-/** Rejects structures that are too large, and keys that change the prototype of an object into which a tool merges them. */
-function checkParsed(value: unknown, depth: number, budget: { members: number }): void {
-  if (typeof value !== 'object' || value === null) return;
-  if (depth >= MAX_JSON_DEPTH) throw tooDeep('arguments');
-  for (const [key, member] of Object.entries(value)) {
-    if (--budget.members < 0) throw tooManyMembers('arguments');
-    const isPrototype =
-      key === '__proto__' ||
-      (key === 'constructor' && typeof member === 'object' && member !== null && 'prototype' in member);
-    if (isPrototype && !Array.isArray(value))
-      throw new JsonDataError('arguments', `The arguments contain the key "${key}", which is not allowed.`);
-    checkParsed(member, depth + 1, budget);
+/**
+ * Reads the arguments of a call, which must be an object. Throws `JsonDataError`. Worker threads call this before they send
+ * arguments, and the main thread calls it again, because a compromised process can send anything.
+ */
+export function readArguments(text: string, maxBytes: number): ToolArguments {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxBytes)
+    throw invalid(`The arguments are ${formatBytes(bytes)} long; the limit is ${formatBytes(maxBytes)}.`);
+  const value = parseText(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalid('The arguments must be an object with a property for each argument.');
+  const check = new ArgumentCheck();
+  check.visit(value);
+  checkIntegers(text);
+  const json = JSON.stringify(value);
+  // Different texts can mean the same: duplicate keys, -0, escapes and blanks.
+  const canonical = json === text ? value : JSON.parse(json);
+  const { members } = check;
+  return { value: canonical, json, members, heldBytes: bytes + members * MEMBER_BYTES };
+}
+
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalid('The arguments are not valid JSON.');
   }
 }
+
+/** Rejects structures that are too large, infinity, and keys that change the prototype of an object into which a tool merges them. */
+class ArgumentCheck {
+  members = 0;
+  readonly #path: string[] = [];
+
+  visit(value: unknown): void {
+    if (typeof value === 'number' && !Number.isFinite(value))
+      throw invalid(`The number at ${pathText(this.#path)} is too large. Pass it as a string.`);
+    if (typeof value !== 'object' || value === null) return;
+    if (this.#path.length >= MAX_JSON_DEPTH) throw tooDeep('arguments');
+    const keys = Object.keys(value);
+    this.members += keys.length;
+    if (this.members > MAX_ARGUMENT_MEMBERS) throw tooManyMembers('arguments', MAX_ARGUMENT_MEMBERS);
+    for (const key of keys) {
+      const member = (value as Record<string, unknown>)[key];
+      if (!Array.isArray(value) && isPrototype(key, member))
+        throw invalid(`The arguments contain the key "${key}", which is not allowed.`);
+      this.#path.push(key);
+      this.visit(member);
+      this.#path.pop();
+    }
+  }
+}
+
+const isPrototype = (key: string, member: unknown) =>
+  key === '__proto__' ||
+  (key === 'constructor' && typeof member === 'object' && member !== null && 'prototype' in member);
+
+const pathText = (path: readonly string[]) => JSON.stringify(path.join('.').slice(0, 200));
 
 /** JSON.parse rounds integers beyond 2^53, such as large identifiers from other systems. */
 function checkIntegers(text: string): void {
   if (!/\d{16}/.test(text)) return;
   let isInString = false;
   for (let at = 0; at < text.length; at++) {
-    const c = text[at]!;
-    if (isInString) {
-      if (c === '\\') at++;
-      else if (c === '"') isInString = false;
-    } else if (c === '"') isInString = true;
-    else if (c >= '0' && c <= '9') {
-      let end = at + 1;
-      while (end < text.length && isNumberCharacter(text.charCodeAt(end))) end++;
-      checkInteger(text.slice(at, end));
-      at = end;
+    const c = text.charCodeAt(at);
+    if (c === QUOTE) isInString = !isInString;
+    else if (isInString) at += c === BACKSLASH ? 1 : 0;
+    else if (isNumberCharacter(c)) {
+      const start = at;
+      while (isNumberCharacter(text.charCodeAt(at + 1))) at++;
+      if (at - start >= 15) checkInteger(text, start, at + 1);
     }
   }
 }
 
+const QUOTE = 34;
+const BACKSLASH = 92;
 const isNumberCharacter = (c: number) =>
   (c >= 48 && c <= 57) || c === 43 || c === 45 || c === 46 || c === 69 || c === 101;
 
-function checkInteger(literal: string): void {
-  if (literal.length < 16 || !/^\d+$/.test(literal)) return;
-  if (literal.length <= 309 && BigInt(Number(literal)) === BigInt(literal)) return;
-  throw new JsonDataError(
-    'arguments',
-    `The number ${literal.slice(0, 40)} cannot be represented exactly. Pass it as a string.`,
+function checkInteger(text: string, start: number, end: number): void {
+  const literal = text.slice(start, end);
+  if (!/^-?\d+$/.test(literal) || String(Number(literal)) === literal) return;
+  throw invalid(
+    `The number ${literal.slice(0, 40)} at ${pathText(pathAt(text, start))} cannot be represented exactly. Pass it as a string.`,
   );
+}
+
+/** The keys and indices that lead to the value at a position of a JSON text. */
+function pathAt(text: string, position: number): string[] {
+  const path: (string | number)[] = [];
+  let last = '';
+  for (const [token] of text.slice(0, position).matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},:]/g)) {
+    if (token === '{' || token === '[') path.push(token === '{' ? '' : 0);
+    else if (token === '}' || token === ']') path.pop();
+    else if (token === ':') path[path.length - 1] = String(JSON.parse(last));
+    else if (token === ',' && typeof path.at(-1) === 'number') path.push((path.pop() as number) + 1);
+    last = token;
+  }
+  return path.map(String);
 }
 
 /**
@@ -92,7 +137,7 @@ function checkInteger(literal: string): void {
  * which a schema may convert. Throws `JsonDataError`; getters may throw their own errors.
  */
 export function checkResultSize(value: unknown, maxBytes: number): void {
-  let members = MAX_JSON_MEMBERS;
+  let members = MAX_RESULT_MEMBERS;
   let rest = maxBytes;
   const take = (count: number) => {
     rest -= count;
@@ -105,7 +150,7 @@ export function checkResultSize(value: unknown, maxBytes: number): void {
     if (ArrayBuffer.isView(data)) return take(data.byteLength);
     const names = Array.isArray(data) ? undefined : Object.keys(data);
     members -= names?.length ?? (data as unknown[]).length;
-    if (members < 0) throw tooManyMembers('result');
+    if (members < 0) throw tooManyMembers('result', MAX_RESULT_MEMBERS);
     if (names === undefined) for (const item of data as unknown[]) visit(item, depth + 1);
     for (const name of names ?? []) {
       take(name.length);
@@ -127,7 +172,7 @@ export function toJson(value: unknown, maxBytes: number): string {
 class JsonWriter {
   readonly #parts: string[] = [];
   #chars = 0;
-  #members = MAX_JSON_MEMBERS;
+  #members = MAX_RESULT_MEMBERS;
   constructor(readonly maxBytes: number) {}
 
   text(): string {
@@ -186,7 +231,7 @@ class JsonWriter {
   }
 
   #separate(index: number): void {
-    if (--this.#members < 0) throw tooManyMembers('result');
+    if (--this.#members < 0) throw tooManyMembers('result', MAX_RESULT_MEMBERS);
     if (index > 0) this.#add(',');
   }
 
@@ -202,6 +247,7 @@ function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {
   return typeof (value as { toJSON?: unknown }).toJSON === 'function';
 }
 
+const invalid = (message: string) => new JsonDataError('arguments', message);
 const tooLarge = (maxBytes: number) =>
   new JsonDataError(
     'result',
@@ -212,10 +258,10 @@ const tooDeep = (what: JsonDataError['what']) =>
     what,
     `The ${what} ${what === 'result' ? 'is' : 'are'} nested more than ${MAX_JSON_DEPTH} levels deep, or cyclic.`,
   );
-const tooManyMembers = (what: JsonDataError['what']) =>
+const tooManyMembers = (what: JsonDataError['what'], max: number) =>
   new JsonDataError(
     what,
-    `The ${what} ${what === 'result' ? 'has' : 'have'} more than ${formatCount(MAX_JSON_MEMBERS)} members and elements.`,
+    `The ${what} ${what === 'result' ? 'has' : 'have'} more than ${formatCount(max)} members and elements.`,
   );
 const unsupported = (what: string, key: string, advice = '') =>
   new JsonDataError(

@@ -3,6 +3,7 @@
  * code. A keyword that constrains data but is not implemented is rejected when the schema is read. The number of steps is
  * limited, so that references, combinations and patterns of a schema cannot stall the host.
  */
+import { nextTurn } from '../concurrency/next-turn.ts';
 import { LinearPattern, UnsupportedPattern } from './linear-pattern.ts';
 import {
   isObject,
@@ -19,7 +20,7 @@ export type { JsonSchema };
 const MAX_SCHEMA_PARTS = 5000;
 const MAX_SCHEMA_DEPTH = 48;
 /** Limit on the steps that build the patterns of one schema. */
-const MAX_PATTERN_STEPS = 500_000;
+const MAX_PATTERN_STEPS = 100_000;
 
 /** A schema that cannot be used. */
 export class SchemaError extends Error {}
@@ -101,10 +102,16 @@ export class SchemaValidator {
     for (const target of this.#references.values()) this.#readSchema(target, 1);
   }
 
-  /** Describes what is wrong with a value, or returns undefined. */
-  problemOf(value: unknown): string | undefined {
+  /** Describes what is wrong with a value, or returns undefined. Long checks take several turns of the event loop. */
+  async problemOf(value: unknown): Promise<string | undefined> {
     try {
-      const problems = new Validation(this.#patterns, this.#references).check(this.schema, value, '');
+      const check = new Validation(this.#patterns, this.#references).check(this.schema, value, '');
+      let slice = check.next();
+      while (slice.done !== true) {
+        await nextTurn();
+        slice = check.next();
+      }
+      const problems = slice.value;
       return problems.length === 0 ? undefined : problems.slice(0, MAX_PROBLEMS).join('; ');
     } catch (cause) {
       if (cause instanceof TooComplex) return 'the data is too complex to check against the schema';

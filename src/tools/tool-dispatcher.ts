@@ -3,11 +3,12 @@
  * here before a tool is called, and every call is recorded before it is dispatched. No method rejects.
  */
 import { randomUUID } from 'node:crypto';
+import { nextTurn } from '../concurrency/next-turn.ts';
 import { untilAborted } from '../concurrency/until-aborted.ts';
 import { formatBytes, formatDuration, formatItems } from '../quantities.ts';
 import type { PendingCall, ToolCallRecord } from '../schema/tool-call-record.ts';
 import { CallSlots } from './call-slots.ts';
-import { checkResultSize, parseArguments, toJson } from './json-data.ts';
+import { checkResultSize, JsonDataError, readArguments, toJson } from './json-data.ts';
 import { runTool } from './run-tool.ts';
 import { ToolError } from './tool-error.ts';
 import {
@@ -37,6 +38,8 @@ interface AcceptedCall {
   readonly id: number;
   readonly record: ToolCallRecord;
   readonly tool: OfferedTool;
+  /** Idempotency key. */
+  readonly callId: string;
   /** The arguments that the program passed, for approval and `resume`. */
   readonly raw: Record<string, unknown>;
   /** The same, converted by the schema. */
@@ -44,7 +47,9 @@ interface AcceptedCall {
   readonly aborter: AbortController;
 }
 
-const HELD_BYTES_MESSAGE = `The unanswered calls of the run have more than ${formatBytes(MAX_HELD_ARGUMENT_BYTES)} of arguments.`;
+const HELD_BYTES_MESSAGE = `The arguments of the calls of the run that have not ended need more than ${formatBytes(MAX_HELD_ARGUMENT_BYTES)} of memory. Wait for these calls before making others.`;
+/** Longer arguments are read in a turn of their own. */
+const SMALL_ARGUMENTS = 16 * 1024;
 /** Limit on what a suspended call shows in `metadata.pending`, which is stored with the session. */
 const MAX_PAYLOAD_BYTES = 64 * 1024;
 
@@ -61,6 +66,8 @@ export class ToolDispatcher {
   /** The abort controllers of the calls that are being handled, by id. */
   readonly #active = new Map<number, AbortController>();
   readonly #runId: string;
+  /** The memory of the arguments of a call. Its users are the call until it is answered, and its tool until it has ended. */
+  readonly #held = new Map<ToolCallRecord, { readonly bytes: number; users: number }>();
   #heldBytes = 0;
   #stopped: ToolError | undefined;
 
@@ -76,7 +83,8 @@ export class ToolDispatcher {
     for (const { name } of this.#records) this.#count(this.#toolName(name));
     const bySeq = new Map(this.#records.map((record) => [record.seq, record]));
     for (const call of options.earlier?.pending ?? []) {
-      this.#heldBytes += bySeq.get(call.seq)?.bytes_in ?? 0;
+      const record = bySeq.get(call.seq);
+      if (record !== undefined) this.#hold(record, record.bytes_in);
       this.#pending.set(call.id, call);
       this.#ids.add(call.id);
     }
@@ -125,11 +133,7 @@ export class ToolDispatcher {
     this.#ids.add(request.id);
     const record = this.#addRecord(request);
     const started = performance.now();
-    if (this.#heldBytes + record.bytes_in > MAX_HELD_ARGUMENT_BYTES)
-      return this.#end(record, started, failure('limit', HELD_BYTES_MESSAGE));
-    this.#heldBytes += record.bytes_in;
     const answer = await this.#handle(request.id, (aborter) => this.#serve(request, record, aborter));
-    if (answer.type !== 'pending') this.#heldBytes -= record.bytes_in;
     return this.#end(record, started, answer);
   }
 
@@ -144,7 +148,6 @@ export class ToolDispatcher {
     const answer = await this.#handle(resolution.id, (aborter) =>
       this.#answerOf(pending, record, resolution, aborter),
     );
-    if (answer.type !== 'pending') this.#heldBytes -= record.bytes_in;
     return this.#end(record, started, answer);
   }
 
@@ -171,8 +174,8 @@ export class ToolDispatcher {
     const tool = this.#find(pending.name);
     if (pending.reason !== 'approval')
       throw new ToolError(`The call to ${pending.name} is waiting for a value, not for approval.`);
-    const args = await this.#checkArguments(tool, pending.arguments, aborter.signal);
-    return this.#execute({ id: pending.id, record, tool, raw: pending.arguments, args, aborter });
+    const { id, arguments: raw } = pending;
+    return this.#execute(await this.#accept({ id, record, tool, raw, aborter }, JSON.stringify(raw)));
   }
 
   #addRecord({ name, argumentsJson }: ToolRequest): ToolCallRecord {
@@ -192,10 +195,31 @@ export class ToolDispatcher {
   async #serve(request: ToolRequest, record: ToolCallRecord, aborter: AbortController): Promise<ToolAnswer> {
     const tool = this.#find(request.name);
     this.#checkCallsOf(tool);
-    const raw = parseArguments(request.argumentsJson, this.#limits.max_arguments_bytes);
-    const args = await this.#checkArguments(tool, raw, aborter.signal);
-    const call: AcceptedCall = { id: request.id, record, tool, raw, args, aborter };
+    if (request.problem !== undefined) throw new JsonDataError('arguments', request.problem);
+    if (request.argumentsJson.length > SMALL_ARGUMENTS) await nextTurn();
+    const { value, json, heldBytes } = readArguments(request.argumentsJson, this.#limits.max_arguments_bytes);
+    record.arguments_preview = json.slice(0, PREVIEW_CHARS);
+    this.#hold(record, heldBytes);
+    const call = await this.#accept({ id: request.id, record, tool, raw: value, aborter }, json);
     return (await this.#approve(call)) ?? this.#execute(call);
+  }
+
+  async #accept(call: Omit<AcceptedCall, 'args' | 'callId'>, argumentsJson: string): Promise<AcceptedCall> {
+    const args = await this.#checkArguments(call.tool, call.raw, call.aborter.signal);
+    return { ...call, args, callId: callId(this.#runId, call.record, argumentsJson) };
+  }
+
+  #hold(record: ToolCallRecord, bytes: number): void {
+    if (this.#heldBytes + bytes > MAX_HELD_ARGUMENT_BYTES) throw new ToolError(HELD_BYTES_MESSAGE, 'limit');
+    this.#heldBytes += bytes;
+    this.#held.set(record, { bytes, users: 1 });
+  }
+
+  #release(record: ToolCallRecord): void {
+    const held = this.#held.get(record);
+    if (held === undefined || --held.users > 0) return;
+    this.#heldBytes -= held.bytes;
+    this.#held.delete(record);
   }
 
   #find(name: string): OfferedTool {
@@ -238,10 +262,6 @@ export class ToolDispatcher {
     return checked.value as Record<string, unknown>;
   }
 
-  #callId({ record, raw }: AcceptedCall): string {
-    return callId(this.#runId, record, raw);
-  }
-
   // ---- approval ----
 
   /** Returns undefined if the tool may be called. */
@@ -267,16 +287,16 @@ export class ToolDispatcher {
   }
 
   async #decide(call: AcceptedCall): Promise<ApprovalDecision> {
-    const { record, tool, raw, aborter } = call;
+    const { record, tool, raw, aborter, callId: call_id } = call;
     const { onApproval, sessionId } = this.options;
     if (onApproval === undefined) return undefined;
     const { signal } = aborter;
     signal.throwIfAborted();
     const request = {
-      call_id: this.#callId(call),
+      call_id,
       seq: record.seq,
       name: tool.description.name,
-      arguments: structuredClone(raw),
+      arguments: JSON.parse(JSON.stringify(raw)) as Record<string, unknown>,
       session_id: sessionId,
       signal,
     };
@@ -320,12 +340,9 @@ export class ToolDispatcher {
       call.aborter.abort(new ToolError(`${text} The call may or may not have taken effect.`, 'timeout'));
     }, timeoutMs);
     const suspension: { payload?: { readonly value: unknown } } = {};
-    let hasStarted = false;
+    const hasStarted = !signal.aborted;
     try {
-      signal.throwIfAborted();
-      const context = this.#context(call, suspension);
-      hasStarted = true;
-      const value = await untilAborted(runTool(call.tool, call.args, context), signal);
+      const value = await untilAborted(this.#start(call, suspension), signal);
       if (suspension.payload !== undefined) return this.#suspended(call, suspension.payload.value);
       return await untilAborted(this.#result(call.tool, value), signal);
     } catch (cause) {
@@ -335,13 +352,28 @@ export class ToolDispatcher {
       throw cause;
     } finally {
       clearTimeout(timer);
-      this.#slots.leave();
     }
+  }
+
+  /** Runs the tool. It keeps its slot and the memory of its arguments until it has ended, even if the program withdraws the call. */
+  #start(call: AcceptedCall, suspension: { payload?: { value: unknown } }): Promise<unknown> {
+    const { signal } = call.aborter;
+    const work = signal.aborted
+      ? Promise.reject(signal.reason)
+      : runTool(call.tool, call.args, this.#context(call, suspension));
+    const held = this.#held.get(call.record);
+    if (held !== undefined) held.users++;
+    const end = () => {
+      this.#slots.leave();
+      this.#release(call.record);
+    };
+    work.then(end, end);
+    return work;
   }
 
   #context(call: AcceptedCall, suspension: { payload?: { value: unknown } }): ToolContext {
     const { signal } = call.aborter;
-    const call_id = this.#callId(call);
+    const { callId: call_id } = call;
     const { seq } = call.record;
     const suspend = (payload?: unknown): never => {
       suspension.payload = { value: payload };
@@ -386,6 +418,7 @@ export class ToolDispatcher {
   }
 
   #end(record: ToolCallRecord, started: number, answer: ToolAnswer): ToolAnswer {
+    if (answer.type !== 'pending') this.#release(record);
     record.duration_ms = Math.round((performance.now() - started) * 10) / 10;
     record.status = this.#interrupted.has(record) ? 'unknown' : statusOf(answer);
     if (answer.type === 'value') record.bytes_out = Buffer.byteLength(answer.json);

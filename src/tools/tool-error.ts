@@ -41,18 +41,34 @@ export function programError(cause: unknown): { readonly code: ToolErrorCode; re
 }
 
 /** Folders of the host that error messages often contain. */
-const HOST_PATH =
-  /(?:file:\/\/)?(?<![\w./-])\/(?:home|Users|Volumes|Applications|Library|root|tmp|var|etc|usr|opt|private|proc|srv|mnt|media|dev|sys|run|data|workspaces?|nix|snap|builds|lib|bin|sbin|boot)\/[^\s'"`),;]*|(?<!\w)(?:[A-Za-z]:\\|\\\\\w)[^\s'"`),;]*/g;
+const FOLDERS =
+  'home|Users|Volumes|Applications|Library|root|tmp|var|etc|usr|opt|private|proc|srv|mnt|media|dev|sys|run|data|workspaces?|nix|snap|builds|lib|bin|sbin|boot';
+const WINDOWS_START = String.raw`(?<!\w)(?:[A-Za-z]:\\|\\\\\w)`;
+
+/** Replaces whole paths: those in known folders, and the given paths with everything below them. */
+function hidePaths(text: string, paths: readonly string[]): string {
+  const given = paths.map((path) => {
+    const escaped = path.replace(/[\\/]+$/, '').replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+    return String.raw`${escaped}(?![\w-])`;
+  });
+  const starts = [...given, String.raw`\/(?:${FOLDERS})\/`].join('|');
+  const start = String.raw`(?:(?<![\w./\\-])(?:file:\/\/)?(?:${starts})|${WINDOWS_START})`;
+  // In quotes, a path ends at the closing quote; otherwise at a blank or at punctuation.
+  const quoted = String.raw`(?<=(['"${'`'}]))${start}(?:(?!\1).)*(?=\1)`;
+  const path = String.raw`${quoted}|${start}(?:[^\s'"${'`'}),;]*[^\s'"${'`'}),;:.])?`;
+  return text.replace(new RegExp(path, 'g'), '<path>');
+}
 
 /** The first line of the message of an error, without paths of the host. Getters of the error are not trusted. */
 function hostMessage(cause: unknown): string {
   try {
     const { message, path, dest } = (cause ?? {}) as { message?: unknown; path?: unknown; dest?: unknown };
-    let text = typeof cause === 'string' ? cause : typeof message === 'string' ? message : '';
-    text = text.slice(0, MAX_MESSAGE_CHARS).split('\n', 1)[0]!.trim();
-    for (const secret of [path, dest, process.cwd(), homedir()])
-      if (typeof secret === 'string' && secret.length > 1) text = text.replaceAll(secret, '<path>');
-    return text.replace(HOST_PATH, '<path>') || 'The tool failed without a message.';
+    const given = typeof cause === 'string' ? cause : typeof message === 'string' ? message : '';
+    const text = given.slice(0, MAX_MESSAGE_CHARS).split('\n', 1)[0]!.trim();
+    const paths = [path, dest, process.cwd(), homedir()].filter(
+      (one): one is string => typeof one === 'string' && one.length > 1 && one.length <= MAX_MESSAGE_CHARS,
+    );
+    return hidePaths(text, paths) || 'The tool failed without a message.';
   } catch {
     return 'The tool failed without a message.';
   }

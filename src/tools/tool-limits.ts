@@ -25,6 +25,8 @@ export const MAX_TOOL_CALLS = 10_000;
 export const MAX_CALLED_NAME_CHARACTERS = 1000;
 /** Maximum length of the reason for which a program withdraws a call. */
 export const MAX_REASON_CHARACTERS = 1000;
-/** Maximum bytes of arguments that the host holds for the unanswered calls of a run. */
-export const MAX_HELD_ARGUMENT_BYTES = 64 * 1024 * 1024;
+/** Memory for the arguments of the calls in flight of a run. A worker sends further calls when others have been answered. */
+export const MAX_IN_FLIGHT_ARGUMENT_BYTES = 8 * 1024 * 1024;
+/** Memory for the arguments of all calls of a run that are unanswered or whose tools have not ended. */
+export const MAX_HELD_ARGUMENT_BYTES = 2 * MAX_IN_FLIGHT_ARGUMENT_BYTES;
 export const PREVIEW_CHARS = 200;

@@ -12,6 +12,8 @@ export interface ToolRequest {
   readonly id: number;
   readonly name: string;
   readonly argumentsJson: string;
+  /** Why the worker has rejected the arguments. `argumentsJson` is then only their beginning. */
+  readonly problem?: string | undefined;
 }
 
 /** The answer to a tool call. A pending call stays unanswered. */
@@ -75,8 +77,8 @@ export interface ToolDispatcherOptions {
  * An idempotency key: the same if an execution makes the same call again after a resume that was rolled back, undone or
  * interrupted, and different for every other call. A UUID of version 8, which is derived from its arguments.
  */
-export function callId(runId: string, { seq, name }: ToolCallRecord, args: unknown): string {
-  const hash = sha256Hex(JSON.stringify([runId, seq, name, args]));
+export function callId(runId: string, { seq, name }: ToolCallRecord, argumentsJson: string): string {
+  const hash = sha256Hex(`${JSON.stringify([runId, seq, name]).slice(0, -1)},${argumentsJson}]`);
   return hash.replace(/^(.{8})(.{4})(.{3})(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
 }
 

@@ -58,7 +58,7 @@ export function readSchema(schema: unknown, what: string): DataCheck {
     return {
       json: validator.schema,
       check: async (value) => {
-        const problem = validator.problemOf(value);
+        const problem = await validator.problemOf(value);
         return problem === undefined ? { value } : { problem };
       },
     };

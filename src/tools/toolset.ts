@@ -2,6 +2,7 @@
  * The tools that a caller offers, validated and normalised. The catalogue is plain data that is sent to guests; its size is
  * limited, and its names are identifiers in every language.
  */
+import { Slices } from '../concurrency/next-turn.ts';
 import { SandboxError } from '../errors.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
 import type { JsonSchema } from './schema-validator.ts';
@@ -11,7 +12,7 @@ import { type DataCheck, readSchema, type ToolSchema } from './tool-schema.ts';
 export const MAX_TOOLS = 1000;
 const MAX_NAMESPACE_DEPTH = 4;
 const MAX_NAME_CHARS = 128;
-const MAX_DESCRIPTION_CHARS = 4000;
+export const MAX_DESCRIPTION_CHARS = 4000;
 const MAX_CATALOG_BYTES = 4 * 1024 * 1024;
 
 /** Information that a tool receives about a call. */
@@ -113,39 +114,67 @@ export class Toolset {
   readonly catalog: readonly ToolDescription[];
   /** @internal The catalogue as it is sent to a worker. */
   readonly catalogJson: string;
-  readonly #tools = new Map<string, OfferedTool>();
-  readonly #onSkip: OnSkip | undefined;
-  #catalogBytes = 0;
+  readonly #builder: ToolsetBuilder;
 
-  private constructor(tools: ToolRecord, onSkip?: OnSkip) {
-    this.#onSkip = onSkip;
-    this.#addAll(tools, [], [], 0);
-    this.catalog = [...this.#tools.values()]
-      .map(({ description }) => description)
-      .sort((a, b) => (a.name < b.name ? -1 : 1));
-    this.catalogJson = JSON.stringify(this.catalog);
+  private constructor(builder: ToolsetBuilder) {
+    this.#builder = builder;
+    const sorted = [...builder.tools.values()].sort((a, b) =>
+      a.description.name < b.description.name ? -1 : 1,
+    );
+    this.catalog = sorted.map(({ description }) => description);
+    this.catalogJson = `[${sorted.map((tool) => builder.texts.get(tool)).join(',')}]`;
   }
 
   /** Creates a set of tools. Throws `invalid_argument` if a tool is invalid or the set is too large. */
   static from(tools: ToolsOption): Toolset {
     if (tools instanceof Toolset) return tools;
     if (!isRecord(tools)) throw invalid('must be an object that maps names to tools or namespaces');
-    return new Toolset(tools);
+    const builder = new ToolsetBuilder();
+    for (const _ of builder.add(tools));
+    return new Toolset(builder);
   }
 
-  /** @internal Like `from`, but leaves out tools that are invalid, have the name of an earlier tool or exceed a limit. */
-  static fromUsable(namespaces: Record<string, Record<string, ToolDefinition>>, onSkip: OnSkip): Toolset {
-    return new Toolset(namespaces, onSkip);
+  /**
+   * @internal Like `from`, but leaves out tools that are invalid, have the name of an earlier tool or exceed a limit. Takes
+   * several turns of the event loop.
+   */
+  static async fromUsable(
+    namespaces: Record<string, Record<string, ToolDefinition>>,
+    onSkip: OnSkip,
+  ): Promise<Toolset> {
+    const builder = new ToolsetBuilder(onSkip);
+    const slices = new Slices();
+    for (const _ of builder.add(namespaces)) await slices.pause();
+    return new Toolset(builder);
   }
 
   /** @internal The tool with this original name, or with this path joined with dots. */
   find(name: string): OfferedTool | undefined {
-    return this.#tools.get(name) ?? this.#byPath.get(name);
+    return this.#builder.tools.get(name) ?? this.#builder.byPath.get(name);
+  }
+}
+
+/** Validates tools one by one. */
+class ToolsetBuilder {
+  readonly tools = new Map<string, OfferedTool>();
+  readonly byPath = new Map<string, OfferedTool>();
+  /** The descriptions as JSON. */
+  readonly texts = new Map<OfferedTool, string>();
+  #catalogBytes = 0;
+
+  constructor(readonly onSkip?: OnSkip) {}
+
+  /** Adds all tools; yields after each of them. */
+  add(tools: ToolRecord): Generator<undefined, void> {
+    return this.#addAll(tools, [], [], 0);
   }
 
-  readonly #byPath = new Map<string, OfferedTool>();
-
-  #addAll(tools: ToolRecord, names: readonly string[], path: readonly string[], depth: number): void {
+  *#addAll(
+    tools: ToolRecord,
+    names: readonly string[],
+    path: readonly string[],
+    depth: number,
+  ): Generator<undefined, void> {
     if (depth >= MAX_NAMESPACE_DEPTH)
       throw invalid(`namespaces are nested more than ${MAX_NAMESPACE_DEPTH} levels deep`);
     const taken = new Set<string>();
@@ -155,8 +184,9 @@ export class Toolset {
         throw invalid(`"${what}": a name must have 1 to ${MAX_NAME_CHARS} printable characters`);
       const identifier = identifierFor(name, taken, depth === 0);
       taken.add(identifier);
+      yield;
       if (isTool(tool)) this.#addOrSkip(tool, [...names, name], [...path, identifier]);
-      else if (isRecord(tool)) this.#addAll(tool, [...names, name], [...path, identifier], depth + 1);
+      else if (isRecord(tool)) yield* this.#addAll(tool, [...names, name], [...path, identifier], depth + 1);
       else throw invalid(`"${what}": must be a function, an object with "execute", or a namespace`);
     }
   }
@@ -165,15 +195,15 @@ export class Toolset {
     try {
       this.#add(tool, names, path);
     } catch (cause) {
-      if (this.#onSkip === undefined || !(cause instanceof SandboxError)) throw cause;
-      this.#onSkip(names, cause.message);
+      if (this.onSkip === undefined || !(cause instanceof SandboxError)) throw cause;
+      this.onSkip(names, cause.message);
     }
   }
 
   #add(tool: ToolFunction | ToolDefinition, names: readonly string[], path: readonly string[]): void {
     const name = names.join('.');
-    if (this.#tools.size >= MAX_TOOLS) throw invalid(`at most ${formatCount(MAX_TOOLS)} tools are allowed`);
-    if (this.#tools.has(name)) throw invalid(`two tools have the name "${name}"`);
+    if (this.tools.size >= MAX_TOOLS) throw invalid(`at most ${formatCount(MAX_TOOLS)} tools are allowed`);
+    if (this.tools.has(name)) throw invalid(`two tools have the name "${name}"`);
     const definition: ToolDefinition = typeof tool === 'function' ? { execute: tool } : tool;
     checkDefinition(definition, name);
     const { description = '', inputSchema, outputSchema } = definition;
@@ -193,14 +223,16 @@ export class Toolset {
       input,
       output,
     };
-    const bytes = this.#catalogBytes + Buffer.byteLength(JSON.stringify(offered.description)) + 1;
+    const text = JSON.stringify(offered.description);
+    const bytes = this.#catalogBytes + Buffer.byteLength(text) + 1;
     if (bytes > MAX_CATALOG_BYTES)
       throw invalid(
         `the descriptions and schemas are longer than ${formatBytes(MAX_CATALOG_BYTES)}. Offer fewer tools`,
       );
     this.#catalogBytes = bytes;
-    this.#tools.set(name, offered);
-    this.#byPath.set(path.join('.'), offered);
+    this.tools.set(name, offered);
+    this.byPath.set(path.join('.'), offered);
+    this.texts.set(offered, text);
   }
 }
 

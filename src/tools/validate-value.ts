@@ -1,6 +1,6 @@
 /**
  * Checks one value against a schema that `schema-validator.ts` has read. Steps and recursion are bounded for every schema and
- * value.
+ * value. The methods are generators that yield after a slice of steps, so that others can use the thread.
  */
 import { formatItems } from '../quantities.ts';
 import type { LinearPattern } from './linear-pattern.ts';
@@ -10,10 +10,14 @@ export type JsonSchema = boolean | { readonly [keyword: string]: unknown };
 export type SchemaObject = { readonly [keyword: string]: unknown };
 
 const MAX_STEPS = 500_000;
+/** Steps after which a check yields. */
+const SLICE_STEPS = 5000;
+/** Limit on the steps of a part that cannot yield: one pattern, or one value that is compared. */
+const MAX_PART_STEPS = 50_000;
 /** Characters that are counted, copied or compared in one step. */
-const CHARACTERS_PER_STEP = 32;
+const CHARACTERS_PER_STEP = 128;
 /** Items, properties and entries of keywords that are visited in one step. */
-const MEMBERS_PER_STEP = 4;
+const MEMBERS_PER_STEP = 8;
 const MAX_RECURSION = 256;
 export const MAX_PROBLEMS = 5;
 
@@ -25,9 +29,13 @@ export const isObject = (value: unknown): value is SchemaObject =>
 export const own = (object: SchemaObject, key: string): unknown =>
   Object.hasOwn(object, key) ? object[key] : undefined;
 
+/** What is wrong with a value, when all slices of the check have run. */
+type SlicedCheck = Generator<undefined, string[]>;
+
 /** One check of one value, with its budget of steps. */
 export class Validation {
   #steps = MAX_STEPS;
+  #sliceSteps = 0;
   #depth = 0;
   constructor(
     readonly patterns: ReadonlyMap<string, LinearPattern>,
@@ -36,8 +44,16 @@ export class Validation {
 
   readonly #take = (count: number): void => {
     this.#steps -= count;
-    if (this.#steps < 0) throw new TooComplex();
+    this.#sliceSteps += count;
+    if (this.#steps < 0 || this.#sliceSteps > MAX_PART_STEPS) throw new TooComplex();
   };
+
+  /** Ends the slice if it is long enough. */
+  *#pause(): Generator<undefined, void> {
+    if (this.#sliceSteps < SLICE_STEPS) return;
+    yield;
+    this.#sliceSteps = 0;
+  }
 
   #takeCharacters(text: string): void {
     this.#take(Math.floor(text.length / CHARACTERS_PER_STEP));
@@ -47,46 +63,80 @@ export class Validation {
     this.#take(Math.floor(count / MEMBERS_PER_STEP));
   }
 
-  check(schema: JsonSchema, value: unknown, path: string): string[] {
+  *check(schema: JsonSchema, value: unknown, path: string): SlicedCheck {
     this.#take(1);
     if (schema === true) return [];
     if (schema === false) return [`${at(path)}is not allowed`];
     if (++this.#depth > MAX_RECURSION) throw new TooComplex();
-    const problems = [
-      ...this.#checkAny(schema, value, path),
-      ...(typeof value === 'string' ? this.#checkText(schema, value, path) : []),
-      ...(typeof value === 'number' ? checkNumber(schema, value, path) : []),
-      ...(Array.isArray(value) ? this.#checkArray(schema, value, path) : []),
-      ...(isObject(value) ? this.#checkObject(schema, value, path) : []),
-    ];
+    if (this.#sliceSteps >= SLICE_STEPS) yield* this.#pause();
+    // Most parts of schemas have few keywords, so that most generators are not needed.
+    const problems = ANY_KEYWORDS.some((keyword) => keyword in schema)
+      ? yield* this.#checkAny(schema, value, path)
+      : this.#checkType(schema, value, path);
+    if (typeof value === 'string') problems.push(...this.#checkText(schema, value, path));
+    else if (typeof value === 'number') problems.push(...checkNumber(schema, value, path));
+    else if (Array.isArray(value)) problems.push(...(yield* this.#checkArray(schema, value, path)));
+    else if (isObject(value) && OBJECT_KEYWORDS.some((keyword) => keyword in schema))
+      problems.push(...(yield* this.#checkObject(schema, value, path)));
     this.#depth--;
     return problems.slice(0, MAX_PROBLEMS);
   }
 
-  #matches(schema: JsonSchema, value: unknown): boolean {
-    return this.check(schema, value, '').length === 0;
+  *#matches(schema: JsonSchema, value: unknown): Generator<undefined, boolean> {
+    return (yield* this.check(schema, value, '')).length === 0;
   }
 
-  #checkAny(schema: SchemaObject, value: unknown, path: string): string[] {
+  /** The number of schemas that match; stops at `max`. */
+  *#countMatches(schemas: readonly JsonSchema[], value: unknown, max: number): Generator<undefined, number> {
+    let count = 0;
+    for (const schema of schemas) {
+      if (count >= max) break;
+      if (yield* this.#matches(schema, value)) count++;
+    }
+    return count;
+  }
+
+  *#checkAny(schema: SchemaObject, value: unknown, path: string): SlicedCheck {
     const reference = own(schema, '$ref') as string | undefined;
     if (reference !== undefined) {
-      const problems = this.check(this.references.get(reference)!, value, path);
+      const problems = yield* this.check(this.references.get(reference)!, value, path);
       if (problems.length > 0) return problems;
     }
-    const type = own(schema, 'type');
-    const types = (Array.isArray(type) ? type : [type]) as readonly string[];
-    this.#takeMembers(types.length);
-    if (type !== undefined && !types.some((name) => hasType(value, name)))
-      return [`${at(path)}expected ${types.join(' or ')}, got ${typeName(value)}`];
+    const problems = this.#checkType(schema, value, path);
+    if (problems.length > 0) return problems;
     const allowed = Object.hasOwn(schema, 'const') ? [schema['const']] : (own(schema, 'enum') as unknown[]);
-    if (allowed !== undefined && !this.#isOneOf(value, allowed))
+    if (allowed !== undefined && !(yield* this.#isOneOf(value, allowed)))
       return [`${at(path)}expected ${shortList(allowed)}`];
-    return this.#checkCombinations(schema, value, path);
+    return yield* this.#checkCombinations(schema, value, path);
   }
 
-  #isOneOf(value: unknown, allowed: readonly unknown[]): boolean {
+  #checkType(schema: SchemaObject, value: unknown, path: string): string[] {
+    const type = own(schema, 'type') as string | readonly string[] | undefined;
+    if (type === undefined || (typeof type === 'string' && hasType(value, type))) return [];
+    const types = typeof type === 'string' ? [type] : type;
+    this.#takeMembers(types.length);
+    if (types.some((name) => hasType(value, name))) return [];
+    return [`${at(path)}expected ${types.join(' or ')}, got ${typeName(value)}`];
+  }
+
+  *#isOneOf(value: unknown, allowed: readonly unknown[]): Generator<undefined, boolean> {
     const text = this.#canonical(value);
-    return allowed.some((other) => this.#canonical(other) === text);
+    for (const other of allowed) {
+      yield* this.#pause();
+      if (this.#canonical(other) === text) return true;
+    }
+    return false;
+  }
+
+  *#areUnique(items: readonly unknown[]): Generator<undefined, boolean> {
+    const seen = new Set<string>();
+    for (const item of items) {
+      if (this.#sliceSteps >= SLICE_STEPS) yield* this.#pause();
+      const text = this.#canonical(item);
+      if (seen.has(text)) return false;
+      seen.add(text);
+    }
+    return true;
   }
 
   /** The same text for equal data, regardless of the order of properties. */
@@ -105,34 +155,37 @@ export class Validation {
     return `{${names.map((name) => `${JSON.stringify(name)}:${this.#canonical(value[name])}`).join()}}`;
   }
 
-  #checkCombinations(schema: SchemaObject, value: unknown, path: string): string[] {
+  *#checkCombinations(schema: SchemaObject, value: unknown, path: string): SlicedCheck {
     const list = (keyword: string) => own(schema, keyword) as readonly JsonSchema[] | undefined;
     const single = (keyword: string) => own(schema, keyword) as JsonSchema | undefined;
     for (const part of list('allOf') ?? []) {
-      const problems = this.check(part, value, path);
+      const problems = yield* this.check(part, value, path);
       if (problems.length > 0) return problems;
     }
     const anyOf = list('anyOf');
-    if (anyOf !== undefined && !anyOf.some((part) => this.#matches(part, value)))
-      return this.#noneMatches(anyOf, value, path);
+    if (anyOf !== undefined && (yield* this.#countMatches(anyOf, value, 1)) === 0)
+      return yield* this.#noneMatches(anyOf, value, path);
     const oneOf = list('oneOf');
     if (oneOf !== undefined) {
-      const count = oneOf.filter((part) => this.#matches(part, value)).length;
-      if (count === 0) return this.#noneMatches(oneOf, value, path);
+      const count = yield* this.#countMatches(oneOf, value, 2);
+      if (count === 0) return yield* this.#noneMatches(oneOf, value, path);
       if (count > 1) return [`${at(path)}matches more than one alternative`];
     }
     const not = single('not');
-    if (not !== undefined && this.#matches(not, value)) return [`${at(path)}has an excluded value`];
+    if (not !== undefined && (yield* this.#matches(not, value))) return [`${at(path)}has an excluded value`];
     const condition = single('if');
     if (condition === undefined) return [];
-    const branch = single(this.#matches(condition, value) ? 'then' : 'else');
-    return branch === undefined ? [] : this.check(branch, value, path);
+    const branch = single((yield* this.#matches(condition, value)) ? 'then' : 'else');
+    return branch === undefined ? [] : yield* this.check(branch, value, path);
   }
 
   /** The problems of the alternative that fits best. */
-  #noneMatches(alternatives: readonly JsonSchema[], value: unknown, path: string): string[] {
-    const all = alternatives.map((part) => this.check(part, value, path));
-    const [best] = all.sort((a, b) => a.length - b.length);
+  *#noneMatches(alternatives: readonly JsonSchema[], value: unknown, path: string): SlicedCheck {
+    let best: readonly string[] | undefined;
+    for (const part of alternatives) {
+      const problems = yield* this.check(part, value, path);
+      if (problems.length < (best?.length ?? Number.POSITIVE_INFINITY)) best = problems;
+    }
     return [`${at(path)}does not match any alternative`, ...(best ?? [])];
   }
 
@@ -151,7 +204,7 @@ export class Validation {
     return [`${at(path)}does not match the pattern ${pattern.slice(0, 200)}`];
   }
 
-  #checkArray(schema: SchemaObject, items: readonly unknown[], path: string): string[] {
+  *#checkArray(schema: SchemaObject, items: readonly unknown[], path: string): SlicedCheck {
     const count = (keyword: string) => own(schema, keyword) as number | undefined;
     const { length } = items;
     this.#takeMembers(length);
@@ -160,7 +213,7 @@ export class Validation {
       return [`${at(path)}expected at least ${formatItems(min, 'item')}, got ${length}`];
     if (max !== undefined && length > max)
       return [`${at(path)}expected at most ${formatItems(max, 'item')}, got ${length}`];
-    if (own(schema, 'uniqueItems') === true && new Set(items.map((i) => this.#canonical(i))).size < length)
+    if (own(schema, 'uniqueItems') === true && !(yield* this.#areUnique(items)))
       return [`${at(path)}items must be unique`];
     const rest = own(schema, 'items');
     const isOldForm = Array.isArray(rest);
@@ -169,17 +222,18 @@ export class Validation {
     const problems: string[] = [];
     for (const [i, item] of items.entries()) {
       const itemSchema = first?.[i] ?? (i < (first?.length ?? 0) ? true : others);
-      if (itemSchema !== undefined) problems.push(...this.check(itemSchema, item, `${path}[${i}]`));
+      if (itemSchema !== undefined) problems.push(...(yield* this.check(itemSchema, item, `${path}[${i}]`)));
       if (problems.length >= MAX_PROBLEMS) return problems;
     }
     const contains = own(schema, 'contains') as JsonSchema | undefined;
     if (contains === undefined) return problems;
-    const found = items.filter((item) => this.#matches(contains, item)).length;
+    let found = 0;
+    for (const item of items) if (yield* this.#matches(contains, item)) found++;
     const isEnough = found >= (count('minContains') ?? 1) && found <= (count('maxContains') ?? found);
     return isEnough ? problems : [...problems, `${at(path)}has the wrong number of matching items`];
   }
 
-  #checkObject(schema: SchemaObject, value: SchemaObject, path: string): string[] {
+  *#checkObject(schema: SchemaObject, value: SchemaObject, path: string): SlicedCheck {
     const map = (keyword: string) => (own(schema, keyword) ?? {}) as Readonly<Record<string, JsonSchema>>;
     const names = Object.keys(value);
     this.#takeMembers(names.length + namesToCheck(schema));
@@ -207,15 +261,29 @@ export class Validation {
         this.#takeMembers(expected.length);
         problems.push(`${inner(name)}: is not an argument; expected ${shortList(expected)}`);
       } else if (schemas.length === 0 && additional !== undefined) schemas.push(additional);
-      for (const part of schemas) problems.push(...this.check(part, value[name], inner(name)));
-      if (nameSchema !== undefined && !this.#matches(nameSchema, name))
+      for (const part of schemas) problems.push(...(yield* this.check(part, value[name], inner(name))));
+      if (nameSchema !== undefined && !(yield* this.#matches(nameSchema, name)))
         problems.push(`${inner(name)}: the name is not allowed`);
     }
     for (const [name, part] of dependent)
-      if (Object.hasOwn(value, name)) problems.push(...this.check(part, value, path));
+      if (Object.hasOwn(value, name)) problems.push(...(yield* this.check(part, value, path)));
     return problems;
   }
 }
+
+/** Keywords that constrain values of any type, except `type`. */
+const ANY_KEYWORDS = ['$ref', 'enum', 'const', 'allOf', 'anyOf', 'oneOf', 'not', 'if'];
+const OBJECT_KEYWORDS = [
+  'properties',
+  'required',
+  'additionalProperties',
+  'patternProperties',
+  'propertyNames',
+  'minProperties',
+  'maxProperties',
+  'dependentRequired',
+  'dependentSchemas',
+];
 
 /** The number of names in `required` and `dependentRequired`. */
 function namesToCheck(schema: SchemaObject): number {

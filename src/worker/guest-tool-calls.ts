@@ -7,7 +7,13 @@ import type { Guest } from '../engine/guest.ts';
 import { syscallError } from '../kernel/syscall-error.ts';
 import type { ToolChannel } from '../kernel/tool-channel.ts';
 import { formatItems } from '../quantities.ts';
-import { MAX_CALLED_NAME_CHARACTERS, MAX_REASON_CHARACTERS } from '../tools/tool-limits.ts';
+import { JsonDataError, readArguments, type ToolArguments } from '../tools/json-data.ts';
+import {
+  MAX_CALLED_NAME_CHARACTERS,
+  MAX_IN_FLIGHT_ARGUMENT_BYTES,
+  MAX_REASON_CHARACTERS,
+  PREVIEW_CHARS,
+} from '../tools/tool-limits.ts';
 import type { ToolAnswer } from '../tools/tool-protocol.ts';
 import { describeTool, searchTools } from '../tools/tool-search.ts';
 import type { ToolDescription } from '../tools/toolset.ts';
@@ -22,6 +28,11 @@ const MAX_PENDING_BYTES = 1024 * 1024;
 const MAX_QUERY_CHARACTERS = 1000;
 /** Host time of searching or describing, in microseconds per tool. */
 const SEARCH_US_PER_TOOL = 10;
+const FUEL_PER_US = 1000;
+/** Work of the main thread for a call in microseconds: for every call, per byte and per member of its arguments. */
+const CALL_US = 50;
+const BYTE_US = 0.02;
+const MEMBER_US = 1;
 
 interface Catalog {
   readonly text: string;
@@ -43,7 +54,12 @@ function readCatalog(text: string): Catalog {
 interface SentCall {
   readonly id: number;
   readonly bytes: number;
+  /** Memory that the main thread needs for the arguments. */
+  readonly heldBytes: number;
 }
+
+/** Arguments that have been read, or what is wrong with them. */
+type ReadArguments = Pick<ToolArguments, 'json' | 'heldBytes'> & { readonly problem?: string };
 
 const status = (name: 'timeout' | 'interrupted' | 'idle' | 'paused') => `{"status":"${name}"}`;
 
@@ -64,6 +80,9 @@ export class GuestToolCalls implements ToolChannel {
   #calls: number;
   #lastId = 0;
   #pendingBytes = 0;
+  #inFlightBytes = 0;
+  /** The arguments of a call that had to wait, so that they are read once. */
+  #waiting: { readonly text: string; readonly args: ReadArguments } | undefined;
 
   constructor(
     readonly requests: HostRequests,
@@ -77,7 +96,7 @@ export class GuestToolCalls implements ToolChannel {
     this.names = names;
     for (const call of limits.resumed ?? []) {
       this.#lastId = Math.max(this.#lastId, call.id);
-      this.#inFlight.set(requests.post(job, { type: 'tool_resume', id: call.id }), call);
+      this.#inFlight.set(requests.post(job, { type: 'tool_resume', id: call.id }), { ...call, heldBytes: 0 });
     }
   }
 
@@ -87,18 +106,49 @@ export class GuestToolCalls implements ToolChannel {
     if (!Number.isSafeInteger(id) || id <= this.#lastId || name.length > MAX_CALLED_NAME_CHARACTERS)
       throw syscallError('EINVAL');
     if (this.#inFlight.size + this.#ready.length >= this.limits.maxInFlight) throw syscallError('EAGAIN');
+    const args = this.#argumentsOf(argumentsJson);
+    if (this.#inFlight.size > 0 && this.#inFlightBytes + args.heldBytes > MAX_IN_FLIGHT_ARGUMENT_BYTES) {
+      this.#waiting = { text: argumentsJson, args };
+      throw syscallError('EAGAIN');
+    }
+    this.#waiting = undefined;
     this.#lastId = id;
-    const { maxCalls, maxArgumentBytes } = this.limits;
-    this.guest.kernel.chargeHostTime(20 + argumentsJson.length / 1024);
+    const { maxCalls } = this.limits;
     if (++this.#calls > maxCalls + RECORDED_REFUSALS) {
       const message = `the run has reached its limit of ${formatItems(maxCalls, 'tool call')} (max_tool_calls)`;
       this.#ready.push(errorAnswer(id, 'limit', message));
       return;
     }
-    // The main thread rejects arguments that are too long, so it need not receive all of them.
-    const text = argumentsJson.slice(0, maxArgumentBytes + 1);
-    const number = this.requests.post(this.job, { type: 'tool_call', id, name, arguments: text });
-    this.#inFlight.set(number, { id, bytes: text.length });
+    const { json, heldBytes, problem } = args;
+    const request = { type: 'tool_call', id, name, arguments: json, problem } as const;
+    this.#inFlight.set(this.requests.post(this.job, request), { id, bytes: json.length, heldBytes });
+    this.#inFlightBytes += heldBytes;
+  }
+
+  /** Reads and charges arguments here, so that the main thread receives only what is within its limits and paid for. */
+  #argumentsOf(text: string): ReadArguments {
+    if (this.#waiting?.text === text) return this.#waiting.args;
+    this.#charge(CALL_US + Math.min(text.length, this.limits.maxArgumentBytes) * BYTE_US);
+    try {
+      const { json, heldBytes, members } = readArguments(text, this.limits.maxArgumentBytes);
+      this.#charge(members * MEMBER_US);
+      return { json, heldBytes };
+    } catch (cause) {
+      if (!(cause instanceof JsonDataError)) throw cause;
+      return { json: text.slice(0, PREVIEW_CHARS), heldBytes: 0, problem: cause.message };
+    }
+  }
+
+  /** A program that has no fuel left ends when it continues. */
+  #charge(microseconds: number): void {
+    this.guest.charge(Math.ceil(microseconds * FUEL_PER_US));
+    this.guest.kernel.chargeHostTime(microseconds);
+    if (this.guest.limitReached !== undefined) throw syscallError('EINTR');
+  }
+
+  #forget(number: number): void {
+    this.#inFlightBytes -= this.#inFlight.get(number)?.heldBytes ?? 0;
+    this.#inFlight.delete(number);
   }
 
   wait(milliseconds: number): string {
@@ -149,6 +199,7 @@ export class GuestToolCalls implements ToolChannel {
   #expire(): void {
     const calls = [...this.#inFlight];
     this.#inFlight.clear();
+    this.#inFlightBytes = 0;
     const seconds = this.limits.maxWaitMs / 1000;
     const reason = `the run has waited ${seconds} s for tools, which is its limit (max_wait_seconds)`;
     for (const [number, { id }] of calls) {
@@ -167,7 +218,7 @@ export class GuestToolCalls implements ToolChannel {
       if (this.#ready.length > 0) break;
       const answer = this.requests.take(number)?.tool;
       if (answer === undefined) continue;
-      this.#inFlight.delete(number);
+      this.#forget(number);
       if (answer.type === 'pending') this.#markPending(call);
       else this.#ready.push(toText(call.id, answer));
     }
@@ -191,7 +242,7 @@ export class GuestToolCalls implements ToolChannel {
     const number = [...this.#inFlight].find(([, call]) => call.id === id)?.[0];
     if (pending === undefined && number === undefined) return;
     if (number !== undefined) this.requests.forget(number);
-    this.#inFlight.delete(number ?? 0);
+    this.#forget(number ?? 0);
     this.#pending.delete(id);
     this.#pendingBytes -= pending?.bytes ?? 0;
     this.#withdraw([id], reason.slice(0, MAX_REASON_CHARACTERS));

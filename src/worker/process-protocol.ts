@@ -159,8 +159,8 @@ const toolRequests = [
     type: z.literal('tool_call'),
     id: toolRequestId,
     name: z.string().max(MAX_CALLED_NAME_CHARACTERS),
-    // If arguments are too long, the worker sends one character more than the limit.
-    arguments: z.string().max(DEFAULT_TOOL_LIMITS.max_arguments_bytes + 1),
+    arguments: z.string().max(DEFAULT_TOOL_LIMITS.max_arguments_bytes),
+    problem: text.optional(),
   }),
   z.strictObject({ type: z.literal('tool_resume'), id: toolRequestId }),
   z.strictObject({

@@ -268,8 +268,17 @@ export type HostRequest =
   | { readonly type: 'stdin' }
   /** An answer when all output so far was received. */
   | { readonly type: 'drain' }
-  /** Calls a tool. `id` is the number that the guest chose. */
-  | { readonly type: 'tool_call'; readonly id: number; readonly name: string; readonly arguments: string }
+  /**
+   * Calls a tool. `id` is the number that the guest chose. With `problem`, the worker has rejected the arguments and sends
+   * only their beginning, for the record.
+   */
+  | {
+      readonly type: 'tool_call';
+      readonly id: number;
+      readonly name: string;
+      readonly arguments: string;
+      readonly problem?: string | undefined;
+    }
   /** Asks for the answer to a call of a paused program. */
   | { readonly type: 'tool_resume'; readonly id: number }
   /** The program no longer waits for these calls. */

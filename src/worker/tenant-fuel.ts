@@ -18,7 +18,7 @@ export class FuelAllowance extends MinuteAllowance implements TenantFuel {
     if (seconds === 0) return;
     throw new SandboxError(
       'rate_limited',
-      `The programs of this tenant have used ${formatFuel(this.perMinute)} fuel, the limit per minute. ` +
+      `The programs of this tenant have used ${formatFuel(this.amount)} fuel, the limit per minute. ` +
         `Retry in ${seconds} s.`,
     );
   }

@@ -18,6 +18,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { SandboxError } from '../../src/errors.ts';
 import { CancelledError } from '../../src/mcp/cancelled-error.ts';
 import { relayAnswer, serializeOutcome } from '../../src/mcp/relayed-answers.ts';
+import { RunsAwaitingApproval } from '../../src/mcp/runs-awaiting-approval.ts';
 import * as sharedLimits from '../../src/mcp/shared-limits.ts';
 import { openStore } from '../../src/session/open-store.ts';
 import { ApprovalRounds } from '../../src/stores/postgres/approval-rounds.ts';
@@ -487,6 +488,63 @@ describe('an approval request', () => {
     expect(String(last.structuredContent!['stdout'])).toMatch(/^one\n.*denied/);
     expect(await execute(atAnswering, args, decide(second, 2, 'allow'))).toMatchObject(spent);
     expect(await query('SELECT FROM llm_wasm_sandbox.approval_rounds')).toBe(0);
+  });
+
+  // guarantee: approval
+  // proves: If many answers arrive at several servers at the same time, one of them continues the program, and the others are refused.
+  test('is answered by one of many answers that arrive at the same time', async () => {
+    for (const text of ['first', 'second', 'third']) {
+      const args = { code: `console.log(${echo(text)})` };
+      const asked = await execute(atAsking, args);
+      const answer = decide(asked, 1, 'allow');
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, (_, i) => execute(i % 2 === 0 ? atAsking : atAnswering, args, answer)),
+      );
+      const results = answers.filter(({ isError }) => isError !== true);
+      expect(results.map(({ structuredContent }) => structuredContent!['stdout'])).toEqual([`${text}\n`]);
+      for (const other of answers.filter((one) => one !== results[0])) expect(other).toMatchObject(spent);
+    }
+    expect(await query('SELECT FROM llm_wasm_sandbox.approval_rounds')).toBe(0);
+  });
+
+  // guarantee: approval
+  test('is answered by another server while the database is slow to refuse the answer at this one', async () => {
+    /** Removes a round only after the next look for answers, which finds no waiting run. */
+    class SlowRounds extends ApprovalRounds {
+      override async close(round: string): Promise<boolean> {
+        await new Promise((resolve) => setTimeout(resolve, 700));
+        return super.close(round);
+      }
+    }
+    const rounds = new SlowRounds(openStore(database.connectionString).database!);
+    const approvals = new RunsAwaitingApproval(rounds);
+    const owner = { tenant: 'slow', request: 'r' };
+    const { signal } = new AbortController();
+    const step = await approvals.start(owner, signal, async (ask, runSignal) =>
+      ask({ call_id: '1', seq: 1, name: 'n', arguments: {}, session_id: undefined, signal: runSignal }),
+    );
+    if (step.type !== 'questions') throw new Error('no question');
+    const here = approvals.continue(owner, step.state, () => true, signal);
+    const { run, round } = step.state;
+    const there = relayAnswer(rounds, { ...owner, run, round }, { call_1: true }, signal, 5000);
+    await expect(here).rejects.toThrow('already answered');
+    expect(await there).toEqual({ value: { type: 'done', value: true } });
+    approvals.close();
+    await rounds.database.close();
+  });
+
+  // guarantee: approval
+  test('stays open after an answer without a decision at another server', async () => {
+    const args = { code: `console.log(${echo('open')})` };
+    const asked = await execute(atAsking, args);
+    const { requestState } = asked;
+    for (const inputResponses of [{}, { call_7: { action: 'accept', content: { decision: 'allow' } } }])
+      expect(await execute(atAnswering, args, { requestState, inputResponses })).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining('contains no decision about call_1') }],
+      });
+    const { structuredContent } = await execute(atAnswering, args, decide(asked, 1, 'allow'));
+    expect(structuredContent).toMatchObject({ stdout: 'open\n' });
   });
 
   test('returns the result of the program to the server that was answered, and is cancelled there', async () => {

@@ -220,14 +220,50 @@ describe('approval requests', () => {
     await other.client.close();
   });
 
-  test('are repeated if an answer has no decision', async () => {
+  // guarantee: approval
+  // proves: An answer without a decision, or for another call, leaves the question open.
+  test.each<[string, object]>([
+    ['no answer', {}],
+    ['an answer for another call', allow('call_2')],
+    ['an answer without content', { call_1: { action: 'accept' } }],
+    ['an answer without a decision', { call_1: { action: 'accept', content: {} } }],
+    ['an unknown decision', { call_1: { action: 'accept', content: { decision: 'ALLOW' } } }],
+  ])('stay open after %s', async (name, inputResponses) => {
     const { client } = await personAt('modern', () => 'deny');
-    const first = await ask(client, 'empty');
-    const second = await ask(client, 'empty', { requestState: first.requestState, inputResponses: {} });
-    expect(second).toMatchObject({ resultType: 'input_required' });
-    expect(second.requestState).not.toBe(first.requestState);
-    const answer = { requestState: second.requestState, inputResponses: { call_1: { action: 'decline' } } };
-    expect((await ask(client, 'empty', answer)).structuredContent?.stdout).toContain('denied');
+    const file = name.replaceAll(' ', '-');
+    const first = await ask(client, file);
+    const { requestState } = first;
+    const again = await ask(client, file, { requestState, inputResponses });
+    expect(again).toMatchObject({ resultType: 'input_required', inputRequests: first.inputRequests });
+    expect(readdirSync(files)).not.toContain(file);
+    // The first state is still valid.
+    const answer = { requestState, inputResponses: allow('call_1') };
+    expect((await ask(client, file, answer)).structuredContent?.stdout).toContain('Successfully wrote');
+    await client.close();
+  });
+
+  // guarantee: approval
+  // proves: A state of which a single character was changed is refused.
+  test('refuse a state that differs in any character', async () => {
+    const { client } = await personAt('modern', () => 'deny');
+    const { requestState = '' } = await ask(client, 'altered');
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    // The neighbour of the last character differs only in bits that decoding ignores.
+    const altered = [...requestState].map((character, at) => {
+      const other = alphabet[alphabet.indexOf(character) ^ 1] ?? 'A';
+      return requestState.slice(0, at) + other + requestState.slice(at + 1);
+    });
+    const texts = [...altered, `${requestState}=`, ` ${requestState}`, requestState.replace('v1.', 'v1..')];
+    const inputResponses = allow('call_1');
+    const accepted: string[] = [];
+    for (const state of texts)
+      await ask(client, 'altered', { requestState: state, inputResponses }).then(
+        () => accepted.push(state),
+        () => {},
+      );
+    expect(accepted).toEqual([]);
+    const denied = { requestState, inputResponses: { call_1: { action: 'decline' } } };
+    expect((await ask(client, 'altered', denied)).structuredContent?.stdout).toContain('denied');
     await client.close();
   });
 });

@@ -183,6 +183,24 @@ for value in (float("nan"), 2**60, {1: 2}, {1, 2}, cyclic, object()):
     expect(await output(python, code)).toBe('invalid_arguments '.repeat(6));
   });
 
+  it('name the argument that JSON would change', async () => {
+    const code = `for value in (float("nan"), [1, {"x": float("-inf")}], 2**53, {"deep": [10**5000]}, {1: 2}):
+    try:
+        tools.echo(value=value)
+    except ToolError as error:
+        print(error)`;
+    const integer =
+      'is an integer beyond 2**53, which JSON numbers cannot represent exactly; pass it as a string';
+    expect((await output(python, code)).split('\n')).toEqual([
+      "the argument 'value' is nan, which is not JSON data; pass a number, a string or None",
+      "the argument 'value.1.x' is -inf, which is not JSON data; pass a number, a string or None",
+      `the argument 'value' ${integer}`,
+      `the argument 'value.deep.0' ${integer}`,
+      "the argument 'value' has the key 1, which is not a string",
+      '',
+    ]);
+  });
+
   it('reject positional arguments', async () => {
     const code = `try:
     await tools.echo(7)
@@ -219,6 +237,13 @@ describe('tools in JavaScript programs', () => {
 for (const value of [NaN, 10n, new Map(), () => 1, cyclic])
   await tools.echo({ value }).catch((error) => console.log(error.code));`;
     expect(await output(javascript, code)).toBe('invalid_arguments\n'.repeat(5));
+  });
+
+  it('name the argument that JSON would change', async () => {
+    const code = `await tools.echo({ list: [1, { amount: NaN }] }).catch((error) => console.log(error.message));`;
+    expect(await output(javascript, code)).toBe(
+      'the argument "list.1.amount": NaN is not JSON data; pass a string, an array or a plain object\n',
+    );
   });
 });
 
@@ -321,6 +346,32 @@ console.log(calls.map(({ reason }) => reason?.code ?? 'ok').join().replaceAll('o
     expect(result.stdout).toBe('limit,limit\n');
     expect(result.metadata.tool_calls!.filter(({ status }) => status === 'ok')).toHaveLength(100);
     expect(peak).toBe(16);
+  });
+
+  // guarantee: tool-calls
+  // proves: Arguments cost fuel in proportion to their bytes and members, whether they are accepted or not.
+  it('include the fuel for arguments', async () => {
+    const fuelOf = async (text: string) => {
+      const code = `import _sandbox_tool_calls as calls
+text = ${text}
+calls.exchange('call\\n1\\n"echo"\\n' + text)`;
+      return (await python.execute(code)).fuel_consumed;
+    };
+    const small = await fuelOf(`'{"a":1}'`);
+    expect((await fuelOf(`'{"a":"' + 'x' * 1000000 + '"}'`)) - small).toBeGreaterThan(20_000_000);
+    expect((await fuelOf(`'{"a":[' + '{},' * 30000 + '{}]}'`)) - small).toBeGreaterThan(30_000_000);
+    expect((await fuelOf(`'x' * 1000000`)) - small).toBeGreaterThan(20_000_000);
+  });
+
+  // guarantee: tool-calls
+  // proves: The worker rejects arguments beyond the limits, and the main thread receives only their beginning.
+  it('are checked in the thread of the guest', async () => {
+    const code = `import json, _sandbox_tool_calls as calls
+calls.exchange('call\\n1\\n"echo"\\n{"a":[' + '{},' * 60000 + '{}]}')
+print(json.loads(calls.exchange('wait\\n'))['message'])`;
+    const { stdout, metadata } = await python.execute(code);
+    expect(stdout).toBe('The arguments have more than 50,000 members and elements.\n');
+    expect(metadata.tool_calls).toMatchObject([{ status: 'error', bytes_in: 200 }]);
   });
 
   it('apply to the size of arguments', async () => {

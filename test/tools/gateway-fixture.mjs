@@ -1,6 +1,7 @@
 /**
  * An MCP server for tests of the gateway. Its list contains a tool with a schema that must not be compiled or followed. The
- * variable TOOLS replaces the list by tools with the given names.
+ * variable TOOLS replaces the list by tools with the given names, MANY by that many tools. HOSTILE names an attack of the tool
+ * `attack`, or of the list. With STUBBORN, the server ignores SIGTERM.
  */
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -8,12 +9,15 @@ import { createInterface } from 'node:readline';
 
 const object = { type: 'object' };
 const names = process.env.TOOLS?.split(' ');
-const TOOLS = names?.map((name) => ({ name, inputSchema: object })) ?? [
+const many = process.env.MANY && Array.from({ length: Number(process.env.MANY) }, (_, i) => `t${i}`);
+const TOOLS = (names ?? many)?.map((name) => ({ name, inputSchema: object })) ?? [
   { name: 'echo', inputSchema: { type: 'object', properties: { text: { type: 'string' } } } },
   { name: 'environment', inputSchema: object, annotations: { readOnlyHint: true } },
   { name: 'exit', inputSchema: object },
   { name: 'wait', inputSchema: object },
+  { name: 'pid', inputSchema: object },
   { name: 'fork', inputSchema: object },
+  { name: 'attack', inputSchema: object },
   { name: 'hostile', inputSchema: { type: 'object', $ref: 'file:///etc/passwd' } },
 ];
 
@@ -30,8 +34,35 @@ const CALLS = {
     text(JSON.stringify(folder ? { cwd: process.cwd(), files: readdirSync('.') } : process.env)),
   exit: () => process.exit(1),
   wait: () => undefined,
+  pid: () => text(String(process.pid)),
   fork: () => text(String(spawn('sleep', ['300'], { stdio: ['ignore', 'inherit', 'ignore'] }).pid)),
 };
+
+if (process.env.STUBBORN) process.on('SIGTERM', () => {});
+
+/** Writes as fast as the reader allows. */
+async function flood(text) {
+  for (;;)
+    if (!process.stdout.write(text)) await new Promise((resolve) => process.stdout.once('drain', resolve));
+}
+const notification = (method) => `${JSON.stringify({ jsonrpc: '2.0', method })}\n`.repeat(100);
+const ATTACKS = {
+  members: (id) => send(id, { structuredContent: { list: Array(150_000).fill({}) }, content: [] }),
+  'hidden-members': (id) =>
+    process.stdout.write(
+      `{"jsonrpc":"2.0","id":${id},"x":"\\\\","result":{"l":[${Array(150_000).fill('"a\\""')}]}}\n`,
+    ),
+  bytes: (id) => send(id, text('x'.repeat(11 * 1024 * 1024))),
+  line: () => flood('x'.repeat(65_536)),
+  pings: () => flood(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`.repeat(100)),
+  changes: () => flood(notification('notifications/tools/list_changed')),
+  logs: () => flood(notification('notifications/message')),
+  answers: () => flood(`${JSON.stringify({ jsonrpc: '2.0', id: 999, result: {} })}\n`.repeat(100)),
+  large: () => flood(`${JSON.stringify({ jsonrpc: '2.0', method: 'x', params: { t: 'x'.repeat(2e6) } })}\n`),
+  garbage: () => process.stdout.write('garbage\n'),
+  binary: () => process.stdout.write(Buffer.from([0, 255, 254, 10])),
+};
+CALLS.attack = (_, id) => void ATTACKS[process.env.HOSTILE](id);
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params } = JSON.parse(line);
@@ -42,9 +73,11 @@ createInterface({ input: process.stdin }).on('line', (line) => {
       serverInfo: { name: 'fixture', version: '1' },
     });
   else if (method === 'tools/list' && REFUSAL) refuse(id);
+  else if (method === 'tools/list' && process.env.HOSTILE?.startsWith('list-'))
+    ATTACKS[process.env.HOSTILE.slice(5)](id);
   else if (method === 'tools/list') send(id, { tools: TOOLS });
   else if (method === 'tools/call') {
-    const result = CALLS[params.name](params.arguments ?? {});
+    const result = CALLS[params.name](params.arguments ?? {}, id);
     if (result !== undefined) send(id, result);
   } else if (id !== undefined) send(id, {});
 });

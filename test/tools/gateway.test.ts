@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Gateway } from '../../src/mcp/gateway/gateway.ts';
 import { parseToolsConfig, readToolsConfig } from '../../src/mcp/gateway/tools-config.ts';
 import { serveHttp } from '../../src/mcp/http.ts';
+import { fromMcp } from '../../src/tools/from-mcp.ts';
 import { ToolDispatcher } from '../../src/tools/tool-dispatcher.ts';
 
 const require = createRequire(import.meta.url);
@@ -294,6 +295,14 @@ describe('the gateway', () => {
     process.kill(Number(JSON.parse(started.json)), 'SIGKILL');
   });
 
+  // guarantee: untrusted-tool-servers
+  it('ends a server that ignores SIGTERM', async () => {
+    const { gateway } = open({ s: fixture({ env: { STUBBORN: '1' }, approval: 'allow' }) });
+    const { json } = (await (await caller(gateway))('s.pid')) as { json: string };
+    await gateway.close();
+    expect(() => process.kill(Number(JSON.parse(json)), 0)).toThrow('ESRCH');
+  });
+
   it('works without servers that cannot be reached, and logs the reason', async () => {
     const { gateway, events } = open({
       refuses: fixture({ env: { REFUSE: '1' } }),
@@ -326,6 +335,91 @@ describe('the gateway', () => {
       { server: 'a.b', tools: 1, reason: expect.stringContaining('two tools have the name "a.b.c"') },
       { server: 'many', tools: 1, reason: expect.stringContaining('at most 1,000 tools') },
     ]);
+  });
+
+  // guarantee: untrusted-tool-servers
+  // proves: A server that sends too much is disconnected. The call fails with the name of the server, the log states the reason, and other servers are not affected.
+  it.each([
+    ['members', /more than 100,000 members and elements$/],
+    ['hidden-members', /more than 100,000 members and elements$/],
+    ['bytes', /longer than 10 MiB$/],
+    ['line', /longer than 10 MiB$/],
+    ['pings', /more than 500 messages without a request in 5 s$/],
+    ['changes', /more than 500 messages without a request in 5 s$/],
+    ['logs', /more than 500 messages without a request in 5 s$/],
+    ['answers', /more than 500 messages without a request in 5 s$/],
+    ['large', /more than 64 MiB in 5 s$/],
+  ])('disconnects a server that sends too much: %s', async (HOSTILE, reason) => {
+    const { gateway, events } = open({
+      bad: fixture({ env: { HOSTILE, STUBBORN: '1' }, approval: 'allow' }),
+      good: fixture({ approval: 'allow' }),
+    });
+    const call = await caller(gateway);
+    const [attacked, answered] = await Promise.all([call('bad.attack'), call('good.echo', { text: 'x' })]);
+    expect(answered).toEqual({ type: 'value', json: '"x"' });
+    expect(attacked).toMatchObject({
+      code: 'failed',
+      message: expect.stringMatching(/^The connection to the MCP server bad was closed: it sent /),
+    });
+    expect(events.filter(({ event }) => event === 'gateway.closed')).toEqual([
+      { event: 'gateway.closed', server: 'bad', reason: expect.stringMatching(reason) },
+    ]);
+    await gateway.close();
+  });
+
+  // guarantee: untrusted-tool-servers
+  it.each(['garbage', 'binary'])('disconnects a server that does not send messages: %s', async (HOSTILE) => {
+    const { gateway } = open({ s: fixture({ env: { HOSTILE }, approval: 'allow' }) });
+    const call = await caller(gateway);
+    expect(await call('s.attack')).toMatchObject({ code: 'failed' });
+    expect(await call('s.echo', { text: 'again' })).toMatchObject({ type: 'value' });
+  });
+
+  // guarantee: untrusted-tool-servers
+  it.each([
+    ['list-members', {}],
+    ['list-line', {}],
+    ['list-pings', {}],
+    ['a list of thousands of tools', { MANY: '30000' }],
+  ])('offers no tools of a server whose list is too large: %s', async (HOSTILE, env) => {
+    const { gateway, events } = open({ bad: fixture({ env: { HOSTILE, ...env } }), good: fixture() });
+    const { catalog } = await gateway.toolset();
+    expect(new Set(catalog.map(({ path }) => path[0]))).toEqual(new Set(['good']));
+    expect(events.map(({ event }) => event)).toContain('gateway.closed');
+    const [unavailable] = events.filter(({ event }) => event === 'gateway.unavailable');
+    expect(unavailable!.reason).toContain('The connection to the MCP server bad was closed');
+    await gateway.close();
+  });
+
+  // guarantee: untrusted-tool-servers
+  it('checks long lists of tools in several turns of the event loop', async () => {
+    const many = Array.from({ length: 900 }, (_, i) => ({
+      name: `t${i}`,
+      inputSchema: { patternProperties: { [`p${i}(){3000}`]: {} } },
+    }));
+    let turns = 0;
+    let isDone = false;
+    const client = { listTools: async () => ({ tools: many }), callTool: async () => ({}) };
+    const tools = fromMcp(client).finally(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      await new Promise((resolve) => setImmediate(resolve));
+      turns++;
+    }
+    expect(Object.keys(await tools)).toHaveLength(900);
+    expect(turns).toBeGreaterThan(10);
+  });
+
+  // guarantee: untrusted-tool-servers
+  it('keeps the allowance of a server when it connects again', async () => {
+    const { gateway } = open({ s: fixture({ env: { HOSTILE: 'pings' }, approval: 'allow' }) });
+    const call = await caller(gateway);
+    await call('s.attack');
+    expect(await call('s.echo', { text: 'x' })).toMatchObject({
+      code: 'failed',
+      message: expect.stringMatching(/ It can be used again in [4-6] seconds\.$/),
+    });
   });
 
   // guarantee: untrusted-tool-servers

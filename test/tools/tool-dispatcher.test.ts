@@ -14,6 +14,11 @@ function start(tools: ToolsOption, options: Partial<ToolDispatcherOptions> = {})
 }
 
 const never = () => new Promise(() => {});
+/** Runs until its signal is aborted. */
+const untilStopped = (_: unknown, { signal }: ToolContext) =>
+  new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 
 describe('tool calls', () => {
   // guarantee: tool-calls
@@ -65,10 +70,19 @@ describe('tool calls', () => {
       'an integer that would be rounded',
       'weather',
       '{"id":12345678901234567891}',
-      'cannot be represented exactly',
+      'The number 12345678901234567891 at "id" cannot be represented exactly',
     ],
+    [
+      'a negative integer in a list',
+      'weather',
+      '{"x\\"":{"1":2},"list":[1,{"id":[0,-12345678901234567891]}]}',
+      'at "list.1.id.1" cannot be represented exactly',
+    ],
+    ['infinity', 'weather', '{"a":[1,{"amount":1e999}]}', 'The number at "a.1.amount" is too large'],
+    ['negative infinity', 'weather', '{"amount":-1e999}', 'The number at "amount" is too large'],
+    ['NaN', 'weather', '{"amount":NaN}', 'not valid JSON'],
     ['deep data', 'weather', `{"a":${'['.repeat(100)}${']'.repeat(100)}}`, 'nested more than 64 levels deep'],
-    ['many members', 'weather', `{"a":[${'0,'.repeat(250_000)}0]}`, 'more than 200,000 members'],
+    ['many members', 'weather', `{"a":[${'0,'.repeat(50_000)}0]}`, 'more than 50,000 members'],
     ['large arguments', 'weather', `{"a":"${'x'.repeat(1024 * 1024)}"}`, 'the limit is 1 MiB'],
   ])('reject %s', async (_, name, json, message) => {
     const execute = vi.fn();
@@ -95,6 +109,29 @@ describe('tool calls', () => {
     const { call } = start({ echo: async (args: unknown) => args });
     const json = '{"a":100000000000000000000,"b":"12345678901234567891","c":-9007199254740991,"d":1.5e300}';
     expect(await call('echo', json)).toMatchObject({ type: 'value' });
+  });
+
+  // guarantee: approval
+  // proves: Approval, record and call use the same arguments, whatever the text of the program is.
+  it('use one form of the arguments for the approval, the record and the call', async () => {
+    const seen: unknown[] = [];
+    const execute = async (args: unknown) => void seen.push(args);
+    const { run, call } = start(
+      { pay: { needsApproval: true, execute } },
+      {
+        onApproval: ({ arguments: args }) => {
+          seen.push(args);
+          return true;
+        },
+      },
+    );
+    await call('pay', ' {"amount":1, "zero":-0, "amount":1000, "text":"\\u0041", "n":6.02e23} ');
+    const args = { amount: 1000, zero: 0, text: 'A', n: 6.02e23 };
+    expect(seen).toEqual([args, args]);
+    expect(Object.is((seen[1] as { zero: number }).zero, 0)).toBe(true);
+    expect(run.records).toMatchObject([
+      { arguments_preview: '{"amount":1000,"zero":0,"text":"A","n":6.02e+23}' },
+    ]);
   });
 
   const cyclic: unknown[] = [];
@@ -198,6 +235,41 @@ describe('tool calls', () => {
     });
   });
 
+  // guarantee: tool-calls
+  // proves: A path of the host is removed from an error completely, and nothing else is.
+  it.each<[string, string, string | undefined, string]>([
+    [
+      'a path below the working directory',
+      `open ${process.cwd()}/clients/acme/keys.pem: denied`,
+      undefined,
+      'open <path>: denied',
+    ],
+    [
+      'a quoted path with blanks',
+      `open '${process.cwd()}/My Clients/acme (1).pem' failed`,
+      undefined,
+      "open '<path>' failed",
+    ],
+    ['a quoted path in a known folder', 'stat "/home/ada/a b/c" failed', undefined, 'stat "<path>" failed'],
+    [
+      'a short name',
+      "config: the configuration in 'config' is reconfigured",
+      'config',
+      "<path>: the configuration in '<path>' is reconfigured",
+    ],
+    ['a sibling folder', `see ${process.cwd()}-old`, undefined, `see ${process.cwd()}-old`],
+    ['a URL of a file', 'import file:///home/ada/x.js failed', undefined, 'import <path> failed'],
+    ['several paths', 'rename /tmp/a/b -> /var/c d', undefined, 'rename <path> -> <path> d'],
+    ['characters of regular expressions', 'open a(b)+[c].txt, failed', 'a(b)+[c].txt', 'open <path>, failed'],
+  ])('hide %s in errors', async (_, message, path, expected) => {
+    const { call } = start({
+      fail: async () => {
+        throw Object.assign(new Error(message), { path });
+      },
+    });
+    expect(await call('fail')).toMatchObject({ message: expected });
+  });
+
   it('take the last value of an async iterable', async () => {
     const { call } = start({
       stream: async function* () {
@@ -263,11 +335,56 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
+  // proves: A call that a program withdraws counts as concurrent until its tool has ended, and its signal is aborted.
+  it('count calls that were withdrawn until their tools have ended', async () => {
+    const ends: (() => void)[] = [];
+    const signals: AbortSignal[] = [];
+    const stubborn = (_: unknown, { signal }: ToolContext) => {
+      signals.push(signal);
+      return new Promise<void>((end) => ends.push(end));
+    };
+    const turn = () => new Promise((next) => setImmediate(next));
+    const { run, call } = start({ stubborn }, { limits: { max_in_flight: 2 } });
+    const calls = Array.from({ length: 20 }, () => call('stubborn'));
+    for (let id = 1; id <= 19; id++) {
+      run.expire([id]);
+      await turn();
+    }
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+    ends[0]!();
+    await turn();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, false]);
+    for (const end of ends) end();
+    expect(await calls[19]).toMatchObject({ type: 'value' });
+    expect(await Promise.all(calls.slice(0, 19))).toEqual(
+      Array(19).fill(expect.objectContaining({ code: 'timeout' })),
+    );
+  });
+
+  // guarantee: tool-calls
+  // proves: The arguments of a call that a program withdraws are counted until its tool has ended.
+  it('count the arguments of withdrawn calls until their tools have ended', async () => {
+    const ends: (() => void)[] = [];
+    const { run, call } = start({ stubborn: () => new Promise<void>((end) => ends.push(end)) });
+    const json = `{"a":[${Array(40_000).fill('{}')}]}`;
+    const held = Array.from({ length: 6 }, () => call('stubborn', json));
+    await vi.waitFor(() => expect(ends).toHaveLength(6));
+    run.expire([1, 2, 3, 4, 5, 6]);
+    await Promise.all(held);
+    expect(await call('stubborn', json)).toMatchObject({ code: 'limit' });
+    ends[0]!();
+    const last = call('stubborn', json);
+    await vi.waitFor(() => expect(ends).toHaveLength(7));
+    ends[6]!();
+    expect(await last).toMatchObject({ type: 'value' });
+  });
+
+  // guarantee: tool-calls
   // proves: The total size of the arguments of unanswered calls is limited.
   it('bound the arguments that unanswered calls hold', async () => {
     const { run, call } = start({ never }, { limits: { max_in_flight: 1 } });
     const json = `{"a":"${'x'.repeat(1024 * 1024 - 100)}"}`;
-    const answers = Array.from({ length: 70 }, () => call('never', json));
+    const answers = Array.from({ length: 20 }, () => call('never', json));
     expect(await Promise.race(answers)).toMatchObject({ code: 'limit' });
     run.abort('the test is over');
   });
@@ -277,7 +394,7 @@ describe('limits of tool calls', () => {
   it('release the arguments of a pending call when it is answered, even in a resumed execution', async () => {
     const open = { inputSchema: { type: 'object' } };
     const json = `{"a":"${'x'.repeat(1024 * 1024 - 100)}"}`;
-    const calls = 70;
+    const calls = 20;
     const { run, call } = start({ open }, { cannotPause: undefined });
     for (let id = 1; id <= calls; id++) {
       expect(await call('open', json)).toMatchObject({ type: 'pending' });
@@ -381,8 +498,8 @@ describe('limits of tool calls', () => {
   // proves: A tool is not run if its call expired while it was waiting for other calls.
   it('keep a tool from running if its call has expired while it waited for other calls', async () => {
     const execute = vi.fn(async () => 1);
-    const { run, call } = start({ never, write: execute }, { limits: { max_in_flight: 1 } });
-    const [running, waiting, next] = [call('never'), call('write'), call('write')];
+    const { run, call } = start({ untilStopped, write: execute }, { limits: { max_in_flight: 1 } });
+    const [running, waiting, next] = [call('untilStopped'), call('write'), call('write')];
     await new Promise((done) => setImmediate(done));
     run.expire([2]);
     expect(await waiting).toMatchObject({ code: 'timeout' });

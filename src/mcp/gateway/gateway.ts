@@ -29,14 +29,20 @@ interface ToolListing {
 export class Gateway {
   readonly #connections: readonly ServerConnection[];
   readonly #listings = new Map<string, { readonly promise: Promise<ToolListing>; listing?: ToolListing }>();
-  #toolset: { readonly listings: readonly ToolListing[]; readonly toolset: Toolset } | undefined;
+  #built: { readonly listings: readonly ToolListing[]; readonly promise: Promise<Toolset> } | undefined;
+  #toolset: Toolset | undefined;
 
   constructor(
     readonly config: ToolsConfig,
     readonly options: GatewayOptions,
   ) {
     this.#connections = [...config].map(
-      ([name, server]) => new ServerConnection(name, server, options.version),
+      ([name, server]) =>
+        new ServerConnection(name, server, {
+          version: options.version,
+          onExcess: (reason) =>
+            options.log.warn({ event: 'gateway.closed', server: name, reason }, 'MCP server disconnected'),
+        }),
     );
   }
 
@@ -48,21 +54,22 @@ export class Gateway {
   /** The tools of all servers that can be reached. The same object is returned until the lists change. */
   async toolset(): Promise<Toolset> {
     const listings = await Promise.all(this.#connections.map((connection) => this.#list(connection)));
-    if (this.#toolset === undefined || listings.some((listing, i) => listing !== this.#toolset?.listings[i]))
-      this.#toolset = { listings, toolset: this.#build(listings) };
-    return this.#toolset.toolset;
+    if (this.#built === undefined || listings.some((listing, i) => listing !== this.#built?.listings[i]))
+      this.#built = { listings, promise: this.#build(listings) };
+    this.#toolset = await this.#built.promise;
+    return this.#toolset;
   }
 
   /** The tools that are known without contacting a server; undefined if they have not been listed yet. */
   get listedToolset(): Toolset | undefined {
-    return this.#toolset?.toolset;
+    return this.#toolset;
   }
 
-  #build(listings: readonly ToolListing[]): Toolset {
+  async #build(listings: readonly ToolListing[]): Promise<Toolset> {
     const record: Record<string, ToolListing['tools']> = {};
     for (const [i, { tools }] of listings.entries()) record[this.#connections[i]!.name] = tools;
     const skipped = new Map<string, { tools: number; readonly first: string }>();
-    const toolset = Toolset.fromUsable(record, ([server, tool], reason) => {
+    const toolset = await Toolset.fromUsable(record, ([server, tool], reason) => {
       const known = skipped.get(server!);
       if (known === undefined) skipped.set(server!, { tools: 1, first: `${tool}: ${reason}` });
       else known.tools++;

@@ -1,20 +1,38 @@
 /**
  * The connection to one MCP server. It is opened on first use and reopened after it was lost. A failed call is never
- * repeated, because it may have taken effect.
+ * repeated, because it may have taken effect. A server that exceeds a limit is disconnected.
  */
-import type { Client, Transport } from '@modelcontextprotocol/client';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client, Tool, Transport } from '@modelcontextprotocol/client';
+import { formatItems } from '../../quantities.ts';
 import type { McpClient } from '../../tools/from-mcp.ts';
 import { ToolError } from '../../tools/tool-error.ts';
+import { MAX_TOOLS } from '../../tools/toolset.ts';
 import { ChildProcessTransport } from './child-process-transport.ts';
-import { limitMessages } from './message-limit.ts';
+import { limitedFetch, ServerTraffic, TrafficError } from './server-traffic.ts';
 import type { GatewayServer } from './tools-config.ts';
 
 const CONNECT_MS = 20_000;
-const MAX_LIST_PAGES = 50;
+/** After this time, a connection that is being closed is abandoned. */
+const CLOSE_MS = 4000;
+/** Accepts any result. `fromMcp` checks what it uses; the schemas of the SDK take longer for large results. */
+const ANY_RESULT = {
+  '~standard': {
+    version: 1 as const,
+    vendor: 'llm-wasm-sandbox',
+    validate: (value: unknown) => ({ value }),
+  },
+};
 
 interface CallOptions {
   readonly signal?: AbortSignal;
   readonly timeout?: number;
+}
+
+interface ConnectionOptions {
+  readonly version: string;
+  /** Called when the connection is closed because the server has exceeded a limit. */
+  readonly onExcess: (reason: string) => void;
 }
 
 export class ServerConnection implements McpClient {
@@ -22,17 +40,35 @@ export class ServerConnection implements McpClient {
   /** The client that is connecting. */
   #connecting: Client | undefined;
   #isClosed = false;
+  readonly #traffic = new ServerTraffic();
+  /** The tools whose arguments are repeated in headers. */
+  readonly #withHeaders = new Map<string, Tool>();
+  /** Why the last connection was closed, if the server has exceeded a limit. */
+  #excess: ToolError | undefined;
 
   constructor(
     readonly name: string,
     readonly server: GatewayServer,
-    readonly version: string,
+    readonly options: ConnectionOptions,
   ) {}
 
   async listTools(params: { readonly cursor?: string } = {}): Promise<unknown> {
     const client = await this.#connect();
-    // With a cursor, the SDK returns one page and does not cache the list.
-    return client.listTools({ ...params }, { timeout: CONNECT_MS });
+    const request = { method: 'tools/list' as const, params: { ...params } };
+    const result = await this.#explain(client.request(request, ANY_RESULT, { timeout: CONNECT_MS }));
+    if ('url' in this.server) this.#rememberHeaders(result);
+    return result;
+  }
+
+  /** Over HTTP, the SDK repeats arguments in headers if the schema of a tool says so. */
+  #rememberHeaders(list: unknown): void {
+    const { tools } = list as { tools?: unknown };
+    for (const tool of Array.isArray(tools) ? tools.slice(0, MAX_TOOLS) : []) {
+      const { name, inputSchema } = (tool ?? {}) as { name?: unknown; inputSchema?: unknown };
+      if (typeof name !== 'string' || this.#withHeaders.size >= MAX_TOOLS) continue;
+      if (JSON.stringify(inputSchema ?? null).includes('"x-mcp-header"'))
+        this.#withHeaders.set(name, { name, inputSchema } as Tool);
+    }
   }
 
   /** Must have two parameters: `fromMcp` detects the version of the SDK by their number. */
@@ -41,12 +77,37 @@ export class ServerConnection implements McpClient {
     options: CallOptions,
   ): Promise<unknown> {
     const client = await this.#connect();
-    return client.callTool(params, options);
+    const toolDefinition = this.#withHeaders.get(params.name);
+    return this.#explain(
+      toolDefinition === undefined
+        ? client.request({ method: 'tools/call', params }, ANY_RESULT, options)
+        : client.callTool(params, { ...options, toolDefinition }),
+    );
   }
+
+  /** If the connection was closed because of a limit, calls fail for this reason. */
+  async #explain<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (cause) {
+      throw this.#excess ?? cause;
+    }
+  }
+
+  readonly #onExceeded = ({ message }: TrafficError) => {
+    this.#excess = new ToolError(`The connection to the MCP server ${this.name} was closed: ${message}.`);
+    this.options.onExcess(message);
+  };
 
   #connect(): Promise<Client> {
     if (this.#isClosed) throw new ToolError(`The connection to ${this.name} is closed.`);
     if (this.#client === undefined) {
+      const seconds = this.#traffic.secondsToWait;
+      if (seconds > 0 && this.#excess !== undefined)
+        throw new ToolError(
+          `${this.#excess.message} It can be used again in ${formatItems(seconds, 'second')}.`,
+        );
+      this.#excess = undefined;
       const opening = this.#open();
       this.#client = opening;
       opening.catch(() => this.#forget(opening));
@@ -62,14 +123,9 @@ export class ServerConnection implements McpClient {
     // The client of the SDK is loaded only by servers with a tools configuration.
     const sdk = await import('@modelcontextprotocol/client');
     const client = new sdk.Client(
-      { name: 'llm-wasm-sandbox', version: this.version },
+      { name: 'llm-wasm-sandbox', version: this.options.version },
       {
         capabilities: {},
-        listMaxPages: MAX_LIST_PAGES,
-        // This project validates results itself. The validator of the SDK compiles schemas of the server to code.
-        jsonSchemaValidator: {
-          getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
-        },
       },
     );
     this.#connecting = client;
@@ -77,7 +133,10 @@ export class ServerConnection implements McpClient {
       await client.connect(await this.#transport(sdk), { timeout: CONNECT_MS });
     } catch (cause) {
       await client.close().catch(() => {});
-      throw new ToolError(`The MCP server ${this.name} could not be reached.`, 'failed', { cause });
+      throw (
+        this.#excess ??
+        new ToolError(`The MCP server ${this.name} could not be reached.`, 'failed', { cause })
+      );
     } finally {
       this.#connecting = undefined;
     }
@@ -91,17 +150,34 @@ export class ServerConnection implements McpClient {
 
   async #transport(sdk: typeof import('@modelcontextprotocol/client')): Promise<Transport> {
     const { server } = this;
-    if ('command' in server) return new ChildProcessTransport(server, sdk);
+    if ('command' in server) {
+      const transport = new ChildProcessTransport(server, sdk, this.#traffic);
+      // The client of the SDK calls this function before its own.
+      transport.onerror = (error) => {
+        if (error instanceof TrafficError) this.#onExceeded(error);
+      };
+      return transport;
+    }
     const transport = new sdk.StreamableHTTPClientTransport(new URL(server.url), {
       requestInit: { headers: server.headers },
       // Closing the connection also fails the calls that wait for a message.
-      fetch: limitMessages(() => void transport.close().catch(() => {})),
+      fetch: limitedFetch(this.#traffic, (error) => {
+        this.#onExceeded(error);
+        transport.close().catch(() => {});
+      }),
     });
     return transport;
   }
 
+  /** Closes the connection. Waits a limited time for the server. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    const stop = new AbortController();
+    await Promise.race([this.#close(), delay(CLOSE_MS, undefined, { signal: stop.signal }).catch(() => {})]);
+    stop.abort();
+  }
+
+  async #close(): Promise<void> {
     // Ends the attempt to connect, which would otherwise last until its time limit.
     await this.#connecting?.close().catch(() => {});
     const client = await this.#client?.catch(() => undefined);

@@ -37,7 +37,118 @@ const NAMES = [
   '',
 ];
 
+/** Calls tools with texts of arguments that no encoder of the guest would write, and prints the codes or values. */
+const rawCalls = (tool: string, texts: string) => `import json, _sandbox_tool_calls as calls
+for number, text in enumerate(${texts}, 1):
+    calls.exchange(f'call\\n{number}\\n"${tool}"\\n{text}')
+    answer = json.loads(calls.exchange('wait\\n'))
+    print(answer.get('code') or answer['value'])`;
+
+/** Arguments that must be refused. */
+const refusedTexts: readonly (readonly [name: string, text: string])[] = [
+  ['infinity', `['{"n":1e999}']`],
+  ['negative-infinity', `['{"n":-1e999}']`],
+  ['nested-infinity', `['{"a":[1,{"n":1e400}]}']`],
+  ['infinity-in-digits', `['{"n":' + '9' * 400 + '}']`],
+  [
+    'literals-of-other-languages',
+    `['{"n":NaN}', '{"n":Infinity}', '{"n":-Infinity}', '{"n":0x10}', '{"n":1_000}', '{"n":1n}']`,
+  ],
+  [
+    'integer-beyond-2-53',
+    `['{"n":9007199254740993}', '{"n":-9007199254740993}', '{"n":12345678901234567891}']`,
+  ],
+  ['integer-beyond-2-53-in-a-list', `['{"a":[[1,12345678901234567891]]}']`],
+  ['integer-beyond-2-53-after-a-text', `['{"t":"' + chr(92) * 2 + '","n":12345678901234567891}']`],
+  ['too-many-empty-objects', `['{"a":[' + '{},' * 50000 + '{}]}']`],
+  ['too-many-empty-lists', `['{"a":[' + '[],' * 50000 + '[]]}']`],
+  ['too-many-keys', `['{' + ','.join(f'"{i}":0' for i in range(50001)) + '}']`],
+  ['one-level-too-deep', `['{"a":' * 65 + '1' + '}' * 65]`],
+  ['one-byte-too-long', `['{"a":"' + 'x' * (1024 * 1024 - 7) + '"}']`],
+  ['bytes-instead-of-characters', `['{"a":"' + chr(0x20ac) * 400000 + '"}']`],
+  [
+    'prototypes-in-lists',
+    `['{"a":[{"__proto__":1}]}', '{"a":[{"' + chr(92) + 'u005f_proto__":1}]}', '{"a":[{"constructor":{"prototype":1}}]}']`,
+  ],
+  ['not-an-object', `['null', '[]', '5', '"x"', '', '{} {}', '{"a":1,}']`],
+];
+
+/** Arguments of which a person must see exactly what the tool receives. */
+const approvedTexts: readonly (readonly [name: string, text: string, shown: string])[] = [
+  ['duplicate-keys', `'{"amount":1,"amount":1000}'`, '{"amount":1000}'],
+  ['negative-zero', `'{"amount":-0}'`, '{"amount":0}'],
+  ['escaped-keys', `'{"' + chr(92) + 'u0061mount":2}'`, '{"amount":2}'],
+  ['blanks', `' ' * 5000 + '{"amount":3}'`, '{"amount":3}'],
+  ['keys-in-another-order', `'{"b":1,"2":2,"1":3}'`, '{"1":3,"2":2,"b":1}'],
+  ['digits-beyond-precision', `'{"amount":0.1000000000000000055}'`, '{"amount":0.1}'],
+];
+
+const refusedRows: ToolAttack[] = refusedTexts.map(([name, texts]) => ({
+  name: `arguments-${name}`,
+  callsTools: `texts = ${texts}\n${rawCalls('pay', 'texts')}\nprint(len(texts))`,
+  expect: { stdout: /^(invalid_arguments\n)+\d+\n$/ },
+}));
+const approvedRows: ToolAttack[] = approvedTexts.map(([name, text, shown]) => ({
+  name: `approval-shows-${name}`,
+  callsTools: rawCalls('pay', `[${text}]`),
+  expect: { stdout: `${shown}\n`, metadata: { tool_calls: [{ status: 'ok', arguments_preview: shown }] } },
+}));
+
 const python: readonly ToolAttack[] = [
+  ...refusedRows,
+  ...approvedRows,
+  {
+    name: 'values-that-json-would-change',
+    callsTools: `for value in (float('nan'), float('inf'), [1, {'x': float('-inf')}], 2**53, -2**64, 10**5000, {1: 2}, b'x', {1, 2}):${pythonCall('await tools.pay(amount=value)').replaceAll('\n', '\n    ')}`,
+    expect: { stdout: 'invalid_arguments\n'.repeat(9), metadata: { tool_calls: [] } },
+  },
+  {
+    name: 'arguments-cost-fuel',
+    callsTools: `import _sandbox_tool_calls as calls
+text = '{"n":[' + '{},' * 40000 + '{}]}'
+for i in range(1, 40):
+    calls.exchange(f'call\\n{i}\\n"echo"\\n{text}')
+    calls.exchange('wait\\n')`,
+    policy: { fuel_budget: 150_000_000 },
+    outcomes: ['out_of_fuel'],
+  },
+  {
+    name: 'rejected-arguments-cost-fuel',
+    callsTools: `import _sandbox_tool_calls as calls
+text = 'x' * 1000000
+for i in range(1, 40):
+    calls.exchange(f'call\\n{i}\\n"echo"\\n{text}')
+    calls.exchange('wait\\n')`,
+    policy: { fuel_budget: 150_000_000 },
+    outcomes: ['out_of_fuel'],
+  },
+  {
+    name: 'large-arguments-side-by-side',
+    callsTools: `import asyncio
+done = await asyncio.gather(*(tools.pay(text="x" * 900_000) for _ in range(16)), return_exceptions=True)
+print({type(one).__name__ for one in done})`,
+    expect: { stdout: "{'str'}\n" },
+  },
+  {
+    name: 'withdrawn-calls-still-count',
+    callsTools: `import asyncio
+for _ in range(3):
+    tasks = [asyncio.create_task(tools.slow()) for _ in range(16)]
+    await asyncio.sleep(0.005)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)`,
+    expect: { metadata: { trapped: false } },
+  },
+  {
+    name: 'withdrawn-messages-still-count',
+    callsTools: `import _sandbox_tool_calls as calls
+for number in range(1, 49):
+    calls.exchange(f'call\\n{number}\\n"slow"\\n{{}}')
+    calls.exchange('wait\\n1')
+    calls.exchange(f'withdraw\\n{number}\\nno')`,
+    expect: { metadata: { trapped: false } },
+  },
   {
     name: 'forged-message-kinds',
     callsTools: channel(
@@ -221,6 +332,33 @@ Promise.prototype.then = then;`,
       .map((args) => javascriptCall(`await tools.echo(${args})`))
       .join('\n'),
     expect: { stdout: 'invalid_arguments\n'.repeat(3) },
+  },
+  {
+    name: 'values-that-json-would-change',
+    callsTools: [
+      'NaN',
+      '-Infinity',
+      '[1, { x: NaN }]',
+      '{ toJSON: () => NaN }',
+      '10n',
+      'Symbol()',
+      'new Map()',
+    ]
+      .map((value) => javascriptCall(`await tools.pay({ amount: ${value} })`))
+      .join('\n'),
+    expect: { stdout: 'invalid_arguments\n'.repeat(7), metadata: { tool_calls: [] } },
+  },
+  {
+    name: 'approval-shows-what-the-tool-receives',
+    callsTools: `console.log(await tools.pay({ zero: -0, none: undefined, big: 2 ** 60, text: '\\ud800', get amount() { return 7; } }));`,
+    expect: { stdout: '{"zero":0,"big":1152921504606847000,"text":"\\ud800","amount":7}\n' },
+  },
+  {
+    name: 'large-arguments-side-by-side',
+    callsTools: `const done = await Promise.allSettled(Array.from({ length: 12 }, () => tools.pay({ list: new Array(15000).fill(0) })));
+console.log([...new Set(done.map(({ status }) => status))].join());`,
+    policy: { fuel_budget: 5_000_000_000 },
+    expect: { stdout: 'fulfilled\n' },
   },
   {
     name: 'changing-arguments',

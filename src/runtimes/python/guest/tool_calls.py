@@ -19,7 +19,9 @@ TAKE = 0x4C570012
 # Python copies shorter buffers, and the host would not see the original.
 BUFFER_BYTES = 1100
 MAX_DEPTH = 100
-MAX_EXACT = 2**53
+MAX_EXACT = 2**53 - 1
+# The largest finite number. NaN and infinity are not within the range.
+MAX_FLOAT = 1.7976931348623157e308
 
 decode = JSONDecoder().decode
 encode = JSONEncoder(allow_nan=False, separators=(',', ':')).encode
@@ -80,23 +82,41 @@ def exchange(text):
 # ---- arguments ----
 
 
-def check(value, tool, depth=0):
+class NotJson(Exception):
+    """A value that JSON would change without an error. `path` leads to it."""
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.path = []
+
+
+def check_member(key, value, depth):
+    try:
+        check(value, depth)
+    except NotJson as error:
+        error.path.append(str(key)[:200])
+        raise
+
+
+def check(value, depth=0):
     """Rejects values that JSON would change without an error."""
-    if depth > MAX_DEPTH:
-        raise ToolError(f'the arguments are nested more than {MAX_DEPTH} levels deep', 'invalid_arguments', tool)
     kind = type(value)
+    if kind is str:
+        return
+    if depth > MAX_DEPTH:
+        raise NotJson(f'is nested more than {MAX_DEPTH} levels deep')
     if kind is dict:
         for key, item in value.items():
             if type(key) is not str:
-                raise ToolError(f'a key of the arguments is {key!r:.50}, not a string', 'invalid_arguments', tool)
-            check(item, tool, depth + 1)
+                raise NotJson(f'has the key {key!r:.50}, which is not a string')
+            check_member(key, item, depth + 1)
     elif kind is list or kind is tuple:
-        for item in value:
-            check(item, tool, depth + 1)
+        for index, item in enumerate(value):
+            check_member(index, item, depth + 1)
     elif isinstance(value, int) and not -MAX_EXACT <= value <= MAX_EXACT:
-        raise ToolError(
-            f'the integer {value} is too large for JSON numbers; pass it as a string', 'invalid_arguments', tool
-        )
+        raise NotJson('is an integer beyond 2**53, which JSON numbers cannot represent exactly; pass it as a string')
+    elif isinstance(value, float) and not -MAX_FLOAT <= value <= MAX_FLOAT:
+        raise NotJson(f'is {value}, which is not JSON data; pass a number, a string or None')
 
 
 def encode_arguments(tool, args, kwargs):
@@ -108,13 +128,15 @@ def encode_arguments(tool, args, kwargs):
             'invalid_arguments',
             tool,
         )
-    check(kwargs, tool)
     try:
+        check(kwargs)
         return encode(kwargs)
-    except TypeError as error:
+    except NotJson as error:
+        path = '.'.join(reversed(error.path))
+        where = f'the argument {path[:200]!r}' if path else 'the object with the arguments'
+        raise ToolError(f'{where} {error.problem}', 'invalid_arguments', tool) from None
+    except (TypeError, ValueError) as error:
         raise ToolError(f'the arguments are not JSON data: {error}', 'invalid_arguments', tool) from None
-    except ValueError:
-        raise ToolError('NaN and infinity are not JSON data', 'invalid_arguments', tool) from None
 
 
 # ---- calls ----

@@ -17,6 +17,8 @@ const ENOSYS = -38;
 const WAIT_OUTSIDE = 2;
 const MAX_LINE = 500;
 const MAX_NAME = 190;
+/** The number of keys of a path in an error. */
+const MAX_PATH = 64;
 
 export class ToolError extends Error {
   constructor(message, code = 'failed', tool = undefined) {
@@ -50,21 +52,38 @@ let queue = [];
 
 // ---- arguments ----
 
-function rejectLossy(tool, key, value) {
-  const fail = (what) => {
-    const where = key === '' ? 'the arguments' : `the argument ${stringify(String(key).slice(0, 50))}`;
+/** Why JSON would change a value without an error; undefined if it would not. */
+function whyLossy(value) {
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
+  if (typeof value === 'bigint') return 'a BigInt';
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'symbol') return 'a symbol';
+  if (value instanceof Map) return 'a Map';
+  if (value instanceof Set) return 'a Set';
+  return undefined;
+}
+
+/** Returns a function for `stringify` that rejects values which JSON would change without an error. */
+function lossyRejecter(tool) {
+  /** The object that contains an object, and its key there. */
+  const places = new Map();
+  return function reject(key, value) {
+    const what = whyLossy(value);
+    if (what === undefined) {
+      if (typeof value === 'object' && value !== null) places.set(value, [this, key]);
+      return value;
+    }
+    const path = [];
+    for (let place = [this, key]; place !== undefined && path.length < MAX_PATH; place = places.get(place[0]))
+      if (place[1] !== '') path.unshift(String(place[1]).slice(0, 50));
+    const where =
+      path.length === 0 ? 'the arguments' : `the argument ${stringify(path.join('.').slice(0, 200))}`;
     throw toolError(
       `${where}: ${what} is not JSON data; pass a string, an array or a plain object`,
       'invalid_arguments',
       tool,
     );
   };
-  if (typeof value === 'number' && !Number.isFinite(value)) fail(String(value));
-  if (typeof value === 'bigint') fail('a BigInt');
-  if (typeof value === 'function') fail('a function');
-  if (typeof value === 'symbol') fail('a symbol');
-  if (value instanceof Map || value instanceof Set) fail(value instanceof Map ? 'a Map' : 'a Set');
-  return value;
 }
 
 function encodeArguments(tool, args) {
@@ -78,7 +97,7 @@ function encodeArguments(tool, args) {
       tool,
     );
   try {
-    return stringify(first, (key, value) => rejectLossy(tool, key, value));
+    return stringify(first, lossyRejecter(tool));
   } catch (error) {
     if (error instanceof ToolError) throw error;
     throw toolError(`the arguments are not JSON data: ${error?.message}`, 'invalid_arguments', tool);
