@@ -42,11 +42,11 @@ export class FuelMeter {
     this.restart();
   }
 
-  /** Begins a new count with the same budget. */
-  restart(): void {
+  /** Begins a new count with the same budget, from which `charged` is already used. */
+  restart(charged = 0): void {
     this.#slices = 0;
     this.#granted = Math.min(this.#nextSlice(), this.#budget);
-    this.#counter.value = BigInt(this.#granted);
+    this.#counter.value = BigInt(this.#granted - charged);
   }
 
   /** Adds to the count. The guest checks the counter when it continues. */

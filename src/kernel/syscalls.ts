@@ -16,6 +16,9 @@ import { newPipe, readPipe, writePipe } from './pipe.ts';
 import { syscallError } from './syscall-error.ts';
 import type { ToolChannel } from './tool-channel.ts';
 
+/** Fuel for a microsecond of host time, the rate of the virtual clock. */
+export const FUEL_PER_US = 1000;
+
 /** Host work, in estimated microseconds, between two calls of `Host.check`. */
 const CHECK_INTERVAL_US = 1000;
 
@@ -70,8 +73,9 @@ export class Kernel {
     this.imports = new ImportLog();
   }
 
-  /** Accounts for host work that costs the guest no fuel, so that the time limit is also checked during it. */
+  /** Accounts for work of the host: charges fuel for it, and checks the limits about once per millisecond of it. */
   chargeHostTime(microseconds: number): void {
+    this.host.charge(Math.ceil(microseconds * FUEL_PER_US));
     this.#hostTimeUs += microseconds;
     if (this.#hostTimeUs < CHECK_INTERVAL_US) return;
     this.#hostTimeUs = 0;

@@ -234,8 +234,8 @@ const diff = z
   .refine((received) => sha256Hex(received.bytes) === received.sha256);
 const saved = z.strictObject({
   deltaHeader: bytes,
-  keptDiffs: z.number().int().min(0),
-  newDiffs: z.array(diff),
+  keptParts: z.number().int().min(0),
+  newParts: z.array(diff),
   tmp: z.strictObject({ removed: z.array(path), entries }),
   evicted: z.array(text),
 });
