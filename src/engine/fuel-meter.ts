@@ -60,7 +60,7 @@ export class FuelMeter {
 
   /** Instructions since the count began. An instruction that was charged but not executed does not count. */
   get consumed(): number {
-    return Math.min(this.#charged, this.#maxFuel);
+    return Math.max(0, Math.min(this.#charged, this.#maxFuel));
   }
 
   /** Whether more than the budget, or more than that of the grace period, has been charged. */

@@ -143,10 +143,15 @@ export class Guest implements Host, LinkableGuest {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** Discounts what the runtime has used to prepare a program, up to an amount that covers programs of usual length. */
-  discountPreparation(): void {
-    if (this.limitReached === undefined)
-      this.#fuel.restart(Math.max(0, this.fuelConsumed - PREPARATION_FUEL));
+  /**
+   * Runs `prepare`, in which the runtime prepares a program. Its fuel is not charged to the program, up to an amount that covers
+   * programs of usual length.
+   */
+  preparing<T>(prepare: () => T): T {
+    this.#fuel.charge(-PREPARATION_FUEL);
+    const result = prepare();
+    if (this.limitReached === undefined) this.#fuel.restart(this.fuelConsumed);
+    return result;
   }
 
   /** The limit that this run reached, even if the program then returned within its grace period. */

@@ -344,7 +344,7 @@ export class Kernel {
     const file = this.#openDirectory(fd);
     file.listing ??= this.#list(file.node);
     const { names, start } = file.listing;
-    this.chargeHostTime(1 + names.length / 32);
+    this.chargeHostTime(1);
     while (file.position - start < names.length) {
       const entry = this.#entry(file.node, names[file.position - start]!);
       if (entry !== undefined && !accept(entry, file.position + 1)) return;
@@ -359,6 +359,8 @@ export class Kernel {
     let listed = dir.entries.size;
     for (const file of this.fds.slots) if (file?.kind === 'dir') listed += file.listing?.names.length ?? 0;
     if (listed > MAX_LISTED_NAMES + this.volume.limits.maxFiles) throw syscallError('ENOMEM');
+    // The names are sorted.
+    this.chargeHostTime(dir.entries.size / 2);
     return { names: ['.', '..', ...this.volume.readdir(dir).map(({ name }) => name)], start: 0 };
   }
 

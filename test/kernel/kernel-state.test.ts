@@ -5,6 +5,7 @@ import { WRITABLE_ROOTS } from '../../src/fs/volume.ts';
 import {
   kernelState,
   restoreKernelState,
+  type SavedContents,
   saveKernelState,
   saveRemovedFiles,
 } from '../../src/kernel/kernel-state.ts';
@@ -41,7 +42,7 @@ const observed = (kernel: Kernel) => ({
   files: WRITABLE_ROOTS.map((root) => kernel.volume.entries(root)),
 });
 
-const contentsOf = (...sizes: number[]) =>
+const contentsOf = (...sizes: number[]): SavedContents[] =>
   sizes.map((size) => ({ bytes: new Uint8Array(size), sha256: `of ${size} bytes` }));
 
 /** The removed file in `savedState` has 100 bytes. */

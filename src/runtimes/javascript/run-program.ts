@@ -175,8 +175,8 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   const { code, file, env, args, call, inject_setup, language, tools } = request;
   if (call === 1) reseedRandom(guest, handles['random']!);
   // The boot script removes the types of a TypeScript program before it asks for the plan.
-  const plan = language === 'typescript' ? { typescript: true } : compactPlan(guest, code);
-  guest.discountPreparation();
+  const plan =
+    language === 'typescript' ? { typescript: true } : guest.preparing(() => compactPlan(guest, code));
   const argument = newText(guest, JSON.stringify({ code, file, env, args, inject_setup, ...plan }));
   const names = tools === undefined ? [] : [newText(guest, tools)];
   const entry = tools === undefined ? 'start' : 'startWithTools';

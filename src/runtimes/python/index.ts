@@ -158,9 +158,10 @@ function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   setRunning(guest, handles, request);
   const { code, file, env, args, call, keep, inject_setup, tools } = request;
   const program = { code, file, env, args, call, keep, inject_setup, ...(tools !== undefined && { tools }) };
-  guest.call('Py_DecRef', callBootScript(guest, handles['prepare']!, program));
-  // Before the first program, only the runtime has run. Later, hooks of earlier programs may have run in `prepare`.
-  if (call === 1) guest.discountPreparation();
+  const prepare = () => guest.call('Py_DecRef', callBootScript(guest, handles['prepare']!, program));
+  // Before the first program, only the runtime has run. Later, hooks of earlier programs may run in `prepare`.
+  if (call === 1) guest.preparing(prepare);
+  else prepare();
   const report = guest.call('PyObject_CallNoArgs', handles['run']!);
   return takeText(guest, checked(guest, report, 'the boot script returned no report'));
 }

@@ -9,6 +9,7 @@ import type { FileStatus } from '../../../kernel/file-status.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { MAX_TOOL_MESSAGE_BYTES } from '../../../kernel/tool-channel.ts';
+import { RANDOM_BYTES_PER_US } from '../../../kernel/wasi.ts';
 import { contextsOf } from '../async-contexts.ts';
 import { errorVariablesOf } from '../memory/error-variables.ts';
 import {
@@ -313,7 +314,7 @@ const processCalls: Record<string, SystemCall> = {
   random: ({ kernel }, [buffer, offset, length]) => {
     const target = slice(buffer, offset, length);
     if (target.length > 65_536) throw syscallError('EINVAL');
-    kernel.chargeHostTime(100);
+    kernel.chargeHostTime(1 + target.length / RANDOM_BYTES_PER_US);
     kernel.host.random(target);
     return 0;
   },
