@@ -3,7 +3,7 @@ import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
 async function run(runtime: 'python' | 'javascript', ...programs: string[]) {
-  await using session = await createSandbox({ runtime, session_id: 'boot' });
+  await using session = await createSandbox({ runtime, auto_persist_globals: true });
   const results = [];
   for (const program of programs) results.push(await session.execute(program));
   return results.slice(1).map(({ exit_code, stdout, metadata: { trap_reason, error } }) => ({
@@ -40,7 +40,7 @@ cells['current'].cell_contents = type('Current', (), {'__setitem__': fail})()`;
 
   test('of JavaScript reports what it throws as a failure of the program', async () => {
     const sabotage =
-      "for (const name of ['push', 'map', 'join', 'slice']) Array.prototype[name] = () => { throw null; };";
+      "for (const name of ['push', 'map', 'join', 'slice', 'shift', Symbol.iterator]) Array.prototype[name] = () => { throw null; };";
     const [failed] = await run('javascript', sabotage, 'console.log(1)');
     expect(failed).toMatchObject({ exit_code: 1, trap_reason: null });
   });
