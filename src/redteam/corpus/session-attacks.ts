@@ -61,14 +61,15 @@ const restored = (name: string, setup: string, observe: string): SessionAttack =
 const sabotage = (name: string, code: string, error: string): SessionAttack => ({
   name: `sabotage-${name}`,
   steps: [
+    { run: '1' },
+    { checkpoint: 'good' },
     { run: code, outcomes: ['finished'] },
     {
       run: 'print("ran")',
       outcomes: [error],
       expect: { success: false, stdout: '', metadata: { trapped: false } },
     },
-    { undo: true },
-    { undo: true },
+    { rollback: 'good' },
     { run: '6 * 7', expect: { metadata: { result: 42 } } },
   ],
 });
@@ -135,11 +136,6 @@ const filled = (name: string, fill: string): SessionAttack => ({
 
 const python: readonly SessionAttack[] = [
   ...PYTHON_SABOTAGE,
-  restored(
-    'deleted-open-file',
-    "import os\nf = open('gone', 'w+b')\nf.write(b'a' * 100_000)\nf.flush()\nos.remove('gone')",
-    'f.seek(99_990), f.write(b"b" * 20), f.flush(), f.seek(0), f.read().count(b"a"), os.fstat(f.fileno()).st_nlink',
-  ),
   ...forgedNames,
   {
     name: 'killed-call-leaves-nothing',
