@@ -8,6 +8,7 @@ const TABLES = [
   'redteam/corpus/escape-attacks-javascript.ts',
   'redteam/corpus/escape-attacks-python.ts',
   'redteam/corpus/limit-programs.ts',
+  'redteam/corpus/session-attacks.ts',
   'runtimes/python/guidance/example-failures.ts',
   'wasm/opcodes.ts',
 ];
