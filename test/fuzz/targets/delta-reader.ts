@@ -104,7 +104,7 @@ function changedDelta([encoded, contents, diff]: Parts, header: unknown, how: Ch
 
 export const deltaReader: FuzzTarget = {
   name: 'delta-reader',
-  shortRuns: 250,
+  shortRuns: 150,
   async open() {
     const outcomes = { accepted: 0, rejected: 0 };
     const template = await loadBuiltGuest('javascript');
@@ -128,7 +128,7 @@ export const deltaReader: FuzzTarget = {
     });
     return {
       property,
-      checkCoverage: () => assert.ok(Math.min(...Object.values(outcomes)) > 4, JSON.stringify(outcomes)),
+      checkCoverage: () => assert.ok(Math.min(...Object.values(outcomes)) > 2, JSON.stringify(outcomes)),
     };
   },
 };
