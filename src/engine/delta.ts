@@ -1,13 +1,13 @@
 /**
- * A delta is the state of a guest as its difference from a base image: kernel state and page diffs. Sessions are
- * hibernated, stored, undone and forked in this form. It consists of parts in separate buffers, a header and the diffs,
- * because a state shares the diffs of memory that a call has not changed with the state before it.
+ * A delta is the state of a guest as its difference from a base image: kernel state, the contents of files that were deleted while
+ * open, and page diffs. Sessions are hibernated, stored, undone and forked in this form. It consists of parts in separate
+ * buffers, because a state shares the parts that a call has not changed with the state before it.
  *
  * Layout of the header, a frame without fields (see framing/frame.ts):
  *   0   magic "LWSD"
  *   4   u32 format version
  *   8   u32 byte length H of the JSON text
- *   12  JSON text, H bytes, with the length and digest of each diff (see page-diff-codec.ts)
+ *   12  JSON text, H bytes, with the length and digest of each part (for diffs see page-diff-codec.ts)
  *   end SHA-256 of everything before it, 32 bytes
  */
 
@@ -16,7 +16,14 @@ import { sha256Hex } from '../framing/digest.ts';
 import { decodeFrame, encodeFrame, FrameError } from '../framing/frame.ts';
 import { checked, integer, list, type Matched, object, optional, text } from '../framing/json-checks.ts';
 import { decodeJsonHeader, encodeJsonHeader } from '../framing/json-header.ts';
-import { kernelState, restoreKernelState, saveKernelState } from '../kernel/kernel-state.ts';
+import { MAX_DESCRIPTORS } from '../kernel/descriptors.ts';
+import {
+  kernelState,
+  restoreKernelState,
+  type SavedContents,
+  saveKernelState,
+  saveRemovedFiles,
+} from '../kernel/kernel-state.ts';
 import { isSyscallError } from '../kernel/syscall-error.ts';
 import { formatCount, formatItems } from '../quantities.ts';
 import type { Guest } from './guest.ts';
@@ -26,22 +33,24 @@ import { linkState } from './link-state.ts';
 import {
   type CaptureState,
   captureMemory,
-  diffsOf,
   MAX_RUNS,
   type MemoryDiff,
   type MemoryRange,
+  partsOf,
   restoreMemory,
 } from './memory-capture.ts';
 import { blocksOf } from './page-diff-codec.ts';
 
-/** The header, then the page diffs, oldest first. */
+/** The header, then the contents of deleted files, then the page diffs, oldest first. */
 export type Delta = readonly Uint8Array[];
 
-export const DELTA_FORMAT = 4;
+export const DELTA_FORMAT = 5;
 
 const FORMAT = { magic: 'LWSD', version: DELTA_FORMAT, fields: 0 } as const;
 /** Enough for 4 GiB of memory. */
 const MAX_DIFFS_PER_RUN = 512;
+
+const part = object({ bytes: integer(0, 0xffff_ffff), sha256: text(64, /^[0-9a-f]{64}$/) });
 
 /** The header of a delta. It can be read without the base image. */
 const deltaHeader = object({
@@ -55,18 +64,18 @@ const deltaHeader = object({
   kernel: kernelState,
   /** The loaded side modules, if there are any. */
   link: optional(linkState),
+  /** The files that were deleted while open. */
+  contents: list(part, MAX_DESCRIPTORS),
   /** The runs of page diffs, oldest first (see memory-capture.ts). */
-  memory: list(
-    list(object({ bytes: integer(0, 0xffff_ffff), sha256: text(64, /^[0-9a-f]{64}$/) }), MAX_DIFFS_PER_RUN),
-    MAX_RUNS,
-  ),
+  memory: list(list(part, MAX_DIFFS_PER_RUN), MAX_RUNS),
 });
 type DeltaHeader = Matched<typeof deltaHeader>;
 
 /**
  * Captures an idle guest that was started from `base`. Pages that lie entirely in `unused` may be restored with
  * arbitrary contents. `previous` comes from the last capture of the guest, or from the delta it was restored from; it
- * must not be used again afterwards. Diffs that did not change are the same objects as those of `previous`.
+ * must not be used again afterwards. Parts that did not change since then are the same objects. The contents of deleted files
+ * precede the diffs, because they change less often.
  */
 export function captureDelta(
   guest: Guest,
@@ -75,7 +84,8 @@ export function captureDelta(
   previous?: CaptureState,
 ): { delta: Delta; capture: CaptureState } {
   const memory = guest.view.all;
-  const capture = captureMemory(memory, blocksOf(base), unused, previous);
+  const contents = saveRemovedFiles(guest.kernel);
+  const capture = { ...captureMemory(memory, blocksOf(base), unused, previous), contents };
   const { runtime, module, layers } = base.header;
   const header: DeltaHeader = {
     base: base.digest,
@@ -86,11 +96,14 @@ export function captureDelta(
     globals: guest.globals(),
     kernel: saveKernelState(guest.kernel),
     link: guest.linker.state(),
-    memory: capture.runs.map((run) => run.map(({ bytes, sha256 }) => ({ bytes: bytes.length, sha256 }))),
+    contents: contents.map(describePart),
+    memory: capture.runs.map((run) => run.map(describePart)),
   };
   const encoded = encodeFrame(FORMAT, [], [encodeJsonHeader(header)]);
-  return { delta: [encoded, ...diffsOf(capture).map(({ bytes }) => bytes)], capture };
+  return { delta: [encoded, ...partsOf(capture).map(({ bytes }) => bytes)], capture };
 }
+
+const describePart = ({ bytes, sha256 }: MemoryDiff) => ({ bytes: bytes.length, sha256 });
 
 const damaged = (problem: string) =>
   new SandboxError(
@@ -106,23 +119,27 @@ const needsMoreMemory = (bytes: number, limit: number) => {
   return new SandboxError('invalid_argument', `${problem}. Open the session with a larger memory_bytes.`);
 };
 
-/** Verifies a delta and returns its header and its runs of page diffs. */
-export function readDelta([encoded = new Uint8Array(), ...diffs]: Delta): {
+/** Verifies a delta and returns its header, the contents of deleted files and its runs of page diffs. */
+export function readDelta([encoded = new Uint8Array(), ...parts]: Delta): {
   header: DeltaHeader;
+  contents: readonly SavedContents[];
   runs: readonly (readonly MemoryDiff[])[];
 } {
   const header = readHeader(encoded);
-  if (header.memory.flat().length !== diffs.length) throw damaged('it has the wrong number of page diffs');
+  if (header.contents.length + header.memory.flat().length !== parts.length)
+    throw damaged('it has the wrong number of parts');
   let next = 0;
-  const runs = header.memory.map((run) =>
-    run.map(({ bytes: length, sha256 }) => {
-      const bytes = diffs[next++]!;
-      if (bytes.length !== length || sha256Hex(bytes) !== sha256)
-        throw damaged('the digest of a page diff does not match');
-      return { bytes, sha256 };
-    }),
-  );
-  return { header, runs };
+  const verified = ({ bytes: length, sha256 }: Matched<typeof part>): MemoryDiff => {
+    const bytes = parts[next++]!;
+    if (bytes.length !== length || sha256Hex(bytes) !== sha256)
+      throw damaged('the digest of a part does not match');
+    return { bytes, sha256 };
+  };
+  return {
+    header,
+    contents: header.contents.map(verified),
+    runs: header.memory.map((run) => run.map(verified)),
+  };
 }
 
 function readHeader(encoded: Uint8Array): DeltaHeader {
@@ -158,14 +175,14 @@ function checkBase(header: DeltaHeader, base: Image): void {
 
 /** Restores a saved state in a guest that is identical to `base`. Its volume must already contain the saved files. */
 export function applyDelta(guest: Guest, base: Image, delta: Delta): CaptureState {
-  const { header, runs } = readDelta(delta);
+  const { header, contents, runs } = readDelta(delta);
   checkBase(header, base);
   const bytes = header.pages * PAGE_BYTES;
   if (!guest.memoryLimit.grow(bytes)) throw needsMoreMemory(bytes, guest.memoryLimit.maxBytes);
   try {
-    const capture = restoreMemory(runs, guest.view.all, blocksOf(base));
+    const capture = { ...restoreMemory(runs, guest.view.all, blocksOf(base)), contents };
     guest.setGlobals(header.globals);
-    restoreKernelState(guest.kernel, header.kernel);
+    restoreKernelState(guest.kernel, header.kernel, contents);
     guest.linker.restore(header.link);
     return capture;
   } catch (cause) {

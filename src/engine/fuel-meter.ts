@@ -42,11 +42,11 @@ export class FuelMeter {
     this.restart();
   }
 
-  /** Begins a new count with the same budget. */
-  restart(): void {
+  /** Begins a new count with the same budget, from which `charged` is already used. */
+  restart(charged = 0): void {
     this.#slices = 0;
     this.#granted = Math.min(this.#nextSlice(), this.#budget);
-    this.#counter.value = BigInt(this.#granted);
+    this.#counter.value = BigInt(this.#granted - charged);
   }
 
   /** Adds to the count. The guest checks the counter when it continues. */
@@ -60,7 +60,7 @@ export class FuelMeter {
 
   /** Instructions since the count began. An instruction that was charged but not executed does not count. */
   get consumed(): number {
-    return Math.min(this.#charged, this.#maxFuel);
+    return Math.max(0, Math.min(this.#charged, this.#maxFuel));
   }
 
   /** Whether more than the budget, or more than that of the grace period, has been charged. */

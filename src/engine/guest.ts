@@ -36,6 +36,9 @@ export interface CompiledModule {
   readonly stateGlobals: readonly string[];
 }
 
+/** Fuel of preparing a program that is not charged to it. */
+const PREPARATION_FUEL = 5_000_000;
+
 type GuestExport = (...args: (number | bigint)[]) => number;
 
 export class Guest implements Host, LinkableGuest {
@@ -140,9 +143,15 @@ export class Guest implements Host, LinkableGuest {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** Restarts the count, after work of the runtime that is not charged to the program. */
-  resetFuel(): void {
-    this.#fuel.restart();
+  /**
+   * Runs `prepare`, in which the runtime prepares a program. Its fuel is not charged to the program, up to an amount that covers
+   * programs of usual length.
+   */
+  preparing<T>(prepare: () => T): T {
+    this.#fuel.charge(-PREPARATION_FUEL);
+    const result = prepare();
+    if (this.limitReached === undefined) this.#fuel.restart(this.fuelConsumed);
+    return result;
   }
 
   /** The limit that this run reached, even if the program then returned within its grace period. */
@@ -151,7 +160,7 @@ export class Guest implements Host, LinkableGuest {
     return this.#limitReached ?? (this.#fuel.isExceeded ? 'out_of_fuel' : undefined);
   }
 
-  /** Instructions since `beginRun` or `resetFuel`. An instruction that was charged but not executed does not count. */
+  /** Instructions since `beginRun`, without discounts. An instruction that was charged but not executed does not count. */
   get fuelConsumed(): number {
     return this.#fuel.consumed;
   }
@@ -192,6 +201,11 @@ export class Guest implements Host, LinkableGuest {
   /** Stops the guest because of a fault, which is attributed to the memory limit if memory is full. */
   abort(message: string): never {
     return this.stop({ reason: this.memoryLimit.isFull ? 'memory_limit' : 'unreachable', message });
+  }
+
+  /** Stops the guest because its allocator has refused memory to the host. */
+  outOfMemory(): never {
+    return this.stop({ reason: 'memory_limit', message: 'the guest has no memory for its program' });
   }
 
   /** Stops the guest because it called abort(). Programs can do that, so it does not prove a lack of memory. */
@@ -277,18 +291,18 @@ export class Guest implements Host, LinkableGuest {
   /** Saves the clock in the kernel state, from which the next run continues, and restarts the fuel count. */
   saveClock(): void {
     this.#clock.save();
-    this.resetFuel();
+    this.#fuel.restart();
   }
 
   #newClock(): GuestClock {
     return new GuestClock(this.kernel, () => this.fuelConsumed, this.#run.deterministic?.startMs);
   }
 
-  check(): void {
+  check(aheadMs = 0): void {
     if (this.#isCancelled(Atomics.load(this.#run.cancel, 0))) this.#reachLimit('cancelled');
     const now = performance.now();
     this.#run.onTick?.(now, false);
-    if (now >= this.#deadlineMs) this.#reachLimit('timeout');
+    if (now + aheadMs >= this.#deadlineMs) this.#reachLimit('timeout');
   }
 
   /** Out of fuel, a guest may sleep in its grace period and can be cancelled; the clock ends other grace periods. */

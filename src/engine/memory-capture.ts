@@ -26,7 +26,7 @@ export interface MemoryRange {
   readonly end: number;
 }
 
-/** An encoded page diff, in shared memory. */
+/** An encoded page diff, or another part of a saved state, in shared memory. */
 export interface MemoryDiff {
   readonly bytes: Uint8Array;
   readonly sha256: string;
@@ -45,11 +45,13 @@ export interface CaptureState {
    * in place.
    */
   readonly blocks: Map<number, Uint8Array>;
+  /** Other parts of the state, which precede the diffs. */
+  readonly contents?: readonly MemoryDiff[];
 }
 
-/** The diffs of a capture, oldest first. */
-export function diffsOf({ runs }: CaptureState): MemoryDiff[] {
-  return runs.flat();
+/** The parts of a captured state: the diffs, oldest first, and what precedes them. */
+export function partsOf({ contents = [], runs }: CaptureState): MemoryDiff[] {
+  return [...contents, ...runs.flat()];
 }
 
 /** The host memory that a capture state takes, apart from the diffs. */

@@ -13,6 +13,11 @@ export interface Host {
   output(stream: 1 | 2, bytes: Uint8Array): void;
   /** Receives a result that the program displays, one per write; the receiver checks it and enforces the limits. */
   result(message: Uint8Array): void;
-  /** Called about once per millisecond of host work; stops the guest when its time limit is reached. */
-  check(): void;
+  /** Charges fuel for work of the host. The guest checks the counter when it continues. */
+  charge(fuel: number): void;
+  /**
+   * Called about once per millisecond of host work; stops the guest when its time limit is reached. Work that cannot be
+   * interrupted counts before it starts: `aheadMs` is the time that it takes.
+   */
+  check(aheadMs?: number): void;
 }

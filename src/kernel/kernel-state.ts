@@ -1,8 +1,10 @@
 /**
  * The kernel state as plain data: working directory, umask, calls, clock, writable roots and open files. A node is identified by its
- * path; nodes that were removed while open are saved with their contents. A restored kernel behaves like the saved one.
+ * path. Nodes that were removed while open are saved, too; the contents of such files are separate, so that states between which
+ * they have not changed share them. A restored kernel behaves like the saved one.
  * Saved state is untrusted: state that contradicts itself fails with EBADF and leaves the kernel unchanged.
  */
+import { sha256Hex } from '../framing/digest.ts';
 import {
   byKind,
   either,
@@ -20,6 +22,7 @@ import { MAX_TIME_MS } from '../fs/flat-entries.ts';
 import { FsError } from '../fs/fs-error.ts';
 import type { DirNode, FileNode, Node } from '../fs/nodes.ts';
 import { type BaseDirectory, baseOf } from '../fs/resolve-path.ts';
+import { toShared } from '../fs/shared-array-buffers.ts';
 import { type Volume, WRITABLE_ROOTS, type WritableRoot } from '../fs/volume.ts';
 import { DescriptorTable, MAX_DESCRIPTORS, type OpenFile } from './descriptors.ts';
 import { newPipe, PIPE_CAPACITY, type PipeBuffer, unreadBytes } from './pipe.ts';
@@ -53,12 +56,21 @@ const savedFile = byKind({
 });
 type SavedFile = Matched<typeof savedFile>;
 
-/** A node that was removed while open or while it was the working directory; the contents of a file are in base64. */
+/** A node that was removed while open or while it was the working directory. */
 const savedNode = byKind({
-  file: { mode, mtime_ms: mtimeMs, data: text() },
+  file: { mode, mtime_ms: mtimeMs },
   dir: { mode, mtime_ms: mtimeMs },
 });
 type SavedNode = Matched<typeof savedNode>;
+
+/** The contents of a removed file, in shared memory. */
+export interface SavedContents {
+  readonly bytes: Uint8Array;
+  readonly sha256: string;
+}
+
+/** Contents that a file node borrows, as they were saved or restored. */
+const savedContents = new WeakMap<Uint8Array, SavedContents>();
 
 /** Ten thousand years: more than any guest clock reaches, and still within the range of dates. */
 const MAX_CLOCK_MS = 3.2e14;
@@ -106,10 +118,27 @@ function openFilePaths({ volume }: Kernel): Map<Node, string> {
   return paths;
 }
 
-function saveNode(node: FileNode | DirNode): SavedNode {
-  const attributes = { mode: node.mode, mtime_ms: node.mtimeMs };
-  if (node.kind !== 'file') return { kind: 'dir', ...attributes };
-  return { kind: 'file', ...attributes, data: toText(node.data.subarray(0, node.size)) };
+const saveNode = ({ kind, mode, mtimeMs }: FileNode | DirNode): SavedNode => ({
+  kind,
+  mode,
+  mtime_ms: mtimeMs,
+});
+
+/** Saves the contents of a file. Until the file is written, the node borrows them, and they are the same object. */
+function saveContents(node: FileNode): SavedContents {
+  const before = node.borrowed && node.size === node.data.length ? savedContents.get(node.data) : undefined;
+  if (before !== undefined) return before;
+  const bytes = toShared(node.data.subarray(0, node.size));
+  const contents = { bytes, sha256: sha256Hex(bytes) };
+  savedContents.set(bytes, contents);
+  node.data = bytes;
+  node.borrowed = true;
+  return contents;
+}
+
+/** The contents of the files without a name that are open, in the order of `removed` in the saved state. */
+export function saveRemovedFiles(kernel: Kernel): SavedContents[] {
+  return kernel.removedNodes().flatMap((node) => (node.kind === 'file' ? [saveContents(node)] : []));
 }
 
 export function saveKernelState(kernel: Kernel): KernelState {
@@ -150,9 +179,16 @@ export function saveKernelState(kernel: Kernel): KernelState {
 
 // ---- restoring ----
 
-/** Restores a saved state. The volume must already contain the saved files. */
-export function restoreKernelState(kernel: Kernel, state: KernelState): void {
-  const nodes = new SavedNodes(kernel, state.removed);
+/**
+ * Restores a saved state. `contents` are those that `saveRemovedFiles` returned. The volume must already contain the other
+ * files.
+ */
+export function restoreKernelState(
+  kernel: Kernel,
+  state: KernelState,
+  contents: readonly SavedContents[],
+): void {
+  const nodes = new SavedNodes(kernel, state.removed, contents);
   const pipes = state.pipes.map((text) => newPipe(toBytes(text, PIPE_CAPACITY)));
   const files = state.files.map((saved) => restoreFile(saved, nodes, pipes));
   const table = new DescriptorTable();
@@ -228,14 +264,18 @@ class SavedNodes {
   /** Nodes that take the place of missing ones, by kind and path. */
   readonly #replacements = new Map<string, FileNode | DirNode>();
 
-  constructor(kernel: Kernel, removed: readonly SavedNode[]) {
+  constructor(kernel: Kernel, removed: readonly SavedNode[], contents: readonly SavedContents[]) {
     const { volume } = kernel;
     this.#kernel = kernel;
-    this.#removed = removed.map((saved) =>
-      saved.kind === 'file'
-        ? volume.createRemovedFile(saved.mode, saved.mtime_ms, toBytes(saved.data))
-        : volume.createRemovedDir(saved.mode, saved.mtime_ms),
-    );
+    const files = contents.values();
+    this.#removed = removed.map(({ kind, mode, mtime_ms }) => {
+      if (kind === 'dir') return volume.createRemovedDir(mode, mtime_ms);
+      const { value: saved } = files.next();
+      if (saved === undefined) throw syscallError('EBADF');
+      savedContents.set(saved.bytes, saved);
+      return volume.createRemovedFile(mode, mtime_ms, saved.bytes);
+    });
+    if (files.next().done !== true) throw syscallError('EBADF');
   }
 
   /** Whether something refers to every removed node, as in every state that was saved. */

@@ -12,8 +12,8 @@ export interface ImportRecord {
 }
 
 /** Maximum number of modules recorded per run; further ones are ignored. */
-const MAX_RECORDS = 256;
-const MAX_NAME_LENGTH = 100;
+export const MAX_IMPORTS = 256;
+export const MAX_IMPORT_NAME = 100;
 
 export class ImportLog {
   readonly #records = new Map<string, { fuel: number; cached: boolean }>();
@@ -21,10 +21,10 @@ export class ImportLog {
 
   /** Records the start of an import. An import of a module that is already loaded has no end. `id` identifies the import. */
   begin(name: string, fuel: number, loaded: boolean, id = 0): void {
-    if (name.length > MAX_NAME_LENGTH) return;
+    if (name.length > MAX_IMPORT_NAME) return;
     const record = this.#records.get(name);
     if (record === undefined) {
-      if (this.#records.size >= MAX_RECORDS) return;
+      if (this.#records.size >= MAX_IMPORTS) return;
       this.#records.set(name, { fuel: 0, cached: loaded });
     } else if (!loaded) record.cached = false;
     if (!loaded) this.#current = { name, start: fuel, id, isNew: record === undefined };

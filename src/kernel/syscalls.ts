@@ -16,6 +16,9 @@ import { newPipe, readPipe, writePipe } from './pipe.ts';
 import { syscallError } from './syscall-error.ts';
 import type { ToolChannel } from './tool-channel.ts';
 
+/** Fuel for a microsecond of host time, the rate of the virtual clock. */
+export const FUEL_PER_US = 1000;
+
 /** Host work, in estimated microseconds, between two calls of `Host.check`. */
 const CHECK_INTERVAL_US = 1000;
 
@@ -70,8 +73,9 @@ export class Kernel {
     this.imports = new ImportLog();
   }
 
-  /** Accounts for host work that costs the guest no fuel, so that the time limit is also checked during it. */
+  /** Accounts for work of the host: charges fuel for it, and checks the limits about once per millisecond of it. */
   chargeHostTime(microseconds: number): void {
+    this.host.charge(Math.ceil(microseconds * FUEL_PER_US));
     this.#hostTimeUs += microseconds;
     if (this.#hostTimeUs < CHECK_INTERVAL_US) return;
     this.#hostTimeUs = 0;
@@ -340,7 +344,7 @@ export class Kernel {
     const file = this.#openDirectory(fd);
     file.listing ??= this.#list(file.node);
     const { names, start } = file.listing;
-    this.chargeHostTime(1 + names.length / 32);
+    this.chargeHostTime(1);
     while (file.position - start < names.length) {
       const entry = this.#entry(file.node, names[file.position - start]!);
       if (entry !== undefined && !accept(entry, file.position + 1)) return;
@@ -355,6 +359,8 @@ export class Kernel {
     let listed = dir.entries.size;
     for (const file of this.fds.slots) if (file?.kind === 'dir') listed += file.listing?.names.length ?? 0;
     if (listed > MAX_LISTED_NAMES + this.volume.limits.maxFiles) throw syscallError('ENOMEM');
+    // The names are sorted.
+    this.chargeHostTime(dir.entries.size / 2);
     return { names: ['.', '..', ...this.volume.readdir(dir).map(({ name }) => name)], start: 0 };
   }
 

@@ -4,7 +4,6 @@ import type { GuestMemory } from '../kernel/guest-memory.ts';
 interface GuestHeap {
   readonly view: GuestMemory;
   call(name: string, ...args: number[]): number;
-  abort(reason: string): never;
 }
 
 /** Returns the address of the copy, which ends with a NUL byte, or 0 if the guest is out of memory. */
@@ -18,6 +17,10 @@ export function tryCopyToGuest(guest: GuestHeap, bytes: Uint8Array, malloc: stri
 }
 
 /** Like tryCopyToGuest, but stops the guest if it is out of memory. */
-export function copyToGuest(guest: GuestHeap, bytes: Uint8Array, malloc: string): number {
-  return tryCopyToGuest(guest, bytes, malloc) || guest.abort('the guest is out of memory');
+export function copyToGuest(
+  guest: GuestHeap & { outOfMemory(): never },
+  bytes: Uint8Array,
+  malloc: string,
+): number {
+  return tryCopyToGuest(guest, bytes, malloc) || guest.outOfMemory();
 }

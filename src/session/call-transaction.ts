@@ -124,12 +124,12 @@ function beforeResume(claimed: StatesSavepoint): StatesSavepoint {
 /** The interpreter after a call. What the call did not change is shared with the state before it. */
 function applySaved(
   before: SessionState,
-  { deltaHeader, keptDiffs, newDiffs, tmp }: SavedState,
+  { deltaHeader, keptParts, newParts, tmp }: SavedState,
 ): Pick<SessionState, 'delta' | 'tmp'> {
-  for (const { bytes, sha256 } of newDiffs) cacheDigest(bytes, sha256);
-  const kept = before.delta?.slice(1, 1 + keptDiffs) ?? [];
+  for (const { bytes, sha256 } of newParts) cacheDigest(bytes, sha256);
+  const kept = before.delta?.slice(1, 1 + keptParts) ?? [];
   return {
-    delta: [deltaHeader, ...kept, ...newDiffs.map(({ bytes }) => bytes)],
+    delta: [deltaHeader, ...kept, ...newParts.map(({ bytes }) => bytes)],
     tmp: [...FileTree.from(before.tmp).apply(tmp).values()],
   };
 }

@@ -167,9 +167,9 @@ export class GuestToolCalls implements ToolChannel {
       this.isPaused = true;
       return status('paused');
     }
-    if (duration === 0) return status('timeout');
+    if (duration === 0 && !guest.isDeterministic) return status('timeout');
     const left = this.limits.maxWaitMs - this.waitedMs;
-    // Virtual time does not pass while a tool works.
+    // Virtual time does not pass while a tool works, so even a program that only looks for answers waits for the next one.
     const wanted = guest.isDeterministic ? Number.POSITIVE_INFINITY : duration;
     let answer: string | undefined;
     const isDone = () => {
@@ -212,11 +212,15 @@ export class GuestToolCalls implements ToolChannel {
     );
   }
 
-  /** The next answer for the guest. Calls that wait for an external decision become pending. */
+  /**
+   * The next answer for the guest. Calls that wait for an external decision become pending. A deterministic run gets the answers
+   * in the order of the calls: the order in which they arrive depends on the host.
+   */
   #take(): string | undefined {
     for (const [number, call] of this.#inFlight) {
       if (this.#ready.length > 0) break;
       const answer = this.requests.take(number)?.tool;
+      if (answer === undefined && this.guest.isDeterministic) break;
       if (answer === undefined) continue;
       this.#forget(number);
       if (answer.type === 'pending') this.#markPending(call);

@@ -84,9 +84,9 @@ export class IdleOptimization {
     });
   }
 
-  #continueFrom({ deltaHeader, keptDiffs, newDiffs }: SavedState): void {
-    const kept = this.#state.slice(1, 1 + keptDiffs);
-    this.#state = [deltaHeader, ...kept, ...newDiffs.map(({ bytes }) => bytes)];
+  #continueFrom({ deltaHeader, keptParts, newParts }: SavedState): void {
+    const kept = this.#state.slice(1, 1 + keptParts);
+    this.#state = [deltaHeader, ...kept, ...newParts.map(({ bytes }) => bytes)];
     this.#next++;
   }
 

@@ -101,8 +101,8 @@ export class ActiveJob implements JobHandle {
       case 'drawing':
         return false;
       case 'saved': {
-        const { deltaHeader, newDiffs, tmp } = message.saved;
-        countContents([deltaHeader, ...newDiffs.map(({ bytes }) => bytes)]);
+        const { deltaHeader, newParts, tmp } = message.saved;
+        countContents([deltaHeader, ...newParts.map(({ bytes }) => bytes)]);
         countContents(tmp.entries.map(({ data }) => data));
         this.#finish(message.saved);
         return true;

@@ -2,7 +2,7 @@
 import type { TreeChanges } from '../fs/tree-changes.ts';
 
 /** Total length of the listed paths, in characters. Ten thousand files with paths of 100 characters fit. */
-const MAX_LISTED_CHARS = 1 << 20;
+export const MAX_LISTED_CHARS = 1 << 20;
 
 /** Returns the changes, and the number of paths that the lists omit because the paths together are too long. */
 export function limitChangedFiles(changes: TreeChanges): { changes: TreeChanges; omitted: number } {

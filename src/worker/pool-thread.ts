@@ -137,7 +137,7 @@ export class PoolThread {
   #send(id: number, unsent: UnsentJob): void {
     this.#workspace = this.#session = undefined;
     if (unsent.type !== 'run') {
-      this.#thread.send({ type: 'job', id, job: unsent });
+      this.#thread.send({ type: 'job', id, job: unsent }, unsent);
       return;
     }
     const { session } = unsent;
@@ -148,12 +148,15 @@ export class PoolThread {
       // Edits can require that the guest be restored.
       if (isCached && session.edits.removed.length + session.edits.entries.length === 0) {
         const live = { ...session, delta: undefined, tmp: [] };
-        this.#thread.send({ type: 'job', id, job: { ...unsent, workspace: undefined, session: live } });
+        this.#thread.send(
+          { type: 'job', id, job: { ...unsent, workspace: undefined, session: live } },
+          unsent,
+        );
         return;
       }
     }
     const workspace = this.#trees.updateTo(unsent.workspace);
-    this.#thread.send({ type: 'job', id, job: { ...unsent, workspace } });
+    this.#thread.send({ type: 'job', id, job: { ...unsent, workspace } }, unsent);
     this.#trees.recordSent(workspace, unsent.workspace.tree);
     this.#workspace = workspace.id;
   }

@@ -8,6 +8,7 @@ import { SandboxError } from '../errors.ts';
 import { installedFile } from '../host/install-folder.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { type PermissionFlags, permissionFlags } from './permissions.ts';
+import { JobLimits } from './process-limits.ts';
 import {
   type FromProcess,
   fromPortableExtension,
@@ -16,7 +17,7 @@ import {
   type ToProcess,
   toPortableImage,
 } from './process-protocol.ts';
-import type { ToWorker } from './protocol.ts';
+import type { FromWorker, ToWorker, UnsentJob } from './protocol.ts';
 import type { ThreadEvents, WorkerHost, WorkerThread } from './worker-host.ts';
 
 /** Images that a process holds for threads that have not loaded them yet. */
@@ -156,6 +157,8 @@ class RemoteThread implements WorkerThread {
   #hasExited = false;
   fuelSpent = 0;
   #started: { readonly job: number; readonly atMs: number } | undefined;
+  /** The job that was sent last. */
+  #job: { readonly id: number; readonly limits: JobLimits } | undefined;
 
   constructor(
     readonly process: WorkerProcess,
@@ -168,12 +171,13 @@ class RemoteThread implements WorkerThread {
   }
 
   receive(message: FromProcess): void {
-    if (message.type === 'message') this.events.message(message.message);
+    if (message.type === 'message') this.#receiveMessage(message.message);
     else if (message.type === 'extended') this.#receiveImage(message.id, message.extension);
     else if (message.type === 'fuel') this.fuelSpent = message.spent;
     else if (message.type === 'started') this.#started = { job: message.job, atMs: performance.now() };
     else {
       this.#hasExited = true;
+      this.#job = undefined;
       this.events.exit();
       this.setRef(false);
       this.#exit();
@@ -184,15 +188,33 @@ class RemoteThread implements WorkerThread {
     return this.#started?.job === job ? performance.now() - this.#started.atMs : undefined;
   }
 
+  #receiveMessage(message: FromWorker): void {
+    const job = this.#job;
+    // Messages of other jobs have no receiver.
+    if (message.type !== 'optimized' && message.id === job?.id) {
+      if (!job.limits.accepts(message)) {
+        this.process.kill();
+        return;
+      }
+      if (job.limits.isOver) this.#job = undefined;
+    }
+    this.events.message(message);
+  }
+
   #receiveImage(id: number, extension: PortableExtension): void {
     const base = this.#loaded.get(extension.origin.runtime);
-    const extended = base && fromPortableExtension(base, extension);
+    const isAccepted = id === this.#job?.id && this.#job.limits.acceptsImage(extension);
+    const extended = isAccepted && base ? fromPortableExtension(base, extension) : undefined;
+    this.#job = undefined;
     if (extended === undefined) this.process.kill();
     else this.events.message({ type: 'extended', id, extended });
   }
 
-  send(message: ToWorker): void {
+  send(message: ToWorker, job?: UnsentJob): void {
     const thread = this.id;
+    if (message.type === 'answer') this.#job?.limits.answered(message.number);
+    if (message.type === 'job' && job !== undefined)
+      this.#job = { id: message.id, limits: new JobLimits(job) };
     if (message.type === 'unload') this.#loaded.delete(message.image);
     if (message.type === 'load') {
       this.#loaded.set(message.assets.id, message.assets);

@@ -5,11 +5,13 @@
  */
 import { z } from 'zod';
 import { runProfile } from '../analysis/run-profile-schema.ts';
+import { ERROR_CODES, type ErrorCode } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
-import { isWorkspacePath } from '../fs/file-names.ts';
-import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
+import { isWorkspacePath, MAX_PATH_BYTES } from '../fs/file-names.ts';
+import { type Entry, MAX_TIME_MS, type TreeEdit } from '../fs/flat-entries.ts';
 import { toShared } from '../fs/shared-array-buffers.ts';
 import { isMemoryLayer, memoryLayer } from '../host/shared-layer.ts';
+import { MAX_IMPORT_NAME, MAX_IMPORTS } from '../kernel/module-import-log.ts';
 import { MESSAGE_SHAPE, RESULT_LIMITS } from '../results/result-limits.ts';
 import { type GuestAssets, isExtensionOf, type PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import { QUOTA_LIMITS } from '../schema/workspace-quota.ts';
@@ -150,7 +152,7 @@ export function shareJob(job: Job): Job {
 
 /** The copy in shared memory belongs to one object and does not keep the whole message alive. */
 const bytes = z.instanceof(Uint8Array).transform(toShared);
-const count = z.number().min(0);
+const count = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
 /** Texts of this package, such as error messages. */
 const text = z.string().max(64 * 1024);
 const toolRequestId = z.number().int().min(0);
@@ -174,9 +176,9 @@ const entry = z.strictObject({
   path,
   kind: z.enum(['file', 'dir', 'symlink']),
   mode: z.number().int().min(0).max(0o7777),
-  mtimeMs: z.number(),
+  mtimeMs: z.number().min(-MAX_TIME_MS).max(MAX_TIME_MS),
   data: bytes.optional(),
-  target: z.string().optional(),
+  target: z.string().max(MAX_PATH_BYTES).optional(),
 });
 const entries = z.array(
   entry.refine(
@@ -217,7 +219,9 @@ const outcome = z.strictObject({
   exceededQuota: z.enum(QUOTA_LIMITS).optional(),
   profile: runProfile.optional(),
   stoppedAt: stoppedAt.optional(),
-  imports: z.array(z.strictObject({ name: z.string(), fuel: count, cached: z.boolean() })),
+  imports: z
+    .array(z.strictObject({ name: z.string().max(MAX_IMPORT_NAME), fuel: count, cached: z.boolean() }))
+    .max(MAX_IMPORTS),
   resultsOmitted: count,
   declared: z.array(z.string()),
 });
@@ -234,8 +238,8 @@ const diff = z
   .refine((received) => sha256Hex(received.bytes) === received.sha256);
 const saved = z.strictObject({
   deltaHeader: bytes,
-  keptDiffs: z.number().int().min(0),
-  newDiffs: z.array(diff),
+  keptParts: z.number().int().min(0),
+  newParts: z.array(diff),
   tmp: z.strictObject({ removed: z.array(path), entries }),
   evicted: z.array(text),
 });
@@ -280,7 +284,12 @@ const fromWorker = z.discriminatedUnion('type', [
   }),
   z.strictObject({ type: z.literal('saved'), id, saved }),
   z.strictObject({ type: z.literal('picture'), id, picture }),
-  z.strictObject({ type: z.literal('failed'), id, code: text, message: text }),
+  z.strictObject({
+    type: z.literal('failed'),
+    id,
+    code: z.enum(Object.keys(ERROR_CODES) as [ErrorCode]),
+    message: text,
+  }),
   z.strictObject({ type: z.literal('optimized'), id: z.literal(NO_JOB), image: text, programs: count }),
 ]);
 const thread = z.number().int();

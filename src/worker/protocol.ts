@@ -76,10 +76,10 @@ export interface SessionInput {
 export interface SavedState {
   /** The header of the new delta. */
   readonly deltaHeader: Uint8Array;
-  /** Number of page diffs at the beginning of the old delta that are part of the new one. */
-  readonly keptDiffs: number;
-  /** The page diffs that follow. */
-  readonly newDiffs: readonly MemoryDiff[];
+  /** Number of parts after the header of the old delta that the new one begins with. */
+  readonly keptParts: number;
+  /** The parts that follow. */
+  readonly newParts: readonly MemoryDiff[];
   /** The changes in /tmp. */
   readonly tmp: TreeEdit;
   /** Keys of the sessions whose cached guests made room for this one. */

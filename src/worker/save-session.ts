@@ -1,6 +1,6 @@
-/** Saves the state of a session after a committed call: what changed in memory since the last save, and its /tmp. */
+/** Saves the state of a session after a committed call: what changed since the last save, and its /tmp. */
 import { captureDelta } from '../engine/delta.ts';
-import { diffsOf } from '../engine/memory-capture.ts';
+import { partsOf } from '../engine/memory-capture.ts';
 import { toShared } from '../fs/shared-array-buffers.ts';
 import type { JobCallbacks } from './job-callbacks.ts';
 import type { LoadedImage } from './load-image.ts';
@@ -26,11 +26,11 @@ export function saveSession(
   if (!isPaused) guest.kernel.calls++;
   const { removed, entries } = volume.commit('/tmp', () => guest.kernel.nodesInUse());
   const unused = loaded.runtime.unusedMemory(guest);
-  const before = current.capture ? diffsOf(current.capture) : [];
+  const before = current.capture ? partsOf(current.capture) : [];
   const { delta, capture } = captureDelta(guest, loaded.image, unused, current.capture);
-  const diffs = diffsOf(capture);
-  const firstNew = diffs.findIndex((diff, i) => diff !== before[i]);
-  const keptDiffs = firstNew < 0 ? diffs.length : firstNew;
+  const parts = partsOf(capture);
+  const firstNew = parts.findIndex((part, i) => part !== before[i]);
+  const keptParts = firstNew < 0 ? parts.length : firstNew;
   const cached = { ...current, capture };
   const evicted = guests.makeRoom(cached);
   send({
@@ -38,8 +38,8 @@ export function saveSession(
     id,
     saved: {
       deltaHeader: toShared(delta[0]!),
-      keptDiffs,
-      newDiffs: diffs.slice(keptDiffs).map(({ bytes, sha256 }) => ({ bytes, sha256 })),
+      keptParts,
+      newParts: parts.slice(keptParts).map(({ bytes, sha256 }) => ({ bytes, sha256 })),
       tmp: { removed, entries },
       evicted: [...evicted.keys()],
     },

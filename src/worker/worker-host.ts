@@ -2,7 +2,7 @@
  * Where worker threads run: in this process (thread-host.ts) or in a process of their own (process-host.ts). The pool
  * does not depend on which of the two it uses.
  */
-import type { FromWorker, ToWorker } from './protocol.ts';
+import type { FromWorker, ToWorker, UnsentJob } from './protocol.ts';
 
 /** A worker thread as the pool sees it. */
 export interface WorkerThread {
@@ -10,8 +10,8 @@ export interface WorkerThread {
   readonly fuelSpent: number;
   /** How long the program of a run has been running; undefined if it has not started. */
   runningMs(job: number): number | undefined;
-  /** Sends a message. Throws if the message cannot be cloned. */
-  send(message: ToWorker): void;
+  /** Sends a message. Throws if the message cannot be cloned. With a job comes what limits the answers to it. */
+  send(message: ToWorker, job?: UnsentJob): void;
   /** Cancels a job, even one that has not arrived yet. */
   cancel(job: number): void;
   /** Whether the thread keeps the process alive. A new thread does not. */

@@ -76,7 +76,7 @@ describe('decompression for a JavaScript guest', () => {
     const { run, store, settings, out, call } = setUp();
     const data = store(gzipSync(Buffer.alloc(900_000)));
     expect(call('inflate', data, settings(GZIP, ...DEFAULTS), undefined, out(1000))).toBe(900_000);
-    expect(run.charged).toBe(200_000 + data.length * 600 + Math.ceil(900_000 / 65_536) * 65_536 * 25);
+    expect(run.charged).toBe(200_000 + data.length * 600 + Math.ceil(900_000 / 16_000) * 16_000 * 25);
     expect(run.checks).toBeGreaterThan(0);
   });
 

@@ -6,15 +6,29 @@ import { testKernel } from '../kernel/test-kernel.ts';
 
 type SystemCall = (guest: QuickJsGuest, args: Argument[], results: never[]) => unknown;
 
-/** `outAt` is the address of the buffer for results; the arguments are stored below it. The memory limit is 1 MiB. */
+/**
+ * `outAt` is the address of the buffer for results; the arguments are stored below it. The memory limit is 1 MiB. `run.unchecked`
+ * is the most fuel that was charged between two checks of the limits.
+ */
 export function systemCallGuest(
   calls: Readonly<Record<string, SystemCall>>,
   outAt: number,
   budget = Number.POSITIVE_INFINITY,
+  isDeterministic = false,
 ) {
   const { kernel, memory } = testKernel();
-  const run = { charged: 0, checks: 0 };
-  kernel.host.check = () => void run.checks++;
+  const run = { charged: 0, checks: 0, unchecked: 0 };
+  let sinceCheck = 0;
+  kernel.host.check = () => {
+    run.checks++;
+    sinceCheck = 0;
+  };
+  // A charge precedes the check of the limits and the work that it is for.
+  kernel.host.charge = (fuel) => {
+    run.charged += fuel;
+    sinceCheck += fuel;
+    run.unchecked = Math.max(run.unchecked, sinceCheck);
+  };
   const guest = {
     kernel,
     view: memory,
@@ -22,9 +36,7 @@ export function systemCallGuest(
     get limitReached() {
       return run.charged > budget ? 'out_of_fuel' : undefined;
     },
-    charge(fuel: number) {
-      run.charged += fuel;
-    },
+    isDeterministic,
   } as unknown as QuickJsGuest;
   let end = 0;
   const store = (bytes: Uint8Array, isText = false) => {
@@ -43,5 +55,5 @@ export function systemCallGuest(
       throw cause;
     }
   };
-  return { run, memory, store, numbers, out, call };
+  return { run, kernel, memory, store, numbers, out, call };
 }

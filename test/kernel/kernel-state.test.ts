@@ -2,7 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import { checked } from '../../src/framing/json-checks.ts';
 import { WRITABLE_ROOTS } from '../../src/fs/volume.ts';
-import { kernelState, restoreKernelState, saveKernelState } from '../../src/kernel/kernel-state.ts';
+import {
+  kernelState,
+  restoreKernelState,
+  type SavedContents,
+  saveKernelState,
+  saveRemovedFiles,
+} from '../../src/kernel/kernel-state.ts';
 import { isSyscallError } from '../../src/kernel/syscall-error.ts';
 import type { Kernel } from '../../src/kernel/syscalls.ts';
 import { kernelWith, testKernel } from './test-kernel.ts';
@@ -36,10 +42,15 @@ const observed = (kernel: Kernel) => ({
   files: WRITABLE_ROOTS.map((root) => kernel.volume.entries(root)),
 });
 
-function restore(kernel: Kernel, state: unknown): void {
+const contentsOf = (...sizes: number[]): SavedContents[] =>
+  sizes.map((size) => ({ bytes: new Uint8Array(size), sha256: `of ${size} bytes` }));
+
+/** The removed file in `savedState` has 100 bytes. */
+function restore(kernel: Kernel, state: unknown, contents = contentsOf(100)): void {
   restoreKernelState(
     kernel,
     checked(kernelState, state, (path) => new RangeError(path)),
+    contents,
   );
 }
 
@@ -87,7 +98,6 @@ const REJECTED: readonly (readonly [string, string, Edit])[] = [
     (s) => s.pipes.splice(0, 1, Buffer.alloc(2 ** 20).toString('base64')),
   ],
   ['a pipe that is not base64', 'EBADF', (s) => s.pipes.splice(0, 1, '*')],
-  ['a removed file that is not base64', 'EBADF', (s) => Object.assign(s.removed[0]!, { data: 'A' })],
   [
     'a removed folder that is open as a file',
     'EBADF',
@@ -106,21 +116,6 @@ const REJECTED: readonly (readonly [string, string, Edit])[] = [
   ['a working directory that does not exist', 'EBADF', (s) => Object.assign(s, { cwd: 50 })],
   ['a working directory that is a file', 'EBADF', (s) => Object.assign(s, { cwd: 0 })],
   ['a time out of range', 'invalid', (s) => Object.assign(s.roots['/app'], { mtime_ms: 1e300 })],
-  [
-    'several removed files, the last one above the quota',
-    'ENOSPC',
-    (s) => {
-      const large = { ...s.removed[0]!, data: Buffer.alloc(99_950).toString('base64') };
-      const { length } = s.files;
-      s.files.push(fileAt(s.removed.push(large) - 1));
-      s.slots.push(length);
-    },
-  ],
-  [
-    'removed files above the quota',
-    'ENOSPC',
-    (s) => Object.assign(s.removed[0]!, { data: Buffer.alloc(4_000_000).toString('base64') }),
-  ],
 ];
 
 describe('saved kernel state', () => {
@@ -142,6 +137,59 @@ describe('saved kernel state', () => {
     // The kernel can still be used.
     restore(kernel, savedState());
     expect(kernel.volume.usage().bytes).toBe(110);
+  });
+
+  test.each([
+    ['without contents for a removed file', 'EBADF', []],
+    ['with contents that no file has', 'EBADF', [100, 5]],
+    ['with contents above the quota', 'ENOSPC', [4_000_000]],
+  ])('%s is rejected (%s) and changes nothing', (_, failure, sizes) => {
+    const kernel = newKernel();
+    const before = observed(kernel);
+    expect(failureOf(() => restore(kernel, savedState(), contentsOf(...sizes)))).toBe(failure);
+    expect(observed(kernel)).toEqual(before);
+  });
+
+  test('with several removed files, the last one above the quota, is rejected and changes nothing', () => {
+    const kernel = newKernel();
+    const before = observed(kernel);
+    const state = savedState();
+    const removed = [...state.removed, state.removed[0]!];
+    const files = [...state.files, fileAt(removed.length - 1)];
+    const slots = [...state.slots, files.length - 1];
+    expect(
+      failureOf(() => restore(kernel, { ...state, removed, files, slots }, contentsOf(100, 99_950))),
+    ).toBe('ENOSPC');
+    expect(observed(kernel)).toEqual(before);
+  });
+
+  test('shares the contents of a removed file until the file is written', () => {
+    const kernel = newKernel();
+    const fd = kernel.open('/app', 'gone', 0o102, 0o644);
+    kernel.write(fd, new Uint8Array(100).fill(1));
+    kernel.volume.unlink('gone', '/app');
+    const state = saveKernelState(kernel);
+    const [first] = saveRemovedFiles(kernel);
+    expect(saveRemovedFiles(kernel)[0] === first).toBe(true);
+    // A restored kernel continues with the same contents.
+    const other = newKernel();
+    restore(other, JSON.parse(JSON.stringify(state)), [first!]);
+    expect(saveRemovedFiles(other)[0] === first).toBe(true);
+    for (const change of [
+      () => kernel.write(fd, new Uint8Array([2]), 5),
+      () => kernel.volume.truncate(kernel.regularFile(fd, true), 90),
+      () => kernel.volume.truncate(kernel.regularFile(fd, true), 200),
+    ]) {
+      const [before] = saveRemovedFiles(kernel);
+      const copy = before!.bytes.slice();
+      change();
+      const [after] = saveRemovedFiles(kernel);
+      expect(after === before).toBe(false);
+      expect(before!.bytes).toEqual(copy);
+      expect(after!.bytes).toHaveLength(kernel.regularFile(fd).size);
+    }
+    // The other kernel has its own file.
+    expect(saveRemovedFiles(other)[0]!.bytes).toEqual(new Uint8Array(100).fill(1));
   });
 
   test('gives no write access to files that are read-only', () => {

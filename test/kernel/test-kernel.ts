@@ -47,6 +47,7 @@ export function testKernel(): TestKernel {
     random: (into) => into.fill(7),
     output: (stream, bytes) => output.push({ stream, text: new TextDecoder().decode(bytes) }),
     result: () => {},
+    charge: () => {},
     check: () => {},
     fuelConsumed: 0,
   };

@@ -85,6 +85,77 @@ describe.each(['python', 'javascript'] as const)('deterministic mode: %s', (runt
   });
 });
 
+describe('deterministic mode', () => {
+  test('decodes text with its own tables, and refuses encodings that it has none of', async () => {
+    await using sandbox = await createSandbox({ runtime: 'javascript', policy: { deterministic: true } });
+    const { metadata } = await sandbox.execute(`
+      const bytes = Uint8Array.from({ length: 128 }, (_, i) => 128 + i);
+      const decode = (label) => {
+        try {
+          return new TextDecoder(label).decode(bytes);
+        } catch (error) {
+          return error.name + ' ' + error.code + ' ' + /deterministic run/.test(error.message);
+        }
+      };
+      const refused = ['gbk', 'gb18030', 'big5', 'sjis', 'euc-jp', 'iso-2022-jp', 'euc-kr'].map(decode);
+      const known = ['ibm866', 'koi8-u', 'windows-874', 'windows-1253', 'windows-1255', 'iso-8859-16', 'x-user-defined'];
+      [require('crypto').createHash('sha256').update(known.map(decode).join('|')).digest('hex'), [...new Set(refused)]]`);
+    expect(metadata.result).toEqual([
+      // Of the tables in the Encoding Standard.
+      'e7f0b0ac95264e0edaabcaba94046239605574e159c41739a878473db1cb930c',
+      ['RangeError ERR_ENCODING_NOT_SUPPORTED true'],
+    ]);
+  });
+
+  const COLLECT: Record<RuntimeName, string> = {
+    python: `
+import asyncio
+order = []
+async def call(name):
+    order.append(await tools.reply(name=name))
+tasks = [asyncio.ensure_future(call(name)) for name in ('slow', 'fast', 'middle')]
+while not all(task.done() for task in tasks):
+    await asyncio.sleep(0)
+order`,
+    javascript: `
+const order = [];
+const calls = ['slow', 'fast', 'middle'].map((name) => tools.reply({ name }).then((value) => order.push(value)));
+let isDone = false;
+const poll = () => isDone || setImmediate(poll);
+poll();
+await Promise.all(calls);
+isDone = true;
+order`,
+  };
+
+  test.each(['python', 'javascript'] as const)(
+    'delivers the answers of tools in the order of the calls: %s',
+    async (runtime) => {
+      // The first call is answered last.
+      const answered: string[] = [];
+      const waiting: (() => void)[] = [];
+      const reply = ({ name }: { name: string }) =>
+        new Promise((resolve) => {
+          const answer = () => {
+            answered.push(name);
+            resolve(name);
+          };
+          if (name === 'slow') waiting.push(answer);
+          else setImmediate(answer);
+          if (name === 'middle') setTimeout(() => waiting.shift()?.(), 20);
+        });
+      await using sandbox = await createSandbox({
+        runtime,
+        policy: { deterministic: true },
+        tools: { reply },
+      });
+      const { metadata, stderr } = await sandbox.execute(COLLECT[runtime]);
+      expect([stderr, metadata.result]).toEqual(['', ['slow', 'fast', 'middle']]);
+      expect(answered).toEqual(['fast', 'middle', 'slow']);
+    },
+  );
+});
+
 describe('run command', () => {
   test('accepts --deterministic and --seed', () => {
     const cli = (...args: string[]) =>

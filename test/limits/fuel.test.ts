@@ -42,6 +42,16 @@ describe.each(['python', 'javascript'] as const)('the fuel limit: %s', (runtime)
     expect(large!.fuel_consumed - small!.fuel_consumed).toBeGreaterThan(1_000_000);
   });
 
+  test('counts the preparation of a long program', async () => {
+    const program = { python: '#\n'.repeat(20_000), javascript: ';'.repeat(40_000) }[runtime];
+    const { fuel_consumed: needed } = await run(runtime, program);
+    expect(needed).toBeGreaterThan(30_000_000);
+    const exact = await run(runtime, program, { fuel_budget: needed });
+    expect(exact).toMatchObject({ success: true, fuel_consumed: needed });
+    const short = await run(runtime, program, { fuel_budget: needed - 1 });
+    expect(short.metadata.trap_reason).toBe('out_of_fuel');
+  });
+
   test('starts at zero for every call', async () => {
     await using sandbox = await createSandbox({ runtime });
     const first = await sandbox.execute(PROGRAMS[runtime]);

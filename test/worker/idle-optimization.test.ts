@@ -82,8 +82,8 @@ test('an optimisation program that jobs interrupt is started again, but not fore
   const started: string[] = [];
   const saved = {
     deltaHeader: new Uint8Array(),
-    keptDiffs: 0,
-    newDiffs: [],
+    keptParts: 0,
+    newParts: [],
     tmp: { removed: [], entries: [] },
     evicted: [],
   };

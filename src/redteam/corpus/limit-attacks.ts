@@ -230,7 +230,50 @@ while True:
   }),
 );
 
+/** Programs of which preparing takes more than running. */
+const LONG_PROGRAMS: Record<RuntimeName, readonly ProgramAttack[]> = {
+  python: [
+    {
+      name: 'fuel-long-program',
+      code: '#\n'.repeat(60_000),
+      policy: POLICIES.fuel,
+      outcomes: ['out_of_fuel'],
+    },
+    {
+      name: 'memory-long-program',
+      code: 'x = 1\n'.repeat(100_000),
+      policy: { ...POLICIES.memory, memory_bytes: MEMORY_BYTES.python },
+      outcomes: MEMORY_OUTCOMES.python,
+    },
+  ],
+  javascript: [
+    {
+      name: 'fuel-long-program',
+      code: ';'.repeat(100_000),
+      policy: POLICIES.fuel,
+      outcomes: ['out_of_fuel'],
+    },
+    {
+      name: 'memory-long-program',
+      code: 'let x;{}'.repeat(300_000),
+      policy: { ...POLICIES.memory, memory_bytes: MEMORY_BYTES.javascript },
+      outcomes: [...MEMORY_OUTCOMES.javascript, 'SyntaxError'],
+    },
+  ],
+};
+
+/** Encodings whose characters depend on the version of Node.js. */
+const UNPORTABLE = ['gbk', 'gb18030', 'big5', 'euc-jp', 'iso-2022-jp', 'shift_jis', 'euc-kr'].map(
+  (encoding): ProgramAttack => ({
+    name: `deterministic-${encoding}`,
+    code: `new TextDecoder('${encoding}').decode(new Uint8Array([0xa2, 0xe3]))`,
+    policy: { deterministic: true },
+    outcomes: ['RangeError'],
+  }),
+);
+
 const python: readonly AttackRow[] = [
+  ...LONG_PROGRAMS.python,
   ...attacksOf('python'),
   ...depthAttacks('python'),
   ...workspaceAttacks,
@@ -266,6 +309,8 @@ print('and on', flush=True)`,
 ];
 
 const javascript: readonly AttackRow[] = [
+  ...LONG_PROGRAMS.javascript,
+  ...UNPORTABLE,
   ...attacksOf('javascript'),
   ...depthAttacks('javascript'),
   {

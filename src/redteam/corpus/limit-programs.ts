@@ -300,7 +300,64 @@ x = zlib.decompress(bomb)`,
   },
 ];
 
+/** Work that the host does for a program: each byte, or each call, has to be charged and limited. */
+const hostWork: readonly LimitProgram[] = [
+  ...['big5', 'euc-jp', 'euc-kr', 'gbk', 'iso-2022-jp', 'shift_jis'].map(
+    (encoding): LimitProgram => ({
+      name: `decode-${encoding}`,
+      breaks: ['fuel', 'time'],
+      sandboxOnly: true,
+      code: `const bytes = new Uint8Array(1 << 20).map((_, i) => [0x8f, 0xa1, 0x81, 0xff, 0x0a][i % 5]);
+const decoder = new TextDecoder('${encoding}');
+for (;;) decoder.decode(bytes, { stream: Math.random() < 0.5 });`,
+    }),
+  ),
+  {
+    name: 'decode-invalid-utf-8',
+    breaks: ['fuel', 'time'],
+    sandboxOnly: true,
+    code: 'const bytes = new Uint8Array(1 << 22).fill(0xff); for (;;) new TextDecoder().decode(bytes);',
+  },
+  {
+    name: 'hmac-with-long-key',
+    breaks: ['fuel', 'time'],
+    sandboxOnly: true,
+    code: "const { createHmac } = require('crypto'); const key = Buffer.alloc(1 << 23); for (;;) createHmac('sha256', key).digest();",
+  },
+  {
+    name: 'deflate-slowest-level',
+    breaks: ['fuel', 'time'],
+    sandboxOnly: true,
+    code: "const { deflateSync } = require('zlib'); const data = Buffer.alloc(1 << 18).map((_, i) => (i % 258 < 256 ? 0 : i * 31)); for (;;) deflateSync(data, { level: 9 });",
+  },
+  {
+    name: 'inflate-bomb',
+    breaks: ['fuel', 'time'],
+    sandboxOnly: true,
+    code: "const { deflateSync, inflateSync } = require('zlib'); const bomb = deflateSync(Buffer.alloc(1 << 18), { level: 1 }); for (;;) inflateSync(bomb);",
+  },
+  {
+    name: 'pbkdf2-forever',
+    breaks: ['fuel', 'time'],
+    sandboxOnly: true,
+    code: "const { pbkdf2Sync } = require('crypto'); for (;;) pbkdf2Sync('p', 's', 30_000, 32, 'sha256');",
+  },
+  {
+    name: 'scrypt-forever',
+    breaks: ['fuel', 'time'],
+    sandboxOnly: true,
+    code: "const { scryptSync } = require('crypto'); for (;;) scryptSync('p', 's', 32, { N: 4096 });",
+  },
+  {
+    name: 'random-bytes-forever',
+    breaks: ['fuel', 'time'],
+    sandboxOnly: true,
+    code: 'const bytes = new Uint8Array(65_536); for (;;) crypto.getRandomValues(bytes);',
+  },
+];
+
 const javascript: readonly LimitProgram[] = [
+  ...hostWork,
   { name: 'while-true', breaks: ['fuel', 'time'], code: 'while (true) {}' },
   { name: 'count-up', breaks: ['fuel', 'time'], code: 'let n = 0; for (;;) n++;' },
   { name: 'catch-everything', breaks: ['fuel', 'time'], code: 'for (;;) { try { for (;;) {} } catch {} }' },

@@ -57,6 +57,65 @@ const restored = (name: string, setup: string, observe: string): SessionAttack =
   steps: [{ run: setup, outcomes: ['finished'] }, { sameInFork: observe }],
 });
 
+/** Changes what the boot script uses. The next program must fail with this error, not fail the call or seem to have run. */
+const sabotage = (name: string, code: string, error: string): SessionAttack => ({
+  name: `sabotage-${name}`,
+  steps: [
+    { run: '1' },
+    { checkpoint: 'good' },
+    { run: code, outcomes: ['finished'] },
+    {
+      run: 'print("ran")',
+      outcomes: [error],
+      expect: { success: false, stdout: '', metadata: { trapped: false } },
+    },
+    { rollback: 'good' },
+    { run: '6 * 7', expect: { metadata: { result: 42 } } },
+  ],
+});
+
+const PYTHON_SABOTAGE = [
+  ...['SystemExit', 'SystemExit(0)', 'SystemExit("done")'].map((error) => [error, 'RuntimeError'] as const),
+  ...['KeyboardInterrupt', 'GeneratorExit', 'MemoryError', 'StopIteration', 'BaseException'].map(
+    (error) => [error, error] as const,
+  ),
+].flatMap(([raised, error], i) => [
+  sabotage(
+    `environment-${i + 1}-${error}`,
+    `import os\ndef fail(*_): raise ${raised}\nos.environ.update = fail`,
+    error,
+  ),
+  sabotage(
+    `source-cache-${i + 1}-${error}`,
+    `import linecache\nclass Cache(dict):\n    def __setitem__(self, *_): raise ${raised}\nlinecache.cache = Cache()`,
+    error,
+  ),
+]);
+
+/** Replaces built-in functions with one that throws. Programs may fail afterwards, but the calls must not. */
+const JAVASCRIPT_SABOTAGE = Object.entries({
+  arrays: 'Object.getOwnPropertyNames(Array.prototype).map((name) => [Array.prototype, name])',
+  collections:
+    '[Map, Set, WeakMap, Promise].flatMap((type) => Object.getOwnPropertyNames(type.prototype).map((name) => [type.prototype, name]))',
+  functions: 'Object.getOwnPropertyNames(Function.prototype).map((name) => [Function.prototype, name])',
+  namespaces:
+    '[Object, Reflect, JSON, Math, Symbol].flatMap((all) => Object.getOwnPropertyNames(all).map((name) => [all, name]))',
+  globals: 'Object.getOwnPropertyNames(globalThis).map((name) => [globalThis, name])',
+}).map(
+  ([name, targets]): SessionAttack => ({
+    name: `sabotage-${name}`,
+    steps: [
+      {
+        run: `const targets = ${targets}; const { defineProperty } = Object; let i = 0;
+const value = () => { throw null; };
+while (i < targets.length) { const [target, name] = [targets[i][0], targets[i][1]]; i++; try { target[name] = value; } catch {} }`,
+      },
+      { run: '1 + 1' },
+      { run: 'throw new Error("x")', expect: { success: false, metadata: { trapped: false } } },
+    ],
+  }),
+);
+
 /** Fills the quota, lets the host write, and continues. No step may fail in the host. */
 const filled = (name: string, fill: string): SessionAttack => ({
   name: `quota-${name}`,
@@ -113,6 +172,7 @@ const UNICODE_NAMES: SessionAttack = {
 const python: readonly SessionAttack[] = [
   ...largeFile("open('large', 'wb').write(bytes(8_000_000))", "__import__('os').path.getsize('large')"),
   UNICODE_NAMES,
+  ...PYTHON_SABOTAGE,
   ...forgedNames,
   {
     name: 'killed-call-leaves-nothing',
@@ -307,6 +367,7 @@ const javascript: readonly SessionAttack[] = [
     "require('fs').statSync('large').size",
   ),
   UNICODE_NAMES,
+  ...JAVASCRIPT_SABOTAGE,
   {
     name: 'killed-call-leaves-nothing',
     steps: [

@@ -31,7 +31,7 @@ export function localImports(code: string, path: string): string[] {
 function specifiersIn(code: string, path: string): string[] {
   if (posix.basename(path) === 'package.json') return mainOf(code);
   if (path.endsWith('.json')) return [];
-  const tokens = tokenize(code, MAX_LENGTH) ?? [];
+  const tokens = tokenize(code, { maxLength: MAX_LENGTH }) ?? [];
   return tokens
     .filter((_, i) => isSpecifier(tokens, i))
     .map((token) => literal(token, code))

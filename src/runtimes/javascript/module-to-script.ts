@@ -4,7 +4,7 @@
  * columns do not change; the boot script performs the imports first.
  * Invariant: the guest runs the rewritten text only if its compiler rejects the original as a script.
  */
-import { endsOperand, type Token, tokenize } from './tokenizer.ts';
+import { endsOperand, type Proceed, type Token, tokenize } from './tokenizer.ts';
 
 interface ImportDeclaration {
   readonly specifier: string;
@@ -43,9 +43,10 @@ const OPENING = new Set(['{', '(', '[', '+', '-', '!', '~', '++', '--', '@', '#'
 /** Those that start a statement after a newline. The others continue the statement before them. */
 const UNAMBIGUOUS = new Set(['{', '!', '~', '++', '--', '@', '#']);
 
-export function planProgram(code: string): ProgramPlan {
-  const tokens = readTokens(code);
-  // The program does not compile, or is too long to analyse.
+/** `proceed` is called before each part of the program. If it returns false, the program is not analysed. */
+export function planProgram(code: string, proceed?: Proceed): ProgramPlan {
+  const tokens = readTokens(code, proceed);
+  // The program does not compile, is too long to analyse, or has reached a limit.
   if (tokens === undefined) return { trailing: true, imports: [], commonjs: false };
   const starts = statementStarts(tokens);
   const rewritten = rewrite(code, tokens, starts);
@@ -103,9 +104,9 @@ function rewrite(
   return declarations.length === 0 ? {} : { code: asVar(code) };
 }
 
-function readTokens(code: string): Token[] | undefined {
+function readTokens(code: string, proceed?: Proceed): Token[] | undefined {
   try {
-    return tokenize(code);
+    return tokenize(code, { proceed });
   } catch (cause) {
     // A literal is too long for the regular expressions of the host.
     if (cause instanceof RangeError) return undefined;

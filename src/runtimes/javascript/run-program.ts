@@ -16,6 +16,7 @@ import { type AsyncContexts, beginContexts } from './async-contexts.ts';
 import { type ErrorVariables, trackErrorVariables } from './memory/error-variables.ts';
 import { type ProgramPlan, planProgram } from './module-to-script.ts';
 import { invoke, newText, readText } from './quickjs-api.ts';
+import { payForPlan } from './syscalls/host-work.ts';
 
 /** The state of a running program. It is set by every call, so images need not contain it. */
 interface JavaScriptRun {
@@ -147,8 +148,8 @@ function runEventLoop(guest: Guest, program: JavaScriptRun): void {
 }
 
 /** The plan without the fields that have their usual value, which the guest would spend fuel on. */
-function compactPlan(code: string): Partial<ProgramPlan> {
-  const { imports, commonjs, ...plan } = planProgram(code);
+function compactPlan(guest: Guest, code: string): Partial<ProgramPlan> {
+  const { imports, commonjs, ...plan } = planProgram(code, payForPlan(guest));
   return { ...plan, ...(imports.length > 0 && { imports }), ...(commonjs && { commonjs }) };
 }
 
@@ -174,7 +175,8 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   const { code, file, env, args, call, inject_setup, language, tools } = request;
   if (call === 1) reseedRandom(guest, handles['random']!);
   // The boot script removes the types of a TypeScript program before it asks for the plan.
-  const plan = language === 'typescript' ? { typescript: true } : compactPlan(code);
+  const plan =
+    language === 'typescript' ? { typescript: true } : guest.preparing(() => compactPlan(guest, code));
   const argument = newText(guest, JSON.stringify({ code, file, env, args, inject_setup, ...plan }));
   const names = tools === undefined ? [] : [newText(guest, tools)];
   const entry = tools === undefined ? 'start' : 'startWithTools';

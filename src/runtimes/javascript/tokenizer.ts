@@ -62,10 +62,25 @@ const HEAD_WORDS = new Set(['if', 'for', 'while', 'with']);
 const BLOCK_WORDS = new Set(['else', 'do', 'try', 'finally']);
 const CLOSING = new Set([')', ']', '}']);
 
-/** The tokens of `code`, or undefined if it is incomplete, not JavaScript, or too long. */
-export function tokenize(code: string, maxLength = MAX_LENGTH): Token[] | undefined {
+/** Characters between two calls of `Proceed`. They take a few milliseconds. */
+const STEP_CHARS = 4096;
+
+/** Called with the number of characters that come next. Returns false to stop. */
+export type Proceed = (characters: number) => boolean;
+
+interface TokenizeOptions {
+  readonly maxLength?: number;
+  readonly proceed?: Proceed;
+}
+
+/** The tokens of `code`, or undefined if it is incomplete, not JavaScript, too long, or if `proceed` returns false. */
+export function tokenize(
+  code: string,
+  { maxLength = MAX_LENGTH, proceed = () => true }: TokenizeOptions = {},
+): Token[] | undefined {
   if (code.length > maxLength) return undefined;
   let wrongSlashes = 0;
+  let paid = 0;
   const tokens: Token[] = [];
   const open: Bracket[] = [];
   let at = code.startsWith('#!') ? Math.max(0, code.search(NEWLINE)) : 0;
@@ -101,6 +116,11 @@ export function tokenize(code: string, maxLength = MAX_LENGTH): Token[] | undefi
   };
 
   while (at < code.length) {
+    if (at >= paid) {
+      const next = Math.min(code.length, at + STEP_CHARS);
+      if (!proceed(next - paid)) return undefined;
+      paid = next;
+    }
     const starts = STARTS[code.charCodeAt(at)] ?? ANY_START;
     const space = (starts & START.space) === 0 ? undefined : match(SPACE);
     if (space !== undefined) {

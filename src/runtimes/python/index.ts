@@ -92,10 +92,11 @@ function refuseForeignCall(guest: Guest): void {
   if (isReleased) guest.call('PyEval_SaveThread');
 }
 
-/** Returns an object of the C API. If it is null, prints the Python exception and stops the guest. */
+/** Returns an object of the C API. If it is null, prints the Python exception, also a SystemExit, and stops the guest. */
 function checked(guest: Guest, object: number, failure: string): number {
   if (object !== 0) return object;
-  guest.call('PyErr_Print');
+  const error = guest.call('PyErr_GetRaisedException');
+  if (error !== 0) guest.call('PyErr_DisplayException', error);
   return guest.abort(failure);
 }
 
@@ -136,9 +137,9 @@ function waitForSemaphore(guest: Guest, nanoseconds: number): number {
 function callBootScript(guest: Guest, target: number, request: unknown): number {
   const bytes = encoder.encode(JSON.stringify(request));
   const buffer = copyToGuest(guest, bytes, 'malloc');
-  const payload = guest.call('PyBytes_FromStringAndSize', buffer, bytes.length);
+  const argument = guest.call('PyBytes_FromStringAndSize', buffer, bytes.length);
   guest.call('free', buffer);
-  const argument = checked(guest, payload, 'the guest is out of memory');
+  if (argument === 0) return guest.outOfMemory();
   const result = guest.call('PyObject_CallOneArg', target, argument);
   guest.call('Py_DecRef', argument);
   return checked(guest, result, 'the boot script failed to prepare the program');
@@ -158,9 +159,10 @@ function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   setRunning(guest, handles, request);
   const { code, file, env, args, call, keep, inject_setup, tools } = request;
   const program = { code, file, env, args, call, keep, inject_setup, ...(tools !== undefined && { tools }) };
-  guest.call('Py_DecRef', callBootScript(guest, handles['prepare']!, program));
-  // Before the first program, only the runtime has run. Later, hooks of earlier programs may have run in `prepare`.
-  if (call === 1) guest.resetFuel();
+  const prepare = () => guest.call('Py_DecRef', callBootScript(guest, handles['prepare']!, program));
+  // Before the first program, only the runtime has run. Later, hooks of earlier programs may run in `prepare`.
+  if (call === 1) guest.preparing(prepare);
+  else prepare();
   const report = guest.call('PyObject_CallNoArgs', handles['run']!);
   return takeText(guest, checked(guest, report, 'the boot script returned no report'));
 }
@@ -199,7 +201,8 @@ export const python: Runtime = {
       'PyBytes_AsString',
       'PyBytes_Size',
       'PyByteArray_AsString',
-      'PyErr_Print',
+      'PyErr_DisplayException',
+      'PyErr_GetRaisedException',
       'PyErr_SetInterruptEx',
       'PyErr_SetString',
       'PyExc_OSError',

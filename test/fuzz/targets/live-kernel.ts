@@ -6,7 +6,12 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { checked } from '../../../src/framing/json-checks.ts';
 import { WRITABLE_ROOTS } from '../../../src/fs/volume.ts';
-import { kernelState, restoreKernelState, saveKernelState } from '../../../src/kernel/kernel-state.ts';
+import {
+  kernelState,
+  restoreKernelState,
+  saveKernelState,
+  saveRemovedFiles,
+} from '../../../src/kernel/kernel-state.ts';
 import { isSyscallError } from '../../../src/kernel/syscall-error.ts';
 import type { Kernel } from '../../../src/kernel/syscalls.ts';
 import { kernelWith, testKernel } from '../../kernel/test-kernel.ts';
@@ -173,6 +178,7 @@ function restored(kernel: Kernel): Kernel {
   restoreKernelState(
     next,
     checked(kernelState, saved, (path) => new Error(`the saved state is invalid at ${path}`)),
+    saveRemovedFiles(kernel),
   );
   return next;
 }

@@ -70,7 +70,7 @@ function stubGuest(
     view: memory,
     memoryLimit: { memory: new WebAssembly.Memory({ initial: 0 }), maxBytes: 1 << 20 },
     limitReached: undefined,
-    charge: () => {},
+    isDeterministic: false,
     call: (name, ...args) => noise[calls++] ?? answers[name]?.(...args.map(Number)) ?? 0,
     exit: () => stop('exit'),
     abort: stop,

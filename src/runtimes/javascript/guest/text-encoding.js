@@ -1,26 +1,34 @@
 /**
- * TextEncoder and TextDecoder of the Encoding Standard. UTF-16LE and windows-1252, to which the labels "latin1" and "ascii"
- * refer, are converted here; the host converts UTF-8 and all other encodings.
+ * TextEncoder and TextDecoder of the Encoding Standard. UTF-16 and windows-1252, to which the labels "latin1" and "ascii" refer, are
+ * converted here, and so are other encodings with one byte per character. The host converts UTF-8 and the encodings of East Asia.
  */
 import { host, MAX_DECODE_BYTES } from './host-calls.js';
+import { load } from './node-modules.js';
 
 const LABELS = {
   'utf-8': ['utf-8', 'utf8', 'unicode-1-1-utf-8', 'unicode11utf8', 'unicode20utf8', 'x-unicode20utf8'],
   'utf-16le': ['utf-16le', 'utf-16', 'ucs-2', 'iso-10646-ucs-2', 'unicode', 'unicodefeff', 'csunicode'],
+  'utf-16be': ['utf-16be', 'unicodefffe'],
   'windows-1252': [
     'windows-1252',
     'latin1',
     'iso-8859-1',
     'iso8859-1',
+    'iso88591',
+    'iso_8859-1',
+    'iso_8859-1:1987',
+    'iso-ir-100',
+    'csisolatin1',
     'ascii',
     'us-ascii',
+    'ansi_x3.4-1968',
     'cp1252',
-    'l1',
     'x-cp1252',
+    'cp819',
+    'ibm819',
+    'l1',
   ],
 };
-/** Bytes that one `decodeText` call accepts. */
-const MAX_HOST_BYTES = 1 << 24;
 const encodings = new Map(
   Object.entries(LABELS).flatMap(([name, labels]) => labels.map((label) => [label, name])),
 );
@@ -71,18 +79,26 @@ function invalidData(encoding) {
   return Object.assign(error, { code: 'ERR_ENCODING_INVALID_ENCODED_DATA' });
 }
 
-/** Decodes UTF-8 in chunks that do not split characters. */
-export function decodeUtf8(bytes, fatal = false) {
+/** Decodes on the host in pieces of limited size. `held` is the number of bytes at the end of a piece that the next one starts with. */
+function decodeInPieces(bytes, held, decode) {
   let text = '';
   for (let at = 0; at < bytes.length; ) {
-    let size = Math.min(MAX_DECODE_BYTES, bytes.length - at);
-    if (at + size < bytes.length) size -= incompleteBytes(bytes.subarray(at, at + size), size);
-    const chunk = host.decodeUtf8(bytes.buffer, bytes.byteOffset + at, size, fatal ? 1 : 0);
-    if (typeof chunk === 'number') throw invalidData('utf-8');
-    text += chunk;
-    at += size;
+    let piece = bytes.subarray(at, at + MAX_DECODE_BYTES);
+    if (at + piece.length < bytes.length) piece = piece.subarray(0, piece.length - held(piece));
+    text += decode(piece);
+    at += piece.length;
   }
   return text;
+}
+
+const heldUtf8 = (bytes) => incompleteBytes(bytes, bytes.length);
+
+export function decodeUtf8(bytes, fatal = false) {
+  return decodeInPieces(bytes, heldUtf8, (piece) => {
+    const text = host.decodeUtf8(piece.buffer, piece.byteOffset, piece.length, fatal ? 1 : 0);
+    if (typeof text === 'number') throw invalidData('utf-8');
+    return text;
+  });
 }
 
 function decodeUnits(bytes, unitAt, count) {
@@ -98,51 +114,107 @@ function decodeUnits(bytes, unitAt, count) {
 const latinUnit = (bytes, i) =>
   bytes[i] >= 0x80 && bytes[i] < 0xa0 ? HIGH.charCodeAt(bytes[i] - 0x80) : bytes[i];
 const wideUnit = (bytes, i) => bytes[2 * i] | (bytes[2 * i + 1] << 8);
+const swappedUnit = (bytes, i) => (bytes[2 * i] << 8) | bytes[2 * i + 1];
 
-/** Decodes with the tables of the host. */
-function decodeOnHost(encoding, bytes, fatal) {
-  if (bytes.length > MAX_HOST_BYTES)
-    throw new RangeError(
-      `Decode at most ${MAX_HOST_BYTES} bytes of ${encoding} at once, with { stream: true }`,
-    );
-  const text = host.decodeText(encoding, bytes.buffer, bytes.byteOffset, bytes.length, fatal ? 1 : 0);
-  if (typeof text === 'number') throw invalidData(encoding);
-  return text;
+const onHost = (encoding, bytes, fatal) =>
+  host.decodeText(encoding, bytes.buffer, bytes.byteOffset, bytes.length, fatal ? 1 : 0);
+
+/**
+ * Trailing bytes are held if the others are valid without them. ISO-2022-JP switches its character set with escape sequences;
+ * lines begin with the first one, so a whole line is held.
+ */
+function heldOnHost(encoding, bytes) {
+  if (encoding === 'iso-2022-jp') {
+    const line = bytes.lastIndexOf(0x0a) + 1;
+    if (line === 0 && bytes.length >= MAX_DECODE_BYTES)
+      throw new RangeError(`A line of iso-2022-jp can have at most ${MAX_DECODE_BYTES} bytes`);
+    return bytes.length - line;
+  }
+  const isValid = (held) =>
+    typeof onHost(encoding, bytes.subarray(0, bytes.length - held), true) === 'string';
+  return Math.max(0, [0, 1, 2, 3].findIndex(isValid));
 }
 
-const isValidOnHost = (encoding, bytes) =>
-  typeof host.decodeText(encoding, bytes.buffer, bytes.byteOffset, bytes.length, 1) === 'string';
+/** The standard decodes GBK as GB18030. Older versions of Node.js do not. */
+const HOST_NAMES = { gbk: 'gb18030' };
 
-/** An encoding of the host. Trailing bytes are held if the others are valid without them. */
-const hostDecoder = (encoding) => ({
-  held: (bytes) =>
-    Math.max(
-      0,
-      [0, 1, 2, 3].findIndex((held) => isValidOnHost(encoding, bytes.subarray(0, bytes.length - held))),
-    ),
-  decode: (bytes, fatal) => decodeOnHost(encoding, bytes, fatal),
+function hostDecoder(name) {
+  const encoding = HOST_NAMES[name] ?? name;
+  const held = (piece) => heldOnHost(encoding, piece);
+  return {
+    held(bytes) {
+      let last = bytes;
+      decodeInPieces(bytes, held, (piece) => {
+        last = piece;
+        return '';
+      });
+      return held(last);
+    },
+    decode: (bytes, fatal) =>
+      decodeInPieces(bytes, held, (piece) => {
+        const text = onHost(encoding, piece, fatal);
+        if (typeof text === 'number') throw invalidData(name);
+        return text;
+      }),
+  };
+}
+
+/** One byte per character. */
+function tableDecoder(name, table) {
+  const unitAt = (bytes, i) => (bytes[i] < 0x80 ? bytes[i] : table.charCodeAt(bytes[i] - 0x80));
+  return {
+    held: () => 0,
+    decode(bytes, fatal) {
+      const text = decodeUnits(bytes, unitAt, bytes.length);
+      if (fatal && text.includes('\ufffd')) throw invalidData(name);
+      return text;
+    },
+  };
+}
+
+/** UTF-16, of which `unitAt` reads a code unit. `high` is the position of the more significant byte in a unit. */
+const wideDecoder = (name, unitAt, high) => ({
+  held(bytes) {
+    const odd = bytes.length % 2;
+    const even = bytes.length - odd;
+    const isHigh = even >= 2 && (bytes[even - 2 + high] & 0xfc) === 0xd8;
+    return odd + (isHigh ? 2 : 0);
+  },
+  decode(bytes, fatal) {
+    const text = decodeUnits(bytes, unitAt, bytes.length >> 1) + (bytes.length % 2 ? '\ufffd' : '');
+    if (fatal && (bytes.length % 2 || !text.isWellFormed())) throw invalidData(name);
+    return text.toWellFormed();
+  },
 });
 
 /** Decoders by encoding. `held` is the number of bytes at the end to keep for the next chunk of a stream. */
 const DECODERS = {
-  'utf-8': { held: (bytes) => incompleteBytes(bytes, bytes.length), decode: decodeUtf8 },
+  'utf-8': { held: heldUtf8, decode: decodeUtf8 },
   'windows-1252': { held: () => 0, decode: (bytes) => decodeUnits(bytes, latinUnit, bytes.length) },
-  'utf-16le': {
-    held(bytes) {
-      const odd = bytes.length % 2;
-      const even = bytes.length - odd;
-      const isHigh = even >= 2 && (bytes[even - 1] & 0xfc) === 0xd8;
-      return odd + (isHigh ? 2 : 0);
-    },
-    decode(bytes, fatal) {
-      const text = decodeUnits(bytes, wideUnit, bytes.length >> 1) + (bytes.length % 2 ? '\ufffd' : '');
-      if (fatal && (bytes.length % 2 || !text.isWellFormed())) {
-        throw invalidData('utf-16le');
-      }
-      return text.toWellFormed();
-    },
-  },
+  'utf-16le': wideDecoder('utf-16le', wideUnit, 1),
+  'utf-16be': wideDecoder('utf-16be', swappedUnit, 0),
 };
+
+function unsupported(message) {
+  return Object.assign(new RangeError(message), { code: 'ERR_ENCODING_NOT_SUPPORTED' });
+}
+
+/** The encoding with a label, and its decoder. */
+function findDecoder(label) {
+  const name = String(label).trim().toLowerCase();
+  const common = encodings.get(name);
+  if (common !== undefined) return [common, DECODERS[common]];
+  const { encodingOf, tableOf } = load('node:internal/legacy-encodings');
+  const encoding = encodingOf(name);
+  if (encoding === undefined) throw unsupported(`The "${label}" encoding is not supported`);
+  const table = tableOf(encoding);
+  if (table !== undefined) return [encoding, tableDecoder(encoding, table)];
+  if (typeof onHost('gb18030', new Uint8Array(1)) === 'number')
+    throw unsupported(
+      `The "${label}" encoding is not available in a deterministic run, because its characters depend on the version of Node.js. Convert the text to UTF-8 before the run.`,
+    );
+  return [encoding, hostDecoder(encoding)];
+}
 
 export class TextEncoder {
   get encoding() {
@@ -173,18 +245,14 @@ export class TextEncoder {
 
 export class TextDecoder {
   #encoding;
+  #decoder;
   #fatal;
   #ignoreBOM;
   #held = new Uint8Array();
   #started = false;
 
   constructor(label = 'utf-8', { fatal = false, ignoreBOM = false } = {}) {
-    const name = String(label).trim().toLowerCase();
-    this.#encoding = encodings.get(name) ?? host.encodingOf(name);
-    if (typeof this.#encoding === 'number') {
-      const error = new RangeError(`The "${label}" encoding is not supported`);
-      throw Object.assign(error, { code: 'ERR_ENCODING_NOT_SUPPORTED' });
-    }
+    [this.#encoding, this.#decoder] = findDecoder(label);
     this.#fatal = Boolean(fatal);
     this.#ignoreBOM = Boolean(ignoreBOM);
   }
@@ -209,7 +277,7 @@ export class TextDecoder {
       joined.set(bytes, this.#held.length);
       bytes = joined;
     }
-    const { held, decode } = DECODERS[this.#encoding] ?? hostDecoder(this.#encoding);
+    const { held, decode } = this.#decoder;
     const end = bytes.length - (stream ? held(bytes) : 0);
     this.#held = stream ? bytes.slice(end) : new Uint8Array();
     let text = decode(bytes.subarray(0, end), this.#fatal);

@@ -1,15 +1,13 @@
 /**
  * System calls for deflate and inflate, which run on the host: in the interpreter they take about a hundred times longer. They
- * use pako rather than the zlib of Node.js, whose compressed bytes may depend on the version of Node.js and on the CPU. Fuel is
- * charged before each step, for the slowest input of its size, and the limits are checked after it.
+ * use pako rather than the zlib of Node.js, whose compressed bytes may depend on the version of Node.js and on the CPU.
  */
 import { createRequire } from 'node:module';
 import { syscallError } from '../../../kernel/syscall-error.ts';
+import { FUEL_PER_US } from '../../../kernel/syscalls.ts';
 import { type Argument, GuestBytes, type SystemCall, slice } from './call-arguments.ts';
-import type { QuickJsGuest } from './quickjs-guest.ts';
+import { pay, stepBytes } from './host-work.ts';
 
-/** Fuel for a microsecond of host time, the rate of the virtual clock. */
-const FUEL_PER_US = 1000;
 const CALL_FUEL = 200 * FUEL_PER_US;
 /** Fuel for a byte that is compressed, by level. */
 const DEFLATE_FUEL = [50, 100, 100, 150, 150, 250, 400, 700, 3500, 7500] as const;
@@ -21,13 +19,10 @@ const USUAL_MEM_LEVEL = 8;
 /** Fuel for a compressed byte that is expanded. The slowest ones describe Huffman codes that are not used. */
 const INFLATE_INPUT_FUEL = 600;
 const INFLATE_OUTPUT_FUEL = 25;
-/** Bytes of input or output between two checks of the limits. */
-const STEP_BYTES = 1 << 16;
-/**
- * The same for level 0, at which every step ends a block of the result: up to this size, the blocks are those of
- * Node.js.
- */
-const STORED_STEP_BYTES = 1 << 26;
+/** Bytes of input and of output in one step of inflate. */
+const INFLATE_STEP_BYTES = stepBytes(INFLATE_INPUT_FUEL + INFLATE_OUTPUT_FUEL);
+/** Bytes in one step of level 0, at which every step ends a block: up to this size, the blocks are those of Node.js. */
+const STORED_STEP_BYTES = 1 << 19;
 /** Bytes that deflate returns at once, as in Node.js: without compression, the size of the blocks depends on it. */
 const OUTPUT_BYTES = 1 << 14;
 const MAX_DICTIONARY_BYTES = 1 << 15;
@@ -94,13 +89,6 @@ function bytesOf(arg: Argument, max: number): Uint8Array {
   return arg.bytes;
 }
 
-/** Charges fuel for a step and checks the limits. A program that has reached one ends when it continues. */
-function pay(guest: QuickJsGuest, fuel: number): void {
-  guest.charge(Math.ceil(fuel));
-  guest.kernel.chargeHostTime(fuel / FUEL_PER_US);
-  if (guest.limitReached !== undefined) throw syscallError('EINTR');
-}
-
 /** Calls the library, which throws if it does not support a combination of settings. */
 function attempt<T>(call: () => T): T {
   try {
@@ -127,24 +115,24 @@ export const compressionCalls: Readonly<Record<string, SystemCall>> = {
           ...(preset.length > 0 && format !== 'gzip' && { dictionary: preset }),
         }),
     );
-    let size = 0;
+    let stored = 0;
     deflater.onData = (chunk) => {
       // Throws if it does not fit.
-      out.set(chunk, size);
-      size += chunk.length;
+      out.set(chunk, stored);
+      stored += chunk.length;
     };
-    const stepBytes = level === 0 ? STORED_STEP_BYTES : STEP_BYTES;
     const isUsual = windowBits === USUAL_WINDOW_BITS && memLevel === USUAL_MEM_LEVEL;
     const byteFuel = DEFLATE_FUEL[level]! + (isUsual ? 0 : OTHER_SIZES_FUEL);
+    const size = level === 0 ? STORED_STEP_BYTES : stepBytes(byteFuel);
     let at = 0;
     do {
-      const step = input.subarray(at, at + stepBytes);
+      const step = input.subarray(at, at + size);
       pay(guest, step.length * byteFuel);
-      at += stepBytes;
+      at += size;
       attempt(() => deflater.push(step, at >= input.length));
     } while (at < input.length);
     if (deflater.err !== Z_OK) throw syscallError('EINVAL');
-    return size;
+    return stored;
   },
 
   /**
@@ -164,17 +152,17 @@ export const compressionCalls: Readonly<Record<string, SystemCall>> = {
     const bits = { raw: -windowBits, zlib: windowBits, gzip: windowBits + 16, either: windowBits + 32 };
     if (attempt(() => zlibInflateInit2(stream, bits[format])) !== Z_OK) throw syscallError('EINVAL');
     if (format === 'raw' && preset.length > 0) attempt(() => zlibInflateSetDictionary(stream, preset));
-    const step = new Uint8Array(STEP_BYTES);
+    const step = new Uint8Array(INFLATE_STEP_BYTES);
     let size = 0;
     // Input that a step leaves to the next one is charged once.
     let paidInput = 0;
     stream.input = input;
     for (;;) {
       // `avail_in` is a part of the remaining input, so that every step is short.
-      stream.avail_in = Math.min(STEP_BYTES, input.length - stream.next_in);
+      stream.avail_in = Math.min(INFLATE_STEP_BYTES, input.length - stream.next_in);
       Object.assign(stream, { output: step, next_out: 0, avail_out: step.length });
       const end = stream.next_in + stream.avail_in;
-      pay(guest, (end - paidInput) * INFLATE_INPUT_FUEL + STEP_BYTES * INFLATE_OUTPUT_FUEL);
+      pay(guest, (end - paidInput) * INFLATE_INPUT_FUEL + INFLATE_STEP_BYTES * INFLATE_OUTPUT_FUEL);
       paidInput = end;
       let status = attempt(() => zlibInflate(stream, Z_NO_FLUSH));
       if (status === Z_NEED_DICT) {

@@ -1,10 +1,11 @@
 /**
  * System calls for hashes and key derivation, which Node.js computes natively: in the interpreter they take thousands of
- * times longer. Each call charges fuel for its work before it begins, and does nothing if the budget does not cover it.
- * Hashing checks the limits as it proceeds. Key derivation cannot be interrupted, so the work of one call is bounded.
+ * times longer. Key derivation cannot be interrupted: the work of one call is bounded, and it does not start if the budget
+ * or the remaining time does not cover it.
  */
 import { createHash, createHmac, type Hash, type Hmac, hkdfSync, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { syscallError } from '../../../kernel/syscall-error.ts';
+import { FUEL_PER_US } from '../../../kernel/syscalls.ts';
 import {
   type Argument,
   GuestBytes,
@@ -14,10 +15,9 @@ import {
   toInteger,
   toText,
 } from './call-arguments.ts';
+import { pay, payInSteps } from './host-work.ts';
 import type { QuickJsGuest } from './quickjs-guest.ts';
 
-/** Fuel for a microsecond of host time, the rate of the virtual clock. */
-const FUEL_PER_US = 1000;
 const CALL_FUEL = 20 * FUEL_PER_US;
 /** Fuel for a byte that is hashed. */
 const BYTE_FUEL = 10;
@@ -25,8 +25,8 @@ const BYTE_FUEL = 10;
 const SCRYPT_FUEL = 500;
 /** Maximum work of one key derivation, about half a second: 600,000 iterations of SHA-256, a common recommendation, and some bytes. */
 const MAX_DERIVATION_FUEL = 610_000 * FUEL_PER_US;
-/** Bytes that are hashed between two checks of the limits. */
-const HASH_STEP_BYTES = 1 << 17;
+/** The largest block of a digest in bytes, that of SHAKE128. HMAC replaces a longer key with its hash. */
+const MAX_BLOCK_BYTES = 168;
 const MAX_XOF_BYTES = 1 << 20;
 const MAX_INFO_BYTES = 1024;
 const MAX_NAME_BYTES = 16;
@@ -80,12 +80,6 @@ function count(arg: Argument): number {
   return value;
 }
 
-/** Charges fuel. Returns false if the budget is used up; the guest is then stopped as soon as it continues. */
-function chargeFuel(guest: QuickJsGuest, fuel: number): boolean {
-  guest.charge(Math.ceil(CALL_FUEL + fuel));
-  return guest.limitReached === undefined;
-}
-
 /** Calls OpenSSL. A digest that it does not have, or does not allow, is EINVAL. */
 function openssl<T>(call: () => T): T {
   try {
@@ -102,11 +96,7 @@ function store(out: Uint8Array, bytes: Uint8Array): number {
 }
 
 function hashInSteps(guest: QuickJsGuest, state: Hash | Hmac, data: Uint8Array): Uint8Array {
-  for (let at = 0; at < data.length; at += HASH_STEP_BYTES) {
-    const step = data.subarray(at, at + HASH_STEP_BYTES);
-    guest.kernel.chargeHostTime((step.length * BYTE_FUEL) / FUEL_PER_US);
-    state.update(step);
-  }
+  payInSteps(guest, data.length, BYTE_FUEL, (from, to) => state.update(data.subarray(from, to)));
   return openssl(() => state.digest());
 }
 
@@ -118,7 +108,8 @@ function derive(
   compute: () => Uint8Array | ArrayBuffer,
 ): number {
   if (!(fuel <= MAX_DERIVATION_FUEL)) throw syscallError('E2BIG');
-  if (!chargeFuel(guest, fuel)) throw syscallError('EINTR');
+  guest.kernel.host.check(fuel / FUEL_PER_US / 1000);
+  pay(guest, CALL_FUEL + fuel);
   return store(out, new Uint8Array(openssl(compute)));
 }
 
@@ -130,30 +121,26 @@ export const cryptoCalls: Readonly<Record<string, SystemCall>> = {
     const out = buffer(result);
     if (out.length > MAX_XOF_BYTES) throw syscallError('E2BIG');
     const input = slice(data, 0, length);
-    if (!chargeFuel(guest, BYTE_FUEL * (input.length + out.length))) throw syscallError('EINTR');
+    pay(guest, CALL_FUEL + BYTE_FUEL * out.length);
     const options = bytes === 0 ? { outputLength: out.length } : {};
-    return store(
-      out,
-      hashInSteps(
-        guest,
-        openssl(() => createHash(name, options)),
-        input,
-      ),
-    );
+    const state = openssl(() => createHash(name, options));
+    return store(out, hashInSteps(guest, state, input));
   },
   hmac: (guest, [algorithm, key, data, length, result]) => {
     const { name } = digestOf(algorithm);
     const input = slice(data, 0, length);
     const secret = buffer(key);
-    if (!chargeFuel(guest, BYTE_FUEL * (input.length + secret.length))) throw syscallError('EINTR');
-    return store(
-      buffer(result),
-      hashInSteps(
-        guest,
-        openssl(() => createHmac(name, secret)),
-        input,
-      ),
-    );
+    pay(guest, CALL_FUEL);
+    const short =
+      secret.length <= MAX_BLOCK_BYTES
+        ? secret
+        : hashInSteps(
+            guest,
+            openssl(() => createHash(name)),
+            secret,
+          );
+    const state = openssl(() => createHmac(name, short));
+    return store(buffer(result), hashInSteps(guest, state, input));
   },
   pbkdf2: (guest, [algorithm, password, salt, iterations, result]) => {
     const { name, bytes, fuel } = digestOf(algorithm);

@@ -11,8 +11,7 @@ export interface QuickJsGuest {
   readonly limitReached: string | undefined;
   /** Calls an export. */
   call(name: string, ...args: (number | bigint)[]): number;
-  /** Charges fuel for work of the host. The guest checks the counter when it continues. */
-  charge(fuel: number): void;
+  readonly isDeterministic: boolean;
   exit(code: number): never;
   abort(reason: string): never;
 }

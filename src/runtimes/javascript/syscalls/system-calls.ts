@@ -1,7 +1,7 @@
 /**
  * The system calls of JavaScript guests by name. A system call receives unchecked numbers, text and buffers, and returns a
  * number (an errno if negative) or text. System call errors that it throws become an errno. Its work is bounded by the
- * length of its arguments and charged with `chargeHostTime`.
+ * length of its arguments and charged with `chargeHostTime`, or with `pay` if it can take longer than a few milliseconds.
  */
 import { FILE_TYPE } from '../../../kernel/abi.ts';
 import { MAX_DESCRIPTORS } from '../../../kernel/descriptors.ts';
@@ -9,6 +9,7 @@ import type { FileStatus } from '../../../kernel/file-status.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { MAX_TOOL_MESSAGE_BYTES } from '../../../kernel/tool-channel.ts';
+import { RANDOM_BYTES_PER_US } from '../../../kernel/wasi.ts';
 import { contextsOf } from '../async-contexts.ts';
 import { errorVariablesOf } from '../memory/error-variables.ts';
 import {
@@ -36,18 +37,22 @@ import {
 } from './call-arguments.ts';
 import { compressionCalls } from './compression.ts';
 import { cryptoCalls } from './cryptography.ts';
+import { payForPlan, payInSteps } from './host-work.ts';
 import { throwReferenceError } from './module-loader.ts';
 import { findPackageName, loadPackage } from './package-loader.ts';
 import type { QuickJsGuest } from './quickjs-guest.ts';
 
 /** Maximum number of bytes that one call decodes. The boot script splits longer texts. */
 const MAX_DECODE_BYTES = 1 << 20;
-/** Maximum number of bytes of other encodings that one call decodes. */
-const MAX_TABLE_DECODE_BYTES = 1 << 24;
-/** Longest label of an encoding. */
-const MAX_LABEL_BYTES = 32;
+/** The other encodings that the host decodes. The guest has tables of those with one byte per character. */
+const HOST_ENCODINGS: readonly string[] = ['big5', 'euc-jp', 'euc-kr', 'gb18030', 'iso-2022-jp', 'shift_jis'];
+const MAX_ENCODING_NAME_BYTES = 16;
+/** Fuel for a byte that is decoded. The slowest ones are those of EUC-JP. */
+const DECODE_FUEL = 400;
 /** U+FFFD in UTF-8. */
 const REPLACEMENT = [0xef, 0xbf, 0xbd];
+/** Bytes that are searched for surrogates between two charges of host time. */
+const SEARCH_STEP_BYTES = 1 << 20;
 /** Candidates for surrogates after which host time is charged. A text may consist of nothing else. */
 const CANDIDATES_PER_CHARGE = 4096;
 /** Longest program that is analysed. */
@@ -89,9 +94,14 @@ function listNames(kernel: Kernel, name: string): string {
 function replaceLoneSurrogates(kernel: Kernel, range: GuestBytes): Uint8Array {
   const { bytes } = range;
   let found = 0;
-  for (let at = bytes.indexOf(0xed); at >= 0; at = bytes.indexOf(0xed, at + 1)) {
-    if (bytes[at + 1]! >= 0xa0) bytes.set(REPLACEMENT, at);
-    if (++found % CANDIDATES_PER_CHARGE === 0) kernel.chargeHostTime(CANDIDATES_PER_CHARGE / 10);
+  for (let start = 0; start < bytes.length; start += SEARCH_STEP_BYTES) {
+    const end = Math.min(start + SEARCH_STEP_BYTES, bytes.length);
+    kernel.chargeHostTime((end - start) / 4096);
+    const step = bytes.subarray(start, end);
+    for (let at = step.indexOf(0xed); at >= 0; at = step.indexOf(0xed, at + 1)) {
+      if (bytes[start + at + 1]! >= 0xa0) bytes.set(REPLACEMENT, start + at);
+      if (++found % CANDIDATES_PER_CHARGE === 0) kernel.chargeHostTime(CANDIDATES_PER_CHARGE / 10);
+    }
   }
   return bytes;
 }
@@ -128,31 +138,35 @@ function decodeUtf8(guest: QuickJsGuest, [buffer, offset, length, fatal]: readon
   return () => guest.call('qjs_new_string', bytes.byteOffset, bytes.length);
 }
 
-/** A decoder for a label of the Encoding Standard, or EINVAL. */
-function decoderFor(label: Argument, fatal: boolean): TextDecoder {
-  const { bytes } = toText(label);
-  if (bytes.length > MAX_LABEL_BYTES) throw syscallError('EINVAL');
+/** A decoder of the host. Its tables differ between versions of Node.js, so a deterministic run has none. */
+function hostDecoder(guest: QuickJsGuest, name: Argument, fatal: boolean): TextDecoder {
+  const { bytes } = toText(name);
+  const encoding = bytes.length > MAX_ENCODING_NAME_BYTES ? '' : lenientDecoder.decode(bytes);
+  if (guest.isDeterministic || !HOST_ENCODINGS.includes(encoding)) throw syscallError('EINVAL');
   try {
-    return new TextDecoder(lenientDecoder.decode(bytes), { fatal, ignoreBOM: true });
+    return new TextDecoder(encoding, { fatal, ignoreBOM: true });
   } catch {
+    // This Node.js was built without the tables.
     throw syscallError('EINVAL');
   }
 }
 
-/** Decodes bytes of any encoding that the host knows. */
 function decodeText(
   guest: QuickJsGuest,
-  [label, buffer, offset, length, fatal]: readonly Argument[],
+  [encoding, buffer, offset, length, fatal]: readonly Argument[],
 ): Result {
   const bytes = slice(buffer, offset, length);
-  if (bytes.length > MAX_TABLE_DECODE_BYTES) throw syscallError('EINVAL');
-  guest.kernel.chargeHostTime(10 + bytes.length / 50);
-  const decoder = decoderFor(label, fatal === 1);
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    throw syscallError('EILSEQ');
-  }
+  if (bytes.length > MAX_DECODE_BYTES) throw syscallError('EINVAL');
+  const decoder = hostDecoder(guest, encoding, fatal === 1);
+  const parts: string[] = [];
+  payInSteps(guest, bytes.length, DECODE_FUEL, (from, to) => {
+    try {
+      parts.push(decoder.decode(bytes.subarray(from, to), { stream: to < bytes.length }));
+    } catch {
+      throw syscallError('EILSEQ');
+    }
+  });
+  return parts.join('');
 }
 
 /** Throws an error that the program cannot catch, so that no more of its code runs. */
@@ -300,7 +314,7 @@ const processCalls: Record<string, SystemCall> = {
   random: ({ kernel }, [buffer, offset, length]) => {
     const target = slice(buffer, offset, length);
     if (target.length > 65_536) throw syscallError('EINVAL');
-    kernel.chargeHostTime(100);
+    kernel.chargeHostTime(1 + target.length / RANDOM_BYTES_PER_US);
     kernel.host.random(target);
     return 0;
   },
@@ -311,22 +325,17 @@ const processCalls: Record<string, SystemCall> = {
   terminate,
   encodeUtf8: (guest, [string]) => {
     const range = toText(string);
-    guest.kernel.chargeHostTime(1 + replaceLoneSurrogates(guest.kernel, range).length / 4096);
+    guest.kernel.chargeHostTime(1);
+    replaceLoneSurrogates(guest.kernel, range);
     return () => guest.call('qjs_new_array_buffer', range.pointer, range.length);
   },
   decodeUtf8,
-  encodingOf: ({ kernel }, [label]) => {
-    kernel.chargeHostTime(10);
-    return decoderFor(label, false).encoding;
-  },
   decodeText,
   /** How to run a program, as JSON. */
-  planProgram: ({ kernel }, [code]) => {
+  planProgram: (guest, [code]) => {
     const { bytes } = toText(code);
     if (bytes.length > MAX_PROGRAM_BYTES) throw syscallError('EINVAL');
-    // The tokenizer takes up to a microsecond for a byte.
-    kernel.chargeHostTime(1 + bytes.length);
-    return JSON.stringify(planProgram(lenientDecoder.decode(bytes)));
+    return JSON.stringify(planProgram(lenientDecoder.decode(bytes), payForPlan(guest)));
   },
   evaluate: (guest, args) => evaluate(guest, args, false),
   compiles: (guest, args) => evaluate(guest, args, true),

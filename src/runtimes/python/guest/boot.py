@@ -269,7 +269,13 @@ def _define_entry_points():
             seeded.pop().seed()
 
     def prepare(request):
-        """Prepares a program. The host starts to count fuel afterwards."""
+        """Prepares a program. What earlier programs of the session have changed can fail here; `run` then raises the exception."""
+        try:
+            prepare_program(request)
+        except BaseException as error:
+            current['failure'] = error
+
+    def prepare_program(request):
         current.clear()
         current.update(decode(request.decode()))
         if current['call'] == 1:
@@ -297,6 +303,11 @@ def _define_entry_points():
             tool_module.end()
 
     def run_program():
+        failure = current.pop('failure', None)
+        if isinstance(failure, SystemExit):
+            raise RuntimeError('the program was not started: code of an earlier call exited while it was prepared') from failure
+        if failure is not None:
+            raise failure
         return execute(current['code'], current['file'], sys.modules['__main__'].__dict__, current.get('tools'))
 
     def show_figures(report):

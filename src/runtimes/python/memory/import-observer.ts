@@ -14,9 +14,9 @@ import { ObjectReader } from './object-reader.ts';
 const MAX_NAME_CHARS = 200;
 /** Entries of `sys.modules` that are searched. */
 const MAX_MODULES = 10_000;
-/** Estimated microseconds of host work: for a report, and for searching `sys.modules`. */
+/** Estimated microseconds of host work: for a report, and for each entry of `sys.modules` that is searched. */
 const REPORT_US = 2;
-const SEARCH_US = 200;
+const ENTRY_US = 0.2;
 
 export class ImportObserver {
   readonly #offsets: Offsets;
@@ -78,11 +78,15 @@ export class ImportObserver {
 
   /** Whether `sys.modules` contains the module. */
   #isLoaded(name: string): boolean {
-    this.guest.kernel.chargeHostTime(SEARCH_US);
+    let searched = 0;
+    let isLoaded = false;
     for (const [key, value] of this.#objects.entries(this.handles['modules']!, MAX_MODULES)) {
-      if (this.#objects.string(key, name.length + 1) === name)
-        return this.#objects.describe(value) !== 'None';
+      searched++;
+      if (this.#objects.string(key, name.length + 1) !== name) continue;
+      isLoaded = this.#objects.describe(value) !== 'None';
+      break;
     }
-    return false;
+    this.guest.kernel.chargeHostTime(searched * ENTRY_US);
+    return isLoaded;
   }
 }

@@ -71,7 +71,7 @@ function deniedCalls(): HostFunctions {
 /** Calls that stop the guest or call back into it. They are not guarded, because anything they throw is a trap. */
 function guestCalls(guest: EmscriptenGuest): HostFunctions {
   return {
-    exit: guest.exit,
+    exit: (code: number) => guest.exit(code),
     _abort_js: () => guest.abortedItself(),
     __assert_fail: () => guest.abort('an assertion in the interpreter failed'),
     // CPython uses this for calls to C functions that may have fewer parameters than arguments.
