@@ -1,6 +1,7 @@
 /** Converts results that a program displayed to descriptions, text and image blocks of a tool result. */
 import type { ImageContent } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { escapeBlock, escapeControls, quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
 import { formatBytes, formatItems } from '../quantities.ts';
 import { type ImageMime, readImageHeader } from '../results/image-header.ts';
@@ -48,8 +49,8 @@ export function describeResult({ id, uri, result }: CachedResult): ResultDescrip
 function headline({ id, result }: CachedResult): string {
   const { mime, width, height, size_bytes, path } = result;
   const size = width === undefined ? '' : `, ${width} × ${height} pixels`;
-  const file = path === undefined ? '' : `, file ${path}`;
-  return `${id}: ${mime}${size}, ${formatBytes(size_bytes)}${file}`;
+  const file = path === undefined ? '' : `, file ${quotePath(path)}`;
+  return `${id}: ${escapeControls(mime)}${size}, ${formatBytes(size_bytes)}${file}`;
 }
 
 /** The form of a result that is readable as text, if it has one. */
@@ -107,7 +108,7 @@ export async function showResult(
   const { result, uri } = one;
   const line = headline(one);
   const asText = () =>
-    `${line}\n${truncateMiddle(textForm(result) ?? '(only in the file)', maxChars, () => uri).text}`;
+    `${line}\n${escapeBlock(truncateMiddle(textForm(result) ?? '(only in the file)', maxChars, () => uri).text)}`;
   if (!isImage(result)) return { text: asText() };
   const source = await readDisplayedImage(result, (path) => access.readFile(path));
   if (source === undefined)

@@ -5,6 +5,7 @@
  */
 
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
+import { quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
 import { formatCount, formatItems } from '../quantities.ts';
 import { clientError } from './client-errors.ts';
@@ -42,7 +43,7 @@ async function listWorkspaceFiles(tenant: Tenant) {
     for (const { path, size_bytes } of await readableFiles(tenant, id)) {
       if (resources.length >= MAX_LISTED) return { resources };
       const mime = mimeType(path);
-      const name = `${id}: ${path}`;
+      const name = `${id}: ${quotePath(path)}`;
       resources.push({
         uri: workspaceUri(id, path),
         name,

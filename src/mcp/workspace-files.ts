@@ -2,6 +2,7 @@
 
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { z } from 'zod';
+import { quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
 import { formatItems } from '../quantities.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -60,13 +61,15 @@ export async function readWorkspaceFile(
   if (mime !== undefined && IMAGES.includes(mime) && bytes.length <= MAX_IMAGE_BYTES) {
     const data = Buffer.from(bytes).toString('base64');
     return {
-      text: `${path}: ${mime}, ${formatItems(bytes.length, 'byte')}.`,
+      text: `${quotePath(path)}: ${mime}, ${formatItems(bytes.length, 'byte')}.`,
       blocks: [{ type: 'image', data, mimeType: mime }],
     };
   }
   const text = asText(bytes);
   if (text === undefined)
-    return { text: `${path}: ${formatItems(bytes.length, 'byte')} of binary data. ${binaryAdvice}.` };
+    return {
+      text: `${quotePath(path)}: ${formatItems(bytes.length, 'byte')} of binary data. ${binaryAdvice}.`,
+    };
   return { text: truncateMiddle(text.slice(offset), maxChars, () => uri).text };
 }
 
@@ -88,7 +91,7 @@ export async function listWorkspaceFiles(
     .slice(0, MAX_FILES)
     .map((file) => ({ ...file, uri: workspaceUri(session_id, file.path) }));
   const lines = files.map(
-    (file) => `${file.path} (${formatItems(file.size_bytes, 'byte')}, ${file.modified_at})`,
+    (file) => `${quotePath(file.path)} (${formatItems(file.size_bytes, 'byte')}, ${file.modified_at})`,
   );
   if (all.length > files.length) lines.push(`… and ${all.length - files.length} more`);
   return {
@@ -119,7 +122,7 @@ export async function writeWorkspaceFile(
   await sandbox.writeFile(path, bytes);
   const uri = workspaceUri(session_id, path.replace(/^\/app\//, ''));
   return {
-    text: `Wrote ${formatItems(bytes.length, 'byte')} to ${path} in session ${session_id}. Programs can open it at this path.`,
+    text: `Wrote ${formatItems(bytes.length, 'byte')} to ${quotePath(path)} in session ${session_id}. Programs can open it at this path.`,
     structured: { session_id, path, size_bytes: bytes.length, uri },
   };
 }

@@ -1,4 +1,5 @@
 /** Turns the outcome of a run, as the worker reports it, into a `SandboxResult` without guidance and fuel analysis. */
+import { escapeControls } from '../analysis/escape-controls.ts';
 import { toFuelProfile } from '../analysis/fuel-profile.ts';
 import { notableImports } from '../packages/import-costs.ts';
 import {
@@ -50,7 +51,7 @@ function withoutPath({ path: _, ...result }: DisplayResult): DisplayResult {
 }
 
 function trapMessage(reason: TrapReason, detail: string): string {
-  return detail === '' ? TRAPS[reason].message : `${TRAPS[reason].message} (${detail})`;
+  return detail === '' ? TRAPS[reason].message : `${TRAPS[reason].message} (${escapeControls(detail)})`;
 }
 
 export function toResult(

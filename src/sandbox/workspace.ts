@@ -4,6 +4,7 @@
  * them to a worker copies nothing.
  */
 import { randomUUID } from 'node:crypto';
+import { quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
 import { checkNewEntries, type Entry, putEntry, type TreeEdit } from '../fs/flat-entries.ts';
 import { EMPTY_TREE, entryBytes, FileTree } from '../fs/immutable-file-tree.ts';
@@ -15,6 +16,8 @@ import { maxPathBytes } from '../schema/workspace-quota.ts';
 
 const ROOT = '/app';
 const encoder = new TextEncoder();
+/** Files that an error about a missing file names. */
+const MAX_NAMED_FILES = 20;
 
 /** A file in the workspace. */
 export interface WorkspaceFile {
@@ -282,7 +285,7 @@ export class Workspace {
         isRelativeForm(name.slice(slash + 1));
       const path = isSibling ? name : workspacePath(name);
       if (next.kindOf(path) === 'dir')
-        throw new SandboxError('invalid_path', `${path} is a folder. Choose another path.`);
+        throw new SandboxError('invalid_path', `${quotePath(path)} is a folder. Choose another path.`);
       const data = toShared(typeof content === 'string' ? encoder.encode(content) : content.slice());
       const entry: Entry = { path, kind: 'file', mode: 0o644, mtimeMs, data };
       if (isSibling) next.set(path, entry);
@@ -314,9 +317,10 @@ export class Workspace {
   #file(name: string): Entry {
     const entry = this.#tree.get(workspacePath(name));
     if (entry?.kind === 'file') return entry;
-    const files = this.list().map((file) => file.path);
-    const listing =
-      files.length > 0 ? `Its files are: ${files.slice(0, 20).join(', ')}` : 'The workspace is empty';
+    const files: string[] = [];
+    for (const { path, kind } of this.#tree.values())
+      if (kind === 'file' && files.push(quotePath(path)) >= MAX_NAMED_FILES) break;
+    const listing = files.length > 0 ? `Its files are: ${files.join(', ')}` : 'The workspace is empty';
     throw new SandboxError(
       'file_not_found',
       `The workspace has no file ${JSON.stringify(name)}. ${listing}.`,
