@@ -4,6 +4,7 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 import { formatItems } from '../src/quantities.ts';
+import { decodeResult, type EncodedResult } from '../src/results/encoded-result.ts';
 import type { DisplayResult } from '../src/schema.ts';
 import { api } from './api.ts';
 
@@ -16,12 +17,12 @@ const trusted = (
   }
 ).trustedTypes?.createPolicy('guest-html', { createHTML: (text: string) => text });
 
-export function Result({ result, session }: { result: DisplayResult; session: string }) {
+export function Result({ result, session }: { result: EncodedResult; session: string }) {
   const { is_main_result, omitted } = result;
   return (
     <figure class="result">
       {is_main_result && <figcaption class="tag">value</figcaption>}
-      <Form result={result} session={session} />
+      <Form result={decodeResult(result)} session={session} />
       {omitted && (
         <p class="note">Not shown (too large, invalid or of an unknown type): {omitted.join(', ')}</p>
       )}

@@ -4,13 +4,14 @@ import { z } from 'zod';
 import { escapeBlock, escapeControls, quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
 import { formatBytes, formatItems } from '../quantities.ts';
+import { encodeResult } from '../results/encoded-result.ts';
 import { type ImageMime, readImageHeader } from '../results/image-header.ts';
 import { readDisplayedImage } from '../results/read-displayed-image.ts';
 import { RESULT_LIMITS } from '../results/result-limits.ts';
 import type { DisplayResult } from '../schema.ts';
 import type { DrawPicture } from '../worker/auxiliary-jobs.ts';
 import type { PictureForm } from '../worker/protocol.ts';
-import type { CachedResult } from './displayed-result-cache.ts';
+import type { CachedResult } from './recent-results.ts';
 import { truncateMiddle } from './tool-result.ts';
 
 /** Limits of image blocks. Clients downscale or reject larger images. */
@@ -54,8 +55,10 @@ function headline({ id, result }: CachedResult): string {
 }
 
 /** The form of a result that is readable as text, if it has one. */
-const textForm = ({ markdown, text, latex, json, html, svg }: DisplayResult) =>
-  markdown ?? text ?? latex ?? (json === undefined ? undefined : JSON.stringify(json)) ?? html ?? svg;
+function textForm(result: DisplayResult): string | undefined {
+  const { markdown, text, latex, json, html, svg } = encodeResult(result);
+  return markdown ?? text ?? latex ?? json ?? html ?? svg;
+}
 
 /** The text about results: a line for each, with its Markdown or text. The total is about `maxChars` characters. */
 export function resultsText(

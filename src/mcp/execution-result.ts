@@ -19,9 +19,8 @@ import {
   toolCallRecord,
 } from '../schema.ts';
 import { describeResult, resultDescription, resultsText } from './displayed-result-blocks.ts';
-import type { CachedResult } from './displayed-result-cache.ts';
 import { docsUri } from './documentation.ts';
-import type { OutputStream } from './output-cache.ts';
+import type { CachedResult, OutputStream } from './recent-results.ts';
 import { type ToolResult, truncateMiddle } from './tool-result.ts';
 import { workspaceUri } from './workspace-uri.ts';
 
@@ -277,8 +276,9 @@ function guidanceText(guidance: NonNullable<ExecutionOutput['error_guidance']>):
 
 function profileWithoutStacks(profile: FuelProfile | undefined): ExecutionOutput['fuel_profile'] {
   if (profile === undefined) return null;
-  const { stacks: _, ...rest } = profile;
-  return rest;
+  // Reading the stacks would parse them.
+  const { sample_fuel, samples, lines, functions } = profile;
+  return { sample_fuel, samples, lines, functions };
 }
 
 function profileText({ lines, samples }: NonNullable<ExecutionOutput['fuel_profile']>): string {

@@ -4,8 +4,8 @@
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { countShared, sharedBuffers } from '../fs/shared-array-buffers.ts';
+import type { EncodedResult } from '../results/encoded-result.ts';
 import type { BuiltGuest, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
-import type { DisplayResult } from '../schema.ts';
 import type {
   DrawnPicture,
   ExtendedImage,
@@ -33,7 +33,7 @@ export interface JobObserver {
   output?(stream: 1 | 2, bytes: Uint8Array): void;
   /** Answers a request of the guest. Must not reject. */
   answer?(request: HostRequest): Promise<HostAnswer>;
-  result?(result: DisplayResult): void;
+  result?(result: EncodedResult): void;
   step?(text: string): void;
 }
 

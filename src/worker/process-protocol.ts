@@ -10,11 +10,10 @@ import { isWorkspacePath } from '../fs/file-names.ts';
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import { toShared } from '../fs/shared-array-buffers.ts';
 import { isMemoryLayer, memoryLayer } from '../host/shared-layer.ts';
-import { MESSAGE_SHAPE, RESULT_LIMITS } from '../results/result-limits.ts';
+import { RESULT_LIMITS } from '../results/result-limits.ts';
 import { type GuestAssets, isExtensionOf, type PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import { QUOTA_LIMITS } from '../schema/workspace-quota.ts';
 import {
-  type DisplayResult,
   displayResult,
   type GuestReport,
   guestReport,
@@ -239,13 +238,16 @@ const saved = z.strictObject({
   tmp: z.strictObject({ removed: z.array(path), entries }),
   evicted: z.array(text),
 });
-/** Checked before the schema, which accepts cyclic data. */
-const displayed = z
-  .custom<object>((result) => {
-    const { json, data, chart } = (result ?? {}) as Partial<DisplayResult>;
-    return [json, data, chart].every((value) => isWithinLimits(value, MESSAGE_SHAPE.members));
-  })
-  .pipe(displayResult.extend({ path: path.optional() }).strict());
+/** The text of a form. An image in base64 is longer than its bytes, by a third. */
+const form = z
+  .string()
+  .max(RESULT_LIMITS.formBytes * 1.4)
+  .optional();
+const displayed = displayResult
+  .extend({ path: path.optional(), note: text.optional(), omitted: z.array(text).max(100).optional() })
+  .extend({ text: form, html: form, markdown: form, svg: form, png: form, jpeg: form, latex: form })
+  .extend({ json: form, data: form, chart: form, id: text, mime: text })
+  .strict();
 const id = z.number().int();
 const edge = z.number().int().min(1).max(RESULT_LIMITS.imageEdge);
 const picture = z.union([

@@ -13,16 +13,10 @@ import type { VolumeUsage } from '../fs/volume.ts';
 import type { SharedLayer } from '../host/shared-layer.ts';
 import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { PackageLibrary } from '../packages/read-user-packages.ts';
+import type { EncodedResult } from '../results/encoded-result.ts';
 import type { BuiltGuest, GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import type { QuotaLimit } from '../schema/workspace-quota.ts';
-import type {
-  DisplayResult,
-  GuestReport,
-  LanguageName,
-  RuntimeName,
-  StoppedAt,
-  TrapReason,
-} from '../schema.ts';
+import type { GuestReport, LanguageName, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
 import type { ToolAnswer } from '../tools/tool-protocol.ts';
 import type { PhaseDurations } from './startup-phases.ts';
 import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
@@ -295,7 +289,7 @@ export type ToWorker =
 export type FromWorker =
   | { readonly type: 'output'; readonly id: number; readonly stream: 1 | 2; readonly bytes: Uint8Array }
   /** Something that the program displays, or an image that it has written. */
-  | { readonly type: 'result'; readonly id: number; readonly result: DisplayResult }
+  | { readonly type: 'result'; readonly id: number; readonly result: EncodedResult }
   | { readonly type: 'progress'; readonly id: number; readonly step: string }
   | {
       readonly type: 'request';
@@ -311,7 +305,7 @@ export type FromWorker =
       readonly id: number;
       readonly outcome: RunOutcome;
       /** The results that were not sent before. */
-      readonly results: readonly DisplayResult[];
+      readonly results: readonly EncodedResult[];
     }
   | { readonly type: 'saved'; readonly id: number; readonly saved: SavedState }
   | { readonly type: 'built'; readonly id: number; readonly guest: BuiltGuest }
