@@ -1,18 +1,17 @@
 /**
  * The files of a sandbox between two calls: the contents of /app. The host reads and writes them, and every run starts
- * from them. Paths are relative to /app; absolute paths below /app are accepted. Contents are in shared memory, so sending
- * them to a worker copies nothing.
+ * from them. Paths are relative to /app; absolute paths below /app are accepted.
  */
 import { randomUUID } from 'node:crypto';
 import { quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
 import { checkNewEntries, type Entry, putEntry, type TreeEdit } from '../fs/flat-entries.ts';
 import { EMPTY_TREE, entryBytes, FileTree } from '../fs/immutable-file-tree.ts';
-import { toShared } from '../fs/shared-array-buffers.ts';
-import type { TreeChanges } from '../fs/tree-changes.ts';
+import { toContent } from '../fs/shared-array-buffers.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import { formatItems } from '../quantities.ts';
 import { maxPathBytes } from '../schema/workspace-quota.ts';
+import type { RunOutcome } from '../worker/protocol.ts';
 
 const ROOT = '/app';
 const encoder = new TextEncoder();
@@ -187,7 +186,11 @@ export class Workspace {
   }
 
   /** Applies the changes that a run made. Other runs may have changed the same folders since it started. */
-  apply(changes: TreeChanges): void {
+  apply({ changes, files }: Pick<RunOutcome, 'changes' | 'files'>): void {
+    if (this.#tree === files?.before) {
+      this.#tree = files.after;
+      return;
+    }
     this.#tree = this.#tree.apply(changes);
     this.#repairParents(this.#mayLackParent(changes));
   }
@@ -286,7 +289,7 @@ export class Workspace {
       const path = isSibling ? name : workspacePath(name);
       if (next.kindOf(path) === 'dir')
         throw new SandboxError('invalid_path', `${quotePath(path)} is a folder. Choose another path.`);
-      const data = toShared(typeof content === 'string' ? encoder.encode(content) : content.slice());
+      const data = toContent(typeof content === 'string' ? encoder.encode(content) : content.slice());
       const entry: Entry = { path, kind: 'file', mode: 0o644, mtimeMs, data };
       if (isSibling) next.set(path, entry);
       else {

@@ -12,7 +12,7 @@ import { svgProblem } from '../charts/svg-check.ts';
 import { IMAGE_TIME_MS } from '../engine/image-identity.ts';
 import type { RunContext } from '../engine/run-context.ts';
 import { formatBytes, formatCount, formatItems } from '../quantities.ts';
-import { isDecodable, readImageHeader } from '../results/image-header.ts';
+import { canHoldPixels, isDecodable, readImageHeader } from '../results/image-header.ts';
 import { DrawingError, drawingFailure } from './drawing-failure.ts';
 import type { DrawnPicture, PictureForm, PictureJob } from './protocol.ts';
 
@@ -77,6 +77,10 @@ function fromImage(image: Uint8Array, { maxEdge, maxBytes }: PictureLimits): Dra
   if (!(isDecodable(header) && width * height <= PICTURE_LIMITS.pixels))
     throw new DrawingError(
       `it has ${width} × ${height} pixels, and the limit is ${formatCount(PICTURE_LIMITS.pixels)}`,
+    );
+  if (!canHoldPixels(image, header))
+    throw new DrawingError(
+      `it is damaged: its header promises ${width} × ${height} pixels, but it has only ${formatItems(image.length, 'byte')}`,
     );
   if (image.length > PICTURE_LIMITS.bytes)
     throw new DrawingError(

@@ -84,7 +84,7 @@ export class IdleOptimization {
     });
   }
 
-  #continueFrom({ deltaHeader, keptDiffs, newDiffs }: SavedState): void {
+  #continueFrom({ deltaHeader, keptDiffs, newDiffs }: Omit<SavedState, 'tmp'>): void {
     const kept = this.#state.slice(1, 1 + keptDiffs);
     this.#state = [deltaHeader, ...kept, ...newDiffs.map(({ bytes }) => bytes)];
     this.#next++;

@@ -7,7 +7,8 @@ import { z } from 'zod';
 import { runProfile } from '../analysis/run-profile-schema.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { isWorkspacePath } from '../fs/file-names.ts';
-import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
+import type { Entry } from '../fs/flat-entries.ts';
+import type { PackedEdit } from '../fs/packed-edit.ts';
 import { toShared } from '../fs/shared-array-buffers.ts';
 import { isMemoryLayer, memoryLayer } from '../host/shared-layer.ts';
 import { RESULT_LIMITS } from '../results/result-limits.ts';
@@ -28,7 +29,7 @@ import {
   MAX_TOOL_CALLS,
 } from '../tools/tool-limits.ts';
 import { isWithinLimits } from './parse-guest-report.ts';
-import { type ExtendedImage, type FromWorker, type Job, NO_JOB, type ToWorker } from './protocol.ts';
+import { type ExtendedImage, type FromWorker, NO_JOB, type SentJob, type ToWorker } from './protocol.ts';
 
 /** What an image adds to the boot image of its runtime. */
 export interface PortableExtension extends Pick<ExtendedImage, 'origin' | 'image' | 'minMemoryBytes'> {
@@ -122,10 +123,11 @@ export const shareLibraries = (libraries: readonly PreparedLibrary[]): PreparedL
 const shareEntries = (entries: readonly Entry[]): Entry[] =>
   entries.map((entry) => (entry.data === undefined ? entry : { ...entry, data: toShared(entry.data) }));
 
-const shareEdit = ({ removed, entries }: TreeEdit): TreeEdit => ({ removed, entries: shareEntries(entries) });
+const shareEdit = (packed: PackedEdit): PackedEdit =>
+  packed.map(({ rows, small, large }) => ({ rows, small: toShared(small), large: large.map(toShared) }));
 
 /** Copies the bytes of a received job to shared memory of their own, so that threads get them without another copy. */
-export function shareJob(job: Job): Job {
+export function shareJob(job: SentJob): SentJob {
   if (job.type !== 'extend' && job.type !== 'run') return job;
   if (job.type === 'extend')
     return { ...job, packages: shareEntries(job.packages), libraries: shareLibraries(job.libraries) };
@@ -141,7 +143,7 @@ export function shareJob(job: Job): Job {
     session: session && {
       ...session,
       delta: session.delta?.map(toShared),
-      tmp: shareEntries(session.tmp),
+      tmp: shareEdit(session.tmp),
       edits: shareEdit(session.edits),
     },
   };
@@ -169,20 +171,8 @@ const toolRequests = [
   }),
 ] as const;
 const path = z.string().refine(isWorkspacePath);
-const entry = z.strictObject({
-  path,
-  kind: z.enum(['file', 'dir', 'symlink']),
-  mode: z.number().int().min(0).max(0o7777),
-  mtimeMs: z.number(),
-  data: bytes.optional(),
-  target: z.string().optional(),
-});
-const entries = z.array(
-  entry.refine(
-    ({ kind, data, target }) =>
-      (kind === 'file') === (data !== undefined) && (kind === 'symlink') === (target !== undefined),
-  ),
-);
+/** The rows are checked when they are unpacked. */
+const edit = z.array(z.strictObject({ rows: z.string(), small: bytes, large: z.array(bytes) }));
 const usage = z.strictObject({ bytes: count, files: count });
 const outcome = z.strictObject({
   state: z.enum(['fresh', 'committed', 'rolled_back']),
@@ -208,8 +198,7 @@ const outcome = z.strictObject({
     created: z.array(path),
     modified: z.array(path),
     deleted: z.array(path),
-    removed: z.array(path),
-    entries,
+    edit,
   }),
   filesOmitted: count,
   otherUsage: usage,
@@ -235,7 +224,7 @@ const saved = z.strictObject({
   deltaHeader: bytes,
   keptDiffs: z.number().int().min(0),
   newDiffs: z.array(diff),
-  tmp: z.strictObject({ removed: z.array(path), entries }),
+  tmp: edit,
   evicted: z.array(text),
 });
 /** The text of a form. An image in base64 is longer than its bytes, by a third. */
@@ -273,7 +262,6 @@ const fromWorker = z.discriminatedUnion('type', [
     number: count,
     request: z.union([z.strictObject({ type: z.enum(['stdin', 'drain']) }), ...toolRequests]),
   }),
-  z.strictObject({ type: z.literal('drawing'), id }),
   z.strictObject({
     type: z.literal('done'),
     id,

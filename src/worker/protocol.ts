@@ -8,6 +8,7 @@ import type { Delta } from '../engine/delta.ts';
 import type { ImageOrigin } from '../engine/image-identity.ts';
 import type { MemoryDiff } from '../engine/memory-capture.ts';
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
+import type { FileTree } from '../fs/immutable-file-tree.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import type { SharedLayer } from '../host/shared-layer.ts';
@@ -18,6 +19,7 @@ import type { BuiltGuest, GuestAssets, PreparedLibrary } from '../runtimes/guest
 import type { QuotaLimit } from '../schema/workspace-quota.ts';
 import type { GuestReport, LanguageName, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
 import type { ToolAnswer } from '../tools/tool-protocol.ts';
+import type { PackedOutcome, PackedRunJob, PackedSaved } from './packed-messages.ts';
 import type { PhaseDurations } from './startup-phases.ts';
 import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
 
@@ -231,6 +233,8 @@ export interface RunOutcome {
   readonly stdoutDroppedBytes: number;
   readonly stderrDroppedBytes: number;
   readonly changes: TreeChanges;
+  /** The workspace before and after the changes, if no other call has changed it meanwhile. Only on the main thread. */
+  readonly files?: { readonly before: FileTree; readonly after: FileTree };
   /** Number of paths that the lists of changed files in `changes` omit. */
   readonly filesOmitted: number;
   /** What /tmp and deleted files that are open take of the workspace quota after a committed call. */
@@ -268,6 +272,9 @@ export interface HostAnswer {
   readonly tool?: ToolAnswer | undefined;
 }
 
+/** A job as it is sent to a thread. */
+export type SentJob = Exclude<Job, RunJob> | PackedRunJob;
+
 export type ToWorker =
   | { readonly type: 'load'; readonly assets: GuestAssets }
   | { readonly type: 'unload'; readonly image: string }
@@ -281,7 +288,7 @@ export type ToWorker =
   | {
       readonly type: 'job';
       readonly id: number;
-      readonly job: Job;
+      readonly job: SentJob;
       /** The shared buffers of the job that the thread has not received before; added when the job is sent to it. */
       readonly newBuffers?: readonly SharedArrayBuffer[];
     };
@@ -298,16 +305,14 @@ export type FromWorker =
       readonly number: number;
       readonly request: HostRequest;
     }
-  /** The program has ended, and the drawing of its charts starts. */
-  | { readonly type: 'drawing'; readonly id: number }
   | {
       readonly type: 'done';
       readonly id: number;
-      readonly outcome: RunOutcome;
+      readonly outcome: PackedOutcome;
       /** The results that were not sent before. */
       readonly results: readonly EncodedResult[];
     }
-  | { readonly type: 'saved'; readonly id: number; readonly saved: SavedState }
+  | { readonly type: 'saved'; readonly id: number; readonly saved: PackedSaved }
   | { readonly type: 'built'; readonly id: number; readonly guest: BuiltGuest }
   | { readonly type: 'extended'; readonly id: number; readonly extended: ExtendedImage }
   | { readonly type: 'prepared'; readonly id: number; readonly libraries: readonly PreparedLibrary[] }

@@ -13,13 +13,8 @@ const file = (path: string): Entry => ({
   mtimeMs: 1,
   data: new Uint8Array(1),
 });
-const changes = (change: Partial<TreeChanges>): TreeChanges => ({
-  created: [],
-  modified: [],
-  deleted: [],
-  removed: [],
-  entries: [],
-  ...change,
+const changes = (change: Partial<TreeChanges>) => ({
+  changes: { created: [], modified: [], deleted: [], removed: [], entries: [], ...change },
 });
 
 function workspaceOf(...entries: Entry[]): Workspace {

@@ -1,0 +1,23 @@
+/** Long work of the main thread in slices, between which other work can run. */
+
+/** Time for which a slice runs at most, if each step is short. */
+const SLICE_MS = 8;
+
+/** Runs all steps, the first ones immediately, and then calls `done`; or `failed` if a step throws. */
+export function inSlices<T>(
+  steps: Generator<unknown, T>,
+  done: (value: T) => void,
+  failed: (cause: unknown) => void,
+): void {
+  const endMs = performance.now() + SLICE_MS;
+  let step: IteratorResult<unknown, T>;
+  try {
+    do step = steps.next();
+    while (step.done !== true && performance.now() < endMs);
+  } catch (cause) {
+    failed(cause);
+    return;
+  }
+  if (step.done === true) done(step.value);
+  else setImmediate(() => inSlices(steps, done, failed));
+}

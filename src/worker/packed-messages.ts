@@ -1,0 +1,124 @@
+/**
+ * Jobs and outcomes as they are sent: lists of files are packed (fs/packed-edit.ts). The main thread packs and unpacks in
+ * slices, so that a program with many files does not delay other clients.
+ */
+
+import { SandboxError } from '../errors.ts';
+import type { Entry, TreeEdit } from '../fs/entry.ts';
+import { checkNewEntries } from '../fs/flat-entries.ts';
+import type { FileTree } from '../fs/immutable-file-tree.ts';
+import { type PackedEdit, packEdit, unpackEdit, unpackWholeEdit } from '../fs/packed-edit.ts';
+import { countShared, sharedBuffers } from '../fs/shared-array-buffers.ts';
+import type { RunJob, RunOutcome, SavedState, SessionInput } from './protocol.ts';
+import type { TreeUpdate } from './tree-updates.ts';
+
+export interface PackedRunJob extends Omit<RunJob, 'workspace' | 'session'> {
+  readonly workspace: (Omit<TreeUpdate, 'edit'> & { readonly edit: PackedEdit }) | undefined;
+  readonly session:
+    | (Omit<SessionInput, 'tmp' | 'edits'> & { readonly tmp: PackedEdit; readonly edits: PackedEdit })
+    | undefined;
+}
+
+/** The changes of `RunOutcome` without those that `edit` has. */
+export interface PackedOutcome extends Omit<RunOutcome, 'changes' | 'files'> {
+  readonly changes: Omit<RunOutcome['changes'], 'removed' | 'entries'> & { readonly edit: PackedEdit };
+}
+
+export interface PackedSaved extends Omit<SavedState, 'tmp'> {
+  readonly tmp: PackedEdit;
+}
+
+export function* packJob(job: RunJob): Generator<undefined, PackedRunJob> {
+  const { workspace, session } = job;
+  return {
+    ...job,
+    workspace: workspace && { ...workspace, edit: yield* packEdit(workspace.edit) },
+    session: session && {
+      ...session,
+      tmp: yield* packEdit({ removed: [], entries: session.tmp }),
+      edits: yield* packEdit(session.edits),
+    },
+  };
+}
+
+export function unpackJob(job: PackedRunJob): RunJob {
+  const { workspace, session } = job;
+  return {
+    ...job,
+    workspace: workspace && { ...workspace, edit: unpackWholeEdit(workspace.edit) },
+    session: session && {
+      ...session,
+      tmp: unpackWholeEdit(session.tmp).entries,
+      edits: unpackWholeEdit(session.edits),
+    },
+  };
+}
+
+/** All parts at once. */
+function packNow(edit: TreeEdit): PackedEdit {
+  const steps = packEdit(edit);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+export function packOutcome({ files: _, changes, ...outcome }: RunOutcome): PackedOutcome {
+  const { removed, entries, ...lists } = changes;
+  return { ...outcome, changes: { ...lists, edit: packNow({ removed, entries }) } };
+}
+
+export const packSaved = (saved: SavedState): PackedSaved => ({ ...saved, tmp: packNow(saved.tmp) });
+
+/** `before` are the files that the program started from. Throws if the changes do not lead to a valid tree. */
+export function* unpackOutcome(
+  { changes, ...outcome }: PackedOutcome,
+  before: FileTree,
+): Generator<unknown, RunOutcome> {
+  const { edit, ...lists } = changes;
+  const unpacked = { removed: [] as string[], entries: [] as Entry[] };
+  const replacedFolders: string[] = [];
+  let after = before;
+  for (const part of receivedParts(edit)) {
+    const { removed, entries } = part;
+    for (const { path, kind } of entries)
+      if (kind !== 'dir' && after.get(path)?.kind === 'dir') replacedFolders.push(path);
+    for (const path of removed) if (after.get(path)?.kind === 'dir') replacedFolders.push(path);
+    after = after.apply(part);
+    const applied = after;
+    checkNewEntries(entries, (path) => applied.get(path)?.kind, 'internal');
+    for (const path of removed) unpacked.removed.push(path);
+    for (const entry of entries) unpacked.entries.push(entry);
+    yield;
+  }
+  for (const path of replacedFolders)
+    if (after.get(path)?.kind !== 'dir' && after.hasChildren(path))
+      throw new SandboxError('internal', 'A worker removed a folder but not the files in it.');
+  return { ...outcome, changes: { ...lists, ...unpacked }, files: { before, after } };
+}
+
+export function* unpackSaved({ tmp, ...saved }: PackedSaved): Generator<unknown, SavedState> {
+  countShared(sharedBuffers([saved.deltaHeader, ...saved.newDiffs.map(({ bytes }) => bytes)]));
+  const unpacked = { removed: [] as string[], entries: [] as Entry[] };
+  for (const { removed, entries } of receivedParts(tmp)) {
+    for (const path of removed) unpacked.removed.push(path);
+    for (const entry of entries) unpacked.entries.push(entry);
+    yield;
+  }
+  return { ...saved, tmp: unpacked };
+}
+
+/** Received buffers are freed only after they were garbage collected in this thread as well. */
+function* receivedParts(packed: PackedEdit): Generator<TreeEdit> {
+  for (const { small, large } of packed) countShared(sharedBuffers([small, ...large]));
+  yield* unpackEdit(packed);
+}
+
+/** The buffers of a job. */
+export const buffersOf = ({ workspace, session }: PackedRunJob): Generator<SharedArrayBuffer> =>
+  sharedBuffers(
+    [workspace?.edit, session?.tmp, session?.edits]
+      .flatMap((edit) => edit ?? [])
+      .flatMap(({ small, large }) => [small, ...large])
+      .concat(session?.delta ?? []),
+  );
