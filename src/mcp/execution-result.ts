@@ -126,7 +126,6 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
   const stderr = truncateMiddle(result.stderr, Math.ceil(maxChars / 3), () =>
     cacheOutput('stderr', result.stderr),
   );
-  const changed = filesChanged(result, session_id);
   const structured: ExecutionOutput = {
     outcome: escapeControls(outcomeLine(result)),
     success: result.success,
@@ -138,8 +137,9 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
     fuel_consumed: result.fuel_consumed,
     duration_ms: Math.round(result.duration_ms * 10) / 10,
     ...(files.length > 0 && { files_passed: files.slice(0, MAX_FILES).map(guestPath) }),
-    files_changed: changed.slice(0, MAX_FILES),
-    files_changed_total: changed.length,
+    files_changed: filesChanged(result, session_id),
+    files_changed_total:
+      result.files_created.length + result.files_modified.length + result.files_deleted.length,
     ...(metadata.tool_calls !== undefined &&
       metadata.tool_calls.length > 0 && { tool_calls: metadata.tool_calls.slice(0, MAX_TOOL_CALLS) }),
     ...(metadata.execution_id !== undefined && { execution_id: metadata.execution_id }),
@@ -202,7 +202,7 @@ function outcomeLine(result: SandboxResult): string {
 
 function filesChanged(result: SandboxResult, session_id: string): ExecutionOutput['files_changed'] {
   const rows = (change: 'created' | 'modified' | 'deleted', paths: readonly string[]) =>
-    paths.map((path) => ({
+    paths.slice(0, MAX_FILES).map((path) => ({
       path,
       change,
       ...(change !== 'deleted' && { uri: workspaceUri(session_id, path) }),
@@ -211,7 +211,7 @@ function filesChanged(result: SandboxResult, session_id: string): ExecutionOutpu
     ...rows('created', result.files_created),
     ...rows('modified', result.files_modified),
     ...rows('deleted', result.files_deleted),
-  ];
+  ].slice(0, MAX_FILES);
 }
 
 const droppedNote = (bytes: number) =>

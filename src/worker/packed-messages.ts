@@ -3,7 +3,9 @@
  * slices, so that a program with many files does not delay other clients.
  */
 
+import { atOnce } from '../concurrency/in-slices.ts';
 import { SandboxError } from '../errors.ts';
+import { validTrees } from '../fs/check-tree-edit.ts';
 import type { Entry, TreeEdit } from '../fs/entry.ts';
 import { checkNewEntries } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
@@ -54,21 +56,12 @@ export function unpackJob(job: PackedRunJob): RunJob {
   };
 }
 
-/** All parts at once. */
-function packNow(edit: TreeEdit): PackedEdit {
-  const steps = packEdit(edit);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
-}
-
 export function packOutcome({ files: _, changes, ...outcome }: RunOutcome): PackedOutcome {
   const { removed, entries, ...lists } = changes;
-  return { ...outcome, changes: { ...lists, edit: packNow({ removed, entries }) } };
+  return { ...outcome, changes: { ...lists, edit: atOnce(packEdit({ removed, entries })) } };
 }
 
-export const packSaved = (saved: SavedState): PackedSaved => ({ ...saved, tmp: packNow(saved.tmp) });
+export const packSaved = (saved: SavedState): PackedSaved => ({ ...saved, tmp: atOnce(packEdit(saved.tmp)) });
 
 /** `before` are the files that the program started from. Throws if the changes do not lead to a valid tree. */
 export function* unpackOutcome(
@@ -94,6 +87,7 @@ export function* unpackOutcome(
   for (const path of replacedFolders)
     if (after.get(path)?.kind !== 'dir' && after.hasChildren(path))
       throw new SandboxError('internal', 'A worker removed a folder but not the files in it.');
+  if (before.size === 0 || validTrees.has(before)) validTrees.add(after);
   return { ...outcome, changes: { ...lists, ...unpacked }, files: { before, after } };
 }
 

@@ -84,7 +84,7 @@ test('an optimisation program that jobs interrupt is started again, but not fore
     deltaHeader: new Uint8Array(),
     keptDiffs: 0,
     newDiffs: [],
-    tmp: { removed: [], entries: [] },
+    tmp: [],
     evicted: [],
   };
   const run =

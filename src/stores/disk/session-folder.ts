@@ -111,7 +111,7 @@ export class SessionFolder {
   /** Commits a session. If it throws, the previous session is still in place. */
   async write(session: StoredSession, lease: WriterLease): Promise<void> {
     checkSession(session);
-    const states = encodeStates(statesOf(session));
+    const states = await encodeStates(statesOf(session));
     const { workspace: tree } = states[0]!;
     const foldsCase = await this.#prepare();
     const before = await this.#load().catch(undefinedIfDamaged);

@@ -137,7 +137,7 @@ export class SessionCommits {
     session: StoredSession,
     commitId: string,
   ): Promise<NextCommit> {
-    const objects = new Map(encodeStates(statesOf(session)).flatMap((state) => [...state.objects]));
+    const objects = new Map((await encodeStates(statesOf(session))).flatMap((state) => [...state.objects]));
     const references = new Map([...objects].map(([name, { length }]) => [name, length]));
     const stored = storedStates(before, session);
     const storedObjects = new Map<string, ReadonlyMap<string, number>>();

@@ -118,7 +118,7 @@ export class TenantSessionStore {
   async write(session: StoredSession, revision: string = randomUUID()): Promise<void> {
     checkSession(session);
     // Throws for an invalid state before anything is locked. The encoded states are cached.
-    encodeStates(statesOf(session));
+    await encodeStates(statesOf(session));
     const { session_id } = session.record;
     const write = async (commits: SessionCommits) => this.#collect(await commits.write(session, revision));
     await this.#writers.run(session_id, write, () => this.acquire(session_id));
