@@ -10,7 +10,7 @@ const visible = (char: string) => {
 
 /** Replaces control characters, line breaks and characters that are invisible, such as fillers and variation selectors, with visible escapes. */
 export function escapeControls(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu, escape);
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu, visible);
 }
 
 /**

@@ -78,13 +78,13 @@ function fromImage(image: Uint8Array, { maxEdge, maxBytes }: PictureLimits): Dra
     throw new DrawingError(
       `it has ${width} × ${height} pixels, and the limit is ${formatCount(PICTURE_LIMITS.pixels)}`,
     );
-  if (!canHoldPixels(image, header))
-    throw new DrawingError(
-      `it is damaged: its header promises ${width} × ${height} pixels, but it has only ${formatItems(image.length, 'byte')}`,
-    );
   if (image.length > PICTURE_LIMITS.bytes)
     throw new DrawingError(
       `it has ${formatItems(image.length, 'byte')}, and the limit is ${formatBytes(PICTURE_LIMITS.bytes)}`,
+    );
+  if (!canHoldPixels(image, header))
+    throw new DrawingError(
+      `it is damaged: its header promises ${width} × ${height} pixels, which do not fit into its ${formatItems(image.length, 'byte')}`,
     );
   return { image, mime, size: { width, height } };
 }

@@ -1,5 +1,6 @@
 /** Attacks on the MCP server over HTTP: authentication, web pages, other tenants, malformed and expensive requests. */
 import type { AttackTable, ServerAttack, ServerRequest } from '../attack.ts';
+import { FORGERIES } from './forgery-attacks.ts';
 import { knownFrom, slug } from './rows.ts';
 
 const rpc = (method: string, params: Record<string, unknown> = {}) =>
@@ -381,7 +382,7 @@ const javascript: readonly ServerAttack[] = [
 ];
 
 export const SERVER: AttackTable = {
-  any: [...AUTHENTICATION, ...WEB_PAGES, ...BODIES, ...TENANTS, ...TOOLS],
+  any: [...AUTHENTICATION, ...WEB_PAGES, ...BODIES, ...TENANTS, ...TOOLS, ...FORGERIES],
   python,
   javascript,
 };
