@@ -340,21 +340,21 @@ const javascript: readonly SessionAttack[] = [
   },
   HOSTILE_CHECKPOINT_NAMES,
   {
-    name: 'thousands-of-files',
+    name: 'hundreds-of-files',
     steps: [
       {
-        run: "const { readdirSync, writeFileSync } = require('fs'); for (let i = 0; i < 3000; i++) writeFileSync('f' + i, String(i));",
+        run: "const { readdirSync, writeFileSync } = require('fs'); for (let i = 0; i < 200; i++) writeFileSync('f' + i, String(i));",
       },
-      { run: 'readdirSync(".").length', expect: { metadata: { result: 3000 } } },
+      { run: 'readdirSync(".").length', expect: { metadata: { result: 200 } } },
       { reopen: true },
-      { run: 'readdirSync(".").length', expect: { metadata: { result: 3000 } } },
+      { run: 'readdirSync(".").length', expect: { metadata: { result: 200 } } },
     ],
   },
   {
     name: 'thousands-of-temporary-files',
     steps: [
       {
-        run: "var fs = require('fs'); for (let i = 0; i < 3000; i++) fs.writeFileSync('/tmp/f' + i, String(i));",
+        run: "var fs = require('fs'); for (let i = 0; i < 3000; i++) fs.writeFileSync('/tmp/f' + i, 'x');",
       },
       { sameInFork: "fs.readdirSync('/tmp').length + fs.readFileSync('/tmp/f2999', 'utf8')" },
     ],
