@@ -2,7 +2,7 @@
 import { JsonLimitScanner, type JsonLimits } from './json-limit-scanner.ts';
 
 /** Parses JSON text; undefined if it is invalid or exceeds the limits. */
-export function parseLimitedJson(text: string, limits: JsonLimits): unknown {
+function parseLimitedJson(text: string, limits: JsonLimits): unknown {
   const bytes = new TextEncoder().encode(text);
   return new JsonLimitScanner(limits).scan(bytes) === undefined ? parseWithoutProto(text) : undefined;
 }

@@ -11,24 +11,7 @@ import { checkNewEntries } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
 import { type PackedEdit, packEdit, unpackEdit, unpackWholeEdit } from '../fs/packed-edit.ts';
 import { countShared, sharedBuffers } from '../fs/shared-array-buffers.ts';
-import type { RunJob, RunOutcome, SavedState, SessionInput } from './protocol.ts';
-import type { TreeUpdate } from './tree-updates.ts';
-
-export interface PackedRunJob extends Omit<RunJob, 'workspace' | 'session'> {
-  readonly workspace: (Omit<TreeUpdate, 'edit'> & { readonly edit: PackedEdit }) | undefined;
-  readonly session:
-    | (Omit<SessionInput, 'tmp' | 'edits'> & { readonly tmp: PackedEdit; readonly edits: PackedEdit })
-    | undefined;
-}
-
-/** The changes of `RunOutcome` without those that `edit` has. */
-export interface PackedOutcome extends Omit<RunOutcome, 'changes' | 'files'> {
-  readonly changes: Omit<RunOutcome['changes'], 'removed' | 'entries'> & { readonly edit: PackedEdit };
-}
-
-export interface PackedSaved extends Omit<SavedState, 'tmp'> {
-  readonly tmp: PackedEdit;
-}
+import type { PackedOutcome, PackedRunJob, PackedSaved, RunJob, RunOutcome, SavedState } from './protocol.ts';
 
 export function* packJob(job: RunJob): Generator<undefined, PackedRunJob> {
   const { workspace, session } = job;

@@ -10,8 +10,14 @@ import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LONG_RUN_FUEL } from './cooperative-yield.ts';
 import { ActiveJob, type JobHandle, type JobObserver, type UnpackedMessage } from './job-handle.ts';
 import { JobWatchdog, WatchdogTimer } from './job-watchdog.ts';
-import { type PackedRunJob, packJob, unpackOutcome, unpackSaved } from './packed-messages.ts';
-import { type FromWorker, MAX_CACHED_GUESTS, type RunJob, type UnsentJob } from './protocol.ts';
+import { packJob, unpackOutcome, unpackSaved } from './packed-messages.ts';
+import {
+  type FromWorker,
+  MAX_CACHED_GUESTS,
+  type PackedRunJob,
+  type RunJob,
+  type UnsentJob,
+} from './protocol.ts';
 import { isAnswer } from './thread-host.ts';
 import { SentTrees, type TreeUpdate } from './tree-updates.ts';
 import type { WorkerHost, WorkerThread } from './worker-host.ts';

@@ -9,6 +9,7 @@ import type { ImageOrigin } from '../engine/image-identity.ts';
 import type { MemoryDiff } from '../engine/memory-capture.ts';
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
+import type { PackedEdit } from '../fs/packed-edit.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import type { SharedLayer } from '../host/shared-layer.ts';
@@ -19,7 +20,6 @@ import type { BuiltGuest, GuestAssets, PreparedLibrary } from '../runtimes/guest
 import type { QuotaLimit } from '../schema/workspace-quota.ts';
 import type { GuestReport, LanguageName, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
 import type { ToolAnswer } from '../tools/tool-protocol.ts';
-import type { PackedOutcome, PackedRunJob, PackedSaved } from './packed-messages.ts';
 import type { PhaseDurations } from './startup-phases.ts';
 import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
 
@@ -270,6 +270,22 @@ export interface HostAnswer {
   readonly bytes?: Uint8Array | undefined;
   /** The answer to a tool call. */
   readonly tool?: ToolAnswer | undefined;
+}
+
+export interface PackedRunJob extends Omit<RunJob, 'workspace' | 'session'> {
+  readonly workspace: (Omit<TreeUpdate, 'edit'> & { readonly edit: PackedEdit }) | undefined;
+  readonly session:
+    | (Omit<SessionInput, 'tmp' | 'edits'> & { readonly tmp: PackedEdit; readonly edits: PackedEdit })
+    | undefined;
+}
+
+/** The changes of `RunOutcome` without those that `edit` has. */
+export interface PackedOutcome extends Omit<RunOutcome, 'changes' | 'files'> {
+  readonly changes: Omit<RunOutcome['changes'], 'removed' | 'entries'> & { readonly edit: PackedEdit };
+}
+
+export interface PackedSaved extends Omit<SavedState, 'tmp'> {
+  readonly tmp: PackedEdit;
 }
 
 /** A job as it is sent to a thread. */
