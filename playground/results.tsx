@@ -4,18 +4,19 @@
  */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { formatItems } from '../src/quantities.ts';
+import { decodeResult, type EncodedResult } from '../src/results/encoded-result.ts';
 import type { DisplayResult } from '../src/schema.ts';
 import { api } from './api.ts';
 import { guestDocument, svgAddress } from './guest-html.ts';
 
 const MAX_ROWS = 200;
 
-export function Result({ result, session }: { result: DisplayResult; session: string }) {
+export function Result({ result, session }: { result: EncodedResult; session: string }) {
   const { is_main_result, omitted } = result;
   return (
     <figure class="result">
       {is_main_result && <figcaption class="tag">value</figcaption>}
-      <Form result={result} session={session} />
+      <Form result={decodeResult(result)} session={session} />
       {omitted && (
         <p class="note">Not shown (too large, invalid or of an unknown type): {omitted.join(', ')}</p>
       )}

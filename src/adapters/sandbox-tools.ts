@@ -7,10 +7,9 @@ import { slices } from '../concurrency/slices.ts';
 import { SandboxError } from '../errors.ts';
 import { clientError } from '../mcp/client-errors.ts';
 import { imageBlocks, isListed } from '../mcp/displayed-result-blocks.ts';
-import { DisplayedResultCache } from '../mcp/displayed-result-cache.ts';
 import { isDocsUri, readDocsUri } from '../mcp/documentation.ts';
 import { executionResult } from '../mcp/execution-result.ts';
-import { OutputCache } from '../mcp/output-cache.ts';
+import { RecentResults } from '../mcp/recent-results.ts';
 import { EXECUTE_CODE_PURPOSE, languageLine, missingPackagesText } from '../mcp/tool-descriptions.ts';
 import { replaceLoneSurrogates, type ToolResult, truncateMiddle } from '../mcp/tool-result.ts';
 import {
@@ -121,8 +120,7 @@ interface ToolsContext {
   readonly sandbox: Sandbox;
   readonly session_id: string;
   readonly options: z.output<typeof options>;
-  readonly outputs: OutputCache;
-  readonly results: DisplayedResultCache;
+  readonly recent: RecentResults;
 }
 
 /**
@@ -135,8 +133,7 @@ export function sandboxTools(sandbox: Sandbox, given: SandboxToolsOptions = {}):
     sandbox,
     session_id: sandbox.session_id ?? 'default',
     options: checked,
-    outputs: new OutputCache(),
-    results: new DisplayedResultCache(),
+    recent: new RecentResults(),
   };
   const tools = [executeCode(context), readFile(context), writeFile(context), listFiles(context)];
   const { names } = checked;
@@ -213,11 +210,11 @@ function executeCode(context: ToolsContext): SandboxTool {
     }),
   });
   return defineTool('execute_code', executeDescription(sandbox), input, async ({ code, ...call }, signal) => {
-    const { session_id, options, outputs, results } = context;
+    const { session_id, options, recent } = context;
     const given = Object.fromEntries(Object.entries(call).filter(([, value]) => value !== undefined));
     const result = await sandbox.execute(code, { ...given, ...(signal && { signal }) });
     options.onResult?.(result);
-    const listed = result.results.filter(isListed).map((one) => results.add(session_id, one));
+    const listed = result.results.filter(isListed).map((one) => recent.addResult(session_id, one));
     const shown = executionResult(result, {
       language: (call as { readonly language?: LanguageName }).language ?? languages[0]!,
       session_id,
@@ -226,7 +223,7 @@ function executeCode(context: ToolsContext): SandboxTool {
       profile: false,
       results: listed,
       viewAdvice: '',
-      cacheOutput: (stream, text) => outputs.add(stream, text),
+      cacheOutput: (stream, text) => recent.addOutput(session_id, stream, text),
     });
     const images = await imageBlocks(listed, options.max_output_chars, sandbox, signal);
     return { ...shown, blocks: images };
@@ -261,7 +258,7 @@ function readFile(context: ToolsContext): SandboxTool {
   return defineTool('read_file', description, input, async ({ path, offset = 0 }) => {
     const { sandbox, options } = context;
     const maxChars = options.max_output_chars;
-    const linked = linkedText(path, context);
+    const linked = await linkedText(path, context);
     if (linked !== undefined)
       return { text: truncateMiddle(linked.slice(offset), maxChars, () => path).text };
     const binaryAdvice = 'Process it with execute_code';
@@ -270,12 +267,12 @@ function readFile(context: ToolsContext): SandboxTool {
 }
 
 /** The text of a link in a result: documentation, or the full text of something that was shortened. */
-function linkedText(uri: string, { session_id, outputs, results }: ToolsContext): string | undefined {
+async function linkedText(uri: string, { session_id, recent }: ToolsContext): Promise<string | undefined> {
   if (!uri.includes('://')) return undefined;
   const [id = ''] = uri.split('/').slice(-1);
-  const cached = results.get(session_id, id);
+  const cached = await recent.result(session_id, id);
   const displayed = cached?.uri === uri ? (cached.result.markdown ?? cached.result.text) : undefined;
-  const text = isDocsUri(uri) ? readDocsUri(uri) : (outputs.get(uri) ?? displayed);
+  const text = isDocsUri(uri) ? readDocsUri(uri) : ((await recent.output(uri)) ?? displayed);
   if (text !== undefined) return text;
   throw new SandboxError(
     'file_not_found',

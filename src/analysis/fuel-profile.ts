@@ -1,18 +1,23 @@
 /** The `fuel_profile` block of a result: the lines and functions of a run that used the most fuel. */
+import { defineJson } from '../framing/limited-json.ts';
+import { MAX_STACKS_CHARS } from '../schema/report-limits.ts';
 import { type FuelProfile, PROFILE_ROWS } from '../schema.ts';
+import { escapeControls } from './escape-controls.ts';
 import { sourceLine } from './quote-guest-text.ts';
 import type { FrameFuel, RunProfile } from './run-profile-schema.ts';
+
+const STACKS_SHAPE = { depth: 4, members: MAX_STACKS_CHARS, literalChars: 32 } as const;
 
 /** `source` is the program of the call. */
 export function toFuelProfile(profile: RunProfile, source: string): FuelProfile {
   const share = (fuel: number) => Math.round((fuel / Math.max(1, profile.fuel)) * 1e4) / 1e4;
-  return {
+  const shown: FuelProfile = {
     sample_fuel: Math.round(profile.fuel / Math.max(1, profile.samples)),
     samples: profile.samples,
     lines: byLine(profile.lines)
       .slice(0, PROFILE_ROWS)
       .map(({ frame: { file, line }, fuel }) => ({
-        file,
+        file: escapeControls(file),
         line,
         source: file === profile.programFile ? sourceLine(source, line) : '',
         fuel,
@@ -21,29 +26,15 @@ export function toFuelProfile(profile: RunProfile, source: string): FuelProfile 
     functions: byFunction(profile.functions)
       .slice(0, PROFILE_ROWS)
       .map(({ frame: { file, line, function: name }, fuel }) => ({
-        file,
+        file: escapeControls(file),
         line,
-        function: name,
+        function: escapeControls(name),
         fuel,
         share: share(fuel),
       })),
-    ...(profile.stacks && { stacks: toStacks(profile.stacks) }),
   };
-}
-
-function toStacks(stacks: NonNullable<RunProfile['stacks']>): NonNullable<FuelProfile['stacks']> {
-  const indices = new Map<string, number>();
-  const frames: NonNullable<FuelProfile['stacks']>['frames'] = [];
-  const samples = stacks.map((stack) => ({
-    stack: stack.frames.map(({ file, function: name, line }) => {
-      const key = JSON.stringify([file, name, line]);
-      const index = indices.get(key) ?? frames.push({ file, function: name, line }) - 1;
-      indices.set(key, index);
-      return index;
-    }),
-    fuel: stack.fuel,
-  }));
-  return { frames, samples };
+  if (profile.stacks !== undefined) defineJson(shown, 'stacks', profile.stacks, STACKS_SHAPE);
+  return shown;
 }
 
 /** Rows with the same key, added up, the largest first. The frame is that of the largest part. */

@@ -3,6 +3,7 @@
  * program at some of them. Plain data; names and values come from guest memory and are untrusted, but bounded.
  */
 import { z } from 'zod';
+import { MAX_STACKS_CHARS } from '../schema/report-limits.ts';
 
 const text = z.string().max(400);
 const amount = z.number().min(0);
@@ -53,10 +54,7 @@ export const runProfile = z.strictObject({
   functions: z.array(frameFuel).max(200),
   /** States at evenly spaced points of a run that reached a limit, in the order of the run; empty for other runs. */
   states: z.array(programState).max(100),
-  /** Complete stacks, outermost frame first; only if they were requested. */
-  stacks: z
-    .array(z.strictObject({ frames: z.array(stackFrame).max(200), fuel: amount }))
-    .max(5_000)
-    .optional(),
+  /** Complete stacks as JSON text, in the form of a result; only if they were requested. */
+  stacks: z.string().max(MAX_STACKS_CHARS).optional(),
 });
 export interface RunProfile extends Readonly<z.infer<typeof runProfile>> {}

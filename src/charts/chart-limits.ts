@@ -6,8 +6,6 @@ export const CHART_LIMITS = {
   fuel: 20_000_000_000,
   /** Fuel of all charts of a call. */
   totalFuel: 40_000_000_000,
-  /** Time of all charts of a call, in milliseconds: the time limit of the call, but within these bounds. */
-  totalMs: { min: 10_000, max: 60_000 },
   /** Memory of the guest that runs Vega, and of the rasteriser. */
   memoryBytes: 256 * 1024 * 1024,
   /** Characters of an SVG. */
@@ -39,9 +37,3 @@ export const PICTURE_LIMITS = {
   /** Bytes of an image that is decoded. */
   bytes: 16 * 1024 * 1024,
 } as const;
-
-/** How long the charts of a call with this time limit may take, in milliseconds. */
-export function chartTimeMs(timeoutMs: number): number {
-  const { min, max } = CHART_LIMITS.totalMs;
-  return Math.min(max, Math.max(min, timeoutMs));
-}

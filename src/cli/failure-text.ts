@@ -59,5 +59,7 @@ export function guidanceText(
       .map((line) => `      ${paint('code', escapeControls(line), stream)}`)
       .join('\n'),
   );
-  return [paint('title', `How to fix ${error_type}:`, stream), ...steps, ...examples].join('\n');
+  return [paint('title', `How to fix ${escapeControls(error_type)}:`, stream), ...steps, ...examples].join(
+    '\n',
+  );
 }

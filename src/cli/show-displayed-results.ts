@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { escapeControls } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
 import type { ResultAccess } from '../mcp/displayed-result-blocks.ts';
+import { encodeResult } from '../results/encoded-result.ts';
 import { readDisplayedImage } from '../results/read-displayed-image.ts';
 import { RESULT_LIMITS } from '../results/result-limits.ts';
 import type { DisplayResult } from '../schema.ts';
@@ -28,12 +29,11 @@ const fileName = ({ id, mime }: DisplayResult) => `${id}.${EXTENSIONS[mime] ?? '
 
 /** The richest form of a result as bytes; undefined if it is only in the workspace or was too large. */
 function contentOf(result: DisplayResult): Uint8Array | undefined {
-  const { png, jpeg, svg, html, markdown, latex, json, text, path } = result;
+  const { png, jpeg, svg, html, markdown, latex, json, text, path } = encodeResult(result);
   if (result.mime === 'image/png' && png !== undefined) return Buffer.from(png, 'base64');
   if (result.mime === 'image/jpeg' && jpeg !== undefined) return Buffer.from(jpeg, 'base64');
   if (path !== undefined) return undefined;
-  const form =
-    svg ?? html ?? markdown ?? latex ?? (json === undefined ? undefined : JSON.stringify(json)) ?? text;
+  const form = svg ?? html ?? markdown ?? latex ?? json ?? text;
   return form === undefined ? undefined : Buffer.from(form);
 }
 

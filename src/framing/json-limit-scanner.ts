@@ -1,6 +1,6 @@
 /** Limits the depth and size of JSON text before it is parsed, so that parsing untrusted text takes bounded time and memory. */
 
-interface JsonLimits {
+export interface JsonLimits {
   /** Nesting depth of arrays and objects. */
   readonly depth: number;
   /** Elements of arrays and members of objects. */

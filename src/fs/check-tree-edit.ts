@@ -3,6 +3,9 @@ import { type ErrorCode, SandboxError } from '../errors.ts';
 import { checkNewEntries, type TreeEdit } from './flat-entries.ts';
 import type { FileTree } from './immutable-file-tree.ts';
 
+/** Trees that were validated. They never change. */
+export const validTrees = new WeakSet<FileTree>();
+
 /** Throws as `checkEntries` does unless `tree`, the result of applying `edit` to the valid tree `base`, is valid. */
 export function checkTreeEdit(base: FileTree, tree: FileTree, edit: TreeEdit, code?: ErrorCode): void {
   checkNewEntries(edit.entries, (path) => tree.get(path)?.kind, code);

@@ -8,7 +8,7 @@ import type { Entry } from './entry.ts';
 import { byCodeUnit, checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
 import { FsError } from './fs-error.ts';
 import { type DirNode, type Node, type NodeInit, newDir, newFile, newLink } from './nodes.ts';
-import { isShared, toShared } from './shared-array-buffers.ts';
+import { toContent } from './shared-array-buffers.ts';
 
 export type { Entry, TreeEdit } from './entry.ts';
 
@@ -155,16 +155,14 @@ function plainBytes(data: Uint8Array): Uint8Array {
 }
 
 /**
- * The entry of a node. The bytes of a file are moved to shared memory and become borrowed, so later writes do not change
- * the entry.
+ * The entry of a node. The bytes of a file become borrowed, so later writes do not change the entry.
  */
 export function toEntry(path: string, node: Node): Entry {
   const { mode, mtimeMs } = node;
   if (node.kind === 'dir') return { path, kind: 'dir', mode, mtimeMs };
   if (node.kind === 'symlink') return { path, kind: 'symlink', mode, mtimeMs, target: node.target };
   if (node.readonly) return { path, kind: 'file', mode, mtimeMs, data: node.data.subarray(0, node.size) };
-  if (node.size !== node.data.length || !isShared(node.data))
-    node.data = toShared(node.data.subarray(0, node.size));
+  node.data = toContent(node.size === node.data.length ? node.data : node.data.subarray(0, node.size));
   node.borrowed = true;
   return { path, kind: 'file', mode, mtimeMs, data: node.data };
 }

@@ -7,6 +7,9 @@
 /** Smaller buffers share one counterpart of about this length. */
 const MIN_COUNTERPART_BYTES = 64 * 1024;
 
+/** Contents of files of at least this length are in shared memory. */
+export const MIN_SHARED_BYTES = 16 * 1024;
+
 /** Maximum number of small buffers that share a counterpart. */
 const MAX_SMALL = 4096;
 
@@ -65,6 +68,17 @@ export function toShared(bytes: Uint8Array): Uint8Array<SharedArrayBuffer> {
   const shared = allocateShared(bytes.length);
   shared.set(bytes);
   return shared;
+}
+
+/**
+ * The contents of a file as they are kept: shared if they are large, so that threads need no copies. Otherwise they are in a
+ * buffer of their own, because a message with many shared buffers is slow.
+ */
+export function toContent(bytes: Uint8Array): Uint8Array {
+  if (bytes.length >= MIN_SHARED_BYTES) return toShared(bytes);
+  const { buffer } = bytes;
+  const isWhole = buffer.byteLength === bytes.length && buffer instanceof ArrayBuffer;
+  return isWhole && bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes);
 }
 
 /** The shared buffers that contain the given bytes. */

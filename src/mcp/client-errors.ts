@@ -2,6 +2,7 @@
  * Errors as clients see them. Every error that leaves the server, from a tool or a resource, passes through here, so
  * that no client learns the folders, processes or names of the host. The original error goes to the log.
  */
+import { escapeBlock } from '../analysis/escape-controls.ts';
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { CancelledError } from './cancelled-error.ts';
 import { replaceLoneSurrogates } from './tool-result.ts';
@@ -68,5 +69,5 @@ export function clientError(cause: unknown): ClientError {
   const fixed = MESSAGES[code];
   const message = publicMessage ?? (fixed === OWN_MESSAGE ? cause.message : fixed);
   const isHostError = LOGGED.includes(code) || publicMessage !== undefined;
-  return { code, message: replaceLoneSurrogates(message), isHostError };
+  return { code, message: escapeBlock(replaceLoneSurrogates(message)), isHostError };
 }

@@ -1,15 +1,17 @@
 /** Converts results that a program displayed to descriptions, text and image blocks of a tool result. */
 import type { ImageContent } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { escapeBlock, escapeControls, quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
 import { formatBytes, formatItems } from '../quantities.ts';
+import { encodeResult } from '../results/encoded-result.ts';
 import { type ImageMime, readImageHeader } from '../results/image-header.ts';
 import { readDisplayedImage } from '../results/read-displayed-image.ts';
 import { RESULT_LIMITS } from '../results/result-limits.ts';
 import type { DisplayResult } from '../schema.ts';
 import type { DrawPicture } from '../worker/auxiliary-jobs.ts';
 import type { PictureForm } from '../worker/protocol.ts';
-import type { CachedResult } from './displayed-result-cache.ts';
+import type { CachedResult } from './recent-results.ts';
 import { truncateMiddle } from './tool-result.ts';
 
 /** Limits of image blocks. Clients downscale or reject larger images. */
@@ -48,13 +50,15 @@ export function describeResult({ id, uri, result }: CachedResult): ResultDescrip
 function headline({ id, result }: CachedResult): string {
   const { mime, width, height, size_bytes, path } = result;
   const size = width === undefined ? '' : `, ${width} × ${height} pixels`;
-  const file = path === undefined ? '' : `, file ${path}`;
-  return `${id}: ${mime}${size}, ${formatBytes(size_bytes)}${file}`;
+  const file = path === undefined ? '' : `, file ${quotePath(path)}`;
+  return `${id}: ${escapeControls(mime)}${size}, ${formatBytes(size_bytes)}${file}`;
 }
 
 /** The form of a result that is readable as text, if it has one. */
-const textForm = ({ markdown, text, latex, json, html, svg }: DisplayResult) =>
-  markdown ?? text ?? latex ?? (json === undefined ? undefined : JSON.stringify(json)) ?? html ?? svg;
+function textForm(result: DisplayResult): string | undefined {
+  const { markdown, text, latex, json, html, svg } = encodeResult(result);
+  return markdown ?? text ?? latex ?? json ?? html ?? svg;
+}
 
 /** The text about results: a line for each, with its Markdown or text. The total is about `maxChars` characters. */
 export function resultsText(
@@ -107,7 +111,7 @@ export async function showResult(
   const { result, uri } = one;
   const line = headline(one);
   const asText = () =>
-    `${line}\n${truncateMiddle(textForm(result) ?? '(only in the file)', maxChars, () => uri).text}`;
+    `${line}\n${escapeBlock(truncateMiddle(textForm(result) ?? '(only in the file)', maxChars, () => uri).text)}`;
   if (!isImage(result)) return { text: asText() };
   const source = await readDisplayedImage(result, (path) => access.readFile(path));
   if (source === undefined)

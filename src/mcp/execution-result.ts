@@ -3,6 +3,7 @@
  * shortened to its beginning and end, with a link to the full text.
  */
 import { z } from 'zod';
+import { escapeBlock, escapeControls, quotePath } from '../analysis/escape-controls.ts';
 import { formatDuration, formatFuel, formatItems, formatPercent } from '../quantities.ts';
 import {
   errorGuidance,
@@ -18,9 +19,8 @@ import {
   toolCallRecord,
 } from '../schema.ts';
 import { describeResult, resultDescription, resultsText } from './displayed-result-blocks.ts';
-import type { CachedResult } from './displayed-result-cache.ts';
 import { docsUri } from './documentation.ts';
-import type { OutputStream } from './output-cache.ts';
+import type { CachedResult, OutputStream } from './recent-results.ts';
 import { type ToolResult, truncateMiddle } from './tool-result.ts';
 import { workspaceUri } from './workspace-uri.ts';
 
@@ -126,9 +126,8 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
   const stderr = truncateMiddle(result.stderr, Math.ceil(maxChars / 3), () =>
     cacheOutput('stderr', result.stderr),
   );
-  const changed = filesChanged(result, session_id);
   const structured: ExecutionOutput = {
-    outcome: outcomeLine(result),
+    outcome: escapeControls(outcomeLine(result)),
     success: result.success,
     ...(metadata.result !== undefined && { result: shortResult(metadata.result, maxChars) }),
     stdout: stdout.text + droppedNote(metadata.stdout_dropped_bytes),
@@ -138,8 +137,9 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
     fuel_consumed: result.fuel_consumed,
     duration_ms: Math.round(result.duration_ms * 10) / 10,
     ...(files.length > 0 && { files_passed: files.slice(0, MAX_FILES).map(guestPath) }),
-    files_changed: changed.slice(0, MAX_FILES),
-    files_changed_total: changed.length,
+    files_changed: filesChanged(result, session_id),
+    files_changed_total:
+      result.files_created.length + result.files_modified.length + result.files_deleted.length,
     ...(metadata.tool_calls !== undefined &&
       metadata.tool_calls.length > 0 && { tool_calls: metadata.tool_calls.slice(0, MAX_TOOL_CALLS) }),
     ...(metadata.execution_id !== undefined && { execution_id: metadata.execution_id }),
@@ -202,7 +202,7 @@ function outcomeLine(result: SandboxResult): string {
 
 function filesChanged(result: SandboxResult, session_id: string): ExecutionOutput['files_changed'] {
   const rows = (change: 'created' | 'modified' | 'deleted', paths: readonly string[]) =>
-    paths.map((path) => ({
+    paths.slice(0, MAX_FILES).map((path) => ({
       path,
       change,
       ...(change !== 'deleted' && { uri: workspaceUri(session_id, path) }),
@@ -211,18 +211,19 @@ function filesChanged(result: SandboxResult, session_id: string): ExecutionOutpu
     ...rows('created', result.files_created),
     ...rows('modified', result.files_modified),
     ...rows('deleted', result.files_deleted),
-  ];
+  ].slice(0, MAX_FILES);
 }
 
 const droppedNote = (bytes: number) =>
   bytes > 0 ? `\n[… ${formatItems(bytes, 'byte')} dropped: output limit exceeded …]` : '';
 
+/** Names, messages and paths come from the guest: each stays on its line. Output keeps its lines. */
 function executionText(output: ExecutionOutput, results: readonly string[]): string {
   const parts = [output.outcome];
-  if (output.result !== undefined) parts.push(`result: ${JSON.stringify(output.result)}`);
-  if (output.stdout !== '') parts.push(`stdout:\n${output.stdout.trimEnd()}`);
-  if (output.stderr !== '') parts.push(`stderr:\n${output.stderr.trimEnd()}`);
-  if (results.length > 0) parts.push(`results:\n${results.join('\n')}`);
+  if (output.result !== undefined) parts.push(`result: ${escapeBlock(JSON.stringify(output.result))}`);
+  if (output.stdout !== '') parts.push(`stdout:\n${escapeBlock(output.stdout.trimEnd())}`);
+  if (output.stderr !== '') parts.push(`stderr:\n${escapeBlock(output.stderr.trimEnd())}`);
+  if (results.length > 0) parts.push(`results:\n${results.map(escapeBlock).join('\n')}`);
   if (output.result === undefined && output.stdout === '' && output.stderr === '' && results.length === 0)
     parts.push('(no output)');
   if (output.stopped_at !== null)
@@ -231,14 +232,15 @@ function executionText(output: ExecutionOutput, results: readonly string[]): str
   if (output.fuel_analysis !== null && output.fuel_analysis.status !== 'efficient')
     parts.push(fuelReportText(output.fuel_analysis));
   if (output.fuel_profile !== null) parts.push(profileText(output.fuel_profile));
-  if (output.files_passed !== undefined) parts.push(`files passed: ${output.files_passed.join(', ')}`);
+  if (output.files_passed !== undefined)
+    parts.push(`files passed: ${output.files_passed.map(quotePath).join(', ')}`);
   if (output.files_changed.length > 0) {
-    const lines = output.files_changed.map(({ path, change }) => `${change} ${path}`);
+    const lines = output.files_changed.map(({ path, change }) => `${change} ${quotePath(path)}`);
     const more = output.files_changed_total - lines.length;
     parts.push(`files: ${lines.join(', ')}${more > 0 ? ` and ${more} more` : ''}`);
   }
   for (const { id, name, arguments: given, reason } of output.pending ?? [])
-    parts.push(`pending call ${id} (${reason}): ${name} ${JSON.stringify(given)}`);
+    parts.push(escapeControls(`pending call ${id} (${reason}): ${name} ${JSON.stringify(given)}`));
   if (output.tool_calls !== undefined) parts.push(toolCallText(output.tool_calls));
   if (output.execution_id !== undefined) parts.push(`execution_id: ${output.execution_id}`);
   parts.push(`session ${output.session_id} (${output.language}), ${output.state}: ${output.state_note}`);
@@ -249,7 +251,7 @@ function executionText(output: ExecutionOutput, results: readonly string[]): str
 function toolCallText(calls: readonly ToolCallRecord[]): string {
   const entries: { text: string; count: number }[] = [];
   for (const { name, status } of calls) {
-    const text = `${name} ${status}`;
+    const text = escapeControls(`${name} ${status}`);
     const last = entries.at(-1);
     if (last?.text === text) last.count++;
     else entries.push({ text, count: 1 });
@@ -261,27 +263,27 @@ function toolCallText(calls: readonly ToolCallRecord[]): string {
 function stoppedAtText(place: NonNullable<ExecutionOutput['stopped_at']>, isTrap: boolean): string[] {
   const variables = Object.entries(place.variables).map(([name, value]) => `${name} = ${value}`);
   const where = `stopped at ${place.file}:${place.line} in ${place.function}`;
-  if (variables.length > 0) return [`${where}, with ${variables.join(', ')}`];
-  return isTrap ? [where] : [];
+  if (variables.length > 0) return [escapeControls(`${where}, with ${variables.join(', ')}`)];
+  return isTrap ? [escapeControls(where)] : [];
 }
 
 function guidanceText(guidance: NonNullable<ExecutionOutput['error_guidance']>): string {
-  const steps = guidance.actionable_guidance.map((step, i) => `${i + 1}. ${step}`);
-  const examples = (guidance.code_examples ?? []).map((example) => `Example:\n${example}`);
+  const steps = guidance.actionable_guidance.map((step, i) => `${i + 1}. ${escapeControls(step)}`);
+  const examples = (guidance.code_examples ?? []).map((example) => `Example:\n${escapeBlock(example)}`);
   const docs = guidance.related_docs.length > 0 ? [`See: ${guidance.related_docs.join(', ')}`] : [];
-  return [`How to fix ${guidance.error_type}:`, ...steps, ...examples, ...docs].join('\n');
+  return [`How to fix ${escapeControls(guidance.error_type)}:`, ...steps, ...examples, ...docs].join('\n');
 }
 
 function profileWithoutStacks(profile: FuelProfile | undefined): ExecutionOutput['fuel_profile'] {
   if (profile === undefined) return null;
-  const { stacks: _, ...rest } = profile;
-  return rest;
+  // Reading the stacks would parse them.
+  const { sample_fuel, samples, lines, functions } = profile;
+  return { sample_fuel, samples, lines, functions };
 }
 
 function profileText({ lines, samples }: NonNullable<ExecutionOutput['fuel_profile']>): string {
-  const rows = lines.map(
-    ({ file, line, source, share }) =>
-      `${formatPercent(Math.round(share * 1000) / 10).padStart(6)}  ${file}:${line}  ${source}`,
+  const rows = lines.map(({ file, line, source, share }) =>
+    escapeControls(`${formatPercent(Math.round(share * 1000) / 10).padStart(6)}  ${file}:${line}  ${source}`),
   );
   return [`fuel by line (${formatItems(samples, 'sample')}):`, ...rows].join('\n');
 }
@@ -289,5 +291,5 @@ function profileText({ lines, samples }: NonNullable<ExecutionOutput['fuel_profi
 function fuelReportText(fuel: NonNullable<ExecutionOutput['fuel_analysis']>): string {
   const share = `${formatPercent(fuel.utilization_percent)} of ${formatFuel(fuel.budget)}`;
   const causes = fuel.likely_causes.length > 0 ? ` Likely causes: ${fuel.likely_causes.join('; ')}.` : '';
-  return `fuel: ${share} (${fuel.status}). ${fuel.recommendation ?? ''}${causes}`.trim();
+  return escapeControls(`fuel: ${share} (${fuel.status}). ${fuel.recommendation ?? ''}${causes}`.trim());
 }

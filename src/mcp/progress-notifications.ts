@@ -1,5 +1,6 @@
 /** Progress notifications of a running program, for clients that sent a progress token. */
 import type { ServerContext } from '@modelcontextprotocol/server';
+import { escapeBlock } from '../analysis/escape-controls.ts';
 import { formatPercent } from '../quantities.ts';
 import { replaceLoneSurrogates } from './tool-result.ts';
 
@@ -36,7 +37,7 @@ export function progressReporter(request: ServerContext['mcpReq']): ReportProgre
     if (now - sentAt < INTERVAL_MS || (percent <= last && pending === '')) return;
     sentAt = now;
     last = percent > last ? percent : last + 0.0001;
-    const text = `${formatPercent(percent, 1)} of the fuel budget${pending === '' ? '' : `\n${pending.trimEnd()}`}`;
+    const text = `${formatPercent(percent, 1)} of the fuel budget${pending === '' ? '' : `\n${escapeBlock(pending.trimEnd())}`}`;
     pending = '';
     const params = { progressToken, progress: last, total: 100, message: replaceLoneSurrogates(text) };
     request.notify({ method: 'notifications/progress', params }).catch(() => {});

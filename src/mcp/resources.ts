@@ -5,12 +5,14 @@
  */
 
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
+import { quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
 import { formatCount, formatItems } from '../quantities.ts';
+import { encodeResult } from '../results/encoded-result.ts';
 import { clientError } from './client-errors.ts';
 import { listDocs, readDocsUri } from './documentation.ts';
 import type { MainThreadAllowance } from './main-thread-allowance.ts';
-import { OUTPUT_STREAMS } from './output-cache.ts';
+import { OUTPUT_STREAMS } from './recent-results.ts';
 import type { ServerSettings } from './settings.ts';
 import { SlicedText, toBase64 } from './sliced-text.ts';
 import type { ServerLog } from './telemetry.ts';
@@ -42,7 +44,7 @@ async function listWorkspaceFiles(tenant: Tenant) {
     for (const { path, size_bytes } of await readableFiles(tenant, id)) {
       if (resources.length >= MAX_LISTED) return { resources };
       const mime = mimeType(path);
-      const name = `${id}: ${path}`;
+      const name = `${id}: ${quotePath(path)}`;
       resources.push({
         uri: workspaceUri(id, path),
         name,
@@ -117,7 +119,7 @@ async function readResult(context: ResourceContext, uri: string, session_id: str
   const result = (await tenant.recent.result(session_id, id))?.result;
   if (result === undefined)
     throw new ResourceNotFoundError(uri, 'This result does not exist or is no longer cached.');
-  const { mime, png, jpeg, svg, html, markdown, latex, json, text, path } = result;
+  const { mime, png, jpeg, svg, html, markdown, latex, json, text, path } = encodeResult(result);
   checkSize(result.size_bytes, settings);
   const blob = mime === 'image/png' ? png : mime === 'image/jpeg' ? jpeg : undefined;
   if (blob !== undefined) return { contents: [{ uri, mimeType: mime, blob }] };
@@ -125,8 +127,7 @@ async function readResult(context: ResourceContext, uri: string, session_id: str
     const { contents } = await readWorkspace(context, uri, session_id, path);
     return { contents: contents.map((one) => ({ ...one, mimeType: mime })) };
   }
-  const jsonText = json === undefined ? undefined : JSON.stringify(json);
-  const form = svg ?? html ?? markdown ?? latex ?? jsonText ?? text;
+  const form = svg ?? html ?? markdown ?? latex ?? json ?? text;
   if (form === undefined) throw new ResourceNotFoundError(uri, 'This result was too large to store.');
   return { contents: [{ uri, mimeType: mime, text: form }] };
 }

@@ -1,6 +1,7 @@
 /** Listing, reading and writing files of one sandbox, with results as text for a model. Paths refer to the workspace. */
 
 import { z } from 'zod';
+import { quotePath } from '../analysis/escape-controls.ts';
 import type { NextSlice } from '../concurrency/slices.ts';
 import { formatItems } from '../quantities.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -53,13 +54,15 @@ export async function readWorkspaceFile(
   if (mime !== undefined && IMAGES.includes(mime) && bytes.length <= MAX_IMAGE_BYTES) {
     const data = await toBase64(bytes, nextSlice);
     return {
-      text: `${path}: ${mime}, ${formatItems(bytes.length, 'byte')}.`,
+      text: `${quotePath(path)}: ${mime}, ${formatItems(bytes.length, 'byte')}.`,
       blocks: [{ type: 'image', data, mimeType: mime }],
     };
   }
   const text = await SlicedText.of(bytes, nextSlice);
   if (text === undefined)
-    return { text: `${path}: ${formatItems(bytes.length, 'byte')} of binary data. ${binaryAdvice}.` };
+    return {
+      text: `${quotePath(path)}: ${formatItems(bytes.length, 'byte')} of binary data. ${binaryAdvice}.`,
+    };
   if (text.chars - offset <= maxChars) return { text: await text.slice(offset) };
   const { headChars, tailChars } = shownChars(maxChars);
   const head = await text.slice(offset, offset + headChars);
@@ -85,7 +88,7 @@ export async function listWorkspaceFiles(
     .slice(0, MAX_FILES)
     .map((file) => ({ ...file, uri: workspaceUri(session_id, file.path) }));
   const lines = files.map(
-    (file) => `${file.path} (${formatItems(file.size_bytes, 'byte')}, ${file.modified_at})`,
+    (file) => `${quotePath(file.path)} (${formatItems(file.size_bytes, 'byte')}, ${file.modified_at})`,
   );
   if (all.length > files.length) lines.push(`… and ${all.length - files.length} more`);
   const { recovery } = sandbox;
@@ -112,7 +115,7 @@ export async function writeWorkspaceFile(
   await sandbox.writeFile(path, bytes);
   const uri = workspaceUri(session_id, path.replace(/^\/app\//, ''));
   return {
-    text: `Wrote ${formatItems(bytes.length, 'byte')} to ${path} in session ${session_id}. Programs can open it at this path.`,
+    text: `Wrote ${formatItems(bytes.length, 'byte')} to ${quotePath(path)} in session ${session_id}. Programs can open it at this path.`,
     structured: { session_id, path, size_bytes: bytes.length, uri },
   };
 }

@@ -3,7 +3,7 @@
  * and displayed. It is kept within limits: the oldest calls lose their details first. Subscribers receive every change in
  * order.
  */
-
+import { type EncodedResult, encodeResult } from '../results/encoded-result.ts';
 import { isoTime } from '../schema/iso-time.ts';
 import type { DisplayResult, LanguageName, SandboxResult } from '../schema.ts';
 
@@ -51,7 +51,7 @@ export interface CallDetail {
   readonly code: string;
   readonly output: OutputChunk[];
   outputTruncated: boolean;
-  readonly results: DisplayResult[];
+  readonly results: EncodedResult[];
   /** The result without the fields above. */
   outcome: Omit<SandboxResult, 'stdout' | 'stderr' | 'results'> | undefined;
   /** The error of a call that could not run. */
@@ -63,7 +63,7 @@ export type TimelineEvent =
   | { readonly type: 'node'; readonly node: TimelineNode; readonly head: number }
   | { readonly type: 'removed'; readonly ids: readonly number[] }
   | { readonly type: 'output'; readonly id: number; readonly stream: OutputChunk['stream']; text: string }
-  | { readonly type: 'result'; readonly id: number; readonly result: DisplayResult }
+  | { readonly type: 'result'; readonly id: number; readonly result: EncodedResult }
   | {
       readonly type: 'progress';
       readonly id: number;
@@ -208,9 +208,10 @@ export class Timeline {
     this.#count(id, entry, kept.length);
   }
 
-  addResult(id: number, result: DisplayResult): void {
+  addResult(id: number, displayed: DisplayResult): void {
     const entry = this.#details.get(id);
     if (entry === undefined) return;
+    const result = encodeResult(displayed);
     entry.detail.results.push(result);
     this.emit({ type: 'result', id, result });
     this.#count(id, entry, JSON.stringify(result).length);

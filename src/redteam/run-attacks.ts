@@ -7,16 +7,16 @@ import { RUNTIME_NAMES } from '../schema.ts';
 import type {
   Attack,
   ExpressionAttack,
-  PackageAttack,
   HostAttack,
+  PackageAttack,
   ProgramAttack,
   ServerAttack,
   SessionAttack,
   ToolAttack,
   Verdict,
 } from './attack.ts';
-import { runPackageAttack } from './run-package-attacks.ts';
 import { runHostAttacks } from './run-host-attacks.ts';
+import { runPackageAttack } from './run-package-attacks.ts';
 import { runExpressions, runProgramAttack } from './run-program-attacks.ts';
 import { TargetServer } from './run-server-attacks.ts';
 import { runSessionAttack } from './run-session-attacks.ts';

@@ -38,6 +38,39 @@ export function readImageHeader(bytes: Uint8Array): ImageHeader | undefined {
 export const isDecodable = ({ width, height }: ImageHeader) =>
   Math.max(width, height) <= RESULT_LIMITS.imageEdge && width * height <= RESULT_LIMITS.imagePixels;
 
+/** Deflate expands a byte to at most this many. */
+const DEFLATE_RATIO = 1032;
+/** A block of 64 pixels of a JPEG takes at least one bit. */
+const JPEG_PIXELS_PER_BYTE = 8 * 64;
+/** A code of 12 bits of a GIF stands for at most 4096 pixels. */
+const GIF_PIXELS_PER_BYTE = (4096 * 8) / 12;
+/** Channels of a pixel by the colour type of a PNG. */
+const PNG_CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
+
+/**
+ * Whether an image has enough data for the pixels that its header promises. Decoders allocate memory for the pixels before
+ * they read the data.
+ */
+export function canHoldPixels(bytes: Uint8Array, { mime, width, height }: ImageHeader): boolean {
+  if (mime === 'image/gif') return width * height <= bytes.length * GIF_PIXELS_PER_BYTE;
+  if (mime === 'image/jpeg') return width * height <= bytes.length * JPEG_PIXELS_PER_BYTE;
+  if (mime !== 'image/png') return true;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const bitsPerPixel = view.getUint8(24) * (PNG_CHANNELS[view.getUint8(25)] ?? 1);
+  return (width * height * bitsPerPixel) / 8 <= pngDataBytes(bytes, view) * DEFLATE_RATIO;
+}
+
+/** Bytes of compressed pixels. */
+function pngDataBytes(bytes: Uint8Array, view: DataView): number {
+  let total = 0;
+  for (let at = 8; at + 12 <= bytes.length; ) {
+    const length = view.getUint32(at);
+    if (ascii(bytes, at + 4, 'IDAT')) total += Math.min(length, bytes.length - at - 12);
+    at += 12 + length;
+  }
+  return total;
+}
+
 function png(bytes: Uint8Array, view: DataView): ImageHeader | undefined {
   if (view.byteLength < 33 || !ascii(bytes, 12, 'IHDR')) return undefined;
   return { mime: 'image/png', width: view.getUint32(16), height: view.getUint32(20) };

@@ -3,6 +3,7 @@
  * image. The bytes are under the control of the program, so their size and shape are limited before they are parsed.
  */
 import { JsonLimitScanner } from '../framing/json-limit-scanner.ts';
+import { parseWithoutProto } from '../framing/limited-json.ts';
 import { MESSAGE_SHAPE, RESULT_LIMITS } from './result-limits.ts';
 import { parseTable, type Table } from './table.ts';
 
@@ -51,20 +52,7 @@ export function parseLimitedObject(bytes: Uint8Array): Record<string, unknown> |
 const isTooComplex = (bytes: Uint8Array) => new JsonLimitScanner(MESSAGE_SHAPE).scan(bytes) !== undefined;
 
 function parseObject(bytes: Uint8Array): Record<string, unknown> | undefined {
-  try {
-    // A copy, because the memory of a guest may be shared, which decoders reject.
-    const text = new TextDecoder().decode(bytes.slice());
-    const value: unknown = MAY_HAVE_PROTO.test(text) ? JSON.parse(text, withoutProto) : JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Text that may contain the key `__proto__`, possibly with escaped characters. */
-const MAY_HAVE_PROTO = /__proto__|\\u00/;
-
-/** Removes `__proto__` keys, which would change the prototype of a copy. */
-function withoutProto(key: string, value: unknown): unknown {
-  return key === '__proto__' ? undefined : value;
+  // A copy, because the memory of a guest may be shared, which decoders reject.
+  const value = parseWithoutProto(new TextDecoder().decode(bytes.slice()));
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
 }

@@ -4,6 +4,7 @@
  */
 import { sha256Hex } from '../framing/digest.ts';
 import type { DisplayResult } from '../schema.ts';
+import type { EncodedResult } from './encoded-result.ts';
 import { isDecodable, readImageHeader } from './image-header.ts';
 import { type DisplayMessage, parseMessage } from './message.ts';
 import { RESULT_LIMITS } from './result-limits.ts';
@@ -12,7 +13,7 @@ import { tableData, tableMarkdown } from './table.ts';
 interface ResultHost {
   /** Writes a file into the workspace and returns its path there; undefined if that is impossible. */
   store(name: string, bytes: Uint8Array): string | undefined;
-  onResult(result: DisplayResult): void;
+  onResult(result: EncodedResult): void;
 }
 
 /** A chart as it was drawn, or why it was not. */
@@ -36,7 +37,7 @@ interface PendingChart {
 type Rejection = 'too_large' | 'too_complex' | 'invalid';
 
 type Field = 'text' | 'html' | 'markdown' | 'svg' | 'png' | 'jpeg' | 'json' | 'latex';
-type Draft = { -readonly [Name in keyof DisplayResult]: DisplayResult[Name] };
+type Draft = { -readonly [Name in keyof EncodedResult]: EncodedResult[Name] };
 
 /** The forms that are text, the richest first, with the file extension of each. */
 const TEXT_FORMS: readonly (readonly [mime: string, field: Field, extension: string])[] = [
@@ -173,7 +174,8 @@ export class ResultCollector {
     for (const [mime, value] of forms) {
       if (!JSON_MIME.test(mime) || draft.json !== undefined) continue;
       used.add(mime);
-      this.#place(draft, mime, 'json', value, encoder.encode(JSON.stringify(value) ?? 'null'), 'json');
+      const text = JSON.stringify(value) ?? 'null';
+      this.#place(draft, mime, 'json', text, encoder.encode(text), 'json');
     }
     const plain = forms.get('text/plain');
     if (typeof plain === 'string') this.#addText(draft, plain);
@@ -210,13 +212,16 @@ export class ResultCollector {
   }
 
   #addData(draft: Draft, data: NonNullable<DisplayResult['data']>): void {
-    if (this.#takeBytes(JSON.stringify(data).length)) draft.data = data;
+    const text = JSON.stringify(data);
+    if (this.#takeBytes(text.length)) draft.data = text;
     else omit(draft, 'application/json');
   }
 
   #addChart(draft: Draft, chart: unknown): boolean {
-    if (!isObject(chart) || !this.#takeBytes(JSON.stringify(chart).length)) return false;
-    draft.chart = chart as DisplayResult['chart'];
+    if (!isObject(chart)) return false;
+    const text = JSON.stringify(chart);
+    if (!this.#takeBytes(text.length)) return false;
+    draft.chart = text;
     return true;
   }
 

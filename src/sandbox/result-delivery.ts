@@ -1,4 +1,5 @@
 /** The results of a call as they arrive: kept for the result of the call, and passed to the callback of the caller. */
+import { decodeResult, type EncodedResult } from '../results/encoded-result.ts';
 import { RESULT_LIMITS } from '../results/result-limits.ts';
 import type { DisplayResult } from '../schema.ts';
 import type { OutputDelivery } from './output-delivery.ts';
@@ -14,9 +15,10 @@ export class ResultDelivery {
     readonly onResult?: ((result: DisplayResult) => void) | undefined,
   ) {}
 
-  add(result: DisplayResult): void {
+  add(encoded: EncodedResult): void {
     // A process that runs guests is not trusted to enforce the limit.
     if (this.list.length >= RESULT_LIMITS.count) return;
+    const result = decodeResult(encoded);
     // Charts arrive after results that were displayed later.
     const after = this.list.findLastIndex(({ id }) => numberOf(id) < numberOf(result.id));
     this.list.splice(after + 1, 0, result);

@@ -202,7 +202,7 @@ export class Sandbox {
       const outcome = await outcomeOf(job, call);
       const { changes } = outcome;
       if (changes.removed.length + changes.entries.length > 0)
-        await this.changeFiles(() => this.workspace.apply(changes));
+        await this.changeFiles(() => this.workspace.apply(outcome));
       return { outcome, queueMs };
     } finally {
       turn.release();

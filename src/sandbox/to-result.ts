@@ -1,6 +1,8 @@
 /** Turns the outcome of a run, as the worker reports it, into a `SandboxResult` without guidance and fuel analysis. */
+import { escapeControls } from '../analysis/escape-controls.ts';
 import { toFuelProfile } from '../analysis/fuel-profile.ts';
 import { notableImports } from '../packages/import-costs.ts';
+import { decodeResult, encodeResult } from '../results/encoded-result.ts';
 import {
   type DisplayResult,
   type RuntimeName,
@@ -45,12 +47,13 @@ export function stoppedByHost(reason: keyof typeof STOPPED_BY_HOST, durationMs: 
 /** Whether the files that the run has written are in the workspace. */
 const keepsFiles = ({ state, trap }: RunOutcome) => state !== 'rolled_back' && trap?.reason !== 'worker_lost';
 
-function withoutPath({ path: _, ...result }: DisplayResult): DisplayResult {
-  return result;
+function withoutPath(result: DisplayResult): DisplayResult {
+  const { path: _, ...encoded } = encodeResult(result);
+  return decodeResult(encoded);
 }
 
 function trapMessage(reason: TrapReason, detail: string): string {
-  return detail === '' ? TRAPS[reason].message : `${TRAPS[reason].message} (${detail})`;
+  return detail === '' ? TRAPS[reason].message : `${TRAPS[reason].message} (${escapeControls(detail)})`;
 }
 
 export function toResult(

@@ -1,20 +1,22 @@
 /**
  * The files of a sandbox between two calls: the contents of /app. The host reads and writes them, and every run starts
- * from them. Paths are relative to /app; absolute paths below /app are accepted. Contents are in shared memory, so sending
- * them to a worker copies nothing.
+ * from them. Paths are relative to /app; absolute paths below /app are accepted.
  */
 import { randomUUID } from 'node:crypto';
+import { quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
 import { checkNewEntries, type Entry, putEntry, type TreeEdit } from '../fs/flat-entries.ts';
 import { EMPTY_TREE, entryBytes, FileTree } from '../fs/immutable-file-tree.ts';
-import { isShared, toShared } from '../fs/shared-array-buffers.ts';
-import type { TreeChanges } from '../fs/tree-changes.ts';
+import { isShared, toContent } from '../fs/shared-array-buffers.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import { formatItems } from '../quantities.ts';
 import { maxPathBytes } from '../schema/workspace-quota.ts';
+import type { RunOutcome } from '../worker/protocol.ts';
 
 const ROOT = '/app';
 const encoder = new TextEncoder();
+/** Files that an error about a missing file names. */
+const MAX_NAMED_FILES = 20;
 
 /** A file in the workspace. */
 export interface WorkspaceFile {
@@ -187,7 +189,11 @@ export class Workspace {
   }
 
   /** Applies the changes that a run made. Other runs may have changed the same folders since it started. */
-  apply(changes: TreeChanges): void {
+  apply({ changes, files }: Pick<RunOutcome, 'changes' | 'files'>): void {
+    if (this.#tree === files?.before) {
+      this.#tree = files.after;
+      return;
+    }
     this.#tree = this.#tree.apply(changes);
     this.#repairParents(this.#mayLackParent(changes));
   }
@@ -290,8 +296,8 @@ export class Workspace {
         isRelativeForm(name.slice(slash + 1));
       const path = isSibling ? name : workspacePath(name);
       if (next.kindOf(path) === 'dir')
-        throw new SandboxError('invalid_path', `${path} is a folder. Choose another path.`);
-      const data = toShared(typeof content === 'string' ? encoder.encode(content) : unshared(content));
+        throw new SandboxError('invalid_path', `${quotePath(path)} is a folder. Choose another path.`);
+      const data = toContent(typeof content === 'string' ? encoder.encode(content) : unshared(content));
       const entry: Entry = { path, kind: 'file', mode: 0o644, mtimeMs, data };
       if (isSibling) next.set(path, entry);
       else {
@@ -322,9 +328,10 @@ export class Workspace {
   #file(name: string): Entry {
     const entry = this.#tree.get(workspacePath(name));
     if (entry?.kind === 'file') return entry;
-    const files = this.list().map((file) => file.path);
-    const listing =
-      files.length > 0 ? `Its files are: ${files.slice(0, 20).join(', ')}` : 'The workspace is empty';
+    const files: string[] = [];
+    for (const { path, kind } of this.#tree.values())
+      if (kind === 'file' && files.push(quotePath(path)) >= MAX_NAMED_FILES) break;
+    const listing = files.length > 0 ? `Its files are: ${files.join(', ')}` : 'The workspace is empty';
     throw new SandboxError(
       'file_not_found',
       `The workspace has no file ${JSON.stringify(name)}. ${listing}.`,

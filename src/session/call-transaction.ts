@@ -67,7 +67,7 @@ export class CallTransaction {
     const imports = notableImports(outcome.imports, []).map(({ name }) => name);
     this.#states.countCall(outcome, imports);
     if (outcome.state === 'rolled_back') return;
-    this.#workspace.apply(outcome.changes);
+    this.#workspace.apply(outcome);
     if (outcome.state === 'committed') this.#workspace.otherUsage = outcome.otherUsage;
     if (outcome.state === 'fresh') this.#commit({ delta: undefined, tmp: [] });
   }
@@ -130,6 +130,10 @@ function applySaved(
   const kept = before.delta?.slice(1, 1 + keptParts) ?? [];
   return {
     delta: [deltaHeader, ...kept, ...newParts.map(({ bytes }) => bytes)],
-    tmp: [...FileTree.from(before.tmp).apply(tmp).values()],
+    // Building a tree takes time for every file, and most calls change none of them.
+    tmp:
+      tmp.removed.length + tmp.entries.length === 0
+        ? before.tmp
+        : [...FileTree.from(before.tmp).apply(tmp).values()],
   };
 }

@@ -3,7 +3,7 @@
  * images, so charts cannot influence each other. Nothing is loaded before the first chart of the thread.
  */
 import { findRenderer, sharedRasteriser } from '../charts/artifacts.ts';
-import { CHART_LIMITS, chartTimeMs } from '../charts/chart-limits.ts';
+import { CHART_LIMITS } from '../charts/chart-limits.ts';
 import { rasterise } from '../charts/rasteriser.ts';
 import { toPng } from '../charts/shrink-pixels.ts';
 import { svgProblem, withoutReferences } from '../charts/svg-check.ts';
@@ -20,6 +20,7 @@ import { type LoadedImage, loadImage } from './load-image.ts';
 
 const MAX_PAGES = CHART_LIMITS.memoryBytes / PAGE_BYTES;
 const ADVICE = 'Aggregate or sample the data';
+const TIME_IS_UP = 'the time limit of the call is reached. Display fewer charts, or raise the limit';
 const VOLUME_LIMITS = { maxBytes: 0, maxFiles: 0 };
 
 let renderer: LoadedImage | undefined;
@@ -27,19 +28,17 @@ let renderer: LoadedImage | undefined;
 /** How the call is cancelled. */
 type ChartCancellation = Pick<RunContext, 'cancel' | 'cancelValue'>;
 
-/** The charts of one call, which share a budget of fuel and time. */
+/** The charts of one call, which share a budget of fuel and the time that is left of the call. */
 export class ChartRenderer {
-  readonly #deadlineMs: number;
   #fuel = CHART_LIMITS.totalFuel as number;
 
   /** `others` are the images that the thread has loaded. */
   constructor(
     readonly cancellation: ChartCancellation,
     readonly others: () => Iterable<LoadedImage>,
-    timeoutMs: number,
-  ) {
-    this.#deadlineMs = performance.now() + chartTimeMs(timeoutMs);
-  }
+    /** When the time of the call ends, on the clock of performance.now(). */
+    readonly deadlineMs: number,
+  ) {}
 
   /** Fuel that the charts have used. */
   get fuelConsumed(): number {
@@ -58,6 +57,7 @@ export class ChartRenderer {
   /** The value of an action, or a sentence about why it failed. */
   #attempt<T>(action: () => T): T | string {
     try {
+      if (performance.now() >= this.deadlineMs) throw new DrawingError(TIME_IS_UP);
       return action();
     } catch (cause) {
       return `The chart is not drawn: ${drawingFailure(cause, ADVICE)}.`;
@@ -68,7 +68,7 @@ export class ChartRenderer {
     return {
       ...this.cancellation,
       fuelBudget: Math.min(CHART_LIMITS.fuel, this.#fuel),
-      deadlineMs: this.#deadlineMs,
+      deadlineMs: this.deadlineMs,
       // The same specification always gives the same chart.
       deterministic: { startMs: IMAGE_TIME_MS, seed: 0 },
       output: () => {},

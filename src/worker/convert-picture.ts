@@ -12,7 +12,7 @@ import { svgProblem } from '../charts/svg-check.ts';
 import { IMAGE_TIME_MS } from '../engine/image-identity.ts';
 import type { RunContext } from '../engine/run-context.ts';
 import { formatBytes, formatCount, formatItems } from '../quantities.ts';
-import { isDecodable, readImageHeader } from '../results/image-header.ts';
+import { canHoldPixels, isDecodable, readImageHeader } from '../results/image-header.ts';
 import { DrawingError, drawingFailure } from './drawing-failure.ts';
 import type { DrawnPicture, PictureForm, PictureJob } from './protocol.ts';
 
@@ -81,6 +81,10 @@ function fromImage(image: Uint8Array, { maxEdge, maxBytes }: PictureLimits): Dra
   if (image.length > PICTURE_LIMITS.bytes)
     throw new DrawingError(
       `it has ${formatItems(image.length, 'byte')}, and the limit is ${formatBytes(PICTURE_LIMITS.bytes)}`,
+    );
+  if (!canHoldPixels(image, header))
+    throw new DrawingError(
+      `it is damaged: its header promises ${width} × ${height} pixels, which do not fit into its ${formatItems(image.length, 'byte')}`,
     );
   return { image, mime, size: { width, height } };
 }

@@ -2,8 +2,10 @@
  * Records where a program is at the end of slices of fuel. Samples depend on fuel only, so the same program and input give
  * the same profile on every machine. Memory and time are bounded for any program.
  */
+import { escapeControls } from '../analysis/escape-controls.ts';
 import type { FrameFuel, ProgramState, RunProfile, StackFrame } from '../analysis/run-profile-schema.ts';
 import type { StackReader } from '../runtimes/runtime.ts';
+import { MAX_STACKS_CHARS } from '../schema/report-limits.ts';
 import type { StoppedAt } from '../schema.ts';
 import {
   isProgram,
@@ -34,6 +36,11 @@ const MAX_STACK_FRAMES = 10_000;
 /** Rows to report, by fuel. */
 const REPORTED_ROWS = 200;
 
+interface RecordedStack {
+  readonly frames: readonly StackFrame[];
+  fuel: number;
+}
+
 export class FuelProfiler {
   readonly #states: ProgramStateSampler;
   #lastFuel = 0;
@@ -44,7 +51,7 @@ export class FuelProfiler {
   #firstMemoryBytes = 0;
   readonly #lines = new Map<StackFrame, number>();
   readonly #functions = new Map<StackFrame, number>();
-  readonly #stacks = new Map<string, { frames: StackFrame[]; fuel: number }>();
+  readonly #stacks = new Map<string, RecordedStack>();
   readonly #frameIds = new Map<StackFrame, number>();
 
   constructor(
@@ -84,7 +91,6 @@ export class FuelProfiler {
   /** The profile, with states if they are asked for; undefined if the run used only one slice. */
   finish(withStates: boolean): RunProfile | undefined {
     if (this.#samples === 0) return undefined;
-    const stacks = [...this.#stacks.values()].sort((a, b) => b.fuel - a.fuel);
     return {
       programFile: this.#states.program.file,
       samples: this.#samples,
@@ -93,7 +99,7 @@ export class FuelProfiler {
       lines: largest(this.#lines),
       functions: largest(this.#functions),
       states: withStates ? [...this.#states.states] : [],
-      ...(this.isDetailed && { stacks }),
+      ...(this.isDetailed && { stacks: stacksText([...this.#stacks.values()]) }),
     };
   }
 
@@ -140,6 +146,39 @@ export class FuelProfiler {
     this.#frameIds.set(frame, id);
     return id;
   }
+}
+
+/** The stacks with the most fuel as JSON text, which the main thread does not parse. */
+function stacksText(stacks: readonly RecordedStack[]): string {
+  const frames: string[] = [];
+  /** The same place can have several frames. */
+  const numberOfText = new Map<string, number>();
+  const numberOfFrame = new Map<StackFrame, number>();
+  const numberOf = (frame: StackFrame) => {
+    let number = numberOfFrame.get(frame);
+    if (number === undefined) {
+      const { file, function: name, line } = frame;
+      const text = JSON.stringify({ file: escapeControls(file), function: escapeControls(name), line });
+      number = numberOfText.get(text) ?? frames.push(text) - 1;
+      numberOfText.set(text, number);
+      numberOfFrame.set(frame, number);
+    }
+    return number;
+  };
+  const samples: string[] = [];
+  let room = MAX_STACKS_CHARS - JSON.stringify({ frames, samples }).length;
+  for (const { frames: stack, fuel } of stacks.toSorted((a, b) => b.fuel - a.fuel)) {
+    const known = frames.length;
+    const indices = stack.map(numberOf);
+    const sample = `{"stack":[${indices.join()}],"fuel":${fuel}}`;
+    room -= frames.slice(known).reduce((sum, text) => sum + text.length + 1, sample.length + 1);
+    if (room < 0) {
+      frames.length = known;
+      break;
+    }
+    samples.push(sample);
+  }
+  return `{"frames":[${frames.join()}],"samples":[${samples.join()}]}`;
 }
 
 function add(rows: Map<StackFrame, number>, frame: StackFrame, fuel: number): void {

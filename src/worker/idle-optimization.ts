@@ -84,7 +84,7 @@ export class IdleOptimization {
     });
   }
 
-  #continueFrom({ deltaHeader, keptParts, newParts }: SavedState): void {
+  #continueFrom({ deltaHeader, keptParts, newParts }: Omit<SavedState, 'tmp'>): void {
     const kept = this.#state.slice(1, 1 + keptParts);
     this.#state = [deltaHeader, ...kept, ...newParts.map(({ bytes }) => bytes)];
     this.#next++;

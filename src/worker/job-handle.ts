@@ -3,10 +3,9 @@
  * Both promises always settle, even if the thread is lost.
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import { countShared, sharedBuffers } from '../fs/shared-array-buffers.ts';
 import type { UnpackedWheel } from '../packages/unpack-wheel.ts';
+import type { EncodedResult } from '../results/encoded-result.ts';
 import type { BuiltGuest, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
-import type { DisplayResult } from '../schema.ts';
 import type {
   DrawnPicture,
   ExtendedImage,
@@ -35,9 +34,15 @@ export interface JobObserver {
   output?(stream: 1 | 2, bytes: Uint8Array): void;
   /** Answers a request of the guest. Must not reject. */
   answer?(request: HostRequest): Promise<HostAnswer>;
-  result?(result: DisplayResult): void;
+  result?(result: EncodedResult): void;
   step?(text: string): void;
 }
+
+/** A message with its lists of files unpacked. */
+export type UnpackedMessage =
+  | Exclude<FromWorker, { readonly type: 'optimized' | 'done' | 'saved' }>
+  | (Omit<Extract<FromWorker, { readonly type: 'done' }>, 'outcome'> & { readonly outcome: RunOutcome })
+  | (Omit<Extract<FromWorker, { readonly type: 'saved' }>, 'saved'> & { readonly saved: SavedState });
 
 export interface JobHandle {
   /** The answer. Rejects when the worker reports a fault of the host. */
@@ -47,9 +52,6 @@ export interface JobHandle {
   /** Approximate fuel that the run has used so far. */
   readonly fuelSpent: number;
 }
-
-/** Received buffers are freed only after they were garbage collected in this thread as well. */
-const countContents = (contents: readonly (Uint8Array | undefined)[]) => countShared(sharedBuffers(contents));
 
 export class ActiveJob implements JobHandle {
   readonly result: Promise<JobResult>;
@@ -84,7 +86,7 @@ export class ActiveJob implements JobHandle {
   }
 
   /** Handles one message of the worker; returns whether the job is over. */
-  receive(message: Exclude<FromWorker, { readonly type: 'optimized' }>): boolean {
+  receive(message: UnpackedMessage): boolean {
     switch (message.type) {
       case 'output':
         this.observer.output?.(message.stream, message.bytes);
@@ -98,20 +100,13 @@ export class ActiveJob implements JobHandle {
       case 'request':
         void this.#answer(message.number, message.request);
         return false;
-      case 'drawing':
-        return false;
-      case 'saved': {
-        const { deltaHeader, newParts, tmp } = message.saved;
-        countContents([deltaHeader, ...newParts.map(({ bytes }) => bytes)]);
-        countContents(tmp.entries.map(({ data }) => data));
+      case 'saved':
         this.#finish(message.saved);
         return true;
-      }
       case 'failed':
         this.#reject(new SandboxError(message.code as ErrorCode, message.message));
         break;
       case 'done':
-        countContents(message.outcome.changes.entries.map(({ data }) => data));
         for (const result of message.results) this.observer.result?.(result);
         this.#resolve(message);
         // A committed call is answered before its state is saved; the thread is busy until then.

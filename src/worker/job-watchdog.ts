@@ -1,8 +1,6 @@
 /**
- * Terminates a thread whose job does not end in time. Restoring a session, running, drawing charts and saving have separate
- * limits. A process that guest code has taken over can send any message repeatedly; each phase starts only once.
+ * Terminates a thread whose job does not end in time. Restoring a session, running and saving have separate limits. A process that guest code has taken over can send any message repeatedly; each phase starts only once.
  */
-import { chartTimeMs } from '../charts/chart-limits.ts';
 import { MAX_YIELD_SHARE } from './cooperative-yield.ts';
 
 /** Extra time that a job gets beyond its limit, and after a cancellation. */
@@ -54,7 +52,6 @@ export class JobWatchdog {
   readonly #job: WatchedJob;
   readonly #timer: WatchdogTimer;
   readonly #sentMs = performance.now();
-  #drawingMs: number | undefined;
   #answeredMs: number | undefined;
   #cancelledMs: number | undefined;
 
@@ -62,12 +59,6 @@ export class JobWatchdog {
   constructor(job: WatchedJob, timer: WatchdogTimer) {
     this.#job = job;
     this.#timer = timer;
-    this.#check();
-  }
-
-  /** The program has ended, and the drawing of its charts starts. */
-  drawing(): void {
-    this.#drawingMs ??= performance.now();
     this.#check();
   }
 
@@ -103,8 +94,6 @@ export class JobWatchdog {
     const runningMs = this.#job.runningMs();
     const latestStartMs = this.#sentMs + RESTORE_LIMIT_MS;
     if (runningMs === undefined) return Math.min(runMs, latestStartMs - nowMs);
-    if (cancelledMs === undefined && this.#drawingMs !== undefined)
-      return this.#drawingMs + chartTimeMs(limitMs) + GRACE_MS - nowMs;
     const startedMs = Math.min(nowMs - runningMs, latestStartMs);
     return Math.max(startedMs, cancelledMs ?? 0) + runMs - nowMs;
   }

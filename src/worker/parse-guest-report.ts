@@ -93,7 +93,7 @@ function parseError(value: unknown): GuestError | undefined {
 }
 
 /** Whether JSON data is within the limits. Removes `__proto__` keys, which would change the prototype of a copy. */
-export function isWithinLimits(data: unknown, maxValues = MAX_VALUES): boolean {
+export function isWithinLimits(data: unknown): boolean {
   const pending = [{ value: data, depth: 0 }];
   let count = 0;
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
@@ -104,7 +104,7 @@ export function isWithinLimits(data: unknown, maxValues = MAX_VALUES): boolean {
     if (Object.hasOwn(value, '__proto__')) delete (value as Record<string, unknown>)['__proto__'];
     const items = Object.values(value);
     count += items.length;
-    if (count > maxValues) return false;
+    if (count > MAX_VALUES) return false;
     for (const item of items) pending.push({ value: item, depth: depth + 1 });
   }
   return true;

@@ -3,13 +3,24 @@
  * a program is long-running is known without asking its thread, so it costs the guest nothing.
  */
 import type { CancelSignal } from '../concurrency/cancellation.ts';
+import { inSlices } from '../concurrency/in-slices.ts';
+import { SandboxError } from '../errors.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LONG_RUN_FUEL } from './cooperative-yield.ts';
-import { ActiveJob, type JobHandle, type JobObserver } from './job-handle.ts';
+import { ActiveJob, type JobHandle, type JobObserver, type UnpackedMessage } from './job-handle.ts';
 import { JobWatchdog, WatchdogTimer } from './job-watchdog.ts';
-import { type FromWorker, MAX_CACHED_GUESTS, type UnsentJob } from './protocol.ts';
+import { packJob } from './packed-messages.ts';
+import { outcomeWithinQuota, stateWithinQuota } from './process-limits.ts';
+import {
+  type FromWorker,
+  MAX_CACHED_GUESTS,
+  type PackedRunJob,
+  type RunJob,
+  type UnsentJob,
+  type UnsentRunJob,
+} from './protocol.ts';
 import { isAnswer } from './thread-host.ts';
-import { SentTrees } from './tree-updates.ts';
+import { SentTrees, type TreeUpdate } from './tree-updates.ts';
 import type { WorkerHost, WorkerThread } from './worker-host.ts';
 
 /** Maximum number of images per thread; each takes the memory of a guest that waits for its next run. */
@@ -36,8 +47,12 @@ export class PoolThread {
   readonly #guests = new Map<string, number>();
   /** The session of the current job, if the state that it saves is that of the next call. */
   #session: { readonly id: string; readonly version: number } | undefined;
-  /** The workspace of the current job, if it is a run. */
-  #workspace: string | undefined;
+  /** The workspace of the current job, if it was sent. */
+  #workspace: TreeUpdate | undefined;
+  /** The current job, if it is a run. */
+  #run: UnsentRunJob | undefined;
+  /** What waits until the files of an earlier message are unpacked. Undefined if nothing is being unpacked. */
+  #waiting: (() => void)[] | undefined;
   readonly #optimizing = new Map<string, (programs: number) => void>();
   #isReserved = false;
   #isAlive = true;
@@ -52,12 +67,14 @@ export class PoolThread {
 
   constructor(host: WorkerHost, onExit: (thread: PoolThread) => void) {
     this.#thread = host.start({
-      message: (message) => this.#receive(message),
+      message: (message) => this.#inOrder(() => this.#receive(message)),
       exit: () => {
         this.#isAlive = false;
         onExit(this);
-        this.#job?.lose();
-        this.#end();
+        this.#inOrder(() => {
+          this.#job?.lose();
+          this.#end();
+        });
       },
     });
   }
@@ -136,6 +153,7 @@ export class PoolThread {
   /** Sends a job with what the thread needs to know of its workspace and session. */
   #send(id: number, unsent: UnsentJob): void {
     this.#workspace = this.#session = undefined;
+    this.#run = unsent.type === 'run' ? unsent : undefined;
     if (unsent.type !== 'run') {
       this.#thread.send({ type: 'job', id, job: unsent }, unsent);
       return;
@@ -148,17 +166,34 @@ export class PoolThread {
       // Edits can require that the guest be restored.
       if (isCached && session.edits.removed.length + session.edits.entries.length === 0) {
         const live = { ...session, delta: undefined, tmp: [] };
-        this.#thread.send(
-          { type: 'job', id, job: { ...unsent, workspace: undefined, session: live } },
-          unsent,
-        );
+        this.#sendRun(id, { ...unsent, workspace: undefined, session: live }, unsent);
         return;
       }
     }
     const workspace = this.#trees.updateTo(unsent.workspace);
-    this.#thread.send({ type: 'job', id, job: { ...unsent, workspace } }, unsent);
     this.#trees.recordSent(workspace, unsent.workspace.tree);
-    this.#workspace = workspace.id;
+    this.#workspace = workspace;
+    this.#sendRun(id, { ...unsent, workspace }, unsent);
+  }
+
+  #sendRun(id: number, run: RunJob, unsent: UnsentJob): void {
+    const fail = (cause: unknown) => this.#fail(id, cause);
+    const send = (job: PackedRunJob) => {
+      try {
+        this.#thread.send({ type: 'job', id, job }, unsent);
+      } catch (cause) {
+        // The job cannot be cloned.
+        fail(cause);
+      }
+    };
+    inSlices(packJob(run), send, fail);
+  }
+
+  /** The job was not sent, or its answer is invalid. */
+  #fail(id: number, cause: unknown): void {
+    const code = cause instanceof SandboxError ? cause.code : 'internal';
+    const message = cause instanceof Error ? cause.message : String(cause);
+    this.#handle({ type: 'failed', id, code, message });
   }
 
   run(job: UnsentJob, { limitMs, signal, observer = {} }: JobOptions): JobHandle {
@@ -200,15 +235,55 @@ export class PoolThread {
     return active;
   }
 
+  /** Handles a message, or the end of the thread, after those that came before. */
+  #inOrder(handle: () => void): void {
+    if (this.#waiting === undefined) handle();
+    else this.#waiting.push(handle);
+  }
+
   #receive(message: FromWorker): void {
     if (message.type === 'optimized') {
       this.#optimizing.get(message.image)?.(message.programs);
       return;
     }
     if (message.id !== this.#job?.id) return;
+    if (message.type === 'done')
+      this.#unpack(message.id, outcomeWithinQuota(this.#run!, message.outcome), (outcome) =>
+        this.#handle({ ...message, outcome }),
+      );
+    else if (message.type === 'saved')
+      this.#unpack(message.id, stateWithinQuota(this.#run!, message.saved), (saved) =>
+        this.#handle({ ...message, saved }),
+      );
+    else this.#handle(message);
+  }
+
+  /** Unpacks files in slices. Messages that arrive meanwhile wait. */
+  #unpack<T>(id: number, steps: Generator<unknown, T>, handle: (unpacked: T) => void): void {
+    const waiting: (() => void)[] = [];
+    this.#waiting = waiting;
+    const end = (last: () => void) => {
+      this.#waiting = undefined;
+      last();
+      for (const next of waiting) this.#inOrder(next);
+    };
+    inSlices(
+      steps,
+      (unpacked) => end(() => handle(unpacked)),
+      // Only a process that guest code has taken over sends files that are invalid.
+      (cause) => {
+        void this.terminate();
+        end(() => this.#fail(id, cause));
+      },
+    );
+  }
+
+  #handle(message: UnpackedMessage): void {
+    if (message.id !== this.#job?.id) return;
     if (this.#workspace !== undefined) {
-      if (message.type === 'done') this.#trees.applyChanges(this.#workspace, message.outcome.changes);
-      if (message.type === 'failed') this.#trees.discard(this.#workspace);
+      if (message.type === 'done')
+        this.#trees.recordChanges(this.#workspace, () => message.outcome.files!.after);
+      if (message.type === 'failed') this.#trees.discard(this.#workspace.id);
     }
     if (message.type === 'saved' && this.#session !== undefined) {
       this.#guests.set(this.#session.id, this.#session.version + 1);
@@ -216,7 +291,6 @@ export class PoolThread {
       // Only a process that guest code has taken over claims to have more.
       if (this.#guests.size > MAX_CACHED_GUESTS) this.#guests.clear();
     }
-    if (message.type === 'drawing') this.#watchdog?.drawing();
     if (isAnswer(message)) {
       this.#stopListening?.();
       this.#watchdog?.answered();

@@ -3,19 +3,24 @@
  * message beyond them comes from one that guest code has taken over.
  */
 import { GRACE } from '../engine/grace.ts';
+import { SandboxError } from '../errors.ts';
 import { entryBytes, FileTree } from '../fs/immutable-file-tree.ts';
+import type { PackedEdit } from '../fs/packed-edit.ts';
+import type { EncodedResult } from '../results/encoded-result.ts';
 import { RESULT_LIMITS } from '../results/result-limits.ts';
 import { MAX_REPORT_BYTES } from '../runtimes/runtime.ts';
 import { maxPathBytes } from '../schema/workspace-quota.ts';
-import type { DisplayResult } from '../schema.ts';
 import { MAX_TOOL_CALLS } from '../tools/tool-limits.ts';
 import { MAX_LISTED_CHARS } from './limit-changed-files.ts';
+import { unpackOutcome, unpackSaved } from './packed-messages.ts';
 import type { PortableExtension } from './process-protocol.ts';
 import {
   type ExtendJob,
   type FromWorker,
   type HostRequest,
   MAX_CACHED_GUESTS,
+  type PackedOutcome,
+  type PackedSaved,
   type PictureJob,
   type RunOutcome,
   type SavedState,
@@ -32,6 +37,9 @@ const MAX_OPEN_REQUESTS = 2 * MAX_TOOL_CALLS + 100;
 const MAX_RESULT_CHARS = 2 * RESULT_LIMITS.totalBytes;
 /** What a header of a state, an index of a layer and the like take in addition to what a limit covers. */
 const MARGIN_BYTES = 64 * MIB;
+/** Characters that a byte of a path can take in JSON, and what a row contains besides paths. */
+const MAX_CHARS_PER_PATH_BYTE = 6;
+const MAX_ROW_CHARS = 5000;
 
 type Message = Exclude<FromWorker, { readonly type: 'optimized' }>;
 type Tree = Pick<FileTree, 'bytes' | 'size' | 'pathBytes'>;
@@ -104,8 +112,6 @@ export class JobLimits {
         return this.#acceptResult(message.result);
       case 'request':
         return this.#acceptRequest(job, message.number, message.request);
-      case 'drawing':
-        return true;
       case 'done':
         this.#enter(message.outcome.state === 'committed' ? 'saving' : 'over');
         return (
@@ -139,7 +145,7 @@ export class JobLimits {
     return this.#outputBytes[stream] <= (stream === 1 ? limits.stdoutMaxBytes : limits.stderrMaxBytes);
   }
 
-  #acceptResult(result: DisplayResult): boolean {
+  #acceptResult(result: EncodedResult): boolean {
     this.#resultChars += sizeWithin(result, MAX_RESULT_CHARS);
     return ++this.#results <= RESULT_LIMITS.count && this.#resultChars <= MAX_RESULT_CHARS;
   }
@@ -173,7 +179,7 @@ function isWithinQuota({ limits }: UnsentRunJob, before: Tree, after: Tree, root
 }
 
 /** Whether a run with these limits can have this outcome. */
-function isPossible(job: UnsentRunJob, outcome: RunOutcome): boolean {
+function isPossible(job: UnsentRunJob, outcome: PackedOutcome): boolean {
   const { limits, session, code, tools, workspace } = job;
   const { state, changes, report } = outcome;
   const keepsState = session !== undefined && !session.discardState;
@@ -188,18 +194,54 @@ function isPossible(job: UnsentRunJob, outcome: RunOutcome): boolean {
     (outcome.profile?.stacks === undefined || job.profile) &&
     totalLength(outcome.declared) <= code.length &&
     totalLength(names) <= MAX_LISTED_CHARS &&
-    changes.removed.length <= workspace.tree.size &&
-    isWithinQuota(job, workspace.tree, workspace.tree.apply(changes), '/app')
+    isUnpackable(job, workspace.tree, changes.edit)
   );
 }
+
+/** Whether an edit is small enough to be unpacked. Its files are compared with the quota afterwards. */
+function isUnpackable({ limits }: UnsentRunJob, before: Tree, edit: PackedEdit): boolean {
+  const files = Math.max(before.size, limits.workspaceMaxFiles);
+  const paths = Math.max(before.pathBytes, maxPathBytes(limits.workspaceMaxFiles));
+  const contents = edit.reduce((sum, { small, large }) => sum + small.length + totalLength(large), 0);
+  const rows = edit.reduce((sum, part) => sum + part.rows.length, 0);
+  return (
+    contents <= Math.max(before.bytes, limits.workspaceMaxBytes) &&
+    rows <= MAX_CHARS_PER_PATH_BYTE * paths + MAX_ROW_CHARS * (files + 1)
+  );
+}
+
+/** The outcome of a run. Throws if its files exceed the quota, which only a process that guest code has taken over sends. */
+export function* outcomeWithinQuota(
+  job: UnsentRunJob,
+  packed: PackedOutcome,
+): Generator<unknown, RunOutcome> {
+  const outcome = yield* unpackOutcome(packed, job.workspace.tree);
+  const { before, after } = outcome.files!;
+  if (outcome.changes.removed.length > before.size || !isWithinQuota(job, before, after, '/app'))
+    throw beyondQuota();
+  return outcome;
+}
+
+/** The state of a session after a run. Throws if its temporary files exceed the quota. */
+export function* stateWithinQuota(job: UnsentRunJob, packed: PackedSaved): Generator<unknown, SavedState> {
+  const saved = yield* unpackSaved(packed);
+  const { removed, entries } = saved.tmp;
+  if (removed.length + entries.length === 0) return saved;
+  const before = FileTree.from(job.session!.tmp);
+  if (removed.length > before.size || !isWithinQuota(job, before, before.apply(saved.tmp), '/tmp'))
+    throw beyondQuota();
+  return saved;
+}
+
+const beyondQuota = () =>
+  new SandboxError('internal', 'A worker sent more files than the quota of the workspace allows.');
 
 /** Whether a run with these limits can leave this state. */
 function isSavable(
   job: UnsentRunJob,
-  { deltaHeader, newParts, tmp, evicted, keptParts }: SavedState,
+  { deltaHeader, newParts, tmp, evicted, keptParts }: PackedSaved,
 ): boolean {
   const { limits, session } = job;
-  const before = FileTree.from(session!.tmp);
   const parts = newParts.reduce((sum, { bytes }) => sum + bytes.length, 0);
   // Page diffs hold less than twice the pages, and deleted files count towards the quota.
   const files = Math.max(limits.workspaceMaxBytes, job.workspace.tree.bytes);
@@ -208,8 +250,7 @@ function isSavable(
     parts <= 2 * Math.max(limits.memoryBytes, totalLength(session!.delta ?? [])) + files + MARGIN_BYTES &&
     keptParts <= Math.max(0, (session!.delta?.length ?? 0) - 1) &&
     evicted.length <= MAX_CACHED_GUESTS &&
-    tmp.removed.length <= before.size &&
-    isWithinQuota(job, before, before.apply(tmp), '/tmp')
+    isUnpackable(job, FileTree.from(session!.tmp), tmp)
   );
 }
 

@@ -7,16 +7,16 @@ import { z } from 'zod';
 import { runProfile } from '../analysis/run-profile-schema.ts';
 import { ERROR_CODES, type ErrorCode } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
-import { isWorkspacePath, MAX_PATH_BYTES } from '../fs/file-names.ts';
-import { type Entry, MAX_TIME_MS, type TreeEdit } from '../fs/flat-entries.ts';
+import { isWorkspacePath } from '../fs/file-names.ts';
+import type { Entry } from '../fs/flat-entries.ts';
+import type { PackedEdit } from '../fs/packed-edit.ts';
 import { toShared } from '../fs/shared-array-buffers.ts';
 import { isMemoryLayer, memoryLayer } from '../host/shared-layer.ts';
 import { MAX_IMPORT_NAME, MAX_IMPORTS } from '../kernel/module-import-log.ts';
-import { MESSAGE_SHAPE, RESULT_LIMITS } from '../results/result-limits.ts';
+import { RESULT_LIMITS } from '../results/result-limits.ts';
 import { type GuestAssets, isExtensionOf, type PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import { QUOTA_LIMITS } from '../schema/workspace-quota.ts';
 import {
-  type DisplayResult,
   displayResult,
   type GuestReport,
   guestReport,
@@ -31,7 +31,7 @@ import {
   MAX_TOOL_CALLS,
 } from '../tools/tool-limits.ts';
 import { isWithinLimits } from './parse-guest-report.ts';
-import { type ExtendedImage, type FromWorker, type Job, NO_JOB, type ToWorker } from './protocol.ts';
+import { type ExtendedImage, type FromWorker, NO_JOB, type SentJob, type ToWorker } from './protocol.ts';
 
 /** What an image adds to the boot image of its runtime. */
 export interface PortableExtension extends Pick<ExtendedImage, 'origin' | 'image' | 'minMemoryBytes'> {
@@ -125,10 +125,11 @@ export const shareLibraries = (libraries: readonly PreparedLibrary[]): PreparedL
 const shareEntries = (entries: readonly Entry[]): Entry[] =>
   entries.map((entry) => (entry.data === undefined ? entry : { ...entry, data: toShared(entry.data) }));
 
-const shareEdit = ({ removed, entries }: TreeEdit): TreeEdit => ({ removed, entries: shareEntries(entries) });
+const shareEdit = (packed: PackedEdit): PackedEdit =>
+  packed.map(({ rows, small, large }) => ({ rows, small: toShared(small), large: large.map(toShared) }));
 
 /** Copies the bytes of a received job to shared memory of their own, so that threads get them without another copy. */
-export function shareJob(job: Job): Job {
+export function shareJob(job: SentJob): SentJob {
   if (job.type !== 'extend' && job.type !== 'run') return job;
   if (job.type === 'extend')
     return { ...job, packages: shareEntries(job.packages), libraries: shareLibraries(job.libraries) };
@@ -144,7 +145,7 @@ export function shareJob(job: Job): Job {
     session: session && {
       ...session,
       delta: session.delta?.map(toShared),
-      tmp: shareEntries(session.tmp),
+      tmp: shareEdit(session.tmp),
       edits: shareEdit(session.edits),
     },
   };
@@ -172,20 +173,8 @@ const toolRequests = [
   }),
 ] as const;
 const path = z.string().refine(isWorkspacePath);
-const entry = z.strictObject({
-  path,
-  kind: z.enum(['file', 'dir', 'symlink']),
-  mode: z.number().int().min(0).max(0o7777),
-  mtimeMs: z.number().min(-MAX_TIME_MS).max(MAX_TIME_MS),
-  data: bytes.optional(),
-  target: z.string().max(MAX_PATH_BYTES).optional(),
-});
-const entries = z.array(
-  entry.refine(
-    ({ kind, data, target }) =>
-      (kind === 'file') === (data !== undefined) && (kind === 'symlink') === (target !== undefined),
-  ),
-);
+/** The rows are checked when they are unpacked. */
+const edit = z.array(z.strictObject({ rows: z.string(), small: bytes, large: z.array(bytes) }));
 const usage = z.strictObject({ bytes: count, files: count });
 const outcome = z.strictObject({
   state: z.enum(['fresh', 'committed', 'rolled_back']),
@@ -211,8 +200,7 @@ const outcome = z.strictObject({
     created: z.array(path),
     modified: z.array(path),
     deleted: z.array(path),
-    removed: z.array(path),
-    entries,
+    edit,
   }),
   filesOmitted: count,
   otherUsage: usage,
@@ -240,16 +228,19 @@ const saved = z.strictObject({
   deltaHeader: bytes,
   keptParts: z.number().int().min(0),
   newParts: z.array(diff),
-  tmp: z.strictObject({ removed: z.array(path), entries }),
+  tmp: edit,
   evicted: z.array(text),
 });
-/** Checked before the schema, which accepts cyclic data. */
-const displayed = z
-  .custom<object>((result) => {
-    const { json, data, chart } = (result ?? {}) as Partial<DisplayResult>;
-    return [json, data, chart].every((value) => isWithinLimits(value, MESSAGE_SHAPE.members));
-  })
-  .pipe(displayResult.extend({ path: path.optional() }).strict());
+/** The text of a form. An image in base64 is longer than its bytes, by a third. */
+const form = z
+  .string()
+  .max(RESULT_LIMITS.formBytes * 1.4)
+  .optional();
+const displayed = displayResult
+  .extend({ path: path.optional(), note: text.optional(), omitted: z.array(text).max(100).optional() })
+  .extend({ text: form, html: form, markdown: form, svg: form, png: form, jpeg: form, latex: form })
+  .extend({ json: form, data: form, chart: form, id: text, mime: text })
+  .strict();
 const id = z.number().int();
 const edge = z.number().int().min(1).max(RESULT_LIMITS.imageEdge);
 const picture = z.union([
@@ -275,7 +266,6 @@ const fromWorker = z.discriminatedUnion('type', [
     number: count,
     request: z.union([z.strictObject({ type: z.enum(['stdin', 'drain']) }), ...toolRequests]),
   }),
-  z.strictObject({ type: z.literal('drawing'), id }),
   z.strictObject({
     type: z.literal('done'),
     id,

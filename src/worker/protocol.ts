@@ -8,22 +8,18 @@ import type { Delta } from '../engine/delta.ts';
 import type { ImageOrigin } from '../engine/image-identity.ts';
 import type { MemoryDiff } from '../engine/memory-capture.ts';
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
+import type { FileTree } from '../fs/immutable-file-tree.ts';
+import type { PackedEdit } from '../fs/packed-edit.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import type { SharedLayer } from '../host/shared-layer.ts';
 import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { PackageLibrary } from '../packages/read-user-packages.ts';
 import type { UnpackedWheel, WheelFile } from '../packages/unpack-wheel.ts';
+import type { EncodedResult } from '../results/encoded-result.ts';
 import type { BuiltGuest, GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import type { QuotaLimit } from '../schema/workspace-quota.ts';
-import type {
-  DisplayResult,
-  GuestReport,
-  LanguageName,
-  RuntimeName,
-  StoppedAt,
-  TrapReason,
-} from '../schema.ts';
+import type { GuestReport, LanguageName, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
 import type { ToolAnswer } from '../tools/tool-protocol.ts';
 import type { PhaseDurations } from './startup-phases.ts';
 import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
@@ -245,6 +241,8 @@ export interface RunOutcome {
   readonly stdoutDroppedBytes: number;
   readonly stderrDroppedBytes: number;
   readonly changes: TreeChanges;
+  /** The workspace before and after the changes, if no other call has changed it meanwhile. Only on the main thread. */
+  readonly files?: { readonly before: FileTree; readonly after: FileTree };
   /** Number of paths that the lists of changed files in `changes` omit. */
   readonly filesOmitted: number;
   /** What /tmp and deleted files that are open take of the workspace quota after a committed call. */
@@ -291,6 +289,25 @@ export interface HostAnswer {
   readonly tool?: ToolAnswer | undefined;
 }
 
+export interface PackedRunJob extends Omit<RunJob, 'workspace' | 'session'> {
+  readonly workspace: (Omit<TreeUpdate, 'edit'> & { readonly edit: PackedEdit }) | undefined;
+  readonly session:
+    | (Omit<SessionInput, 'tmp' | 'edits'> & { readonly tmp: PackedEdit; readonly edits: PackedEdit })
+    | undefined;
+}
+
+/** The changes of `RunOutcome` without those that `edit` has. */
+export interface PackedOutcome extends Omit<RunOutcome, 'changes' | 'files'> {
+  readonly changes: Omit<RunOutcome['changes'], 'removed' | 'entries'> & { readonly edit: PackedEdit };
+}
+
+export interface PackedSaved extends Omit<SavedState, 'tmp'> {
+  readonly tmp: PackedEdit;
+}
+
+/** A job as it is sent to a thread. */
+export type SentJob = Exclude<Job, RunJob> | PackedRunJob;
+
 export type ToWorker =
   | { readonly type: 'load'; readonly assets: GuestAssets }
   | { readonly type: 'unload'; readonly image: string }
@@ -304,7 +321,7 @@ export type ToWorker =
   | {
       readonly type: 'job';
       readonly id: number;
-      readonly job: Job;
+      readonly job: SentJob;
       /** The shared buffers of the job that the thread has not received before; added when the job is sent to it. */
       readonly newBuffers?: readonly SharedArrayBuffer[];
     };
@@ -312,7 +329,7 @@ export type ToWorker =
 export type FromWorker =
   | { readonly type: 'output'; readonly id: number; readonly stream: 1 | 2; readonly bytes: Uint8Array }
   /** Something that the program displays, or an image that it has written. */
-  | { readonly type: 'result'; readonly id: number; readonly result: DisplayResult }
+  | { readonly type: 'result'; readonly id: number; readonly result: EncodedResult }
   | { readonly type: 'progress'; readonly id: number; readonly step: string }
   | {
       readonly type: 'request';
@@ -321,16 +338,14 @@ export type FromWorker =
       readonly number: number;
       readonly request: HostRequest;
     }
-  /** The program has ended, and the drawing of its charts starts. */
-  | { readonly type: 'drawing'; readonly id: number }
   | {
       readonly type: 'done';
       readonly id: number;
-      readonly outcome: RunOutcome;
+      readonly outcome: PackedOutcome;
       /** The results that were not sent before. */
-      readonly results: readonly DisplayResult[];
+      readonly results: readonly EncodedResult[];
     }
-  | { readonly type: 'saved'; readonly id: number; readonly saved: SavedState }
+  | { readonly type: 'saved'; readonly id: number; readonly saved: PackedSaved }
   | { readonly type: 'built'; readonly id: number; readonly guest: BuiltGuest }
   | { readonly type: 'extended'; readonly id: number; readonly extended: ExtendedImage }
   | { readonly type: 'prepared'; readonly id: number; readonly libraries: readonly PreparedLibrary[] }

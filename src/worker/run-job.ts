@@ -19,6 +19,7 @@ import type { JobCallbacks } from './job-callbacks.ts';
 import { limitChangedFiles } from './limit-changed-files.ts';
 import type { LoadedImage } from './load-image.ts';
 import { OutputSender } from './output-sender.ts';
+import { packOutcome } from './packed-messages.ts';
 import { prepareGuest } from './prepare-guest.ts';
 import type { RunJob, RunOutcome } from './protocol.ts';
 import { RunResults } from './run-results.ts';
@@ -150,15 +151,16 @@ export function runJob(
     for (const stream of [1, 2] as const) sender?.push(stream, rest[stream], performance.now());
   sender?.finish(performance.now());
   loaded.checkDamage();
-  const durationMs = performance.now() - startedMs - cooperativeYield.yieldedMs;
   let chartFuel = 0;
   if (results.hasCharts) {
-    send({ type: 'drawing', id });
     const cancellation = { cancel: thread.control, cancelValue: id };
-    const charts = new ChartRenderer(cancellation, () => thread.loadedImages.values(), limits.timeoutMs);
+    // Yielding and waiting for tools do not count against the time limit.
+    const deadlineMs = startedMs + limits.timeoutMs + cooperativeYield.yieldedMs + (tools?.waitedMs ?? 0);
+    const charts = new ChartRenderer(cancellation, () => thread.loadedImages.values(), deadlineMs);
     results.drawCharts((spec) => charts.draw(spec));
     chartFuel = charts.fuelConsumed;
   }
+  const durationMs = performance.now() - startedMs - cooperativeYield.yieldedMs;
   const keepsState = session !== undefined && !session.discardState;
   const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';
   const taken = takeChanges(guest.kernel, state);
@@ -189,8 +191,8 @@ export function runJob(
     resultsOmitted: results.omitted,
     declared: keepsState ? loaded.runtime.source.declaredNames(job.code) : [],
   };
-  send({ type: 'done', id, outcome, results: lateResults });
-  if (job.workspace !== undefined) workspaces.applyChanges(job.workspace.id, changes);
+  send({ type: 'done', id, outcome: packOutcome(outcome), results: lateResults });
+  if (job.workspace !== undefined) workspaces.recordChanges(job.workspace, (before) => before.apply(changes));
   const unneeded = [
     ...(state === 'committed'
       ? saveSession(id, loaded, current, session!, isPaused === true, callbacks)

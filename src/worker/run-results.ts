@@ -3,8 +3,9 @@ import { FsError } from '../fs/fs-error.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';
 import type { Volume } from '../fs/volume.ts';
 import { syscallError } from '../kernel/syscall-error.ts';
+import type { EncodedResult } from '../results/encoded-result.ts';
 import { type DrawnChart, ResultCollector } from '../results/result-collector.ts';
-import type { DisplayResult, GuestReport } from '../schema.ts';
+import type { GuestReport } from '../schema.ts';
 
 /** Where results that are too large for the result of the call are written. */
 const FOLDER = '/app/results';
@@ -14,10 +15,10 @@ const REJECTIONS = { too_large: 'EFBIG', too_complex: 'E2BIG', invalid: 'EINVAL'
 export class RunResults {
   readonly #collector: ResultCollector;
   /** The results since the end of the program, which are sent with its outcome. */
-  #late: DisplayResult[] | undefined;
+  #late: EncodedResult[] | undefined;
 
   /** `volume` returns the file system of the guest. */
-  constructor(volume: () => Volume, onResult: (result: DisplayResult) => void) {
+  constructor(volume: () => Volume, onResult: (result: EncodedResult) => void) {
     this.#collector = new ResultCollector({
       onResult: (result) => (this.#late === undefined ? onResult(result) : void this.#late.push(result)),
       store: (name, bytes) => store(volume(), name, bytes),
@@ -45,7 +46,7 @@ export class RunResults {
   }
 
   /** Returns the results that are known only when the program has ended. */
-  finish(report: GuestReport | undefined, { created, modified, entries }: TreeChanges): DisplayResult[] {
+  finish(report: GuestReport | undefined, { created, modified, entries }: TreeChanges): EncodedResult[] {
     this.#late = [];
     const { result, result_text: text } = report ?? {};
     if (result !== undefined && !this.#collector.hasMain)

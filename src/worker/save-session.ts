@@ -4,6 +4,7 @@ import { partsOf } from '../engine/memory-capture.ts';
 import { toShared } from '../fs/shared-array-buffers.ts';
 import type { JobCallbacks } from './job-callbacks.ts';
 import type { LoadedImage } from './load-image.ts';
+import { packSaved } from './packed-messages.ts';
 import type { SessionInput } from './protocol.ts';
 import type { SessionGuest } from './session-guests.ts';
 
@@ -36,13 +37,13 @@ export function saveSession(
   send({
     type: 'saved',
     id,
-    saved: {
+    saved: packSaved({
       deltaHeader: toShared(delta[0]!),
       keptParts,
       newParts: parts.slice(keptParts).map(({ bytes, sha256 }) => ({ bytes, sha256 })),
       tmp: { removed, entries },
       evicted: [...evicted.keys()],
-    },
+    }),
   });
   guests.put(session.id, session.version + 1, cached);
   return [...evicted.values()];

@@ -26,6 +26,7 @@ import { IdleOptimization } from './idle-optimization.ts';
 import { IdleWork } from './idle-work.ts';
 import type { JobCallbacks } from './job-callbacks.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
+import { unpackJob } from './packed-messages.ts';
 import { assertRestricted } from './permissions.ts';
 import { prepareLibraries } from './prepare-libraries.ts';
 import type { FromWorker, RunJob, ToWorker } from './protocol.ts';
@@ -133,7 +134,7 @@ async function handle(message: ToWorker): Promise<void> {
   if (message.type === 'optimize') return optimize(message.image, message.memoryBytes);
   const { id, job, newBuffers } = message;
   countShared(newBuffers ?? []);
-  if (job.type === 'run') return run(id, job, JOBS);
+  if (job.type === 'run') return run(id, unpackJob(job), JOBS);
   if (job.type === 'prepare') {
     const { signatures } = RUNTIMES[job.runtime].linkage;
     return send({ type: 'prepared', id, libraries: await prepareLibraries(job.libraries, signatures) });

@@ -3,10 +3,10 @@
  * thread sees them while it runs a guest.
  */
 import type { Worker } from 'node:worker_threads';
-import { sharedBuffers } from '../fs/shared-array-buffers.ts';
 import { requestEnd, untilOutsideSection } from '../host/thread-critical-sections.ts';
 import { CONTROL, FUEL_UNIT, HOST_BLOCK, sectionWord, sharedClockMs } from './control-block.ts';
-import type { FromWorker, Job, ToWorker } from './protocol.ts';
+import { buffersOf } from './packed-messages.ts';
+import type { FromWorker, SentJob, ToWorker } from './protocol.ts';
 import { newHostBlock, type StartedThread, startThread, takeAdoptedThread } from './start-thread.ts';
 import type { ThreadEvents, WorkerHost, WorkerThread } from './worker-host.ts';
 
@@ -42,13 +42,12 @@ const NOT_ANSWERS: ReadonlySet<FromWorker['type']> = new Set([
   'progress',
   'request',
   'result',
-  'drawing',
   'saved',
   'optimized',
 ]);
 
 /** Whether a message is the answer to a job. The state of a session is saved after it. */
-export const isAnswer = ({ type }: FromWorker) => !NOT_ANSWERS.has(type);
+export const isAnswer = ({ type }: Pick<FromWorker, 'type'>) => !NOT_ANSWERS.has(type);
 
 class LocalThread implements WorkerThread {
   readonly #worker: Worker;
@@ -100,16 +99,9 @@ class LocalThread implements WorkerThread {
     this.#hasJob = hasJob;
   }
 
-  #newBuffers(job: Job): SharedArrayBuffer[] {
+  #newBuffers(job: SentJob): SharedArrayBuffer[] {
     if (job.type !== 'run') return [];
-    const { workspace, session } = job;
-    const entries = [
-      ...(workspace?.edit.entries ?? []),
-      ...(session?.tmp ?? []),
-      ...(session?.edits.entries ?? []),
-    ];
-    const contents = [...entries.map(({ data }) => data), ...(session?.delta ?? [])];
-    const unknown = [...sharedBuffers(contents)].filter((buffer) => !this.#received.has(buffer));
+    const unknown = [...buffersOf(job)].filter((buffer) => !this.#received.has(buffer));
     for (const buffer of unknown) this.#received.add(buffer);
     return unknown;
   }

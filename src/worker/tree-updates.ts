@@ -50,10 +50,12 @@ class KeptTrees {
     if (isKept) this.trees.set(id, { version, tree });
   }
 
-  /** Applies the changes of the call that got the tree. */
-  applyChanges(id: string, changes: TreeEdit): void {
-    const known = this.trees.get(id);
-    if (known !== undefined) this.trees.set(id, { ...known, tree: known.tree.apply(changes) });
+  /** Records the files that the call which got the update has left. An empty workspace is kept once it has files. */
+  recordChanges({ id, version, size }: TreeUpdate, after: (before: FileTree) => FileTree): void {
+    const known = this.trees.get(id) ?? (size === 0 ? { version, tree: EMPTY_TREE } : undefined);
+    if (known === undefined) return;
+    const tree = after(known.tree);
+    if (tree.size > 0) this.trees.set(id, { ...known, tree });
   }
 
   /** Removes the tree of a workspace. Returns whether there was one. */
@@ -81,7 +83,7 @@ export class SentTrees extends KeptTrees {
       bytes,
       pathBytes,
       isKept,
-      discarded: isKept ? this.#surplus(id, bytes) : [],
+      discarded: bytes <= MAX_BYTES ? this.#surplus(id, bytes) : [],
     };
   }
 

@@ -2,7 +2,8 @@
 import type { Client } from '@modelcontextprotocol/client';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DisplayedResultCache } from '../../src/mcp/displayed-result-cache.ts';
+import { RecentResults } from '../../src/mcp/recent-results.ts';
+import { decodeResult } from '../../src/results/encoded-result.ts';
 import { ONLY_OWN_REQUEST, startListener } from '../support/listener.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { decodePng } from '../support/png.ts';
@@ -284,18 +285,30 @@ describe('inline images', () => {
 });
 
 describe('cached results', () => {
-  test('are limited in number and size, and the oldest are evicted', () => {
-    const cache = new DisplayedResultCache();
-    const result = { id: 'r1', is_main_result: false, mime: 'text/html', size_bytes: 1 };
-    for (let i = 0; i < 150; i++) cache.add('s', { ...result, html: 'x' });
-    expect([cache.ids('s').length, cache.ids('s')[0], cache.get('s', 'r1')]).toEqual([
-      100,
-      'r150',
-      undefined,
-    ]);
-    cache.add('s', { ...result, html: 'x'.repeat(20_000_000) });
-    cache.add('t', { ...result, html: 'x'.repeat(20_000_000) });
-    expect([cache.ids('s'), cache.ids('t')]).toEqual([[], ['r152']]);
-    expect(cache.get('s', 'r152')).toBeUndefined();
+  const result = { id: 'r1', is_main_result: false, mime: 'text/html', size_bytes: 1 };
+
+  test('share one limit in number and size with outputs, and the oldest are evicted', async () => {
+    const recent = new RecentResults();
+    const output = recent.addOutput('s', 'stdout', 'x');
+    for (let i = 0; i < 200; i++) recent.addResult('s', { ...result, html: 'x' });
+    const ids = await recent.resultIds('s');
+    expect([ids.length, ids[0], await recent.result('s', 'r1')]).toEqual([164, 'r200', undefined]);
+    expect(await recent.output(output)).toBeUndefined();
+    recent.addResult('s', { ...result, html: 'x'.repeat(20_000_000) });
+    recent.addOutput('t', 'stdout', 'y'.repeat(20_000_000));
+    recent.addResult('t', { ...result, html: 'x' });
+    expect([await recent.resultIds('s'), await recent.resultIds('t')]).toEqual([[], ['r202']]);
+    expect(await recent.result('s', 'r202')).toBeUndefined();
+  });
+
+  // A parsed object takes twenty times the bytes of its text.
+  test('are kept as bytes, and all bytes are counted', async () => {
+    const recent = new RecentResults();
+    const json = `[${Array(100_000).fill('{}').join()}]`;
+    const shown = decodeResult({ ...result, mime: 'application/json', json });
+    const { id } = recent.addResult('s', shown);
+    expect(Object.getOwnPropertyDescriptor(shown, 'json')!.get).toBeTypeOf('function');
+    expect([recent.bytes > json.length, recent.bytes < json.length * 1.1]).toEqual([true, true]);
+    expect((await recent.result('s', id))!.result).toEqual(shown);
   });
 });

@@ -77,7 +77,7 @@ describe.each(connections)('tools over $transport, $era era', ({ era, transport 
       state: 'fresh',
       files_changed: [{ path: 'a b.txt', change: 'created', uri: 'workspace://default/a%20b.txt' }],
     });
-    for (const fact of ['Succeeded', 'from stdin', 'hello', '42', 'created a b.txt', 'default', 'fresh'])
+    for (const fact of ['Succeeded', 'from stdin', 'hello', '42', 'created "a b.txt"', 'default', 'fresh'])
       expect(text).toContain(fact);
     expect(content).toMatchObject([{ type: 'text' }]);
     const read = await client.readResource({ uri: 'workspace://default/a%20b.txt' });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { decodeResult } from '../../src/results/encoded-result.ts';
 import { ResultCollector } from '../../src/results/result-collector.ts';
 import { RESULT_LIMITS } from '../../src/results/result-limits.ts';
 import type { DisplayResult } from '../../src/schema.ts';
@@ -16,7 +17,7 @@ function collect({ hasRoom = true } = {}) {
   const results: DisplayResult[] = [];
   const files = new Map<string, Uint8Array>();
   const collector = new ResultCollector({
-    onResult: (result) => results.push(result),
+    onResult: (result) => results.push(decodeResult(result)),
     store: (name, bytes) => {
       if (!hasRoom) return undefined;
       files.set(`results/${name}`, bytes);

@@ -233,7 +233,7 @@ describe('charts of Python programs', () => {
       display({'$schema': schema, 'data': point, 'mark': 'nonsense', 'encoding': xy})
       display({'$schema': schema, 'data': point, 'mark': 'point', 'encoding': xy, 'width': 100_000, 'height': 100_000})
       backtracking = "test(regexp('^(a+)+$'), 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab')"
-      for costly in (backtracking, "join(sequence(0, 10000), pad('x', 100000, 'x'))"):
+      for costly in ("join(sequence(0, 10000), pad('x', 100000, 'x'))", backtracking):
           transform = [{'calculate': costly, 'as': 'z'}]
           display({'$schema': schema, 'data': point, 'transform': transform, 'mark': 'point', 'encoding': xy})
     `);
@@ -243,10 +243,24 @@ describe('charts of Python programs', () => {
         'The chart is not drawn: the data "https://example.com/d.csv" is at a URL, and charts load nothing. Read the data in the program and pass it as values.',
         expect.stringMatching(/^The chart is not drawn: there is no mark "nonsense". The marks are arc, /),
         expect.stringMatching(/^The chart is not drawn: it has 100\d+ × 100\d+ pixels/),
-        expect.stringMatching(/^The chart is not drawn: drawing it takes too (much fuel|long)/),
         expect.stringMatching(/^The chart is not drawn: drawing it takes too much memory/),
+        expect.stringMatching(/^The chart is not drawn: drawing it takes too (much fuel|long)/),
       ].map((note) => ['application/vnd.vegalite.v6+json', 'object', undefined, note]),
     );
+  });
+
+  // guarantee: time-limit
+  it('are drawn in the time that the program leaves, and have a note if there is none', async () => {
+    const { results, metadata } = await sandbox.execute('chart.line([1, 2])\nwhile True: pass', {
+      timeout_seconds: 1,
+    });
+    expect(metadata.trap_reason).toBe('timeout');
+    expect(results.map(({ png, note }) => [png, note])).toEqual([
+      [
+        undefined,
+        'The chart is not drawn: the time limit of the call is reached. Display fewer charts, or raise the limit.',
+      ],
+    ]);
   });
 
   it.each([

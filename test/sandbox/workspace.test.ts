@@ -13,13 +13,8 @@ const file = (path: string): Entry => ({
   mtimeMs: 1,
   data: new Uint8Array(1),
 });
-const changes = (change: Partial<TreeChanges>): TreeChanges => ({
-  created: [],
-  modified: [],
-  deleted: [],
-  removed: [],
-  entries: [],
-  ...change,
+const changes = (change: Partial<TreeChanges>) => ({
+  changes: { created: [], modified: [], deleted: [], removed: [], entries: [], ...change },
 });
 
 function workspaceOf(...entries: Entry[]): Workspace {
@@ -89,14 +84,14 @@ describe('lists of changed files', () => {
     Array.from({ length: count }, (_, i) => String(i).padStart(length, 'x'));
 
   test('are complete for ten thousand files with paths of ordinary length', () => {
-    const all = changes({ created: paths(9_000, 100), deleted: paths(1_000, 100) });
+    const { changes: all } = changes({ created: paths(9_000, 100), deleted: paths(1_000, 100) });
     expect(limitChangedFiles(all)).toEqual({ changes: all, omitted: 0 });
   });
 
   // guarantee: output-limit
   test('are truncated to one MiB of paths, but all changes are applied', () => {
     const entries = paths(9_900, 4_000).map(file);
-    const all = changes({
+    const { changes: all } = changes({
       created: entries.map(({ path }) => path),
       modified: ['a'],
       removed: ['b'],

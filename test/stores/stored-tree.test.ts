@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { atOnce } from '../../src/concurrency/in-slices.ts';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import { type ObjectRef, objectName, refTo } from '../../src/stores/format/object-ref.ts';
 import { encodeText } from '../../src/stores/format/stored-json.ts';
@@ -15,7 +16,7 @@ const numbered = (count: number, change: Record<number, string> = {}) =>
 function encode(entries: Iterable<Entry>): { ref: ObjectRef | null; objects: Map<string, Uint8Array> } {
   const objects = new Map<string, Uint8Array>();
   const sorted = [...entries].sort((a, b) => (a.path < b.path ? -1 : 1)).map(toTreeEntry);
-  const ref = encodeTree(sorted, (part, bytes) => objects.set(objectName('tree', part), bytes));
+  const ref = atOnce(encodeTree(sorted, (part, bytes) => objects.set(objectName('tree', part), bytes)));
   return { ref, objects };
 }
 

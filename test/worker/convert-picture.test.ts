@@ -79,6 +79,11 @@ describe('drawing a picture', () => {
 
   test.each([
     ['bytes', pngOf(4, 4, PICTURE_LIMITS.bytes + 1), 'it has 16,777,217 bytes, and the limit is 16 MiB'],
+    [
+      'data',
+      pngOf(4000, 6000, 1000),
+      'it is damaged: its header promises 4000 × 6000 pixels, which do not fit into its 1000 bytes',
+    ],
     ['pixels', pngOf(4001, 6000, 100), 'it has 4001 × 6000 pixels, and the limit is 24,000,000'],
   ])('does not decode an image above the limit of its %s', (_, image, problem) => {
     expect(draw(image)).toEqual({ drawn: { problem }, fuel: 0 });

@@ -84,7 +84,7 @@ test('an optimisation program that jobs interrupt is started again, but not fore
     deltaHeader: new Uint8Array(),
     keptParts: 0,
     newParts: [],
-    tmp: { removed: [], entries: [] },
+    tmp: [],
     evicted: [],
   };
   const run =

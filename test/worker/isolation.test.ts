@@ -337,7 +337,7 @@ describe('isolation', () => {
       stderr: '',
       stdoutDroppedBytes: 0,
       stderrDroppedBytes: 0,
-      changes: { created: [], modified: [], deleted: [], removed: [], entries: [] as unknown[] },
+      changes: { created: [], modified: [], deleted: [], edit: [] as unknown[] },
       filesOmitted: 0,
       otherUsage: { bytes: 0, files: 0 },
       imports: [],
@@ -350,16 +350,17 @@ describe('isolation', () => {
         thread: 1,
         message: { type: 'done', id: 1, outcome: { ...outcome, ...changed }, results },
       });
-    const file = { path: 'a/b', kind: 'file', mode: 0o644, mtimeMs: 0, data: new Uint8Array([1]) };
-    const withEntry = (entry: object) => done({ changes: { ...outcome.changes, entries: [entry] } });
+    const part = { rows: '[[],[]]', small: new Uint8Array(1), large: [new Uint8Array(1)] };
+    const withPart = (change: object) =>
+      done({ changes: { ...outcome.changes, edit: [{ ...part, ...change }] } });
     const cyclic: unknown[] = [];
     cyclic.push(cyclic);
     expect(done({})).toMatchObject({ message: { outcome } });
-    expect(withEntry(file)).toBeDefined();
+    expect(withPart({})).toBeDefined();
     const shown = { id: 'r1', is_main_result: true, mime: 'text/plain', size_bytes: 1 };
     const withResult = (result: object) =>
       parseFromProcess({ type: 'message', thread: 1, message: { type: 'result', id: 1, result } });
-    expect(withResult({ ...shown, json: [1], path: 'results/a.png' })).toBeDefined();
+    expect(withResult({ ...shown, json: '[1]', path: 'results/a.png' })).toBeDefined();
     expect(done({}, shown, shown)).toBeDefined();
     expect(parseFromProcess({ type: 'started', thread: 1, job: 1 })).toBeDefined();
     const withRequest = (request: object) =>
@@ -399,12 +400,11 @@ describe('isolation', () => {
       extended({ ...layer, at: '/data/../app' }),
       extended({ ...layer, at: '/' }),
       extended(layer, layer),
-      withEntry({ ...file, path: '../../etc/cron.d/x' }),
-      withEntry({ ...file, path: '/etc/passwd' }),
-      withEntry({ ...file, data: 'text' }),
-      withEntry({ ...file, kind: 'dir' }),
-      withEntry({ ...file, kind: 'device' }),
-      done({ changes: { ...outcome.changes, removed: ['..'] } }),
+      withPart({ rows: [] }),
+      withPart({ small: 'text' }),
+      withPart({ large: ['text'] }),
+      done({ changes: { ...outcome.changes, created: ['..'] } }),
+      done({}, { ...shown, json: ' '.repeat(2_000_000) }),
       done({ fuelConsumed: Number.NaN }),
       done({ stdout: { toString: () => 'x' } }),
       done({ extra: 1 }),

@@ -1,9 +1,17 @@
 /** What the parent accepts from a process that runs guests, by the limits of the job. */
 import { describe, expect, test } from 'vitest';
+import { atOnce } from '../../src/concurrency/in-slices.ts';
+import type { Entry } from '../../src/fs/entry.ts';
 import { FileTree } from '../../src/fs/immutable-file-tree.ts';
-import { JobLimits, sizeWithin } from '../../src/worker/process-limits.ts';
+import { packEdit } from '../../src/fs/packed-edit.ts';
+import {
+  JobLimits,
+  outcomeWithinQuota,
+  sizeWithin,
+  stateWithinQuota,
+} from '../../src/worker/process-limits.ts';
 import { parseFromProcess } from '../../src/worker/process-protocol.ts';
-import type { FromWorker, RunOutcome, UnsentJob, UnsentRunJob } from '../../src/worker/protocol.ts';
+import type { FromWorker, PackedOutcome, UnsentJob, UnsentRunJob } from '../../src/worker/protocol.ts';
 
 type Message = Exclude<FromWorker, { readonly type: 'optimized' }>;
 
@@ -49,8 +57,10 @@ const IN_SESSION: UnsentRunJob = {
   session: { ...SESSION, edits: { removed: [], entries: [] } },
 };
 
-const NO_CHANGES = { created: [], modified: [], deleted: [], removed: [], entries: [] };
-const OUTCOME: RunOutcome = {
+const pack = (removed: readonly string[], entries: readonly Entry[]) =>
+  atOnce(packEdit({ removed, entries }));
+const NO_CHANGES = { created: [], modified: [], deleted: [], edit: [] };
+const OUTCOME: PackedOutcome = {
   state: 'fresh',
   trap: undefined,
   report: { exit_code: 0 },
@@ -74,7 +84,7 @@ const OUTCOME: RunOutcome = {
   declared: [],
 };
 
-const done = (outcome: Partial<RunOutcome> = {}, count = 0): Message => ({
+const done = (outcome: Partial<PackedOutcome> = {}, count = 0): Message => ({
   type: 'done',
   id: 1,
   outcome: { ...OUTCOME, ...outcome },
@@ -113,18 +123,30 @@ const saved = (part: object = {}): Message => ({
     deltaHeader: new Uint8Array(10),
     keptParts: 0,
     newParts: [],
-    tmp: { removed: [], entries: [] },
+    tmp: [],
     evicted: [],
     ...part,
   },
 });
 const committed = done({ state: 'committed' });
-const changed = (...entries: ReturnType<typeof file>[]) => done({ changes: { ...NO_CHANGES, entries } });
+const changed = (...entries: ReturnType<typeof file>[]) =>
+  done({ changes: { ...NO_CHANGES, edit: pack([], entries) } });
+
+/** Whether the files of a message can be unpacked and are within the quota. */
+function areWithinQuota(job: UnsentJob, message: Message): boolean {
+  try {
+    if (message.type === 'done') atOnce(outcomeWithinQuota(job as UnsentRunJob, message.outcome));
+    if (message.type === 'saved') atOnce(stateWithinQuota(job as UnsentRunJob, message.saved));
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Whether the messages before the last one are accepted, and whether the last one is. */
 function answers(job: UnsentJob, ...messages: Message[]): [boolean, boolean] {
   const limits = new JobLimits(job);
-  const accepted = messages.map((message) => limits.accepts(message));
+  const accepted = messages.map((message) => limits.accepts(message) && areWithinQuota(job, message));
   return [accepted.slice(0, -1).every(Boolean), accepted.at(-1)!];
 }
 
@@ -148,11 +170,7 @@ describe('a run in another process', () => {
       { ...JOB, hasMoreStdin: true, tools },
       [request(1, 'stdin'), toolCall(2)],
     ],
-    [
-      'a committed state',
-      IN_SESSION,
-      [committed, saved({ tmp: { removed: [], entries: [file('t', 1000)] } })],
-    ],
+    ['a committed state', IN_SESSION, [committed, saved({ tmp: pack([], [file('t', 1000)]) })]],
     [
       'a failure while the state is saved',
       IN_SESSION,
@@ -174,7 +192,11 @@ describe('a run in another process', () => {
     ['more bytes than the quota', JOB, [changed(file('new', 401))]],
     ['more files than the quota', JOB, [changed(file('a', 1), file('b', 1), file('c', 1))]],
     ['longer paths than the quota', JOB, [changed(file('p'.repeat(70_000), 1))]],
-    ['more removed paths than files', JOB, [done({ changes: { ...NO_CHANGES, removed: ['a', 'b'] } })]],
+    [
+      'more removed paths than files',
+      JOB,
+      [done({ changes: { ...NO_CHANGES, edit: pack(['a', 'b'], []) } })],
+    ],
     [
       'a list of files that is too long',
       JOB,
@@ -202,7 +224,7 @@ describe('a run in another process', () => {
     [
       'more temporary files than the quota',
       IN_SESSION,
-      [committed, saved({ tmp: { removed: [], entries: [file('t', 1001)] } })],
+      [committed, saved({ tmp: pack([], [file('t', 1001)]) })],
     ],
     ['too many evicted sessions', IN_SESSION, [committed, saved({ evicted: Array(9).fill('s') })]],
     ['a request for input that there is not', JOB, [request(1, 'stdin')]],

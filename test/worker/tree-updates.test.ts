@@ -11,6 +11,7 @@ class Channel {
   readonly sent = new SentTrees();
   readonly received = new ReceivedTrees();
   lastUpdate: TreeUpdate | undefined;
+  readonly updates = new Map<string, TreeUpdate>();
 
   /** Sends a tree and returns what arrives. */
   send(id: string, tree: FileTree): FileTree {
@@ -18,13 +19,15 @@ class Channel {
     const arrived = this.received.receive(structuredClone(update));
     this.sent.recordSent(update, tree);
     this.lastUpdate = update;
+    this.updates.set(id, update);
     return arrived;
   }
 
   /** Reports what a call has changed. */
   change(id: string, changes: TreeEdit): void {
-    this.received.applyChanges(id, changes);
-    this.sent.applyChanges(id, structuredClone(changes));
+    const update = this.updates.get(id)!;
+    this.received.recordChanges(update, (before) => before.apply(changes));
+    this.sent.recordChanges(update, (before) => before.apply(structuredClone(changes)));
   }
 }
 

@@ -1,5 +1,6 @@
 /** The tool that shows the contents of a session: files, variables, imports, checkpoints and limits. */
 import { z } from 'zod';
+import { escapeControls, quotePath } from '../../analysis/escape-controls.ts';
 import { formatFuel, formatItems } from '../../quantities.ts';
 import { languageTitles } from '../../runtimes/languages.ts';
 import { runtimeName } from '../../schema.ts';
@@ -68,16 +69,20 @@ function infoText(info: WorkspaceInfo): string {
     const more = total > items.length ? ` and ${total - items.length} more` : '';
     return `${name}: ${items.length > 0 ? items.join(', ') : 'none'}${more}`;
   };
-  const files = info.files.map(({ path, size_bytes }) => `${path} (${formatItems(size_bytes, 'byte')})`);
-  const variables = info.variables.map(({ name, type, repr }) => `${name}: ${type} = ${repr}`);
+  const files = info.files.map(
+    ({ path, size_bytes }) => `${quotePath(path)} (${formatItems(size_bytes, 'byte')})`,
+  );
+  const variables = info.variables.map(({ name, type, repr }) =>
+    escapeControls(`${name}: ${type} = ${repr}`),
+  );
   return [
     `Session ${info.session_id} (${info.language ?? languageTitles('and')}): ${formatItems(info.calls, 'call')}, ${formatFuel(info.fuel_consumed)} fuel; ${limitsText(info.limits)}.`,
     line('files', files, info.files_total),
     line('variables', variables),
-    line('imports', info.imports),
+    line('imports', info.imports.map(escapeControls)),
     line(
       'checkpoints',
-      info.checkpoints.map(({ name }) => name),
+      info.checkpoints.map(({ name }) => escapeControls(name)),
     ),
   ].join('\n');
 }

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { IMAGE_LIMITS, showResult } from '../displayed-result-blocks.ts';
-import type { CachedResult } from '../displayed-result-cache.ts';
+import type { CachedResult } from '../recent-results.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import { defineTool, optionalSession, READ_ONLY } from '../tool.ts';
 

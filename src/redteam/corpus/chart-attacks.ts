@@ -35,12 +35,35 @@ const SPECIFICATIONS: Record<string, readonly [spec: string, expect: Pattern]> =
   ],
 };
 
-export const CHART_ATTACKS: readonly ProgramAttack[] = Object.entries(SPECIFICATIONS).map(
-  ([name, [spec, expect]]) => ({
+const display = (spec: string) =>
+  `display({ $schema: 'https://vega.github.io/schema/vega-lite/v6.json', ${spec} });`;
+
+const specifications = Object.entries(SPECIFICATIONS).map(
+  ([name, [spec, expect]]): ProgramAttack => ({
     name: `chart-${name}`,
-    code: `display({ $schema: 'https://vega.github.io/schema/vega-lite/v6.json', ${spec} })`,
+    code: display(spec),
     policy: { timeout_seconds: 5 },
     outcomes: ['finished'],
     expect,
   }),
 );
+
+const [MILLION] = SPECIFICATIONS['million-points']!;
+
+export const CHART_ATTACKS: readonly ProgramAttack[] = [
+  ...specifications,
+  {
+    name: 'chart-flood',
+    code: `for (let i = 0; i < 20; i++) ${display(MILLION)}`,
+    policy: { timeout_seconds: 1 },
+    outcomes: ['finished'],
+    expect: { success: true, results: { length: 20, 19: { note: /^The chart is not drawn: / } } },
+  },
+  {
+    name: 'chart-of-a-program-without-time',
+    code: `${display(`${ONE}, mark: 'point', ${POSITION}`)} for (;;);`,
+    policy: { timeout_seconds: 1 },
+    outcomes: ['timeout'],
+    expect: { results: [{ note: /the time limit of the call is reached/ }] },
+  },
+];

@@ -1,5 +1,6 @@
 /** Attacks on the MCP server over HTTP: authentication, web pages, other tenants, malformed and expensive requests. */
 import type { AttackTable, ServerAttack, ServerRequest } from '../attack.ts';
+import { FORGERIES } from './forgery-attacks.ts';
 import { LARGE_CONTENT } from './large-content-attacks.ts';
 import { knownFrom, slug } from './rows.ts';
 
@@ -394,7 +395,7 @@ const javascript: readonly ServerAttack[] = [
 ];
 
 export const SERVER: AttackTable = {
-  any: [...AUTHENTICATION, ...WEB_PAGES, ...BODIES, ...TENANTS, ...TOOLS, ...LARGE_CONTENT],
+  any: [...AUTHENTICATION, ...WEB_PAGES, ...BODIES, ...TENANTS, ...TOOLS, ...LARGE_CONTENT, ...FORGERIES],
   python,
   javascript,
 };

@@ -443,6 +443,26 @@ const javascript: readonly SessionAttack[] = [
   },
   HOSTILE_CHECKPOINT_NAMES,
   {
+    name: 'hundreds-of-files',
+    steps: [
+      {
+        run: "const { readdirSync, writeFileSync } = require('fs'); for (let i = 0; i < 200; i++) writeFileSync('f' + i, String(i));",
+      },
+      { run: 'readdirSync(".").length', expect: { metadata: { result: 200 } } },
+      { reopen: true },
+      { run: 'readdirSync(".").length', expect: { metadata: { result: 200 } } },
+    ],
+  },
+  {
+    name: 'thousands-of-temporary-files',
+    steps: [
+      {
+        run: "var fs = require('fs'); for (let i = 0; i < 3000; i++) fs.writeFileSync('/tmp/f' + i, 'x');",
+      },
+      { sameInFork: "fs.readdirSync('/tmp').length + fs.readFileSync('/tmp/f2999', 'utf8')" },
+    ],
+  },
+  {
     name: 'session-survives-reopening',
     steps: [
       { run: 'var x = new Map([[1, { a: new Set([2]) }]]); function f() { return x; }' },

@@ -70,7 +70,7 @@ export type Proceed = (characters: number) => boolean;
 
 interface TokenizeOptions {
   readonly maxLength?: number;
-  readonly proceed?: Proceed;
+  readonly proceed?: Proceed | undefined;
 }
 
 /** The tokens of `code`, or undefined if it is incomplete, not JavaScript, too long, or if `proceed` returns false. */

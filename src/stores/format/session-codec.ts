@@ -9,6 +9,7 @@
 
 import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
+import { atOnce, slices } from '../../concurrency/in-slices.ts';
 import { SLICE_BYTES } from '../../concurrency/slices.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { FileTree } from '../../fs/immutable-file-tree.ts';
@@ -36,6 +37,9 @@ import {
 
 /** A larger manifest is neither written nor read. */
 export const MAX_MANIFEST_BYTES = 16 * 1024 * 1024;
+
+/** Entries that are encoded without a chance for other work. */
+const ENTRIES_PER_STEP = 200;
 
 /** More parts than a delta can have. */
 const MAX_MEMORY_PARTS = 20_000;
@@ -92,11 +96,14 @@ const encodedWorkspaces = new WeakMap<FileTree, EncodedWorkspace>();
 /** Encodes states of one session in the given order. What they share is encoded once. Throws if a state is invalid. */
 export async function encodeStates(states: readonly SessionState[]): Promise<EncodedState[]> {
   for (const state of states) await hashContents(state);
+  const encoded: EncodedState[] = [];
+  let before: ReadonlyMap<string, Entry> | undefined;
   // The last ones are the oldest, which are encoded already in most cases.
-  return states
-    .toReversed()
-    .map((state, i, older) => encodeState(state, older[i - 1]?.workspace))
-    .reverse();
+  for (const state of states.toReversed()) {
+    encoded.push(await slices(encodeSteps(state, before)));
+    before = state.workspace;
+  }
+  return encoded.reverse();
 }
 
 /** Hashes what a state contains without blocking the event loop; the digests are cached. */
@@ -107,23 +114,29 @@ async function hashContents(state: SessionState): Promise<void> {
     for (const { data } of files)
       if (data !== undefined && data.length > SLICE_BYTES) await digestInSlices(data);
 }
+/** Encodes a state at once, unless it is encoded already. */
+export const encodeState = (state: SessionState): EncodedState => atOnce(encodeSteps(state, undefined));
 
 /**
  * Encodes a state; the result is cached because states never change. `before` is the workspace of another state of the
  * session, see `checkState`. Throws if the state is invalid.
  */
-function encodeState(state: SessionState, before?: ReadonlyMap<string, Entry>): EncodedState {
+function* encodeSteps(
+  state: SessionState,
+  before: ReadonlyMap<string, Entry> | undefined,
+): Generator<undefined, EncodedState> {
   const cached = encodedStates.get(state);
   if (cached !== undefined) return cached;
   const files = checkState(state, before);
-  const workspace = encodeWorkspace(files.workspace);
+  const workspace = yield* encodeWorkspace(files.workspace);
   const objects = new Map(workspace.objects);
+  const tmp = yield* addTree(objects, files.tmp);
   const encoded: EncodedState = {
     manifest: {
       version: state.version,
       memory: state.delta?.map((part) => addMemory(objects, part)) ?? null,
       workspace: workspace.ref,
-      tmp: addTree(objects, files.tmp).ref,
+      tmp: tmp.ref,
       ...(state.paused !== undefined && { paused: state.paused }),
     },
     objects,
@@ -134,11 +147,11 @@ function encodeState(state: SessionState, before?: ReadonlyMap<string, Entry>): 
 }
 
 /** The result is cached: the same tree is encoded to the same object. */
-function encodeWorkspace(tree: FileTree): EncodedWorkspace {
+function* encodeWorkspace(tree: FileTree): Generator<undefined, EncodedWorkspace> {
   const cached = encodedWorkspaces.get(tree);
   if (cached !== undefined) return cached;
   const objects = new Map<string, Uint8Array>();
-  const { ref, entries } = addTree(objects, tree.values());
+  const { ref, entries } = yield* addTree(objects, tree.values());
   const encoded = { ref, objects, entries: new Map(entries.map((entry) => [entry.path, entry])) };
   encodedWorkspaces.set(tree, encoded);
   return encoded;
@@ -151,16 +164,17 @@ function addMemory(objects: Map<string, Uint8Array>, bytes: Uint8Array): ObjectR
 }
 
 /** Adds the objects of a tree: the contents of its files, and those of the tree itself. */
-function addTree(
+function* addTree(
   objects: Map<string, Uint8Array>,
   files: Iterable<Entry>,
-): { ref: ObjectRef | null; entries: readonly TreeEntry[] } {
-  const entries = Array.from(files, (entry) => {
+): Generator<undefined, { ref: ObjectRef | null; entries: readonly TreeEntry[] }> {
+  const entries: TreeEntry[] = [];
+  for (const entry of files) {
     const described = toTreeEntry(entry);
     if (described.kind === 'file') objects.set(objectName('data', described), entry.data!);
-    return described;
-  });
-  const ref = encodeTree(entries, (part, bytes) => objects.set(objectName('tree', part), bytes));
+    if (entries.push(described) % ENTRIES_PER_STEP === 0) yield;
+  }
+  const ref = yield* encodeTree(entries, (part, bytes) => objects.set(objectName('tree', part), bytes));
   return { ref, entries };
 }
 

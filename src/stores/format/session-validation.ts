@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import { checkTreeEdit } from '../../fs/check-tree-edit.ts';
+import { checkTreeEdit, validTrees } from '../../fs/check-tree-edit.ts';
 import { checkEntries, type Entry } from '../../fs/flat-entries.ts';
 import { EMPTY_TREE, FileTree } from '../../fs/immutable-file-tree.ts';
 import { checkpointName, parse, pausedExecution, sessionRecord } from '../../schema.ts';
@@ -36,9 +36,6 @@ interface CheckedState {
   /** Sorted by path. */
   readonly tmp: readonly Entry[];
 }
-
-/** Trees that were validated. They never change. */
-const validTrees = new WeakSet<FileTree>();
 
 /**
  * Validates one state. Only what its workspace does not share with `before`, the workspace of another state of the

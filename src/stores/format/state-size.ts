@@ -33,10 +33,11 @@ export function heldBytes(states: readonly SessionState[]): number {
     tmp.forEach(addEntry);
     const tree = FileTree.of(workspace);
     if (before === undefined) total += tree.bytes + tree.pathBytes + tree.size * ENTRY_BYTES;
-    else {
+    else if (tree.size > 0 && tree !== before) {
       const { removed, entries } = before.difference(tree);
       // The contents that only the previous tree has are counted already.
-      for (const path of [...removed, ...entries.map((entry) => entry.path)]) {
+      const replaced = entries.length === 0 ? [] : [...removed, ...entries.map((entry) => entry.path)];
+      for (const path of replaced) {
         const counted = before.get(path)?.data;
         if (counted !== undefined) buffers.add(counted.buffer);
       }

@@ -90,12 +90,16 @@ function toPart(field: 'entries' | 'parts', items: readonly string[], lastPath: 
 }
 
 /** Encodes a tree as objects, which `add` receives, and returns the reference to the tree; null if it is empty. */
-export function encodeTree(
+export function* encodeTree(
   entries: readonly TreeEntry[],
   add: (ref: ObjectRef, bytes: Uint8Array) => void,
-): ObjectRef | null {
+): Generator<undefined, ObjectRef | null> {
   if (entries.length === 0) return null;
-  let parts = divide(entries, ({ path }) => path, 0).map(encodeEntries);
+  let parts: EncodedPart[] = [];
+  for (const group of divide(entries, ({ path }) => path, 0)) {
+    parts.push(encodeEntries(group));
+    yield;
+  }
   for (let level = 1; ; level++) {
     for (const { ref, bytes } of parts) add(ref, bytes);
     if (parts.length === 1) return parts[0]!.ref;

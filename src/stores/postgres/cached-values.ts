@@ -16,8 +16,7 @@ const IS_CURRENT = `created_at > now() - make_interval(hours => ${MAX_AGE_HOURS}
 export interface CachedValue {
   readonly key: string;
   readonly session_id: string;
-  /** Any JSON value. */
-  readonly value: unknown;
+  readonly value: Uint8Array;
 }
 
 /** The values of one tenant. */
@@ -32,7 +31,7 @@ export class CachedValues {
     for (const { key, session_id, value } of values)
       await this.database.query(
         `INSERT INTO ${table} (tenant, key, session_id, value) VALUES ($1, $2, $3, $4)`,
-        [this.tenant, key, session_id, Buffer.from(JSON.stringify(value))],
+        [this.tenant, key, session_id, value],
       );
     await this.database.query(
       `DELETE FROM ${table} WHERE tenant = $1 AND key IN (
@@ -46,13 +45,12 @@ export class CachedValues {
     await this.#sweep();
   }
 
-  async get(key: string): Promise<unknown> {
+  async get(key: string): Promise<Uint8Array | undefined> {
     const { rows } = await this.database.query(
       `SELECT value FROM ${this.database.table('cached_values')} WHERE tenant = $1 AND key = $2 AND ${IS_CURRENT}`,
       [this.tenant, key],
     );
-    const value = rows[0]?.['value'] as Buffer | undefined;
-    return value && JSON.parse(value.toString());
+    return rows[0]?.['value'] as Buffer | undefined;
   }
 
   /** The keys of the values of a session, latest first. */

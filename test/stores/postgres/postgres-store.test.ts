@@ -345,13 +345,13 @@ describe('commit', () => {
 test('cached values expire after a day, also those of tenants that make no more calls', async () => {
   const valuesOf = (owner: string) => new CachedValues(new Database(pool, 'llm_wasm_sandbox'), owner);
   const values = valuesOf(tenant);
-  await values.add([{ key: 'k', session_id: 's', value: [1] }]);
-  expect([await values.get('k'), await values.keys('s')]).toEqual([[1], ['k']]);
+  await values.add([{ key: 'k', session_id: 's', value: Buffer.from('[1]') }]);
+  expect([await values.get('k'), await values.keys('s')]).toEqual([Buffer.from('[1]'), ['k']]);
   await sql(
     `UPDATE llm_wasm_sandbox.cached_values SET created_at = now() - interval '25 h' WHERE tenant = $1`,
   );
   expect([await values.get('k'), await values.keys('s')]).toEqual([undefined, []]);
-  await valuesOf(`${tenant}, another`).add([{ key: 'k', session_id: 's', value: 2 }]);
+  await valuesOf(`${tenant}, another`).add([{ key: 'k', session_id: 's', value: Buffer.from('2') }]);
   expect(await sql('SELECT FROM llm_wasm_sandbox.cached_values WHERE tenant = $1')).toEqual([]);
 });
 

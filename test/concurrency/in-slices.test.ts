@@ -1,0 +1,49 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { atOnce, inSlices, slices } from '../../src/concurrency/in-slices.ts';
+
+/** Steps that each take a few milliseconds of processor time. */
+function* steps(count: number, order: string[]): Generator<undefined, string> {
+  for (let i = 0; i < count; i++) {
+    const endMs = performance.now() + 3;
+    while (performance.now() < endMs);
+    order.push(`step ${i}`);
+    yield;
+  }
+  return 'done';
+}
+
+describe('work in slices', () => {
+  it('is complete at once if it is short', () => {
+    const done: string[] = [];
+    inSlices(
+      steps(1, []),
+      (value) => done.push(value),
+      () => {},
+    );
+    expect(done).toEqual(['done']);
+  });
+
+  it('lets other work run in between if it is long', async () => {
+    const order: string[] = [];
+    const work = slices(steps(20, order));
+    await nextTurn();
+    order.push('other work');
+    expect(await work).toBe('done');
+    expect(order).toHaveLength(21);
+    expect(order.at(-1)).toBe('step 19');
+    expect(order.indexOf('other work')).toBeGreaterThan(0);
+  });
+
+  it('reports the exception of a step', async () => {
+    const failing = (function* (): Generator<undefined, never> {
+      yield;
+      throw new Error('no');
+    })();
+    await expect(slices(failing)).rejects.toThrow('no');
+  });
+
+  it('can run at once', () => {
+    expect(atOnce(steps(2, []))).toBe('done');
+  });
+});
