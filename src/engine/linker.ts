@@ -139,7 +139,7 @@ export class Linker {
 
   #link(side: SideModule, file: FoundFile, isGlobal: boolean, scope: LinkedModule[]): LinkedModule {
     const { facts } = side;
-    const imports = [facts.functions, facts.gotMem, facts.gotFunc, facts.globals];
+    const imports = [facts.functions, facts.bound, facts.gotMem, facts.gotFunc, facts.globals];
     const fuel = LOAD_FUEL + IMPORT_FUEL * imports.reduce((sum, list) => sum + list.length, 0);
     this.#guest.charge(fuel + facts.tableSize + Math.ceil(facts.memoryBytes / 8));
     const needed = new Set<LinkedModule>();
@@ -225,6 +225,8 @@ export class Linker {
     const added = named();
     for (const [from, name] of facts.functions)
       imports[from as 'env'][name] = this.#importedFunction(at.scope, from, name);
+    const uncalled = () => this.#guest.deny('bound import');
+    for (const name of facts.bound) imports.env[name] = uncalled;
     for (const name of facts.tags) {
       if (!(exports[name] instanceof WebAssembly.Tag))
         throw new LinkFailure(`${at.path}: unknown tag ${name}`);

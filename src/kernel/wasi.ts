@@ -5,8 +5,6 @@ import { isSyscallError, syscallError } from './syscall-error.ts';
 import { guard, type HostFunctions } from './syscall-guard.ts';
 import type { Kernel } from './syscalls.ts';
 
-/** Random bytes generated between two checks of the limits. */
-const RANDOM_CHUNK = 65_536;
 const NS_PER_MS = 1_000_000;
 
 /** The environment as NUL-terminated "KEY=value" strings. */
@@ -109,11 +107,7 @@ export function wasiFunctions(
           return 0;
         },
         random_get: (pointer: number, length: number) => {
-          const target = memory.bytes(pointer, length);
-          for (let at = 0; at < target.length; at += RANDOM_CHUNK) {
-            kernel.chargeHostTime(100);
-            kernel.host.random(target.subarray(at, at + RANDOM_CHUNK));
-          }
+          kernel.random(memory.bytes(pointer, length));
           return 0;
         },
       },

@@ -6,6 +6,7 @@
  */
 import { EXTERNAL_KIND, HEADER, SECTION, VALUE_TYPE } from './binary-format.ts';
 import { invalid, Writer } from './binary-io.ts';
+import { bindOwnImports } from './bind-own-imports.ts';
 import { writeCustomSection, writeJsonSection } from './custom-sections.ts';
 import { extractRelativeData } from './data-segments.ts';
 import { type DylinkInfo, readDylink } from './dylink-section.ts';
@@ -44,13 +45,21 @@ interface SideImports {
   hasTable: boolean;
 }
 
-/**
- * The same bytes always give the same result. Throws SandboxError `module_invalid`. `meter: false` leaves out the fuel code,
- * for measurements.
- */
-export function prepareSideModule(bytes: Uint8Array, { meter = true } = {}): Uint8Array {
+interface PrepareSideOptions {
+  /** The functions of the main module, which replace weak functions of the same name. */
+  readonly mainFunctions?: ReadonlySet<string>;
+  /** If false, the fuel code is left out, for measurements. */
+  readonly meter?: boolean;
+}
+
+/** The same bytes and options always give the same result. Throws SandboxError `module_invalid`. */
+export function prepareSideModule(
+  original: Uint8Array,
+  { mainFunctions = new Set(), meter = true }: PrepareSideOptions = {},
+): Uint8Array {
+  const dylink = readDylink(original);
+  const { bytes, bound } = bindOwnImports(parseModule(original, 'side'), mainFunctions);
   const module = parseModule(bytes, 'side');
-  const dylink = readDylink(bytes);
   const imports = sortImports(module);
   refuseOwnTablesAndMemories(module, imports);
   const globals = findGlobals(module, imports);
@@ -84,7 +93,8 @@ export function prepareSideModule(bytes: Uint8Array, { meter = true } = {}): Uin
   const facts: SideModuleFacts = {
     ...dylink,
     weak: [...dylink.weak],
-    functions: imports.functions,
+    functions: imports.functions.filter(([from, name]) => from !== 'env' || !bound.has(name)),
+    bound: [...bound],
     tags: imports.tags,
     gotMem: imports.gotMem,
     gotFunc: imports.gotFunc,

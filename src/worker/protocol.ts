@@ -177,6 +177,8 @@ export interface ExtendedImage {
 /** Requests that libraries be prepared for guests. It runs no guest code. */
 interface PrepareJob {
   readonly type: 'prepare';
+  /** The `id` of the assets with the main module. */
+  readonly image: string;
   readonly libraries: readonly PackageLibrary[];
 }
 

@@ -135,7 +135,11 @@ async function handle(message: ToWorker): Promise<void> {
   countShared(newBuffers ?? []);
   if (job.type === 'run') return run(id, job, JOBS);
   if (job.type === 'prepare')
-    return send({ type: 'prepared', id, libraries: await prepareLibraries(job.libraries) });
+    return send({
+      type: 'prepared',
+      id,
+      libraries: await prepareLibraries(job.libraries, availableAssets.get(job.image)!),
+    });
   if (job.type === 'phases') return send({ type: 'phases', id, durations });
   const onSlice = (fuel: number) => {
     reportFuel(fuel);
