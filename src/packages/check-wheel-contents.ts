@@ -13,11 +13,14 @@ const LIBRARY = /\.so(\.\d+)*$/;
 const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
 /** The first bytes of libraries for other systems; the ending tells the rest. */
 const ELF_MAGIC = [0x7f, 0x45, 0x4c, 0x46];
-/** The ABI tags of the libraries that guests can load. */
-const ABI_TAGS: ReadonlySet<string> = new Set([PYTHON_TAG, 'abi3']);
-/** Sources, headers, static archives and launchers, which no interpreter loads; tests, type stubs, and installation records except metadata, entry points and licences. */
+/** The ABI tags of the libraries that guests can load: "none" has libraries that do not use the interpreter. */
+const ABI_TAGS: ReadonlySet<string> = new Set([PYTHON_TAG, 'abi3', 'none']);
+/** Sources, headers, static archives and launchers, which no interpreter loads; type stubs, and installation records except metadata, entry points and licences. */
 const EXCLUDED =
-  /\.(c|cc|cpp|h|hpp|a|lib|exe|pyx|pxd|pxi|pyi|pyc)$|(^|\/)(tests|__pycache__)\/|\.dist-info\/(?!METADATA$|entry_points\.txt$|licenses\/|LICEN[CS]E)|^[^/]+\.data\//;
+  /\.(c|cc|cpp|h|hpp|a|lib|exe|pyx|pxd|pxi|pyi|pyc)$|(^|\/)__pycache__\/|\.dist-info\/(?!METADATA$|entry_points\.txt$|licenses\/|LICEN[CS]E)|^[^/]+\.data\//;
+
+const TEST_IMPORT = /^(from|import) +[\w.]*\.tests[ .]/m;
+const TESTS = /(^|\/)tests\//;
 
 interface WheelName {
   readonly name: string;
@@ -73,7 +76,7 @@ export function checkTags(
 }
 
 /**
- * Returns the files of a wheel that a guest can use, without `omitted_files`. Throws if it contains machine
+ * Returns the files of a wheel that a guest can use, without `omitted_files` and tests. Throws if it contains machine
  * code, unless `compiled` says that the package works without it. `label` names the wheel in the error.
  */
 export function usableFiles(
@@ -81,6 +84,7 @@ export function usableFiles(
   files: readonly PackageFile[],
   { compiled, omitted_files }: Pick<VendoredPackage, 'compiled' | 'omitted_files'>,
 ): PackageFile[] {
+  const needsTests = files.some(importsTests);
   const binary = files.find(isForOtherMachine);
   if (binary !== undefined && compiled !== 'optional') {
     throw new SandboxError(
@@ -89,9 +93,14 @@ export function usableFiles(
         `Use a pure Python package, or a wheel for ${NATIVE_TAGS}.`,
     );
   }
-  const isOmitted = (path: string) => EXCLUDED.test(path) || omitted_files?.test(path) === true;
+  const isOmitted = (path: string) =>
+    EXCLUDED.test(path) || omitted_files?.test(path) === true || (!needsTests && TESTS.test(path));
   return files.filter((file) => !isForOtherMachine(file) && !isOmitted(file.path));
 }
+
+/** Whether a module that is not a test imports a package named "tests", as bottleneck does. */
+const importsTests = ({ path, data }: PackageFile) =>
+  path.endsWith('.py') && !TESTS.test(path) && TEST_IMPORT.test(new TextDecoder().decode(data));
 
 /** Throws unless the wheel's RECORD lists each of these files with its digest. */
 export function checkRecord(label: string, files: readonly PackageFile[]): void {

@@ -157,8 +157,8 @@ function sortImports(module: ParsedModule): SideImports {
   return found;
 }
 
-const refusedImport = ({ module, name }: Import, reason: string) =>
-  invalid(`it imports ${JSON.stringify(`${module}.${name}`)}${reason}`);
+const refusedImport = ({ module, name }: Import, reason: string, remedy?: string) =>
+  invalid(`it imports ${JSON.stringify(`${module}.${name}`)}${reason}`, undefined, remedy);
 
 function sortGlobal(parsed: ParsedModule, entry: Import, index: number, found: SideImports): void {
   const { module, name } = entry;
@@ -178,7 +178,12 @@ function sortOther(entry: Import, found: SideImports): void {
   const { module, name, kind } = entry;
   if (kind === EXTERNAL_KIND.function) {
     if (!FUNCTION_MODULES.has(module)) throw refusedImport(entry, ' from an unknown module');
-    if (REFUSED_IMPORTS.test(name)) throw refusedImport(entry, ', which needs JavaScript');
+    if (REFUSED_IMPORTS.test(name))
+      throw refusedImport(
+        entry,
+        ', which runs JavaScript on the host',
+        'Guests do not allow that, so this library cannot be used. Choose another package.',
+      );
     found.functions.push([module, name]);
   } else if (kind === EXTERNAL_KIND.tag && module === 'env') found.tags.push(name);
   else if (kind === EXTERNAL_KIND.table && module === 'env' && name === '__indirect_function_table') {
