@@ -128,12 +128,11 @@ except RuntimeError:
 import google_crc32c
 assert google_crc32c.implementation == 'c' and google_crc32c.value(b'123456789') == 0xE3069283
 
-#: fonttools | | a glyph outline
-from fontTools.pens.svgPathPen import SVGPathPen
-pen = SVGPathPen(None)
-pen.moveTo((0, 0))
-pen.lineTo((1, 2))
-assert pen.getCommands() == 'M0 0L1 2'
+#: fonttools | | transformation of points and a Bézier curve
+from fontTools.misc.bezierTools import calcCubicBounds
+from fontTools.misc.transform import Scale
+assert Scale(2).transformPoint((1, 2)) == (2, 4)
+assert calcCubicBounds((0, 0), (25, 100), (75, 100), (100, 0)) == (0, 0, 100, 75.0)
 
 #: h5py | numpy | HDF5 round trip with compression, attributes, strings and references
 import h5py, numpy as np
