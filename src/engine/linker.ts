@@ -8,6 +8,7 @@ import type { GuestMemory } from '../kernel/guest-memory.ts';
 import { isSyscallError } from '../kernel/syscall-error.ts';
 import type { HostFunctions } from '../kernel/syscall-guard.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
+import { INVALID_FLAG, TEST_AND_CLEAR } from '../wasm/float-status.ts';
 import { ADDED_IMPORTS, START_EXPORT } from '../wasm/sandbox-sections.ts';
 import { checkLinkState } from './check-link-state.ts';
 import {
@@ -65,6 +66,20 @@ export class Linker {
   readonly #loading = new Set<string>();
   /** The state that was restored last, until a library is opened or a symbol looked up; only its globals can have changed. */
   #restored: LinkState | undefined;
+
+  /** The floating-point status, which the functions of the main module ignore. See wasm/float-status.ts. */
+  #status = 0;
+  readonly #floatStatus: HostFunctions = {
+    feraiseexcept: () => {
+      this.#status = INVALID_FLAG;
+      return 0;
+    },
+    fetestexcept: (mask: number) => {
+      const status = this.#status;
+      if (mask === TEST_AND_CLEAR) this.#status = 0;
+      return status;
+    },
+  };
 
   constructor(guest: LinkableGuest) {
     this.#guest = guest;
@@ -257,6 +272,7 @@ export class Linker {
 
   /** A function of the main module, of another side module or of the host. Calling one that does not exist stops the guest. */
   #importedFunction(scope: readonly LinkedModule[], from: string, name: string): WebAssembly.ImportValue {
+    if (from === 'env' && Object.hasOwn(this.#floatStatus, name)) return this.#floatStatus[name]!;
     const found = from === 'env' ? this.#resolve(scope, name) : undefined;
     if (found !== undefined && 'name' in found) return this.#target(found) as WebAssembly.ImportValue;
     const { hostFunctions } = this.#guest;
@@ -325,6 +341,8 @@ export class Linker {
    * no code of the others runs. Throws LinkFailure if the state is not consistent with the modules.
    */
   restore(state: LinkState | undefined): void {
+    // numpy clears the status before it computes.
+    this.#status = 0;
     if (state === undefined && this.#functionTable === undefined) return;
     if (state === undefined || state !== this.#restored) this.#relink(state);
     for (const [i, module] of this.#modules.entries()) {

@@ -39,7 +39,14 @@ export function bindOwnImports(
 }
 
 /** A copy of the module with other functions called. */
-function changeCalls(module: ParsedModule, targets: ReadonlyMap<number, number>): Uint8Array {
+const changeCalls = (module: ParsedModule, targets: ReadonlyMap<number, number>) =>
+  withBodies(module, (position, range, to) => writeBody(module, position, range, targets, to));
+
+/** A copy of the module with other function bodies, which `write` appends. */
+export function withBodies(
+  module: ParsedModule,
+  write: (position: number, original: ByteRange, to: Writer) => void,
+): Uint8Array {
   const reader = new Reader(module.bytes, HEADER.length);
   const out = new Writer(module.bytes.length + 65_536).bytes(module.bytes, 0, HEADER.length);
   while (!reader.done) {
@@ -52,7 +59,7 @@ function changeCalls(module: ParsedModule, targets: ReadonlyMap<number, number>)
     }
     const body = new Writer(65_536);
     const code = new Writer(module.bytes.length).vector(module.bodies, (to, range, i) => {
-      writeBody(module, i, range, targets, body.clear());
+      write(i, range, body.clear());
       to.u32(body.length).bytes(body.view());
     });
     out.section(id, code.view());

@@ -10,6 +10,7 @@ import { bindOwnImports } from './bind-own-imports.ts';
 import { writeCustomSection, writeJsonSection } from './custom-sections.ts';
 import { extractRelativeData } from './data-segments.ts';
 import { type DylinkInfo, readDylink } from './dylink-section.ts';
+import { withFloatStatus } from './float-status.ts';
 import { slotsOf } from './main-module-symbols.ts';
 import { type Import, type ParsedModule, parseModule } from './parse-module.ts';
 import { appended, emptyFunctionType } from './prepare-module.ts';
@@ -58,7 +59,8 @@ export function prepareSideModule(
   { mainFunctions = new Set(), meter = true }: PrepareSideOptions = {},
 ): Uint8Array {
   const dylink = readDylink(original);
-  const { bytes, bound } = bindOwnImports(parseModule(original, 'side'), mainFunctions);
+  const { bytes: withOwnCalls, bound } = bindOwnImports(parseModule(original, 'side'), mainFunctions);
+  const bytes = withFloatStatus(parseModule(withOwnCalls, 'side'));
   const module = parseModule(bytes, 'side');
   const imports = sortImports(module);
   refuseOwnTablesAndMemories(module, imports);

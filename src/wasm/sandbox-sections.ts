@@ -22,7 +22,7 @@ export const START_EXPORT = 'sandbox:start';
 export const SIDE_FACTS_SECTION = 'sandbox.side';
 export const SIDE_DATA_SECTION = 'sandbox.data';
 /** Version of what `prepareSideModule` writes. Prepared modules are cached by it. */
-export const SIDE_FORMAT = '3';
+export const SIDE_FORMAT = '4';
 
 /** A global of a side module, which the linker creates. */
 export interface SideGlobal {
