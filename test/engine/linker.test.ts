@@ -630,6 +630,49 @@ describe('weak functions and variables', () => {
   });
 });
 
+describe('the floating-point status', () => {
+  const drop = (index: number): Code[] => [['i32.const', 0], ['call', index], ['drop']];
+  const imports = [
+    ['env', 'fetestexcept', { func: 1 }],
+    ['env', 'feraiseexcept', { func: 1 }],
+  ] as const;
+  // The functions of numpy, whose constants are 0. Function 2 reads the status, 3 clears it, and 4 sets a flag.
+  install('status.so', {
+    imports,
+    functions: [
+      { type: 1, code: [...drop(0), ['i32.const', 0]], export: 'read' },
+      { type: 1, code: [['local.get', 0], ['call', 2], ['drop'], ['i32.const', 0]], export: 'clear' },
+      { type: 0, code: drop(1), export: 'merged' },
+      {
+        type: 1,
+        code: [
+          ['call', 4],
+          ['i32.const', 0],
+        ],
+        export: 'set',
+      },
+    ],
+  });
+  install('algebra.so', {
+    imports,
+    functions: [{ type: 1, code: [...drop(1), ['local.get', 0]], export: 'fail' }],
+  });
+
+  test('is read and cleared by one library after another has set it', () => {
+    const guest = newGuest();
+    const status = open(guest, 'status.so');
+    const algebra = open(guest, 'algebra.so');
+    const read = () => status.call('read', 0);
+    const values = [read()];
+    algebra.call('fail', 1);
+    values.push(read(), read(), status.call('clear', 0), read());
+    // Which flag this sets is not known.
+    status.call('set', 0);
+    values.push(read());
+    expect(values).toEqual([0, 8, 8, 8, 0, 0]);
+  });
+});
+
 /** Copies memory and state of a guest to another one. */
 function copyTo(from: Guest, to: Guest): void {
   to.view.all.set(from.view.all);

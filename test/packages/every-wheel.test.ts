@@ -52,6 +52,25 @@ describe.skipIf(!isAvailable)(`real wheels${REASON}`, () => {
     expect(summary(await session.execute(code!))).toEqual(PASSED);
   });
 
+  test('numpy reports what LAPACK reports', async () => {
+    const attempts = [
+      'inv([[1., 2.], [2., 4.]])',
+      'solve([[0.]], [1.])',
+      'cholesky([[1., 2.], [2., 1.]])',
+    ].map(
+      (call) => `
+try: np.linalg.${call}
+except np.linalg.LinAlgError as error: messages.append(str(error))`,
+    );
+    const { metadata } = await session.execute(
+      `import numpy as np\nmessages = []${attempts.join('')}\n[messages, np.linalg.inv([[2.]]).tolist()]`,
+    );
+    expect(metadata.result).toEqual([
+      ['Singular matrix', 'Singular matrix', 'Matrix is not positive definite'],
+      [[0.5]],
+    ]);
+  });
+
   test('work after a checkpoint, in a fork and after a rollback, with the same fuel', async () => {
     const program = quick.map((one) => one!.code).join('\n');
     await session.checkpoint('loaded');
