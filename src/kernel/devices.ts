@@ -1,12 +1,10 @@
 /** Devices, which are not part of the file tree. Guests open them by these exact paths. */
-import type { OpenFile } from './descriptors.ts';
-
-export type Device = Pick<Extract<OpenFile, { kind: DeviceKind }>, 'kind'> | StreamDevice;
-type StreamDevice = Pick<Extract<OpenFile, { kind: 'stream' }>, 'kind' | 'stream'>;
 
 /** Devices without a state of their own. All but `results` have no position: seeking has no effect. */
-export const DEVICE_KINDS = ['null', 'zero', 'full', 'random', 'results'] as const;
+const DEVICE_KINDS = ['null', 'zero', 'full', 'random', 'results'] as const;
 export type DeviceKind = (typeof DEVICE_KINDS)[number];
+
+type Device = { readonly kind: DeviceKind } | { readonly kind: 'stream'; readonly stream: 0 | 1 | 2 };
 
 export const isDevice = <T extends { readonly kind: string }>(
   file: T,

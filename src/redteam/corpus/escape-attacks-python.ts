@@ -85,6 +85,7 @@ const FILES = expressions([
     ['file-proc', '/proc'],
     ['file-sys', '/sys'],
     ['file-hosts', '/etc/hosts'],
+    ['file-kernel-log', '/dev/kmsg'],
     ['file-root', '/root'],
     ['file-home', '/home'],
     ['file-working-folder', '{{cwd}}'],
