@@ -173,7 +173,7 @@ def read(path):
     with open(path, 'r+b', 0) as file:
         return file.read(4)
 try:
-    open('/dev/full', 'w').write('x')
+    open('/dev/full', 'wb', 0).write(b'x')
     problem = None
 except OSError as error:
     problem = error.errno
