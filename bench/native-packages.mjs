@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { mainSymbols } from '../dist/engine/compile-side-module.js';
 import { resetToImage } from '../dist/engine/image.js';
 import { createSandbox, diskStore } from '../dist/index.js';
 import { readUserPackages } from '../dist/packages/read-user-packages.js';
@@ -264,9 +265,10 @@ async function metering() {
   const { packages, image: metered } = await load('numpy');
   const original = readFileSync(createRequire(import.meta.url).resolve(python.binary.specifier));
   const main = prepareModule(original, { ...python.prepare, meter: false }).bytes;
+  const mainFunctions = new Set(mainSymbols(metered.compiled.module).functions.keys());
   const libraries = (await packages.load()).libraries.map(({ sha256, bytes }) => ({
     sha256,
-    prepared: prepareSideModule(bytes, { meter: false }),
+    prepared: prepareSideModule(bytes, { mainFunctions, meter: false }),
   }));
   const unmetered = {
     ...metered,

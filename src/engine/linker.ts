@@ -8,6 +8,7 @@ import type { GuestMemory } from '../kernel/guest-memory.ts';
 import { isSyscallError } from '../kernel/syscall-error.ts';
 import type { HostFunctions } from '../kernel/syscall-guard.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
+import { INVALID_FLAG, TEST_AND_CLEAR } from '../wasm/float-status.ts';
 import { ADDED_IMPORTS, INITIALISERS } from '../wasm/sandbox-sections.ts';
 import { checkLinkState } from './check-link-state.ts';
 import {
@@ -63,6 +64,20 @@ export class Linker {
   readonly #loading = new Set<string>();
   /** The state that was restored last, until a library is opened or a symbol looked up; only its globals can have changed. */
   #restored: LinkState | undefined;
+
+  /** The floating-point status, which the functions of the main module ignore. See wasm/float-status.ts. */
+  #status = 0;
+  readonly #floatStatus: HostFunctions = {
+    feraiseexcept: () => {
+      this.#status = INVALID_FLAG;
+      return 0;
+    },
+    fetestexcept: (mask: number) => {
+      const status = this.#status;
+      if (mask === TEST_AND_CLEAR) this.#status = 0;
+      return status;
+    },
+  };
 
   constructor(guest: LinkableGuest) {
     this.#guest = guest;
@@ -137,7 +152,7 @@ export class Linker {
 
   #link(side: SideModule, file: FoundFile, isGlobal: boolean, scope: LinkedModule[]): LinkedModule {
     const { facts } = side;
-    const imports = [facts.functions, facts.gotMem, facts.gotFunc, facts.globals];
+    const imports = [facts.functions, facts.bound, facts.gotMem, facts.gotFunc, facts.globals];
     const fuel = LOAD_FUEL + IMPORT_FUEL * imports.reduce((sum, list) => sum + list.length, 0);
     this.#guest.charge(fuel + facts.tableSize + Math.ceil(facts.memoryBytes / 8));
     const needed = new Set<LinkedModule>();
@@ -223,6 +238,8 @@ export class Linker {
     const added = named();
     for (const [from, name] of facts.functions)
       imports[from as 'env'][name] = this.#importedFunction(at.scope, from, name);
+    const uncalled = () => this.#guest.deny('bound import');
+    for (const name of facts.bound) imports.env[name] = uncalled;
     for (const name of facts.tags) {
       if (!(exports[name] instanceof WebAssembly.Tag))
         throw new LinkFailure(`${at.path}: unknown tag ${name}`);
@@ -253,6 +270,7 @@ export class Linker {
 
   /** A function of the main module, of another side module or of the host. Calling one that does not exist stops the guest. */
   #importedFunction(scope: readonly LinkedModule[], from: string, name: string): WebAssembly.ImportValue {
+    if (from === 'env' && Object.hasOwn(this.#floatStatus, name)) return this.#floatStatus[name]!;
     const found = from === 'env' ? this.#resolve(scope, name) : undefined;
     if (found !== undefined && 'name' in found) return this.#target(found) as WebAssembly.ImportValue;
     const { hostFunctions } = this.#guest;
@@ -321,6 +339,8 @@ export class Linker {
    * no code of the others runs. Throws LinkFailure if the state is not consistent with the modules.
    */
   restore(state: LinkState | undefined): void {
+    // numpy clears the status before it computes.
+    this.#status = 0;
     if (state === undefined && this.#functionTable === undefined) return;
     if (state === undefined || state !== this.#restored) this.#relink(state);
     for (const [i, module] of this.#modules.entries()) {

@@ -23,15 +23,20 @@ export const AT = { FDCWD: -100, SYMLINK_NOFOLLOW: 0x100, REMOVEDIR: 0x200, EMPT
 
 export const SEEK = { SET: 0, CUR: 1, END: 2 } as const;
 
+// Not a character device of WASI, because the C library treats those as terminals.
+const CHARACTER_DEVICE = { mode: 0o020000, dirent: 2, wasi: 0 } as const;
+
 /** By kind of node: the file type bits of st_mode, d_type of getdents64, and the filetype of WASI. */
 export const FILE_TYPE = {
   file: { mode: 0o100000, dirent: 8, wasi: 4 },
   dir: { mode: 0o040000, dirent: 4, wasi: 3 },
   symlink: { mode: 0o120000, dirent: 10, wasi: 7 },
-  // Not a WASI character device, because the C library treats those as terminals.
   stream: { mode: 0o010000, dirent: 1, wasi: 0 },
-  null: { mode: 0o020000, dirent: 2, wasi: 0 },
-  results: { mode: 0o020000, dirent: 2, wasi: 0 },
+  null: CHARACTER_DEVICE,
+  zero: CHARACTER_DEVICE,
+  full: CHARACTER_DEVICE,
+  random: CHARACTER_DEVICE,
+  results: CHARACTER_DEVICE,
   pipe: { mode: 0o010000, dirent: 1, wasi: 0 },
 } as const;
 

@@ -4,6 +4,7 @@
  */
 import type { DirNode, FileNode } from '../fs/nodes.ts';
 import type { BaseDirectory } from '../fs/resolve-path.ts';
+import type { DeviceKind } from './devices.ts';
 import type { PipeBuffer } from './pipe.ts';
 import { syscallError } from './syscall-error.ts';
 
@@ -21,9 +22,8 @@ export interface DirectoryListing {
  * a directory follows renames, so that other paths can be relative to it.
  */
 export type OpenFile = { refs: number; flags: number } & (
-  | { kind: 'null' }
+  | { kind: DeviceKind }
   | { kind: 'stream'; stream: 0 | 1 | 2 }
-  | { kind: 'results' }
   | { kind: 'file'; node: FileNode; path: string; position: number }
   | {
       kind: 'dir';

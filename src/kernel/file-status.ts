@@ -1,6 +1,7 @@
 /** What stat and fstat report about a file, a directory, a link, a device or a pipe. */
 import type { Node } from '../fs/nodes.ts';
 import type { FILE_TYPE } from './abi.ts';
+import type { DeviceKind } from './devices.ts';
 
 export interface FileStatus {
   kind: keyof typeof FILE_TYPE;
@@ -17,10 +18,13 @@ export function nodeStatus(node: Node): FileStatus {
   return { kind: node.kind, ino: node.ino, mode: node.mode & 0o7777, nlink, size, mtimeMs: node.mtimeMs };
 }
 
-export function deviceStatus(
-  kind: 'null' | 'results' | 'stream' | 'pipe',
-  ino: number,
-  mtimeMs: number,
-): FileStatus {
-  return { kind, ino, mode: 0o620, nlink: 1, size: 0, mtimeMs };
+export function deviceStatus(kind: DeviceKind | 'stream' | 'pipe', ino: number, mtimeMs: number): FileStatus {
+  return {
+    kind,
+    ino,
+    mode: kind === 'stream' || kind === 'pipe' ? 0o620 : 0o666,
+    nlink: 1,
+    size: 0,
+    mtimeMs,
+  };
 }

@@ -25,6 +25,7 @@ import { type BaseDirectory, baseOf } from '../fs/resolve-path.ts';
 import { toShared } from '../fs/shared-array-buffers.ts';
 import { type Volume, WRITABLE_ROOTS, type WritableRoot } from '../fs/volume.ts';
 import { DescriptorTable, MAX_DESCRIPTORS, type OpenFile } from './descriptors.ts';
+import { isDevice } from './devices.ts';
 import { newPipe, PIPE_CAPACITY, type PipeBuffer, unreadBytes } from './pipe.ts';
 import { syscallError } from './syscall-error.ts';
 import type { Kernel } from './syscalls.ts';
@@ -42,6 +43,9 @@ const flags = integer(-(2 ** 31), 2 ** 31 - 1);
 /** An open file description; descriptors refer to it by its index. */
 const savedFile = byKind({
   null: { flags },
+  zero: { flags },
+  full: { flags },
+  random: { flags },
   results: { flags },
   stream: { flags, stream: oneOf(0, 1, 2) },
   file: { flags, node: nodeReference, position: count },
@@ -147,8 +151,9 @@ export function saveKernelState(kernel: Kernel): KernelState {
   const files = kernel.fds.descriptions();
   const pipes = [...new Set(files.flatMap((file) => (file.kind === 'pipe' ? [file.pipe] : [])))];
   const saveFile = (file: OpenFile): SavedFile => {
-    const { kind, flags } = file;
-    if (kind === 'null' || kind === 'results') return { kind, flags };
+    const { flags } = file;
+    if (isDevice(file)) return { kind: file.kind, flags };
+    const { kind } = file;
     if (kind === 'stream') return { kind, flags, stream: file.stream };
     if (kind === 'pipe') return { kind, flags, end: file.end, pipe: pipes.indexOf(file.pipe) };
     const { node, position } = file;
@@ -240,9 +245,9 @@ function at<T>(list: readonly T[], index: number): T {
 }
 
 function restoreFile(saved: SavedFile, nodes: SavedNodes, pipes: readonly PipeBuffer[]): OpenFile {
-  const { kind, flags } = saved;
-  const common = { refs: 0, flags };
-  if (kind === 'null' || kind === 'results') return { ...common, kind };
+  const common = { refs: 0, flags: saved.flags };
+  if (isDevice(saved)) return { ...common, kind: saved.kind };
+  const { kind } = saved;
   if (kind === 'stream') return { ...common, kind, stream: saved.stream };
   if (kind === 'pipe') return { ...common, kind, end: saved.end, pipe: at(pipes, saved.pipe) };
   const { position, node: reference } = saved;

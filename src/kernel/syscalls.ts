@@ -8,7 +8,7 @@ import { type BaseDirectory, baseOf } from '../fs/resolve-path.ts';
 import type { Volume } from '../fs/volume.ts';
 import { AT, O, SEEK } from './abi.ts';
 import { DescriptorTable, type DirectoryListing, type OpenFile } from './descriptors.ts';
-import { DEVICES } from './devices.ts';
+import { DEVICES, type DeviceKind, isDevice } from './devices.ts';
 import { deviceStatus, type FileStatus, nodeStatus } from './file-status.ts';
 import type { Host } from './host-services.ts';
 import { ImportLog } from './module-import-log.ts';
@@ -21,6 +21,12 @@ export const FUEL_PER_US = 1000;
 
 /** Host work, in estimated microseconds, between two calls of `Host.check`. */
 const CHECK_INTERVAL_US = 1000;
+
+/** Random bytes that one read returns, as on Linux, and those generated between two checks of the limits. */
+const MAX_RANDOM_BYTES = 2 ** 25 - 1;
+const RANDOM_CHUNK = 65_536;
+/** Random bytes that the host generates in a microsecond. */
+export const RANDOM_BYTES_PER_US = 500;
 
 /** Names that unfinished listings of directories may hold together, beyond the number of files that the quota allows. */
 const MAX_LISTED_NAMES = 65_536;
@@ -155,6 +161,10 @@ export class Kernel {
   }
 
   access(base: BaseDirectory, path: string, amode: number): number {
+    if (DEVICES.has(path)) {
+      if ((amode & 1) !== 0) throw syscallError('EACCES');
+      return 0;
+    }
     const node = this.volume.lookup(path, base, true);
     if ((amode & 2) !== 0 && node.readonly) throw syscallError('EROFS');
     if ((amode & 1) !== 0 && node.kind === 'file' && (node.mode & 0o111) === 0) throw syscallError('EACCES');
@@ -264,9 +274,24 @@ export class Kernel {
       if (at === undefined) file.position += count;
       return count;
     }
+    if (isDevice(file)) return this.#readDevice(file.kind, into);
     if (at !== undefined) throw syscallError('ESPIPE');
-    if (file.kind === 'pipe') return readPipe(file.pipe, into);
-    return file.kind === 'stream' ? this.#readStdin(into) : 0;
+    return file.kind === 'pipe' ? readPipe(file.pipe, into) : this.#readStdin(into);
+  }
+
+  #readDevice(kind: DeviceKind, into: Uint8Array): number {
+    if (kind === 'random') return this.random(into.subarray(0, MAX_RANDOM_BYTES));
+    return kind === 'zero' || kind === 'full' ? into.fill(0).length : 0;
+  }
+
+  /** Fills a buffer with random bytes and returns their number. */
+  random(into: Uint8Array): number {
+    for (let at = 0; at < into.length; at += RANDOM_CHUNK) {
+      const chunk = into.subarray(at, at + RANDOM_CHUNK);
+      this.chargeHostTime(1 + chunk.length / RANDOM_BYTES_PER_US);
+      this.host.random(chunk);
+    }
+    return into.length;
   }
 
   #readStdin(into: Uint8Array): number {
@@ -293,22 +318,27 @@ export class Kernel {
       if (at === undefined) file.position = position + count;
       return count;
     }
+    if (isDevice(file)) return this.#writeDevice(file.kind, from);
     if (at !== undefined) throw syscallError('ESPIPE');
     if (file.kind === 'pipe') return writePipe(file.pipe, from);
-    if (file.kind === 'null') return from.length;
-    if (file.kind === 'results') {
-      // Parsing takes about 10 ms per MiB.
-      this.chargeHostTime(from.length / 100);
-      this.host.result(from);
-      return from.length;
-    }
     if (file.stream === 0) throw syscallError('EBADF');
     this.host.output(file.stream, from);
     return from.length;
   }
 
+  #writeDevice(kind: DeviceKind, from: Uint8Array): number {
+    if (kind === 'full') throw syscallError('ENOSPC');
+    if (kind === 'results') {
+      // Parsing takes about 10 ms per MiB.
+      this.chargeHostTime(from.length / 100);
+      this.host.result(from);
+    }
+    return from.length;
+  }
+
   seek(fd: number, offset: number, whence: number): number {
     const file = this.fds.get(fd);
+    if (isDevice(file) && file.kind !== 'results') return 0;
     if (file.kind !== 'file' && file.kind !== 'dir') throw syscallError('ESPIPE');
     const end = file.kind === 'file' ? file.node.size : 0;
     const start =

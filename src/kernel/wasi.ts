@@ -5,10 +5,6 @@ import { isSyscallError, syscallError } from './syscall-error.ts';
 import { guard, type HostFunctions } from './syscall-guard.ts';
 import type { Kernel } from './syscalls.ts';
 
-/** Random bytes generated between two checks of the limits. */
-const RANDOM_CHUNK = 65_536;
-/** Random bytes that the host generates in a microsecond. */
-export const RANDOM_BYTES_PER_US = 500;
 const NS_PER_MS = 1_000_000;
 
 /** The environment as NUL-terminated "KEY=value" strings. */
@@ -111,12 +107,7 @@ export function wasiFunctions(
           return 0;
         },
         random_get: (pointer: number, length: number) => {
-          const target = memory.bytes(pointer, length);
-          for (let at = 0; at < target.length; at += RANDOM_CHUNK) {
-            const chunk = target.subarray(at, at + RANDOM_CHUNK);
-            kernel.chargeHostTime(1 + chunk.length / RANDOM_BYTES_PER_US);
-            kernel.host.random(chunk);
-          }
+          kernel.random(memory.bytes(pointer, length));
           return 0;
         },
       },

@@ -1,21 +1,26 @@
 /**
- * Selects the files of a Python wheel that a guest can use: pure files and libraries for WebAssembly. A wheel with machine
- * code is rejected unless the package is known to work without it.
+ * Selects the files of a Python wheel that a guest can use: pure files and libraries for WebAssembly. A wheel with libraries
+ * for another machine is rejected unless the package is known to work without them.
  */
 import { SandboxError } from '../errors.ts';
 import { type PackageFile, packageFileDigest } from './package-files.ts';
 import { NATIVE_PLATFORM, NATIVE_TAGS, PYTHON_TAG } from './python-abi.ts';
 import type { VendoredPackage } from './vendored-package-table.ts';
 
-/** Compiled code. */
-const COMPILED = /\.(so(\.\d+)*|pyd|dylib|dll|a|lib|exe)$/;
+/** Files that an interpreter loads as code. Only those with an ending of LIBRARY can be for WebAssembly. */
+const LOADED = /\.(so(\.\d+)*|pyd|dylib|dll)$/;
 const LIBRARY = /\.so(\.\d+)*$/;
 const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
-/** The ABI tags of the libraries that guests can load. */
-const ABI_TAGS: ReadonlySet<string> = new Set([PYTHON_TAG, 'abi3']);
-/** Sources of machine code, tests, type stubs, and installation records except metadata, entry points and licences. */
+/** The first bytes of libraries for other systems; the ending tells the rest. */
+const ELF_MAGIC = [0x7f, 0x45, 0x4c, 0x46];
+/** The ABI tags of the libraries that guests can load: "none" has libraries that do not use the interpreter. */
+const ABI_TAGS: ReadonlySet<string> = new Set([PYTHON_TAG, 'abi3', 'none']);
+/** Sources, headers, static archives and launchers, which no interpreter loads; type stubs, and installation records except metadata, entry points and licences. */
 const EXCLUDED =
-  /\.(c|cc|cpp|h|hpp|pyx|pxd|pxi|pyi|pyc)$|(^|\/)(tests|__pycache__)\/|\.dist-info\/(?!METADATA$|entry_points\.txt$|licenses\/|LICEN[CS]E)|^[^/]+\.data\//;
+  /\.(c|cc|cpp|h|hpp|a|lib|exe|pyx|pxd|pxi|pyi|pyc)$|(^|\/)__pycache__\/|\.dist-info\/(?!METADATA$|entry_points\.txt$|licenses\/|LICEN[CS]E)|^[^/]+\.data\//;
+
+const TEST_IMPORT = /^(from|import) +[\w.]*\.tests[ .]/m;
+const TESTS = /(^|\/)tests\//;
 
 interface WheelName {
   readonly name: string;
@@ -35,15 +40,32 @@ export function parseWheelName(file: string): WheelName | undefined {
 
 /** Whether a file is a library that guests can load. */
 export function isSideModule({ path, data }: PackageFile): boolean {
-  return LIBRARY.test(path) && WASM_MAGIC.every((byte, i) => data[i] === byte);
+  return LIBRARY.test(path) && startsWith(data, WASM_MAGIC);
 }
 
-/** Throws if a wheel contains libraries for WebAssembly that are built for another interpreter. */
+const startsWith = (data: Uint8Array, magic: readonly number[]) => magic.every((byte, i) => data[i] === byte);
+
+const isForOtherMachine = (file: PackageFile) => LOADED.test(file.path) && !isSideModule(file);
+
+/** What a file is that an interpreter would load, but guests cannot. */
+function describeLibrary({ path, data }: PackageFile): string {
+  if (startsWith(data, ELF_MAGIC)) return 'a library of machine code for Linux';
+  if (/\.(pyd|dll)$/.test(path)) return 'a library for Windows';
+  return path.endsWith('.dylib') ? 'a library for macOS' : 'not a WebAssembly module';
+}
+
+/** Throws if the libraries of a wheel do not match its tags, or are for WebAssembly but for another interpreter. */
 export function checkTags(
   label: string,
   { abis, platforms }: WheelName,
   files: readonly PackageFile[],
 ): void {
+  const other = platforms.includes(NATIVE_PLATFORM) ? files.find(isForOtherMachine) : undefined;
+  if (other !== undefined)
+    throw damaged(
+      label,
+      `${other.path} is ${describeLibrary(other)}, although the wheel is for ${NATIVE_PLATFORM}`,
+    );
   if (!files.some(isSideModule)) return;
   if (abis.some((abi) => ABI_TAGS.has(abi)) && platforms.includes(NATIVE_PLATFORM)) return;
   throw new SandboxError(
@@ -54,7 +76,7 @@ export function checkTags(
 }
 
 /**
- * Returns the files of a wheel that a guest can use, without `omitted_files`. Throws if it contains machine
+ * Returns the files of a wheel that a guest can use, without `omitted_files` and tests. Throws if it contains machine
  * code, unless `compiled` says that the package works without it. `label` names the wheel in the error.
  */
 export function usableFiles(
@@ -62,18 +84,23 @@ export function usableFiles(
   files: readonly PackageFile[],
   { compiled, omitted_files }: Pick<VendoredPackage, 'compiled' | 'omitted_files'>,
 ): PackageFile[] {
-  const isMachineCode = (file: PackageFile) => COMPILED.test(file.path) && !isSideModule(file);
-  const binary = files.find(isMachineCode);
+  const needsTests = files.some(importsTests);
+  const binary = files.find(isForOtherMachine);
   if (binary !== undefined && compiled !== 'optional') {
     throw new SandboxError(
       'invalid_argument',
-      `${label} contains compiled code (${binary.path}), which guests cannot load. ` +
+      `${label} contains compiled code (${binary.path}), which guests cannot load: it is ${describeLibrary(binary)}. ` +
         `Use a pure Python package, or a wheel for ${NATIVE_TAGS}.`,
     );
   }
-  const isOmitted = (path: string) => EXCLUDED.test(path) || omitted_files?.test(path) === true;
-  return files.filter((file) => !isMachineCode(file) && !isOmitted(file.path));
+  const isOmitted = (path: string) =>
+    EXCLUDED.test(path) || omitted_files?.test(path) === true || (!needsTests && TESTS.test(path));
+  return files.filter((file) => !isForOtherMachine(file) && !isOmitted(file.path));
 }
+
+/** Whether a module that is not a test imports a package named "tests", as bottleneck does. */
+const importsTests = ({ path, data }: PackageFile) =>
+  path.endsWith('.py') && !TESTS.test(path) && TEST_IMPORT.test(new TextDecoder().decode(data));
 
 /** Throws unless the wheel's RECORD lists each of these files with its digest. */
 export function checkRecord(label: string, files: readonly PackageFile[]): void {

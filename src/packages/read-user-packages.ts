@@ -98,8 +98,8 @@ async function loadParts(parts: readonly PackagePart[], sources: readonly string
       throw invalid(`the packages exceed ${formatBytes(MAX_BYTES)} or ${formatCount(MAX_FILES)} files`);
   }
   const all = [...files.values()];
-  if (parts.length > 0 && !all.some(({ path }) => path.endsWith('.py')))
-    throw invalid(`no Python source found in ${sources.join(', ')}`);
+  if (parts.length > 0 && !all.some((file) => file.path.endsWith('.py') || isSideModule(file)))
+    throw invalid(`no Python module found in ${sources.join(', ')}`);
   const libraries = all.filter(isSideModule).map(
     (file): PackageLibrary => ({
       path: file.path,
@@ -197,7 +197,7 @@ async function readPath(path: string, unpack: UnpackWheel): Promise<PackagePart[
     .map((file) => ({ path: prefix + file.path, data: file.data }));
   const unpacked = await Promise.all(wheels.map((wheel) => wheelPart(join(path, wheel.path), unpack)));
   const parts = [...unpacked, await partOf(usableFiles(path, sources, {}))].filter(isUsed);
-  if (parts.length === 0) throw invalid(`no Python source found in ${path}`);
+  if (parts.length === 0) throw invalid(`no Python module found in ${path}`);
   return parts;
 }
 

@@ -6,9 +6,11 @@
  */
 import { EXTERNAL_KIND, HEADER, SECTION, VALUE_TYPE } from './binary-format.ts';
 import { invalid, Writer } from './binary-io.ts';
+import { bindOwnImports } from './bind-own-imports.ts';
 import { writeCustomSection, writeJsonSection } from './custom-sections.ts';
 import { extractRelativeData } from './data-segments.ts';
 import { type DylinkInfo, readDylink } from './dylink-section.ts';
+import { withFloatStatus } from './float-status.ts';
 import { slotsOf } from './main-module-symbols.ts';
 import { type Import, type ParsedModule, parseModule } from './parse-module.ts';
 import { appended, emptyFunctionType } from './prepare-module.ts';
@@ -48,6 +50,8 @@ interface SideImports {
 export type HostSignatures = ReadonlyMap<string, string>;
 
 interface SideOptions {
+  /** The functions of the main module, which replace weak functions of the same name. */
+  readonly mainFunctions?: ReadonlySet<string>;
   /** If false, the fuel code is left out, for measurements. Default: true. */
   readonly meter?: boolean;
   /** An import of one of these functions must have its type: JavaScript functions accept any. Default: none. */
@@ -56,14 +60,17 @@ interface SideOptions {
 
 /** The same bytes and options always give the same result. Throws SandboxError `module_invalid`. */
 export function prepareSideModule(
-  bytes: Uint8Array,
-  { meter = true, hostSignatures = new Map() }: SideOptions = {},
+  original: Uint8Array,
+  { mainFunctions = new Set(), meter = true, hostSignatures = new Map() }: SideOptions = {},
 ): Uint8Array {
-  if (bytes.length > MAX_MODULE_BYTES) throw invalid(`it has more than ${MAX_MODULE_BYTES} bytes`);
+  if (original.length > MAX_MODULE_BYTES) throw invalid(`it has more than ${MAX_MODULE_BYTES} bytes`);
+  const dylink = readDylink(original);
+  const parsed = parseModule(original, 'side');
+  checkSignatures(parsed, hostSignatures);
+  checkFunctions(parsed);
+  const { bytes: withOwnCalls, bound } = bindOwnImports(parsed, mainFunctions);
+  const bytes = withFloatStatus(parseModule(withOwnCalls, 'side'));
   const module = parseModule(bytes, 'side');
-  checkSignatures(module, hostSignatures);
-  checkFunctions(module);
-  const dylink = readDylink(bytes);
   const imports = sortImports(module);
   refuseOwnTablesAndMemories(module, imports);
   const globals = findGlobals(module, imports);
@@ -97,7 +104,8 @@ export function prepareSideModule(
   const facts: SideModuleFacts = {
     ...dylink,
     weak: [...dylink.weak],
-    functions: imports.functions,
+    functions: imports.functions.filter(([from, name]) => from !== 'env' || !bound.has(name)),
+    bound: [...bound],
     tags: imports.tags,
     gotMem: imports.gotMem,
     gotFunc: imports.gotFunc,
@@ -159,8 +167,8 @@ function sortImports(module: ParsedModule): SideImports {
   return found;
 }
 
-const refusedImport = ({ module, name }: Import, reason: string) =>
-  invalid(`it imports ${JSON.stringify(`${module}.${name}`)}${reason}`);
+const refusedImport = ({ module, name }: Import, reason: string, remedy?: string) =>
+  invalid(`it imports ${JSON.stringify(`${module}.${name}`)}${reason}`, undefined, remedy);
 
 function sortGlobal(parsed: ParsedModule, entry: Import, index: number, found: SideImports): void {
   const { module, name } = entry;
@@ -180,7 +188,12 @@ function sortOther(entry: Import, found: SideImports): void {
   const { module, name, kind } = entry;
   if (kind === EXTERNAL_KIND.function) {
     if (!FUNCTION_MODULES.has(module)) throw refusedImport(entry, ' from an unknown module');
-    if (REFUSED_IMPORTS.test(name)) throw refusedImport(entry, ', which needs JavaScript');
+    if (REFUSED_IMPORTS.test(name))
+      throw refusedImport(
+        entry,
+        ', which runs JavaScript on the host',
+        'Guests do not allow that, so this library cannot be used. Choose another package.',
+      );
     found.functions.push([module, name]);
   } else if (kind === EXTERNAL_KIND.tag && module === 'env') found.tags.push(name);
   else if (kind === EXTERNAL_KIND.table && module === 'env' && name === '__indirect_function_table') {

@@ -23,6 +23,8 @@ export const INITIALISERS = [START_EXPORT, '__wasm_apply_data_relocs', '__wasm_c
 /** Names of the custom sections: SideModuleFacts as JSON, and the contents of the data segments. */
 export const SIDE_FACTS_SECTION = 'sandbox.side';
 export const SIDE_DATA_SECTION = 'sandbox.data';
+/** Version of what `prepareSideModule` writes. Prepared modules are cached by it. */
+export const SIDE_FORMAT = '5';
 
 /** A global of a side module, which the linker creates. */
 export interface SideGlobal {
@@ -36,6 +38,8 @@ export interface SideGlobal {
 export interface SideModuleFacts extends Omit<DylinkInfo, 'weak'> {
   readonly weak: readonly string[];
   readonly functions: readonly (readonly [module: string, name: string])[];
+  /** Functions imported from "env" that are never called: the module calls its own instead. */
+  readonly bound: readonly string[];
   readonly tags: readonly string[];
   readonly gotMem: readonly string[];
   readonly gotFunc: readonly string[];

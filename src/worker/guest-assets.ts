@@ -143,7 +143,7 @@ async function readOrExtend(
     return files;
   };
   const libraries = await preparedLibraries(packages?.libraries ?? [], base, async (missing) =>
-    prepareInThread(base.runtime, missing, await load()),
+    prepareInThread(base, missing, await load()),
   );
   const more =
     (await readCachedImage(key, base)) ??
@@ -161,7 +161,7 @@ async function readOrExtend(
 
 /** Always in this process: what is compiled later must not come from a process that runs guests of others. */
 async function prepareInThread(
-  runtime: RuntimeName,
+  base: GuestAssets,
   missing: readonly LibraryFile[],
   files: PackageFiles,
 ): Promise<readonly PreparedLibrary[]> {
@@ -171,8 +171,8 @@ async function prepareInThread(
   const result = await runAuxiliaryJob(
     sharedPool(),
     'prepare',
-    { type: 'prepare', runtime, libraries },
-    undefined,
+    { type: 'prepare', image: base.id, libraries },
+    base,
     options,
   );
   if (result?.type === 'prepared') return result.libraries;

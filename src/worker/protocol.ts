@@ -174,7 +174,8 @@ export interface ExtendedImage {
 /** Requests that libraries be prepared for guests. It runs no guest code. */
 interface PrepareJob {
   readonly type: 'prepare';
-  readonly runtime: RuntimeName;
+  /** The `id` of the assets with the main module. */
+  readonly image: string;
   readonly libraries: readonly PackageLibrary[];
 }
 

@@ -136,8 +136,13 @@ async function handle(message: ToWorker): Promise<void> {
   countShared(newBuffers ?? []);
   if (job.type === 'run') return run(id, unpackJob(job), JOBS);
   if (job.type === 'prepare') {
-    const { signatures } = RUNTIMES[job.runtime].linkage;
-    return send({ type: 'prepared', id, libraries: await prepareLibraries(job.libraries, signatures) });
+    const assets = availableAssets.get(job.image)!;
+    const { signatures } = RUNTIMES[assets.runtime].linkage;
+    return send({
+      type: 'prepared',
+      id,
+      libraries: await prepareLibraries(job.libraries, assets, signatures),
+    });
   }
   if (job.type === 'unpack') {
     const { unpackWheel } = await import('../packages/unpack-wheel.ts');

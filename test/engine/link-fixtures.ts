@@ -1,6 +1,6 @@
 /** A small main module, side modules and guests for tests of the linker. Needs no compiler and no interpreter. */
 
-import { compileSideModule, type SideModule } from '../../src/engine/compile-side-module.ts';
+import { compileSideModule, mainSymbols, type SideModule } from '../../src/engine/compile-side-module.ts';
 import { type CompiledModule, Guest } from '../../src/engine/guest.ts';
 import { sideModuleStub } from '../../src/engine/side-module-stub-file.ts';
 import { sha256Hex } from '../../src/framing/digest.ts';
@@ -116,6 +116,7 @@ const compiled: CompiledModule = {
   stateGlobals: MAIN.stateGlobals.map(({ name }) => name),
 };
 
+const mainFunctions = new Set(mainSymbols(compiled.module).functions.keys());
 const sideModules = new Map<string, SideModule>();
 const layer: Entry[] = [{ path: 'libs', kind: 'dir', mode: 0o555, mtimeMs: 0 }];
 
@@ -139,7 +140,7 @@ export function install(path: string, source: SideSource): string {
     imports: [...USUAL_IMPORTS, ...(source.imports ?? [])],
   });
   const sha256 = sha256Hex(bytes);
-  sideModules.set(sha256, compileSideModule(sha256, prepareSideModule(bytes)));
+  sideModules.set(sha256, compileSideModule(sha256, prepareSideModule(bytes, { mainFunctions })));
   addFile(path, sideModuleStub(sha256));
   return sha256;
 }

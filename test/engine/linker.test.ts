@@ -14,7 +14,16 @@ import { sideModuleStub } from '../../src/engine/side-module-stub-file.ts';
 import { checked } from '../../src/framing/json-checks.ts';
 import type { Code } from '../wasm/assembler.ts';
 import { MEMORY_BASE, TABLE_BASE } from '../wasm/link-assembler.ts';
-import { addFile, addLink, install, MAIN_DATA, MAIN_TABLE, MAX_BLOCK, newGuest } from './link-fixtures.ts';
+import {
+  addFile,
+  addLink,
+  install,
+  MAIN_DATA,
+  MAIN_TABLE,
+  MAX_BLOCK,
+  newGuest,
+  type SideSource,
+} from './link-fixtures.ts';
 
 const GOT = { global: 'i32', mutable: true } as const;
 /** Loads the word at an offset from the memory base. */
@@ -462,6 +471,205 @@ describe('code of side modules', () => {
     };
     expect(fuel()).toBe(fuel());
     expect(fuel()).toBeGreaterThan(200_000);
+  });
+});
+
+/** What the static linker writes for C++ with templates and inline functions: weak functions are imported and exported. */
+describe('weak functions and variables', () => {
+  /** An inline function with a static variable, and a caller of it. The variable is the first word of the memory. */
+  const counting = (increment: number, caller: string): SideSource => ({
+    dylink: { memory: [8, 2] },
+    imports: [
+      ['env', 'inline_count', { func: 1 }],
+      ['GOT.mem', 'static_variable', GOT],
+      ['GOT.func', 'inline_count', GOT],
+    ],
+    globals: [{ init: [['i32.const', 0]] }],
+    exports: [['static_variable', 'global', 5]],
+    functions: [
+      {
+        type: 1,
+        export: 'inline_count',
+        code: [
+          ['global.get', 3],
+          ['global.get', 3],
+          ['i32.load', 2, 0],
+          ['i32.const', increment],
+          ['i32.add'],
+          ['i32.store', 2, 0],
+          ['global.get', 3],
+          ['i32.load', 2, 0],
+        ],
+      },
+      {
+        type: 1,
+        export: caller,
+        code: [
+          ['local.get', 0],
+          ['call', 0],
+        ],
+      },
+      { type: 1, export: `${caller}_pointer`, code: [['global.get', 4]] },
+    ],
+  });
+  install('libs/libcount.so', counting(1, 'count_in_library'));
+  for (const name of ['first', 'second']) {
+    const { dylink, ...rest } = counting(10, `count_in_${name}`);
+    install(`${name}.so`, {
+      ...rest,
+      dylink: { ...dylink, needed: ['libcount.so'], runtimePaths: ['$ORIGIN/libs'] },
+    });
+  }
+
+  test('are called in the module itself, and the variables are those of the first module that has them', () => {
+    const guest = newGuest();
+    const first = open(guest, 'first.so');
+    const second = open(guest, 'second.so');
+    // Each module calls its own copy of the function. All copies use the variable of the library.
+    expect(first.call('count_in_library', 0)).toBe(1);
+    expect(first.call('count_in_first', 0)).toBe(11);
+    expect(second.call('count_in_second', 0)).toBe(21);
+    // Function pointers are equal in all modules.
+    const pointers = [
+      first.call('count_in_library_pointer', 0),
+      first.call('count_in_first_pointer', 0),
+      second.call('count_in_second_pointer', 0),
+    ];
+    expect(new Set(pointers).size).toBe(1);
+    expect(guest.callTable(pointers[0]!, 0)).toBe(22);
+    expect(guest.linker.state()!.modules.map(({ path }) => path)).toEqual([
+      '/lib/libs/libcount.so',
+      '/lib/first.so',
+      '/lib/second.so',
+    ]);
+  });
+
+  test('behave in the same way, with the same fuel, in a guest to which the state was copied', () => {
+    const from = newGuest();
+    const { handle } = open(from, 'first.so');
+    const to = newGuest();
+    copyTo(from, to);
+    const results = [from, to].map((guest) => {
+      const before = guest.fuelConsumed;
+      const address = guest.linker.symbol(handle, 'count_in_first');
+      return [guest.callTable(address, 0), guest.callTable(address, 0), guest.fuelConsumed - before];
+    });
+    expect(results[0]).toEqual(results[1]);
+    expect(results[0]!.slice(0, 2)).toEqual([10, 20]);
+  });
+
+  test('of the main module replace those of a library', () => {
+    install('replaced.so', {
+      imports: [['env', 'main_add', { func: 2 }]],
+      functions: [
+        { type: 2, export: 'main_add', code: [['i32.const', -1]] },
+        {
+          type: 1,
+          export: 'use',
+          code: [
+            ['local.get', 0],
+            ['i32.const', 2],
+            ['call', 0],
+          ],
+        },
+      ],
+    });
+    expect(open(newGuest(), 'replaced.so').call('use', 40)).toBe(42);
+  });
+
+  test('throw exceptions through several modules', () => {
+    // The library throws; the weak function of the user passes the exception on; the user catches it.
+    install('libs/libthrow.so', {
+      imports: [['env', '__cpp_exception', { tag: 3 }]],
+      functions: [
+        {
+          type: 1,
+          export: 'lib_throw',
+          code: [
+            ['local.get', 0],
+            ['throw', 0],
+          ],
+        },
+      ],
+    });
+    install('catcher.so', {
+      dylink: { needed: ['libthrow.so'], runtimePaths: ['$ORIGIN/libs'] },
+      imports: [
+        ['env', 'lib_throw', { func: 1 }],
+        ['env', 'inline_throw', { func: 1 }],
+        ['env', '__cpp_exception', { tag: 3 }],
+      ],
+      functions: [
+        {
+          type: 1,
+          export: 'inline_throw',
+          code: [
+            ['local.get', 0],
+            ['call', 0],
+          ],
+        },
+        {
+          type: 1,
+          export: 'catches',
+          locals: ['i32'],
+          code: [
+            {
+              op: 'try',
+              body: [['local.get', 0], ['call', 1], ['drop']],
+              catch: [['i32.const', 100], ['i32.add'], ['local.set', 1]],
+            },
+            ['local.get', 1],
+          ],
+        },
+      ],
+    });
+    const guest = newGuest();
+    const module = open(guest, 'catcher.so');
+    expect(module.call('catches', 5)).toBe(105);
+    expect(guest.call('call_and_catch', module.address('inline_throw'), 41)).toBe(42);
+  });
+});
+
+describe('the floating-point status', () => {
+  const drop = (index: number): Code[] => [['i32.const', 0], ['call', index], ['drop']];
+  const imports = [
+    ['env', 'fetestexcept', { func: 1 }],
+    ['env', 'feraiseexcept', { func: 1 }],
+  ] as const;
+  // The functions of numpy, whose constants are 0. Function 2 reads the status, 3 clears it, and 4 sets a flag.
+  install('status.so', {
+    imports,
+    functions: [
+      { type: 1, code: [...drop(0), ['i32.const', 0]], export: 'read' },
+      { type: 1, code: [['local.get', 0], ['call', 2], ['drop'], ['i32.const', 0]], export: 'clear' },
+      { type: 0, code: drop(1), export: 'merged' },
+      {
+        type: 1,
+        code: [
+          ['call', 4],
+          ['i32.const', 0],
+        ],
+        export: 'set',
+      },
+    ],
+  });
+  install('algebra.so', {
+    imports,
+    functions: [{ type: 1, code: [...drop(1), ['local.get', 0]], export: 'fail' }],
+  });
+
+  test('is read and cleared by one library after another has set it', () => {
+    const guest = newGuest();
+    const status = open(guest, 'status.so');
+    const algebra = open(guest, 'algebra.so');
+    const read = () => status.call('read', 0);
+    const values = [read()];
+    algebra.call('fail', 1);
+    values.push(read(), read(), status.call('clear', 0), read());
+    // Which flag this sets is not known.
+    status.call('set', 0);
+    values.push(read());
+    expect(values).toEqual([0, 8, 8, 8, 0, 0]);
   });
 });
 

@@ -141,6 +141,16 @@ describe('std', () => {
     expect(result.metadata.result, result.stderr).toBe('ä\nb');
   });
 
+  test('reads and writes devices', async () => {
+    const code = `
+const fs = require('fs');
+const read = (path) => { const bytes = Buffer.alloc(3, 9), fd = fs.openSync(path, 'r+'); fs.readSync(fd, bytes); fs.closeSync(fd); return bytes.join(); };
+let full; try { fs.writeFileSync('/dev/full', 'x'); } catch ({ code }) { full = code; }
+fs.writeFileSync('/dev/null', 'x'); fs.writeFileSync('/dev/urandom', 'x');
+[read('/dev/zero'), read('/dev/full'), read('/dev/urandom') !== read('/dev/random'), full, fs.statSync('/dev/zero').isCharacterDevice()]`;
+    expect(await value(code)).toEqual(['0,0,0', '0,0,0', true, 'ENOSPC', true]);
+  });
+
   test('reads and writes large files', async () => {
     expect(
       await value(

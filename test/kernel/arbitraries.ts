@@ -23,6 +23,8 @@ export const paths = [
   '/lib/a.py',
   '/tmp/t',
   '/dev/null',
+  '/dev/urandom',
+  '/dev/full',
   '/proc/self/mem',
   'a'.repeat(300),
   'loop',

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { FILE_TYPE } from '../../src/kernel/abi.ts';
+import { restoreKernelState, saveKernelState } from '../../src/kernel/kernel-state.ts';
 import { PATH_AT, paths, WIDE, wide, word } from './arbitraries.ts';
 import { MEMORY_BYTES, QUOTA, StubTrap, testKernel } from './test-kernel.ts';
 
@@ -174,6 +176,45 @@ describe('kernel', () => {
     expect(sleeps).toEqual([5]);
     expect(call('fd_write', 1, 256, 2 ** 32 + 2, 512)).toBe(0);
     expect(call('fd_read', 0, 256, 1025, 512)).not.toBe(0);
+  });
+
+  // Expected values: the same calls on Linux.
+  test.each([
+    ['/dev/null', [], 3],
+    ['/dev/zero', [0, 0], 3],
+    ['/dev/full', [0, 0], 'ENOSPC'],
+    ['/dev/random', [7, 7], 3],
+    ['/dev/urandom', [7, 7], 3],
+  ])('reads from and writes to %s as Linux does', (path, bytes, written) => {
+    const { kernel } = testKernel();
+    const fd = kernel.open('/', path, 0o1002, 0);
+    const read = (at?: number) => {
+      const into = new Uint8Array([9, 9]);
+      return [...into.subarray(0, kernel.read(fd, into, at))];
+    };
+    const write = (at?: number) => {
+      try {
+        return kernel.write(fd, new Uint8Array(3), at);
+      } catch (cause) {
+        return (cause as { code: string }).code;
+      }
+    };
+    expect([read(), read(100), write(), write(100)]).toEqual([bytes, bytes, written, written]);
+    expect([kernel.seek(fd, 5, 0), kernel.seek(fd, 0, 2)]).toEqual([0, 0]);
+    const { kind, mode, size } = kernel.stat('/', path, true);
+    expect([FILE_TYPE[kind].mode, mode, size]).toEqual([0o020000, 0o666, 0]);
+    expect(kernel.access('/', path, 6)).toBe(0);
+    expect(() => kernel.access('/', path, 1)).toThrow(expect.objectContaining({ code: 'EACCES' }));
+    const saved = JSON.parse(JSON.stringify(saveKernelState(kernel)));
+    const other = testKernel().kernel;
+    restoreKernelState(other, saved, []);
+    expect(other.fds.get(fd).kind).toBe(kind);
+  });
+
+  test('limits one read of random bytes as Linux does', () => {
+    const { kernel } = testKernel();
+    const fd = kernel.open('/', '/dev/urandom', 0, 0);
+    expect(kernel.read(fd, new Uint8Array(2 ** 25))).toBe(2 ** 25 - 1);
   });
 
   test('sleeps when poll has no descriptors', () => {

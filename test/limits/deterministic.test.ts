@@ -7,7 +7,7 @@ const PROGRAMS: Record<RuntimeName, string> = {
   python: `
 import datetime, os, random, secrets, tempfile, time, uuid
 for name in ('c', 'a', 'b'): open(name, 'w').close()
-print(random.random(), os.urandom(4).hex(), uuid.uuid4(), secrets.token_hex(4), hash('x'))
+print(random.random(), os.urandom(4).hex(), open('/dev/random', 'rb', 0).read(4).hex(), uuid.uuid4(), secrets.token_hex(4), hash('x'))
 print(datetime.datetime.now().isoformat(), time.time(), time.monotonic(), time.perf_counter())
 start = time.time(); time.sleep(3600); print(round(time.time() - start, 3))
 print(os.listdir('.'), os.stat('a').st_mtime, tempfile.mktemp(), id(object()))
@@ -16,6 +16,9 @@ print(time.time())
 `,
   javascript: `
 import * as os from 'os';
+import * as std from 'std';
+const random = std.open('/dev/urandom', 'r');
+console.log(random.getByte(), random.getByte());
 for (const name of ['c', 'a', 'b']) os.close(os.open(name, os.O_CREAT | os.O_WRONLY, 0o644));
 console.log(Math.random(), Date.now(), new Date().toISOString(), os.readdir('.')[0].join(), os.stat('a')[0].mtime);
 const start = Date.now(); os.sleep(3600000); console.log(Date.now() - start);

@@ -1,11 +1,13 @@
 /** Wheels with libraries for WebAssembly, with a library that the test assembles. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createPool, createSandbox, type SandboxResult, type Session } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Writer } from '../../src/wasm/binary-io.ts';
 import { temporarySessionStore } from '../support/cli-sessions.ts';
 import { code } from '../support/sandbox.ts';
+import { buildLinked } from '../wasm/link-assembler.ts';
 import { EXTENSION, LIBRARY, NATIVE_TAG, nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
@@ -225,8 +227,85 @@ describe('the option packages', () => {
     },
   );
 
+  test('accepts a wheel that is one extension module', async () => {
+    const path = await wheel(folder, 'single', '1.0', { [LIBRARY]: EXTENSION }, NATIVE_TAG);
+    await using sandbox = await createSandbox({ runtime: 'python', packages: [path] });
+    expect(value(await sandbox.execute('import counter\ncounter.add(2)'))).toBe(2);
+  });
+
+  const elf = Uint8Array.of(0x7f, 0x45, 0x4c, 0x46);
+  const NATIVE_FILES = { [LIBRARY]: EXTENSION, 'm.py': '' };
+  const withImport = (module: string, name: string) =>
+    buildLinked({ dylink: {}, types: [[[], []]], imports: [[module, name, { func: 0 }]], functions: [] });
+  test.each<[what: string, make: () => Promise<string>, message: RegExp]>([
+    [
+      'a library for Linux in a wheel for guests',
+      () => wheel(folder, 'lying', '1.0', { 'x.so': elf }, NATIVE_TAG),
+      /x\.so is a library of machine code for Linux, although the wheel is for pyemscripten_2026_0_wasm32\. Download it again\.$/,
+    ],
+    [
+      'a text in place of a library',
+      () => wheel(folder, 'text', '1.0', { 'x.so': 'llm-wasm-sandbox side module sha256:' }, NATIVE_TAG),
+      /x\.so is not a WebAssembly module/,
+    ],
+    [
+      'a library for Windows',
+      () => wheel(folder, 'windows', '1.0', { 'x.pyd': 'MZ', 'm.py': '' }),
+      /contains compiled code \(x\.pyd\), which guests cannot load: it is a library for Windows\./,
+    ],
+    [
+      'a library that RECORD does not describe',
+      async () => {
+        const path = await wheel(folder, 'record', '1.0', NATIVE_FILES, NATIVE_TAG);
+        const bytes = readFileSync(path);
+        bytes.write('d', bytes.indexOf('dylink.0') + 1);
+        writeFileSync(path, bytes);
+        return path;
+      },
+      /cannot unpack|does not match its RECORD/,
+    ],
+    [
+      'a path outside of the package folder',
+      () => wheel(folder, 'outside', '1.0', { '../evil.py': '', 'm.py': '' }),
+      /cannot unpack outside-1\.0-py3-none-any\.whl: invalid relative path: \.\.\/evil\.py/,
+    ],
+    [
+      'an import from an unknown module',
+      () => wheel(folder, 'unknown', '1.0', { [LIBRARY]: withImport('js', 'eval') }, NATIVE_TAG),
+      /the library counter\..*\.so cannot be loaded.*imports "js\.eval" from an unknown module/,
+    ],
+    [
+      'JavaScript',
+      () =>
+        wheel(
+          folder,
+          'script',
+          '1.0',
+          { [LIBRARY]: withImport('env', 'emscripten_asm_const_int') },
+          NATIVE_TAG,
+        ),
+      /runs JavaScript on the host\. Guests do not allow that/,
+    ],
+  ])('rejects %s', async (_, make, message) => {
+    expect(await rejected(await make())).toMatch(message);
+  });
+
+  test('ignores sections that pretend to describe a prepared library', async () => {
+    const section = (name: string, contents: string) =>
+      new Writer()
+        .section(0, new Writer().name(name).bytes(new TextEncoder().encode(contents)).view())
+        .view();
+    const forged = Buffer.concat([
+      EXTENSION,
+      section('sandbox.side', '{"memoryBytes":1e9,"functions":[],"bound":["PyLong_FromLong"]}'),
+      section('sandbox.data', 'x'),
+    ]);
+    const path = await wheel(folder, 'forged', '1.0', { [LIBRARY]: forged }, NATIVE_TAG);
+    await using sandbox = await createSandbox({ runtime: 'python', packages: [path] });
+    expect(value(await sandbox.execute('import counter\ncounter.add(2)'))).toBe(2);
+  });
+
   test('rejects machine code', async () => {
-    const elf = Uint8Array.of(0x7f, 0x45, 0x4c, 0x46);
     expect(await rejected(await wheel(folder, 'elf', '1.0', { 'elf.so': elf, 'm.py': '' }))).toContain(
       'contains compiled code',
     );

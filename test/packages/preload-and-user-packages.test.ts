@@ -200,7 +200,7 @@ describe('user packages', () => {
       { 'x/__init__.py': '', 'x/fast.so': 'ELF' },
       /contains compiled code \(x\/fast\.so\)/,
     ],
-    ['no Python source', 'empty', { 'readme.txt': 'x' }, /no Python source/],
+    ['no Python module', 'empty', { 'readme.txt': 'x' }, /no Python module/],
   ])('are rejected if the folder contains %s', async (_, name, files, problem) => {
     const call = createSandbox({ runtime: 'python', packages: [place(name, files)] });
     await expect(call).rejects.toThrow(problem);

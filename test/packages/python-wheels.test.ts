@@ -46,6 +46,27 @@ describe('pure files of a wheel', () => {
     );
   });
 
+  test('exclude static archives, headers and launchers, which are not loaded', () => {
+    const all = files(
+      'numpy/__init__.py',
+      'numpy/lib/libnpymath.a',
+      'numpy/x.lib',
+      'numpy/x.h',
+      'distlib/t64.exe',
+    );
+    expect(paths(usableFiles('numpy', all, {}))).toEqual(['numpy/__init__.py']);
+  });
+
+  test('include tests only if the package imports them', () => {
+    const text = (path: string, source: string) => ({ path, data: new TextEncoder().encode(source) });
+    const all = (source: string) => [text('b/__init__.py', source), text('b/tests/util.py', '')];
+    expect(paths(usableFiles('b', all('import b.core\n# import b.tests\n'), {}))).toEqual(['b/__init__.py']);
+    expect(paths(usableFiles('b', all('import x\nfrom b.tests.util import y\n'), {}))).toEqual([
+      'b/__init__.py',
+      'b/tests/util.py',
+    ]);
+  });
+
   test('exclude compiled code that the package does not need', () => {
     const all = files('yaml/__init__.py', 'yaml/_yaml.pyd', 'x__mypyc.cpython-311-darwin.so');
     expect(paths(usableFiles('pyyaml', all, { compiled: 'optional' }))).toEqual(['yaml/__init__.py']);

@@ -165,6 +165,23 @@ describe('Python standard library', () => {
       (await python('import os\nopen(os.devnull, "w").write("x")\nopen(os.devnull).read()')).metadata.result,
     ).toBe('');
   });
+
+  test('has devices with zeros and with random bytes, and a device that is full', async () => {
+    const program = `
+import os, stat
+def read(path):
+    with open(path, 'r+b', 0) as file:
+        return file.read(4)
+try:
+    open('/dev/full', 'wb', 0).write(b'x')
+    problem = None
+except OSError as error:
+    problem = error.errno
+random = {read('/dev/random'), read('/dev/urandom'), os.urandom(4)}
+[read('/dev/zero').hex(), read('/dev/full').hex(), len(random), problem,
+ stat.S_ISCHR(os.stat('/dev/urandom').st_mode), os.access('/dev/zero', os.R_OK | os.W_OK)]`;
+    expect((await python(program)).metadata.result).toEqual(['00000000', '00000000', 3, 51, true, true]);
+  });
 });
 
 describe('a Python program', () => {

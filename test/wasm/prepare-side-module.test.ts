@@ -90,6 +90,7 @@ describe('prepareSideModule', () => {
       exportedFunctions: [['f', 1]],
       exportedData: [['table_of_names', 20]],
       hasStart: true,
+      bound: [],
       data: [[0, 17]],
     });
   });
@@ -104,6 +105,53 @@ describe('prepareSideModule', () => {
       'stack_limit',
       'host',
     ]);
+  });
+
+  describe('binds imports that the module exports itself', () => {
+    const weak = (...more: Code[]): LinkSource => ({
+      ...EMPTY,
+      imports: [...USUAL_IMPORTS, ['env', 'puts', { func: 1 }], ['env', 'weak', { func: 0 }]],
+      functions: [
+        { type: 0, code: [], export: 'weak' },
+        { type: 0, code: [['call', 1], ...more], export: 'f' },
+      ],
+    });
+    const bind = (source: LinkSource, mainFunctions: readonly string[] = []) => {
+      const { bound, functions } = factsOf(
+        prepareSideModule(buildLinked(source), { mainFunctions: new Set(mainFunctions) }),
+      );
+      return { bound, functions };
+    };
+    const puts = ['env', 'puts'];
+
+    test('unless the main module has a function of the same name', () => {
+      expect(bind(weak())).toEqual({ bound: ['weak'], functions: [puts] });
+      expect(bind(weak(), ['weak'])).toEqual({ bound: [], functions: [puts, ['env', 'weak']] });
+    });
+
+    test('unless they are in an element segment', () => {
+      const listed = { ...weak(), elements: [{ at: [TABLE_BASE], functions: [1] }] };
+      expect(bind(listed)).toEqual({ bound: [], functions: [puts, ['env', 'weak']] });
+    });
+
+    test('and no other import of the same name', () => {
+      const source = weak();
+      const imports = [...source.imports!, ['wasi_snapshot_preview1', 'weak', { func: 0 }] as const];
+      expect(bind({ ...source, imports })).toEqual({
+        bound: ['weak'],
+        functions: [puts, ['wasi_snapshot_preview1', 'weak']],
+      });
+    });
+
+    test('which must have the same type', () => {
+      const source = weak();
+      const functions = [
+        { type: 1, code: [['local.get', 0]], export: 'weak' },
+        source.functions[1]!,
+      ] as const;
+      const prepared = prepareSideModule(buildLinked({ ...source, functions: [...functions] as never }));
+      expect(WebAssembly.validate(prepared as BufferSource)).toBe(false);
+    });
   });
 
   test('accepts SIMD, exceptions, calls through the table and a module without imports', () => {
@@ -141,13 +189,13 @@ describe('prepareSideModule', () => {
     ['a GOT entry of 64 bits', withImport('GOT.mem', 'x', { global: 'i64', mutable: true }), 'wrong type'],
     ['a mutable base', withImport('env', '__memory_base', { global: 'i32', mutable: true }), 'wrong type'],
     ['two bases', withImport('env', '__memory_base', { global: 'i32' }), 'more than once'],
-    ['exceptions of JavaScript', withImport('env', 'invoke_vii', { func: 0 }), 'needs JavaScript'],
+    ['exceptions of JavaScript', withImport('env', 'invoke_vii', { func: 0 }), 'runs JavaScript on the host'],
     [
       'a function for exceptions of JavaScript',
       withImport('env', '__cxa_find_matching_catch_2', { func: 0 }),
-      'needs JavaScript',
+      'runs JavaScript on the host',
     ],
-    ['EM_ASM', withImport('env', 'emscripten_asm_const_int', { func: 0 }), 'needs JavaScript'],
+    ['EM_ASM', withImport('env', 'emscripten_asm_const_int', { func: 0 }), 'runs JavaScript on the host'],
     ['the section of EM_ASM', { ...EMPTY, exports: [['__start_em_asm', 'global', 0]] }, 'JavaScript'],
     ['EM_JS', { ...EMPTY, exports: [['__em_js__f', 'global', 0]] }, 'JavaScript'],
     ['a reserved export', { ...EMPTY, exports: [['sandbox:start', 'function', 0]] }, 'reserved'],

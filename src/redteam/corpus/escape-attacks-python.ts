@@ -85,7 +85,7 @@ const FILES = expressions([
     ['file-proc', '/proc'],
     ['file-sys', '/sys'],
     ['file-hosts', '/etc/hosts'],
-    ['file-random', '/dev/random'],
+    ['file-kernel-log', '/dev/kmsg'],
     ['file-root', '/root'],
     ['file-home', '/home'],
     ['file-working-folder', '{{cwd}}'],
@@ -103,7 +103,7 @@ const SURROUNDINGS = expressions([
   ['no-hard-link', "hasattr(os, 'link')", 'False'],
   ['device-null', "open('/dev/null').read()", "''"],
   ['device-stdin', "open('/dev/stdin').read()", "''"],
-  ['no-device-zero', "open('/dev/zero').read(1)", MISSING],
+  ['device-zero', "open('/dev/zero', 'rb').read(3)", "b'\\x00\\x00\\x00'"],
 ]);
 
 /** The bridge between Python and JavaScript that Pyodide has. */

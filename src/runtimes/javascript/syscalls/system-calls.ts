@@ -8,8 +8,8 @@ import { MAX_DESCRIPTORS } from '../../../kernel/descriptors.ts';
 import type { FileStatus } from '../../../kernel/file-status.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
+import { RANDOM_BYTES_PER_US } from '../../../kernel/syscalls.ts';
 import { MAX_TOOL_MESSAGE_BYTES } from '../../../kernel/tool-channel.ts';
-import { RANDOM_BYTES_PER_US } from '../../../kernel/wasi.ts';
 import { contextsOf } from '../async-contexts.ts';
 import { errorVariablesOf } from '../memory/error-variables.ts';
 import {

@@ -1,0 +1,131 @@
+/**
+ * Runs a program that uses its native part with every wheel in the folders that PIP_FIND_LINKS names, and in their subfolders
+ * "official" and "community". All of them take minutes and need pip for some packages in pure Python, so only the nightly
+ * tests run them. Five of them run together in all other tests, which takes some seconds.
+ */
+import { createSandbox, type SandboxResult, type Session } from 'llm-wasm-sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pureWheels, wheelCases } from '../../scripts/native-wheels.mjs';
+import { temporarySessionStore } from '../support/cli-sessions.ts';
+
+const cases = wheelCases();
+const find = (id: RegExp) => cases.find((one) => id.test(one.id));
+const quick = [
+  /^numpy .*official/,
+  /^lxml .*official/,
+  /^cryptography .*official/,
+  /^shapely /,
+  /^ujson /,
+].map(find);
+const isAvailable = quick.every((one) => one !== undefined);
+const REASON = isAvailable ? '' : ' (skipped: PIP_FIND_LINKS names no folder with the wheels)';
+
+const NIGHTLY = Boolean(process.env['NIGHTLY_TESTS']);
+
+const policy = {
+  memory_bytes: 512 * 2 ** 20,
+  timeout_seconds: 300,
+  fuel_budget: 50_000_000_000,
+  deterministic: true,
+};
+/** Each name of a package once. */
+const packages = [
+  ...new Map(
+    quick.flatMap((one) => one?.packages ?? []).map((path) => [path.replace(/^.*\/|-.*$/g, ''), path]),
+  ).values(),
+];
+
+const summary = ({ success, stderr, fuel_consumed }: SandboxResult) => ({ success, stderr, fuel_consumed });
+const PASSED = { success: true, stderr: '', fuel_consumed: expect.any(Number) };
+
+describe.skipIf(!isAvailable)(`real wheels${REASON}`, () => {
+  const open = (more = {}) =>
+    createSandbox({ runtime: 'python', packages, policy, auto_persist_globals: true, ...more });
+  const stored = temporarySessionStore();
+  let session: Session;
+  beforeAll(async () => {
+    session = await open();
+  }, 300_000);
+  afterAll(() => session.close());
+
+  test.each(quick.map((one) => [one?.id, one?.code] as const))('%s works', async (_, code) => {
+    expect(summary(await session.execute(code!))).toEqual(PASSED);
+  });
+
+  test('numpy reports what LAPACK reports', async () => {
+    const attempts = [
+      'inv([[1., 2.], [2., 4.]])',
+      'solve([[0.]], [1.])',
+      'cholesky([[1., 2.], [2., 1.]])',
+    ].map(
+      (call) => `
+try: np.linalg.${call}
+except np.linalg.LinAlgError as error: messages.append(str(error))`,
+    );
+    const { metadata } = await session.execute(
+      `import numpy as np\nmessages = []${attempts.join('')}\n[messages, np.linalg.inv([[2.]]).tolist()]`,
+    );
+    expect(metadata.result).toEqual([
+      ['Singular matrix', 'Singular matrix', 'Matrix is not positive definite'],
+      [[0.5]],
+    ]);
+  });
+
+  test('work after a checkpoint, in a fork and after a rollback, with the same fuel', async () => {
+    const program = quick.map((one) => one!.code).join('\n');
+    await session.checkpoint('loaded');
+    const fork = await session.fork();
+    const results = [await session.execute(program), await fork.execute(program)];
+    await session.rollback('loaded');
+    results.push(await session.execute(program));
+    await fork.close();
+    expect(results.map(summary)).toEqual(
+      results.map(() => ({ ...PASSED, fuel_consumed: results[0]!.fuel_consumed })),
+    );
+  });
+
+  test.runIf(NIGHTLY)('use the same fuel in every deterministic sandbox', async () => {
+    const program = quick.map((one) => one!.code).join('\n');
+    const fuels: number[] = [];
+    for (let i = 0; i < 2; i++) {
+      await using sandbox = await open();
+      const result = await sandbox.execute(program);
+      expect(summary(result)).toEqual(PASSED);
+      fuels.push(result.fuel_consumed);
+    }
+    expect(fuels[0]).toBe(fuels[1]);
+  });
+
+  test.runIf(NIGHTLY)('keep their objects in another process', () => {
+    const more = packages.flatMap((path) => ['--packages', path]);
+    const create = `
+import shapely, numpy as np
+from lxml import etree
+from cryptography.hazmat.primitives.asymmetric import ed25519
+shape = shapely.box(0, 0, 2, 2); tree = etree.fromstring('<a><b k="7"/></a>')
+key = ed25519.Ed25519PrivateKey.generate(); signature = key.sign(b'text'); generator = np.random.default_rng(7)`;
+    const use = `
+key.public_key().verify(signature, b'text')
+print(shape.union(shapely.box(1, 1, 3, 3)).area, tree.xpath('string(//@k)'), generator.random())`;
+    expect(stored.run('wheels', create, ...more)).toMatchObject({ stderr: '', status: 0 });
+    expect(stored.run('wheels', use, ...more)).toMatchObject({
+      stdout: '7.0 7 0.625095466604667\n',
+      status: 0,
+    });
+  });
+});
+
+describe.runIf(NIGHTLY && isAvailable)('every wheel', () => {
+  test.each(cases.map((one) => ({ name: one.id, one })))('$name', async ({ one }) => {
+    const pure = pureWheels(one.missing);
+    const absent = one.missing.filter((_, i) => pure[i] === undefined);
+    expect(absent, 'packages that pip does not find').toEqual([]);
+    const run = async () => {
+      const all = [...one.packages, ...pure.map((path) => path!)];
+      await using sandbox = await createSandbox({ runtime: 'python', packages: all, policy });
+      return summary(await sandbox.execute(one.code));
+    };
+    if (one.refusal !== undefined) await expect(run()).rejects.toThrow(one.refusal);
+    else expect(await run()).toEqual(PASSED);
+  });
+});
