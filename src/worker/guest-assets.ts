@@ -3,11 +3,10 @@
  * packages are built on first use and cached on disk.
  */
 import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
-import { IMAGE_FORMAT, imageDigest } from '../engine/image-identity.ts';
+import { IMAGE_FORMAT } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/flat-entries.ts';
-import { sharedBytes } from '../host/shared-file.ts';
 import type { PackageFiles, UserPackages } from '../packages/read-user-packages.ts';
 import type { LibraryFile } from '../packages/read-wheel.ts';
 import {
@@ -19,7 +18,7 @@ import {
 } from '../runtimes/guest-artifacts.ts';
 import type { Policy, RuntimeName } from '../schema.ts';
 import { runAuxiliaryJob } from './auxiliary-jobs.ts';
-import { readCachedImage, writeCachedImage } from './extended-image-cache.ts';
+import { extendAssets, readCachedImage, writeCachedImage } from './extended-image-cache.ts';
 import { sharedPool, type WorkerPool } from './pool.ts';
 import { adoptedAssets } from './prepare-first-job.ts';
 import { preparedLibraries } from './prepare-libraries.ts';
@@ -148,15 +147,7 @@ async function readOrExtend(
   const more =
     (await readCachedImage(key, base)) ??
     (await extend(base, key, extension, (await load()).entries, libraries, build));
-  const { image } = more;
-  return {
-    ...base,
-    ...more,
-    libraries,
-    image: sharedBytes(image),
-    imageDigest: imageDigest(image),
-    id: `${base.runtime}:${key}`,
-  };
+  return extendAssets(base, more, libraries, `${base.runtime}:${key}`);
 }
 
 /** Always in this process: what is compiled later must not come from a process that runs guests of others. */

@@ -25,6 +25,7 @@ def _define_entry_points():
     import _ast
     import atexit
     import gc
+    import importlib
     import linecache
     import os
     import reprlib
@@ -268,6 +269,27 @@ def _define_entry_points():
         while seeded:
             seeded.pop().seed()
 
+    # Names in the folder of the added packages.
+    known_packages = []
+    list_folder = os.listdir
+    invalidate_caches = importlib.invalidate_caches
+
+    def find_packages():
+        """Makes packages importable that were added since the last call."""
+        try:
+            names = list_folder(USER_PACKAGES)
+        except OSError:
+            return
+        if names == known_packages:
+            return
+        known_packages[:] = names
+        imports.track(names)
+        invalidate_caches()
+        if 'matplotlib' in names:
+            # No window, and no cache of fonts in the workspace.
+            os.environ.setdefault('MPLBACKEND', 'agg')
+            os.environ.setdefault('MPLCONFIGDIR', '/tmp/.matplotlib')
+
     def prepare(request):
         """Prepares a program. The host starts to count fuel afterwards."""
         current.clear()
@@ -275,6 +297,7 @@ def _define_entry_points():
         if current['call'] == 1:
             reseed()
         os.environ.update(current['env'])
+        find_packages()
         file = current['file']
         sys.argv = [file, *current['args']]
         if not current['inject_setup']:
@@ -367,14 +390,8 @@ def _define_entry_points():
 
     def preload(request):
         """Imports modules before the guest is saved as an image."""
-        request = decode(request.decode())
-        if request['packages']:
-            sys.path.insert(2, USER_PACKAGES)
-            imports.track_folder(USER_PACKAGES)
-            if os.path.isdir(f'{USER_PACKAGES}/matplotlib'):
-                # No window, and no cache of fonts in the workspace.
-                os.environ.update(MPLBACKEND='agg', MPLCONFIGDIR='/tmp/.matplotlib')
-        report = load(request['modules'])
+        find_packages()
+        report = load(decode(request.decode())['modules'])
         prepare_image()
         return encode(report).encode()
 
@@ -382,7 +399,7 @@ def _define_entry_points():
     SETUP_PATHS = (USER_PACKAGES, _SITE_PACKAGES)
     # Paths that a call without setup removed from sys.path.
     removed_paths = []
-    sys.path[:] = ['/app', '/lib/python3.14', _SITE_PACKAGES]
+    sys.path[:] = ['/app', '/lib/python3.14', USER_PACKAGES, _SITE_PACKAGES]
     sys.argv[:] = ['/app/main.py']
     for stream in (sys.stdout, sys.stderr):
         # Line buffering: output is delivered immediately and is not lost if the guest is stopped.
@@ -399,7 +416,7 @@ def _define_entry_points():
     # A program can remove the module from sys.modules.
     tool_module = __import__('_sandbox_tools')
     sys.modules['hashlib'].pbkdf2_hmac = __import__('_sandbox_pbkdf2').pbkdf2_hmac
-    imports.track_folder(_SITE_PACKAGES)
+    imports.track(os.listdir(_SITE_PACKAGES))
     imports.install()
     install_display(True)
     prepare_image()
