@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { formatDuration, formatFuel, formatItems, formatPercent } from '../quantities.ts';
+import { additionText } from '../sandbox/packages-on-demand.ts';
 import {
   errorGuidance,
   type FuelProfile,
@@ -12,6 +13,7 @@ import {
   type LanguageName,
   languageName,
   type PendingCall,
+  packageAddition,
   type SandboxResult,
   stoppedAt,
   type ToolCallRecord,
@@ -57,6 +59,10 @@ export const executionOutput = z.object({
     .describe('Paths at which programs can open the files passed to this call.'),
   files_changed: z.array(fileChange).describe(`The first ${MAX_FILES}.`),
   files_changed_total: z.number().int(),
+  packages_added: z
+    .array(packageAddition)
+    .optional()
+    .describe('Packages that were added for the program, and those that could not be added.'),
   tool_calls: z
     .array(toolCallRecord)
     .optional()
@@ -140,6 +146,7 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
     ...(files.length > 0 && { files_passed: files.slice(0, MAX_FILES).map(guestPath) }),
     files_changed: changed.slice(0, MAX_FILES),
     files_changed_total: changed.length,
+    ...(metadata.packages_added && { packages_added: metadata.packages_added }),
     ...(metadata.tool_calls !== undefined &&
       metadata.tool_calls.length > 0 && { tool_calls: metadata.tool_calls.slice(0, MAX_TOOL_CALLS) }),
     ...(metadata.execution_id !== undefined && { execution_id: metadata.execution_id }),
@@ -231,6 +238,8 @@ function executionText(output: ExecutionOutput, results: readonly string[]): str
   if (output.fuel_analysis !== null && output.fuel_analysis.status !== 'efficient')
     parts.push(fuelReportText(output.fuel_analysis));
   if (output.fuel_profile !== null) parts.push(profileText(output.fuel_profile));
+  if (output.packages_added !== undefined)
+    parts.push(`packages: ${output.packages_added.map(additionText).join('; ')}`);
   if (output.files_passed !== undefined) parts.push(`files passed: ${output.files_passed.join(', ')}`);
   if (output.files_changed.length > 0) {
     const lines = output.files_changed.map(({ path, change }) => `${change} ${path}`);

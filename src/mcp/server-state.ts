@@ -8,7 +8,7 @@ import { basename, resolve } from 'node:path';
 import { pollUntil } from '../concurrency/poll-until.ts';
 import { ensureWritableFolder } from '../host/ensure-writable-folder.ts';
 import { requestedPackages } from '../packages/added-packages.ts';
-import { checkSources, readUserPackages } from '../packages/read-user-packages.ts';
+import { AUTO, checkSources, readUserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { DEFAULT_RUNTIME, PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import { type EventLogger, type PolicyInput, policy } from '../schema.ts';
@@ -306,7 +306,8 @@ export class ServerState {
   /** The assets of calls without a session. */
   async #firstAssets(): Promise<GuestAssets> {
     const { pool, settings } = this;
-    if (this.packages.length === 0 || DEFAULT_RUNTIME !== PACKAGE_RUNTIME) return assetsOf(DEFAULT_RUNTIME);
+    if (this.packages.length === 0 || this.packages.includes(AUTO) || DEFAULT_RUNTIME !== PACKAGE_RUNTIME)
+      return assetsOf(DEFAULT_RUNTIME);
     const extension = { preload: [], packages: await readUserPackages(this.packages) };
     const build = { pool, tenant: LOCAL_TENANT, limits: settings, signal: undefined };
     return extendedAssets(DEFAULT_RUNTIME, extension, build);

@@ -33,6 +33,7 @@ const addedPackage = z.strictObject({
   version: z.string().min(1).max(100),
   file: z.string().regex(/^[\w.!+-]{1,200}\.whl$/),
   sha256,
+  wheel_bytes: z.number().int().min(0).default(0),
   source: z.enum(['file', 'pip', 'pyodide']),
   /** Added by name or file, not only as a dependency. */
   requested: z.boolean(),
@@ -86,10 +87,14 @@ function readLock(): string | undefined {
   }
 }
 
+let lastRead: { readonly text: string; readonly packages: readonly AddedPackage[] } | undefined;
+
 /** The added packages, sorted by name. */
 export function readAddedPackages(): readonly AddedPackage[] {
   const text = readLock();
-  return text === undefined ? [] : parseAddedPackages(text, addedPackagesFile());
+  if (text === undefined) return [];
+  if (lastRead?.text !== text) lastRead = { text, packages: parseAddedPackages(text, addedPackagesFile()) };
+  return lastRead.packages;
 }
 
 /** Parses the contents of a packages.json. */
@@ -137,7 +142,8 @@ export function storeWheel(wheel: Pick<AddedPackage, 'sha256' | 'file'>, bytes: 
   writeFileOfPackages(wheelPath(wheel), bytes);
 }
 
-function writeFileOfPackages(path: string, content: string | Uint8Array): void {
+/** Writes a file in the folder of the packages. */
+export function writeFileOfPackages(path: string, content: string | Uint8Array): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     replaceFileSync(path, content);
@@ -183,7 +189,7 @@ export const requestedPackages = () =>
 /** The added packages that these sources name, and those that they need; all if no sources are given. */
 export function selectAdded(sources: readonly string[] | undefined): AddedPackage[] {
   const added = readAddedPackages();
-  if (sources === undefined) return [...added];
+  if (sources === undefined || sources.includes('auto')) return [...added];
   const named = sources.map((source) => findAdded(added, source)).filter((one) => one !== undefined);
   return withRequirements(named, added);
 }

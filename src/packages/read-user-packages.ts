@@ -25,6 +25,9 @@ import { filesDigest, type PackageFile, packageFileDigest } from './package-file
 import { type LibraryFile, type PackagePart, partOf, readWheel, wheelPart } from './read-wheel.ts';
 import { pythonPackage } from './vendored-package-table.ts';
 
+/** The source that stands for packages on demand (see sandbox/packages-on-demand.ts). */
+export const AUTO = 'auto' as const;
+
 const MAX_BYTES = 512 * 1024 * 1024;
 const MAX_FILES = 40_000;
 /** Folders of a working copy that are not part of its packages. */
@@ -120,7 +123,12 @@ async function loadParts(parts: readonly PackagePart[], sources: readonly string
 export function checkSources(sources: readonly string[]): void {
   const added = readAddedPackages();
   for (const source of sources)
-    if (findAdded(added, source) === undefined && !existsSync(source) && pythonPackage(source) === undefined)
+    if (
+      source !== AUTO &&
+      findAdded(added, source) === undefined &&
+      !existsSync(source) &&
+      pythonPackage(source) === undefined
+    )
       throw notFound(source);
 }
 

@@ -71,6 +71,8 @@ export interface ImageExtension {
   /** Modules to load into the image. */
   readonly preload: readonly string[];
   readonly packages: UserPackages | undefined;
+  /** The packages of a session that has got more since its image was built. They include those of the image. */
+  readonly grown?: UserPackages | undefined;
 }
 
 /** Upper bounds for the code that runs while an image is built; large enough for the largest packages. */
@@ -99,6 +101,8 @@ export async function extendedAssets(
 ): Promise<GuestAssets> {
   const base = await assetsOf(runtime);
   if (extension === undefined) return base;
+  const { grown, ...image } = extension;
+  if (grown !== undefined) return withFilesOf(await extendedAssets(runtime, image, build), grown, build);
   const facts = [IMAGE_FORMAT, base.imageDigest, extension.preload, extension.packages?.sha256];
   const key = sha256Hex(JSON.stringify(facts));
   let assets = extended.get(key);
@@ -116,6 +120,16 @@ export async function extendedAssets(
   extended.set(key, assets);
   if (extended.size > MAX_EXTENDED) extended.delete(extended.keys().next().value!);
   return assets;
+}
+
+/** An image with the files of other packages. */
+async function withFilesOf(
+  image: GuestAssets,
+  packages: UserPackages,
+  build: ImageBuild,
+): Promise<GuestAssets> {
+  const { id, layers, libraries } = await extendedAssets(image.runtime, { preload: [], packages }, build);
+  return { ...image, layers, libraries, id: `${image.id}+${id}` };
 }
 
 /** Lets others wait for a build. */
