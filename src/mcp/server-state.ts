@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { basename, resolve } from 'node:path';
 import { pollUntil } from '../concurrency/poll-until.ts';
+import { SandboxError } from '../errors.ts';
 import { ensureWritableFolder } from '../host/ensure-writable-folder.ts';
 import { requestedPackages } from '../packages/added-packages.ts';
 import { AUTO, checkSources, readUserPackages } from '../packages/read-user-packages.ts';
@@ -138,6 +139,11 @@ export class ServerState {
     checkSources(this.packages);
     if (options.storeFor === undefined) this.#store = openSettingsStore(settings);
     const database = this.#store?.database;
+    if (database !== undefined && this.packages.includes(AUTO))
+      throw new SandboxError(
+        'invalid_argument',
+        'packages: "auto" cannot be combined with a PostgreSQL store, because the servers must have the same packages. Add them with "packages add" on each machine.',
+      );
     if (database === undefined) rejectPositionalFolders(this.#store?.location);
     else this.requestLimiter = new SharedRequestLimiter(database, settings.rate_per_minute);
     const rounds = database && new ApprovalRounds(database);

@@ -120,7 +120,9 @@ describe('session with packages on demand', () => {
     await session.undo();
     expect((await session.execute('counter.add(1)')).metadata.result).toBe(3);
     await using fork = await session.fork();
-    expect((await fork.execute('import helper\n[helper.one, counter.add(1)]')).metadata.result).toEqual([1, 4]);
+    expect((await fork.execute('import helper\n[helper.one, counter.add(1)]')).metadata.result).toEqual([
+      1, 4,
+    ]);
   });
 
   test('gets packages after calls without packages', async () => {

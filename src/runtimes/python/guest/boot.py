@@ -25,7 +25,6 @@ def _define_entry_points():
     import _ast
     import atexit
     import gc
-    import importlib
     import linecache
     import os
     import reprlib
@@ -272,7 +271,6 @@ def _define_entry_points():
     # Names in the folder of the added packages.
     known_packages = []
     list_folder = os.listdir
-    invalidate_caches = importlib.invalidate_caches
 
     def find_packages():
         """Makes packages importable that were added since the last call."""
@@ -284,7 +282,7 @@ def _define_entry_points():
             return
         known_packages[:] = names
         imports.track(names)
-        invalidate_caches()
+        sys.path_importer_cache.pop(USER_PACKAGES, None)
         if 'matplotlib' in names:
             # No window, and no cache of fonts in the workspace.
             os.environ.setdefault('MPLBACKEND', 'agg')
