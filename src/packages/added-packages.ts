@@ -4,11 +4,12 @@
  *
  * <packages>/packages.json, and <packages>/wheels/<SHA-256 of the wheel>/<file name>
  */
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
+import { companionPath } from '../host/companion-package.ts';
 import { listFolder } from '../host/list-folder.ts';
 import { replaceFileSync } from '../host/replace-file.ts';
 import { addedPackagesFile, packagesFolder } from '../host/user-folders.ts';
@@ -74,27 +75,51 @@ export function checkDescription(wheel: Partial<AddedPackage> & Pick<AddedPackag
   );
 }
 
-export const wheelPath = ({ sha256, file }: Pick<AddedPackage, 'sha256' | 'file'>) =>
-  join(packagesFolder(), 'wheels', sha256, file);
+/** The path of a wheel: in the folder of the user, or in the companion package. */
+export function wheelPath(wheel: Pick<AddedPackage, 'sha256' | 'file'>): string {
+  const below = ['wheels', wheel.sha256, wheel.file];
+  const own = join(packagesFolder(), ...below);
+  const companion = companionPath('packages', ...below);
+  return companion !== undefined && !existsSync(own) && existsSync(companion) ? companion : own;
+}
 
-/** The text of packages.json; undefined if no package was ever added. */
-function readLock(): string | undefined {
+/** The text of a packages.json; undefined if it does not exist. */
+function readLock(path: string): string | undefined {
   try {
-    return readFileSync(addedPackagesFile(), 'utf8');
+    return readFileSync(path, 'utf8');
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new SandboxError('store_failed', `Cannot read the added packages: ${(cause as Error).message}`);
   }
 }
 
-let lastRead: { readonly text: string; readonly packages: readonly AddedPackage[] } | undefined;
+/** The packages of each packages.json, and the text from which they were read. */
+const lastRead = new Map<string, { readonly text: string; readonly packages: readonly AddedPackage[] }>();
 
-/** The added packages, sorted by name. */
-export function readAddedPackages(): readonly AddedPackage[] {
-  const text = readLock();
+function readPackagesFile(path: string): readonly AddedPackage[] {
+  const text = readLock(path);
   if (text === undefined) return [];
-  if (lastRead?.text !== text) lastRead = { text, packages: parseAddedPackages(text, addedPackagesFile()) };
-  return lastRead.packages;
+  const last = lastRead.get(path);
+  if (last?.text === text) return last.packages;
+  const packages = parseAddedPackages(text, path);
+  lastRead.set(path, { text, packages });
+  return packages;
+}
+
+/** The packages that the user added, sorted by name. */
+const readOwnPackages = () => readPackagesFile(addedPackagesFile());
+
+/** The packages of the companion package. */
+function readCompanionPackages(): readonly AddedPackage[] {
+  const path = companionPath('packages', 'packages.json');
+  return path === undefined ? [] : readPackagesFile(path);
+}
+
+/** The added packages, and those of the companion package that the user has not added in another version. */
+export function readAddedPackages(): readonly AddedPackage[] {
+  const own = readOwnPackages();
+  const others = readCompanionPackages().filter(({ name }) => findAdded(own, name) === undefined);
+  return others.length === 0 ? own : [...own, ...others].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Parses the contents of a packages.json. */
@@ -121,7 +146,10 @@ export function parseAddedPackages(text: string, path: string): readonly AddedPa
  * of the command line.
  */
 export function writeAddedPackages(packages: readonly AddedPackage[]): void {
-  const sorted = [...packages].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const companion = new Set(readCompanionPackages().map(({ sha256 }) => sha256));
+  const sorted = packages
+    .filter(({ sha256 }) => !companion.has(sha256))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
   const lock = addedPackages.parse({ format: 1, platform: NATIVE_PLATFORM, packages: sorted });
   const path = addedPackagesFile();
   if (sorted.length === 0) rmSync(path, { force: true });
@@ -132,7 +160,7 @@ export function writeAddedPackages(packages: readonly AddedPackage[]): void {
 /** Deletes the wheels that packages.json does not contain. */
 export function deleteUnusedWheels(): void {
   const wheels = join(packagesFolder(), 'wheels');
-  const used = new Set(readAddedPackages().map((one) => one.sha256));
+  const used = new Set(readOwnPackages().map((one) => one.sha256));
   for (const folder of listFolder(wheels))
     if (!used.has(folder)) rmSync(join(wheels, folder), { recursive: true, force: true });
 }
