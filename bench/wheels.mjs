@@ -13,3 +13,24 @@ export function wheel(name) {
   if (found === undefined) throw new Error(`PIP_FIND_LINKS names no folder with a wheel of ${name}.`);
   return found;
 }
+
+const versionOf = (path) =>
+  basename(path)
+    .split('-')[1]
+    .split('.')
+    .map((part) => Number.parseInt(part, 10) || 0);
+
+/** Negative if the first version is older. */
+function compareVersions(a, b) {
+  const [left, right] = [versionOf(a), versionOf(b)];
+  const index = left.findIndex((part, at) => part !== right[at]);
+  return index === -1 ? left.length - right.length : left[index] - (right[index] ?? 0);
+}
+
+/** One wheel per package, with the newest version. */
+export function newestWheels() {
+  const newest = new Map();
+  for (const path of available.filter((one) => one.endsWith('.whl')).sort(compareVersions))
+    newest.set(basename(path).split('-')[0].toLowerCase(), path);
+  return [...newest.values()];
+}

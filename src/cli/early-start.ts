@@ -2,10 +2,8 @@
  * Starts what takes longest before the command line is parsed: the thread of `run`, which then loads its guest. What it reads
  * from the arguments is a guess that affects only how fast the run starts.
  */
-import { existsSync } from 'node:fs';
-import { addedPackagesFile } from '../host/user-folders.ts';
 import { optimizeLate, validateLazily } from '../host/v8-flags.ts';
-import { languageOfFile, PACKAGE_RUNTIME, runtimeOf } from '../runtimes/program-files.ts';
+import { languageOfFile, runtimeOf } from '../runtimes/program-files.ts';
 import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
 import { LANGUAGE_NAMES, type RuntimeName } from '../schema/runtime-names.ts';
 import { type FirstJob, prepareFirstJob } from '../worker/prepare-first-job.ts';
@@ -20,9 +18,7 @@ export function startEarly(args: readonly string[]): FirstJob | undefined {
   if (args.some((arg) => NO_THREAD.test(arg))) return undefined;
   validateLazily();
   optimizeLate();
-  const likely = args.some((arg) => OTHER_GUEST.test(arg)) ? undefined : likelyRuntime(args);
-  const hasPackages = !args.includes('--no-packages') && existsSync(addedPackagesFile());
-  const runtime = hasPackages && likely === PACKAGE_RUNTIME ? undefined : likely;
+  const runtime = args.some((arg) => OTHER_GUEST.test(arg)) ? undefined : likelyRuntime(args);
   return prepareFirstJob(runtime, DEFAULT_LIMITS.memory_bytes);
 }
 

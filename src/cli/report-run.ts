@@ -1,6 +1,8 @@
 /** How a run that has ended is reported: what the program displayed, what was dropped, and why it failed or paused. */
+import { escapeControls } from '../analysis/escape-controls.ts';
 import type { ResultAccess } from '../mcp/displayed-result-blocks.ts';
 import { formatItems } from '../quantities.ts';
+import { additionText } from '../sandbox/packages-on-demand.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Policy, SandboxResult } from '../schema.ts';
 import { printError, printLines, printNote } from './diagnostics.ts';
@@ -32,7 +34,7 @@ export async function reportRun(
 
 /** Shows what the program displayed. Images are converted for terminals that show images. */
 export async function reportResults(
-  { results }: SandboxResult,
+  { results, metadata }: SandboxResult,
   access: ResultAccess,
   { results: folder }: Pick<ReportFlags, 'results'>,
   showsValue = false,
@@ -46,6 +48,7 @@ export async function reportResults(
   const { stdout, notes } = resultsReport(results, { images, isTerminal, folder, showsValue });
   if (stdout !== '') process.stdout.write(stdout);
   for (const note of notes) printNote(note);
+  for (const addition of metadata.packages_added ?? []) printNote(escapeControls(additionText(addition)));
 }
 
 const droppedFromResult = ({ metadata }: SandboxResult): DroppedBytes => ({

@@ -21,6 +21,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DIGEST_BYTES, sha256, splitDigest } from '../framing/digest.ts';
 import { allocateShared } from '../fs/shared-array-buffers.ts';
+import { companionPath } from './companion-package.ts';
 import { ensurePrivateFolder } from './ensure-writable-folder.ts';
 import { replaceFileSync } from './replace-file.ts';
 import { cacheFolder } from './user-folders.ts';
@@ -37,6 +38,20 @@ const MAX_FILE_BYTES = 1024 * 1024 * 1024;
 
 /** The cached bytes, in shared memory, or undefined. */
 export function readCached(kind: CacheKind, key: string): Uint8Array | undefined {
+  return readOwn(kind, key) ?? readFromCompanion(kind, key);
+}
+
+/** The companion package contains what would otherwise be built. It is read-only. */
+function readFromCompanion(kind: CacheKind, key: string): Uint8Array | undefined {
+  const path = companionPath('cache', kind, key);
+  try {
+    return path === undefined ? undefined : splitDigest(readShared(path))?.content;
+  } catch {
+    return undefined;
+  }
+}
+
+function readOwn(kind: CacheKind, key: string): Uint8Array | undefined {
   const path = join(cacheFolder(), kind, key);
   try {
     const verified = splitDigest(readShared(path));
@@ -62,10 +77,15 @@ export async function readCachedInParts(kind: CacheKind, key: string): Promise<U
     const content = await readVerified(path);
     if (content === undefined) rmSync(path, { force: true });
     else utimesSync(path, new Date(), new Date());
-    return content;
+    return content ?? (await verifiedInCompanion(kind, key));
   } catch {
-    return undefined;
+    return verifiedInCompanion(kind, key);
   }
+}
+
+async function verifiedInCompanion(kind: CacheKind, key: string): Promise<Uint8Array | undefined> {
+  const path = companionPath('cache', kind, key);
+  return path === undefined ? undefined : readVerified(path).catch(() => undefined);
 }
 
 /** The contents of a file without the digest at its end, in shared memory; undefined if the digest does not match. */

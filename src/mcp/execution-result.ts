@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { escapeBlock, escapeControls, quotePath } from '../analysis/escape-controls.ts';
 import { formatDuration, formatFuel, formatItems, formatPercent } from '../quantities.ts';
+import { additionText } from '../sandbox/packages-on-demand.ts';
 import {
   errorGuidance,
   type FuelProfile,
@@ -13,6 +14,7 @@ import {
   type LanguageName,
   languageName,
   type PendingCall,
+  packageAddition,
   type SandboxResult,
   stoppedAt,
   type ToolCallRecord,
@@ -57,6 +59,10 @@ export const executionOutput = z.object({
     .describe('Paths at which programs can open the files passed to this call.'),
   files_changed: z.array(fileChange).describe(`The first ${MAX_FILES}.`),
   files_changed_total: z.number().int(),
+  packages_added: z
+    .array(packageAddition)
+    .optional()
+    .describe('Packages that were added for the program, and those that could not be added.'),
   tool_calls: z
     .array(toolCallRecord)
     .optional()
@@ -140,6 +146,7 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
     files_changed: filesChanged(result, session_id),
     files_changed_total:
       result.files_created.length + result.files_modified.length + result.files_deleted.length,
+    ...(metadata.packages_added && { packages_added: metadata.packages_added }),
     ...(metadata.tool_calls !== undefined &&
       metadata.tool_calls.length > 0 && { tool_calls: metadata.tool_calls.slice(0, MAX_TOOL_CALLS) }),
     ...(metadata.execution_id !== undefined && { execution_id: metadata.execution_id }),
@@ -232,6 +239,8 @@ function executionText(output: ExecutionOutput, results: readonly string[]): str
   if (output.fuel_analysis !== null && output.fuel_analysis.status !== 'efficient')
     parts.push(fuelReportText(output.fuel_analysis));
   if (output.fuel_profile !== null) parts.push(profileText(output.fuel_profile));
+  if (output.packages_added !== undefined)
+    parts.push(`packages: ${output.packages_added.map(additionText).map(escapeControls).join('; ')}`);
   if (output.files_passed !== undefined)
     parts.push(`files passed: ${output.files_passed.map(quotePath).join(', ')}`);
   if (output.files_changed.length > 0) {

@@ -6,9 +6,10 @@ import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { basename, resolve } from 'node:path';
 import { pollUntil } from '../concurrency/poll-until.ts';
+import { SandboxError } from '../errors.ts';
 import { ensureWritableFolder } from '../host/ensure-writable-folder.ts';
 import { requestedPackages } from '../packages/added-packages.ts';
-import { checkSources, readUserPackages } from '../packages/read-user-packages.ts';
+import { AUTO, checkSources, readUserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { DEFAULT_RUNTIME, PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import { type EventLogger, type PolicyInput, policy } from '../schema.ts';
@@ -139,6 +140,11 @@ export class ServerState {
     checkSources(this.packages);
     if (options.storeFor === undefined) this.#store = openSettingsStore(settings);
     const database = this.#store?.database;
+    if (database !== undefined && this.packages.includes(AUTO))
+      throw new SandboxError(
+        'invalid_argument',
+        'packages: "auto" cannot be combined with a PostgreSQL store, because the servers must have the same packages. Add them with "packages add" on each machine.',
+      );
     if (database === undefined) rejectPositionalFolders(this.#store?.location);
     else this.requestLimiter = new SharedRequestLimiter(database, settings.rate_per_minute);
     const rounds = database && new ApprovalRounds(database);
@@ -307,7 +313,8 @@ export class ServerState {
   /** The assets of calls without a session. */
   async #firstAssets(): Promise<GuestAssets> {
     const { pool, settings } = this;
-    if (this.packages.length === 0 || DEFAULT_RUNTIME !== PACKAGE_RUNTIME) return assetsOf(DEFAULT_RUNTIME);
+    if (this.packages.length === 0 || this.packages.includes(AUTO) || DEFAULT_RUNTIME !== PACKAGE_RUNTIME)
+      return assetsOf(DEFAULT_RUNTIME);
     const extension = { preload: [], packages: await readUserPackages(this.packages, unpackInThread) };
     const build = { pool, tenant: LOCAL_TENANT, limits: settings, signal: undefined };
     return extendedAssets(DEFAULT_RUNTIME, extension, build);

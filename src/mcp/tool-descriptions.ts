@@ -3,6 +3,7 @@
  * the import costs of packages. Tests limit the length of each text, because clients send it to the model on every turn.
  */
 import { selectAdded } from '../packages/added-packages.ts';
+import { AUTO } from '../packages/read-user-packages.ts';
 import { PACKAGES_BY_PURPOSE } from '../packages/vendored-package-table.ts';
 import { formatBytes, formatFuel, formatItems, formatLiteral, typicalSeconds } from '../quantities.ts';
 import { listPackages } from '../runtimes/available-packages.ts';
@@ -167,7 +168,7 @@ export function serverInstructions(settings: ServerSettings, servers: readonly s
     offers('checkpoint_session') &&
       `Use checkpoint_session before a risky step, rollback_session to undo it${offers('fork_session') ? ', fork_session to try alternatives' : ''}.`,
     offers('list_available_packages') &&
-      'Call list_available_packages before importing uncommon packages: nothing can be installed.',
+      `Call list_available_packages before importing uncommon packages: ${settings.packages?.includes(AUTO) ? 'only known packages are added when a program imports them' : 'nothing can be installed'}.`,
     servers.length > 0 &&
       'Programs can call tools of other MCP servers; the description of execute_code says how. Write one program for several calls instead of a program per call.',
   ].filter((step) => step !== false);

@@ -4,11 +4,12 @@
  *
  * <packages>/packages.json, and <packages>/wheels/<SHA-256 of the wheel>/<file name>
  */
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
+import { companionPath } from '../host/companion-package.ts';
 import { ensurePrivateFolder } from '../host/ensure-writable-folder.ts';
 import { listFolder } from '../host/list-folder.ts';
 import { readBoundedFile } from '../host/read-bounded-file.ts';
@@ -39,6 +40,7 @@ const addedPackage = z.strictObject({
   version: z.string().min(1).max(100),
   file: z.string().regex(/^[\w.!+-]{1,200}\.whl$/),
   sha256,
+  wheel_bytes: z.number().int().min(0).default(0),
   source: z.enum(['file', 'pip', 'pyodide']),
   /** Added by name or file, not only as a dependency. */
   requested: z.boolean(),
@@ -79,23 +81,51 @@ export function checkDescription(wheel: Partial<AddedPackage> & Pick<AddedPackag
   );
 }
 
-export const wheelPath = ({ sha256, file }: Pick<AddedPackage, 'sha256' | 'file'>) =>
-  join(packagesFolder(), 'wheels', sha256, file);
+/** The path of a wheel: in the folder of the user, or in the companion package. */
+export function wheelPath(wheel: Pick<AddedPackage, 'sha256' | 'file'>): string {
+  const below = ['wheels', wheel.sha256, wheel.file];
+  const own = join(packagesFolder(), ...below);
+  const companion = companionPath('packages', ...below);
+  return companion !== undefined && !existsSync(own) && existsSync(companion) ? companion : own;
+}
 
-/** The text of packages.json; undefined if no package was ever added. */
-function readLock(): string | undefined {
+/** The text of a packages.json; undefined if it does not exist. */
+function readLock(path: string): string | undefined {
   try {
-    return readBoundedFile(addedPackagesFile(), MAX_LOCK_BYTES).toString('utf8');
+    return readBoundedFile(path, MAX_LOCK_BYTES).toString('utf8');
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new SandboxError('store_failed', `Cannot read the added packages: ${(cause as Error).message}`);
   }
 }
 
-/** The added packages, sorted by name. */
+/** The packages of each packages.json, and the text from which they were read. */
+const lastRead = new Map<string, { readonly text: string; readonly packages: readonly AddedPackage[] }>();
+
+function readPackagesFile(path: string): readonly AddedPackage[] {
+  const text = readLock(path);
+  if (text === undefined) return [];
+  const last = lastRead.get(path);
+  if (last?.text === text) return last.packages;
+  const packages = parseAddedPackages(text, path);
+  lastRead.set(path, { text, packages });
+  return packages;
+}
+
+/** The packages that the user added, sorted by name. */
+const readOwnPackages = () => readPackagesFile(addedPackagesFile());
+
+/** The packages of the companion package. */
+function readCompanionPackages(): readonly AddedPackage[] {
+  const path = companionPath('packages', 'packages.json');
+  return path === undefined ? [] : readPackagesFile(path);
+}
+
+/** The added packages, and those of the companion package that the user has not added in another version. */
 export function readAddedPackages(): readonly AddedPackage[] {
-  const text = readLock();
-  return text === undefined ? [] : parseAddedPackages(text, addedPackagesFile());
+  const own = readOwnPackages();
+  const others = readCompanionPackages().filter(({ name }) => findAdded(own, name) === undefined);
+  return others.length === 0 ? own : [...own, ...others].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Parses the contents of a packages.json. */
@@ -122,7 +152,10 @@ export function parseAddedPackages(text: string, path: string): readonly AddedPa
  * of the command line.
  */
 export function writeAddedPackages(packages: readonly AddedPackage[]): void {
-  const sorted = [...packages].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const companion = new Set(readCompanionPackages().map(({ sha256 }) => sha256));
+  const sorted = packages
+    .filter(({ sha256 }) => !companion.has(sha256))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
   const lock = addedPackages.parse({ format: 1, platform: NATIVE_PLATFORM, packages: sorted });
   const path = addedPackagesFile();
   if (sorted.length === 0) rmSync(path, { force: true });
@@ -133,7 +166,7 @@ export function writeAddedPackages(packages: readonly AddedPackage[]): void {
 /** Deletes the wheels that packages.json does not contain. */
 export function deleteUnusedWheels(): void {
   const wheels = join(packagesFolder(), 'wheels');
-  const used = new Set(readAddedPackages().map((one) => one.sha256));
+  const used = new Set(readOwnPackages().map((one) => one.sha256));
   for (const folder of listFolder(wheels))
     if (!used.has(folder)) rmSync(join(wheels, folder), { recursive: true, force: true });
 }
@@ -143,7 +176,8 @@ export function storeWheel(wheel: Pick<AddedPackage, 'sha256' | 'file'>, bytes: 
   writeFileOfPackages(wheelPath(wheel), bytes);
 }
 
-function writeFileOfPackages(path: string, content: string | Uint8Array): void {
+/** Writes a file in the folder of the packages. */
+export function writeFileOfPackages(path: string, content: string | Uint8Array): void {
   try {
     ensurePrivateFolder(dirname(path));
     replaceFileSync(path, content);
@@ -178,7 +212,7 @@ export const requestedPackages = () =>
 /** The added packages that these sources name, and those that they need; all if no sources are given. */
 export function selectAdded(sources: readonly string[] | undefined): AddedPackage[] {
   const added = readAddedPackages();
-  if (sources === undefined) return [...added];
+  if (sources === undefined || sources.includes('auto')) return [...added];
   const named = sources.map((source) => findAdded(added, source)).filter((one) => one !== undefined);
   return withRequirements(named, added);
 }

@@ -26,6 +26,9 @@ import { type PackagePart, partOf, wheelPart } from './read-wheel.ts';
 import type { LibraryFile, UnpackedWheel, UnpackWheel } from './unpack-wheel.ts';
 import { pythonPackage } from './vendored-package-table.ts';
 
+/** The source that stands for packages on demand (see sandbox/packages-on-demand.ts). */
+export const AUTO = 'auto' as const;
+
 const MAX_BYTES = 512 * 1024 * 1024;
 const MAX_FILES = 40_000;
 /** Folders of a working copy that are not part of its packages. */
@@ -124,7 +127,12 @@ async function loadParts(parts: readonly PackagePart[], sources: readonly string
 export function checkSources(sources: readonly string[]): void {
   const added = readAddedPackages();
   for (const source of sources)
-    if (findAdded(added, source) === undefined && !existsSync(source) && pythonPackage(source) === undefined)
+    if (
+      source !== AUTO &&
+      findAdded(added, source) === undefined &&
+      !existsSync(source) &&
+      pythonPackage(source) === undefined
+    )
       throw notFound(source);
 }
 

@@ -108,6 +108,7 @@ async function resolveOne(
     version: parseWheelName(file)!.version,
     file,
     sha256: sha256Hex(bytes),
+    wheel_bytes: bytes.length,
     source,
     requested,
     requires: [...new Set(needed.map(({ name }) => name))],

@@ -56,8 +56,8 @@ export async function pipDownload(
 }
 
 /** Downloads a wheel that guests can use. */
-export const downloadForGuests = (requirement: string, folder: string) =>
-  pipDownload(GUEST_FLAGS, [requirement], folder);
+export const downloadForGuests = (requirement: string, folder: string, flags: readonly string[] = []) =>
+  pipDownload([...GUEST_FLAGS, ...flags], [requirement], folder);
 
 function classify(output: string): PipFailure {
   const lines = output.split('\n').filter((line) => line !== '');

@@ -39,12 +39,17 @@ export interface WheelSources {
   readonly pyodideLock: PyodideLock;
   /** A download fails when the server sends nothing for this long. Default: 60 seconds. */
   readonly idleTimeoutMs?: number;
+  /** The digests that are accepted besides those of Pyodide's list; undefined if every digest is. */
+  readonly knownDigests?: ReadonlySet<string>;
   onStep(text: string): void;
   /** Text that suggests a package with a similar name for an unknown one; empty if there is none. */
   suggest?(name: string): string;
 }
 
 const IDLE_TIMEOUT_MS = 60_000;
+
+/** The index with the wheels that are built for Pyodide. */
+const PYODIDE_INDEX = 'https://pypi.anaconda.org/pyodide/simple';
 
 /** The URL of the files of a Pyodide release. */
 export const pyodideUrl = ({ version }: PyodideLock) =>
@@ -64,18 +69,24 @@ export async function findWheel(
       bytes: readBoundedFile(local, MAX_WHEEL_BYTES),
       source: 'file',
     } as const;
-    return checkDigest(found, name, sha256);
+    if (isKnown(found, sources)) return checkDigest(found, name, sha256);
   }
   const distributed = sources.pyodideLock.packages.get(name);
-  const problems: string[] = sources.files.length > 0 ? ['it is not among the given wheels'] : [];
+  const problems: string[] = [];
+  if (local !== undefined) problems.push(unknownDigest(name));
+  else if (sources.files.length > 0) problems.push('it is not among the given wheels');
   /** Whether a source could not be queried, so that it may still have the package. */
   let isUncertain = false;
   if (sources.pip) {
     const outcome = await findWithPip(requirement, distributed, sources);
-    if ('bytes' in outcome) return checkDigest(outcome, name, sha256);
-    if (outcome.kind === 'no_space') throw noSpace(`a wheel of ${name}`, tmpdir());
-    isUncertain ||= outcome.kind !== 'no_wheel';
-    problems.push(`pip: ${PIP_PROBLEMS[outcome.kind] ?? outcome.message}`);
+    if ('bytes' in outcome) {
+      if (isKnown(outcome, sources)) return checkDigest(outcome, name, sha256);
+      problems.push(`pip: ${unknownDigest(name)}`);
+    } else {
+      if (outcome.kind === 'no_space') throw noSpace(`a wheel of ${name}`, tmpdir());
+      isUncertain ||= outcome.kind !== 'no_wheel';
+      problems.push(`pip: ${PIP_PROBLEMS[outcome.kind] ?? outcome.message}`);
+    }
   }
   if (sources.pyodideUrl !== undefined) {
     if (distributed === undefined) problems.push("Pyodide's distribution does not contain it");
@@ -105,6 +116,18 @@ const PIP_PROBLEMS: Readonly<Partial<Record<PipFailure['kind'], string>>> = {
   no_network: 'the package index cannot be reached',
 };
 
+/** Whether a wheel may be used without being asked for by a command. */
+function isKnown({ bytes }: FoundWheel, { knownDigests, pyodideLock }: WheelSources): boolean {
+  if (knownDigests === undefined) return true;
+  const digest = sha256Hex(bytes);
+  return (
+    knownDigests.has(digest) || [...pyodideLock.packages.values()].some(({ sha256 }) => sha256 === digest)
+  );
+}
+
+const unknownDigest = (name: string) =>
+  `its wheel has an unknown digest; approve it with "packages lock ${name}"`;
+
 const noSpace = (what: string, folder: string) =>
   new SandboxError(
     'store_failed',
@@ -133,12 +156,17 @@ async function findWithPip(
 ): Promise<FoundWheel | PipFailure> {
   const isPreferred = distributed !== undefined && satisfies(distributed.version, specifiers);
   const wanted = isPreferred ? [`${name}==${distributed.version}`, name + specifiers] : [name + specifiers];
+  const attempts = [
+    ...wanted.map((requirement) => ({ requirement, flags: [] })),
+    { requirement: wanted[0]!, flags: ['--index-url', PYODIDE_INDEX] },
+  ];
   const folder = mkdtempSync(join(tmpdir(), 'llm-wasm-sandbox-'));
   try {
     let failure: PipFailure = { kind: 'other', message: 'pip downloaded no wheel' };
-    for (const requirement of wanted) {
+    for (const { requirement, flags } of attempts) {
+      if (flags.length > 0 && failure.kind !== 'no_wheel') break;
       onStep(`pip: searching for ${requirement}`);
-      const failed = await downloadForGuests(requirement, folder);
+      const failed = await downloadForGuests(requirement, folder, flags);
       const file = listFolder(folder).find((one) => isWheelOf(one, { name, specifiers }));
       if (failed === undefined && file !== undefined)
         return { file, bytes: readBoundedFile(join(folder, file), MAX_WHEEL_BYTES), source: 'pip' };

@@ -84,17 +84,9 @@ export function layersDigest(layers: readonly Pick<PackFacts, 'at' | 'sha256'>[]
   return sha256Hex(JSON.stringify(layers.map(({ at, sha256: digest }) => [at, digest])));
 }
 
-/** Whether an image with this origin and these layers was built from `base`. */
-export function isExtensionOf(
-  base: Pick<GuestAssets, 'origin'>,
-  { origin, layers }: Pick<GuestAssets, 'origin' | 'layers'>,
-): boolean {
-  return (
-    origin.runtime === base.origin.runtime &&
-    origin.module === base.origin.module &&
-    origin.layers === layersDigest(layers)
-  );
-}
+/** Whether an image with this origin was built from `base`. Its layers may have grown since it was built. */
+export const isExtensionOf = (base: Pick<GuestAssets, 'origin'>, origin: ImageOrigin): boolean =>
+  origin.runtime === base.origin.runtime && origin.module === base.origin.module;
 
 function readDescription(runtime: RuntimeName): GuestDescription | undefined {
   const path = file(runtime, 'guest.json');

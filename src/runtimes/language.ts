@@ -48,6 +48,8 @@ export interface Language extends AnalysedLanguage, SourceLanguage {
    * not exist does no harm.
    */
   localImports(code: string, path: string): string[];
+  /** The modules that the import statements of a source may name, e.g. `matplotlib.pyplot`, for packages on demand. */
+  importedModules(code: string): string[];
   /**
    * A program whose result is a list of `Variable`. `declared` holds the names that `declaredNames` found in earlier
    * programs of the session.

@@ -56,8 +56,6 @@ export type MessageLimits = Pick<GuestRequest, 'fuel_budget' | 'timeout_seconds'
 /** Modules to import before the guest is saved as an image. The boot script receives it as JSON, without the limits. */
 export interface PreloadRequest extends MessageLimits {
   readonly modules: readonly string[];
-  /** The guest has a layer of user packages. */
-  readonly packages: boolean;
 }
 
 /** The boot script's answer to a PreloadRequest, as JSON. Untrusted, like everything from a guest. */

@@ -3,8 +3,10 @@ import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { importNames } from '../packages/import-costs.ts';
+import type { MeasureImport } from '../packages/install-packages.ts';
 import { readUserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import type { Commit, EventLogger, Policy, RuntimeName, sandboxOptions } from '../schema.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { extendedAssets, type ImageExtension } from '../worker/guest-assets.ts';
@@ -13,6 +15,7 @@ import type { MountSet } from '../worker/protocol.ts';
 import { unpackInThread } from '../worker/unpack-in-thread.ts';
 import { type OfferedTools, offeredTools, type ToolOptions } from './call-tools.ts';
 import { openMounts } from './mount-sets.ts';
+import { areOnDemand, type OnDemandOptions, PackagesOnDemand } from './packages-on-demand.ts';
 
 /** Options of `createSandbox`. */
 export interface SandboxOptions
@@ -30,6 +33,8 @@ export interface SandboxParts {
   readonly policy: Policy;
   readonly mountSet: MountSet;
   readonly extension: ImageExtension | undefined;
+  /** Adds packages when programs import them; undefined if only the given packages are available. */
+  readonly onDemand: PackagesOnDemand | undefined;
   /** The image that calls start from, with the extension. */
   readonly assets: GuestAssets;
   readonly logger: EventLogger | undefined;
@@ -42,11 +47,22 @@ export interface SandboxParts {
 }
 
 /** Creates the parts of a sandbox from checked options. */
-export async function createParts(options: z.output<typeof sandboxOptions>): Promise<SandboxParts> {
-  const { runtime, policy, preload, packages, logger, commit, tenant } = options;
+export async function createParts(
+  options: z.output<typeof sandboxOptions>,
+  measure?: MeasureImport,
+): Promise<SandboxParts> {
+  const { runtime, policy, preload, logger, commit, tenant } = options;
   const pool = checkPool(options.pool);
   const tools = offeredTools(options as ToolOptions);
-  const extension = await extensionOf(runtime, preload, packages);
+  const isAuto = areOnDemand(options.packages);
+  if (isAuto && preload.length > 0)
+    throw new SandboxError(
+      'invalid_argument',
+      "options.preload: cannot be combined with packages: 'auto', which loads what programs import. Omit preload, or name the packages.",
+    );
+  const extension = await extensionOf(runtime, preload, isAuto ? [] : (options.packages as string[]));
+  const isOnDemand = isAuto && runtime === PACKAGE_RUNTIME && measure !== undefined;
+  const onDemand = isOnDemand ? new PackagesOnDemand(runtime, onDemandOptions(options), measure) : undefined;
   const build = { pool, tenant: tenant ?? randomUUID(), limits: policy, signal: options.signal };
   const assets = await extendedAssets(runtime, extension, build);
   checkMountPoints(
@@ -54,8 +70,16 @@ export async function createParts(options: z.output<typeof sandboxOptions>): Pro
     assets.layers.map(({ at }) => at),
   );
   const mountSet = openMounts(policy.mounts);
-  return { runtime, policy, mountSet, extension, assets, logger, commit, pool, tenant, tools };
+  return { runtime, policy, mountSet, extension, onDemand, assets, logger, commit, pool, tenant, tools };
 }
+
+const onDemandOptions = ({
+  trust_new_packages,
+  onPackageStep,
+}: z.output<typeof sandboxOptions>): OnDemandOptions => ({
+  trustNew: trust_new_packages,
+  onStep: onPackageStep,
+});
 
 function checkPool(pool: object | undefined): WorkerPool {
   if (pool === undefined) return sharedPool();

@@ -4,6 +4,7 @@ import type { PausedExecution } from '../schema.ts';
 import type { JobHandle, JobObserver } from '../worker/job-handle.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import type { Call, RunnableCall } from './call-options.ts';
+import type { ProgramPackages } from './packages-on-demand.ts';
 import { stoppedByHost } from './to-result.ts';
 
 /** How often `onProgress` is called. */
@@ -13,6 +14,8 @@ const PROGRESS_INTERVAL_MS = 100;
 export interface FinishedCall {
   readonly outcome: RunOutcome;
   readonly queueMs: number;
+  /** The packages of the program; undefined if they are those of the sandbox. */
+  readonly packages?: ProgramPackages;
   /** The program that is paused after the call. */
   readonly paused?: PausedExecution | undefined;
 }

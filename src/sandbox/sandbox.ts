@@ -23,7 +23,7 @@ import {
 } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import { type DrawPicture, requestPicture } from '../worker/auxiliary-jobs.ts';
-import { assetsOf } from '../worker/guest-assets.ts';
+import { assetsOf, extendedAssets, type ImageExtension } from '../worker/guest-assets.ts';
 import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
 import type { SessionInput } from '../worker/protocol.ts';
@@ -43,6 +43,7 @@ import { type Execution, startExecution } from './execution-handle.ts';
 import { EventLog } from './log-events.ts';
 import { type FinishedCall, observerOf, outcomeOf } from './observe-run.ts';
 import type { OutputDelivery } from './output-delivery.ts';
+import type { ProgramPackages } from './packages-on-demand.ts';
 import { ResultDelivery } from './result-delivery.ts';
 import { addAnalysis } from './run-analysis.ts';
 import { Stdin } from './stdin.ts';
@@ -52,6 +53,11 @@ import { Workspace, type WorkspaceFile } from './workspace.ts';
 /** Workspace paths that guidance about a missing file considers. */
 const MAX_PATHS_FOR_GUIDANCE = 200;
 
+/** The image in which a program starts. */
+interface ProgramImage extends ProgramPackages {
+  readonly assets: GuestAssets;
+}
+
 /** Runs programs of one runtime under one policy and in one workspace. Created by `createSandbox`. */
 export class Sandbox {
   /** Language of the guest. */
@@ -60,7 +66,7 @@ export class Sandbox {
   readonly policy: Policy;
 
   /** @internal */
-  protected readonly parts: SandboxParts;
+  protected parts: SandboxParts;
   /** @internal */
   protected readonly workspace: Workspace;
   /** Calls with the same key run one after another. @internal */
@@ -186,12 +192,12 @@ export class Sandbox {
    * @internal
    */
   protected async runIn(call: Call, files: FileTree | undefined): Promise<FinishedCall> {
+    const { assets, ...packages } = await this.imageFor(call);
     const queuedAt = performance.now();
     const turn = await this.acquire(call.signal);
     const queueMs = performance.now() - queuedAt;
     if (turn === undefined) return { outcome: stoppedByHost('cancelled', 0), queueMs };
     try {
-      const assets = call.injectSetup ? this.parts.assets : await assetsOf(this.runtime);
       let tree = files;
       if (call.files !== undefined) {
         tree = await this.changeFiles(() => this.workspace.write(call.files!));
@@ -203,10 +209,34 @@ export class Sandbox {
       const { changes } = outcome;
       if (changes.removed.length + changes.entries.length > 0)
         await this.changeFiles(() => this.workspace.apply(outcome));
-      return { outcome, queueMs };
+      return { outcome, queueMs, packages };
     } finally {
       turn.release();
     }
+  }
+
+  /** The image of a program and its packages, which are added first if they are missing. @internal */
+  protected async imageFor(call: Call): Promise<ProgramImage> {
+    const { extension, assets, onDemand } = this.parts;
+    if (!call.injectSetup)
+      return { extension: undefined, additions: [], assets: await assetsOf(this.runtime) };
+    if (onDemand === undefined) return { extension, additions: [], assets };
+    const { code, files = {} } = call;
+    const found = await onDemand.find(code, (path) => path in files || this.workspace.has(path));
+    return { ...found, assets: await this.imageWith(found.extension) };
+  }
+
+  /** The image with these packages, without the modules if they cannot be preloaded within the limits. @internal */
+  protected async imageWith(extension: ImageExtension | undefined): Promise<GuestAssets> {
+    const { policy, pool, runtime } = this.parts;
+    const build = { pool, tenant: this.tenant, limits: policy, signal: undefined };
+    try {
+      const assets = await extendedAssets(runtime, extension, build);
+      if (assets.minMemoryBytes <= policy.memory_bytes) return assets;
+    } catch (cause) {
+      if (!(cause instanceof SandboxError) || extension === undefined) throw cause;
+    }
+    return extendedAssets(runtime, { ...extension!, preload: [] }, build);
   }
 
   /**
@@ -241,14 +271,16 @@ export class Sandbox {
   #report(
     executionId: string,
     call: Call,
-    { outcome, queueMs, paused }: FinishedCall,
+    { outcome, queueMs, paused, packages: used }: FinishedCall,
     undeliveredBytes: number,
   ): SandboxResult {
-    const userPackages = this.parts.extension?.packages;
+    const { extension } = used ?? this.parts;
+    const userPackages = extension?.grown ?? extension?.packages;
     const topLevel = userPackages?.topLevel ?? [];
     const plain = toResult(this.runtime, outcome, queueMs, topLevel, call.code, call.results.list);
     if (this.session_id !== undefined) plain.metadata.session_id = this.session_id;
     if (undeliveredBytes > 0) plain.metadata.output_undelivered_bytes = undeliveredBytes;
+    if (used !== undefined && used.additions.length > 0) plain.metadata.packages_added = [...used.additions];
     Object.assign(plain.metadata, call.tools?.finish());
     if (outcome.isPaused) plain.metadata.state = 'paused';
     if (paused !== undefined) {
@@ -289,7 +321,7 @@ export class Sandbox {
     if (runtime === this.runtime) return this.parts;
     const assets = await assetsOf(runtime);
     checkMemory(this.policy, assets);
-    return { ...this.parts, runtime, assets, extension: undefined };
+    return { ...this.parts, runtime, assets, extension: undefined, onDemand: undefined };
   }
 
   /** Returns the files in the workspace, sorted by path. */

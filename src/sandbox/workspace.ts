@@ -261,6 +261,11 @@ export class Workspace {
     return paths;
   }
 
+  /** Whether a file or folder exists; false while the entries are not in memory. */
+  has(path: string): boolean {
+    return this.#loaded?.has(path) ?? false;
+  }
+
   list(): WorkspaceFile[] {
     return describeFiles(this.#tree.values());
   }

@@ -111,6 +111,19 @@ export const fuelProfile = z.object({
  */
 export interface FuelProfile extends z.infer<typeof fuelProfile> {}
 
+export const packageAddition = z.object({
+  name: z.string().describe('Name of the package.'),
+  version: z
+    .string()
+    .optional()
+    .describe('Version that was added. Absent if the package could not be added.'),
+  bytes: z.number().int().optional().describe('Size of the wheel.'),
+  seconds: z.number().optional().describe('Time that adding the package and its dependencies took.'),
+  problem: z.string().optional().describe('Why the package could not be added.'),
+});
+/** A package that was added on demand, or that could not be added. */
+export interface PackageAddition extends z.infer<typeof packageAddition> {}
+
 export const resultMetadata = z.object({
   runtime: runtimeName,
   trapped: z.boolean().describe('Whether the run was stopped.'),
@@ -155,6 +168,12 @@ export const resultMetadata = z.object({
   imports: z
     .array(importFacts)
     .describe('Packages and costly standard modules that the program imported, with their cost.'),
+  packages_added: z
+    .array(packageAddition)
+    .optional()
+    .describe(
+      'Packages that were added for the program before it started, and those that could not be added.',
+    ),
   error_guidance: errorGuidance
     .optional()
     .describe('Explanation of the failure. Present for known kinds of failures.'),

@@ -38,6 +38,9 @@ export const optimizationMode = z.enum(['idle', 'demand']);
  */
 export type Optimization = 'idle' | 'demand';
 
+const callback = <T>() =>
+  z.custom<(chunk: T) => void>((value) => typeof value === 'function', 'must be a function');
+
 export const sessionStore = z.custom<object>(
   (value) => typeof value === 'object' && value !== null && 'acquire' in value,
   'must be a store, such as memoryStore() or diskStore(folder)',
@@ -99,12 +102,18 @@ export const sandboxOptions = z.strictObject({
       'Cancels the build of the image for `preload` and `packages`. It has no effect on the finished sandbox.',
     ),
   packages: z
-    .array(z.string().min(1))
-    .max(1000)
+    .union([z.literal('auto'), z.array(z.string().min(1)).max(1000)])
     .default([])
     .describe(
-      'Packages that programs can import: names of packages that were added with the command "packages add", and paths of wheels, folders of wheels or folders of Python sources. Wheels can contain WebAssembly libraries.',
+      "Packages that programs can import: names of packages that were added with the command `packages add`, and paths of wheels, folders of wheels or folders of Python sources. Wheels can contain WebAssembly libraries. With 'auto', packages are added when a program imports them, if the digests of their wheels are known.",
     ),
+  trust_new_packages: z
+    .boolean()
+    .default(false)
+    .describe('Whether `auto` also adds wheels whose digests are unknown.'),
+  onPackageStep: callback<string>()
+    .optional()
+    .describe('Receives the steps of adding packages, as text for a progress line.'),
   logger: eventLogger.optional().describe('Receives structured events, such as `execution.complete`.'),
   tools: tools.describe('Tools that programs can call: a record of tools and namespaces.'),
   onApproval,
@@ -131,8 +140,6 @@ export const textArgument = z.string();
 const bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array);
 export const fileContent = z.union([z.string(), bytes], 'must be a string or bytes');
 export const fileEncoding = z.literal('utf8', 'must be "utf8", or be left out to read bytes').optional();
-const callback = <T>() =>
-  z.custom<(chunk: T) => void>((value) => typeof value === 'function', 'must be a function');
 
 const stream = z.custom<AsyncIterable<string | Uint8Array>>(
   (value) => typeof (value as Partial<AsyncIterable<unknown>> | null)?.[Symbol.asyncIterator] === 'function',

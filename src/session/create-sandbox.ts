@@ -2,21 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { checkMemory, createParts, type SandboxOptions } from '../sandbox/create-parts.ts';
+import { measureImport } from '../sandbox/measure-import.ts';
+import { areOnDemand } from '../sandbox/packages-on-demand.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
 import { type PolicyInput, parse, sandboxOptions } from '../schema.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
-import type { ImageExtension } from '../worker/guest-assets.ts';
 import { Session, type SessionOwner } from './session.ts';
 import { sessionExists, sessionNotFound } from './session-errors.ts';
+import { recordedPreload, withRecordedImage } from './session-image.ts';
 import { SessionStates } from './session-states.ts';
 
 /** Options of `createSandbox` that create or open a session: a name, a store, or `auto_persist_globals: true`. */
 export type SessionOptions = SandboxOptions &
   ({ session_id: string } | { store: SessionStore } | { auto_persist_globals: true });
-
-/** Prefix of the digest of a package in the record of a session. */
-export const PACKAGE_PREFIX = 'packages:';
 
 /** Sessions without a store are kept here until the process ends. */
 const processStore = memoryStore();
@@ -43,7 +42,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { session_id, store, auto_persist_globals } = checked;
   if (session_id !== undefined || store !== undefined || auto_persist_globals)
     return openSession(checked, options.policy ?? {});
-  const parts = await createParts(checked);
+  const parts = await createParts(checked, measureImport);
   checkMemory(parts.policy, parts.assets);
   parts.pool.prepareFirst(parts.assets, parts.policy.memory_bytes);
   return new Sandbox(parts);
@@ -54,22 +53,29 @@ export function isSession(sandbox: Sandbox): sandbox is Session {
   return sandbox instanceof Session;
 }
 
-/**
- * Opens a session as its only writer, or creates it; `mustBe` excludes one of the two. `owner` is the registry that it
- * belongs to, if any.
- */
+interface OpeningMode {
+  /** The registry that the session belongs to. */
+  readonly owner?: SessionOwner;
+  /** Excludes one of creating and opening. */
+  readonly mustBe?: 'new' | 'stored' | undefined;
+  /** A stored session gets the image that it has recorded, not that of the options. */
+  readonly usesRecorded?: boolean;
+}
+
+/** Opens a session as its only writer, or creates it. */
 export async function openSession(
   options: z.output<typeof sandboxOptions>,
   givenPolicy: PolicyInput,
-  { owner, mustBe }: { readonly owner?: SessionOwner; readonly mustBe?: 'new' | 'stored' | undefined } = {},
+  { owner, mustBe, usesRecorded = false }: OpeningMode = {},
 ): Promise<Session> {
   const { runtime, session_id = randomUUID(), auto_persist_globals = true } = options;
-  const parts = await createParts(options);
+  let parts = await createParts(options, measureImport);
+  const isRecorded = usesRecorded || areOnDemand(options.packages);
   const settings = {
     session_id,
     runtime,
     auto_persist_globals,
-    preload: recordedPreload(parts.extension),
+    preload: isRecorded ? undefined : recordedPreload(parts.extension),
     policy: givenLimits(givenPolicy),
   };
   const store = (options.store as SessionStore | undefined) ?? processStore;
@@ -84,6 +90,7 @@ export async function openSession(
   }
   const policy = { ...parts.policy, ...states.record.policy };
   try {
+    if (isRecorded) parts = await withRecordedImage(parts, states.record);
     checkMemory(policy, parts.assets);
   } catch (cause) {
     await states.release();
@@ -99,10 +106,4 @@ export async function openSession(
 /** The limits that the caller gave, without mounts. Limits that are left out are those of the stored session. */
 function givenLimits({ mounts, ...limits }: PolicyInput): PolicyInput {
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
-}
-
-/** What a session records of its image, so that it is never opened in a different one. */
-function recordedPreload(extension: ImageExtension | undefined): string[] {
-  const packages = extension?.packages?.digests ?? [];
-  return [...(extension?.preload ?? []), ...packages.map((digest) => PACKAGE_PREFIX + digest)];
 }

@@ -5,11 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { recordedSources } from '../packages/read-user-packages.ts';
 import { type Commit, parse, sandboxOptions, textArgument } from '../schema.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import type { LeaseWait, SessionRecord, SessionStore } from '../stores/store.ts';
-import { openSession, PACKAGE_PREFIX } from './create-sandbox.ts';
+import { openSession } from './create-sandbox.ts';
 import { OpenSessions } from './open-sessions.ts';
 import { pruneSessions } from './prune-sessions.ts';
 import type { SessionLimits } from './registry-limits.ts';
@@ -28,7 +27,7 @@ import {
 } from './registry-options.ts';
 import type { Session, SessionOwner } from './session.ts';
 import { SessionAdmission } from './session-admission.ts';
-import { packagesMissing, runtimeMismatch, sessionNotFound, withImageAdvice } from './session-errors.ts';
+import { runtimeMismatch, sessionNotFound, withImageAdvice } from './session-errors.ts';
 import { decodeExport, exportSession } from './transfer-session.ts';
 
 const HOUR_MS = 3_600_000;
@@ -128,26 +127,11 @@ export class SessionRegistry {
     const open = await this.#openSession(session_id);
     if (open !== undefined) return open;
     const record = await this.#record(session_id);
-    const { runtime, auto_persist_globals, preload } = record;
-    const modules = preload.filter((name) => !name.startsWith(PACKAGE_PREFIX));
-    const digests = preload.flatMap((name) =>
-      name.startsWith(PACKAGE_PREFIX) ? [name.slice(PACKAGE_PREFIX.length)] : [],
-    );
+    const { runtime, auto_persist_globals } = record;
     const given = typeof options === 'function' ? options(record) : options;
-    // Added packages are found by their digests. Other packages must be passed again.
-    const packages = given.packages ?? (digests.length === 0 ? [] : recordedSources(digests));
-    if (packages === undefined) throw packagesMissing(session_id);
     // An image that is no longer cached is built again under the limits of the session.
     const policy = { ...record.policy, ...given.policy };
-    const settings = {
-      preload: modules,
-      ...given,
-      policy,
-      packages,
-      runtime,
-      auto_persist_globals,
-      session_id,
-    };
+    const settings = { ...given, policy, runtime, auto_persist_globals, session_id };
     return this.#openOnce(session_id, settings, 'stored').catch((cause) => {
       throw withImageAdvice(cause, record);
     });
@@ -194,7 +178,10 @@ export class SessionRegistry {
   }
 
   async #openNow(options: CreateOptions, mustBe: 'new' | 'stored' | undefined): Promise<Session> {
-    return openSession(this.#checkOptions(options), options.policy ?? {}, { owner: this.#owner, mustBe });
+    // Without packages, a stored session is opened with those that it has recorded.
+    const usesRecorded = mustBe === 'stored' && (options.packages ?? options.preload) === undefined;
+    const opening = { owner: this.#owner, mustBe, usesRecorded };
+    return openSession(this.#checkOptions(options), options.policy ?? {}, opening);
   }
 
   #checkOptions(options: CreateOptions): z.output<typeof sandboxOptions> {

@@ -227,6 +227,12 @@ export class SessionStates {
     if (!this.#isLoaded) throw new SandboxError('internal', 'The states of the session are not in memory.');
   }
 
+  /** Records the image in which the session continues. Guests that run in another one are not used again. */
+  setImage(preload: readonly string[]): void {
+    this.#record = { ...this.#record, preload: [...preload] };
+    this.update({ version: this.#state.version + 1 });
+  }
+
   /** Counts a call, whatever its outcome. */
   countCall(outcome: RunOutcome, imports: readonly string[]): void {
     this.#record = countCall(this.#record, outcome, imports);

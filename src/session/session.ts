@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { Cancellation } from '../concurrency/cancellation.ts';
 import { FileTree } from '../fs/immutable-file-tree.ts';
+import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { Variable } from '../runtimes/variable.ts';
 import type { Call } from '../sandbox/call-options.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
@@ -16,6 +17,7 @@ import { stoppedByHost } from '../sandbox/to-result.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
 import { type PausedExecution, parse, type RuntimeName, textArgument } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
+import type { ImageExtension } from '../worker/guest-assets.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import { CallSaver } from './call-saver.ts';
@@ -25,6 +27,7 @@ import type { CommittedSession } from './known-revisions.ts';
 import type { CheckpointInfo, ForkOptions } from './make-checkpoint.ts';
 import { loadFiles, OrderedOperations } from './ordered-operations.ts';
 import { checkExecution, parseResolutions, type ResumeOptions, toolsRequired } from './resume-options.ts';
+import { LATER_PREFIX, recordedPreload, withRecordedImage } from './session-image.ts';
 import { SessionStateAccess } from './session-state-access.ts';
 import { SessionStateLoader } from './session-state-loader.ts';
 import type { SessionStates } from './session-states.ts';
@@ -117,8 +120,36 @@ export class Session extends Sandbox {
   }
 
   /** @internal */
-  protected override run(call: Call): Promise<FinishedCall> {
-    return this.#access.use(() => this.#run(call), call.signal);
+  protected override async run(call: Call): Promise<FinishedCall> {
+    const { onDemand } = this.parts;
+    if (onDemand === undefined || call.resumption !== undefined)
+      return this.#access.use(() => this.#run(call), call.signal);
+    const { assets, ...packages } = await this.imageFor(call);
+    return this.#access.use(async () => {
+      if (packages.extension !== undefined) await this.#continueWith(packages.extension, assets);
+      const { extension } = this.parts;
+      return { ...(await this.#run(call)), packages: { ...packages, extension } };
+    }, call.signal);
+  }
+
+  /**
+   * Adds packages to the session. Before the first call, it starts in the image of the program; later it keeps its image,
+   * because its memory is stored as its difference from that image, and gets only the files of the packages.
+   */
+  async #continueWith(added: ImageExtension, assets: GuestAssets): Promise<void> {
+    const { extension } = this.parts;
+    const present = (extension?.grown ?? extension?.packages)?.digests ?? [];
+    const wanted = added.packages!.digests;
+    if (wanted.every((digest) => present.includes(digest))) return;
+    if (this.#states.record.calls === 0 && extension === undefined) {
+      this.parts = { ...this.parts, extension: added, assets };
+      this.#states.setImage(recordedPreload(added));
+      return;
+    }
+    const later = wanted.filter((digest) => !present.includes(digest)).map((digest) => LATER_PREFIX + digest);
+    const preload = [...this.#states.record.preload, ...later];
+    this.parts = await withRecordedImage(this.parts, { ...this.#states.record, preload });
+    this.#states.setImage(preload);
   }
 
   async #run(call: Call): Promise<FinishedCall> {

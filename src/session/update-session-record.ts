@@ -12,7 +12,8 @@ export interface SessionSettings {
   readonly session_id: string;
   readonly runtime: RuntimeName;
   readonly auto_persist_globals: boolean;
-  readonly preload: readonly string[];
+  /** Undefined: the recorded image. */
+  readonly preload: readonly string[] | undefined;
   /** Limits that replace those of the stored session, from now on. */
   readonly policy: Omit<PolicyInput, 'mounts'>;
 }
@@ -45,7 +46,7 @@ export function newSession(
     session_id,
     runtime,
     auto_persist_globals,
-    preload,
+    preload: preload ?? [],
     policy,
     created_at: now,
     last_used_at: now,
@@ -66,7 +67,7 @@ export function policyFor(settings: SessionSettings, stored: SessionRecord | und
 
 function checkSettings(record: SessionRecord, settings: SessionSettings): void {
   for (const field of ['runtime', 'auto_persist_globals', 'preload'] as const) {
-    if (String(record[field]) === String(settings[field])) continue;
+    if (settings[field] === undefined || String(record[field]) === String(settings[field])) continue;
     const facts = `${field} ${record[field]}, not ${settings[field]}`;
     throw new SandboxError(
       'session_mismatch',

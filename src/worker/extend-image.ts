@@ -10,7 +10,7 @@ import { SandboxError } from '../errors.ts';
 import { toShared } from '../fs/shared-array-buffers.ts';
 import { readOnlyTree } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
-import { encodeMemoryLayer } from '../host/shared-layer.ts';
+import { encodeMemoryLayer, type SharedLayer } from '../host/shared-layer.ts';
 import { layersDigest } from '../runtimes/guest-artifacts.ts';
 import type { Layer, PreloadReport } from '../runtimes/runtime.ts';
 import { instantiateGuest } from './guest-from-image.ts';
@@ -53,14 +53,23 @@ export function extendImage(
     );
     added.push(layer);
   }
+  const layers = [...base.assets.layers, ...added.map(({ at, entries }) => encodeMemoryLayer(at, entries))];
+  // Packages alone do not change the image, so that a session can get more packages.
+  if (job.preload.length === 0)
+    return {
+      layers,
+      origin: base.assets.origin,
+      image: undefined,
+      minMemoryBytes: base.assets.minMemoryBytes,
+    };
   const { guest, output } = createGuest(template, added, job.preloadLimits, cancellation);
-  const request = { ...messageLimits(job.preloadLimits), modules: job.preload, packages: added.length > 0 };
+  const request = { ...messageLimits(job.preloadLimits), modules: job.preload };
   const report = runInGuest('Loading the modules', guest, output, () =>
     runtime.preload(guest, handles, request),
   );
   template.checkDamage();
   checkReport(report);
-  return capture(template, guest, added);
+  return capture(template, guest, layers);
 }
 
 const messageLimits = ({ fuelBudget, timeoutMs }: ImageLimits) => ({
@@ -131,7 +140,7 @@ function checkReport(text: string): void {
   );
 }
 
-function capture(template: LoadedImage, guest: Guest, added: readonly Layer[]): ExtendedImage {
+function capture(template: LoadedImage, guest: Guest, layers: readonly SharedLayer[]): ExtendedImage {
   const { assets } = template;
   if (guest.kernel.fds.slots.filter((file) => file !== undefined).length > STANDARD_STREAMS) {
     throw new SandboxError(
@@ -139,9 +148,7 @@ function capture(template: LoadedImage, guest: Guest, added: readonly Layer[]): 
       'preload: a module leaves a file open, which an image cannot contain. Open the file in the program instead.',
     );
   }
-  const layers = [...assets.layers, ...added.map(({ at, entries }) => encodeMemoryLayer(at, entries))];
-  const digest = layersDigest(layers);
-  const origin = { ...assets.origin, layers: added.length === 0 ? assets.origin.layers : digest };
+  const origin = { ...assets.origin, layers: layersDigest(layers) };
   const image = toShared(captureImage(guest, origin, template.image.header.handles));
   return { layers, origin, image, minMemoryBytes: guest.memory.buffer.byteLength };
 }

@@ -5,13 +5,20 @@
  * Layout:
  *   header, JSON with its length (see framing/json-header.ts): origin, minMemoryBytes, and the lengths of the layers
  *   index and data of the layers that the base image does not have, concatenated
- *   the image
+ *   the image, unless it is that of the base
  */
+import { imageDigest } from '../engine/image-identity.ts';
 import { FrameError } from '../framing/frame.ts';
 import { decodeJsonHeader, encodeJsonHeader } from '../framing/json-header.ts';
 import { readCachedInParts, writeCached } from '../host/disk-cache.ts';
+import { sharedBytes } from '../host/shared-file.ts';
 import { memoryLayer } from '../host/shared-layer.ts';
-import { type GuestAssets, isExtensionOf } from '../runtimes/guest-artifacts.ts';
+import {
+  type GuestAssets,
+  isExtensionOf,
+  layersDigest,
+  type PreparedLibrary,
+} from '../runtimes/guest-artifacts.ts';
 import type { ExtendedImage } from './protocol.ts';
 
 interface CachedImageHeader extends Pick<ExtendedImage, 'origin' | 'minMemoryBytes'> {
@@ -20,6 +27,8 @@ interface CachedImageHeader extends Pick<ExtendedImage, 'origin' | 'minMemoryByt
     readonly indexBytes: number;
     readonly dataBytes: number;
   }[];
+  /** Of all layers. */
+  readonly digest: string;
 }
 
 export function writeCachedImage(key: string, base: GuestAssets, extended: ExtendedImage): void {
@@ -30,8 +39,9 @@ export function writeCachedImage(key: string, base: GuestAssets, extended: Exten
     indexBytes: head.bytes.length,
     dataBytes: data.length,
   }));
-  const header: CachedImageHeader = { origin, minMemoryBytes, layers };
-  const parts = [encodeJsonHeader(header), ...added.flatMap(({ head, data }) => [head.bytes, data]), image];
+  const header: CachedImageHeader = { origin, minMemoryBytes, layers, digest: layersDigest(extended.layers) };
+  const packed = added.flatMap(({ head, data }) => [head.bytes, data]);
+  const parts = [encodeJsonHeader(header), ...packed, ...(image === undefined ? [] : [image])];
   writeCached('images', key, Buffer.concat(parts));
 }
 
@@ -48,7 +58,7 @@ export async function readCachedImage(key: string, base: GuestAssets): Promise<E
 
 function decodeExtension(bytes: Uint8Array, base: GuestAssets): ExtendedImage | undefined {
   const { header, data } = decodeJsonHeader(bytes);
-  const { origin, minMemoryBytes, layers } = header as CachedImageHeader;
+  const { origin, minMemoryBytes, layers, digest } = header as CachedImageHeader;
   let end = 0;
   const take = (length: number) => {
     if (!Number.isSafeInteger(length) || length < 0 || end + length > data.length)
@@ -59,7 +69,20 @@ function decodeExtension(bytes: Uint8Array, base: GuestAssets): ExtendedImage | 
   const added = layers.map(({ at, indexBytes, dataBytes }) =>
     memoryLayer(at, take(indexBytes), take(dataBytes)),
   );
-  const extension = { origin, minMemoryBytes, layers: [...base.layers, ...added], image: data.subarray(end) };
-  const isValid = Number.isSafeInteger(minMemoryBytes) && isExtensionOf(base, extension);
-  return isValid ? extension : undefined;
+  const all = [...base.layers, ...added];
+  const isValid = Number.isSafeInteger(minMemoryBytes) && isExtensionOf(base, origin);
+  if (!isValid || digest !== layersDigest(all)) return undefined;
+  return { origin, minMemoryBytes, layers: all, image: end === data.length ? undefined : data.subarray(end) };
+}
+
+/** The assets of an extended image. */
+export function extendAssets(
+  base: GuestAssets,
+  { image, ...more }: ExtendedImage,
+  libraries: readonly PreparedLibrary[],
+  id: string,
+): GuestAssets {
+  const assets = { ...base, ...more, libraries, id };
+  if (image === undefined) return { ...assets, image: base.image };
+  return { ...assets, image: sharedBytes(image), imageDigest: imageDigest(image) };
 }

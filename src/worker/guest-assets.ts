@@ -3,11 +3,10 @@
  * packages are built on first use and cached on disk.
  */
 import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
-import { IMAGE_FORMAT, imageDigest } from '../engine/image-identity.ts';
+import { IMAGE_FORMAT } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/flat-entries.ts';
-import { sharedBytes } from '../host/shared-file.ts';
 import type { PackageFiles, UserPackages } from '../packages/read-user-packages.ts';
 import type { LibraryFile } from '../packages/unpack-wheel.ts';
 import {
@@ -19,7 +18,7 @@ import {
 } from '../runtimes/guest-artifacts.ts';
 import type { Policy, RuntimeName } from '../schema.ts';
 import { runAuxiliaryJob } from './auxiliary-jobs.ts';
-import { readCachedImage, writeCachedImage } from './extended-image-cache.ts';
+import { extendAssets, readCachedImage, writeCachedImage } from './extended-image-cache.ts';
 import { sharedPool, type WorkerPool } from './pool.ts';
 import { adoptedAssets } from './prepare-first-job.ts';
 import { preparedLibraries } from './prepare-libraries.ts';
@@ -72,6 +71,8 @@ export interface ImageExtension {
   /** Modules to load into the image. */
   readonly preload: readonly string[];
   readonly packages: UserPackages | undefined;
+  /** The packages of a session that has got more since its image was built. They include those of the image. */
+  readonly grown?: UserPackages | undefined;
 }
 
 /** Upper bounds for the code that runs while an image is built; large enough for the largest packages. */
@@ -100,6 +101,8 @@ export async function extendedAssets(
 ): Promise<GuestAssets> {
   const base = await assetsOf(runtime);
   if (extension === undefined) return base;
+  const { grown, ...image } = extension;
+  if (grown !== undefined) return withFilesOf(await extendedAssets(runtime, image, build), grown, build);
   const facts = [IMAGE_FORMAT, base.imageDigest, extension.preload, extension.packages?.sha256];
   const key = sha256Hex(JSON.stringify(facts));
   let assets = extended.get(key);
@@ -117,6 +120,16 @@ export async function extendedAssets(
   extended.set(key, assets);
   if (extended.size > MAX_EXTENDED) extended.delete(extended.keys().next().value!);
   return assets;
+}
+
+/** An image with the files of other packages. */
+async function withFilesOf(
+  image: GuestAssets,
+  packages: UserPackages,
+  build: ImageBuild,
+): Promise<GuestAssets> {
+  const { id, layers, libraries } = await extendedAssets(image.runtime, { preload: [], packages }, build);
+  return { ...image, layers, libraries, id: `${image.id}+${id}` };
 }
 
 /** Lets others wait for a build. */
@@ -148,15 +161,7 @@ async function readOrExtend(
   const more =
     (await readCachedImage(key, base)) ??
     (await extend(base, key, extension, (await load()).entries, libraries, build));
-  const { image } = more;
-  return {
-    ...base,
-    ...more,
-    libraries,
-    image: sharedBytes(image),
-    imageDigest: imageDigest(image),
-    id: `${base.runtime}:${key}`,
-  };
+  return extendAssets(base, more, libraries, `${base.runtime}:${key}`);
 }
 
 /** Always in this process: what is compiled later must not come from a process that runs guests of others. */

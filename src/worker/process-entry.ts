@@ -3,11 +3,10 @@
  * on. No guest code runs in its main thread, so that it can always receive a cancellation. It ends with its parent
  * process.
  */
-import { imageDigest } from '../engine/image-identity.ts';
-import { sharedBytes } from '../host/shared-file.ts';
 import { optimizeOnHalfOfCores } from '../host/v8-flags.ts';
 import { findAssets, type GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { RuntimeName } from '../schema.ts';
+import { extendAssets } from './extended-image-cache.ts';
 import { assertRestricted } from './permissions.ts';
 import {
   type FromProcess,
@@ -59,9 +58,8 @@ function bootImage(runtime: RuntimeName): GuestAssets {
 function toAssets({ id, runtime, extension }: PortableImage): GuestAssets {
   const base = bootImage(runtime);
   if (extension === undefined) return base;
-  const { image, ...more } = fromPortableExtension(base, extension)!;
   const libraries = shareLibraries(extension.libraries);
-  return { ...base, ...more, libraries, image: sharedBytes(image), imageDigest: imageDigest(image), id };
+  return extendAssets(base, fromPortableExtension(base, extension)!, libraries, id);
 }
 
 // ---- threads ----

@@ -270,7 +270,7 @@ function isWithinMemory(job: ExtendJob, { image, minMemoryBytes, addedLayers }: 
   const layers = addedLayers.reduce((sum, { index, data }) => sum + index.length + data.length, 0);
   return (
     minMemoryBytes <= memory + MARGIN_BYTES &&
-    image.length <= memory + MARGIN_BYTES &&
+    (image?.length ?? 0) <= memory + MARGIN_BYTES &&
     layers <= 4 * packages + MARGIN_BYTES
   );
 }

@@ -50,14 +50,10 @@ export interface PortableImage {
 }
 
 export function toPortableImage({ id, runtime, image, ...assets }: GuestAssets): PortableImage {
-  return {
-    id,
-    runtime,
-    extension:
-      id === runtime
-        ? undefined
-        : { ...toPortableExtension({ ...assets, image: image.bytes }), libraries: assets.libraries },
-  };
+  if (id === runtime) return { id, runtime, extension: undefined };
+  // The other process reads an image that is a file of the installation itself.
+  const sent = { ...assets, image: image.path === '' ? image.bytes : undefined };
+  return { id, runtime, extension: { ...toPortableExtension(sent), libraries: assets.libraries } };
 }
 
 export function toPortableExtension({
@@ -80,9 +76,8 @@ export function fromPortableExtension(
   const { origin, image, minMemoryBytes, addedLayers } = extension;
   const added = addedLayers.map(({ at, index, data }) => memoryLayer(at, toShared(index), toShared(data)));
   const layers = [...base.layers, ...added];
-  return isExtensionOf(base, { origin, layers })
-    ? { origin, image: toShared(image), minMemoryBytes, layers }
-    : undefined;
+  if (!isExtensionOf(base, origin)) return undefined;
+  return { origin, image: image && toShared(image), minMemoryBytes, layers };
 }
 
 /** A message that a thread gets as it was sent. */
@@ -217,7 +212,7 @@ const outcome = z.strictObject({
 const layerPath = text.regex(/^(\/\w[\w.-]{0,63}){2,8}$/).refine((at) => !/^\/(app|tmp)\//.test(at));
 const extension = z.strictObject({
   origin: z.strictObject({ runtime: text, module: text, layers: text }),
-  image: bytes,
+  image: bytes.optional(),
   minMemoryBytes: count,
   addedLayers: z.array(z.strictObject({ at: layerPath, index: bytes, data: bytes })).max(1),
 });

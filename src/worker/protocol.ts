@@ -167,7 +167,8 @@ export type ImageLimits = Pick<RunLimits, 'fuelBudget' | 'timeoutMs' | 'memoryBy
 export interface ExtendedImage {
   readonly layers: readonly SharedLayer[];
   readonly origin: ImageOrigin;
-  readonly image: Uint8Array;
+  /** Undefined: the image of the base, because no modules are preloaded. */
+  readonly image: Uint8Array | undefined;
   readonly minMemoryBytes: number;
 }
 

@@ -73,7 +73,7 @@ describe('packages add', () => {
   test('adds wheels, and packages by name with their dependencies', async () => {
     const { status, stderr } = await packages('add', native, 'adder', 'openpyxl');
     expect(stderr).toContain('openpyxl is vendored');
-    expect(stderr).toMatch(/added adder 1\.5 \(pip\); first import \S+ fuel/);
+    expect(stderr).toMatch(/added adder 1\.5 \(pip, \d+ bytes\); first import \S+ fuel/);
     expect(status).toBe(0);
     expect(await added()).toEqual(['adder', 'counter', 'helper-pkg']);
     const lock = JSON.parse(readFileSync(join(home, 'packages.json'), 'utf8'));
@@ -300,7 +300,7 @@ describe('added packages', () => {
 
   test('are updated, and removed with the dependencies that only they need', async () => {
     await wheel(index, 'Adder', '1.6', { 'adder.py': 'VERSION = 6\n' });
-    expect((await packages('update', 'adder')).stderr).toContain('added adder 1.6 (pip)');
+    expect((await packages('update', 'adder')).stderr).toContain('added adder 1.6 (pip, ');
     await packages('add', 'adder==1.5');
     expect((await packages('remove', 'helper-pkg')).stderr).toContain('is required by adder');
     expect((await packages('remove', 'adder')).stdout).toBe('removed adder, helper-pkg\n');

@@ -56,13 +56,25 @@ function forge(key: string, header: unknown): void {
 describe('cached image', () => {
   test('is read as it was written', async () => {
     writeCachedImage('written', base, extended);
-    const header = { origin: extended.origin, minMemoryBytes: 65_536, layers: [layer] };
+    const header = {
+      origin: extended.origin,
+      minMemoryBytes: 65_536,
+      layers: [layer],
+      digest: layersDigest([added]),
+    };
     forge('forged', header);
     for (const key of ['written', 'forged']) {
       const found = await readCachedImage(key, base);
       expect(found).toMatchObject({ origin: extended.origin, minMemoryBytes: 65_536 });
-      expect([...found!.image]).toEqual([1, 2, 3]);
+      expect([...found!.image!]).toEqual([1, 2, 3]);
     }
+  });
+
+  test('without preloaded modules contains only the packages', async () => {
+    writeCachedImage('packages', base, { ...extended, image: undefined });
+    const found = await readCachedImage('packages', base);
+    expect(found!.layers).toHaveLength(1);
+    expect(found!.image).toBeUndefined();
   });
 
   test.each<[string, unknown]>([
@@ -75,7 +87,9 @@ describe('cached image', () => {
     ['without layers', { layers: null }],
     ['with an invalid size of the memory', { minMemoryBytes: '1' }],
   ])('%s is not used', async (_, forged) => {
-    forge('key', { origin: extended.origin, minMemoryBytes: 65_536, layers: [layer], ...(forged as object) });
+    const { origin } = extended;
+    const digest = layersDigest([added]);
+    forge('key', { origin, minMemoryBytes: 65_536, layers: [layer], digest, ...(forged as object) });
     expect(await readCachedImage('key', base)).toBeUndefined();
   });
 
@@ -83,7 +97,7 @@ describe('cached image', () => {
     const image = toShared(Uint8Array.from({ length: 2_500_000 }, (_, i) => i % 251));
     writeCachedImage('large', base, { ...extended, image });
     const found = await readCachedImage('large', base);
-    expect(Buffer.compare(found!.image, image)).toBe(0);
+    expect(Buffer.compare(found!.image!, image)).toBe(0);
     const path = join(images, 'large');
     const bytes = readFileSync(path);
     const changed = Buffer.from(bytes);

@@ -1,6 +1,8 @@
 /** The sandbox or session in which `run` and `repl` run programs, and the options that both commands have for it. */
 import { Option } from 'commander';
+import { escapeControls } from '../../analysis/escape-controls.ts';
 import { SandboxError } from '../../errors.ts';
+import { AUTO } from '../../packages/read-user-packages.ts';
 import { formatBytes, formatFuel, typicalSeconds } from '../../quantities.ts';
 import { PACKAGE_RUNTIME, runtimeOf } from '../../runtimes/program-files.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
@@ -9,6 +11,7 @@ import type { Isolation, LanguageName, Optimization, PolicyInput, RuntimeName } 
 import { createSandbox } from '../../session/create-sandbox.ts';
 import type { Session } from '../../session/session.ts';
 import type { SessionRegistry } from '../../session/session-registry.ts';
+import { printLines } from '../diagnostics.ts';
 import { UsageError } from '../exit-codes.ts';
 import { withProgress } from '../progress-line.ts';
 import {
@@ -32,6 +35,7 @@ export interface SandboxFlags extends StoreFlags {
   readonly preload?: string[];
   /** False for --no-packages. */
   readonly packages?: string[] | false;
+  readonly trustNew?: boolean;
   readonly deterministic?: boolean;
   readonly seed?: number;
   readonly isolation?: Isolation;
@@ -52,17 +56,21 @@ function policyFromFlags(flags: SandboxFlags): PolicyInput {
 }
 
 async function sandboxOptions(runtime: RuntimeName, flags: SandboxFlags, optimization: Optimization) {
-  const { packages, preload, isolation } = flags;
+  const { packages = AUTO, preload, isolation, trustNew } = flags;
   const { createPool, sharedPool } = await import('../../worker/pool.ts');
   const given = {
     policy: policyFromFlags(flags),
-    ...(packages !== undefined && { packages: packages || [] }),
-    ...(preload && { preload }),
+    packages: packages || [],
+    ...(trustNew && { trust_new_packages: true }),
+    onPackageStep: showStep,
     pool: isolation ? createPool({ isolation, optimization }) : sharedPool({ optimization }),
   };
-  // A session that exists keeps its packages.
-  return { given, forNew: { runtime, packages: await addedPackages(runtime), ...given } };
+  if (preload === undefined) return { given, forNew: { runtime, ...given } };
+  const loaded = { ...given, preload, packages: flags.packages || (await addedPackages(runtime)) };
+  return { given: loaded, forNew: { runtime, ...loaded } };
 }
+
+const showStep = (text: string) => printLines(escapeControls(text));
 
 const PREPARING = 'Preparing the interpreter and its packages';
 
@@ -109,7 +117,7 @@ export async function openOrCreateSession(
   return withProgress(PREPARING, () => sessions.get(existing.session_id, given));
 }
 
-/** The packages that are used if none are specified. */
+/** The packages that are used with --preload if none are specified. */
 async function addedPackages(runtime: RuntimeName): Promise<string[]> {
   if (runtime !== PACKAGE_RUNTIME) return [];
   return (await import('../../packages/added-packages.ts')).requestedPackages();
@@ -145,7 +153,11 @@ export const programContentOptions = () => [
   ).argParser(collectNames),
   new Option(
     '--packages <NAME>',
-    'Packages to use (default: all added packages): names, wheels, or folders of wheels or sources; repeatable',
+    'Packages to use: names of added packages, wheels, or folders of wheels or sources; repeatable (default: "auto", which adds what the program imports)',
   ).argParser(collectPackages),
   new Option('--no-packages', 'Do not use added packages'),
+  new Option(
+    '--trust-new',
+    'Let "auto" add wheels whose digests are neither in the list of Pyodide nor approved',
+  ),
 ];

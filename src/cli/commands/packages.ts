@@ -62,6 +62,14 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
     load: async () => (await import('./packages/update.ts')).packagesUpdate,
   },
   {
+    name: 'lock',
+    description: 'Approve the wheels of packages, so that programs get them on demand',
+    arguments: { '<NAME...>': 'Names of packages, wheels, or folders of wheels' },
+    options: sourceOptions(),
+    examples: ['packages lock numpy pandas', 'packages lock ./wheels'],
+    load: async () => (await import('./packages/lock.ts')).packagesLock,
+  },
+  {
     name: 'verify',
     description: 'Compare the added packages with their recorded digests',
     options: [jsonOption()],

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { Option } from 'commander';
 import { SETTING_NAMES, type SettingName } from '../../mcp/settings.ts';
+import { AUTO } from '../../packages/read-user-packages.ts';
 import { serverCommand } from './server-command.ts';
 
 const MiB = 1024 * 1024;
@@ -30,7 +31,7 @@ export const playgroundCommand = serverCommand({
   settings: SETTING_NAMES.filter((name) => !LEFT_OUT.includes(name)),
   options: [new Option('--no-open', 'Print the address without opening it in the browser')],
   examples: ['playground', 'playground --tools-config tools.json --no-open'],
-  defaults: { port: 0, log_level: 'warn', max_body_bytes: 64 * MiB },
+  defaults: { port: 0, log_level: 'warn', max_body_bytes: 64 * MiB, packages: [AUTO] },
   overrides: () => ({
     host: '127.0.0.1',
     playground: true,

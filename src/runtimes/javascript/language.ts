@@ -73,6 +73,8 @@ for (;;) work();`,
     `${VERSION} and TypeScript on ${ENGINE}, Node.js modules, std, os, readJson/writeJson, requireVendor, ${packages}`,
   importStatement: (module) => `import ${camelCase(module)} from '${module}'`,
   localImports,
+  // Packages cannot be added.
+  importedModules: () => [],
   variablesProgram: (declared) =>
     `globalThis[Symbol.for('sandbox.variables')](${JSON.stringify(declared)}, ${MAX_VARIABLES})`,
   // Syntax errors are found before the first statement runs.

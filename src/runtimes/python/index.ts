@@ -300,8 +300,7 @@ export const python: Runtime = {
   resume,
   preload(guest, handles, request) {
     setRunning(guest, handles, request);
-    const { modules, packages } = request;
-    return takeText(guest, callBootScript(guest, handles['preload']!, { modules, packages }));
+    return takeText(guest, callBootScript(guest, handles['preload']!, { modules: request.modules }));
   },
   buildUserPackages(files, buildInGuest, limits) {
     const at = USER_PACKAGES;

@@ -4,7 +4,7 @@ import { PYTHON_VERSION } from '../../packages/python-abi.ts';
 import { type Language, MAX_VARIABLES } from '../language.ts';
 import { pythonSource } from './file-extensions.ts';
 import { pythonGuidance, pythonRules } from './guidance/index.ts';
-import { localImports } from './local-imports.ts';
+import { importedModules, localImports } from './local-imports.ts';
 
 export const pythonLanguage: Language = {
   ...pythonSource,
@@ -43,6 +43,7 @@ while True:
   summary: (packages) => `${PYTHON_VERSION}, standard library, ${packages}`,
   importStatement: (module) => `import ${module}`,
   localImports,
+  importedModules,
   variablesProgram: () => `__import__('_sandbox').variables(${MAX_VARIABLES})`,
   // A JSON string is also a Python literal.
   parseProgram: (code) => `

@@ -9,6 +9,9 @@ const IDENTIFIER = /^[^\W\d]\w*$/u;
 const MARKS = /'''|"""|['"#\n]|\\[\s\S]/g;
 /** Imported names that are considered per statement. */
 const MAX_NAMES = 100;
+/** Bounds of the search for modules of packages. */
+const MAX_SOURCE_CHARACTERS = 1_000_000;
+const MAX_MODULES = 1000;
 
 /** Paths relative to the folder of the program. `path` is that of the source. */
 export function localImports(code: string, path: string): string[] {
@@ -71,4 +74,12 @@ function addModule(found: Set<string>, base: string, module: string): void {
     found.add(`${path}/__init__.py`);
     folder = path;
   }
+}
+
+/** Absolute names of modules. A name that is not a module does no harm. */
+export function importedModules(code: string): string[] {
+  const found = new Set<string>();
+  for (const path of localImports(code.slice(0, MAX_SOURCE_CHARACTERS), 'main.py'))
+    if (path.endsWith('.py')) found.add(path.replace(/(\/__init__)?\.py$/, '').replaceAll('/', '.'));
+  return [...found].slice(0, MAX_MODULES);
 }

@@ -16,7 +16,7 @@ import { printNote } from '../../diagnostics.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { readLocalFile } from '../../local-files.ts';
 import { exclusive } from './exclusive.ts';
-import { installPackages } from './install-packages.ts';
+import { installAndReport } from './install-packages.ts';
 
 const isPath = (text: string) => text.endsWith('.whl') || /[\\/]/.test(text) || text === '.';
 
@@ -55,15 +55,21 @@ function repairRequest(request: PackageRequest, added: readonly AddedPackage[]):
     : request;
 }
 
+/** The packages that the operands of a command name, and the wheels among them. */
+export function readRequests(given: readonly string[]): { requests: PackageRequest[]; files: string[] } {
+  const expanded = given.flatMap((one) => (Object.hasOwn(PRESETS, one) ? PRESETS[one]! : [one]));
+  const files = expanded.filter(isPath).flatMap(wheelsAt);
+  const named = expanded.filter((one) => !isPath(one)).map(nameRequest);
+  return { requests: [...fileRequests(files), ...named], files };
+}
+
 export const packagesAdd = exclusive(async (given, flags) => {
   if (given.length === 0 && flags.lock === undefined)
     throw new UsageError('Specify package names, wheels or folders, or --lock FILE.');
-  const expanded = given.flatMap((one) => (Object.hasOwn(PRESETS, one) ? PRESETS[one]! : [one]));
-  const files = expanded.filter(isPath).flatMap(wheelsAt);
   const added = readAddedPackages();
+  const { requests: wanted, files } = readRequests(given);
   const requests = [
-    ...fileRequests(files),
-    ...expanded.filter((one) => !isPath(one)).map((one) => repairRequest(nameRequest(one), added)),
+    ...wanted.map((one) => repairRequest(one, added)),
     ...(flags.lock === undefined ? [] : lockRequests(flags.lock)),
   ];
   // A wheel or a version replaces a package that was added before; a plain name does not.
@@ -73,5 +79,5 @@ export const packagesAdd = exclusive(async (given, flags) => {
     const present = findAdded(kept, name);
     if (present !== undefined) printNote(`${name} ${present.version} is already added`);
   }
-  await installPackages(requests, files, kept, flags);
+  await installAndReport(requests, files, kept, flags);
 });

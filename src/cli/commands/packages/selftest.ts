@@ -7,10 +7,10 @@ import { SELFTEST_PROGRAMS } from '../../../packages/selftest-programs.ts';
 import { formatFuel } from '../../../quantities.ts';
 import { LANGUAGES } from '../../../runtimes/languages.ts';
 import { PACKAGE_RUNTIME } from '../../../runtimes/program-files.ts';
+import { failureOf, openTestSandbox } from '../../../sandbox/measure-import.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { formatTable } from '../../format-table.ts';
 import { withProgress } from '../../progress-line.ts';
-import { failureOf, openTestSession } from './measure-imports.ts';
 import type { PackagesAction } from './subcommand.ts';
 
 interface SelftestRow {
@@ -38,8 +38,8 @@ export const packagesSelftest: PackagesAction = async (names, { json }) => {
   for (const { name, version, sha256, measured_imports } of chosen) {
     const imports = measured_imports.map((module) => LANGUAGES[PACKAGE_RUNTIME].importStatement(module));
     const program = SELFTEST_PROGRAMS[name] ?? imports.join('\n');
-    await using session = await openTestSession([name]);
-    const result = await withProgress(`Testing ${name}`, async () => session.execute(program));
+    await using sandbox = await openTestSandbox([name]);
+    const result = await withProgress(`Testing ${name}`, async () => sandbox.execute(program));
     rows.push({
       name,
       version,

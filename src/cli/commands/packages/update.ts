@@ -3,7 +3,7 @@ import { findAdded, readAddedPackages, withRequirements } from '../../../package
 import { printNote } from '../../diagnostics.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { exclusive } from './exclusive.ts';
-import { installPackages } from './install-packages.ts';
+import { installAndReport } from './install-packages.ts';
 
 export const packagesUpdate = exclusive(async (names, flags) => {
   const added = readAddedPackages();
@@ -18,7 +18,7 @@ export const packagesUpdate = exclusive(async (names, flags) => {
   const requests = (names.length === 0 ? added.filter((one) => one.requested) : wanted).map(
     ({ name, requested }) => ({ name, specifiers: '', isFile: true, requested }),
   );
-  await installPackages(
+  await installAndReport(
     requests,
     [],
     added.filter((one) => !updated.includes(one)),

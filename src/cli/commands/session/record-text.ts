@@ -5,8 +5,8 @@ import { readAddedPackages } from '../../../packages/added-packages.ts';
 import { formatAge, formatBytes, formatFuel } from '../../../quantities.ts';
 import type { Variable } from '../../../runtimes/variable.ts';
 import type { WorkspaceFile } from '../../../sandbox/workspace.ts';
-import { PACKAGE_PREFIX } from '../../../session/create-sandbox.ts';
 import type { CheckpointInfo } from '../../../session/make-checkpoint.ts';
+import { LATER_PREFIX, PACKAGE_PREFIX } from '../../../session/session-image.ts';
 import type { SessionRecord } from '../../../stores/store.ts';
 import { formatFields, formatTable } from '../../format-table.ts';
 
@@ -22,8 +22,12 @@ export function formatRecord(record: SessionRecord, storedBytes: number, locatio
     `${policy.timeout_seconds} s`,
     ...(policy.deterministic === false ? [] : ['deterministic']),
   ];
-  const modules = preload.filter((name) => !name.startsWith(PACKAGE_PREFIX));
-  const packages = preload.filter((name) => name.startsWith(PACKAGE_PREFIX));
+  const digest = (name: string) =>
+    [PACKAGE_PREFIX, LATER_PREFIX].flatMap((prefix) =>
+      name.startsWith(prefix) ? name.slice(prefix.length) : [],
+    );
+  const modules = preload.filter((name) => digest(name).length === 0);
+  const packages = preload.flatMap(digest);
   return formatFields([
     ['session', record.session_id],
     ['language', `${record.runtime}, ${persistence}`],
@@ -41,11 +45,9 @@ export function formatRecord(record: SessionRecord, storedBytes: number, locatio
 /** The names of added packages; for other packages, the start of the digest. */
 function packageNames(recorded: readonly string[]): string {
   const names = new Map(
-    readAddedPackages().map((one) => [PACKAGE_PREFIX + one.contents_sha256, `${one.name} ${one.version}`]),
+    readAddedPackages().map((one) => [one.contents_sha256, `${one.name} ${one.version}`]),
   );
-  return recorded
-    .map((one) => names.get(one) ?? `sha256:${one.slice(PACKAGE_PREFIX.length).slice(0, 12)}…`)
-    .join(', ');
+  return recorded.map((one) => names.get(one) ?? `sha256:${one.slice(0, 12)}…`).join(', ');
 }
 
 export const formatFiles = (files: readonly WorkspaceFile[]) =>

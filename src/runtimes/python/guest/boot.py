@@ -268,6 +268,26 @@ def _define_entry_points():
         while seeded:
             seeded.pop().seed()
 
+    # Names in the folder of the added packages.
+    known_packages = []
+    list_folder = os.listdir
+
+    def find_packages():
+        """Makes packages importable that were added since the last call."""
+        try:
+            names = list_folder(USER_PACKAGES)
+        except OSError:
+            return
+        if names == known_packages:
+            return
+        known_packages[:] = names
+        imports.track(names)
+        sys.path_importer_cache.pop(USER_PACKAGES, None)
+        if 'matplotlib' in names:
+            # No window, and no cache of fonts in the workspace.
+            os.environ.setdefault('MPLBACKEND', 'agg')
+            os.environ.setdefault('MPLCONFIGDIR', '/tmp/.matplotlib')
+
     def prepare(request):
         """Prepares a program. What earlier programs of the session have changed can fail here; `run` then raises the exception."""
         try:
@@ -281,6 +301,7 @@ def _define_entry_points():
         if current['call'] == 1:
             reseed()
         os.environ.update(current['env'])
+        find_packages()
         file = current['file']
         sys.argv = [file, *current['args']]
         if not current['inject_setup']:
@@ -378,14 +399,8 @@ def _define_entry_points():
 
     def preload(request):
         """Imports modules before the guest is saved as an image."""
-        request = decode(request.decode())
-        if request['packages']:
-            sys.path.insert(2, USER_PACKAGES)
-            imports.track_folder(USER_PACKAGES)
-            if os.path.isdir(f'{USER_PACKAGES}/matplotlib'):
-                # No window, and no cache of fonts in the workspace.
-                os.environ.update(MPLBACKEND='agg', MPLCONFIGDIR='/tmp/.matplotlib')
-        report = load(request['modules'])
+        find_packages()
+        report = load(decode(request.decode())['modules'])
         prepare_image()
         return encode(report).encode()
 
@@ -393,7 +408,7 @@ def _define_entry_points():
     SETUP_PATHS = (USER_PACKAGES, _SITE_PACKAGES)
     # Paths that a call without setup removed from sys.path.
     removed_paths = []
-    sys.path[:] = ['/app', '/lib/python3.14', _SITE_PACKAGES]
+    sys.path[:] = ['/app', '/lib/python3.14', USER_PACKAGES, _SITE_PACKAGES]
     sys.argv[:] = ['/app/main.py']
     for stream in (sys.stdout, sys.stderr):
         # Line buffering: output is delivered immediately and is not lost if the guest is stopped.
@@ -410,7 +425,7 @@ def _define_entry_points():
     # A program can remove the module from sys.modules.
     tool_module = __import__('_sandbox_tools')
     sys.modules['hashlib'].pbkdf2_hmac = __import__('_sandbox_pbkdf2').pbkdf2_hmac
-    imports.track_folder(_SITE_PACKAGES)
+    imports.track(os.listdir(_SITE_PACKAGES))
     imports.install()
     install_display(True)
     prepare_image()

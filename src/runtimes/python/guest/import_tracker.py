@@ -9,7 +9,6 @@ name of the module from their frames (memory/import-observer.ts). `name` is ther
 
 import builtins
 import importlib._bootstrap as bootstrap
-import os
 import sys
 from fcntl import ioctl
 from opcode import EXTENDED_ARG, opmap
@@ -40,9 +39,9 @@ def _report_loaded(name):
     ioctl(0, LOADED, 0, True)
 
 
-def track_folder(folder):
-    """Adds the top-level modules of a folder to those that are reported."""
-    for name in os.listdir(folder):
+def track(names):
+    """Adds the top-level modules among the names of files and folders to those that are reported."""
+    for name in names:
         if not name.endswith('-info') and name != '__pycache__':
             _tracked.add(name.partition('.')[0])
 

@@ -1,0 +1,37 @@
+/** Imports added packages in guests, to find out whether they work and how much fuel their import takes. */
+import type { MeasureImport } from '../packages/install-packages.ts';
+import { LANGUAGES } from '../runtimes/languages.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
+import { parse, type SandboxResult, sandboxOptions } from '../schema.ts';
+import { createParts } from './create-parts.ts';
+import { Sandbox } from './sandbox.ts';
+
+/** Sufficient to import the largest packages on a slow machine. */
+const POLICY = {
+  fuel_budget: 200_000_000_000,
+  memory_bytes: 2 ** 30,
+  timeout_seconds: 300,
+  deterministic: true,
+};
+
+/** A sandbox with these packages and sufficient limits. */
+export async function openTestSandbox(packages: readonly string[]): Promise<Sandbox> {
+  const options = { runtime: PACKAGE_RUNTIME, packages: [...packages], policy: POLICY };
+  return new Sandbox(await createParts(parse(sandboxOptions, options, 'options')));
+}
+
+/** The last line that a failed run printed to standard error, or the limit that it reached. */
+export const failureOf = ({ metadata, stderr }: SandboxResult): string =>
+  metadata.trap_message ?? stderr.trim().split('\n').at(-1) ?? '';
+
+export const measureImport: MeasureImport = async (module, packages) => {
+  await using sandbox = await openTestSandbox(packages);
+  const statement = LANGUAGES[PACKAGE_RUNTIME].importStatement(module);
+  const nothing = await sandbox.execute('');
+  const once = await sandbox.execute(statement);
+  if (!once.success) return { failure: failureOf(once) };
+  const twice = await sandbox.execute(`${statement}\n${statement}`);
+  const difference = (more: SandboxResult, less: SandboxResult) =>
+    Math.max(0, more.fuel_consumed - less.fuel_consumed);
+  return { fuel_first_import: difference(once, nothing), fuel_cached_import: difference(twice, once) };
+};

@@ -1,0 +1,146 @@
+/** Packages that programs get when they import them, with wheels that the test creates and approves. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSandbox, diskStore, type SandboxOptions } from 'llm-wasm-sandbox';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { runCliHere } from '../support/cli.ts';
+import { nativeWheel } from './native-extension.ts';
+import { wheel } from './wheel-fixtures.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'packages-on-demand-'));
+const index = join(folder, 'index');
+const env = {
+  LLM_WASM_SANDBOX_PACKAGES_DIR: join(folder, 'packages'),
+  LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'no-distribution'),
+  PIP_CONFIG_FILE: '/dev/null',
+  PIP_NO_INDEX: '1',
+  PIP_FIND_LINKS: index,
+};
+Object.assign(process.env, env);
+
+const auto = { runtime: 'python', packages: 'auto' } as const;
+const packages = (...args: readonly string[]) => runCliHere(['packages', ...args], join(folder, 'store'));
+const USE_NATIVE = 'import counter\n[counter.add(1), counter.add(1)]';
+
+beforeAll(async () => {
+  mkdirSync(index);
+  await nativeWheel(index);
+  await wheel(index, 'helper_pkg', '1.2', { 'helper.py': 'one = 1\n' });
+  await wheel(index, 'unapproved', '1.0', { 'unapproved.py': 'x = 1\n' });
+  const { status, stderr } = await packages('lock', index);
+  expect(stderr).toContain('approved helper-pkg 1.2');
+  expect(status).toBe(0);
+  // Replaces the approved wheel with one that has another digest.
+  await wheel(index, 'unapproved', '1.0', { 'unapproved.py': 'x = 2\n' });
+});
+beforeEach(() => {
+  rmSync(join(folder, 'packages', 'packages.json'), { force: true });
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+async function run(code: string, options: Partial<SandboxOptions> = {}) {
+  await using sandbox = await createSandbox({ ...auto, ...options });
+  return await sandbox.execute(code);
+}
+
+describe('packages on demand', () => {
+  test('are added when a program imports them, and only once', async () => {
+    const first = await run('import helper\nhelper.one');
+    expect(first.metadata.result).toBe(1);
+    expect(first.metadata.packages_added).toMatchObject([{ name: 'helper-pkg', version: '1.2' }]);
+    expect(first.metadata.packages_added![0]!.bytes).toBeGreaterThan(0);
+    const second = await run('import helper\nhelper.one');
+    expect(second.metadata.result).toBe(1);
+    expect(second.metadata.packages_added).toBeUndefined();
+  });
+
+  test('are loaded in the image, so that the import costs almost no fuel', async () => {
+    const plain = await run('1');
+    const { metadata, fuel_consumed } = await run('import counter\n1');
+    expect(metadata.imports).toMatchObject([{ name: 'counter', cached: true }]);
+    expect(fuel_consumed - plain.fuel_consumed).toBeLessThan(500_000);
+  });
+
+  test('do not change a program without imports of packages', async () => {
+    const { metadata, fuel_consumed } = await run('import json\njson.dumps(1)');
+    const plain = await run('import json\njson.dumps(1)', { packages: [] });
+    expect(metadata.packages_added).toBeUndefined();
+    expect(fuel_consumed).toBe(plain.fuel_consumed);
+  });
+
+  test('do not replace modules of the workspace', async () => {
+    await using sandbox = await createSandbox(auto);
+    const files = { 'helper.py': 'one = "mine"\n' };
+    const { metadata } = await sandbox.execute('import helper\nhelper.one', { files });
+    expect(metadata.result).toBe('mine');
+    expect(metadata.packages_added).toBeUndefined();
+  });
+
+  test('with unknown digests are refused unless they are trusted', async () => {
+    const refused = await run('import unapproved');
+    expect(refused.success).toBe(false);
+    expect(refused.metadata.packages_added![0]!.problem).toContain('unknown digest');
+    expect(refused.metadata.error_guidance!.error_type).toBe('PackageNotAvailable');
+    const trusted = await run('import unapproved\nunapproved.x', { trust_new_packages: true });
+    expect(trusted.metadata.result).toBe(2);
+  });
+
+  test('that are unknown are not searched for', async () => {
+    const { metadata, stderr } = await run('import no_such_module');
+    expect(stderr).toContain("No module named 'no_such_module'");
+    expect(metadata.packages_added).toBeUndefined();
+  });
+
+  test('cannot be combined with other packages or with preload', async () => {
+    for (const options of [{ packages: ['auto', 'numpy'] }, { preload: ['openpyxl'] }])
+      await expect(createSandbox({ ...auto, ...options })).rejects.toMatchObject({
+        code: 'invalid_argument',
+      });
+  });
+
+  test('are used by run by default', async () => {
+    const file = join(folder, 'main.py');
+    writeFileSync(file, 'import helper\nprint(helper.one)\n');
+    const { stdout, stderr } = await runCliHere(['run', file], join(folder, 'store'));
+    expect(stdout).toBe('1\n');
+    expect(stderr).toMatch(/helper-pkg 1\.2 was added \(\d+ bytes, [\d.]+ s\)/);
+  });
+});
+
+describe('session with packages on demand', () => {
+  test('starts in the image of its first program and gets further packages later', async () => {
+    await using session = await createSandbox({ ...auto, auto_persist_globals: true });
+    expect((await session.execute(USE_NATIVE)).metadata.result).toEqual([1, 2]);
+    expect(session.session.preload).toContain('counter');
+    const later = await session.execute('import helper\n[helper.one, counter.add(1)]');
+    expect(later.metadata.result).toEqual([1, 3]);
+    await session.undo();
+    expect((await session.execute('counter.add(1)')).metadata.result).toBe(3);
+    await using fork = await session.fork();
+    expect((await fork.execute('import helper\n[helper.one, counter.add(1)]')).metadata.result).toEqual([
+      1, 4,
+    ]);
+  });
+
+  test('gets packages after calls without packages', async () => {
+    await using session = await createSandbox({ ...auto, auto_persist_globals: true });
+    await session.execute('x = 41');
+    expect((await session.execute('import helper\nx + helper.one')).metadata.result).toBe(42);
+    expect(session.session.preload).toEqual([expect.stringMatching(/^later:[0-9a-f]{64}$/)]);
+  });
+
+  test('is opened again with its packages, on demand or not', async () => {
+    const store = diskStore(join(folder, 'sessions'));
+    const options = { ...auto, session_id: 'kept', store };
+    {
+      await using session = await createSandbox(options);
+      await session.execute(USE_NATIVE);
+      await session.execute('import helper');
+    }
+    await using session = await createSandbox(options);
+    expect((await session.execute('[helper.one, counter.add(1)]')).metadata.result).toEqual([1, 3]);
+  });
+});
