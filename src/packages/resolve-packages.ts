@@ -40,7 +40,7 @@ interface PackageResolution {
   readonly conflicts: readonly string[];
 }
 
-interface ResolutionSources extends WheelSources {
+export interface ResolutionSources extends WheelSources {
   readonly unpack: UnpackWheel;
 }
 
