@@ -15,7 +15,7 @@ import _thread
 import builtins
 import sys
 import time
-from collections import deque
+from collections import deque, namedtuple
 from fcntl import ioctl
 from functools import partial
 from types import BuiltinMethodType, MethodType
@@ -146,7 +146,7 @@ def _leave():
 
 def _suspend():
     """Runs other threads until the current one can continue."""
-    global _current, _left, _polls
+    global _current, _left
     me = _current
     place = me.place
     ioctl(0, FIND, place, True)
@@ -154,7 +154,6 @@ def _suspend():
     target = _next(loop)
     if target is None:
         target = _blocked(loop)
-    _polls = 0
     if target is not me:
         me.loop = _asyncio._get_running_loop()
         if me.loop is not None:
@@ -231,7 +230,6 @@ def _end(me, error):
     """Ends a thread. Returns the thread that continues."""
     ioctl(0, FIND, me.place, True)
     ioctl(0, END, 0, True)
-    me.function = me.context = None
     del _alive[me.ident]
     if me.handle is not None:
         me.handle._set_done()
@@ -241,7 +239,10 @@ def _end(me, error):
     if error is not None and not isinstance(error, SystemExit):
         # A thread of the module `threading` handles its exceptions itself.
         error.__traceback__ = _program_traceback(error)
-        sys.excepthook(type(error), error, error.__traceback__)
+        function = me.function
+        text = f'Exception ignored in thread started by {function!r:.200}'
+        sys.unraisablehook(_Unraisable(type(error), error, error.__traceback__, text, function))
+    me.function = me.context = None
     return _next(loop) or _blocked(loop)
 
 
@@ -253,6 +254,10 @@ def _stop(loop, error):
     if one in _ready:
         _ready.remove(one)
     return one
+
+
+# The type of the argument of `sys.unraisablehook` cannot be instantiated.
+_Unraisable = namedtuple('UnraisableHookArgs', 'exc_type exc_value exc_traceback err_msg object')
 
 
 def _program_traceback(error):
@@ -297,23 +302,24 @@ def release_all(waiters):
 
 def poll():
     """Lets other threads run while a program asks for a state again and again."""
-    global _polls
+    global _now, _polls
     me = _current
-    if _ready:
-        _ready.append(me)
-    elif _sleeping:
-        _polls += 1
-        if _polls < POLLS:
-            return
-        me.deadline = min(one.deadline for one in _sleeping)
-        me.due = 0.0
-        _sleeping[me] = None
-    else:
+    _polls += 1
+    if _sleeping and _polls >= POLLS:
+        _polls = 0
+        first = min(_sleeping, key=lambda one: one.deadline)
+        delay = first.due - _monotonic()
+        if delay > 0:
+            _sleep(delay)
+        _now = max(_now, first.deadline)
+        del _sleeping[first]
+        _ready.append(first)
+    if not _ready:
         return
+    _ready.append(me)
     try:
         _suspend()
     finally:
-        _sleeping.pop(me, None)
         if me in _ready:
             _ready.remove(me)
 
@@ -430,6 +436,8 @@ class _ThreadHandle:
         release_all(self._waiters)
 
     def join(self, timeout=None):
+        if self.ident is None:
+            raise RuntimeError('thread not started')
         if not self._is_done:
             if self.ident == _current.ident:
                 raise RuntimeError('Cannot join current thread')
@@ -543,6 +551,21 @@ def _is_done(self):
     return self._state not in ('PENDING', 'RUNNING')
 
 
+def _get(self, block=True, timeout=None):
+    try:
+        return _queue_get(self, block, timeout)
+    except _queue.Empty:
+        if not block and len(_alive) > 1:
+            poll()
+        raise
+
+
+def _is_empty(self):
+    if not self._qsize() and len(_alive) > 1:
+        poll()
+    return not self._qsize()
+
+
 def finish(is_kept):
     """Runs the threads that are not daemons to their end, as the interpreter does when a program ends.
 
@@ -584,8 +607,10 @@ def install():
     sleep.__module__ = 'time'
     # `queue` has a version in Python.
     del _queue.SimpleQueue
-    global _asyncio
+    global _asyncio, _queue_get
+    import queue
     import threading
+
     import _asyncio
 
     # `threading` has a version in Python.
@@ -593,6 +618,8 @@ def install():
     threading.Thread._bootstrap_inner = _bootstrap_inner
     threading.Thread.run = _run_target
     threading.Event.is_set = threading.Event.isSet = _is_set
+    _queue_get = queue.Queue.get
+    queue.Queue.get, queue.Queue.empty = _get, _is_empty
     from concurrent.futures import _base, thread
 
     thread.WorkerContext.run = lambda self, task: call(*task)
