@@ -259,6 +259,11 @@ export const PYTHON: readonly FailingProgram[] = [
     type: 'AsyncMisuse',
     says: 'Every task is waiting',
   },
+  {
+    code: "import requests\nrequests.get('http://example.org/')",
+    type: 'UnsupportedFeature',
+    says: 'network access',
+  },
   { code: 'import bcrypt', type: 'PackageNotAvailable', says: 'hashlib.pbkdf2_hmac' },
   { code: 'from utils import helper', type: 'PackageNotAvailable', says: 'your own module' },
   {

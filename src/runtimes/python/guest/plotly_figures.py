@@ -269,8 +269,9 @@ def _with_address(write):
     return to_html
 
 
-BaseFigure.to_html = _with_address(BaseFigure.to_html)
-BaseFigure.write_html = _with_address(BaseFigure.write_html)
+for _name in ('to_html', 'write_html'):
+    if hasattr(BaseFigure, _name):
+        setattr(BaseFigure, _name, _with_address(getattr(BaseFigure, _name)))
 BaseFigure._repr_mimebundle_ = _repr_mimebundle_
 BaseFigure._repr_html_ = None
 BaseFigure.show = show

@@ -74,6 +74,15 @@ const NETWORK: MissingFeature = {
   what: 'network access',
   instead: 'fetch the data outside the sandbox, pass it with the files option, and read it from /app',
 };
+/** Modules whose exceptions mean that there is no network. */
+const NETWORK_MODULES = [
+  'socket',
+  'urllib.error',
+  'http.client',
+  'ssl',
+  'requests.exceptions',
+  'urllib3.exceptions',
+];
 const FOREIGN_CALLS: MissingFeature = {
   what: 'calls between Python and C functions through ctypes',
   instead: 'write the code in Python; copy and fill memory with slices of a bytearray, memoryview or array',
@@ -116,7 +125,7 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   if (ENDLESS_WAIT.test(runtimeError)) return endlessWait(input);
   if (REFUSED_CALLBACK.test(runtimeError)) return FOREIGN_CALLS;
   if (REFUSED_CALL.test(builtinException(input, 'SystemError')?.message ?? '')) return FOREIGN_CALLS;
-  if (moduleException(input, 'socket', 'urllib.error', 'http.client', 'ssl')) return NETWORK;
+  if (moduleException(input, ...NETWORK_MODULES)) return NETWORK;
   const attribute = builtinException(input, 'AttributeError');
   if (attribute !== undefined) {
     const { module_name: owner = '', name } = attribute;
