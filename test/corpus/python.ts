@@ -144,8 +144,8 @@ export const PYTHON: readonly FailingProgram[] = [
   { code: "import pandas as pd\ndf = pd.read_csv('data.csv')", type: 'PackageNotAvailable', says: 'csv' },
   {
     code: "import requests\nrequests.get('https://example.com')",
-    type: 'PackageNotAvailable',
-    says: 'no network',
+    type: 'UnsupportedFeature',
+    says: 'network access',
   },
   { code: 'import matplotlib.pyplot as plt', type: 'PackageNotAvailable', says: 'chart.bar' },
   { code: 'from sklearn.linear_model import LinearRegression', type: 'PackageNotAvailable' },
@@ -186,11 +186,6 @@ export const PYTHON: readonly FailingProgram[] = [
     says: 'sorted(open(path))',
   },
   {
-    code: 'from concurrent.futures import ProcessPoolExecutor\nProcessPoolExecutor()',
-    type: 'UnsupportedFeature',
-    says: 'map(function, items)',
-  },
-  {
     code: "from bs4 import BeautifulSoup\nBeautifulSoup('<p>x</p>', 'lxml')",
     type: 'PackageNotAvailable',
     says: 'html.parser',
@@ -211,7 +206,7 @@ export const PYTHON: readonly FailingProgram[] = [
     says: 'programs cannot install packages',
   },
   { code: '%pip install -q openpyxl', type: 'SyntaxError', says: "Instead: for 'openpyxl': import openpyxl" },
-  { code: 'pip install requests', type: 'SyntaxError', says: 'There is no network' },
+  { code: 'pip install requests', type: 'SyntaxError', says: 'import requests' },
   { code: 'x = 1\n!ls -la', type: 'SyntaxError', says: 'os.listdir(path)' },
   { code: '%matplotlib inline', type: 'SyntaxError', says: 'a notebook command' },
   { code: "import os\nos.popen('ls').read()", type: 'UnsupportedFeature' },
@@ -258,11 +253,6 @@ export const PYTHON: readonly FailingProgram[] = [
     code: 'import asyncio\nawait asyncio.Queue().get()',
     type: 'AsyncMisuse',
     says: 'Every task is waiting',
-  },
-  {
-    code: "import requests\nrequests.get('http://example.org/')",
-    type: 'UnsupportedFeature',
-    says: 'network access',
   },
   { code: 'import bcrypt', type: 'PackageNotAvailable', says: 'hashlib.pbkdf2_hmac' },
   { code: 'from utils import helper', type: 'PackageNotAvailable', says: 'your own module' },

@@ -130,6 +130,7 @@ const ACCOUNTS: MissingFeature = { what: 'user accounts' };
 /** Modules of the standard library and of other environments that need a missing feature, by top-level import name. */
 export const UNSUPPORTED_MODULES: Readonly<Record<string, MissingFeature>> = {
   _multiprocessing: PROCESSES,
+  _posixshmem: PROCESSES,
   tkinter: DISPLAY,
   _tkinter: DISPLAY,
   turtle: DISPLAY,
