@@ -73,6 +73,7 @@ async function run(language, code) {
 }
 
 async function measure(language, names) {
+  if (names.length === 0) return { fuel_first_import: 0, fuel_cached_import: 0, warm: false };
   const { loadedModule, importOnce, importRepeatedly } = PROGRAMS[language];
   const first = names.map(importOnce).join('\n');
   const baseline = await run(language, names.map(() => importOnce(loadedModule)).join('\n'));
@@ -95,7 +96,8 @@ async function packageRows() {
       rows.push(...before.packages.filter((one) => one.language === language && one.name === name));
       continue;
     }
-    const measured_imports = typical_imports ?? import_names;
+    // Packages that need others cannot be imported without them.
+    const measured_imports = row.needs === undefined ? (typical_imports ?? import_names) : [];
     const figures = await measure(language, measured_imports);
     const version = PROGRAMS[language].version(row);
     const isHeavy = heavy === true || figures.fuel_first_import > HEAVY_SHARE * fuel_budget;

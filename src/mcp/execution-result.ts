@@ -80,6 +80,7 @@ export const executionOutput = z.object({
     .optional()
     .describe(`The first ${MAX_PENDING} pending calls of a paused program.`),
   results: z.array(resultDescription).optional().describe('What the program displayed; see view_result.'),
+  notes: z.array(z.string()).optional().describe('Facts about the run, such as threads that took turns.'),
   language: languageName,
   session_id: z.string(),
   state: z.enum(['fresh', 'committed', 'rolled_back', 'paused']),
@@ -152,6 +153,7 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
     ...(metadata.execution_id !== undefined && { execution_id: metadata.execution_id }),
     ...(metadata.pending !== undefined && { pending: pendingCalls(metadata.pending, maxChars) }),
     ...(results.length > 0 && { results: results.map(describeResult) }),
+    ...(metadata.notes !== undefined && { notes: metadata.notes }),
     language: context.language,
     session_id,
     state: metadata.state,
@@ -250,6 +252,7 @@ function executionText(output: ExecutionOutput, results: readonly string[]): str
   }
   for (const { id, name, arguments: given, reason } of output.pending ?? [])
     parts.push(escapeControls(`pending call ${id} (${reason}): ${name} ${JSON.stringify(given)}`));
+  for (const note of output.notes ?? []) parts.push(`note: ${note}`);
   if (output.tool_calls !== undefined) parts.push(toolCallText(output.tool_calls));
   if (output.execution_id !== undefined) parts.push(`execution_id: ${output.execution_id}`);
   parts.push(`session ${output.session_id} (${output.language}), ${output.state}: ${output.state_note}`);

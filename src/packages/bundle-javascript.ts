@@ -4,8 +4,9 @@
  * default.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { builtinModules, createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import type { Plugin } from 'esbuild';
 import { JAVASCRIPT_PACKAGES, type MissingPackage, type VendoredPackage } from './vendored-package-table.ts';
 
 export interface ModuleSource {
@@ -81,7 +82,26 @@ ${values.join('\n')}
 export { ${[...imports, ...exported, 'whole as default'].join(', ')} };`;
 }
 
-async function bundle(name: string, contents: string, resolveDir: string): Promise<ModuleSource> {
+/** Replaces imports of Node.js modules by the modules of the guest. */
+const NODE_MODULES: Plugin = {
+  name: 'node-modules',
+  setup(build) {
+    const names = new Set(builtinModules);
+    build.onResolve({ filter: /^(node:)?[a-z_]+(\/[a-z]+)?$/ }, ({ path }) =>
+      names.has(path.replace(/^node:/, '')) ? { path, namespace: 'node-modules' } : undefined,
+    );
+    build.onLoad({ filter: /./, namespace: 'node-modules' }, ({ path }) => ({
+      contents: `module.exports = globalThis.process.getBuiltinModule(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
+async function bundle(
+  name: string,
+  contents: string,
+  resolveDir: string,
+  plugins: Plugin[] = [],
+): Promise<ModuleSource> {
   const { build } = await import('esbuild');
   const result = await build({
     stdin: { contents, resolveDir, sourcefile: name },
@@ -89,7 +109,8 @@ async function bundle(name: string, contents: string, resolveDir: string): Promi
     write: false,
     format: 'esm',
     // The browser builds of packages import no Node.js modules, and check for browser features before using them.
-    platform: 'browser',
+    platform: plugins.length > 0 ? 'node' : 'browser',
+    plugins,
     define: { 'process.env.NODE_ENV': '"production"' },
     external: ['std', 'os'],
     target: 'es2024',
@@ -119,8 +140,13 @@ async function modulesOf(row: VendoredPackage): Promise<ModuleSource[]> {
   const aliases = import_names.filter((one) => one !== name);
   const source =
     lazy_instance === undefined ? await reexportSource(name, row) : await lazySource(name, lazy_instance);
-  const main = await bundle(name, source, folder);
+  const plugins = row.uses_node_modules === true ? [NODE_MODULES] : [];
+  const main = await bundle(name, source, folder, plugins);
   const modules: ModuleSource[] = [{ ...main, aliases, source: replaceTexts(main, row) }];
+  for (const subpath of row.subpaths ?? []) {
+    const specifier = `${name}/${subpath}`;
+    modules.push(await bundle(specifier, await reexportSource(specifier), folder, plugins));
+  }
   if (submodules === undefined) return modules;
   for (const file of readdirSync(`${folder}/${submodules.folder}`)
     .filter((one) => one.endsWith('.js'))

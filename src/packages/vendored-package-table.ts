@@ -21,6 +21,8 @@ export interface VendoredPackage {
   readonly omitted_files?: RegExp;
   /** The package's wheels contain compiled code, and the package works without it. */
   readonly compiled?: 'optional';
+  /** Packages with native code that the package requires, and that are not vendored. */
+  readonly needs?: readonly string[];
   /** Marked as heavy by the specification, regardless of the measured fuel. */
   readonly heavy?: true;
   /**
@@ -32,6 +34,10 @@ export interface VendoredPackage {
   readonly default_export?: 'namespace';
   /** JavaScript: a folder of modules that programs import separately; `excluded` modules do not work in a guest. */
   readonly submodules?: { readonly folder: string; readonly excluded: readonly string[] };
+  /** JavaScript: the package imports modules of Node.js, which it gets from the guest. */
+  readonly uses_node_modules?: true;
+  /** JavaScript: modules of the package that programs import separately, such as `sync` for NAME/sync. */
+  readonly subpaths?: readonly string[];
   /**
    * JavaScript: the default export is the value of `instance`, an expression that uses the names in `imports` and creates the
    * parts of the package on first use. The other exports are taken from it on first use.
@@ -211,6 +217,67 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
     },
   ),
   row('narwhals', 'narwhals', 'MIT', 'One interface for data frames of several packages; required by altair'),
+  row('requests', 'requests', 'Apache-2.0', 'HTTP client. Requests fail, because there is no network', {
+    heavy: true,
+  }),
+  row('urllib3', 'urllib3', 'MIT', 'HTTP connections; required by requests', {
+    // Connects through JavaScript, which guests cannot call. packages/first-party/python/urllib3 replaces it.
+    omitted_files: /^urllib3\/contrib\/emscripten\//,
+  }),
+  row('pytz', 'pytz', 'MIT', 'Time zones for datetime'),
+  row('tqdm', 'tqdm', 'MPL-2.0 AND MIT', 'Progress bars for loops'),
+  row('plotly', 'plotly _plotly_utils', 'MIT', 'Interactive charts as data; shown as pictures here', {
+    heavy: true,
+    typical_imports: ['plotly.graph_objects'],
+    // The widgets of notebooks, and the library for browsers: HTML files refer to its public address instead.
+    omitted_files:
+      /^plotly\/(labextension\/|matplotlylib\/|package_data\/datasets\/|package_data\/\w+(\.min)?\.js$)/,
+  }),
+  row(
+    'joblib',
+    'joblib',
+    'BSD-3-Clause',
+    'Parallel loops, which run one after another here, and caches on disk',
+    {
+      omitted_files: /^joblib\/test\//,
+    },
+  ),
+  row('cloudpickle', 'cloudpickle', 'BSD-3-Clause', 'Pickle functions and classes; required by joblib'),
+  row('threadpoolctl', 'threadpoolctl', 'BSD-3-Clause', 'Limit the threads of native libraries'),
+  row(
+    'python-docx',
+    'docx',
+    'MIT',
+    'Read and write Word .docx documents; needs lxml, which is added separately',
+    { needs: ['lxml'], omitted_files: /^docx\/templates\/default-docx-template\// },
+  ),
+  row('fpdf2', 'fpdf', 'LGPL-3.0-or-later', 'Write PDF files'),
+  row('fonttools', 'fontTools', 'MIT', 'Read and write fonts, as far as fpdf2 requires it', {
+    compiled: 'optional',
+    typical_imports: ['fontTools.ttLib'],
+    omitted_files:
+      /^fontTools\/((ufoLib|voltLib|mtiLib|merge|qu2cu|diff|t1Lib|varLib\/(instancer|interpolatable|avar))\/|varLib\/(interpolatable|plot)|feaLib\/(builder|parser)|pens\/(cairo|cocoa|freetype|qt|quartz|reportLab|wx|svg|teePen|roundingPen|qu2cu|cu2qu|hash|explicit))/,
+  }),
+  row('natsort', 'natsort', 'MIT', 'Sort text with numbers in natural order'),
+  row('emoji', 'emoji', 'BSD-3-Clause', 'Convert between emoji and their names', {
+    omitted_files: new RegExp(`^emoji/unicode_codes/emoji_(?!(?:${LANGUAGES})\\.).*\\.json$`),
+  }),
+  row('pint', 'pint', 'BSD-3-Clause', 'Physical quantities with units', {
+    heavy: true,
+    omitted_files: /^pint\/testsuite\//,
+  }),
+  row('flexcache', 'flexcache', 'BSD-3-Clause', 'Caches of parsed files; required by pint', {
+    omitted_files: /^flexcache\/testsuite\//,
+  }),
+  row('flexparser', 'flexparser', 'BSD-3-Clause', 'Parse definition files; required by pint', {
+    omitted_files: /^flexparser\/testsuite\//,
+  }),
+  row('platformdirs', 'platformdirs', 'MIT', 'Folders for the files of a program; required by pint'),
+  row('graphviz', 'graphviz', 'MIT', 'Write graphs in the DOT language; rendering needs a program'),
+  row('prettytable', 'prettytable', 'BSD-3-Clause', 'Print tables as text'),
+  row('wcwidth', 'wcwidth', 'MIT', 'Width of text in terminals; required by prettytable', {
+    compiled: 'optional',
+  }),
   row('cycler', 'cycler', 'BSD-3-Clause', 'Combine property cycles; required by matplotlib'),
   row(
     'sandbox_utils',
@@ -301,6 +368,26 @@ all.set_fs({
   js('ramda', 'MIT', 'Curried functions on immutable data'),
   js('immutable', 'MIT', 'Persistent lists, maps, sets and records', { default_export: 'namespace' }),
   js('rxjs', 'Apache-2.0', 'Observables and operators on them', { default_export: 'namespace' }),
+  js('moment', 'MIT', 'Dates: parse, format, compare, add; in English'),
+  js('docx', 'MIT', 'Write Word documents', { default_export: 'namespace' }),
+  js('mammoth', 'BSD-2-Clause', 'Convert Word documents to HTML or text'),
+  js('pptxgenjs', 'MIT', 'Write PowerPoint presentations'),
+  js('csv-parse', 'MIT', 'Read CSV of any dialect; csv-parse/sync returns the records', {
+    subpaths: ['sync'],
+    uses_node_modules: true,
+  }),
+  js('csv-stringify', 'MIT', 'Write CSV; csv-stringify/sync returns the text', {
+    subpaths: ['sync'],
+    uses_node_modules: true,
+  }),
+  js('xml2js', 'MIT', 'Convert between XML and objects', { uses_node_modules: true }),
+  js('markdown-it', 'MIT', 'Convert Markdown to HTML'),
+  js('turndown', 'MIT', 'Convert HTML to Markdown', { uses_node_modules: true }),
+  js('commander', 'MIT', 'Parse command lines', { uses_node_modules: true }),
+  js('minimist', 'MIT', 'Parse command lines'),
+  js('dotenv', 'BSD-2-Clause', 'Parse .env files', { uses_node_modules: true }),
+  js('p-limit', 'MIT', 'Limit the number of functions that run at the same time'),
+  js('bignumber.js', 'MIT', 'Arbitrary-precision decimal arithmetic'),
   js('csv-simple', 'MIT', 'Convert between CSV and objects: parse, stringify', { first_party: {} }),
   js('json-utils', 'MIT', 'Access nested data by path: get, set, has, clone, validate', { first_party: {} }),
   js('string-utils', 'MIT', 'Text: slugify, truncate, camelCase, words, pad and others', { first_party: {} }),

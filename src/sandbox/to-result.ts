@@ -56,6 +56,10 @@ function trapMessage(reason: TrapReason, detail: string): string {
   return detail === '' ? TRAPS[reason].message : `${TRAPS[reason].message} (${escapeControls(detail)})`;
 }
 
+/** The note for a program that started threads. */
+const THREADS_NOTE =
+  'Threads and processes of the program took turns in one interpreter: they did not run at the same time and shared all objects.';
+
 export function toResult(
   runtime: RuntimeName,
   outcome: RunOutcome,
@@ -92,6 +96,7 @@ export function toResult(
     ...(report?.error !== undefined && { error: report.error }),
     ...(outcome.profile !== undefined && { fuel_profile: toFuelProfile(outcome.profile, source) }),
     ...(outcome.stoppedAt !== undefined && { stopped_at: outcome.stoppedAt }),
+    ...(report?.uses_threads === true && { notes: [THREADS_NOTE] }),
     state: outcome.state,
     imports: notableImports(outcome.imports, userPackages),
     queue_ms: queueMs + outcome.yieldedMs,

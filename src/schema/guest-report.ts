@@ -87,5 +87,6 @@ export const guestReport = z.object({
     .optional()
     .describe('The exception that the program was handling, or had just printed, when it exited.'),
   stopped_at: stoppedAt.optional().describe('The frame of the program that raised the uncaught exception.'),
+  uses_threads: z.literal(true).optional().describe('The program started threads or processes.'),
 });
 export interface GuestReport extends z.infer<typeof guestReport> {}

@@ -188,6 +188,12 @@ export const resultMetadata = z.object({
     .describe(
       'Where a limit or an uncaught exception ended the program, with the variables of the function. For a JavaScript exception, the variables have the values that they had when the error was created.',
     ),
+  notes: z
+    .array(z.string())
+    .optional()
+    .describe(
+      'Facts about the run that a reader of the program would not expect, such as threads that took turns. Present only if there are any.',
+    ),
   tool_calls: z
     .array(toolCallRecord)
     .optional()

@@ -66,6 +66,7 @@ export function parseGuestReport(text: string): GuestReport | undefined {
     ...(error !== undefined && { error }),
     ...(cause !== undefined && { exit_cause: cause }),
     ...(stopped !== undefined && { stopped_at: stopped }),
+    ...(fields['uses_threads'] === true && { uses_threads: true as const }),
   };
 }
 

@@ -144,8 +144,8 @@ export const PYTHON: readonly FailingProgram[] = [
   { code: "import pandas as pd\ndf = pd.read_csv('data.csv')", type: 'PackageNotAvailable', says: 'csv' },
   {
     code: "import requests\nrequests.get('https://example.com')",
-    type: 'PackageNotAvailable',
-    says: 'no network',
+    type: 'UnsupportedFeature',
+    says: 'network access',
   },
   { code: 'import matplotlib.pyplot as plt', type: 'PackageNotAvailable', says: 'chart.bar' },
   { code: 'from sklearn.linear_model import LinearRegression', type: 'PackageNotAvailable' },
@@ -168,16 +168,11 @@ export const PYTHON: readonly FailingProgram[] = [
   { code: 'import os.paths', type: 'WrongImportName' },
   { code: 'from json import load_file', type: 'WrongImportName' },
   {
-    code: 'import threading\nthreading.Thread(target=print).start()',
+    code: 'import queue, threading\nq = queue.Queue()\nthreading.Thread(target=q.get, daemon=True).start()\nq.join() or q.get()',
     type: 'UnsupportedFeature',
-    says: 'threads',
+    says: 'threads that run at the same time',
   },
-  {
-    code: 'import threading\nthreading.Timer(0.1, print).start()',
-    type: 'UnsupportedFeature',
-    says: 'ThreadPoolExecutor',
-  },
-  { code: 'import multiprocessing\nmultiprocessing.Pool(2)', type: 'UnsupportedFeature' },
+  { code: 'from multiprocessing import shared_memory', type: 'UnsupportedFeature' },
   {
     code: 'import ctypes\nctypes.memset(ctypes.create_string_buffer(8), 1, 4)',
     type: 'UnsupportedFeature',
@@ -189,11 +184,6 @@ export const PYTHON: readonly FailingProgram[] = [
     code: "import subprocess\nsubprocess.run(['sort', 'a.txt'])",
     type: 'UnsupportedFeature',
     says: 'sorted(open(path))',
-  },
-  {
-    code: 'from concurrent.futures import ProcessPoolExecutor\nProcessPoolExecutor()',
-    type: 'UnsupportedFeature',
-    says: 'map(function, items)',
   },
   {
     code: "from bs4 import BeautifulSoup\nBeautifulSoup('<p>x</p>', 'lxml')",
@@ -216,7 +206,7 @@ export const PYTHON: readonly FailingProgram[] = [
     says: 'programs cannot install packages',
   },
   { code: '%pip install -q openpyxl', type: 'SyntaxError', says: "Instead: for 'openpyxl': import openpyxl" },
-  { code: 'pip install requests', type: 'SyntaxError', says: 'There is no network' },
+  { code: 'pip install requests', type: 'SyntaxError', says: 'import requests' },
   { code: 'x = 1\n!ls -la', type: 'SyntaxError', says: 'os.listdir(path)' },
   { code: '%matplotlib inline', type: 'SyntaxError', says: 'a notebook command' },
   { code: "import os\nos.popen('ls').read()", type: 'UnsupportedFeature' },

@@ -473,3 +473,92 @@ test('cheerio, underscore, ramda, immutable and rxjs work', async () => {
     [0, 1, 2],
   ]);
 });
+
+test('csv-parse and csv-stringify read and write CSV', async () => {
+  const program = code`
+    import { parse } from 'csv-parse/sync';
+    import { stringify } from 'csv-stringify/sync';
+    import { parse as parseLater } from 'csv-parse';
+    const records = parse('name,size\\n"a, b",2\\n', { columns: true, cast: true });
+    const later = await new Promise((resolve, reject) =>
+      parseLater('x;1', { delimiter: ';' }, (error, rows) => (error ? reject(error) : resolve(rows))),
+    );
+    [records, stringify([['a', 'b"c']]), later]
+  `;
+  expect(await value(program)).toEqual([[{ name: 'a, b', size: 2 }], 'a,"b""c"\n', [['x', '1']]]);
+});
+
+test('xml2js, markdown-it and turndown convert documents', async () => {
+  const program = code`
+    import xml2js from 'xml2js';
+    import MarkdownIt from 'markdown-it';
+    import TurndownService from 'turndown';
+    const { list } = await xml2js.parseStringPromise('<list><item id="1">a</item></list>');
+    const html = new MarkdownIt().render('# Title\\n\\n* *one*');
+    [
+      list.item[0],
+      new xml2js.Builder({ headless: true, renderOpts: { pretty: false } }).buildObject({ a: { b: 1 } }),
+      html,
+      new TurndownService({ headingStyle: 'atx' }).turndown(html),
+    ]
+  `;
+  expect(await value(program)).toEqual([
+    { _: 'a', $: { id: '1' } },
+    '<a><b>1</b></a>',
+    '<h1>Title</h1>\n<ul>\n<li><em>one</em></li>\n</ul>\n',
+    '# Title\n\n*   _one_',
+  ]);
+});
+
+test('docx and pptxgenjs write documents that mammoth and jszip read', async () => {
+  const program = code`
+    import { Document, HeadingLevel, Packer, Paragraph } from 'docx';
+    import mammoth from 'mammoth';
+    import PptxGenJS from 'pptxgenjs';
+    import JSZip from 'jszip';
+    const children = [new Paragraph({ text: 'Report', heading: HeadingLevel.HEADING_1 }), new Paragraph('Text')];
+    const buffer = await Packer.toBuffer(new Document({ sections: [{ children }] }));
+    const html = await mammoth.convertToHtml({ arrayBuffer: new Uint8Array(buffer).buffer });
+    const slides = new PptxGenJS();
+    slides.addSlide().addText('Hello', { x: 1, y: 1 });
+    const zip = await JSZip.loadAsync(await slides.write({ outputType: 'uint8array' }));
+    [html.value, (await zip.file('ppt/slides/slide1.xml').async('string')).includes('Hello')]
+  `;
+  expect(await value(program)).toEqual(['<h1>Report</h1><p>Text</p>', true]);
+});
+
+test('moment, commander, minimist, dotenv, p-limit and bignumber.js work', async () => {
+  const program = code`
+    import moment from 'moment';
+    import { Command } from 'commander';
+    import minimist from 'minimist';
+    import dotenv from 'dotenv';
+    import pLimit from 'p-limit';
+    import BigNumber from 'bignumber.js';
+    const options = new Command().option('-n, --number <n>').parse(['node', 'main', '-n', '3']).opts();
+    const limit = pLimit(1);
+    let running = 0;
+    const most = await Promise.all([1, 2, 3].map(() => limit(async () => {
+      const now = ++running;
+      await null;
+      running--;
+      return now;
+    })));
+    [
+      moment.utc('2024-01-31').add(1, 'month').format('YYYY-MM-DD'),
+      options,
+      minimist(['--a=1', 'b']),
+      dotenv.parse('A=1\\nB="two words"'),
+      most,
+      new BigNumber('0.1').plus('0.2').toString(),
+    ]
+  `;
+  expect(await value(program)).toEqual([
+    '2024-02-29',
+    { number: '3' },
+    { _: ['b'], a: 1 },
+    { A: '1', B: 'two words' },
+    [1, 1, 1],
+    '0.3',
+  ]);
+});

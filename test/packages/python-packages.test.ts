@@ -562,3 +562,132 @@ test('xlrd reads an .xls workbook', async () => {
     4,
   ]);
 });
+
+test('requests prepares requests and reports that there is no network', async () => {
+  const shown = await value(code`
+    import requests, urllib3
+    prepared = requests.Request('GET', 'https://example.org/find', params={'q': 'ä b'}, auth=('user', 'pass')).prepare()
+    try:
+        requests.get('https://example.org/', timeout=1)
+    except requests.exceptions.ConnectionError as error:
+        failure = type(error.args[0]).__name__
+    response = requests.Response()
+    response.status_code, response._content = 404, b'{"a": [1]}'
+    try:
+        response.raise_for_status()
+    except requests.HTTPError as error:
+        status = str(error)[:3]
+    [prepared.url, prepared.headers['Authorization'], failure, response.json(), status]
+  `);
+  expect(shown).toEqual([
+    'https://example.org/find?q=%C3%A4+b',
+    'Basic dXNlcjpwYXNz',
+    'MaxRetryError',
+    { a: [1] },
+    '404',
+  ]);
+});
+
+test('tqdm shows progress without a warning', async () => {
+  const { stdout, stderr } = await python(code`
+    from tqdm import tqdm, trange
+    print(sum(tqdm(range(3))), [i for i in trange(2, disable=True)])
+  `);
+  expect(stdout).toBe('3 [0, 1]\n');
+  expect(stderr).toContain('3/3');
+  expect(stderr).not.toContain('Warning');
+});
+
+test('joblib runs parallel loops and caches results', async () => {
+  const shown = await value(code`
+    from math import sqrt
+    from joblib import Memory, Parallel, delayed, dump, load
+    from threadpoolctl import ThreadpoolController
+    calls = []
+    @Memory('/tmp/cache', verbose=0).cache
+    def square(n):
+        calls.append(n)
+        return n * n
+    loops = [Parallel(n_jobs=jobs, backend=backend)(delayed(sqrt)(n ** 2) for n in range(4))
+             for jobs, backend in ((2, 'threading'), (1, None), (-1, None), (2, None))]
+    dump({'a': 1}, 'data.joblib')
+    [loops, square(3), square(3), calls, load('data.joblib'), ThreadpoolController.__name__]
+  `);
+  expect(shown).toEqual([Array(4).fill([0, 1, 2, 3]), 9, 9, [3], { a: 1 }, 'ThreadpoolController']);
+});
+
+test('pytz, natsort, emoji and pint convert values', async () => {
+  const shown = await value(code`
+    import datetime, emoji, natsort, pint, pytz
+    units = pint.UnitRegistry()
+    berlin = pytz.timezone('Europe/Berlin').localize(datetime.datetime(2026, 7, 1, 12))
+    [
+        berlin.astimezone(pytz.utc).isoformat(),
+        natsort.natsorted(['a10', 'a2', 'a1']),
+        emoji.demojize('I ❤️ Python 👍'), emoji.emojize(':thumbs_up:'),
+        str((3 * units.meter / (2 * units.second)).to('km/hour')),
+    ]
+  `);
+  expect(shown).toEqual([
+    '2026-07-01T10:00:00+00:00',
+    ['a1', 'a2', 'a10'],
+    'I :red_heart: Python :thumbs_up:',
+    '👍',
+    '5.4 kilometer / hour',
+  ]);
+});
+
+test('prettytable and graphviz write text', async () => {
+  const shown = await value(code`
+    import graphviz
+    from prettytable import PrettyTable
+    table = PrettyTable(['city', 'size'])
+    table.add_row(['東京', 9])
+    dot = graphviz.Digraph()
+    dot.edge('a', 'b')
+    [table.get_string().split('\\n')[3], dot.source]
+  `);
+  expect(shown).toEqual(['| 東京 |  9   |', 'digraph {\n\ta -> b\n}\n']);
+});
+
+test('fpdf2 writes a PDF file that pypdf reads', async () => {
+  const shown = await value(code`
+    import warnings
+    with warnings.catch_warnings(record=True) as caught:
+        from fpdf import FPDF
+    from pypdf import PdfReader
+    pdf = FPDF()
+    pdf.add_page()
+    pdf.set_font('Helvetica', size=14)
+    pdf.cell(text='Invoice 42')
+    with pdf.table() as table:
+        for row in (('item', 'price'), ('pen', '2')):
+            table.row(row)
+    pdf.output('invoice.pdf')
+    [PdfReader('invoice.pdf').pages[0].extract_text(), [str(one.message) for one in caught]]
+  `);
+  expect(shown).toEqual([expect.stringMatching(/Invoice 42[\s\S]*pen/), [expect.stringContaining('Pillow')]]);
+});
+
+test('plotly describes figures, which are shown as pictures, and writes HTML files', async () => {
+  const result = await python(code`
+    import plotly.graph_objects as go
+    figure = go.Figure(go.Bar(x=['a', 'b'], y=[1, 3]))
+    figure.update_layout(title='Sizes')
+    figure.write_html('chart.html')
+    figure.show()
+    [figure.to_dict()['data'][0]['type'], 'src="https://' in open('chart.html').read()]
+  `);
+  expect(result.stderr).toBe('');
+  expect(result.metadata.result).toEqual(['bar', true]);
+  expect(result.results.length).toBeGreaterThan(0);
+});
+
+test.each([['from docx import Document', 'lxml', 'packages add lxml']])(
+  '%s names the command that adds what it needs',
+  async (program, missing, command) => {
+    const { metadata } = await python(program);
+    expect(metadata.error).toMatchObject({ type: 'ModuleNotFoundError', name: missing });
+    expect(metadata.error_guidance?.actionable_guidance.join('\n')).toContain(`llm-wasm-sandbox ${command}`);
+  },
+);

@@ -179,7 +179,7 @@ describe('asynchronous Python', () => {
       held.acquire()
     `);
     expect(new Set(stdout.trim().split('\n')).size).toBe(1);
-    expect(stdout.match(/the wait would never end: there are no threads/g)).toHaveLength(8);
+    expect(stdout.match(/deadlock: the wait would never end: there are no threads/g)).toHaveLength(8);
     expect(stderr).not.toContain('_sandbox');
     expect(metadata.error).toMatchObject({ type: 'RuntimeError', line: 15, raised: false });
   });

@@ -53,8 +53,8 @@ const RESOURCES = expressions([
   ],
   ['resolve-name', `${load('socket')}.gethostbyname('localhost')`],
   ['socket-pair', `${load('socket')}.socketpair()`],
-  ['thread', `${load('threading')}.Thread(target=print).start()`],
-  ['process', `${load('multiprocessing')}.Process(target=print).start()`],
+  ['thread', `${load('concurrent.futures')}.futures.ThreadPoolExecutor().submit(os.fork).result()`],
+  ['process', `${load('multiprocessing')}.Pool(1).apply(os.fork)`],
   ['url-open', `${load('urllib.request')}.request.urlopen('http://169.254.169.254/')`],
   ['url-open-file', `${load('urllib.request')}.request.urlopen('file:///etc/passwd')`],
   ['http-connect', `${load('http.client')}.client.HTTPConnection('127.0.0.1').connect()`],
@@ -331,6 +331,15 @@ len([1])`,
 for slot in range(24, 140, 4): ctypes.c_uint.from_address(id(A) + slot).value = ${pointer}
 try: repr(A()); hash(A()); A()(); A() + 1
 except Exception: pass`,
+    ),
+  ),
+  ...['FIND', 'LEAVE', 'ENTER', 'SWAP', 'END', 'CONTEXT'].map((request) =>
+    corrupt(
+      `thread-fields-${request.toLowerCase()}`,
+      `import fcntl, _sandbox_threads
+for value in (0, 1, 4096, 2**31, 2**32 - 1):
+    try: fcntl.ioctl(0, _sandbox_threads.${request}, bytearray(value.to_bytes(4, 'little') * 12), True)
+    except OSError: pass`,
     ),
   ),
   {

@@ -23,7 +23,9 @@ const EXCLUDED = /^(_?pyodide|site-packages|ensurepip)(\/|$)/;
 /** Files of this runtime by their path in the standard library. */
 const RUNTIME_FILES = {
   'asyncio/unix_events.py': 'asyncio_unix_events.py',
-  'concurrent/futures/thread.py': 'thread_pool_executor.py',
+  'concurrent/futures/process.py': 'process_pool_executor.py',
+  'multiprocessing/context.py': 'multiprocessing/context.py',
+  'multiprocessing/pool.py': 'multiprocessing/pool.py',
   '_sandbox.py': 'boot.py',
   '_sandbox_altair.py': 'altair_charts.py',
   '_sandbox_chart.py': 'chart.py',
@@ -36,6 +38,7 @@ const RUNTIME_FILES = {
   '_sandbox_report.py': 'program_report.py',
   'IPython/__init__.py': 'ipython/__init__.py',
   'IPython/display.py': 'ipython/display.py',
+  '_sandbox_threads.py': 'threads.py',
   '_sandbox_tool_calls.py': 'tool_calls.py',
   '_sandbox_tools.py': 'tools.py',
   '_sandbox_xlrd.py': 'xlrd_files.py',

@@ -21,6 +21,7 @@ import { readDebugOffsets } from './memory/debug-offsets.ts';
 import { ImportObserver } from './memory/import-observer.ts';
 import { TYPE_EXPORTS } from './memory/object-reader.ts';
 import { PythonStackReader } from './memory/stack-reader.ts';
+import { checkThreadState, switchThreads } from './memory/switch-threads.ts';
 import { OPTIMIZATION_PROGRAMS } from './optimization-programs.ts';
 import { linkingCalls } from './syscalls/dynamic-linking.ts';
 import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';
@@ -113,8 +114,12 @@ function setRunning(guest: Guest, handles: Handles, request: MessageLimits): voi
   runningPrograms.set(guest, { handles, request, imports: new ImportObserver(guest, handles) });
 }
 
-const recordImport = (guest: Guest, request: number) =>
-  runningPrograms.get(guest)?.imports.record(request) ?? false;
+/** Handles the requests that the boot script makes with ioctl. */
+function runtimeRequest(guest: Guest, request: number, varargs: number): boolean {
+  const program = runningPrograms.get(guest);
+  if (program === undefined) return false;
+  return program.imports.record(request) || switchThreads(guest, program.handles, request, varargs);
+}
 
 /** Stores the message where the boot script's signal handler reads it, and raises the signal. */
 function interrupt(guest: Guest, reason: LimitReason): void {
@@ -226,7 +231,9 @@ export const python: Runtime = {
     interrupt,
     imports: (guest) => ({
       env: {
-        ...emscriptenFunctions(guest.kernel, guest.view, guest, (request) => recordImport(guest, request)),
+        ...emscriptenFunctions(guest.kernel, guest.view, guest, (request, varargs) =>
+          runtimeRequest(guest, request, varargs),
+        ),
         ...linkingCalls(guest),
         ffi_call_js: () => refuseForeignCall(guest),
       },
@@ -282,6 +289,8 @@ export const python: Runtime = {
     const attribute = (object: number, name: string) =>
       withCString(guest, name, (pointer) => guest.call('PyObject_GetAttrString', object, pointer));
     const codeOf = (object: number, name: string) => attribute(attribute(object, name), '__code__');
+    const offsets = readDebugOffsets(guest);
+    checkThreadState(guest, offsets);
     return {
       prepare: attribute(module, 'prepare'),
       run: attribute(module, 'run'),
@@ -292,7 +301,7 @@ export const python: Runtime = {
       find_and_load: codeOf(tracker, '_wrapper'),
       record_loaded: codeOf(tracker, 'record_loaded'),
       report_loaded: codeOf(tracker, '_report_loaded'),
-      ...readDebugOffsets(guest),
+      ...offsets,
     };
   },
   stackReader: (guest, handles) => new PythonStackReader(guest, handles),

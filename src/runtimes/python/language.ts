@@ -18,7 +18,7 @@ export const pythonLanguage: Language = {
     'Packages are already on sys.path: import them directly; pip is not available.',
     'Files: the working directory is /app; open("data.csv") and open("/app/data.csv") are the same file.',
     'The value of a trailing expression is returned as result.',
-    'No network, subprocesses or threads; asyncio works.',
+    'No network and no subprocesses. Threads and multiprocessing take turns in one interpreter; asyncio works.',
   ],
   helpers: ['sandbox_utils (find, grep, csv_to_json, json_to_csv and others)'],
   pitfalls: ["FileNotFoundError: host paths do not exist here. Use '/app/data.txt' or a relative path."],

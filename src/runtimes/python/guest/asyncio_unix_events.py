@@ -1,9 +1,12 @@
 """An event loop without sockets. This file replaces `asyncio.unix_events`, from which asyncio imports its loop.
 
-The loop never waits for a descriptor, so it only sleeps. No thread or signal can wake it, so it needs no self-pipe.
+The loop never waits for a descriptor. It sleeps until a timer is due or another thread wakes it, so it needs no self-pipe.
 """
 
 import time
+from collections import deque
+
+import _sandbox_threads as threads
 
 from . import base_events, events, tasks
 
@@ -36,8 +39,20 @@ class _SleepingSelector:
     # Waits for tools; see _sandbox_tools.py. Returns False if the program waits for none.
     tools = None
 
+    def __init__(self):
+        self.waiters = deque()
+        self.is_woken = False
+
     def select(self, timeout):
+        self.is_woken = False
+        if threads.has_others():
+            threads.poll()
+            if self.is_woken or timeout == 0:
+                return []
         if self.tools is not None and type(self).tools(timeout):
+            return []
+        if threads.has_others():
+            threads.wait(self.waiters, -1 if timeout is None else timeout)
             return []
         if timeout is None:
             raise RuntimeError(f'the event loop would wait forever: no timer or callback is scheduled{_waiting_tasks()}')
@@ -62,13 +77,9 @@ class SandboxEventLoop(base_events.BaseEventLoop):
         pass
 
     def _write_to_self(self):
-        pass
-
-    async def shutdown_default_executor(self, timeout=None):
-        # The base class waits for the executor in a thread. Here nothing is pending, because functions run when submitted.
-        self._executor_shutdown_called = True
-        if self._default_executor is not None:
-            self._default_executor.shutdown()
+        # Called by other threads after they have added a callback.
+        self._selector.is_woken = True
+        threads.release_all(self._selector.waiters)
 
     def add_signal_handler(self, sig, callback, *args):
         raise NotImplementedError('signal handlers are not supported in the sandbox')

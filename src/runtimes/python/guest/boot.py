@@ -10,6 +10,7 @@ import sys
 # A private copy of the built-ins, so that the report works even if a program deletes or patches them.
 __builtins__ = dict(vars(builtins))
 
+_THREAD_FILES = ('/lib/python3.14/_sandbox_threads.py',)
 _TOOL_FILES = ('/lib/python3.14/_sandbox_tools.py', '/lib/python3.14/_sandbox_tool_calls.py')
 _ARGPARSE_FILE = '/lib/python3.14/argparse.py'
 _SITE_PACKAGES = '/data/site-packages'
@@ -22,6 +23,10 @@ WARM_MODULES = (
 
 
 def _define_entry_points():
+    # Before modules that are based on `_thread`.
+    import _sandbox_threads as threads
+
+    threads.install()
     import _ast
     import atexit
     import gc
@@ -56,7 +61,7 @@ def _define_entry_points():
         number: type(name, (BaseException,), {'__module__': 'builtins'})
         for number, name in {60: 'OutOfFuel', 61: 'Timeout', 62: 'Cancelled'}.items()
     }
-    limit_types = tuple(limits.values())
+    limit_types = threads.limit_types = tuple(limits.values())
     limit_names = {kind.__name__ for kind in limit_types}
     # The host stores the message of the limit here before it raises the signal.
     limit_text = bytearray(200)
@@ -72,7 +77,7 @@ def _define_entry_points():
         raise limits[number](limit_text.rstrip(b'\0').decode())
 
     def on_endless_wait(number, frame):
-        raise RuntimeError('the wait would never end: there are no threads that could release the lock, set the event or add an item')
+        raise RuntimeError(threads.NO_THREADS)
 
     handlers = on_limit.__code__, on_endless_wait.__code__
     for number in limits:
@@ -166,6 +171,7 @@ def _define_entry_points():
                 tb = tb.tb_next
             tb = start
         imports.remove_wrapper(start)
+        without_files(start, _THREAD_FILES)
         if 'tools' in current:
             without_files(start, _TOOL_FILES)
         while tb is not None:
@@ -331,10 +337,17 @@ def _define_entry_points():
             raise failure
         return execute(current['code'], current['file'], sys.modules['__main__'].__dict__, current.get('tools'))
 
+    def is_stopped(report):
+        limited = 'error' in report and report['error']['type'] in limit_names
+        return limited or ('tools' in current and current['tools'].is_paused())
+
+    def finish_threads(report):
+        if not is_stopped(report):
+            run_and_record(report, lambda: threads.finish(current['keep']))
+
     def show_figures(report):
         """Displays the figures that are open at the end of a program, also of one that failed. Figures of a paused program stay open."""
-        limited = 'error' in report and report['error']['type'] in limit_names
-        if limited or not current['inject_setup'] or ('tools' in current and current['tools'].is_paused()):
+        if is_stopped(report) or not current['inject_setup']:
             return
         try:
             sys.modules['_sandbox_matplotlib'].show_open()
@@ -345,6 +358,10 @@ def _define_entry_points():
         report = {'exit_code': 0}
         try:
             run_and_record(report, action)
+            if threads.is_used:
+                report['uses_threads'] = True
+            if threads.has_others():
+                finish_threads(report)
             if sys.modules.get('_sandbox_matplotlib') is not None:
                 show_figures(report)
             if not current['keep']:

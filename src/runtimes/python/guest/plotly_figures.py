@@ -11,7 +11,7 @@ from _sandbox_display import CHART_MIME, display
 
 _ADVICE = (
     'Lines, points, bars, histograms, pies, heat maps and box plots can be drawn. '
-    "Alternatives: chart.line and others, or fig.write_html('figure.html', include_plotlyjs='cdn')."
+    "Alternatives: chart.line and others, or fig.write_html('figure.html')."
 )
 _POINT_KINDS = ('scatter', 'scattergl', 'bar')
 
@@ -256,6 +256,22 @@ def show(figure, *args, **options):
     display(figure)
 
 
+def _with_address(write):
+    """The method, which refers to the address of the library for browsers instead of including its text, which is not here."""
+
+    def to_html(figure, *args, **options):
+        if options.get('include_plotlyjs', True) in (True, 'cdn', 'directory'):
+            from plotly.io._utils import plotly_cdn_url
+
+            options['include_plotlyjs'] = plotly_cdn_url()
+        return write(figure, *args, **options)
+
+    return to_html
+
+
+for _name in ('to_html', 'write_html'):
+    if hasattr(BaseFigure, _name):
+        setattr(BaseFigure, _name, _with_address(getattr(BaseFigure, _name)))
 BaseFigure._repr_mimebundle_ = _repr_mimebundle_
 BaseFigure._repr_html_ = None
 BaseFigure.show = show

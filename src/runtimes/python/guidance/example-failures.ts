@@ -169,8 +169,8 @@ export const guidanceExamples: readonly GuidanceExample[] = [
   {
     type: 'UnsupportedFeature',
     run: {
-      source: 'import threading\nthreading.Thread(target=print).start()',
-      error: raised('RuntimeError', "can't start new thread", { line: 2 }),
+      source: 'import threading\nthreading.Event().wait()',
+      error: raised('RuntimeError', 'deadlock: the wait would never end: there are no threads', { line: 2 }),
     },
   },
   {

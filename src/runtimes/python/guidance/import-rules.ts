@@ -11,6 +11,7 @@ import {
 } from '../../../analysis/rules/rule-factories.ts';
 import { noToolsRule } from '../../../analysis/rules/tool-rules.ts';
 import { failedSystemCall } from '../../../analysis/system-error-code.ts';
+import { PYTHON_PACKAGES, type VendoredPackage } from '../../../packages/vendored-package-table.ts';
 import { commandSubstitute } from './command-substitutes.ts';
 import { builtinException, moduleException } from './match-exception.ts';
 import { NO_BUILD, PROCESSES, UNSUPPORTED_MODULES } from './missing-modules.ts';
@@ -27,6 +28,16 @@ function missingModule(input: AnalysisInput): string | undefined {
   return typeof name === 'string' && name !== '' ? name : undefined;
 }
 
+/** The vendored package that the program imports and that requires a package with native code. */
+function userOf(needed: string, source: string): VendoredPackage | undefined {
+  const text = source.slice(0, SOURCE_MAX);
+  return PYTHON_PACKAGES.find(
+    ({ needs, import_names }) =>
+      needs?.includes(needed.toLowerCase()) === true &&
+      import_names.some((name) => new RegExp(`^[ \\t]*(?:import|from) ${name}\\b`, 'm').test(text)),
+  );
+}
+
 /** Packages that draw, by top-level import name. */
 const PLOT_PACKAGES: ReadonlySet<string> = new Set(['matplotlib', 'seaborn', 'plotly', 'bokeh']);
 
@@ -36,12 +47,7 @@ const missingPlots = (input: AnalysisInput) =>
     ? 'matplotlib'
     : undefined;
 
-const THREADS: MissingFeature = {
-  what: 'threads. No thread can ever be started, so trying again does not help',
-  instead:
-    'do the work in a plain loop; concurrent.futures.ThreadPoolExecutor and asyncio.to_thread can be used, but they run one function after another',
-};
-const ENDLESS_WAIT = /^the wait would never end/;
+const ENDLESS_WAIT = /^deadlock: the wait would never end/;
 /** What to do instead of waiting for another thread, by the statement that waits. */
 const WAIT_SUBSTITUTES: readonly (readonly [RegExp, string])[] = [
   [
@@ -55,19 +61,28 @@ const WAIT_SUBSTITUTES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** A wait that only another thread could end. */
+/** A wait that no other thread can end. Threads take turns, and all that could end it wait as well. */
 const endlessWait = (input: AnalysisInput): MissingFeature => ({
-  what: 'threads. The wait can never end: no other thread exists that could set the event, release the lock or add an item',
+  what: 'threads that run at the same time. The wait can never end: every other thread has ended or waits as well',
   instead: [
     WAIT_SUBSTITUTES.find(([pattern]) => pattern.test(failedStatement(input)))?.[1] ??
       'call the function that sets the event or the result before the line that waits for it',
-    'run the functions one after the other, producers before consumers; or use asyncio, whose tasks can wait for each other',
+    'start the threads that set the event or add the items before the line that waits, and wait in plain functions, not in the key of a sort or in an iterator',
   ],
 });
 const NETWORK: MissingFeature = {
   what: 'network access',
   instead: 'fetch the data outside the sandbox, pass it with the files option, and read it from /app',
 };
+/** Modules whose exceptions mean that there is no network. */
+const NETWORK_MODULES = [
+  'socket',
+  'urllib.error',
+  'http.client',
+  'ssl',
+  'requests.exceptions',
+  'urllib3.exceptions',
+];
 const FOREIGN_CALLS: MissingFeature = {
   what: 'calls between Python and C functions through ctypes',
   instead: 'write the code in Python; copy and fill memory with slices of a bytearray, memoryview or array',
@@ -107,11 +122,10 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   const module = topLevel(missingModule(input) ?? '');
   if (Object.hasOwn(UNSUPPORTED_MODULES, module)) return UNSUPPORTED_MODULES[module];
   const runtimeError = builtinException(input, 'RuntimeError')?.message ?? '';
-  if (runtimeError === "can't start new thread") return THREADS;
   if (ENDLESS_WAIT.test(runtimeError)) return endlessWait(input);
   if (REFUSED_CALLBACK.test(runtimeError)) return FOREIGN_CALLS;
   if (REFUSED_CALL.test(builtinException(input, 'SystemError')?.message ?? '')) return FOREIGN_CALLS;
-  if (moduleException(input, 'socket', 'urllib.error', 'http.client', 'ssl')) return NETWORK;
+  if (moduleException(input, ...NETWORK_MODULES)) return NETWORK;
   const attribute = builtinException(input, 'AttributeError');
   if (attribute !== undefined) {
     const { module_name: owner = '', name } = attribute;
@@ -272,6 +286,9 @@ export const importRules: readonly Rule[] = [
     installation: (name, input) => {
       if (needsMissingFeature(name)) return undefined;
       const addable = input.addablePackage(name);
+      const user = addable === undefined ? undefined : userOf(addable, input.source);
+      if (user !== undefined)
+        return `${user.name} requires ${user.needs!.join(', ')}. Only the operator of the sandbox can add them, with: llm-wasm-sandbox packages add ${user.needs!.join(' ')}`;
       if (addable !== undefined)
         return `Only the operator of the sandbox can add it, with: llm-wasm-sandbox packages add ${addable}`;
       return NO_BUILD.has(name) ? `No build of '${name}' exists for the sandbox` : undefined;

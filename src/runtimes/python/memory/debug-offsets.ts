@@ -15,6 +15,7 @@ const TABLE = {
   threads_head: 9,
   imports_modules: 12,
   current_frame: 26,
+  datastack_chunk: 29,
   frame_previous: 32,
   frame_executable: 33,
   frame_instr_ptr: 34,

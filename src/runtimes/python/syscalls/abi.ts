@@ -91,6 +91,20 @@ export const IMPORT_IOCTL = {
 /** ioctl requests, valid on any descriptor, with which guest/tool_calls.py calls the tools of the caller. */
 export const TOOL_IOCTL = { SEND: 0x4c570011, TAKE: 0x4c570012 } as const;
 
+/**
+ * ioctl requests, valid on any descriptor, with which guest/threads.py switches between threads: find the start of the
+ * running main loop, return into another thread, enter a new thread, exchange the fields of the thread state, release the
+ * variables of a thread that ends, exchange the context of context variables.
+ */
+export const THREAD_IOCTL = {
+  FIND: 0x4c570021,
+  LEAVE: 0x4c570022,
+  ENTER: 0x4c570023,
+  SWAP: 0x4c570024,
+  END: 0x4c570025,
+  CONTEXT: 0x4c570026,
+} as const;
+
 /** `struct dso` of Emscripten 5.0.3, an open library. Its name follows. */
 export const DSO = structLayout([
   ['next', 'u32'],

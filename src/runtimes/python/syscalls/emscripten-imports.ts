@@ -8,7 +8,7 @@ import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import { guard, type HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
-import { descriptorCalls, pathCalls, type RecordImport } from './file-calls.ts';
+import { descriptorCalls, pathCalls, type RuntimeRequest } from './file-calls.ts';
 import { libraryCalls } from './native-library-calls.ts';
 import { timeCalls } from './time-calls.ts';
 
@@ -37,11 +37,11 @@ export function emscriptenFunctions(
   kernel: Kernel,
   memory: GuestMemory,
   guest: EmscriptenGuest,
-  recordImport: RecordImport = () => false,
+  runtimeRequest: RuntimeRequest = () => false,
 ): HostFunctions {
   const guarded = {
     ...pathCalls(kernel, memory),
-    ...descriptorCalls(kernel, memory, recordImport),
+    ...descriptorCalls(kernel, memory, runtimeRequest),
     ...deniedCalls(),
     ...timeCalls(kernel, memory),
     ...libraryCalls(kernel, memory),

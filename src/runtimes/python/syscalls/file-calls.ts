@@ -160,13 +160,13 @@ function length(size: bigint): number {
   return value;
 }
 
-/** Records an import if the request of ioctl reports one. Returns false for any other request. */
-export type RecordImport = (request: number) => boolean;
+/** Handles a request of ioctl that the boot script makes to the runtime. Returns false for any other request. */
+export type RuntimeRequest = (request: number, varargs: number) => boolean;
 
 export function descriptorCalls(
   kernel: Kernel,
   memory: GuestMemory,
-  recordImport: RecordImport,
+  runtimeRequest: RuntimeRequest,
 ): HostFunctions {
   const volume = () => kernel.volume;
   const exchange = toolExchange(kernel, memory);
@@ -211,7 +211,7 @@ export function descriptorCalls(
     __syscall_fcntl64: (fd: number, command: number, varargs: number) =>
       control(kernel, memory, fd, command, varargs),
     __syscall_ioctl: (fd: number, request: number, varargs: number) => {
-      if (recordImport(request >>> 0)) return 0;
+      if (runtimeRequest(request >>> 0, varargs)) return 0;
       const size = exchange(request >>> 0, varargs);
       if (size !== undefined) return size;
       kernel.fds.get(fd);

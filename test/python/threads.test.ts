@@ -1,0 +1,361 @@
+/** Threads of a Python program take turns in one interpreter. */
+import { describe, expect, test } from 'vitest';
+import { code, python } from '../support/sandbox.ts';
+
+async function lines(program: string): Promise<string[]> {
+  const result = await python(program);
+  expect(result.stderr).toBe('');
+  return result.stdout.trimEnd().split('\n');
+}
+
+describe('threads', () => {
+  test('run when they start, until they wait, and the result says so', async () => {
+    const { stdout, metadata } = await python(code`
+      import threading
+      def work(): print(threading.current_thread().name)
+      thread = threading.Thread(target=work)
+      thread.start()
+      print('main')
+      thread.join()
+      print(thread.is_alive())
+    `);
+    expect(stdout).toBe('Thread-1 (work)\nmain\nFalse\n');
+    expect(metadata.notes).toEqual([expect.stringContaining('took turns in one interpreter')]);
+    expect((await python('import threading; threading.Lock()')).metadata.notes).toBeUndefined();
+  });
+
+  test('pass items through a bounded queue, the consumer first', async () => {
+    const program = code`
+      import queue, threading
+      items, taken = queue.Queue(maxsize=2), []
+      def consume():
+          while (item := items.get()) is not None:
+              taken.append(item)
+      def produce():
+          for i in range(10): items.put(i)
+          items.put(None)
+      threads = [threading.Thread(target=one) for one in (consume, produce)]
+      for one in threads: one.start()
+      for one in threads: one.join()
+      print(taken)
+    `;
+    expect(await lines(program)).toEqual(['[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]']);
+  });
+
+  test('that are daemons serve a queue, share the work and end with the program', async () => {
+    const program = code`
+      import queue, threading, time
+      tasks = queue.Queue()
+      def work():
+          while True:
+              task = tasks.get()
+              time.sleep(0.001)
+              print(threading.current_thread().name[7], task)
+              tasks.task_done()
+      for _ in range(3): threading.Thread(target=work, daemon=True).start()
+      for task in range(5): tasks.put(task)
+      tasks.join()
+      print('end')
+    `;
+    expect(await lines(program)).toEqual(['1 0', '2 1', '3 2', '1 3', '2 4', 'end']);
+  });
+
+  test('wait for events, conditions, semaphores, barriers and timers, and hold locks while they wait', async () => {
+    const program = code`
+      import threading, time
+      count, lock = 0, threading.Lock()
+      def add():
+          global count
+          for _ in range(20):
+              with lock:
+                  before = count
+                  time.sleep(0)
+                  count = before + 1
+      def together(*functions):
+          threads = [threading.Thread(target=one) for one in functions]
+          for one in threads: one.start()
+          for one in threads: one.join()
+      together(add, add, add)
+      print(count)
+      event, condition, ready = threading.Event(), threading.Condition(), []
+      def wait():
+          event.wait()
+          with condition:
+              condition.wait_for(lambda: ready)
+          print('released')
+      def release():
+          event.set()
+          with condition:
+              ready.append(1)
+              condition.notify_all()
+      together(wait, wait, release)
+      inside, most, semaphore = 0, 0, threading.Semaphore(2)
+      def enter():
+          global inside, most
+          with semaphore:
+              inside += 1
+              most = max(most, inside)
+              time.sleep(0.001)
+              inside -= 1
+      together(*[enter] * 5)
+      print(most)
+      barrier, order = threading.Barrier(3), []
+      def meet():
+          order.append('before')
+          barrier.wait()
+          order.append('after')
+      together(meet, meet, meet)
+      print(order)
+      threading.Timer(0.001, print, ['timer']).start()
+      print('end')
+    `;
+    expect(await lines(program)).toEqual([
+      '60',
+      'released',
+      'released',
+      '2',
+      "['before', 'before', 'before', 'after', 'after', 'after']",
+      'end',
+      'timer',
+    ]);
+  });
+
+  test('let others run while they ask for a state again and again', async () => {
+    const program = code`
+      import queue, threading, time
+      stop, flag, items = threading.Event(), False, queue.Queue()
+      def ask():
+          while not stop.is_set(): pass
+      def sleep():
+          while not flag: time.sleep(0.001)
+      def take():
+          while True:
+              try: return items.get_nowait()
+              except queue.Empty: pass
+      threads = [threading.Thread(target=one) for one in (ask, sleep, take)]
+      for one in threads: one.start()
+      time.sleep(0.002)
+      flag = True
+      items.put(1)
+      stop.set()
+      while any(one.is_alive() for one in threads): pass
+      print('end')
+    `;
+    expect(await lines(program)).toEqual(['end']);
+  });
+
+  test('have their own variables, context, exceptions and recursion depth', async () => {
+    const program = code`
+      import contextvars, decimal, sys, threading, time
+      local, variable = threading.local(), contextvars.ContextVar('variable', default='none')
+      local.name = 'main'
+      variable.set('main')
+      def depth(n): return 0 if n == 0 else 1 + depth(n - 1)
+      def work():
+          print(hasattr(local, 'name'), variable.get())
+          local.name = variable.set('thread')
+          decimal.getcontext().prec = 3
+          try:
+              raise KeyError('mine')
+          except KeyError:
+              time.sleep(0.001)
+              print(repr(sys.exc_info()[1]), depth(900), decimal.Decimal(1) / 3)
+      threads = [threading.Thread(target=work) for _ in range(2)]
+      for one in threads: one.start()
+      for one in threads: one.join()
+      print(local.name, variable.get(), sys.exc_info()[1], decimal.Decimal(1) / 3 == decimal.Decimal('0.333'))
+    `;
+    const own = ['False none', 'False none', "KeyError('mine') 900 0.333", "KeyError('mine') 900 0.333"];
+    expect(await lines(program)).toEqual([...own, 'main main None False']);
+  });
+
+  test('report their exceptions through threading.excepthook', async () => {
+    const { stdout, stderr, exit_code } = await python(code`
+      import threading
+      def fail(): raise ValueError('broken')
+      thread = threading.Thread(target=fail, name='worker')
+      thread.start()
+      threading.excepthook = lambda args: print(args.thread.name, repr(args.exc_value))
+      thread = threading.Thread(target=fail, name='other')
+      thread.start()
+    `);
+    expect(stdout).toBe("other ValueError('broken')\n");
+    expect(stderr).toMatch(
+      /^Exception in thread worker:\nTraceback .*\n {2}File "\/app\/main.py", line 2, in fail\n/,
+    );
+    expect(stderr).not.toContain('_sandbox');
+    expect(exit_code).toBe(0);
+  });
+
+  test('can wait in functions that C code calls', async () => {
+    const program = code`
+      import queue, threading, time
+      items = queue.Queue()
+      def produce():
+          for i in (3, 1, 2):
+              time.sleep(0.001)
+              items.put(i)
+      threading.Thread(target=produce).start()
+      print(sorted(range(3), key=lambda _: items.get()))
+      def numbers():
+          for i in range(3):
+              time.sleep(0.001)
+              yield i
+      threads = [threading.Thread(target=lambda: print(sum(numbers()))) for _ in range(3)]
+      for one in threads: one.start()
+      for one in threads: one.join()
+    `;
+    expect(await lines(program)).toEqual(['[1, 2, 0]', '3', '3', '3']);
+  });
+
+  test('use the memory of threads that have ended', async () => {
+    const program = code`
+      import threading
+      done = 0
+      def work():
+          global done
+          done += 1
+      for _ in range(3000):
+          thread = threading.Thread(target=work)
+          thread.start()
+          thread.join()
+      event = threading.Event()
+      waiting = [threading.Thread(target=event.wait) for _ in range(300)]
+      for one in waiting: one.start()
+      event.set()
+      for one in waiting: one.join()
+      print(done, threading.active_count())
+    `;
+    const result = await python(program);
+    expect(result.stdout).toBe('3000 1\n');
+    expect(result.memory_used_bytes).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  test('take the same turns in every run', async () => {
+    const program = code`
+      import random, threading, time
+      log = []
+      def work(name):
+          for _ in range(5):
+              time.sleep(random.Random(name).random() / 1000)
+              log.append(name)
+      threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
+      for one in threads: one.start()
+      for one in threads: one.join()
+      log
+    `;
+    const [one, other] = [await python(program), await python(program)];
+    expect(one.metadata.result).toEqual(other.metadata.result);
+  });
+
+  test('are stopped by the limits of the program', async () => {
+    const { metadata } = await python(
+      code`
+        import threading
+        def endless():
+            while True: pass
+        threading.Thread(target=endless).start()
+      `,
+      { fuel_budget: 200_000_000 },
+    );
+    expect(metadata.trap_reason).toBe('out_of_fuel');
+  });
+
+  test('that wait for each other end with an error', async () => {
+    const { metadata, stderr } = await python(code`
+      import queue, threading
+      first, second = queue.Queue(), queue.Queue()
+      def work(): second.put(first.get())
+      threading.Thread(target=work, daemon=True).start()
+      second.get()
+    `);
+    expect(metadata.error).toMatchObject({ type: 'RuntimeError', line: 5 });
+    expect(metadata.error?.message).toBe(
+      'deadlock: the wait would never end: all threads wait for each other (MainThread, Thread-1 (work))',
+    );
+    expect(stderr).not.toContain('_sandbox');
+  });
+});
+
+describe('executors and processes', () => {
+  test('run functions of executors and of asyncio while others wait', async () => {
+    const program = code`
+      import asyncio, threading, time
+      from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed, wait
+      class Worker:
+          def square(self, n):
+              time.sleep(0.002 * (3 - n))
+              return n * n
+      square = Worker().square
+      with ThreadPoolExecutor(3) as pool:
+          futures = [pool.submit(square, n) for n in range(3)]
+          print([one.result() for one in as_completed(futures)], len(wait(futures).done))
+          print(list(pool.map(square, range(3))))
+      with ProcessPoolExecutor() as pool: print(list(pool.map(square, range(3), chunksize=2)))
+      async def main():
+          loop = asyncio.get_running_loop()
+          order = []
+          async def call(n): order.append(await asyncio.to_thread(square, n))
+          await asyncio.gather(*(call(n) for n in range(3)))
+          print(order, await loop.run_in_executor(None, square, 2))
+      asyncio.run(main())
+      loop = asyncio.new_event_loop()
+      thread = threading.Thread(target=loop.run_forever)
+      thread.start()
+      async def later(n):
+          await asyncio.sleep(0.001)
+          return n
+      print(asyncio.run_coroutine_threadsafe(later(7), loop).result())
+      loop.call_soon_threadsafe(loop.stop)
+    `;
+    expect(await lines(program)).toEqual(['[4, 1, 0] 3', '[0, 1, 4]', '[0, 1, 4]', '[4, 1, 0] 4', '7']);
+  });
+
+  test('run the functions of multiprocessing', async () => {
+    const program = code`
+      import multiprocessing, time
+      from multiprocessing import Array, Manager, Pipe, Pool, Process, Queue, Value
+      from multiprocessing.pool import ThreadPool
+      def square(n): return n * n
+      def put(results, n): results.put((n, multiprocessing.current_process().name))
+      def answer(end): end.send(end.recv() + 1)
+      def add(number, numbers):
+          with number.get_lock(): number.value += 1
+          numbers[0] += 2
+      if __name__ == '__main__':
+          with Pool(multiprocessing.cpu_count()) as pool:
+              print(pool.map(square, range(4)), pool.starmap(pow, [(2, 3)]), list(pool.imap_unordered(square, [3])))
+              print(pool.apply_async(square, (5,)).get(timeout=1))
+          with ThreadPool(2) as pool: print(pool.map(square, [1, 2]))
+          results = Queue()
+          processes = [Process(target=put, args=(results, n)) for n in range(2)]
+          for one in processes: one.start()
+          for one in processes: one.join()
+          print([results.get() for _ in processes], [one.exitcode for one in processes])
+          ours, theirs = Pipe()
+          process = Process(target=answer, args=(theirs,))
+          process.start()
+          ours.send(1)
+          print(ours.recv())
+          number, numbers = Value('i', 0), Array('d', 2)
+          process = Process(target=add, args=(number, numbers))
+          process.start()
+          process.join()
+          print(number.value, numbers[:], Manager().dict(a=1))
+          process = Process(target=time.sleep, args=(100,))
+          process.start()
+          process.terminate()
+          process.join()
+          print(process.exitcode, multiprocessing.active_children())
+    `;
+    expect(await lines(program)).toEqual([
+      '[0, 1, 4, 9] [8] [9]',
+      '25',
+      '[1, 4]',
+      "[(0, 'Process-4'), (1, 'Process-5')] [0, 0]",
+      '2',
+      "1 [2.0, 0.0] {'a': 1}",
+      '-15 []',
+    ]);
+  });
+});
