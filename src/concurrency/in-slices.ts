@@ -4,7 +4,7 @@
 const SLICE_MS = 8;
 
 /** Runs all steps in slices. */
-export const slices = <T>(steps: Generator<unknown, T>): Promise<T> =>
+export const finishInSlices = <T>(steps: Generator<unknown, T>): Promise<T> =>
   new Promise((resolve, reject) => inSlices(steps, resolve, reject));
 
 /** Runs all steps at once. */

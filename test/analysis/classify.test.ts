@@ -150,7 +150,7 @@ describe('packages', () => {
   test('a package that needs a network is not suggested for installation', () => {
     const addablePackage = (name: string) => name;
     expect(adviceFor({ ...missing('pandas'), addablePackage })).toContain('packages add pandas');
-    for (const name of ['requests', 'httpx', 'flask', 'pymongo'])
+    for (const name of ['httpx', 'flask', 'pymongo'])
       expect(adviceFor({ ...missing(name), addablePackage })).not.toContain('packages add');
   });
 

@@ -60,6 +60,7 @@ interface BoundedCalls {
 }
 
 const OWN_FILES = 'files of this package and of its build';
+const IN_THREAD = 'a library or wheel that a user adds, within the limits of wheels; runs in a worker thread';
 const WHEEL = 'the members of a wheel that a user adds; no tenant can choose one';
 
 /** Every file with such calls, by path in src/. */
@@ -72,22 +73,41 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     calls: 1,
     bound: 'a file, at most `workspace_max_bytes`; one application, no tenants',
   },
+  'engine/compile-side-module.ts': { calls: 4, bound: IN_THREAD },
   'engine/side-module-stub-file.ts': { calls: 1, bound: OWN_FILES },
   'framing/json-header.ts': {
     calls: 2,
     bound: 'the header of a cached image or layer, whose digest is verified',
   },
+  'framing/limited-json.ts': {
+    calls: 2,
+    bound: 'bytes, members and depth, which are counted before the text is parsed',
+  },
   'fs/layer-index.ts': { calls: 1, bound: OWN_FILES },
+  'fs/packed-edit.ts': {
+    calls: 1,
+    bound: 'one part of a list of files: 500 paths, 128 Ki characters; a turn of the event loop for each',
+  },
+  'host/read-text-file.ts': { calls: 1, bound: 'a configuration file of the operator, at most 1 MiB' },
   'jobs/job-worker.ts': { calls: 1, bound: 'a submitted program, at most 16 Mi characters' },
   'jobs/pg-boss-store.ts': {
     calls: 1,
     bound: 'the result of a job, which a worker has limited like any result',
   },
+  'mcp/client-input.ts': { calls: 1, bound: 'a signed answer, within the limits of request bodies' },
   'mcp/displayed-result-blocks.ts': {
     calls: 1,
     bound: 'an image that is small enough for clients, or was reduced to that size',
   },
+  'mcp/gateway/server-traffic.ts': {
+    calls: 1,
+    bound: 'one message of a tool server: 10 MiB and 100,000 members, counted before it is parsed',
+  },
   'mcp/gateway/tools-config.ts': { calls: 1, bound: 'the configuration of the operator' },
+  'mcp/recent-results.ts': {
+    calls: 2,
+    bound: 'one kept output or result, within the limits of results; 32 MiB for all of a tenant',
+  },
   'mcp/relayed-answers.ts': {
     calls: 1,
     bound: 'the outcome of one call that another server of the operator stored',
@@ -106,15 +126,24 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   },
   'mcp/stdio-lines.ts': { calls: 2, bound: '10 MiB, 64 levels and 2,000 members; one client' },
   'mcp/stored-timelines.ts': { calls: 1, bound: '4 MiB' },
-  'packages/added-packages.ts': { calls: 1, bound: 'the list of packages that a user added' },
-  'packages/check-wheel-contents.ts': { calls: 2, bound: WHEEL },
+  'packages/added-packages.ts': { calls: 2, bound: 'the list of packages that a user added' },
+  'packages/approved-wheels.ts': {
+    calls: 1,
+    bound: 'the list of wheels that a user approved, at most 16 MiB',
+  },
+  'packages/check-wheel-contents.ts': { calls: 3, bound: WHEEL },
   'packages/import-costs.ts': { calls: 1, bound: OWN_FILES },
   'packages/pyodide-lock.ts': { calls: 1, bound: OWN_FILES },
+  'packages/read-zip.ts': { calls: 2, bound: IN_THREAD },
   'packages/wheel-metadata.ts': { calls: 1, bound: WHEEL },
   'playground/saved-timeline.ts': { calls: 1, bound: 'a timeline of at most 4 MiB' },
   'results/read-displayed-image.ts': { calls: 1, bound: '4 MiB' },
   'runtimes/guest-artifacts.ts': { calls: 1, bound: OWN_FILES },
   'runtimes/javascript/guidance/error-rules.ts': { calls: 1, bound: 'no call: the text of a suggestion' },
+  'runtimes/javascript/local-imports.ts': {
+    calls: 1,
+    bound: 'a package.json next to the program of the command line, at most 10 MiB',
+  },
   'sandbox/output-delivery.ts': { calls: 2, bound: 'one chunk of output, and `stdout_max_bytes` in total' },
   'sandbox/sandbox.ts': { calls: 1, bound: '`workspace_max_bytes`; only for callers of the library' },
   'stores/format/stored-json.ts': {
@@ -122,11 +151,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     bound:
       'a stored manifest of at most 16 MiB, or an object of a file list of at most 256 MiB; servers write objects of at most 64 entries',
   },
-  'stores/postgres/cached-values.ts': {
-    calls: 1,
-    bound: 'an output or result that a server has stored, within the limits of results',
-  },
-  'tools/json-data.ts': { calls: 1, bound: 'the size limit of tool arguments' },
+  'tools/json-data.ts': { calls: 3, bound: 'the size limit of tool arguments' },
   'tools/tool-dispatcher.ts': { calls: 2, bound: 'arguments and payloads within the limits of tool calls' },
   'tools/tool-schema.ts': { calls: 2, bound: 'the schema of a tool, once per toolset' },
   'worker/parse-guest-report.ts': { calls: 1, bound: '`MAX_REPORT_BYTES`' },

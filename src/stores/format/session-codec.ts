@@ -9,7 +9,7 @@
 
 import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
-import { atOnce, slices } from '../../concurrency/in-slices.ts';
+import { atOnce, finishInSlices } from '../../concurrency/in-slices.ts';
 import { SLICE_BYTES } from '../../concurrency/slices.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { FileTree } from '../../fs/immutable-file-tree.ts';
@@ -100,7 +100,7 @@ export async function encodeStates(states: readonly SessionState[]): Promise<Enc
   let before: ReadonlyMap<string, Entry> | undefined;
   // The last ones are the oldest, which are encoded already in most cases.
   for (const state of states.toReversed()) {
-    encoded.push(await slices(encodeSteps(state, before)));
+    encoded.push(await finishInSlices(encodeSteps(state, before)));
     before = state.workspace;
   }
   return encoded.reverse();
@@ -115,7 +115,7 @@ async function hashContents(state: SessionState): Promise<void> {
       if (data !== undefined && data.length > SLICE_BYTES) await digestInSlices(data);
 }
 /** Encodes a state at once, unless it is encoded already. */
-export const encodeState = (state: SessionState): EncodedState => atOnce(encodeSteps(state, undefined));
+const encodeState = (state: SessionState): EncodedState => atOnce(encodeSteps(state, undefined));
 
 /**
  * Encodes a state; the result is cached because states never change. `before` is the workspace of another state of the
