@@ -77,6 +77,10 @@ const ERRORS = {
     'A full disk, missing permissions, or a database that cannot be reached.',
     'The message names the cause. With `commit: "answer"`, a failed call, checkpoint, rollback or fork had no effect and can be retried, unless the message says that its outcome is unknown.',
   ],
+  commit_unknown: [
+    'The connection to the database was lost while a change was being committed, and the database could not be asked afterwards.',
+    'Open the session again and check its state before you repeat the call: the change may have taken effect.',
+  ],
   module_invalid: [
     'The WebAssembly file of a guest, or a library in an added package, is damaged or uses a feature that is not supported.',
     'Reinstall this package. For an added package, use a wheel with the [tags that are supported](PACKAGES.md#which-wheels).',
