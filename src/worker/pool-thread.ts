@@ -302,7 +302,7 @@ export class PoolThread {
     this.#stopListening?.();
     this.#watchdog?.stop();
     // They refer to the job, which an idle thread must not keep in memory.
-    this.#job = this.#watchdog = this.#stopListening = undefined;
+    this.#job = this.#run = this.#watchdog = this.#stopListening = undefined;
     this.#since = performance.now();
     this.#thread.setRef(false);
   }

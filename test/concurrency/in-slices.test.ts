@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { atOnce, inSlices, slices } from '../../src/concurrency/in-slices.ts';
+import { atOnce, finishInSlices, inSlices } from '../../src/concurrency/in-slices.ts';
 
 /** Steps that each take a few milliseconds of processor time. */
 function* steps(count: number, order: string[]): Generator<undefined, string> {
@@ -26,7 +26,7 @@ describe('work in slices', () => {
 
   it('lets other work run in between if it is long', async () => {
     const order: string[] = [];
-    const work = slices(steps(20, order));
+    const work = finishInSlices(steps(20, order));
     await nextTurn();
     order.push('other work');
     expect(await work).toBe('done');
@@ -40,7 +40,7 @@ describe('work in slices', () => {
       yield;
       throw new Error('no');
     })();
-    await expect(slices(failing)).rejects.toThrow('no');
+    await expect(finishInSlices(failing)).rejects.toThrow('no');
   });
 
   it('can run at once', () => {

@@ -40,7 +40,8 @@ describe('details of the host', () => {
     const objects = join(folder, 'broken', 'objects');
     for (const name of readdirSync(objects)) rmSync(join(objects, name), { recursive: true });
     answers.push(
-      await errorOf(client.readResource({ uri })),
+      // The files of a damaged session can be read.
+      JSON.stringify(await client.readResource({ uri })),
       (await call(client, 'execute_code', { ...session, code: '1' })).text,
       (await call(client, 'fork_session', { session_id: 'broken' })).text,
     );
