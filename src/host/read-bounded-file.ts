@@ -1,4 +1,4 @@
-/** Reads files whose size somebody else chose. The size is checked before memory is allocated. */
+/** Reads files whose size this program does not determine. The size is checked before memory is allocated. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { SandboxError } from '../errors.ts';
 import { formatBytes } from '../quantities.ts';

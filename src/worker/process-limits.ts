@@ -87,7 +87,7 @@ export class JobLimits {
     this.#open.delete(number);
   }
 
-  /** Whether the job has ended, so that nobody receives further messages. */
+  /** Whether the job has ended, so that further messages have no receiver. */
   get isOver(): boolean {
     return this.#phase === 'over';
   }

@@ -1,4 +1,4 @@
-/** Files whose size somebody else chose are read only up to a limit. Sparse files take no space. */
+/** Files whose size this program does not determine are read only up to a limit. Sparse files take no space. */
 import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

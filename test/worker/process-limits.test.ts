@@ -184,7 +184,7 @@ describe('a run in another process', () => {
   test.each<[string, UnsentJob, Message[]]>([
     ['more output than the limit', JOB, [output(1, 60), output(1, 41)]],
     ['more errors than the limit', JOB, [output(2, 51)]],
-    ['output that nobody reads', { ...JOB, streamOutput: 'none' }, [output(1, 1)]],
+    ['output that is not read', { ...JOB, streamOutput: 'none' }, [output(1, 1)]],
     ['more text than the limit', JOB, [done({ stdout: 'é'.repeat(51) })]],
     ['more error text than the limit', JOB, [done({ stderr: 'x'.repeat(51) })]],
     ['too many results', JOB, [result(0), result(1), done({}, 19)]],
