@@ -68,7 +68,8 @@ export class PackagesOnDemand {
     const { importedModules, importStatement, localImports } = LANGUAGES[this.runtime];
     const modules = importedModules(code);
     const isLocal = (name: string) => localImports(importStatement(name), '').some(exists);
-    const names = [...new Set(modules.map(topLevel))].filter((name) => !isVendored(name) && !isLocal(name));
+    const imported = [...new Set(modules.map(topLevel))].filter((name) => !isLocal(name));
+    const names = [...new Set(imported.flatMap((name) => neededOf(name)))];
     if (names.length === 0) return NO_PACKAGES;
     const additions: PackageAddition[] = [];
     const missing = names.filter((name) => packageOf(name, readAddedPackages()) === undefined);
@@ -111,8 +112,11 @@ const NO_PACKAGES: ProgramPackages = { extension: undefined, additions: [] };
 
 const topLevel = (module: string) => module.split('.', 1)[0]!;
 
-const vendoredModules = new Set(VENDORED_PACKAGES.flatMap(({ import_names }) => import_names));
-const isVendored = (module: string) => vendoredModules.has(module);
+/** The modules that are not vendored and that a module needs: itself, or what a vendored package needs. */
+function neededOf(module: string): readonly string[] {
+  const vendored = VENDORED_PACKAGES.find(({ import_names }) => import_names.includes(module));
+  return vendored === undefined ? [module] : (vendored.needs ?? []);
+}
 
 const packageOf = (module: string, added: readonly AddedPackage[]) =>
   added.find(({ import_names }) => import_names.includes(module));
