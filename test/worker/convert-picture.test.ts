@@ -82,7 +82,7 @@ describe('drawing a picture', () => {
     [
       'data',
       pngOf(4000, 6000, 1000),
-      'it is damaged: its header promises 4000 × 6000 pixels, which do not fit into its 1000 bytes',
+      'it is damaged: its header promises 4000 × 6000 pixels, which do not fit into its 1,000 bytes',
     ],
     ['pixels', pngOf(4001, 6000, 100), 'it has 4001 × 6000 pixels, and the limit is 24,000,000'],
   ])('does not decode an image above the limit of its %s', (_, image, problem) => {
