@@ -121,34 +121,49 @@ export class Session extends Sandbox {
 
   /** @internal */
   protected override async run(call: Call): Promise<FinishedCall> {
-    const { onDemand } = this.parts;
-    if (onDemand === undefined || call.resumption !== undefined)
-      return this.#access.use(() => this.#run(call), call.signal);
-    const { assets, ...packages } = await this.imageFor(call);
-    return this.#access.use(async () => {
-      if (packages.extension !== undefined) await this.#continueWith(packages.extension, assets);
-      const { extension } = this.parts;
-      return { ...(await this.#run(call)), packages: { ...packages, extension } };
-    }, call.signal);
+    const { onDemand, pool } = this.parts;
+    const needsPackages = onDemand !== undefined && call.resumption === undefined;
+    // Calls get their packages one after another, so that they stay in order.
+    const place = needsPackages
+      ? await pool.acquireKey(this.tenant, `${this.key}:packages`, call.signal)
+      : undefined;
+    if (place === undefined) return this.#access.use(() => this.#run(call), call.signal);
+    try {
+      const { assets, ...packages } = await this.imageFor(call);
+      return await this.#access.use(async () => {
+        if (packages.extension !== undefined) await this.#continueWith(packages.extension, assets);
+        const { extension } = this.parts;
+        const finished = this.#run(call);
+        // This call waits for its turn now, before the next one.
+        place.release();
+        return { ...(await finished), packages: { ...packages, extension } };
+      }, call.signal);
+    } finally {
+      place.release();
+    }
   }
 
-  /**
-   * Adds packages to the session. Before the first call, it starts in the image of the program; later it keeps its image,
-   * because its memory is stored as its difference from that image, and gets only the files of the packages.
-   */
+  /** Adds packages to the session if it lacks some, after the calls that were started. */
   async #continueWith(added: ImageExtension, assets: GuestAssets): Promise<void> {
     const { extension } = this.parts;
     const present = (extension?.grown ?? extension?.packages)?.digests ?? [];
-    const wanted = added.packages!.digests;
-    if (wanted.every((digest) => present.includes(digest))) return;
-    if (this.#states.record.calls === 0 && extension === undefined) {
+    const missing = added.packages!.digests.filter((digest) => !present.includes(digest));
+    if (missing.length > 0) await this.#operations.inTurn(() => this.#changeImage(added, assets, missing));
+  }
+
+  /**
+   * Before its first call, an empty session starts in the image of the program; later it keeps its image, because its memory
+   * is stored as its difference from that image, and gets only the files of the packages. A fork is not empty.
+   */
+  async #changeImage(added: ImageExtension, assets: GuestAssets, missing: readonly string[]): Promise<void> {
+    const { record, state } = this.#states;
+    if (record.calls === 0 && state.delta === undefined && this.parts.extension === undefined) {
       this.parts = { ...this.parts, extension: added, assets };
       this.#states.setImage(recordedPreload(added));
       return;
     }
-    const later = wanted.filter((digest) => !present.includes(digest)).map((digest) => LATER_PREFIX + digest);
-    const preload = [...this.#states.record.preload, ...later];
-    this.parts = await withRecordedImage(this.parts, { ...this.#states.record, preload });
+    const preload = [...record.preload, ...missing.map((digest) => LATER_PREFIX + digest)];
+    this.parts = await withRecordedImage(this.parts, { ...record, preload });
     this.#states.setImage(preload);
   }
 

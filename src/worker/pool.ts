@@ -3,7 +3,9 @@
  * long-running programs occupy all others, and those programs yield to short ones (cooperative-yield.ts). A thread that
  * dies is replaced, and only its job is lost. Idle threads end after a while, and never keep the process alive.
  */
+
 import { availableParallelism } from 'node:os';
+import type { CancelSignal } from '../concurrency/cancellation.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { type Optimization, parse } from '../schema.ts';
 import { StateMemoryBudget } from '../stores/state-memory-budget.ts';
@@ -190,10 +192,11 @@ export class WorkerPool implements Pool {
     };
   }
 
-  /** Waits until host code may run in order with the calls of a key. It needs no thread. */
-  async acquireKey(tenant: string, key: string): Promise<Turn> {
-    const turn = await this.#scheduler.acquire({ tenant, key, needsWorker: false });
-    return turn!;
+  /** Waits until host code may run in order with the calls of a key. It needs no thread. Undefined if the signal is aborted. */
+  acquireKey(tenant: string, key: string): Promise<Turn>;
+  acquireKey(tenant: string, key: string, signal: CancelSignal | undefined): Promise<Turn | undefined>;
+  acquireKey(tenant: string, key: string, signal?: CancelSignal): Promise<Turn | undefined> {
+    return this.#scheduler.acquire({ tenant, key, needsWorker: false, signal });
   }
 
   /** Prepares a free thread for calls that are about to come. */

@@ -132,6 +132,23 @@ describe('session with packages on demand', () => {
     expect(session.session.preload).toEqual([expect.stringMatching(/^later:[0-9a-f]{64}$/)]);
   });
 
+  test('keeps its image when it is a fork with variables', async () => {
+    await using session = await createSandbox({ ...auto, auto_persist_globals: true });
+    await session.execute('x = 41');
+    await using fork = await session.fork();
+    expect((await fork.execute('import helper\nx + helper.one')).metadata.result).toBe(42);
+    expect(fork.session.preload).toEqual([expect.stringMatching(/^later:/)]);
+  });
+
+  test('runs calls that were started at the same time in order', async () => {
+    await using session = await createSandbox({ ...auto, auto_persist_globals: true });
+    const calls = ['x = 40', 'import helper\nx += helper.one', 'x += 1', USE_NATIVE, 'x + helper.one'];
+    const results = await Promise.all(calls.map((code) => session.execute(code)));
+    expect(results.map(({ metadata }) => metadata.result).slice(3)).toEqual([[1, 2], 43]);
+    const cancelled = session.execute('import helper', { signal: AbortSignal.abort() });
+    expect((await cancelled).metadata.trap_reason).toBe('cancelled');
+  });
+
   test('is opened again with its packages, on demand or not', async () => {
     const store = diskStore(join(folder, 'sessions'));
     const options = { ...auto, session_id: 'kept', store };
