@@ -39,8 +39,8 @@ export interface WheelSources {
   readonly pyodideLock: PyodideLock;
   /** A download fails when the server sends nothing for this long. Default: 60 seconds. */
   readonly idleTimeoutMs?: number;
-  /** The digests that are accepted besides those of Pyodide's list; undefined if every digest is. */
-  readonly knownDigests?: ReadonlySet<string>;
+  /** The wheels that are accepted besides those of Pyodide's list; undefined if every wheel is. */
+  readonly approved?: readonly Pick<AddedPackage, 'name' | 'sha256'>[];
   onStep(text: string): void;
   /** Text that suggests a package with a similar name for an unknown one; empty if there is none. */
   suggest?(name: string): string;
@@ -62,25 +62,25 @@ export async function findWheel(
   sha256?: string,
 ): Promise<FoundWheel> {
   const { name, specifiers } = requirement;
-  const local = sources.files.find((path) => isWheelOf(path, requirement));
-  if (local !== undefined) {
+  const local = sources.files.filter((path) => isWheelOf(path, requirement));
+  for (const path of local) {
     const found = {
-      file: local.split(/[\\/]/).at(-1)!,
-      bytes: readBoundedFile(local, MAX_WHEEL_BYTES),
+      file: path.split(/[\\/]/).at(-1)!,
+      bytes: readBoundedFile(path, MAX_WHEEL_BYTES),
       source: 'file',
     } as const;
-    if (isKnown(found, sources)) return checkDigest(found, name, sha256);
+    if (isKnown(found, name, sources)) return checkDigest(found, name, sha256);
   }
   const distributed = sources.pyodideLock.packages.get(name);
   const problems: string[] = [];
-  if (local !== undefined) problems.push(unknownDigest(name));
+  if (local.length > 0) problems.push(unknownDigest(name));
   else if (sources.files.length > 0) problems.push('it is not among the given wheels');
   /** Whether a source could not be queried, so that it may still have the package. */
   let isUncertain = false;
   if (sources.pip) {
     const outcome = await findWithPip(requirement, distributed, sources);
     if ('bytes' in outcome) {
-      if (isKnown(outcome, sources)) return checkDigest(outcome, name, sha256);
+      if (isKnown(outcome, name, sources)) return checkDigest(outcome, name, sha256);
       problems.push(`pip: ${unknownDigest(name)}`);
     } else {
       if (outcome.kind === 'no_space') throw noSpace(`a wheel of ${name}`, tmpdir());
@@ -116,13 +116,12 @@ const PIP_PROBLEMS: Readonly<Partial<Record<PipFailure['kind'], string>>> = {
   no_network: 'the package index cannot be reached',
 };
 
-/** Whether a wheel may be used without being asked for by a command. */
-function isKnown({ bytes }: FoundWheel, { knownDigests, pyodideLock }: WheelSources): boolean {
-  if (knownDigests === undefined) return true;
+/** Whether a wheel may be used for a package without being asked for by a command. File names can lie about the package. */
+function isKnown({ bytes }: FoundWheel, name: string, { approved, pyodideLock }: WheelSources): boolean {
+  if (approved === undefined) return true;
   const digest = sha256Hex(bytes);
-  return (
-    knownDigests.has(digest) || [...pyodideLock.packages.values()].some(({ sha256 }) => sha256 === digest)
-  );
+  const isApproved = approved.some((one) => one.name === name && one.sha256 === digest);
+  return isApproved || pyodideLock.packages.get(name)?.sha256 === digest;
 }
 
 const unknownDigest = (name: string) =>

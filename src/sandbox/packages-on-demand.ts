@@ -3,6 +3,7 @@
  * packages that are missing, and selects an image in which the imported packages are loaded. Only wheels with known digests are
  * added: those in Pyodide's list and those that the user approved.
  */
+import { accessSync, constants, statSync } from 'node:fs';
 import { SandboxError } from '../errors.ts';
 import { type AddedPackage, readAddedPackages, withRequirements } from '../packages/added-packages.ts';
 import { readApprovedWheels } from '../packages/approved-wheels.ts';
@@ -10,6 +11,7 @@ import { type InstalledPackages, installPackages, type MeasureImport } from '../
 import { withPackagesLock } from '../packages/lock-packages.ts';
 import { distributedModule, readPyodideLock } from '../packages/pyodide-lock.ts';
 import { AUTO, readUserPackages } from '../packages/read-user-packages.ts';
+import { MAX_WHEEL_BYTES } from '../packages/read-zip.ts';
 import type { PackageRequest } from '../packages/resolve-packages.ts';
 import { VENDORED_PACKAGES } from '../packages/vendored-package-table.ts';
 import { normalisedName } from '../packages/wheel-metadata.ts';
@@ -52,10 +54,10 @@ export interface ProgramPackages {
 }
 
 export class PackagesOnDemand {
-  /** Packages that could not be added, and why. Searching again in the same process would only take time. */
+  /** Packages that could not be added, and why. Searching again would only take time until the user approves other wheels. */
   readonly #failures = new Map<string, string>();
-
-  #isOffline = false;
+  /** The digests that were approved when the packages could not be added. */
+  #approved = '';
 
   constructor(
     readonly runtime: RuntimeName,
@@ -73,18 +75,26 @@ export class PackagesOnDemand {
     if (names.length === 0) return NO_PACKAGES;
     const additions: PackageAddition[] = [];
     const missing = names.filter((name) => packageOf(name, readAddedPackages()) === undefined);
+    this.#forgetOldFailures();
     for (const request of knownPackages(missing)) {
-      additions.push(...(await this.#install(request)));
+      const outcome = await this.#install(request);
+      additions.push(...outcome.additions);
       // Another search would only wait for the network again.
-      if (this.#isOffline) break;
+      if (outcome.isOffline) break;
     }
     return { extension: await extensionFor(names, modules), additions };
   }
 
-  async #install(request: PackageRequest): Promise<PackageAddition[]> {
+  #forgetOldFailures(): void {
+    if (this.#failures.size === 0) return;
+    const approved = approvedDigests();
+    if (approved !== this.#approved) this.#failures.clear();
+  }
+
+  async #install(request: PackageRequest): Promise<{ additions: PackageAddition[]; isOffline?: boolean }> {
     const { name } = request;
     const failure = this.#failures.get(name);
-    if (failure !== undefined) return [{ name, problem: failure }];
+    if (failure !== undefined) return { additions: [{ name, problem: failure }] };
     const startedAt = performance.now();
     try {
       const { added } = await withPackagesLock(
@@ -92,12 +102,14 @@ export class PackagesOnDemand {
         () => this.options.onStep?.('waiting for another process that changes the added packages'),
       );
       const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
-      return added.map(({ name, version, wheel_bytes: bytes }) => ({ name, version, bytes, seconds }));
+      return {
+        additions: added.map(({ name, version, wheel_bytes: bytes }) => ({ name, version, bytes, seconds })),
+      };
     } catch (cause) {
       if (!(cause instanceof SandboxError)) throw cause;
       this.#failures.set(name, cause.message);
-      this.#isOffline = cause.code === 'store_failed';
-      return [{ name, problem: cause.message }];
+      this.#approved = approvedDigests();
+      return { additions: [{ name, problem: cause.message }], isOffline: cause.code === 'store_failed' };
     }
   }
 }
@@ -107,6 +119,11 @@ export function additionText({ name, version, bytes, seconds, problem }: Package
   if (problem !== undefined) return `${name} could not be added: ${problem}`;
   return `${name} ${version} was added (${formatBytes(bytes!)}, ${seconds} s)`;
 }
+
+const approvedDigests = () =>
+  readApprovedWheels()
+    .map(({ sha256 }) => sha256)
+    .join();
 
 const NO_PACKAGES: ProgramPackages = { extension: undefined, additions: [] };
 
@@ -141,24 +158,34 @@ async function install(
   measure: MeasureImport,
 ): Promise<InstalledPackages> {
   const pyodideLock = readPyodideLock();
-  const approved = readApprovedWheels().map(({ sha256 }) => sha256);
   const sources = {
     files: wheelsNextToProject(),
     pip: true,
     pyodideUrl: pyodideUrl(pyodideLock),
     pyodideLock,
     unpack: unpackInThread,
-    ...(!trustNew && { knownDigests: new Set(approved) }),
+    ...(!trustNew && { approved: readApprovedWheels() }),
     onStep,
   };
   return installPackages([request], { sources, kept: readAddedPackages(), measure });
 }
 
+/** Nobody asked for these files, so those that cannot be read are ignored. */
 function wheelsNextToProject(): string[] {
   try {
-    return wheelsAt(WHEELS_FOLDER);
+    return wheelsAt(WHEELS_FOLDER).filter(isReadableWheel);
   } catch {
     return [];
+  }
+}
+
+function isReadableWheel(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    const stat = statSync(path);
+    return stat.isFile() && stat.size <= MAX_WHEEL_BYTES;
+  } catch {
+    return false;
   }
 }
 

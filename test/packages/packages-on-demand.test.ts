@@ -1,5 +1,14 @@
 /** Packages that programs get when they import them, with wheels that the test creates and approves. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox, diskStore, type SandboxOptions } from 'llm-wasm-sandbox';
@@ -86,6 +95,43 @@ describe('packages on demand', () => {
     expect(refused.metadata.error_guidance!.error_type).toBe('PackageNotAvailable');
     const trusted = await run('import unapproved\nunapproved.x', { trust_new_packages: true });
     expect(trusted.metadata.result).toBe(2);
+  });
+
+  test('are used once they are approved', async () => {
+    const approved = join(folder, 'packages', 'lock.json');
+    const before = readFileSync(approved);
+    await using sandbox = await createSandbox(auto);
+    expect((await sandbox.execute('import unapproved')).success).toBe(false);
+    await packages('lock', 'unapproved');
+    expect((await sandbox.execute('import unapproved\nunapproved.x')).metadata.result).toBe(2);
+    writeFileSync(approved, before);
+  });
+
+  test('are searched for after a search without a network', async () => {
+    await using sandbox = await createSandbox(auto);
+    const { metadata } = await sandbox.execute('import lxml');
+    expect(metadata.packages_added).toMatchObject([{ name: 'lxml', problem: expect.any(String) }]);
+    const both = await sandbox.execute('import helper, counter');
+    expect(both.metadata.packages_added!.map(({ name }) => name)).toHaveLength(2);
+    expect(both.success).toBe(true);
+  });
+
+  test('are not replaced or hidden by what lies in the folder wheels', async () => {
+    const cwd = join(folder, 'project');
+    mkdirSync(join(cwd, 'wheels', 'helper_pkg-1.2-0-py3-none-any.whl'), { recursive: true });
+    symlinkSync('missing', join(cwd, 'wheels', 'helper_pkg-1.2-1-py3-none-any.whl'));
+    writeFileSync(join(cwd, 'wheels', 'helper_pkg-1.2-2-py3-none-any.whl'), 'not a wheel');
+    // Its digest is approved, but for another package.
+    copyFileSync(
+      join(index, readdirSync(index).find((name) => !/^(helper|unapproved)/.test(name))!),
+      join(cwd, 'wheels', 'helper_pkg-1.2-3-py3-none-any.whl'),
+    );
+    const { stdout } = await runCliHere(
+      ['run', '-c', 'import helper; print(helper.one)'],
+      join(folder, 'store'),
+      cwd,
+    );
+    expect(stdout).toBe('1\n');
   });
 
   test('that are unknown are not searched for', async () => {
