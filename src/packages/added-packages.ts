@@ -35,9 +35,10 @@ const moduleName = z
     'expected at most 101 letters, digits and underscores, not starting with a digit',
   );
 
-const addedPackage = z.strictObject({
+/** The record of a package. Names and versions become arguments of pip. */
+export const addedPackage = z.strictObject({
   name,
-  version: z.string().min(1).max(100),
+  version: z.string().regex(/^[\w.!+-]{1,100}$/),
   file: z.string().regex(/^[\w.!+-]{1,200}\.whl$/),
   sha256,
   wheel_bytes: z.number().int().min(0).default(0),

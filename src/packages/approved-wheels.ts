@@ -3,22 +3,21 @@
  *
  * <packages>/lock.json
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
+import { readBoundedFile } from '../host/read-bounded-file.ts';
 import { packagesFolder } from '../host/user-folders.ts';
-import { type AddedPackage, writeFileOfPackages } from './added-packages.ts';
+import { type AddedPackage, addedPackage, MAX_LOCK_BYTES, writeFileOfPackages } from './added-packages.ts';
 
-const approvedWheel = z.strictObject({
-  name: z.string().min(1).max(101),
-  version: z.string().min(1).max(100),
-  file: z.string().min(1).max(200),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  import_names: z.array(z.string().max(101)).max(1000),
+const approvedWheel = addedPackage.pick({
+  name: true,
+  version: true,
+  file: true,
+  sha256: true,
+  import_names: true,
 });
 const lockFile = z.strictObject({ format: z.literal(1), wheels: z.array(approvedWheel).max(2000) });
-const MAX_BYTES = 16 * 1024 * 1024;
 
 export type ApprovedWheel = Readonly<z.infer<typeof approvedWheel>>;
 
@@ -26,16 +25,10 @@ const lockPath = () => join(packagesFolder(), 'lock.json');
 
 /** The approved wheels; none if there is no lock file. */
 export function readApprovedWheels(): readonly ApprovedWheel[] {
-  let text: string;
   try {
-    text = readFileSync(lockPath(), 'utf8');
-  } catch {
-    return [];
-  }
-  try {
-    if (text.length > MAX_BYTES) throw new RangeError('too large');
-    return lockFile.parse(JSON.parse(text)).wheels;
-  } catch {
+    return lockFile.parse(JSON.parse(readBoundedFile(lockPath(), MAX_LOCK_BYTES).toString('utf8'))).wheels;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw new SandboxError(
       'store_failed',
       `${lockPath()} is damaged. Delete it and approve the packages again with "llm-wasm-sandbox packages lock".`,

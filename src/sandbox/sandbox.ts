@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Cancellation, CancelSignal } from '../concurrency/cancellation.ts';
 import { linkSignals } from '../concurrency/link-signals.ts';
+import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import { SandboxError } from '../errors.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
 import { vendoredPackagesOf } from '../packages/import-costs.ts';
@@ -192,7 +193,9 @@ export class Sandbox {
    * @internal
    */
   protected async runIn(call: Call, files: FileTree | undefined): Promise<FinishedCall> {
-    const { assets, ...packages } = await this.imageFor(call);
+    const image = await undefinedIfAborted(this.imageFor(call), call.signal);
+    if (image === undefined) return { outcome: stoppedByHost('cancelled', 0), queueMs: 0 };
+    const { assets, ...packages } = image;
     const queuedAt = performance.now();
     const turn = await this.acquire(call.signal);
     const queueMs = performance.now() - queuedAt;
@@ -223,20 +226,23 @@ export class Sandbox {
     if (onDemand === undefined) return { extension, additions: [], assets };
     const { code, files = {} } = call;
     const found = await onDemand.find(code, (path) => path in files || this.workspace.has(path));
-    return { ...found, assets: await this.imageWith(found.extension) };
+    return { ...found, ...(await this.imageWith(found.extension)) };
   }
 
   /** The image with these packages, without the modules if they cannot be preloaded within the limits. @internal */
-  protected async imageWith(extension: ImageExtension | undefined): Promise<GuestAssets> {
+  protected async imageWith(
+    extension: ImageExtension | undefined,
+  ): Promise<Pick<ProgramImage, 'extension' | 'assets'>> {
     const { policy, pool, runtime } = this.parts;
     const build = { pool, tenant: this.tenant, limits: policy, signal: undefined };
     try {
       const assets = await extendedAssets(runtime, extension, build);
-      if (assets.minMemoryBytes <= policy.memory_bytes) return assets;
+      if (assets.minMemoryBytes <= policy.memory_bytes) return { extension, assets };
     } catch (cause) {
       if (!(cause instanceof SandboxError) || extension === undefined) throw cause;
     }
-    return extendedAssets(runtime, { ...extension!, preload: [] }, build);
+    const plain = extension && { ...extension, preload: [] };
+    return { extension: plain, assets: await extendedAssets(runtime, plain, build) };
   }
 
   /**

@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { Cancellation } from '../concurrency/cancellation.ts';
+import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import { FileTree } from '../fs/immutable-file-tree.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { Variable } from '../runtimes/variable.ts';
@@ -127,19 +128,20 @@ export class Session extends Sandbox {
     const place = needsPackages
       ? await pool.acquireKey(this.tenant, `${this.key}:packages`, call.signal)
       : undefined;
-    if (place === undefined) return this.#access.use(() => this.#run(call), call.signal);
     try {
-      const { assets, ...packages } = await this.imageFor(call);
+      const image = place && (await undefinedIfAborted(this.imageFor(call), call.signal));
+      if (image === undefined) return await this.#access.use(() => this.#run(call), call.signal);
+      const { assets, ...packages } = image;
       return await this.#access.use(async () => {
         if (packages.extension !== undefined) await this.#continueWith(packages.extension, assets);
         const { extension } = this.parts;
         const finished = this.#run(call);
         // This call waits for its turn now, before the next one.
-        place.release();
+        place?.release();
         return { ...(await finished), packages: { ...packages, extension } };
       }, call.signal);
     } finally {
-      place.release();
+      place?.release();
     }
   }
 

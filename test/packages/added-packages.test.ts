@@ -73,7 +73,7 @@ describe('packages add', () => {
   test('adds wheels, and packages by name with their dependencies', async () => {
     const { status, stderr } = await packages('add', native, 'adder', 'openpyxl');
     expect(stderr).toContain('openpyxl is vendored');
-    expect(stderr).toMatch(/added adder 1\.5 \(pip, \d+ bytes\); first import \S+ fuel/);
+    expect(stderr).toMatch(/added adder 1\.5 \(pip, [\d.]+ (bytes|KiB)\); first import \S+ fuel/);
     expect(status).toBe(0);
     expect(await added()).toEqual(['adder', 'counter', 'helper-pkg']);
     const lock = JSON.parse(readFileSync(join(home, 'packages.json'), 'utf8'));

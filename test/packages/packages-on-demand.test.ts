@@ -36,6 +36,7 @@ beforeAll(async () => {
   mkdirSync(index);
   await nativeWheel(index);
   await wheel(index, 'helper_pkg', '1.2', { 'helper.py': 'one = 1\n' });
+  await wheel(index, 'large', '1.0', { 'large.py': 'x = bytes(64 * 2**20)\n' });
   await wheel(index, 'unapproved', '1.0', { 'unapproved.py': 'x = 1\n' });
   const { status, stderr } = await packages('lock', index);
   expect(stderr).toContain('approved helper-pkg 1.2');
@@ -107,6 +108,17 @@ describe('packages on demand', () => {
     writeFileSync(approved, before);
   });
 
+  test('are refused if the list of approved wheels contains an option of pip', async () => {
+    const approved = join(folder, 'packages', 'lock.json');
+    const before = readFileSync(approved, 'utf8');
+    for (const lie of [before.replace('"helper-pkg"', '"--help"'), before.replace('"1.2"', '"1.2 --pre"')]) {
+      expect(lie).not.toBe(before);
+      writeFileSync(approved, lie);
+      await expect(run('import helper')).rejects.toThrow('lock.json is damaged');
+    }
+    writeFileSync(approved, before);
+  });
+
   test('are searched for after a search without a network', async () => {
     await using sandbox = await createSandbox(auto);
     const { metadata } = await sandbox.execute('import lxml');
@@ -123,7 +135,7 @@ describe('packages on demand', () => {
     writeFileSync(join(cwd, 'wheels', 'helper_pkg-1.2-2-py3-none-any.whl'), 'not a wheel');
     // Its digest is approved, but for another package.
     copyFileSync(
-      join(index, readdirSync(index).find((name) => !/^(helper|unapproved)/.test(name))!),
+      join(index, readdirSync(index).find((name) => !/^(helper|large|unapproved)/.test(name))!),
       join(cwd, 'wheels', 'helper_pkg-1.2-3-py3-none-any.whl'),
     );
     const { stdout } = await runCliHere(
@@ -132,6 +144,21 @@ describe('packages on demand', () => {
       cwd,
     );
     expect(stdout).toBe('1\n');
+  });
+
+  test('do not delay the answer to a cancelled call', async () => {
+    const cancellation = new AbortController();
+    const steps: string[] = [];
+    const onPackageStep = (text: string) => {
+      steps.push(text);
+      cancellation.abort();
+    };
+    await using sandbox = await createSandbox({ ...auto, onPackageStep });
+    const { metadata } = await sandbox.execute('import helper', { signal: cancellation.signal });
+    expect(metadata.trap_reason).toBe('cancelled');
+    expect(steps).toHaveLength(1);
+    // Adding the package continues.
+    expect((await sandbox.execute('import helper\nhelper.one')).metadata.result).toBe(1);
   });
 
   test('that are unknown are not searched for', async () => {
@@ -193,6 +220,20 @@ describe('session with packages on demand', () => {
     expect(results.map(({ metadata }) => metadata.result).slice(3)).toEqual([[1, 2], 43]);
     const cancelled = session.execute('import helper', { signal: AbortSignal.abort() });
     expect((await cancelled).metadata.trap_reason).toBe('cancelled');
+  });
+
+  test('is opened again if its modules could not be loaded into the image', async () => {
+    const store = diskStore(join(folder, 'sessions'));
+    // Too little memory for what the module allocates.
+    const options = { ...auto, session_id: 'small', store, policy: { memory_bytes: 48 * 2 ** 20 } };
+    {
+      await using session = await createSandbox(options);
+      expect((await session.execute('import large')).stderr).toContain('MemoryError');
+      await session.execute('x = 1');
+      expect(session.session.preload).toEqual([expect.stringMatching(/^packages:/)]);
+    }
+    await using session = await createSandbox(options);
+    expect((await session.execute('x')).metadata.result).toBe(1);
   });
 
   test('is opened again with its packages, on demand or not', async () => {
