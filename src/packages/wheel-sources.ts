@@ -2,7 +2,7 @@
  * Finds wheels for `packages add`, in this order: files that the caller specifies, pip, and Pyodide's distribution, whose
  * files must match the SHA-256 in its list. Nothing is executed.
  */
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -261,7 +261,23 @@ export function wheelsAt(path: string): string[] {
       `${path} does not exist. Pass a wheel, a folder of wheels or a package name.`,
     );
   if (!statSync(path).isDirectory()) return [path];
-  return listFolder(path)
+  return wheelsIn(path);
+}
+
+const wheelsIn = (folder: string) =>
+  listFolder(folder)
     .filter((name) => name.endsWith('.whl'))
-    .map((name) => join(path, name));
+    .map((name) => join(folder, name));
+
+/** The wheels of a folder that nobody named, so that it may be missing. Files that cannot be read are left out. */
+export const readableWheels = (folder: string): string[] => wheelsIn(folder).filter(isReadable);
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    const stat = statSync(path);
+    return stat.isFile() && stat.size <= MAX_WHEEL_BYTES;
+  } catch {
+    return false;
+  }
 }

@@ -3,7 +3,6 @@
  * packages that are missing, and selects an image in which the imported packages are loaded. Only wheels with known digests are
  * added: those in Pyodide's list and those that the user approved.
  */
-import { accessSync, constants, statSync } from 'node:fs';
 import { SandboxError } from '../errors.ts';
 import { type AddedPackage, readAddedPackages, withRequirements } from '../packages/added-packages.ts';
 import { readApprovedWheels } from '../packages/approved-wheels.ts';
@@ -11,11 +10,10 @@ import { type InstalledPackages, installPackages, type MeasureImport } from '../
 import { withPackagesLock } from '../packages/lock-packages.ts';
 import { distributedModule, readPyodideLock } from '../packages/pyodide-lock.ts';
 import { AUTO, readUserPackages } from '../packages/read-user-packages.ts';
-import { MAX_WHEEL_BYTES } from '../packages/read-zip.ts';
 import type { PackageRequest } from '../packages/resolve-packages.ts';
 import { VENDORED_PACKAGES } from '../packages/vendored-package-table.ts';
 import { normalisedName } from '../packages/wheel-metadata.ts';
-import { pyodideUrl, wheelsAt } from '../packages/wheel-sources.ts';
+import { pyodideUrl, readableWheels } from '../packages/wheel-sources.ts';
 import { formatBytes } from '../quantities.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import type { PackageAddition, RuntimeName } from '../schema.ts';
@@ -159,7 +157,7 @@ async function install(
 ): Promise<InstalledPackages> {
   const pyodideLock = readPyodideLock();
   const sources = {
-    files: wheelsNextToProject(),
+    files: readableWheels(WHEELS_FOLDER),
     pip: true,
     pyodideUrl: pyodideUrl(pyodideLock),
     pyodideLock,
@@ -168,25 +166,6 @@ async function install(
     onStep,
   };
   return installPackages([request], { sources, kept: readAddedPackages(), measure });
-}
-
-/** Nobody asked for these files, so those that cannot be read are ignored. */
-function wheelsNextToProject(): string[] {
-  try {
-    return wheelsAt(WHEELS_FOLDER).filter(isReadableWheel);
-  } catch {
-    return [];
-  }
-}
-
-function isReadableWheel(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK);
-    const stat = statSync(path);
-    return stat.isFile() && stat.size <= MAX_WHEEL_BYTES;
-  } catch {
-    return false;
-  }
 }
 
 /** The packages of these modules with their dependencies, loaded into the image. */

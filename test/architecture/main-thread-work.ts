@@ -128,7 +128,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   'mcp/stored-timelines.ts': { calls: 1, bound: '4 MiB' },
   'packages/added-packages.ts': { calls: 2, bound: 'the list of packages that a user added' },
   'packages/approved-wheels.ts': {
-    calls: 1,
+    calls: 2,
     bound: 'the list of wheels that a user approved, at most 16 MiB',
   },
   'packages/check-wheel-contents.ts': { calls: 3, bound: WHEEL },
