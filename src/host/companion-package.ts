@@ -6,7 +6,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-const COMPANION = '@llm-wasm-sandbox/science';
+export const COMPANION = '@llm-wasm-sandbox/science';
 
 let found: { readonly folder: string | undefined } | undefined;
 

@@ -122,6 +122,11 @@ function readCompanionPackages(): readonly AddedPackage[] {
   return path === undefined ? [] : readPackagesFile(path);
 }
 
+/** Whether a package is not added by the user but part of the companion package. */
+export const isOfCompanion = ({ name, sha256 }: AddedPackage) =>
+  findAdded(readOwnPackages(), name) === undefined &&
+  readCompanionPackages().some((one) => one.sha256 === sha256);
+
 /** The added packages, and those of the companion package that the user has not added in another version. */
 export function readAddedPackages(): readonly AddedPackage[] {
   const own = readOwnPackages();

@@ -48,7 +48,7 @@ const WINDOWS_START = String.raw`(?<!\w)(?:[A-Za-z]:\\|\\\\\w)`;
 /** Replaces whole paths: those in known folders, and the given paths with everything below them. */
 function hidePaths(text: string, paths: readonly string[]): string {
   const given = paths.map((path) => {
-    const escaped = path.replace(/[\\/]+$/, '').replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+    const escaped = path.replace(/[\\/]$/, '').replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
     return String.raw`${escaped}(?![\w-])`;
   });
   const starts = [...given, String.raw`\/(?:${FOLDERS})\/`].join('|');

@@ -1,6 +1,8 @@
 /** `packages remove`: removes added packages and the dependencies that only they need. */
+import { COMPANION } from '../../../host/companion-package.ts';
 import {
   findAdded,
+  isOfCompanion,
   readAddedPackages,
   withRequirements,
   writeAddedPackages,
@@ -14,6 +16,8 @@ export const packagesRemove = exclusive(async (names) => {
     const found = findAdded(added, name);
     if (found === undefined)
       throw new UsageError(`${name} is not an added package. "packages list" shows the added packages.`);
+    if (isOfCompanion(found))
+      throw new UsageError(`${name} is part of an npm package. Uninstall ${COMPANION} to remove it.`);
     return found;
   });
   const requested = added.filter((one) => one.requested && !removed.includes(one));
