@@ -16,7 +16,6 @@ export interface Attack {
   readonly requests: readonly AttackRequest[];
 }
 
-const SESSION = 'hostile';
 const tool = (name: string, args: object): AttackRequest => ({
   method: 'tools/call',
   name,
@@ -24,7 +23,6 @@ const tool = (name: string, args: object): AttackRequest => ({
 });
 const run = (language: 'python' | 'javascript', code: string, more: object = {}) =>
   tool('execute_code', { language, code, ...more });
-const inSession = (code: string) => run('python', code, { session_id: SESSION });
 
 /** Nearly the largest body that the server accepts. */
 const BODY_BYTES = 4 * 1024 * 1024 - 4096;
@@ -32,23 +30,28 @@ const CHART = `display({ $schema: 'https://vega.github.io/schema/vega-lite/v6.js
   data: { sequence: { start: 0, stop: 1e6, as: 'x' } },
   encoding: { x: { field: 'x', type: 'quantitative' }, y: { field: 'x', type: 'quantitative' } } });`;
 
-const SESSION_ATTACKS: readonly Attack[] = [
-  {
+function manyFiles(session_id: string): Attack {
+  const inSession = (code: string) => run('python', code, { session_id });
+  const fork = `${session_id}-fork`;
+  return {
     name: 'many files',
     requests: [
-      tool('create_session', { session_id: SESSION, language: 'python' }),
+      tool('create_session', { session_id, language: 'python' }),
       inSession("for i in range(10_000): open(f'f{i}', 'w').write('x')"),
       inSession("open('f7', 'w').write('y')"),
-      tool('checkpoint_session', { session_id: SESSION, name: 'c' }),
-      tool('list_files', { session_id: SESSION }),
+      tool('checkpoint_session', { session_id, name: 'c' }),
+      tool('list_files', { session_id }),
       inSession("import os\nfor i in range(0, 10_000, 2): os.remove(f'f{i}')"),
-      tool('rollback_session', { session_id: SESSION, name: 'c' }),
-      tool('fork_session', { session_id: SESSION, new_session_id: `${SESSION}-fork` }),
-      tool('reset_workspace', { session_id: SESSION }),
-      tool('destroy_session', { session_id: `${SESSION}-fork` }),
-      tool('destroy_session', { session_id: SESSION }),
+      tool('rollback_session', { session_id, name: 'c' }),
+      tool('fork_session', { session_id, new_session_id: fork }),
+      tool('reset_workspace', { session_id }),
+      tool('destroy_session', { session_id: fork }),
+      tool('destroy_session', { session_id }),
     ],
-  },
+  };
+}
+
+const FILE_ATTACKS: readonly Attack[] = [
   ...Object.entries({ ascii: 'x', 'two bytes': 'é', 'three bytes': '€' }).map(([name, character]): Attack => {
     const path = `${name}.txt`;
     const content = character.repeat(BODY_BYTES / Buffer.byteLength(character));
@@ -132,7 +135,13 @@ const GATEWAY_ATTACKS: readonly Attack[] = [
   { name: 'tool server killed', requests: [run('python', 'await tools.calm.exit()')] },
 ];
 
-export const ATTACKS: readonly Attack[] = [...SESSION_ATTACKS, ...PROGRAM_ATTACKS, ...GATEWAY_ATTACKS];
+/** The attacks of one client, in a session of its own. */
+export const attacks = (session_id: string): readonly Attack[] => [
+  manyFiles(session_id),
+  ...FILE_ATTACKS,
+  ...PROGRAM_ATTACKS,
+  ...GATEWAY_ATTACKS,
+];
 
 /** The tool servers: a calm one, and hostile ones that refuse to list their tools before a time. */
 export function toolsConfig(hostileFrom: number) {

@@ -1,5 +1,5 @@
 /** The load of one tenant: requests over HTTP, one after another, until the deadline or the request limit. */
-import { ATTACKS, type Attack, type AttackRequest } from './attacks.ts';
+import type { Attack, AttackRequest } from './attacks.ts';
 import { ENDLESS, type Outcome, PROGRAMS, type Program } from './programs.ts';
 
 export interface LoadOptions {
@@ -161,12 +161,21 @@ class TenantLoad {
   /** Sends the requests of an attack. Any answer is correct unless it says that the server failed. */
   async attack({ name, requests }: Attack): Promise<void> {
     for (const request of requests) {
+      if (Date.now() >= this.options.deadline) return;
       const started = performance.now();
       const label = `${name}: ${request.name.replace(/:.*/s, '')}`;
       try {
         const result = await this.request(request);
         const isFailure = SERVER_FAILURE.test(result.content?.[0]?.text ?? '');
-        this.record(label, outcomeOf(result), !isFailure, started, JSON.stringify(result).slice(0, 300));
+        const detail = JSON.stringify(result).slice(0, 300);
+        if (process.env['DEBUG'])
+          console.error(
+            label,
+            outcomeOf(result),
+            (performance.now() - started) | 0,
+            outcomeOf(result) === 'success' ? '' : detail,
+          );
+        this.record(label, outcomeOf(result), !isFailure, started, detail);
       } catch (cause) {
         this.record(label, 'error', REFUSALS.test(String(cause)), started, String(cause));
       }
@@ -178,6 +187,7 @@ function outcomeOf({ isError, content, structuredContent }: ToolResult): Outcome
   const { success, trap_reason } = structuredContent ?? {};
   if (success === true) return 'success';
   if (typeof trap_reason === 'string') return trap_reason as Outcome;
+  if (success === undefined && !isError) return 'success';
   const text = content?.[0]?.text ?? '';
   if (success === undefined && isError && REJECTIONS.test(text)) return 'rejected';
   // A call that was cancelled before it started has no execution result.
@@ -204,9 +214,13 @@ export async function runLoad(options: LoadOptions): Promise<readonly CallRecord
   return load.records;
 }
 
-/** Repeats all attacks until the deadline, beginning with the one at `first`. */
-export async function runAttacks(options: LoadOptions, first: number): Promise<readonly CallRecord[]> {
+/** Makes attacks in random order until the deadline. Returns a record of every request. */
+export async function runAttacks(
+  options: LoadOptions,
+  attacks: readonly Attack[],
+): Promise<readonly CallRecord[]> {
   const load = new TenantLoad(options);
-  for (let i = first; Date.now() < options.deadline; i++) await load.attack(ATTACKS[i % ATTACKS.length]!);
+  while (Date.now() < options.deadline)
+    await load.attack(attacks[Math.floor(options.random() * attacks.length)]!);
   return load.records;
 }

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ATTACKS, toolsConfig } from './attacks.ts';
+import { attacks, toolsConfig } from './attacks.ts';
 import { runAttacks, runLoad } from './load.ts';
 import { findGrowth, findHarm, formatReport, type Phase } from './report.ts';
 import type { LoadMessage, Sample, ServerMessage } from './server.ts';
@@ -124,7 +124,7 @@ function takeStalls(): Promise<Stalls> {
 await delay(quietFrom - Date.now());
 const quiet = await measure('quiet', hostileFrom);
 const hostileLoads = Array.from({ length: HOSTILE_CLIENTS }, (_, i) =>
-  runAttacks(load(HOSTILE, i), Math.floor((i * ATTACKS.length) / HOSTILE_CLIENTS)),
+  runAttacks(load(HOSTILE, i), attacks(`hostile-${i}`)),
 );
 const phases = [quiet, await measure('hostile', deadline)] as const;
 const honest = (await Promise.all(honestLoads)).flat();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { atOnce } from '../../../src/concurrency/in-slices.ts';
 import { type HostPathRules, mirrorableEntries } from '../../../src/stores/disk/host-path-rules.ts';
 import { toTreeEntry } from '../../../src/stores/format/stored-tree.ts';
 import { files } from '../fixtures.ts';
@@ -7,7 +8,7 @@ const linux: HostPathRules = { platform: 'linux', foldsCase: false, rootBytes: 2
 
 function mirrored(contents: Record<string, string>, rules: HostPathRules): string[] {
   const entries = [...files(contents).values()].sort((a, b) => (a.path < b.path ? -1 : 1));
-  return [...mirrorableEntries(entries.map(toTreeEntry), rules).keys()];
+  return [...atOnce(mirrorableEntries(entries.map(toTreeEntry), rules)).keys()];
 }
 
 describe('workspace mirror', () => {
