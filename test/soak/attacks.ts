@@ -51,9 +51,9 @@ function manyFiles(session_id: string): Attack {
   };
 }
 
-const FILE_ATTACKS: readonly Attack[] = [
-  ...Object.entries({ ascii: 'x', 'two bytes': 'é', 'three bytes': '€' }).map(([name, character]): Attack => {
-    const path = `${name}.txt`;
+const largeFiles = (client: string): readonly Attack[] =>
+  Object.entries({ ascii: 'x', 'two bytes': 'é', 'three bytes': '€' }).map(([name, character]): Attack => {
+    const path = `${client} ${name}.txt`;
     const content = character.repeat(BODY_BYTES / Buffer.byteLength(character));
     return {
       name: `large file, ${name}`,
@@ -66,8 +66,7 @@ const FILE_ATTACKS: readonly Attack[] = [
         tool('reset_workspace', {}),
       ],
     };
-  }),
-];
+  });
 
 const PROGRAM_ATTACKS: readonly Attack[] = [
   {
@@ -135,10 +134,10 @@ const GATEWAY_ATTACKS: readonly Attack[] = [
   { name: 'tool server killed', requests: [run('python', 'await tools.calm.exit()')] },
 ];
 
-/** The attacks of one client, in a session of its own. */
-export const attacks = (session_id: string): readonly Attack[] => [
-  manyFiles(session_id),
-  ...FILE_ATTACKS,
+/** The attacks of one client, with a session and files of its own. */
+export const attacks = (client: string): readonly Attack[] => [
+  manyFiles(client),
+  ...largeFiles(client),
   ...PROGRAM_ATTACKS,
   ...GATEWAY_ATTACKS,
 ];

@@ -37,8 +37,9 @@ const REJECTIONS = /queue_full|rate_limited|session_limit|sandbox_closed/;
 
 /** An answer of the server to a call that it could not handle. */
 const SERVER_FAILURE = /^internal:|The server failed/;
-/** Errors of the protocol that a hostile request must get: a body beyond a limit, a resource that is not cached. */
-const REFUSALS = /status 4\d\d|not cached|limit is|not exist|Resource/;
+/** Errors of the protocol that a hostile request must get: a body beyond a limit, a
+ * resource that is not cached or that another client of the tenant has deleted. */
+const REFUSALS = /status 4\d\d|not cached|limit is|has no file/;
 
 interface ToolResult {
   readonly isError?: boolean;
@@ -168,13 +169,6 @@ class TenantLoad {
         const result = await this.request(request);
         const isFailure = SERVER_FAILURE.test(result.content?.[0]?.text ?? '');
         const detail = JSON.stringify(result).slice(0, 300);
-        if (process.env['DEBUG'])
-          console.error(
-            label,
-            outcomeOf(result),
-            (performance.now() - started) | 0,
-            outcomeOf(result) === 'success' ? '' : detail,
-          );
         this.record(label, outcomeOf(result), !isFailure, started, detail);
       } catch (cause) {
         this.record(label, 'error', REFUSALS.test(String(cause)), started, String(cause));

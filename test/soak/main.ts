@@ -5,7 +5,7 @@
  * before, or if the main thread is busy for too long without a break.
  */
 import { fork } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,6 +23,8 @@ const HOSTILE = 'eve';
 const CLIENTS = 2;
 const HOSTILE_CLIENTS = 4;
 const KILL_EVERY_MS = 7_000;
+const STORE_FAULT_EVERY_MS = 20_000;
+const STORE_FAULT_MS = 1_000;
 /** Shares of the run: the warm-up is not measured, and the hostile phase is the rest. */
 const WARM_UP = 0.1;
 const QUIET = 0.2;
@@ -115,6 +117,18 @@ async function measure(name: Phase['name'], to: number): Promise<Phase> {
   return { name, from, to, samples: samples.slice(first), stalls: await takeStalls() };
 }
 
+/** For a short time, a file is where the sessions of the hostile tenant are stored, so loading and saving them fails. */
+async function failStore(): Promise<void> {
+  const sessions = join(folder, 'data', `caller-${HOSTILE}`);
+  const hidden = join(folder, 'hidden');
+  if (!existsSync(sessions)) return;
+  renameSync(sessions, hidden);
+  writeFileSync(sessions, '');
+  await delay(STORE_FAULT_MS);
+  rmSync(sessions);
+  renameSync(hidden, sessions);
+}
+
 function takeStalls(): Promise<Stalls> {
   const stalls = received('stalls');
   send({ type: 'take-stalls' });
@@ -126,10 +140,12 @@ const quiet = await measure('quiet', hostileFrom);
 const hostileLoads = Array.from({ length: HOSTILE_CLIENTS }, (_, i) =>
   runAttacks(load(HOSTILE, i), attacks(`hostile-${i}`)),
 );
+const storeFaults = setInterval(failStore, STORE_FAULT_EVERY_MS);
 const phases = [quiet, await measure('hostile', deadline)] as const;
 const honest = (await Promise.all(honestLoads)).flat();
 const hostile = (await Promise.all(hostileLoads)).flat();
 clearInterval(killer);
+clearInterval(storeFaults);
 const stopped = received('stopped');
 isStopped = true;
 send({ type: 'stop' });

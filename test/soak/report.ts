@@ -86,7 +86,7 @@ export function findHarm(honest: readonly CallRecord[], [quiet, hostile]: readon
   return problems;
 }
 
-function outcomeTable(records: readonly CallRecord[]): string[] {
+function outcomeTable(records: readonly CallRecord[], phases: readonly Phase[]): string[] {
   const counts = new Map<string, Map<string, number>>();
   for (const { program, outcome } of records) {
     const row = counts.get(program) ?? new Map<string, number>();
@@ -95,9 +95,19 @@ function outcomeTable(records: readonly CallRecord[]): string[] {
   }
   const rows = [...counts].sort().map(([program, row]) => {
     const cells = [...row].sort().map(([outcome, count]) => `${outcome} ${count}`);
-    return `| ${program} | ${cells.join(', ')} |`;
+    const calls = records.filter((call) => call.program === program);
+    const times = phases.map((phase) => {
+      const sorted = latencies(calls, phase);
+      return `${percentile(sorted, 0.5).toFixed(0)}, ${percentile(sorted, 0.99).toFixed(0)}`;
+    });
+    return `| ${program} | ${cells.join(', ')} | ${times.join(' | ')} |`;
   });
-  return ['| program | outcomes |', '|---|---|', ...rows];
+  const titles = phases.map(({ name }) => `${name} p50, p99 ms`);
+  return [
+    `| program | outcomes | ${titles.join(' | ')} |`,
+    `|---|---|${'---|'.repeat(phases.length)}`,
+    ...rows,
+  ];
 }
 
 function resourceTable(phases: readonly Phase[]): string[] {
@@ -145,12 +155,14 @@ function longestStalls({ longest }: Stalls, hostile: readonly CallRecord[]): str
 }
 
 function stallTable({ name, stalls }: Phase, hostile: readonly CallRecord[]): string[] {
-  const { measured, delay, work } = stalls;
+  const { measured, delay, work, load } = stalls;
   const columns = [sharePerBucket(delay), ...(work === undefined ? [] : [sharePerBucket(work)])];
   const names = delay.buckets.map(({ upToMs }, i) => `${delay.buckets[i - 1]?.upToMs ?? 0} to ${upToMs} ms`);
   return [
     `Main thread, ${name} phase (${measured} measurements). Stalls: ${percentiles(delay)}.`,
-    ...(work === undefined ? [] : [`CPU time at a stretch: ${percentiles(work)}.`]),
+    ...(work === undefined
+      ? []
+      : [`CPU time at a stretch: ${percentiles(work)}; ${(load * 100).toFixed(0)} % of the time in all.`]),
     '',
     `| duration | stalls |${work === undefined ? '' : ' CPU time |'}`,
     `|---|---|${work === undefined ? '' : '---|'}`,
@@ -165,8 +177,8 @@ export function formatReport({ honest, hostile, phases, killed }: SoakResult): s
   const parts = [
     [`${honest.length} honest and ${hostile.length} hostile requests, ${killed} workers killed`],
     latencyTable(honest, phases),
-    outcomeTable(honest),
-    outcomeTable(hostile),
+    outcomeTable(honest, phases),
+    outcomeTable(hostile, phases.slice(1)),
     resourceTable(phases),
     ...phases.map((phase) => stallTable(phase, hostile)),
   ];

@@ -29,6 +29,8 @@ export interface Stalls {
   readonly delay: StallFigures;
   /** CPU time of the main thread between two timers; undefined on systems without /proc. */
   readonly work: StallFigures | undefined;
+  /** CPU time per time. */
+  readonly load: number;
   /** The intervals with the most CPU time, longest first; empty on systems without /proc. */
   readonly longest: readonly Stall[];
 }
@@ -47,6 +49,8 @@ function threadTimes(): { readonly cpuMs: number; readonly waitMs: number } | un
     return undefined;
   }
 }
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
@@ -99,12 +103,17 @@ export class StallMeter {
     const stalls = this.#stalls;
     this.#stalls = [];
     const hasTimes = this.#lastTimes !== undefined;
-    return {
+    const taken = {
       measured: stalls.length,
       delay: stallFigures(stalls.map(({ delay }) => delay)),
       work: hasTimes ? stallFigures(stalls.map(({ work }) => work)) : undefined,
+      load: sum(stalls.map(({ work }) => work)) / sum(stalls.map(({ delay }) => delay + INTERVAL_MS)),
       longest: hasTimes ? stalls.toSorted((a, b) => b.work - a.work).slice(0, LONGEST) : [],
     };
+    // Computing the figures is not part of the next interval.
+    this.#lastMs = performance.now();
+    this.#lastTimes = threadTimes();
+    return taken;
   }
 
   stop(): void {

@@ -185,7 +185,13 @@ export class SessionFolder {
     // commit. Edits reported since then are part of the session and return with its next write.
     if (!this.#mirror.exists()) {
       this.#state = undefined;
-      const { commit, tree } = (await this.#load())!;
+      const committed = await this.#load();
+      if (committed === undefined) {
+        // The whole session was removed. Its next write creates it again, with all objects.
+        this.clearCache();
+        return NO_EDITS;
+      }
+      const { commit, tree } = committed;
       const outdated = new Map(
         [...(await this.#mirrorable(tree, foldsCase)).keys()].map((path) => [path, null]),
       );
