@@ -51,7 +51,7 @@ describe('work in slices', () => {
         yield;
       }
     }
-    await Promise.all([1, 2, 3].map((worker) => slices(work(worker))));
+    await Promise.all([1, 2, 3].map((worker) => finishInSlices(work(worker))));
     clearImmediate(timer);
     // All of them start at once.
     expect(workersIn.get(0)?.size).toBe(3);

@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { slices } from '../../concurrency/in-slices.ts';
+import { finishInSlices } from '../../concurrency/in-slices.ts';
 import { isWorkspacePath } from '../../fs/file-names.ts';
 import { formatCount, formatItems } from '../../quantities.ts';
 import { type ObjectSource, objectName, refTo } from '../format/object-ref.ts';
@@ -62,7 +62,7 @@ export type MirrorChanges = ReadonlyMap<string, string | null>;
 const changesObject = z.array(z.tuple([z.string(), objectRef.shape.sha256.nullable()]));
 
 export const encodeChanges = async (changes: MirrorChanges) =>
-  encodeText(`[\n${await slices(jsonLines(changes))}\n]\n`);
+  encodeText(`[\n${await finishInSlices(jsonLines(changes))}\n]\n`);
 
 /** Reads the changes that a commit references. */
 export async function readChanges(

@@ -15,7 +15,7 @@
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
-import { slices } from '../../concurrency/in-slices.ts';
+import { finishInSlices } from '../../concurrency/in-slices.ts';
 import { SandboxError } from '../../errors.ts';
 import { utf8Length } from '../../fs/file-names.ts';
 import type { TreeEdit } from '../../fs/flat-entries.ts';
@@ -120,7 +120,7 @@ export class SessionFolder {
     const target =
       isSameTree && before.outdated.size === 0 ? NO_ENTRIES : await this.#mirrorable(tree, foldsCase);
     const changes = new Map<string, string | null>();
-    if (!isSameTree) await slices(outdatedPaths(before, target, changes));
+    if (!isSameTree) await finishInSlices(outdatedPaths(before, target, changes));
     for (const [path, digest] of before?.outdated ?? []) changes.set(path, digest);
 
     const objects = new Map<string, Uint8Array>();
@@ -288,7 +288,9 @@ export class SessionFolder {
 
   #mirrorable(tree: ReadonlyMap<string, TreeEntry>, foldsCase: boolean): Promise<Map<string, TreeEntry>> {
     const rootBytes = utf8Length(this.#mirror.root);
-    return slices(mirrorableEntries(tree.values(), { platform: process.platform, foldsCase, rootBytes }));
+    return finishInSlices(
+      mirrorableEntries(tree.values(), { platform: process.platform, foldsCase, rootBytes }),
+    );
   }
 
   #readObject(entry: TreeEntry): Promise<Uint8Array> {
