@@ -1,8 +1,7 @@
 /** Bounded concurrency for many small asynchronous tasks. */
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { Slices } from './next-turn.ts';
 
 const MAX_CONCURRENT_TASKS = 8;
-const TASKS_PER_TURN = 100;
 
 /**
  * Runs `task` for every item, a few at a time. After a failure it starts no further task, waits for those already
@@ -14,14 +13,14 @@ export async function forEachConcurrently<T>(
 ): Promise<void> {
   const iterator = items[Symbol.iterator]();
   let failure: { readonly error: unknown } | undefined;
-  let finished = 0;
+  const slices = new Slices();
   const runTasks = async () => {
     for (let next = iterator.next(); !next.done && failure === undefined; next = iterator.next()) {
       await task(next.value).catch((error) => {
         failure ??= { error };
       });
       // Tasks that never wait for I/O would block the event loop.
-      if (++finished % TASKS_PER_TURN === 0) await yieldToEventLoop();
+      await slices.pause();
     }
   };
   await Promise.all(Array.from({ length: MAX_CONCURRENT_TASKS }, runTasks));

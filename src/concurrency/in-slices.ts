@@ -1,4 +1,8 @@
-/** Long work of the main thread in slices, between which other work can run. */
+/**
+ * Long work of the main thread in slices, between which other work can run. In each turn of the event loop, only one such
+ * work continues.
+ */
+import { nextTurn } from './next-turn.ts';
 
 /** Time for which a slice runs at most, if each step is short. */
 const SLICE_MS = 8;
@@ -31,5 +35,5 @@ export function inSlices<T>(
     return;
   }
   if (step.done === true) done(step.value);
-  else setImmediate(() => inSlices(steps, done, failed));
+  else void nextTurn().then(() => inSlices(steps, done, failed));
 }

@@ -19,8 +19,12 @@ const SLICE_MS = 5;
 export class Slices {
   #sinceMs = performance.now();
 
+  get isOver(): boolean {
+    return performance.now() - this.#sinceMs >= SLICE_MS;
+  }
+
   async pause(): Promise<void> {
-    if (performance.now() - this.#sinceMs < SLICE_MS) return;
+    if (!this.isOver) return;
     await nextTurn();
     this.#sinceMs = performance.now();
   }

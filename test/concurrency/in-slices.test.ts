@@ -35,6 +35,30 @@ describe('work in slices', () => {
     expect(order.indexOf('other work')).toBeGreaterThan(0);
   });
 
+  it('continues only one work in each turn of the event loop', async () => {
+    let turn = 0;
+    const count = () => {
+      turn++;
+      timer = setImmediate(count);
+    };
+    let timer = setImmediate(count);
+    const workersIn = new Map<number, Set<number>>();
+    function* work(worker: number): Generator<undefined, void> {
+      for (let i = 0; i < 4; i++) {
+        const endMs = performance.now() + 9;
+        while (performance.now() < endMs);
+        workersIn.set(turn, (workersIn.get(turn) ?? new Set()).add(worker));
+        yield;
+      }
+    }
+    await Promise.all([1, 2, 3].map((worker) => finishInSlices(work(worker))));
+    clearImmediate(timer);
+    // All of them start at once.
+    expect(workersIn.get(0)?.size).toBe(3);
+    workersIn.delete(0);
+    expect([...workersIn.values()].map(({ size }) => size)).toEqual(Array(9).fill(1));
+  });
+
   it('reports the exception of a step', async () => {
     const failing = (function* (): Generator<undefined, never> {
       yield;

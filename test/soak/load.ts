@@ -1,4 +1,5 @@
-/** The load of one tenant: tool calls over HTTP, one after another, until the deadline or the request limit. */
+/** The load of one tenant: requests over HTTP, one after another, until the deadline or the request limit. */
+import type { Attack, AttackRequest } from './attacks.ts';
 import { ENDLESS, type Outcome, PROGRAMS, type Program } from './programs.ts';
 
 export interface LoadOptions {
@@ -15,6 +16,8 @@ export interface CallRecord {
   readonly program: string;
   readonly outcome: Outcome;
   readonly isExpected: boolean;
+  /** When the call started, in milliseconds since 1970. */
+  readonly at: number;
   readonly milliseconds: number;
   /** Describes an unexpected outcome. */
   readonly detail?: string;
@@ -32,6 +35,12 @@ const META = {
 const ALWAYS_EXPECTED: readonly Outcome[] = ['worker_lost', 'rejected'];
 const REJECTIONS = /queue_full|rate_limited|session_limit|sandbox_closed/;
 
+/** An answer of the server to a call that it could not handle. */
+const SERVER_FAILURE = /^internal:|The server failed/;
+/** Errors of the protocol that a hostile request must get: a body beyond a limit, a
+ * resource that is not cached or that another client of the tenant has deleted. */
+const REFUSALS = /status 4\d\d|not cached|limit is|has no file/;
+
 interface ToolResult {
   readonly isError?: boolean;
   readonly content?: readonly { readonly text?: string }[];
@@ -42,8 +51,13 @@ class TenantLoad {
   readonly records: CallRecord[] = [];
   constructor(readonly options: LoadOptions) {}
 
-  async call(name: string, args: object, signal?: AbortSignal): Promise<ToolResult> {
+  call(name: string, args: object, signal?: AbortSignal): Promise<ToolResult> {
+    return this.request({ method: 'tools/call', name, arguments: args }, signal);
+  }
+
+  async request({ method, name, arguments: args }: AttackRequest, signal?: AbortSignal): Promise<ToolResult> {
     const { url, secret } = this.options;
+    const params = method === 'tools/call' ? { name, arguments: args } : { uri: name };
     const timeout = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
     const response = await fetch(url, {
       method: 'POST',
@@ -52,15 +66,10 @@ class TenantLoad {
         accept: 'application/json, text/event-stream',
         authorization: `Bearer ${secret}`,
         'mcp-protocol-version': VERSION,
-        'mcp-method': 'tools/call',
+        'mcp-method': method,
         'mcp-name': name,
       },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name, arguments: args, _meta: META },
-      }),
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: META } }),
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     });
     const text = await response.text();
@@ -100,7 +109,8 @@ class TenantLoad {
 
   record(program: string, outcome: Outcome, isExpected: boolean, started: number, detail: string): void {
     const { tenant } = this.options;
-    const call = { tenant, program, outcome, isExpected, milliseconds: performance.now() - started };
+    const milliseconds = performance.now() - started;
+    const call = { tenant, program, outcome, isExpected, at: Date.now() - milliseconds, milliseconds };
     this.records.push(isExpected ? call : { ...call, detail });
   }
 
@@ -148,12 +158,30 @@ class TenantLoad {
     clearTimeout(timer);
     await this.call('destroy_session', { session_id });
   }
+
+  /** Sends the requests of an attack. Any answer is correct unless it says that the server failed. */
+  async attack({ name, requests }: Attack): Promise<void> {
+    for (const request of requests) {
+      if (Date.now() >= this.options.deadline) return;
+      const started = performance.now();
+      const label = `${name}: ${request.name.replace(/:.*/s, '')}`;
+      try {
+        const result = await this.request(request);
+        const isFailure = SERVER_FAILURE.test(result.content?.[0]?.text ?? '');
+        const detail = JSON.stringify(result).slice(0, 300);
+        this.record(label, outcomeOf(result), !isFailure, started, detail);
+      } catch (cause) {
+        this.record(label, 'error', REFUSALS.test(String(cause)), started, String(cause));
+      }
+    }
+  }
 }
 
 function outcomeOf({ isError, content, structuredContent }: ToolResult): Outcome {
   const { success, trap_reason } = structuredContent ?? {};
   if (success === true) return 'success';
   if (typeof trap_reason === 'string') return trap_reason as Outcome;
+  if (success === undefined && !isError) return 'success';
   const text = content?.[0]?.text ?? '';
   if (success === undefined && isError && REJECTIONS.test(text)) return 'rejected';
   // A call that was cancelled before it started has no execution result.
@@ -177,5 +205,16 @@ export async function runLoad(options: LoadOptions): Promise<readonly CallRecord
       load.record('session tools', 'error', false, performance.now(), String(cause));
     }
   }
+  return load.records;
+}
+
+/** Makes attacks in random order until the deadline. Returns a record of every request. */
+export async function runAttacks(
+  options: LoadOptions,
+  attacks: readonly Attack[],
+): Promise<readonly CallRecord[]> {
+  const load = new TenantLoad(options);
+  while (Date.now() < options.deadline)
+    await load.attack(attacks[Math.floor(options.random() * attacks.length)]!);
   return load.records;
 }

@@ -1,24 +1,33 @@
 /**
- * `npm run soak`: mixed load of several tenants against a server on loopback, with cancellations and killed workers. Prints
- * latencies, resources and stalls. Fails if a call has a wrong outcome, if memory, descriptors or threads grow, or if the main
- * thread is busy for too long without a break.
+ * `npm run soak`: mixed load of several tenants against a server on loopback, with cancellations and killed workers. After a
+ * quiet phase, a hostile tenant and hostile tool servers attack the server. Prints latencies, resources and stalls of both
+ * phases. Fails if a call has a wrong outcome, if memory, descriptors or threads grow, if honest tenants wait much longer than
+ * before, or if the main thread is busy for too long without a break.
  */
 import { fork } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { type CallRecord, runLoad } from './load.ts';
-import { findGrowth, formatReport, STALL_TARGET_MS } from './report.ts';
+import { attacks, toolsConfig } from './attacks.ts';
+import { runAttacks, runLoad } from './load.ts';
+import { findGrowth, findHarm, formatReport, type Phase } from './report.ts';
 import type { LoadMessage, Sample, ServerMessage } from './server.ts';
+import type { Stalls } from './stall-meter.ts';
 
-const TENANTS = ['ann', 'bob', 'cyd', 'dan'];
+const HONEST = ['ann', 'bob', 'cyd', 'dan'];
+const HOSTILE = 'eve';
 /** Clients of each tenant that send requests at the same time. */
 const CLIENTS = 2;
+const HOSTILE_CLIENTS = 4;
 const KILL_EVERY_MS = 7_000;
-/** Share of the run, at the start, that does not count for growth and stalls. */
-const WARM_UP = 1 / 3;
+const STORE_FAULT_EVERY_MS = 20_000;
+const STORE_FAULT_MS = 1_000;
+/** Shares of the run: the warm-up is not measured, and the hostile phase is the rest. */
+const WARM_UP = 0.1;
+const QUIET = 0.2;
 const MiB = 1024 * 1024;
 
 const { values } = parseArgs({
@@ -66,13 +75,20 @@ function received<T extends ServerMessage['type']>(type: T): Promise<Extract<Ser
   });
 }
 
+const started = Date.now();
+const deadline = started + minutes * 60_000;
+const quietFrom = started + minutes * 60_000 * WARM_UP;
+const hostileFrom = quietFrom + minutes * 60_000 * QUIET;
+const tools_config = join(folder, 'tools.json');
+writeFileSync(tools_config, JSON.stringify(toolsConfig(hostileFrom)));
 const ready = received('ready');
 send({
   type: 'start',
   settings: {
     port: 0,
-    tokens: TENANTS.map((tenant) => `${tenant}=${secretOf(tenant)}`),
-    data_dir: folder,
+    tokens: [...HONEST, HOSTILE].map((tenant) => `${tenant}=${secretOf(tenant)}`),
+    data_dir: join(folder, 'data'),
+    tools_config,
     log_level: 'silent',
     rate_per_minute: 1_000_000,
     timeout_seconds: 10,
@@ -81,57 +97,75 @@ send({
   },
 });
 const { url } = await ready;
-const started = Date.now();
-const deadline = started + minutes * 60_000;
 const killer = setInterval(() => send({ type: 'kill-worker' }), KILL_EVERY_MS);
-let warmSamples = 0;
-const warmUp = setTimeout(
-  () => {
-    warmSamples = samples.length;
-    send({ type: 'measure' });
-  },
-  minutes * 60_000 * WARM_UP,
+const load = (tenant: string, client: number) => ({
+  url,
+  tenant,
+  secret: secretOf(tenant),
+  random: seededRandom(seed + tenant.charCodeAt(0) * 100 + client),
+  deadline,
+});
+const clients = Array.from({ length: CLIENTS }, (_, client) => client);
+const honestLoads = HONEST.flatMap((tenant) => clients.map((client) => runLoad(load(tenant, client))));
+
+/** Measures from now to a time. */
+async function measure(name: Phase['name'], to: number): Promise<Phase> {
+  await takeStalls();
+  const from = Date.now();
+  const first = samples.length;
+  await delay(to - from);
+  return { name, from, to, samples: samples.slice(first), stalls: await takeStalls() };
+}
+
+/** For a short time, a file is where the sessions of the hostile tenant are stored, so loading and saving them fails. */
+async function failStore(): Promise<void> {
+  const sessions = join(folder, 'data', `caller-${HOSTILE}`);
+  const hidden = join(folder, 'hidden');
+  if (!existsSync(sessions)) return;
+  renameSync(sessions, hidden);
+  writeFileSync(sessions, '');
+  await delay(STORE_FAULT_MS);
+  rmSync(sessions);
+  renameSync(hidden, sessions);
+}
+
+function takeStalls(): Promise<Stalls> {
+  const stalls = received('stalls');
+  send({ type: 'take-stalls' });
+  return stalls.then((message) => message.stalls);
+}
+
+await delay(quietFrom - Date.now());
+const quiet = await measure('quiet', hostileFrom);
+const hostileLoads = Array.from({ length: HOSTILE_CLIENTS }, (_, i) =>
+  runAttacks(load(HOSTILE, i), attacks(`hostile-${i}`)),
 );
-const loads = TENANTS.flatMap((tenant, i) =>
-  Array.from({ length: CLIENTS }, (_, client) =>
-    runLoad({
-      url,
-      tenant,
-      secret: secretOf(tenant),
-      random: seededRandom(seed + i * 100 + client),
-      deadline,
-    }),
-  ),
-);
-const records: CallRecord[] = (await Promise.all(loads)).flat();
+const storeFaults = setInterval(failStore, STORE_FAULT_EVERY_MS);
+const phases = [quiet, await measure('hostile', deadline)] as const;
+const honest = (await Promise.all(honestLoads)).flat();
+const hostile = (await Promise.all(hostileLoads)).flat();
 clearInterval(killer);
-clearTimeout(warmUp);
-const measured = samples.slice(warmSamples);
+clearInterval(storeFaults);
 const stopped = received('stopped');
 isStopped = true;
 send({ type: 'stop' });
-const { stalls, killed } = await stopped;
+const { killed } = await stopped;
 rmSync(folder, { recursive: true, force: true });
 
-console.log(
-  formatReport({ records, samples: measured, stalls, killed, minutes: (Date.now() - started) / 60_000 }),
-);
-const problems = findGrowth(measured);
-const unexpected = records.filter(({ isExpected }) => !isExpected);
+console.log(formatReport({ honest, hostile, phases, killed }));
+const problems = [...findGrowth(phases[1].samples), ...findHarm(honest, phases)];
+const unexpected = [...honest, ...hostile].filter(({ isExpected }) => !isExpected);
 if (unexpected.length > 0) {
   problems.push(`${unexpected.length} calls had a wrong outcome`);
   for (const { program, outcome, detail } of unexpected.slice(0, 5))
     problems.push(`${program}: ${outcome}: ${detail}`);
 }
-// Unlike a delay, CPU time does not depend on other work on the machine.
-if (stalls.work !== undefined && stalls.work.p999 > STALL_TARGET_MS)
+const stallMs = phases[1].stalls.delay.p999;
+if (maxStallMs !== undefined && stallMs > maxStallMs)
   problems.push(
-    `the main thread used ${stalls.work.p999.toFixed(1)} ms of CPU time at a stretch at p99.9; the limit is ${STALL_TARGET_MS} ms`,
-  );
-if (maxStallMs !== undefined && stalls.delay.p999 > maxStallMs)
-  problems.push(
-    `the main thread stalled for ${stalls.delay.p999.toFixed(1)} ms at p99.9; the limit is ${maxStallMs} ms`,
+    `the main thread stalled for ${stallMs.toFixed(1)} ms at p99.9; the limit is ${maxStallMs} ms`,
   );
 for (const problem of problems) console.log(`FAIL  ${problem}`);
-if (problems.length === 0) console.log('ok    no growth, and every call had a correct outcome');
+if (problems.length === 0)
+  console.log('ok    no growth, honest tenants were served, and every call had a correct outcome');
 process.exit(problems.length === 0 ? 0 : 1);

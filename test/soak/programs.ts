@@ -41,6 +41,13 @@ export const PROGRAMS: readonly Program[] = [
     code: "for (let i = 0; i < 2000; i++) console.log('x'.repeat(100))",
     expected: ['success'],
   },
+  {
+    name: 'tool',
+    language: 'python',
+    code: "print(await tools.calm.echo(text='x'))",
+    // The hostile tenant kills the tool server.
+    expected: ['success', 'error'],
+  },
   { name: 'exception', language: 'python', code: "{}['missing']", expected: ['error'] },
   { name: 'exception', language: 'javascript', code: 'null.missing', expected: ['error'] },
   { name: 'syntax', language: 'python', code: 'def f(:', expected: ['error'] },

@@ -1,5 +1,5 @@
 /**
- * The server process of a soak run. It reports its resources once per second and the stalls of its main thread at the end, and
+ * The server process of a soak run. It reports its resources once per second and the stalls of its main thread on request, and
  * terminates a worker thread on request. The load runs in another process, so that it does not stall this one.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -19,12 +19,13 @@ export interface Sample {
 export type ServerMessage =
   | { readonly type: 'ready'; readonly url: string }
   | { readonly type: 'sample'; readonly sample: Sample }
-  | { readonly type: 'stopped'; readonly stalls: Stalls; readonly killed: number };
+  | { readonly type: 'stalls'; readonly stalls: Stalls }
+  | { readonly type: 'stopped'; readonly killed: number };
 
 export type LoadMessage =
   | { readonly type: 'start'; readonly settings: ServerSettingsInput }
-  /** Discards the stalls of the warm-up. */
-  | { readonly type: 'measure' }
+  /** Asks for the stalls since the last such message. */
+  | { readonly type: 'take-stalls' }
   | { readonly type: 'kill-worker' }
   | { readonly type: 'stop' };
 
@@ -61,7 +62,7 @@ const server = await serveHttp(settings);
 const timer = setInterval(() => send({ type: 'sample', sample: sample() }), SAMPLE_MS);
 
 process.on('message', async (message: LoadMessage) => {
-  if (message.type === 'measure') meter.reset();
+  if (message.type === 'take-stalls') send({ type: 'stalls', stalls: meter.take() });
   if (message.type === 'kill-worker') {
     const [worker] = workers;
     if (worker === undefined) return;
@@ -69,10 +70,10 @@ process.on('message', async (message: LoadMessage) => {
     await worker.terminate();
   }
   if (message.type === 'stop') {
-    const stalls = meter.finish();
+    meter.stop();
     clearInterval(timer);
     await server.close();
-    send({ type: 'stopped', stalls, killed });
+    send({ type: 'stopped', killed });
     process.disconnect();
   }
 });

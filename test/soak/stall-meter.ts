@@ -15,7 +15,9 @@ export interface StallFigures {
 }
 
 /** Milliseconds between two timers: the delay of the second, and the CPU time and waiting time of the thread. */
-interface Stall {
+export interface Stall {
+  /** When the second timer ran, in milliseconds since 1970. */
+  readonly at: number;
   readonly delay: number;
   readonly work: number;
   readonly wait: number;
@@ -27,14 +29,16 @@ export interface Stalls {
   readonly delay: StallFigures;
   /** CPU time of the main thread between two timers; undefined on systems without /proc. */
   readonly work: StallFigures | undefined;
-  /** The longest delays, longest first; empty on systems without /proc. */
+  /** CPU time per time. */
+  readonly load: number;
+  /** The intervals with the most CPU time, longest first; empty on systems without /proc. */
   readonly longest: readonly Stall[];
 }
 
 const INTERVAL_MS = 5;
-const BUCKETS_MS = [1, 5, 10, 20, 50, 100, 200, 500, 1000];
+const BUCKETS_MS = [1, 5, 10, 20, 30, 50, 100, 200, 500, 1000];
 const NS_PER_MS = 1e6;
-const LONGEST = 8;
+const LONGEST = 12;
 
 /** CPU time of the main thread, and the time that it has waited for a core. */
 function threadTimes(): { readonly cpuMs: number; readonly waitMs: number } | undefined {
@@ -45,6 +49,8 @@ function threadTimes(): { readonly cpuMs: number; readonly waitMs: number } | un
     return undefined;
   }
 }
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
@@ -82,6 +88,7 @@ export class StallMeter {
     const now = performance.now();
     const times = threadTimes();
     this.#stalls.push({
+      at: Date.now(),
       delay: Math.max(0, now - this.#lastMs - INTERVAL_MS),
       work: (times?.cpuMs ?? 0) - (this.#lastTimes?.cpuMs ?? 0),
       wait: (times?.waitMs ?? 0) - (this.#lastTimes?.waitMs ?? 0),
@@ -91,20 +98,25 @@ export class StallMeter {
     this.#plan();
   }
 
-  /** Discards what was measured so far. */
-  reset(): void {
+  /** The figures since the last call. */
+  take(): Stalls {
+    const stalls = this.#stalls;
     this.#stalls = [];
+    const hasTimes = this.#lastTimes !== undefined;
+    const taken = {
+      measured: stalls.length,
+      delay: stallFigures(stalls.map(({ delay }) => delay)),
+      work: hasTimes ? stallFigures(stalls.map(({ work }) => work)) : undefined,
+      load: sum(stalls.map(({ work }) => work)) / sum(stalls.map(({ delay }) => delay + INTERVAL_MS)),
+      longest: hasTimes ? stalls.toSorted((a, b) => b.work - a.work).slice(0, LONGEST) : [],
+    };
+    // Computing the figures is not part of the next interval.
+    this.#lastMs = performance.now();
+    this.#lastTimes = threadTimes();
+    return taken;
   }
 
-  finish(): Stalls {
+  stop(): void {
     clearTimeout(this.#timer);
-    const hasTimes = this.#lastTimes !== undefined;
-    const byDelay = this.#stalls.toSorted((a, b) => b.delay - a.delay);
-    return {
-      measured: this.#stalls.length,
-      delay: stallFigures(this.#stalls.map(({ delay }) => delay)),
-      work: hasTimes ? stallFigures(this.#stalls.map(({ work }) => work)) : undefined,
-      longest: hasTimes ? byDelay.slice(0, LONGEST) : [],
-    };
   }
 }

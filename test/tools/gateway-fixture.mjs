@@ -1,7 +1,8 @@
 /**
  * An MCP server for tests of the gateway. Its list contains a tool with a schema that must not be compiled or followed. The
  * variable TOOLS replaces the list by tools with the given names, MANY by that many tools. HOSTILE names an attack of the tool
- * `attack`, or of the list. With STUBBORN, the server ignores SIGTERM.
+ * `attack`, or of the list. Before the time HOSTILE_FROM, a hostile server only refuses to list its tools. With STUBBORN, the
+ * server ignores SIGTERM.
  */
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -23,8 +24,11 @@ const TOOLS = (names ?? many)?.map((name) => ({ name, inputSchema: object })) ??
 
 // The error of this list is longer than a log line may be.
 const REFUSAL = process.env.REFUSE && 'x'.repeat(1_000_000);
+const isCalm = () => process.env.HOSTILE && Date.now() < Number(process.env.HOSTILE_FROM);
 const refuse = (id) =>
-  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code: -1, message: REFUSAL } })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ jsonrpc: '2.0', id, error: { code: -1, message: REFUSAL ?? 'calm' } })}\n`,
+  );
 const send = (id, result) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`);
 const text = (value) => ({ content: [{ type: 'text', text: value }] });
 
@@ -72,7 +76,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
       capabilities: { tools: {} },
       serverInfo: { name: 'fixture', version: '1' },
     });
-  else if (method === 'tools/list' && REFUSAL) refuse(id);
+  else if (method === 'tools/list' && (REFUSAL || isCalm())) refuse(id);
   else if (method === 'tools/list' && process.env.HOSTILE?.startsWith('list-'))
     ATTACKS[process.env.HOSTILE.slice(5)](id);
   else if (method === 'tools/list') send(id, { tools: TOOLS });

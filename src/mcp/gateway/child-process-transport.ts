@@ -42,6 +42,8 @@ export class ChildProcessTransport implements Transport {
 
   async start(): Promise<void> {
     const { command, args, env, cwd } = this.options;
+    // Starting a process takes the main thread several milliseconds, and all servers are connected at the same time.
+    await nextTurn();
     const child = startProgram(command, args, {
       env: { PATH: MINIMAL_PATH, ...env },
       cwd,
@@ -71,12 +73,14 @@ export class ChildProcessTransport implements Transport {
     const reader = new MessageLines(this.traffic);
     let count = 0;
     try {
-      for await (const chunk of output)
+      for await (const chunk of output) {
+        await nextTurn();
         for (const line of reader.read(chunk)) {
           if (++count % MESSAGES_PER_TURN === 0) await nextTurn();
           if (this.#child === undefined) return;
           this.onmessage?.(this.sdk.deserializeMessage(line));
         }
+      }
     } catch (error) {
       // After a message that is too large or malformed, nothing else from the process is read.
       if (this.#child === undefined) return;

@@ -10,6 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { finishInSlices } from '../../concurrency/in-slices.ts';
 import { isWorkspacePath } from '../../fs/file-names.ts';
 import { formatCount, formatItems } from '../../quantities.ts';
 import { type ObjectSource, objectName, refTo } from '../format/object-ref.ts';
@@ -60,7 +61,8 @@ export type MirrorChanges = ReadonlyMap<string, string | null>;
 
 const changesObject = z.array(z.tuple([z.string(), objectRef.shape.sha256.nullable()]));
 
-export const encodeChanges = (changes: MirrorChanges) => encodeText(`[\n${jsonLines([...changes])}\n]\n`);
+export const encodeChanges = async (changes: MirrorChanges) =>
+  encodeText(`[\n${await finishInSlices(jsonLines(changes))}\n]\n`);
 
 /** Reads the changes that a commit references. */
 export async function readChanges(

@@ -3,6 +3,7 @@
  * paths that the next commit has to update. A changed fingerprint only causes a file to be read; its contents decide
  * whether it was edited.
  */
+import { Slices } from '../../concurrency/next-turn.ts';
 import { SandboxError } from '../../errors.ts';
 import type { Entry, TreeEdit } from '../../fs/flat-entries.ts';
 import { formatBytes } from '../../quantities.ts';
@@ -78,6 +79,7 @@ async function isUnchanged(mirror: WorkspaceMirror, { tree, mirrored }: SyncedWo
   const files: [path: string, fingerprint: string][] = [];
   const folders = [''];
   const entriesIn = new Map<string, number>();
+  const slices = new Slices();
   for (const [path, fingerprint] of mirrored) {
     const kind = tree.get(path)?.kind;
     if (kind === 'dir' && fingerprint === '') folders.push(path);
@@ -85,6 +87,7 @@ async function isUnchanged(mirror: WorkspaceMirror, { tree, mirrored }: SyncedWo
     else return false;
     const parent = parentOf(path);
     entriesIn.set(parent, (entriesIn.get(parent) ?? 0) + 1);
+    if (slices.isOver) await slices.pause();
   }
   const counts = new Map(folders.sort().map((folder) => [folder, entriesIn.get(folder) ?? 0]));
   return mirror.matches(files, counts);
@@ -148,21 +151,27 @@ function editsTooLarge(path: string): SandboxError {
   );
 }
 
-/** Yields each path where workspace/ differs from `target`, with the digest of the file that is there now. */
+/**
+ * Adds each path where workspace/ differs from `target` to `outdated`, with the digest of the file that is there now. Each path
+ * is a step.
+ */
 export function* outdatedPaths(
   synced: SyncedWorkspace | undefined,
   target: ReadonlyMap<string, TreeEntry>,
-): Generator<[path: string, digest: string | null]> {
+  outdated: Map<string, string | null>,
+): Generator<undefined, void> {
   const currentDigest = (path: string) => {
     const entry = synced?.mirrored.has(path) ? synced.tree.get(path) : undefined;
     return entry?.kind === 'file' ? entry.sha256 : null;
   };
   for (const [path, entry] of target) {
     if (!synced?.mirrored.has(path) || !hasSameContents(synced.tree.get(path), entry))
-      yield [path, currentDigest(path)];
+      outdated.set(path, currentDigest(path));
+    yield;
   }
   for (const path of synced?.mirrored.keys() ?? []) {
-    if (!target.has(path)) yield [path, currentDigest(path)];
+    if (!target.has(path)) outdated.set(path, currentDigest(path));
+    yield;
   }
 }
 

@@ -27,14 +27,18 @@ export function foldPath(path: string): string {
   return path.normalize('NFC').toUpperCase().toLowerCase();
 }
 
-/** Returns the entries of a sorted tree that the host can represent. */
-export function mirrorableEntries(tree: Iterable<TreeEntry>, rules: HostPathRules): Map<string, TreeEntry> {
+/** Returns the entries of a sorted tree that the host can represent. Each entry is a step. */
+export function* mirrorableEntries(
+  tree: Iterable<TreeEntry>,
+  rules: HostPathRules,
+): Generator<undefined, Map<string, TreeEntry>> {
   const mirrorable = new Map<string, TreeEntry>();
   const folded = new Set<string>();
   const maxBytes = (MAX_HOST_PATH_BYTES[rules.platform] ?? DEFAULT_MAX_HOST_PATH_BYTES) - rules.rootBytes;
   // Entries of a folder follow each other, so most have the folder of the entry before them.
   let folder = '';
   for (const entry of tree) {
+    yield;
     const { path, kind } = entry;
     const slash = path.lastIndexOf('/');
     if (kind === 'symlink') continue;

@@ -10,6 +10,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { finishInSlices } from '../../concurrency/in-slices.ts';
 import { SandboxError } from '../../errors.ts';
 import { decodeJson, encodeText, FORMAT, jsonLines } from '../format/stored-json.ts';
 import { MAX_TREE_BYTES } from '../format/stored-tree.ts';
@@ -99,7 +100,7 @@ export class MirrorIndexFile {
 
   async #replace({ syncedCommit, fingerprints }: MirrorIndex): Promise<void> {
     const head = `{"format":${FORMAT},"synced":"${syncedCommit}","files":[\n`;
-    const bytes = encodeText(head + jsonLines([...fingerprints]) + END);
+    const bytes = encodeText(head + (await finishInSlices(jsonLines(fingerprints))) + END);
     this.#known = undefined;
     await replaceFile(this.staging, this.#path, bytes, 'relaxed');
     const file = await identify(this.#path);

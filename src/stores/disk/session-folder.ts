@@ -15,6 +15,7 @@
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
+import { finishInSlices } from '../../concurrency/in-slices.ts';
 import { SandboxError } from '../../errors.ts';
 import { utf8Length } from '../../fs/file-names.ts';
 import type { TreeEdit } from '../../fs/flat-entries.ts';
@@ -116,15 +117,15 @@ export class SessionFolder {
     const foldsCase = await this.#prepare();
     const before = await this.#load().catch(undefinedIfDamaged);
     const isSameTree = tree === before?.tree;
-    const target = isSameTree && before.outdated.size === 0 ? NO_ENTRIES : this.#mirrorable(tree, foldsCase);
-    const changes = new Map([
-      ...(isSameTree ? [] : outdatedPaths(before, target)),
-      ...(before?.outdated ?? []),
-    ]);
+    const target =
+      isSameTree && before.outdated.size === 0 ? NO_ENTRIES : await this.#mirrorable(tree, foldsCase);
+    const changes = new Map<string, string | null>();
+    if (!isSameTree) await finishInSlices(outdatedPaths(before, target, changes));
+    for (const [path, digest] of before?.outdated ?? []) changes.set(path, digest);
 
     const objects = new Map<string, Uint8Array>();
     for (const state of states) for (const [name, bytes] of state.objects) objects.set(name, bytes);
-    const changesBytes = changes.size > 0 ? encodeChanges(changes) : undefined;
+    const changesBytes = changes.size > 0 ? await encodeChanges(changes) : undefined;
     if (changesBytes !== undefined) objects.set(objectName('changes', refTo(changesBytes)), changesBytes);
     const stored = await this.#checkpoints.find(session);
     const manifest = newDiskManifest(session, stored.states, changesBytes);
@@ -184,12 +185,20 @@ export class SessionFolder {
     // commit. Edits reported since then are part of the session and return with its next write.
     if (!this.#mirror.exists()) {
       this.#state = undefined;
-      const { commit, tree } = (await this.#load())!;
-      const outdated = new Map([...this.#mirrorable(tree, foldsCase).keys()].map((path) => [path, null]));
+      const committed = await this.#load();
+      if (committed === undefined) {
+        // The whole session was removed. Its next write creates it again, with all objects.
+        this.clearCache();
+        return NO_EDITS;
+      }
+      const { commit, tree } = committed;
+      const outdated = new Map(
+        [...(await this.#mirrorable(tree, foldsCase)).keys()].map((path) => [path, null]),
+      );
       state = this.#state = { commit, tree, mirrored: new Map(), outdated };
     }
     if (state.outdated.size > 0) {
-      const target = this.#mirrorable(state.tree, foldsCase);
+      const target = await this.#mirrorable(state.tree, foldsCase);
       const staged = new Map<string, string>();
       const contentsOf = (path: string) => this.#readObject(target.get(path)!);
       try {
@@ -254,7 +263,7 @@ export class SessionFolder {
       }
     }
     const mirrored = new Map<string, string>();
-    for (const path of this.#mirrorable(tree, await this.#prepare()).keys()) {
+    for (const path of (await this.#mirrorable(tree, await this.#prepare())).keys()) {
       const fingerprint = index?.fingerprints.get(path);
       if (fingerprint !== undefined) mirrored.set(path, fingerprint);
       // Without an index it is unknown whether the file was mirrored or deleted; writing it again loses nothing.
@@ -277,9 +286,11 @@ export class SessionFolder {
     return digest !== before && !(after?.kind === 'file' && digest === after.sha256);
   }
 
-  #mirrorable(tree: ReadonlyMap<string, TreeEntry>, foldsCase: boolean): Map<string, TreeEntry> {
+  #mirrorable(tree: ReadonlyMap<string, TreeEntry>, foldsCase: boolean): Promise<Map<string, TreeEntry>> {
     const rootBytes = utf8Length(this.#mirror.root);
-    return mirrorableEntries(tree.values(), { platform: process.platform, foldsCase, rootBytes });
+    return finishInSlices(
+      mirrorableEntries(tree.values(), { platform: process.platform, foldsCase, rootBytes }),
+    );
   }
 
   #readObject(entry: TreeEntry): Promise<Uint8Array> {

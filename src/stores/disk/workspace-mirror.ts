@@ -5,8 +5,8 @@
  */
 import type { BigIntStats } from 'node:fs';
 import { lstatSync, mkdirSync, opendirSync, renameSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
+import { Slices } from '../../concurrency/next-turn.ts';
 import { SandboxError } from '../../errors.ts';
 import { isWorkspacePath } from '../../fs/file-names.ts';
 import { formatCount } from '../../quantities.ts';
@@ -29,8 +29,6 @@ export interface MirrorEntry {
 
 /** On file systems with coarse timestamps, a younger file can change again and keep its fingerprint. */
 const UNSETTLED_MS = 3_000;
-/** File-system calls are synchronous because each takes microseconds; the event loop gets a turn after this many. */
-const CALLS_PER_TURN = 500;
 /** The file system does not support the name; the file stays in the session only. */
 const UNSUPPORTED_NAME_CODES = ['ENAMETOOLONG', 'EILSEQ', 'EINVAL'];
 
@@ -99,6 +97,7 @@ export class WorkspaceMirror {
   async scan(maxEntries: number): Promise<ReadonlyMap<string, MirrorEntry>> {
     const found = new Map<string, MirrorEntry>();
     const folders = [''];
+    const slices = new Slices();
     for (let prefix = folders.pop(); prefix !== undefined; prefix = folders.pop()) {
       for (const name of this.#namesIn(prefix, maxEntries)) {
         const path = prefix + name;
@@ -109,7 +108,7 @@ export class WorkspaceMirror {
         found.set(path, entry);
         if (entry.kind === 'dir') folders.push(`${path}/`);
         if (found.size > maxEntries) throw tooManyEntries(this.root, maxEntries);
-        if (found.size % CALLS_PER_TURN === 0) await yieldToEventLoop();
+        await slices.pause();
       }
     }
     return found;
@@ -124,17 +123,17 @@ export class WorkspaceMirror {
     files: Iterable<readonly [path: string, fingerprint: string]>,
     folders: ReadonlyMap<string, number>,
   ): Promise<boolean> {
-    let calls = 0;
+    const slices = new Slices();
     try {
       for (const [path, count] of folders) {
         const folder = this.hostPath(path);
         if (!lstatOrUndefined(folder)?.isDirectory() || !hasEntries(folder, count)) return false;
-        if (++calls % CALLS_PER_TURN === 0) await yieldToEventLoop();
+        await slices.pause();
       }
       for (const [path, fingerprint] of files) {
         const stat = lstatOrUndefined(this.hostPath(path));
         if (stat === undefined || fingerprintOf(stat) !== fingerprint || !stat.isFile()) return false;
-        if (++calls % CALLS_PER_TURN === 0) await yieldToEventLoop();
+        await slices.pause();
       }
       return true;
     } catch {
@@ -169,7 +168,7 @@ export class WorkspaceMirror {
     const sorted = [...paths].sort();
     const fingerprints = new Map<string, string>();
     const changedFolders = new Set<string>();
-    let calls = 0;
+    const slices = new Slices();
     const attempt = async (path: string, change: () => void) => {
       try {
         change();
@@ -177,7 +176,7 @@ export class WorkspaceMirror {
       } catch (error) {
         if (!UNSUPPORTED_NAME_CODES.includes(codeOf(error) ?? '')) onFailure(path, error);
       }
-      if (++calls % CALLS_PER_TURN === 0) await yieldToEventLoop();
+      await slices.pause();
     };
     const checkedFolders = new Set<string>();
     this.ensureRoot();

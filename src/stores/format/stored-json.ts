@@ -31,5 +31,12 @@ export const encodeText = (text: string) => new TextEncoder().encode(text);
 
 export const encodePrettyJson = (value: unknown) => encodeText(`${JSON.stringify(value, undefined, 2)}\n`);
 
-/** The items of a JSON array, one per line, for line-based tools such as diff. */
-export const jsonLines = (items: readonly unknown[]) => items.map((item) => JSON.stringify(item)).join(',\n');
+/** The items of a JSON array, one per line, for line-based tools such as diff. Each item is a step. */
+export function* jsonLines(items: Iterable<unknown>): Generator<undefined, string> {
+  const lines: string[] = [];
+  for (const item of items) {
+    lines.push(JSON.stringify(item));
+    yield;
+  }
+  return lines.join(',\n');
+}

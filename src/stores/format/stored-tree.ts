@@ -8,6 +8,7 @@
 
 import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
+import { nextTurn } from '../../concurrency/next-turn.ts';
 import { checkEntries, type Entry } from '../../fs/flat-entries.ts';
 import { formatCount, formatItems } from '../../quantities.ts';
 import { type ObjectRef, type ObjectSource, objectName, refTo } from './object-ref.ts';
@@ -164,7 +165,9 @@ export async function readTree(objects: ObjectSource, ref: ObjectRef | null): Pr
     level = await readLevel(objects, level);
   }
   const entries = (level as (readonly TreeEntry[])[]).flat();
+  await nextTurn();
   checkTree(entries, root);
+  await nextTurn();
   return { entries, objects: sizes };
 }
 

@@ -255,6 +255,17 @@ describe('workspace folder', () => {
     expect(tree(workspace)).toEqual({ 'd/': '', 'd/f': 'f' });
   });
 
+  test('a session whose folder is removed has no edits, and its next write creates it again', async () => {
+    const { dir, store, workspace } = await openSession({ f: 'f' });
+    const { state: before } = (await store.read('one'))!;
+    rmSync(join(dir, 'one'), { recursive: true });
+    expect(await store.edits('one')).toEqual(NONE);
+    await store.write(session('one', { ...before, version: 2 }));
+    const { workspace: stored } = (await diskStore(dir).read('one'))!.state;
+    expect(plain(stored.values())).toEqual(plain(before.workspace.values()));
+    expect(tree(workspace)).toEqual({ f: 'f' });
+  });
+
   test('a workspace folder that is deleted after edits were reported is restored with them', async () => {
     const { store, workspace, at } = await openSession({ f: 'f' });
     writeFileSync(at('new'), 'n');
