@@ -369,7 +369,7 @@ describe('isolation', () => {
         thread: 1,
         message: { type: 'request', id: 1, number: 1, request },
       });
-    const toolCall = { type: 'tool_call', id: 1, name: 'n'.repeat(1000), arguments: ' '.repeat(2 ** 20 + 1) };
+    const toolCall = { type: 'tool_call', id: 1, name: 'n'.repeat(1000), arguments: ' '.repeat(2 ** 20) };
     const withdrawal = { type: 'tool_withdraw', ids: [1], reason: 'r'.repeat(1000) };
     const failed = { type: 'failed', id: 1, code: 'internal', message: 'm'.repeat(16_384) };
     expect(withRequest(toolCall)).toBeDefined();
@@ -415,7 +415,7 @@ describe('isolation', () => {
       withResult({ ...shown, png: new Uint8Array(1) }),
       withResult({ ...shown, extra: 1 }),
       withRequest({ ...toolCall, name: 'n'.repeat(1001) }),
-      withRequest({ ...toolCall, arguments: ' '.repeat(2 ** 20 + 2) }),
+      withRequest({ ...toolCall, arguments: ' '.repeat(2 ** 20 + 1) }),
       withRequest({ ...toolCall, id: 0.5 }),
       withRequest({ type: 'tool_resume', id: -1 }),
       withRequest({ ...withdrawal, ids: Array.from({ length: 10_001 }, (_, i) => i) }),
@@ -436,10 +436,9 @@ describe('isolation', () => {
         minMemoryBytes: 1,
         addedLayers,
       });
-    const layer = { at: '/data/packages', index: new Uint8Array(1), data: new Uint8Array(1) };
-    expect(extend({})?.layers).toEqual(base.layers);
-    const forged = [extend({ module: 'other' }), extend({ layers: 'other' }), extend({}, layer)];
-    expect(forged).toEqual([undefined, undefined, undefined]);
+    expect(extend({})?.layers.length).toBe(base.layers.length);
+    const forged = [extend({ module: 'other' }), extend({ runtime: 'javascript' })];
+    expect(forged.map((image) => image === undefined)).toEqual([true, true]);
   });
 
   test('"process" lets the process end after close, and also without it', () => {
