@@ -110,4 +110,15 @@ describe('disk store on a failing disk', () => {
     await release();
     expect(existsSync(join(dir, '.locks', 'one'))).toBe(false);
   });
+
+  test('says that a session cannot be released when its folder is gone', async () => {
+    const dir = scratch();
+    const release = await diskStore(dir).acquire('one');
+    rmSync(dir, { recursive: true });
+    writeFileSync(dir, '');
+    await expect(release()).rejects.toMatchObject({
+      code: 'store_failed',
+      message: expect.stringContaining('Could not unlock session "one"'),
+    });
+  });
 });
