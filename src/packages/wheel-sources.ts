@@ -269,7 +269,7 @@ const wheelsIn = (folder: string) =>
     .filter((name) => name.endsWith('.whl'))
     .map((name) => join(folder, name));
 
-/** The wheels of a folder that nobody named, so that it may be missing. Files that cannot be read are left out. */
+/** The wheels of a folder that may be missing. Files that cannot be read are left out. */
 export const readableWheels = (folder: string): string[] => wheelsIn(folder).filter(isReadable);
 
 function isReadable(path: string): boolean {

@@ -257,7 +257,7 @@ describe('tool calls', () => {
       'config',
       "<path>: the configuration in '<path>' is reconfigured",
     ],
-    ['a sibling folder', `see ${process.cwd()}-old`, undefined, `see ${process.cwd()}-old`],
+    ['nothing of a sibling folder', 'see /elsewhere/app-old', '/elsewhere/app', 'see /elsewhere/app-old'],
     ['a URL of a file', 'import file:///home/ada/x.js failed', undefined, 'import <path> failed'],
     ['several paths', 'rename /tmp/a/b -> /var/c d', undefined, 'rename <path> -> <path> d'],
     ['characters of regular expressions', 'open a(b)+[c].txt, failed', 'a(b)+[c].txt', 'open <path>, failed'],
