@@ -17,7 +17,7 @@ describe('work in slices', () => {
   it('is complete at once if it is short', () => {
     const done: string[] = [];
     inSlices(
-      steps(1, []),
+      steps(0, []),
       (value) => done.push(value),
       () => {},
     );

@@ -127,6 +127,7 @@ for i in range(1, 40):
     callsTools: `import asyncio
 done = await asyncio.gather(*(tools.pay(text="x" * 900_000) for _ in range(16)), return_exceptions=True)
 print({type(one).__name__ for one in done})`,
+    policy: { fuel_budget: 5_000_000_000 },
     expect: { stdout: "{'str'}\n" },
   },
   {
