@@ -19,7 +19,7 @@ const NOISE = 2000;
 /** Imports per measurement of a cached import. Two runs differ by up to 3 M fuel in allocation and garbage collection. */
 const REPEATS = 20_000;
 /** An import that takes less fuel than this loads nothing from disk. */
-const WARM_FUEL = 20_000;
+const WARM_FUEL = 100_000;
 /** Modules of Python's standard library to measure. Those that are costly or already loaded get a row. */
 const STDLIB =
   'argparse asyncio base64 bisect calendar collections concurrent configparser contextlib copy csv ctypes dataclasses datetime decimal difflib doctest email enum fractions functools glob graphlib gzip hashlib heapq hmac html http inspect io itertools json locale logging math multiprocessing operator os pathlib pickle platform pprint queue random re secrets shelve shutil socket sqlite3 ssl statistics string struct subprocess tarfile tempfile textwrap threading time timeit tomllib traceback types typing unittest urllib uuid weakref xml zipfile zoneinfo'.split(
