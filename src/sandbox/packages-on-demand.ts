@@ -74,11 +74,15 @@ export class PackagesOnDemand {
     const additions: PackageAddition[] = [];
     const missing = names.filter((name) => packageOf(name, readAddedPackages()) === undefined);
     this.#forgetOldFailures();
-    for (const request of knownPackages(missing)) {
-      const outcome = await this.#install(request);
+    let refusal: string | undefined;
+    for (const [index, request] of knownPackages(missing).entries()) {
+      if (index >= MAX_ADDITIONS) refusal ??= TOO_MANY;
+      const outcome =
+        refusal === undefined
+          ? await this.#install(request)
+          : { additions: [{ name: request.name, problem: refusal }] };
       additions.push(...outcome.additions);
-      // Another search would only wait for the network again.
-      if (outcome.isOffline) break;
+      if (outcome.isOffline) refusal = NOT_SEARCHED;
     }
     return { extension: await extensionFor(names, modules), additions };
   }
@@ -111,6 +115,12 @@ export class PackagesOnDemand {
     }
   }
 }
+
+/** Packages that are added for one program at most, not counting their dependencies. */
+const MAX_ADDITIONS = 20;
+const TOO_MANY = `a program gets at most ${MAX_ADDITIONS} new packages; add the others with "packages add"`;
+/** Another search would only wait for the network again. */
+const NOT_SEARCHED = 'it was not searched for, because the search for another package failed';
 
 /** What was added, in one line. */
 export function additionText({ name, version, bytes, seconds, problem }: PackageAddition): string {

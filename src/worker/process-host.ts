@@ -12,6 +12,7 @@ import { JobLimits } from './process-limits.ts';
 import {
   type FromProcess,
   fromPortableExtension,
+  isNewImageOf,
   type PortableExtension,
   parseFromProcess,
   type ToProcess,
@@ -206,7 +207,7 @@ class RemoteThread implements WorkerThread {
     const isAccepted = id === this.#job?.id && this.#job.limits.acceptsImage(extension);
     const extended = isAccepted && base ? fromPortableExtension(base, extension) : undefined;
     this.#job = undefined;
-    if (extended === undefined) this.process.kill();
+    if (extended === undefined || !isNewImageOf(base!, extended)) this.process.kill();
     else this.events.message({ type: 'extended', id, extended });
   }
 

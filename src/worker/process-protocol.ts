@@ -14,7 +14,12 @@ import { toShared } from '../fs/shared-array-buffers.ts';
 import { isMemoryLayer, memoryLayer } from '../host/shared-layer.ts';
 import { MAX_IMPORT_NAME, MAX_IMPORTS } from '../kernel/module-import-log.ts';
 import { RESULT_LIMITS } from '../results/result-limits.ts';
-import { type GuestAssets, isExtensionOf, type PreparedLibrary } from '../runtimes/guest-artifacts.ts';
+import {
+  type GuestAssets,
+  isExtensionOf,
+  layersDigest,
+  type PreparedLibrary,
+} from '../runtimes/guest-artifacts.ts';
 import { QUOTA_LIMITS } from '../schema/workspace-quota.ts';
 import {
   displayResult,
@@ -79,6 +84,10 @@ export function fromPortableExtension(
   if (!isExtensionOf(base, origin)) return undefined;
   return { origin, image: image && toShared(image), minMemoryBytes, layers };
 }
+
+/** Whether an image names exactly its layers, as every image does that was just built. Without memory, it is that of the base. */
+export const isNewImageOf = (base: GuestAssets, { origin, image, layers }: ExtendedImage): boolean =>
+  origin.layers === (image === undefined ? base.origin.layers : layersDigest(layers));
 
 /** A message that a thread gets as it was sent. */
 type ForwardedMessage = Exclude<ToWorker, { readonly type: 'load' }>;

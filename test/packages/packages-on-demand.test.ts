@@ -161,6 +161,16 @@ describe('packages on demand', () => {
     expect((await sandbox.execute('import helper\nhelper.one')).metadata.result).toBe(1);
   });
 
+  test('that are not searched for after a failed search are listed as well', async () => {
+    const { metadata } = await run('import scipy\nimport sklearn');
+    const [first, second] = metadata.packages_added!;
+    expect(first).toMatchObject({ name: 'scipy', problem: expect.stringContaining('No wheel of scipy') });
+    expect(second).toMatchObject({
+      name: 'scikit-learn',
+      problem: expect.stringContaining('not searched for'),
+    });
+  });
+
   test('that are unknown are not searched for', async () => {
     const { metadata, stderr } = await run('import no_such_module');
     expect(stderr).toContain("No module named 'no_such_module'");

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { findAssets } from '../../dist/runtimes/guest-artifacts.js';
 import type { DrawPicture } from '../../dist/worker/auxiliary-jobs.js';
 import { permissionFlags } from '../../dist/worker/permissions.js';
-import { fromPortableExtension, parseFromProcess } from '../../dist/worker/process-protocol.js';
+import { fromPortableExtension, isNewImageOf, parseFromProcess } from '../../dist/worker/process-protocol.js';
 import { ThreadHost } from '../../dist/worker/thread-host.js';
 import { childProcesses } from '../support/child-processes.ts';
 
@@ -439,6 +439,12 @@ describe('isolation', () => {
     expect(extend({})?.layers.length).toBe(base.layers.length);
     const forged = [extend({ module: 'other' }), extend({ runtime: 'javascript' })];
     expect(forged.map((image) => image === undefined)).toEqual([true, true]);
+    const layer = { at: '/data/packages', index: new Uint8Array(1), data: new Uint8Array(1) };
+    const built = [extend({}), extend({ layers: 'other' }), extend({}, layer)];
+    expect(built.map((image) => isNewImageOf(base, image!))).toEqual([true, false, false]);
+    const packagesOnly = { ...extend({}, layer)!, image: undefined };
+    expect(isNewImageOf(base, packagesOnly)).toBe(true);
+    expect(isNewImageOf(base, { ...packagesOnly, origin: { ...base.origin, layers: 'other' } })).toBe(false);
   });
 
   test('"process" lets the process end after close, and also without it', () => {
