@@ -26,7 +26,7 @@ interface FetchedPackages {
   readonly missing: readonly MissingPackage[];
 }
 
-const PIP_FLAGS = '--retries 0 --ignore-requires-python'.split(' ');
+const PIP_FLAGS = '--retries 2 --ignore-requires-python'.split(' ');
 
 export function lockedPackages(): readonly LockedPackage[] {
   return JSON.parse(readFileSync(new URL('./lock.json', import.meta.url), 'utf8')).python;

@@ -2,15 +2,18 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { checkRecord, parseWheelName, usableFiles } from '../../src/packages/check-wheel-contents.ts';
-import { fetchLockedPackages, lockedPackages } from '../../src/packages/fetch-locked-packages.ts';
+import { fetchLockedPackages } from '../../src/packages/fetch-locked-packages.ts';
 import { filesDigest } from '../../src/packages/package-files.ts';
 import { readZip } from '../../src/packages/read-zip.ts';
 import { wheel } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'wheel-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 
 const files = (...paths: string[]) => paths.map((path) => ({ path, data: new Uint8Array([1]) }));
 const paths = (found: readonly { path: string }[]) => found.map(({ path }) => path);
@@ -118,15 +121,25 @@ test('parseWheelName returns name, version and tags', () => {
 });
 
 test('packages that cannot be downloaded or do not match the lock are reported as missing', async () => {
-  const locked = (wanted: string) => lockedPackages().find(({ name }) => name === wanted)!;
+  const links = mkdtempSync(join(folder, 'links-'));
+  const version = '9.9.9';
+  await wheel(links, 'idna', version, { 'idna/__init__.py': 'x = 1\n' });
+  const good = readZip(
+    readFileSync(await wheel(links, 'mdurl', version, { 'mdurl/__init__.py': 'y = 1\n' })),
+  );
+  const sha256 = filesDigest(usableFiles('mdurl', good, {}));
+  // pip finds only these wheels, so the test does not depend on a network.
+  vi.stubEnv('PIP_NO_INDEX', '1');
+  vi.stubEnv('PIP_FIND_LINKS', links);
+  vi.stubEnv('LLM_WASM_SANDBOX_CACHE', join(links, 'cache'));
   const { files: found, missing } = await fetchLockedPackages([
-    { name: 'six', version: '0.0.0.dev999', sha256: '00' },
-    { ...locked('idna'), sha256: '11'.repeat(32) },
-    locked('mdurl'),
+    { name: 'six', version, sha256 },
+    { name: 'idna', version, sha256 },
+    { name: 'mdurl', version, sha256 },
   ]);
   expect(missing.map(({ name, reason }) => [name, reason.split(':')[0]])).toEqual([
     ['six', 'download failed'],
     ['idna', 'does not match the lock'],
   ]);
-  expect(filesDigest(found)).toBe(locked('mdurl').sha256);
+  expect(filesDigest(found)).toBe(sha256);
 });
