@@ -3,7 +3,7 @@
  * marker that cannot be parsed counts as true, because an unnecessary dependency is better than a missing one.
  */
 import { PYTHON_FULL_VERSION, PYTHON_VERSION } from './python-abi.ts';
-import { compareVersions } from './version-specifiers.ts';
+import { satisfies } from './version-specifiers.ts';
 
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   python_version: PYTHON_VERSION,
@@ -43,6 +43,23 @@ function tokens(marker: string): MarkerToken[] {
     else throw new SyntaxError(name);
   }
   return found;
+}
+
+/** Versions are compared as versions, other values as texts. */
+function compare(left: string, operator: string, right: string): boolean {
+  if (/^\d/.test(left) && /^\d/.test(right)) return satisfies(left, operator + right);
+  const results: Readonly<Record<string, boolean>> = {
+    '==': left === right,
+    '===': left === right,
+    '!=': left !== right,
+    '<': left < right,
+    '<=': left <= right,
+    '>': left > right,
+    '>=': left >= right,
+  };
+  const result = results[operator];
+  if (result === undefined) throw new SyntaxError('unknown comparison');
+  return result;
 }
 
 class MarkerParser {
@@ -93,21 +110,8 @@ class MarkerParser {
     if (this.#accept('in')) return this.#value().includes(left) !== isNegated;
     const operator = this.#tokens[this.#at++];
     const right = this.#value();
-    const isVersion = /^\d/.test(left) && /^\d/.test(right);
-    const order = isVersion ? compareVersions(left, right) : left < right ? -1 : left > right ? 1 : 0;
-    const results: Readonly<Record<string, boolean>> = {
-      '==': order === 0,
-      '===': left === right,
-      '!=': order !== 0,
-      '<': order < 0,
-      '<=': order <= 0,
-      '>': order > 0,
-      '>=': order >= 0,
-      '~=': order >= 0,
-    };
-    const result = operator?.kind === 'punctuation' ? results[operator.text] : undefined;
-    if (result === undefined || isNegated) throw new SyntaxError('expected a comparison');
-    return result;
+    if (operator?.kind !== 'punctuation' || isNegated) throw new SyntaxError('expected a comparison');
+    return compare(left, operator.text, right);
   }
 
   #value(): string {
