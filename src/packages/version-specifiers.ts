@@ -1,14 +1,19 @@
 /** Versions and version specifiers of Python packages (PEP 440). Both may come from an untrusted wheel. */
-import { satisfies as contains, valid, validRange } from '@renovatebot/pep440';
+import { createRequire } from 'node:module';
+
+/** Loaded when the first version is compared, because most processes compare none. */
+const pep440 = () =>
+  createRequire(import.meta.url)('@renovatebot/pep440') as typeof import('@renovatebot/pep440');
 
 const MAX_LENGTH = 200;
-const isVersion = (text: string) => text.length <= MAX_LENGTH && valid(text) !== null;
+const isVersion = (text: string) => text.length <= MAX_LENGTH && pep440().valid(text) !== null;
 
 /**
  * Whether a version satisfies a list of comparisons, such as `>=1.26,<3`. A pre-release may satisfy it. An invalid list is
  * ignored, because old packages contain such lists; an invalid version satisfies no list.
  */
 export function satisfies(version: string, specifiers: string): boolean {
-  if (specifiers.trim() === '' || specifiers.length > MAX_LENGTH || !validRange(specifiers)) return true;
-  return isVersion(version) && contains(version, specifiers, { prereleases: true });
+  if (specifiers.trim() === '' || specifiers.length > MAX_LENGTH || !pep440().validRange(specifiers))
+    return true;
+  return isVersion(version) && pep440().satisfies(version, specifiers, { prereleases: true });
 }
