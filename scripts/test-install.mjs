@@ -3,7 +3,15 @@
  * several versions of TypeScript, and bundlers. Requires a build. `--keep` leaves the projects in place.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +21,7 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 /** Versions of TypeScript, and how each resolves modules. */
 const TYPESCRIPT = { '5.4.5': ['nodenext'], '5.9.3': ['nodenext', 'bundler'], '7.0.2': ['bundler'] };
 const TYPES_NODE = '@types/node@24.19.2';
+const RUNTIMES = ['bun@1.4.4', 'deno@2.9.6'];
 const ESBUILD = 'esbuild@0.28.2';
 
 const folder = mkdtempSync(join(tmpdir(), 'install test '));
@@ -97,7 +106,7 @@ check('run without Python or anything else on PATH', () => {
 });
 check('doctor', () => expectOutput(process.execPath, [cli, 'doctor'], /^Everything works\.$/m));
 
-// ---- library and bundlers ----
+// ---- library ----
 
 write(
   'use.mjs',
@@ -114,6 +123,41 @@ const bundle = (...flags) =>
   });
 
 check('library', () => expectOutput(process.execPath, ['use.mjs'], '42\n'));
+
+// ---- other runtimes of JavaScript ----
+
+write(
+  'session.mjs',
+  `import { createSandbox, diskStore } from 'llm-wasm-sandbox';
+const store = diskStore('sessions');
+const sandbox = await createSandbox({ runtime: 'javascript', session_id: 'a', store });
+await sandbox.execute('globalThis.n = (globalThis.n ?? 0) + 21');
+console.log((await sandbox.execute('n')).metadata.result);
+await sandbox.close();
+`,
+);
+const runtimes = join(installPinned('javascript-runtimes', RUNTIMES), 'node_modules');
+check('library and command line with Bun', () => {
+  // The package of the platform: the command of the package bun needs an install script, which is not run.
+  const bun = join(runtimes, '@oven', readdirSync(join(runtimes, '@oven'))[0], 'bin/bun');
+  return (
+    expectOutput(bun, ['use.mjs'], '42\n') ??
+    expectOutput(bun, ['session.mjs'], '21\n') ??
+    expectOutput(bun, ['session.mjs'], '42\n') ??
+    expectOutput(bun, [cli, 'run', 'app/main.py', '--', '-x'], "42 ['-x'] in\n", { input: 'in' })
+  );
+});
+check('Deno is refused', () => {
+  const { stdout, stderr, status } = spawnSync(join(runtimes, '.bin/deno'), ['run', '-A', 'use.mjs'], {
+    cwd: project,
+    encoding: 'utf8',
+    timeout: 120_000,
+  });
+  return status === 1 && stderr.includes('Deno cannot run the worker threads') ? undefined : stdout + stderr;
+});
+
+// ---- bundlers ----
+
 check('bundle by esbuild, with the package external', () => {
   bundle('--packages=external', '--outfile=out/external.mjs');
   return expectOutput(process.execPath, ['out/external.mjs'], '42\n');

@@ -6,6 +6,7 @@
 
 import { availableParallelism } from 'node:os';
 import type { CancelSignal } from '../concurrency/cancellation.ts';
+import { SandboxError } from '../errors.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { type Optimization, parse } from '../schema.ts';
 import { StateMemoryBudget } from '../stores/state-memory-budget.ts';
@@ -84,6 +85,13 @@ export interface WorkerTurn extends Turn {
   run(job: UnsentJob, assets: GuestAssets | undefined, options: JobOptions): JobHandle;
 }
 
+/** The messages to a worker thread overflow the stack of Deno, whose threads then never answer. */
+function refuseDeno(): void {
+  if (!('deno' in process.versions)) return;
+  const advice = 'Use Node.js 20.19 or newer, or Bun';
+  throw new SandboxError('not_installed', `Deno cannot run the worker threads of the sandbox. ${advice}.`);
+}
+
 export class WorkerPool implements Pool {
   readonly maxWorkers: number;
   /** Threads the pool uses before it starts extra ones. */
@@ -114,6 +122,7 @@ export class WorkerPool implements Pool {
 
   /** `fuel` replaces the allowance of `fuelPerMinutePerTenant`. */
   constructor(options: PoolOptions = {}, fuel?: TenantFuel) {
+    refuseDeno();
     const cores = availableParallelism();
     const parsed = parse(poolOptions, options, 'options');
     const { maxWorkers, maxRunningPerTenant, maxQueuedPerTenant, expectedTenants, isolation } = parsed;
