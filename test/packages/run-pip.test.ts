@@ -11,9 +11,12 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { fetchLockedPackages, firstPartyFiles } from '../../src/packages/fetch-locked-packages.ts';
 import { pipDownload } from '../../src/packages/run-pip.ts';
 import { describeMissing } from '../../src/packages/vendored-package-table.ts';
+import {
+  fetchLockedPackages,
+  firstPartyFiles,
+} from '../../src/runtimes/python/build/fetch-locked-packages.ts';
 import { wheel } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'run-pip-'));
