@@ -205,11 +205,13 @@ describe('an image with a preloaded library', () => {
   });
 });
 
-test('a stored session continues in another process', () => {
+test('a stored session continues in another process', async () => {
   const { run } = temporarySessionStore();
   const more = ['--packages', packages[0]!];
-  expect(run('native', 'import counter; print(counter.add(40))', ...more)).toMatchObject({ stdout: '40\n' });
-  expect(run('native', 'print(counter.add(2))', ...more)).toMatchObject({ stdout: '42\n' });
+  expect(await run('native', 'import counter; print(counter.add(40))', ...more)).toMatchObject({
+    stdout: '40\n',
+  });
+  expect(await run('native', 'print(counter.add(2))', ...more)).toMatchObject({ stdout: '42\n' });
 });
 
 describe('the option packages', () => {

@@ -270,7 +270,7 @@ frame.pivot_table(index='n', columns='day', values='share')`);
     expect(await stored.execute(DRAW)).toMatchObject({ success: true });
     await stored.close();
     const packages = options.packages.flatMap((path) => ['--packages', path]);
-    const { stdout } = sessions.run(
+    const { stdout } = await sessions.run(
       'drawn',
       REDRAW,
       '--json',
