@@ -49,7 +49,7 @@ describe('batch run', () => {
     ]);
   });
 
-  it('cancels the running programs on a signal and reports it', async () => {
+  it('cancels the running programs on a signal and reports it', { tags: 'full' }, async () => {
     const child = spawn(process.execPath, [CLI, 'batch', 'run'], { stdio: ['pipe', 'pipe', 'pipe'] });
     let output = '';
     let errors = '';

@@ -1,4 +1,8 @@
-/** A copy of the built package without the Python guest, whose JavaScript guest can be damaged. */
+/**
+ * A copy of the built package without the Python guest, whose JavaScript guest can be damaged.
+ *
+ * @module-tag full
+ */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

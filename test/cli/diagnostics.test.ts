@@ -43,7 +43,9 @@ describe('colours', () => {
     expect(json.stdout + json.stderr).not.toContain(ESCAPE);
   });
 
-  it('are used on a real terminal, where a program cannot add control sequences to messages', async () => {
+  it('are used on a real terminal, where a program cannot add control sequences to messages', {
+    tags: 'full',
+  }, async () => {
     // The message of the error reaches the guidance.
     const code = 'raise KeyError("\\x1b[2Jkey")';
     using terminal = new Terminal(['run', '-c', code]);

@@ -1,4 +1,8 @@
-/** Sessions with preloaded modules, whose image can be built again at any time. */
+/**
+ * Sessions with preloaded modules, whose image can be built again at any time.
+ *
+ * @module-tag full
+ */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

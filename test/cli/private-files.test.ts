@@ -1,4 +1,8 @@
-/** What the command line stores, under an umask that gives everybody access. */
+/**
+ * What the command line stores, under an umask that gives everybody access.
+ *
+ * @module-tag full
+ */
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,8 @@
-/** A command ends when its work is done: threads that wait for another program do not keep the process alive. */
+/**
+ * A command ends when its work is done: threads that wait for another program do not keep the process alive.
+ *
+ * @module-tag full
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -48,7 +48,9 @@ describe('repl with piped input', () => {
     expect(existsSync(env.LLM_WASM_SANDBOX_STATE)).toBe(false);
   });
 
-  it('undoes calls, restores checkpoints, forks, and shows variables, files and fuel', async () => {
+  it('undoes calls, restores checkpoints, forks, and shows variables, files and fuel', {
+    tags: 'full',
+  }, async () => {
     writeFileSync(join(folder, 'loaded.py'), 'loaded = 7\n');
     const { status, stdout, stderr } = await repl([
       'x = 1',
@@ -120,13 +122,15 @@ describe('repl with piped input', () => {
     expect((await repl(['x'], '--session', 'kept')).stdout).toBe('5\n');
   });
 
-  it('fails if a line is too long to be read, after the lines before it', async () => {
+  it('fails if a line is too long to be read, after the lines before it', { tags: 'full' }, async () => {
     const { status, stdout, stderr } = await repl(['1 + 1', `"${'x'.repeat(70 * 2 ** 20)}"`, '3']);
     expect([status, stdout]).toEqual([2, '2\n']);
     expect(stderr).toBe('llm-wasm-sandbox: A line of the input is longer than 64 MiB.\n');
   });
 
-  it('rejects a source that is too long, and names the command that runs files of any size', async () => {
+  it('rejects a source that is too long, and names the command that runs files of any size', {
+    tags: 'full',
+  }, async () => {
     const long = `x = "${'y'.repeat(MAX_SOURCE_CHARS)}"`;
     expect(await repl([long, '6 * 7'])).toMatchObject({
       status: 0,
@@ -146,7 +150,7 @@ describe('repl with piped input', () => {
     });
   });
 
-  it('runs TypeScript, whose sources end where the parser accepts them', async () => {
+  it('runs TypeScript, whose sources end where the parser accepts them', { tags: 'full' }, async () => {
     const lines = [
       'interface P {',
       '  n: number',

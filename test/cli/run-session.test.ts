@@ -64,7 +64,7 @@ describe('run --session', () => {
     expect((await cli(['session', 'list'], home)).stdout).toContain('mine');
   });
 
-  it('commits the call when the reader of its output goes away', async () => {
+  it('commits the call when the reader of its output goes away', { tags: 'full' }, async () => {
     const loud =
       'x = 1\nimport sys\nfor i in range(20000): print("line", i); print("line", i, file=sys.stderr)\nx = 2';
     for (const gone of ['stdout', 'stderr'] as const) {

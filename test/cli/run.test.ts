@@ -43,7 +43,7 @@ describe('run', () => {
     });
   });
 
-  it('writes all output before it exits, however slowly it is read', async () => {
+  it('writes all output before it exits, however slowly it is read', { tags: 'full' }, async () => {
     const program = "import sys\nprint('o' * 1_500_000)\nprint('e' * 500_000, file=sys.stderr)\nsys.exit(3)";
     const child = spawn(process.execPath, [CLI, 'run', '-c', program]);
     const closed = new Promise((resolve) => child.on('close', resolve));
@@ -79,7 +79,9 @@ describe('run', () => {
     expect((await cli(['run', '-c', 'print(input())', '--stdin', '-'], 'piped')).stdout).toBe('piped\n');
   });
 
-  it('passes standard input through when the program reads it, and does not wait for it otherwise', async () => {
+  it('passes standard input through when the program reads it, and does not wait for it otherwise', {
+    tags: 'full',
+  }, async () => {
     expect((await cli(['run', '-c', 'print(input())'], 'piped')).stdout).toBe('piped\n');
     const reader = "process.stdin.on('data', (text) => process.stdout.write(text))";
     expect((await cli(['run', '-l', 'javascript', '-c', reader], 'piped')).stdout).toBe('piped');
@@ -329,7 +331,7 @@ describe('run', () => {
 });
 
 describe('doctor', () => {
-  it('passes all checks on a complete installation', async () => {
+  it('passes all checks on a complete installation', { tags: 'full' }, async () => {
     const { status, stdout } = await cli(['doctor']);
     expect(stdout).toContain('Everything works.');
     expect(stdout.match(/^ok {4}/gm)).toHaveLength(5);
@@ -352,7 +354,7 @@ describe('doctor', () => {
     expect(status).toBe(0);
   });
 
-  it('prints how long each phase of a cold start takes with --timings', async () => {
+  it('prints how long each phase of a cold start takes with --timings', { tags: 'full' }, async () => {
     const { status, stdout } = await cli(['doctor', '--timings']);
     expect(status).toBe(0);
     const [head, ...rows] = stdout

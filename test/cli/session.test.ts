@@ -169,7 +169,9 @@ describe('session', () => {
     expect((await json('session', 'list', '--store', otherStore)).damaged).toEqual([]);
   });
 
-  it('names the process that uses a session, and still shows and exports the session', async () => {
+  it('names the process that uses a session, and still shows and exports the session', {
+    tags: 'full',
+  }, async () => {
     await execute('busy', 'x = 1');
     const child = spawn(
       process.execPath,

@@ -63,7 +63,9 @@ describe('--tools-config', () => {
     );
   });
 
-  test('lets programs in a console call tools, and denies calls that need approval without a terminal', async () => {
+  test('lets programs in a console call tools, and denies calls that need approval without a terminal', {
+    tags: 'full',
+  }, async () => {
     const path = config({ tools: ['echo', 'environment'] });
     const lines = [
       'async def ask(): return await tools.demo.echo(text="x")',

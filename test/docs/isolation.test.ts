@@ -1,4 +1,8 @@
-/** The profiles in docs/ISOLATION.md, as far as they can be tested without starting a service or a container. */
+/**
+ * The profiles in docs/ISOLATION.md, as far as they can be tested without starting a service or a container.
+ *
+ * @module-tag full
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,8 @@
-/** Jobs in a PostgreSQL database: submitting, workers, retries after host failures, and the command line. */
+/**
+ * Jobs in a PostgreSQL database: submitting, workers, retries after host failures, and the command line.
+ *
+ * @module-tag full
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -11,27 +15,26 @@ import {
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CLI, runCli } from '../support/cli.ts';
-import { PostgresServer } from '../support/postgres.ts';
+import { newDatabase } from '../support/shared-postgres.ts';
 
-let server: PostgresServer;
+let connectionString: string;
 let database: pg.Client;
 beforeAll(async () => {
-  server = await PostgresServer.start();
-  database = new pg.Client({ connectionString: server.connectionString });
+  connectionString = await newDatabase();
+  database = new pg.Client({ connectionString });
   await database.connect();
 });
 const children = new Set<ChildProcess>();
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL');
   await database.end();
-  await server.stop();
 });
 
-const connection = () => ({ connectionString: server.connectionString });
+const connection = () => ({ connectionString });
 
 /** A worker in a process of its own. */
 function spawnWorker(...flags: string[]) {
-  const worker = spawn(process.execPath, [CLI, 'worker', '--store', server.connectionString, ...flags]);
+  const worker = spawn(process.execPath, [CLI, 'worker', '--store', connectionString, ...flags]);
   children.add(worker);
   worker.once('exit', () => children.delete(worker));
   return worker;
@@ -234,7 +237,7 @@ describe('jobs', () => {
 
 describe('command line', () => {
   test('submits the programs of a file, waits for a worker and prints the results', async () => {
-    const env = { LLM_WASM_SANDBOX_STORE: server.connectionString };
+    const env = { LLM_WASM_SANDBOX_STORE: connectionString };
     const lines = [{ code: 'print(1)' }, { code: 'print(2)', id: 'two' }].map((one) => JSON.stringify(one));
     const submitted = await runCli(['batch', 'submit', '--tenant', 'h'], {
       env,

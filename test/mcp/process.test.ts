@@ -24,7 +24,7 @@ const cli = (args: readonly string[], env: Record<string, string> = {}, input = 
   runCli(args, { env, input });
 
 describe('a server process', () => {
-  test('serves MCP if no command is given, and exits when its input ends', async () => {
+  test('serves MCP if no command is given, and exits when its input ends', { tags: 'full' }, async () => {
     const { stdout, stderr, status } = await cli([], {}, `${INITIALIZE}\n`);
     expect(status).toBe(0);
     const lines = stdout.trim().split('\n');
@@ -36,7 +36,7 @@ describe('a server process', () => {
     expect(events).toEqual(['server.start', 'server.stop']);
   });
 
-  test('logs one event per tool call, without the code', async () => {
+  test('logs one event per tool call, without the code', { tags: 'full' }, async () => {
     const { client, transport } = await stdioClient('legacy', ['mcp']);
     let log = '';
     transport.stderr!.on('data', (chunk: Buffer) => {
@@ -67,7 +67,9 @@ describe('a server process', () => {
     expect(log).not.toContain('secret');
   });
 
-  test('stops a running program and exits promptly when its client disconnects', async () => {
+  test('stops a running program and exits promptly when its client disconnects', {
+    tags: 'full',
+  }, async () => {
     const child = spawn(process.execPath, [CLI, 'mcp', '--log-level', 'silent'], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
@@ -87,7 +89,9 @@ describe('a server process', () => {
     expect(code).toBe(0);
   });
 
-  test('answers messages that exceed the limits of a body with an error, and continues', async () => {
+  test('answers messages that exceed the limits of a body with an error, and continues', {
+    tags: 'full',
+  }, async () => {
     const child = spawn(process.execPath, [CLI, 'mcp', '--log-level', 'silent'], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
@@ -119,7 +123,9 @@ describe('a server process', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
-  test('shuts down cleanly when its client sends a line that exceeds the buffer limit', async () => {
+  test('shuts down cleanly when its client sends a line that exceeds the buffer limit', {
+    tags: 'full',
+  }, async () => {
     const child = spawn(process.execPath, [CLI, 'mcp'], { stdio: ['pipe', 'pipe', 'pipe'] });
     let log = '';
     child.stderr.on('data', (chunk: Buffer) => {
@@ -133,7 +139,9 @@ describe('a server process', () => {
     expect(log).toContain('server.stop');
   });
 
-  test('saves sessions before it exits, on a signal and at the end of its input', async () => {
+  test('saves sessions before it exits, on a signal and at the end of its input', {
+    tags: 'full',
+  }, async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
     const session = { language: 'python', session_id: 'kept' };
     const run = (client: Client, code: string) => call(client, 'execute_code', { ...session, code });
@@ -160,7 +168,7 @@ describe('a server process', () => {
   });
 
   // guarantee: durability
-  test('keeps every completed call if it is killed right afterwards', async () => {
+  test('keeps every completed call if it is killed right afterwards', { tags: 'full' }, async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
     const session = { language: 'javascript', session_id: 'kept' };
     const rounds = repetitions(2, 40);
@@ -174,10 +182,13 @@ describe('a server process', () => {
       const { structured } = await call(client, 'execute_code', { ...session, code });
       process.kill(transport.pid!, 'SIGKILL');
       const expected = Array.from({ length: round + 1 }, (_, i) => i);
-      expect(structured).toMatchObject({ result: [expected, `${expected.join(' ')} `], state: 'committed' });
+      expect(structured).toMatchObject({
+        result: [expected, `${expected.join(' ')} `],
+        state: 'committed',
+      });
       await client.close();
     }
-  }, 300_000);
+  });
 
   describe.skipIf(process.platform === 'win32')('full disk', () => {
     /** A file size limit simulates a full disk without privileges. */
@@ -211,7 +222,9 @@ describe('a server process', () => {
 
     // guarantee: durability
     // proves: A server on a full disk fails the call that cannot be saved, undoes it and logs it.
-    test('server on a full disk fails the call that cannot be saved, undoes it and logs it', async () => {
+    test('server on a full disk fails the call that cannot be saved, undoes it and logs it', {
+      tags: 'full',
+    }, async () => {
       const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
       const { client, stop, log } = await connect(['--data-dir', data_dir]);
       await call(client, 'create_session', session);
@@ -242,7 +255,7 @@ describe('a server process', () => {
     });
   });
 
-  test('serves a client of SDK v1', async () => {
+  test('serves a client of SDK v1', { tags: 'full' }, async () => {
     const client = new OldClient({ name: 'old', version: '1' });
     await client.connect(
       new OldTransport({ command: process.execPath, args: [CLI, 'mcp', '--log-level', 'silent'] }),
@@ -322,7 +335,9 @@ describe('server settings', () => {
     expect(status).toBe(2);
   });
 
-  test('reject a public address without a token, and a token that is too short', async () => {
+  test('reject a public address without a token, and a token that is too short', {
+    tags: 'full',
+  }, async () => {
     expect(await cli(['serve', '--host', '0.0.0.0', '--port', '0'])).toMatchObject({
       status: 2,
       stderr: expect.stringMatching(/token/),

@@ -1,4 +1,8 @@
-/** `packages add` and the packages that it adds, with wheels that the test creates. pip looks only into a folder of the test. */
+/**
+ * `packages add` and the packages that it adds, with wheels that the test creates. pip looks only into a folder of the test.
+ *
+ * @module-tag full
+ */
 import { EventEmitter, once } from 'node:events';
 import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

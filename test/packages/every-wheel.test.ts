@@ -2,6 +2,8 @@
  * Runs a program that uses its native part with every wheel in the folders that PIP_FIND_LINKS names, and in their subfolders
  * "official" and "community". All of them take minutes and need pip for some packages in pure Python, so only the nightly
  * tests run them. Five of them run together in all other tests, which takes some seconds.
+ *
+ * @module-tag full
  */
 import { createSandbox, type SandboxResult, type Session } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -47,7 +47,7 @@ describe('preload', () => {
     expect(result.success).toBe(true);
   });
 
-  test('reseeds all random generators for every run', async () => {
+  test('reseeds all random generators for every run', { tags: 'full' }, async () => {
     const program = 'import random, sympy.core.random as r\n[random.random(), r.rng.random()]';
     const preload = ['random', 'sympy.core.random'];
     const [a, b] = await Promise.all([run({ preload }, program), run({ preload }, program)]);
@@ -104,7 +104,7 @@ describe('preload', () => {
     await expect(call).rejects.toThrow(/MemoryError|memory_bytes: 33554432 is less than python needs/);
   });
 
-  test('caches images on disk and rebuilds damaged ones', { timeout: 240_000 }, async () => {
+  test('caches images on disk and rebuilds damaged ones', { tags: 'full', timeout: 240_000 }, async () => {
     const cache = join(folder, 'cache');
     const program = code`
       const { createSandbox } = await import('llm-wasm-sandbox');

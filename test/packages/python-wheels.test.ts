@@ -1,4 +1,8 @@
-/** Selecting the files of wheels, and rejecting damaged ones. */
+/**
+ * Selecting the files of wheels, and rejecting damaged ones.
+ *
+ * @module-tag full
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

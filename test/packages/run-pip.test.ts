@@ -1,4 +1,8 @@
-/** How pip is found, the environment that it inherits, what it must not load, and the report if it is missing. */
+/**
+ * How pip is found, the environment that it inherits, what it must not load, and the report if it is missing.
+ *
+ * @module-tag full
+ */
 import {
   existsSync,
   mkdirSync,

@@ -1,6 +1,8 @@
 /**
  * numpy, pandas, Pillow and matplotlib from the wheels in the folder that PIP_FIND_LINKS names. Expected values of numpy were computed by
  * the same version of native numpy.
+ *
+ * @module-tag full
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';

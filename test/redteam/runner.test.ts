@@ -164,7 +164,9 @@ describe('pattern', () => {
 });
 
 describe('redteam command', () => {
-  test('prints the verdicts as a table or as JSON, and exits with 0 if all attacks fail', async () => {
+  test('prints the verdicts as a table or as JSON, and exits with 0 if all attacks fail', {
+    tags: 'full',
+  }, async () => {
     const text = await runCli(['redteam', '--only', 'escape/python/bridge-js']);
     expect(text.status).toBe(0);
     expect(text.stdout).toMatch(/^pass +escape\/python\/bridge-js +CVE-2026-25905/m);

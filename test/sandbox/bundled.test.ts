@@ -1,4 +1,8 @@
-/** A program that is bundled with this package: with its files, and without them. */
+/**
+ * A program that is bundled with this package: with its files, and without them.
+ *
+ * @module-tag full
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

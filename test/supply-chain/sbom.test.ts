@@ -1,4 +1,8 @@
-/** The software bill of materials names everything that is part of the package. */
+/**
+ * The software bill of materials names everything that is part of the package.
+ *
+ * @module-tag full
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

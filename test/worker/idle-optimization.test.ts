@@ -51,7 +51,7 @@ describe.each(['python', 'javascript'] as const)('idle optimisation of the %s in
     expect(await demand.optimized()).toEqual([]);
   });
 
-  test('is interrupted by calls, which keep their results and sessions', async () => {
+  test('is interrupted by calls, which keep their results and sessions', { tags: 'full' }, async () => {
     await using pool = pools('idle');
     await using session = await createSandbox({ runtime, pool, auto_persist_globals: true });
     await session.execute(runtime === 'python' ? 'x = 0' : 'let x = 0');
@@ -101,7 +101,7 @@ test('an optimisation program that jobs interrupt is started again, but not fore
   expect(optimization.report()).toMatchObject({ image: 'image', programs: 1 });
 });
 
-test('idle optimisation does not keep a process alive', async () => {
+test('idle optimisation does not keep a process alive', { tags: 'full' }, async () => {
   const script = `
     import { createSandbox } from '${PACKAGE}';
     const sandbox = await createSandbox({ runtime: 'python' });

@@ -27,7 +27,7 @@ assert libc.prctl(22, 2, ctypes.byref(Program(4, code)), 0, 0) == 0
 os.execv(sys.argv[1], sys.argv[1:])`;
 
 describe('workers', () => {
-  test('let the process end, with or without close', async () => {
+  test('let the process end, with or without close', { tags: 'full' }, async () => {
     const start = `import { createSandbox } from '${PACKAGE}'; const s = await createSandbox({ runtime: 'python' });`;
     expect(
       await inProcess(`${start} console.log((await s.execute('1 + 1')).metadata.result); await s.close();`),
@@ -45,17 +45,21 @@ describe('workers', () => {
     expect(values).toContain(Math.min(19, getPriority() + 5));
   });
 
-  test.runIf(process.platform === 'linux')('run where a system call filter forbids priorities', async () => {
-    const program = `import { createSandbox } from '${PACKAGE}';
+  test.runIf(process.platform === 'linux')(
+    'run where a system call filter forbids priorities',
+    { tags: 'full' },
+    async () => {
+      const program = `import { createSandbox } from '${PACKAGE}';
       const s = await createSandbox({ runtime: 'javascript' });
       console.log((await s.execute('1 + 1')).metadata.result);
       await s.close();`;
-    const args = ['-c', WITHOUT_SETPRIORITY, process.execPath, '--input-type=module', '-e', program];
-    const { stdout, stderr } = await runProcess('python3', args);
-    expect([stdout, stderr]).toEqual(['2\n', '']);
-  });
+      const args = ['-c', WITHOUT_SETPRIORITY, process.execPath, '--input-type=module', '-e', program];
+      const { stdout, stderr } = await runProcess('python3', args);
+      expect([stdout, stderr]).toEqual(['2\n', '']);
+    },
+  );
 
-  test('keep nothing of a job that has ended', async () => {
+  test('keep nothing of a job that has ended', { tags: 'full' }, async () => {
     await using pool = createPool({ maxWorkers: 1, optimization: 'demand' });
     const run = async (codeChars: number) => {
       await using sandbox = await createSandbox({ runtime: 'javascript', pool });
@@ -134,7 +138,9 @@ describe('workers', () => {
     expect(await inProcess(script)).toBe('0,1,2,3,4,5,6,7,8,9,10,11 true');
   });
 
-  test('run a short program of a third sandbox while two others are in endless loops', async () => {
+  test('run a short program of a third sandbox while two others are in endless loops', {
+    tags: 'full',
+  }, async () => {
     const script = `
       import { availableParallelism } from 'node:os';
       import { createSandbox } from '${PACKAGE}';
@@ -149,7 +155,9 @@ describe('workers', () => {
     expect(await inProcess(script)).toBe('2\ntrue');
   });
 
-  test('exceed the number of cores, where that is allowed, while long-running programs occupy them all', async () => {
+  test('exceed the number of cores, where that is allowed, while long-running programs occupy them all', {
+    tags: 'full',
+  }, async () => {
     const script = `
       import { availableParallelism } from 'node:os';
       import { createPool, createSandbox } from '${PACKAGE}';
@@ -176,7 +184,9 @@ describe('workers', () => {
     expect(JSON.parse(await inProcess(script))).toEqual([2, 0, true]);
   });
 
-  test('with long-running programs yield to short ones, and the wait does not count as their time', async () => {
+  test('with long-running programs yield to short ones, and the wait does not count as their time', {
+    tags: 'full',
+  }, async () => {
     const script = `
       import { availableParallelism } from 'node:os';
       import { createPool, createSandbox } from '${PACKAGE}';
@@ -210,7 +220,7 @@ describe('workers', () => {
     expect(metadata.trap_reason).toBe('cancelled');
   });
 
-  test('that die are replaced, and their run is reported as lost', async () => {
+  test('that die are replaced, and their run is reported as lost', { tags: 'full' }, async () => {
     const script = `
       import { createSandbox } from '${PACKAGE}';
       import { sharedPool } from '${POOL}';
