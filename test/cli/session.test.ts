@@ -215,7 +215,7 @@ describe('session', () => {
       ['session', 'rollback', 'tampered', 'mark'],
       ['session', 'files', 'tampered'],
     ]) {
-      const { stdout, stderr } = await cli(args);
+      const { stdout, stderr } = await cliHere(args);
       expect(stdout + stderr).toContain('damaged');
       expect(stdout + stderr).not.toContain('\x1b');
     }
@@ -241,21 +241,21 @@ describe('session', () => {
   });
 
   it('sets the exit code and writes errors to standard error', async () => {
-    expect(await cli(['session', 'show'])).toMatchObject({ status: 2, stdout: '' });
+    expect(await cliHere(['session', 'show'])).toMatchObject({ status: 2, stdout: '' });
     expect(await cli(['session', 'show', '..'])).toMatchObject({ status: 2, stdout: '' });
-    expect(await cli(['session', 'rollback', 'absent'])).toMatchObject({
+    expect(await cliHere(['session', 'rollback', 'absent'])).toMatchObject({
       status: 69,
       stdout: '',
       stderr: expect.stringContaining('Session "absent" does not exist'),
     });
     const file = at('plain-file');
     writeFileSync(file, '');
-    expect(await cli(['run', '--session', 'x', '--store', file, '-c', '1'])).toMatchObject({
+    expect(await cliHere(['run', '--session', 'x', '--store', file, '-c', '1'])).toMatchObject({
       status: 69,
       stdout: '',
       stderr: expect.stringContaining(file),
     });
-    expect(JSON.parse((await cli(['session', 'list', '--json'])).stdout)).toHaveProperty('sessions');
+    expect(JSON.parse((await cliHere(['session', 'list', '--json'])).stdout)).toHaveProperty('sessions');
   });
 
   it('sees files that the user edited in the session folder', async () => {

@@ -8,7 +8,8 @@ import { call, ERAS, type Era, httpClient, startHttp, stdioClient } from '../sup
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-describe.each(ERAS)('tools over http, %s era', (era) => testTools(era, 'http'));
+describe('tools over http, modern era', () => testTools('modern', 'http'));
+describe('tools over http, legacy era', { tags: 'full' }, () => testTools('legacy', 'http'));
 describe.each(ERAS)('tools over stdio, %s era', { tags: 'full' }, (era) => testTools(era, 'stdio'));
 
 function testTools(era: Era, transport: 'http' | 'stdio'): void {

@@ -25,7 +25,7 @@ async function run(options: Omit<SandboxOptions, 'runtime'>, program: string): P
 }
 
 describe('preload', () => {
-  test('makes importing openpyxl take less than 10M fuel', async () => {
+  test('makes importing openpyxl take less than 10M fuel', { tags: 'full' }, async () => {
     const result = await run({ preload: ['openpyxl'] }, 'import openpyxl\nopenpyxl.Workbook().active.title');
     expect(result.metadata.result).toBe('Sheet');
     expect(result.metadata.imports).toEqual([{ name: 'openpyxl', fuel: 0, cached: true }]);

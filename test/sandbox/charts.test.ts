@@ -76,7 +76,9 @@ describe('charts of Python programs', () => {
   });
   afterAll(() => sandbox.close());
 
-  it('are drawn from calls to chart, specifications and objects with a form of Vega-Lite', async () => {
+  it('are drawn from calls to chart, specifications and objects with a form of Vega-Lite', {
+    tags: 'full',
+  }, async () => {
     const { results, stderr } = await sandbox.execute(code`
       import datetime, random
       random.seed(1)

@@ -198,7 +198,9 @@ describe('an object', () => {
 
   // guarantee: stored-sessions
   // proves: No object is lost when concurrent commits of sessions add and remove the same objects.
-  test('survives concurrent commits of sessions that add and remove the same objects', async () => {
+  test('survives concurrent commits of sessions that add and remove the same objects', {
+    tags: 'full',
+  }, async () => {
     const stores = [open(), open(), open()];
     const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
     const last = new Map<string, ReturnType<typeof session>>();
@@ -288,7 +290,9 @@ describe('commit', () => {
 
   // guarantee: stored-sessions
   // proves: A change whose outcome cannot be determined is reported as unknown, never as failed.
-  test('is reported as unknown if its outcome cannot be determined, also for a deletion', async () => {
+  test('is reported as unknown if its outcome cannot be determined, also for a deletion', {
+    tags: 'full',
+  }, async () => {
     let isArmed = false;
     let isLost = false;
     const lossy = poolWith((query) => async (text, values) => {
