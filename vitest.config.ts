@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
@@ -24,7 +25,25 @@ const OWN_PROCESS = [
 const FRAMEWORKS = ['test/adapters/frameworks.test.ts', 'test/adapters/tool-schemas.test.ts'];
 const withFrameworks = Boolean(process.env['FRAMEWORK_TESTS'] ?? process.env['NIGHTLY_TESTS']);
 
-const setupFiles = ['test/support/property-seed.ts'];
+/**
+ * Tests with the tag `full` run in `npm run test:full`, all others in `npm test`. A file that consists of such tests has
+ * the comment `@module-tag full`. Without TEST_TIER, the tests of both tiers run.
+ */
+const TIERS = {
+  quick: { tagsFilter: ['!full'], isPart: (text: string) => !text.includes('@module-tag full') },
+  full: { tagsFilter: ['full'], isPart: (text: string) => /@module-tag full|tags: 'full'/.test(text) },
+};
+const tier = TIERS[process.env['TEST_TIER'] as keyof typeof TIERS] as (typeof TIERS)['full'] | undefined;
+
+/** The files that have no test of the tier. They are not even loaded. */
+const OTHER_TIER = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .map((path) => `test/${path.replaceAll('\\', '/')}`)
+  .filter((path) => path.endsWith('.test.ts') && tier?.isPart(readFileSync(path, 'utf8')) === false);
+
+const SHARED = {
+  setupFiles: ['test/support/property-seed.ts'],
+  globalSetup: ['test/support/shared-postgres.ts'],
+};
 
 /**
  * `unit` imports src/ and needs no build; `guest` runs the built package as a user would. The files of a project share a
@@ -34,12 +53,15 @@ export default defineConfig({
   test: {
     // Tests wait for limits, processes and disks for about a quarter of their time: one more process uses the cores fully.
     maxWorkers: availableParallelism() + 1,
+    tags: [{ name: 'full', description: 'Processes, kills, replicas, wheels, deployment, shells, attacks.' }],
+    ...(tier && { tagsFilter: tier.tagsFilter }),
     projects: [
       {
         test: {
           name: 'unit',
           include: [UNIT],
-          setupFiles,
+          exclude: OTHER_TIER,
+          ...SHARED,
           isolate: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -49,8 +71,8 @@ export default defineConfig({
         test: {
           name: 'guest',
           include: ['test/**/*.test.ts'],
-          setupFiles,
-          exclude: [UNIT, ...FRAMEWORKS, ...OWN_PROCESS],
+          exclude: [UNIT, ...FRAMEWORKS, ...OWN_PROCESS, ...OTHER_TIER],
+          ...SHARED,
           isolate: false,
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -60,7 +82,8 @@ export default defineConfig({
         test: {
           name: 'own-process',
           include: OWN_PROCESS,
-          setupFiles,
+          exclude: OTHER_TIER,
+          ...SHARED,
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },

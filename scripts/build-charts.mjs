@@ -121,7 +121,7 @@ async function captureRenderer(source) {
   const { UNLIMITED_RUN } = await import('../dist/engine/run-context.js');
   const { IMAGE_TIME_MS } = await import('../dist/engine/image-identity.js');
   const { findAssets } = await import('../dist/runtimes/guest-artifacts.js');
-  const { compileBytecode } = await import('../dist/runtimes/javascript/build-file-layers.js');
+  const { compileBytecode } = await import('../dist/runtimes/javascript/build/file-layers.js');
   const { Volume } = await import('../dist/fs/volume.js');
   const { expressionsOf, loadRenderer, prepareExpressions, RENDER_HANDLE, RENDERER_RUNTIME } = await import(
     '../dist/runtimes/javascript/vega-guest.js'

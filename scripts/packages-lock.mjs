@@ -3,7 +3,7 @@
  * pure Python files. Requires a build and a pip that can download packages.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createLock } from '../dist/packages/fetch-locked-packages.js';
+import { createLock } from '../dist/runtimes/python/build/fetch-locked-packages.js';
 
 const path = new URL('../src/packages/lock.json', import.meta.url);
 const before = new Map(JSON.parse(readFileSync(path, 'utf8')).python.map((row) => [row.name, row]));

@@ -5,10 +5,10 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createSandbox } from '../dist/index.js';
-import { pinnedVersion } from '../dist/packages/bundle-javascript.js';
-import { lockedPackages } from '../dist/packages/fetch-locked-packages.js';
 import { COSTLY_FUEL, HEAVY_SHARE, VENDORED_PACKAGES } from '../dist/packages/vendored-package-table.js';
 import { formatFuel } from '../dist/quantities.js';
+import { pinnedVersion } from '../dist/runtimes/javascript/build/bundle-packages.js';
+import { lockedPackages } from '../dist/runtimes/python/build/fetch-locked-packages.js';
 import { policy, RUNTIME_NAMES } from '../dist/schema.js';
 
 const PATH = new URL('../src/packages/import-costs.json', import.meta.url);

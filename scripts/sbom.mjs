@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const readJson = (path) => JSON.parse(readFileSync(at(path), 'utf8'));
-const { RUNTIMES } = await import(at('dist/runtimes/runtime-registry.js'));
+const { RUNTIME_NAMES } = await import(at('dist/schema.js'));
 const output = process.argv[2] ?? at('build/sbom.cdx.json');
 
 const options = ['--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only'];
@@ -46,11 +46,13 @@ const vendored = packages.map(({ language, name, version, licence }) => {
   };
 });
 
-const interpreters = Object.values(RUNTIMES).map(({ name, binary: { specifier, sha256 } }) => {
+const builds = RUNTIME_NAMES.map((name) => import(at(`dist/runtimes/${name}/build/index.js`)));
+const interpreters = (await Promise.all(builds)).map(({ build: { runtime, binary } }) => {
+  const { specifier, sha256 } = binary;
   const [source, file] = specifier.split('/');
   const { version, license } = npmPackages[`node_modules/${source}`];
   return {
-    'bom-ref': `interpreter:${name}`,
+    'bom-ref': `interpreter:${runtime.name}`,
     type: 'file',
     name: specifier,
     version,

@@ -1,8 +1,9 @@
 /**
- * A runtime as workers see it: how the interpreter's module is linked, booted and called. The code that uses it does not
- * know which language runs. The part of a runtime that the main thread uses is `Language`, in language.ts.
+ * A runtime as workers see it: how the interpreter's module is linked and called. The code that uses it does not know which
+ * language runs. The part of a runtime that the main thread uses is `Language`, in language.ts; `RuntimeBuild`, in
+ * build/runtime-build.ts, builds its guest.
  *
- * To add a runtime, create a folder here with a `Language` and a `Runtime`, add its name to RUNTIME_NAMES in schema/runtime-names.ts,
+ * To add a runtime, create a folder here with a `Language`, a `Runtime` and a `RuntimeBuild`, add its name to RUNTIME_NAMES in schema/runtime-names.ts,
  * and add a row to each of the registries: languages.ts, program-files.ts and runtime-registry.ts.
  */
 
@@ -12,9 +13,7 @@ import type { Linkage } from '../engine/host-imports.ts';
 import type { MemoryRange } from '../engine/memory-capture.ts';
 import type { LimitReason } from '../engine/run-context.ts';
 import type { Entry } from '../fs/flat-entries.ts';
-import type { MissingPackage } from '../packages/vendored-package-table.ts';
 import type { LanguageName, RuntimeName } from '../schema.ts';
-import type { PrepareOptions } from '../wasm/prepare-module.ts';
 import type { SourceLanguage } from './language.ts';
 
 /** A read-only part of the file system that all guests of a runtime share. */
@@ -92,10 +91,7 @@ export interface StackReader {
 /** Addresses in guest memory that `boot` returns for later calls. They are saved with the image. */
 export type Handles = Record<string, number>;
 
-/** Boots a guest with the given layers, calls `use` and returns the files that it left in /tmp. */
-export type BuildInGuest = (layers: readonly Layer[], use: (guest: Guest) => void) => readonly Entry[];
-
-/** Like BuildInGuest, with a guest that starts from the boot image. */
+/** Starts a guest from the boot image with the given layers, calls `use` and returns the files that it left in /tmp. */
 type BuildInBootedGuest = (
   layers: readonly Layer[],
   use: (guest: Guest, handles: Handles) => void,
@@ -104,19 +100,11 @@ type BuildInBootedGuest = (
 export interface Runtime {
   readonly name: RuntimeName;
   readonly source: SourceLanguage;
-  /** The interpreter's binary in a pinned dependency. The build rejects any other digest. */
-  readonly binary: { readonly specifier: string; readonly sha256: string };
-  readonly prepare: PrepareOptions;
   readonly linkage: Linkage<Guest>;
-  /** The environment in which the interpreter boots. */
-  readonly bootEnv: Readonly<Record<string, string>>;
-  /** Builds the read-only layers. `warn` receives the packages that had to be omitted. */
-  buildLayers(buildInGuest: BuildInGuest, warn: (missing: MissingPackage) => void): Promise<readonly Layer[]>;
   /** Memory of an idle guest whose contents do not matter and need not be saved. */
   unusedMemory(guest: Guest): readonly MemoryRange[];
   /** Short programs that use the parts of the interpreter that most programs use (see worker/idle-optimization.ts). */
   readonly optimizationPrograms: readonly string[];
-  boot(guest: Guest): Handles;
   stackReader(guest: Guest, handles: Handles): StackReader;
   /** Runs a program and returns the boot script's report as JSON text. Untrusted. */
   run(guest: Guest, handles: Handles, request: GuestRequest): string;

@@ -9,13 +9,7 @@ import { sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { PackageFiles, UserPackages } from '../packages/read-user-packages.ts';
 import type { LibraryFile } from '../packages/unpack-wheel.ts';
-import {
-  type BuiltGuest,
-  findAssets,
-  type GuestAssets,
-  type PreparedLibrary,
-  writeGuest,
-} from '../runtimes/guest-artifacts.ts';
+import { findAssets, type GuestAssets, type PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import type { Policy, RuntimeName } from '../schema.ts';
 import { runAuxiliaryJob } from './auxiliary-jobs.ts';
 import { extendAssets, readCachedImage, writeCachedImage } from './extended-image-cache.ts';
@@ -24,8 +18,6 @@ import { adoptedAssets } from './prepare-first-job.ts';
 import { preparedLibraries } from './prepare-libraries.ts';
 import type { ExtendedImage, UnsentJob } from './protocol.ts';
 
-/** Time limit of a build, generous enough for a slow and busy machine. */
-const BUILD_LIMIT_MS = 15 * 60_000;
 /** Time limit of preparing libraries. */
 const PREPARE_LIMIT_MS = 5 * 60_000;
 
@@ -41,29 +33,6 @@ export function assetsOf(runtime: RuntimeName): Promise<GuestAssets> {
     assets.catch(() => ready.delete(runtime));
   }
   return assets;
-}
-
-/** Builds a runtime and writes its files. `inputs` identifies what it was built from. */
-export async function build(
-  runtime: RuntimeName,
-  inputs: string,
-  onStep: (step: string) => void = () => {},
-): Promise<BuiltGuest> {
-  const options = { limitMs: BUILD_LIMIT_MS, observer: { step: onStep } };
-  const result = await runAuxiliaryJob(
-    sharedPool(),
-    `build:${runtime}`,
-    { type: 'build', runtime, env: { ...process.env } },
-    undefined,
-    options,
-  );
-  if (result?.type !== 'built')
-    throw new SandboxError(
-      'build_failed',
-      `The build of the ${runtime} guest was interrupted. Run it again.`,
-    );
-  writeGuest(result.guest, inputs);
-  return result.guest;
 }
 
 /** Additions to the boot image of a runtime. */

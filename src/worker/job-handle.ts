@@ -5,7 +5,7 @@
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import type { UnpackedWheel } from '../packages/unpack-wheel.ts';
 import type { EncodedResult } from '../results/encoded-result.ts';
-import type { BuiltGuest, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
+import type { PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import type {
   DrawnPicture,
   ExtendedImage,
@@ -21,7 +21,6 @@ import type { PhaseDurations } from './startup-phases.ts';
 /** The result of a job. A lost worker is a result, not an exception, because the guest may have caused it. */
 export type JobResult =
   | { readonly type: 'done'; readonly outcome: RunOutcome }
-  | { readonly type: 'built'; readonly guest: BuiltGuest }
   | { readonly type: 'extended'; readonly extended: ExtendedImage }
   | { readonly type: 'prepared'; readonly libraries: readonly PreparedLibrary[] }
   | { readonly type: 'unpacked'; readonly unpacked: UnpackedWheel }
@@ -35,7 +34,6 @@ export interface JobObserver {
   /** Answers a request of the guest. Must not reject. */
   answer?(request: HostRequest): Promise<HostAnswer>;
   result?(result: EncodedResult): void;
-  step?(text: string): void;
 }
 
 /** A message with its lists of files unpacked. */
@@ -93,9 +91,6 @@ export class ActiveJob implements JobHandle {
         return false;
       case 'result':
         this.observer.result?.(message.result);
-        return false;
-      case 'progress':
-        this.observer.step?.(message.step);
         return false;
       case 'request':
         void this.#answer(message.number, message.request);

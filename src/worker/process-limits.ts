@@ -97,7 +97,6 @@ export class JobLimits {
     if (message.type === 'failed') return this.#enter('over');
     const job = this.#job;
     if (job.type !== 'run') {
-      if (message.type === 'progress') return true;
       return job.type === 'picture' && message.type === 'picture' && this.#enter('over')
         ? isWithinForm(job, message.picture)
         : false;

@@ -263,7 +263,6 @@ const fromWorker = z.discriminatedUnion('type', [
     id,
     result: displayed,
   }),
-  z.strictObject({ type: z.literal('progress'), id, step: text }),
   z.strictObject({
     type: z.literal('request'),
     id,

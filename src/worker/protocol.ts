@@ -17,9 +17,9 @@ import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { PackageLibrary } from '../packages/read-user-packages.ts';
 import type { UnpackedWheel, WheelFile } from '../packages/unpack-wheel.ts';
 import type { EncodedResult } from '../results/encoded-result.ts';
-import type { BuiltGuest, GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
+import type { GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import type { QuotaLimit } from '../schema/workspace-quota.ts';
-import type { GuestReport, LanguageName, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
+import type { GuestReport, LanguageName, StoppedAt, TrapReason } from '../schema.ts';
 import type { ToolAnswer } from '../tools/tool-protocol.ts';
 import type { PhaseDurations } from './startup-phases.ts';
 import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
@@ -138,13 +138,6 @@ interface ResumedCall {
   readonly bytes: number;
 }
 
-interface BuildJob {
-  readonly type: 'build';
-  readonly runtime: RuntimeName;
-  /** The environment of the user, for the programs that the build runs: PATH, proxies, settings of pip. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
-
 /** Requests an image that extends that of the assets with packages and preloaded modules. */
 export interface ExtendJob {
   readonly type: 'extend';
@@ -211,7 +204,7 @@ export type DrawnPicture =
   | { readonly image: Uint8Array; readonly width: number; readonly height: number }
   | { readonly problem: string };
 
-export type Job = RunJob | BuildJob | ExtendJob | PrepareJob | UnpackJob | PhasesJob | PictureJob;
+export type Job = RunJob | ExtendJob | PrepareJob | UnpackJob | PhasesJob | PictureJob;
 
 /** A run before it is known which thread gets it, and therefore what has to be sent. */
 export interface UnsentRunJob extends Omit<RunJob, 'workspace'> {
@@ -332,7 +325,6 @@ export type FromWorker =
   | { readonly type: 'output'; readonly id: number; readonly stream: 1 | 2; readonly bytes: Uint8Array }
   /** Something that the program displays, or an image that it has written. */
   | { readonly type: 'result'; readonly id: number; readonly result: EncodedResult }
-  | { readonly type: 'progress'; readonly id: number; readonly step: string }
   | {
       readonly type: 'request';
       readonly id: number;
@@ -348,7 +340,6 @@ export type FromWorker =
       readonly results: readonly EncodedResult[];
     }
   | { readonly type: 'saved'; readonly id: number; readonly saved: PackedSaved }
-  | { readonly type: 'built'; readonly id: number; readonly guest: BuiltGuest }
   | { readonly type: 'extended'; readonly id: number; readonly extended: ExtendedImage }
   | { readonly type: 'prepared'; readonly id: number; readonly libraries: readonly PreparedLibrary[] }
   | { readonly type: 'unpacked'; readonly id: number; readonly unpacked: UnpackedWheel }

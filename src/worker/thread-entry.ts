@@ -155,13 +155,7 @@ async function handle(message: ToWorker): Promise<void> {
   };
   const context = { cancel: control, cancelValue: id, onSlice };
   if (job.type === 'picture') return send({ type: 'picture', id, picture: convertPicture(job, context) });
-  if (job.type === 'extend')
-    return send({ type: 'extended', id, extended: extendImage(imageOf(job.image), job, context) });
-  const { buildGuest } = await import('./build-guest-artifacts.ts');
-  // Programs that the build runs inherit the environment, which is empty in this thread.
-  Object.assign(process.env, job.env);
-  const guest = await buildGuest(RUNTIMES[job.runtime], (step) => send({ type: 'progress', id, step }));
-  send({ type: 'built', id, guest });
+  send({ type: 'extended', id, extended: extendImage(imageOf(job.image), job, context) });
 }
 
 /** File-system errors are constants without a message. */

@@ -39,7 +39,6 @@ export class ThreadHost implements WorkerHost {
 
 const NOT_ANSWERS: ReadonlySet<FromWorker['type']> = new Set([
   'output',
-  'progress',
   'request',
   'result',
   'saved',

@@ -6,16 +6,7 @@ import { IMPORT_ORDER } from './import-order.ts';
 /** Folders that do not import each other although the order would allow it. */
 const INDEPENDENT = [['wasm', 'fs', 'analysis', 'concurrency']];
 const PURE = ['wasm', 'fs', 'analysis', 'schema', 'errors', 'quantities'];
-const FILE_SYSTEM_FOLDERS = [
-  'stores',
-  'host',
-  'runtimes',
-  'packages',
-  'worker/build',
-  'charts/artifacts',
-  'cli',
-  'redteam',
-];
+const FILE_SYSTEM_FOLDERS = ['stores', 'host', 'runtimes', 'packages', 'charts/artifacts', 'cli', 'redteam'];
 
 interface Import {
   readonly target: string;
@@ -174,6 +165,14 @@ test('only folders that store files, build guests or serve the command line use 
   expect(touching.filter((path) => !FILE_SYSTEM_FOLDERS.some((folder) => path.startsWith(folder)))).toEqual(
     [],
   );
+});
+
+test('only the build imports what the published package leaves out', () => {
+  const isLeftOut = (path: string) => /\/build\/|\/guidance\/example-[\w-]+\.ts$/.test(path);
+  const imports = edgesThat((found) => isOwn(found) && isLeftOut(found.target));
+  const wrong = [...imports].filter(([path, found]) => !isLeftOut(path) && found.length > 0);
+  expect(wrong).toEqual([]);
+  expect(files.filter(({ path }) => isLeftOut(path)).length).toBeGreaterThan(0);
 });
 
 test('nothing of the MCP SDK is loaded before its commands run', () => {

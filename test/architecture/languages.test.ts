@@ -5,7 +5,7 @@ import { RUNTIME_NAMES } from '../../src/schema.ts';
 
 /** Files that may name a language: the runtimes, the sources of each language's packages, the list of names, and attack programs. */
 const LANGUAGE_SPECIFIC =
-  /^(runtimes\/|packages\/(vendored-package-table|fetch-locked-packages|bundle-javascript|added-packages|run-pip)\.ts$|schema\/runtime-names\.ts$|redteam\/corpus\/)/;
+  /^(runtimes\/|packages\/(vendored-package-table|added-packages|run-pip)\.ts$|schema\/runtime-names\.ts$|redteam\/corpus\/)/;
 
 /**
  * A language's name as a literal ('python'), a property (x.python), a key or a variable ({ python: …, python }). Prose and

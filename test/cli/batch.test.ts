@@ -15,7 +15,7 @@ const results = (stdout: string) =>
     .map((line) => JSON.parse(line) as BatchResult);
 
 describe('batch run', () => {
-  it('prints one result per program, in order, and an error for each invalid line', () => {
+  it('prints one result per program, in order, and an error for each invalid line', async () => {
     const input = ndjson(
       { id: 'slow', code: 'print(sum(range(300_000)))' },
       { id: 2, code: 'console.log(6 * 7)', language: 'javascript' },
@@ -31,7 +31,7 @@ describe('batch run', () => {
       { id: 'endless', code: 'while True: pass', fuel_budget: 20_000_000 },
       { id: 'nothing shared', code: 'import os; print(os.listdir())' },
     );
-    const { status, stdout, stderr } = runCli(['batch', 'run', '--jobs', '2'], { input });
+    const { status, stdout, stderr } = await runCli(['batch', 'run', '--jobs', '2'], { input });
     expect(status).toBe(1);
     expect(stderr).toMatch(/^7 programs, 1 failed, 2 could not be run, .*\n$/);
     expect(results(stdout)).toMatchObject([
@@ -49,7 +49,7 @@ describe('batch run', () => {
     ]);
   });
 
-  it('cancels the running programs on a signal and reports it', async () => {
+  it('cancels the running programs on a signal and reports it', { tags: 'full' }, async () => {
     const child = spawn(process.execPath, [CLI, 'batch', 'run'], { stdio: ['pipe', 'pipe', 'pipe'] });
     let output = '';
     let errors = '';
@@ -71,11 +71,11 @@ describe('batch run', () => {
     expect(errors).toContain('Cancelled: ');
   });
 
-  it('reports a file that does not exist', () => {
-    const { status, stderr } = runCli(['batch', 'run', 'absent.ndjson']);
+  it('reports a file that does not exist', async () => {
+    const { status, stderr } = await runCli(['batch', 'run', 'absent.ndjson']);
     expect(status).toBe(2);
     expect(stderr).toContain('Cannot read absent.ndjson: ENOENT');
-    const folder = runCli(['batch', 'run', '.']);
+    const folder = await runCli(['batch', 'run', '.']);
     expect([folder.status, folder.stderr]).toEqual([2, expect.stringContaining('. is a folder.')]);
   });
 });

@@ -1,10 +1,14 @@
-/** A copy of the built package without the Python guest, whose JavaScript guest can be damaged. */
-import { spawnSync } from 'node:child_process';
+/**
+ * A copy of the built package without the Python guest, whose JavaScript guest can be damaged.
+ *
+ * @module-tag full
+ */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
+import { runProcess } from '../support/cli.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const copy = mkdtempSync(join(tmpdir(), 'damaged-installation-'));
@@ -16,19 +20,17 @@ cpSync(join(root, 'dist'), join(copy, 'dist'), {
 symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
 cpSync(join(root, 'package.json'), join(copy, 'package.json'));
 
-function cli(...args: string[]) {
-  return spawnSync(process.execPath, [join(copy, 'dist/cli/main.js'), ...args], { encoding: 'utf8' });
-}
+const cli = (...args: string[]) => runProcess(process.execPath, [join(copy, 'dist/cli/main.js'), ...args]);
 
 /** Runs `use` while the bytes of an artifact at these fractions of its length are changed. */
-function withDamage<T>(name: string, positions: readonly number[], use: () => T): T {
+async function withDamage<T>(name: string, positions: readonly number[], use: () => Promise<T>): Promise<T> {
   const path = join(copy, 'dist/guests/javascript', name);
   const intact = readFileSync(path);
   const damaged = Buffer.from(intact);
   for (const position of positions) damaged[Math.floor(damaged.length * position)]! ^= 0xff;
   writeFileSync(path, damaged);
   try {
-    return use();
+    return await use();
   } finally {
     writeFileSync(path, intact);
   }
@@ -39,24 +41,26 @@ const IMPORT = "import _ from 'lodash'; console.log(_.chunk([1, 2], 1).length)";
 const ADVICE = /is damaged: .* Install the package again, or run "npm run build" in a checkout\.\n$/;
 
 describe('damaged installation', () => {
-  test.each(['module.wasm', 'boot.image', 'layer-1.pack'])('is an error that names %s', (name) => {
-    const { status, stdout, stderr } = withDamage(name, [0.0001], () => program('console.log(1)'));
+  test.each(['module.wasm', 'boot.image', 'layer-1.pack'])('is an error that names %s', async (name) => {
+    const { status, stdout, stderr } = await withDamage(name, [0.0001], async () =>
+      program('console.log(1)'),
+    );
     expect([status, stdout]).toEqual([70, '']);
     expect(stderr).toContain(name === 'boot.image' ? 'image is invalid' : `guests/javascript/${name}`);
     expect(stderr).toMatch(name === 'boot.image' ? /npm run build/ : ADVICE);
   });
 
-  test('fails a program that uses a damaged package, whatever the program does, and no other program', () => {
+  test('fails a program that uses a damaged package, whatever the program does, and no other program', async () => {
     // Everywhere after the index, so that it does not matter where the package lies.
-    withDamage('layer-2.pack', [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], () => {
+    await withDamage('layer-2.pack', [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], async () => {
       const swallowed = `try { await import('lodash') } catch {}; console.log('went on')`;
       for (const code of [IMPORT, swallowed]) {
-        const { status, stderr } = program(code);
+        const { status, stderr } = await program(code);
         expect([code, status]).toEqual([code, 70]);
         expect(stderr).toMatch(ADVICE);
       }
-      expect(program('console.log(1)')).toMatchObject({ status: 0, stdout: '1\n', stderr: '' });
-      const doctor = cli('doctor');
+      expect(await program('console.log(1)')).toMatchObject({ status: 0, stdout: '1\n', stderr: '' });
+      const doctor = await cli('doctor');
       expect(doctor.status).toBe(1);
       expect(doctor.stdout).toMatch(
         /FAIL {2}javascript guest: The file guests\/javascript\/layer-2\.pack is damaged/,
@@ -64,6 +68,6 @@ describe('damaged installation', () => {
       expect(doctor.stdout).toMatch(/^FAIL {2}python guest: /m);
       expect(doctor.stdout).toMatch(/^ok {4}javascript run: 6 \* 7 = 42 /m);
     });
-    expect(program(IMPORT)).toMatchObject({ status: 0, stdout: '2\n' });
+    expect(await program(IMPORT)).toMatchObject({ status: 0, stdout: '2\n' });
   });
 });

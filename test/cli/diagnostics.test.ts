@@ -32,18 +32,20 @@ describe('colours', () => {
     vi.unstubAllEnvs();
   });
 
-  it('are in messages and help with --color always, and never in JSON', () => {
-    const failed = runCli(['run', '--color', 'always', 'nothing.py']);
+  it('are in messages and help with --color always, and never in JSON', async () => {
+    const failed = await runCli(['run', '--color', 'always', 'nothing.py']);
     expect(failed).toMatchObject({ status: 2, stdout: '' });
     expect(failed.stderr.startsWith(`${ERROR_PREFIX} Cannot read`)).toBe(true);
-    expect(runCli(['--help', '--color', 'always']).stdout).toContain(`${ESCAPE}[0;1mUsage:`);
-    expect(runCli(['--help']).stdout).not.toContain(ESCAPE);
-    const json = runCli(['run', '--json', '-c', 'raise ValueError("\\x1b[2J")', '--color', 'always']);
+    expect((await runCli(['--help', '--color', 'always'])).stdout).toContain(`${ESCAPE}[0;1mUsage:`);
+    expect((await runCli(['--help'])).stdout).not.toContain(ESCAPE);
+    const json = await runCli(['run', '--json', '-c', 'raise ValueError("\\x1b[2J")', '--color', 'always']);
     expect(JSON.parse(json.stdout)).toMatchObject({ exit_code: 1 });
     expect(json.stdout + json.stderr).not.toContain(ESCAPE);
   });
 
-  it('are used on a real terminal, where a program cannot add control sequences to messages', async () => {
+  it('are used on a real terminal, where a program cannot add control sequences to messages', {
+    tags: 'full',
+  }, async () => {
     // The message of the error reaches the guidance.
     const code = 'raise KeyError("\\x1b[2Jkey")';
     using terminal = new Terminal(['run', '-c', code]);

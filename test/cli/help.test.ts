@@ -17,8 +17,8 @@ const flatten = (commands: readonly CommandSpec[], parents: readonly string[] = 
 const COMMANDS = await loadCommands();
 
 describe('help', () => {
-  it('lists every command', () => {
-    const { status, stdout, stderr } = runCli(['--help']);
+  it('lists every command', async () => {
+    const { status, stdout, stderr } = await runCli(['--help']);
     expect([status, stderr]).toEqual([0, '']);
     for (const { name, description } of COMMANDS) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
@@ -49,7 +49,7 @@ describe('help', () => {
   });
 
   it('prints the version', async () => {
-    expect(runCli(['--version']).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await runCli(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     for (const alias of ['-v', '-V'])
       expect(await runCliHere([alias], '')).toMatchObject({ status: 0, stdout: '0.0.0\n' });
   });

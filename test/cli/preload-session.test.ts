@@ -1,4 +1,8 @@
-/** Sessions with preloaded modules, whose image can be built again at any time. */
+/**
+ * Sessions with preloaded modules, whose image can be built again at any time.
+ *
+ * @module-tag full
+ */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,18 +11,18 @@ import { runCli } from '../support/cli.ts';
 
 const folder = () => mkdtempSync(join(tmpdir(), 'preload-'));
 
-test('a session with preloaded modules continues without its cached image, or says why it cannot', () => {
+test('a session with preloaded modules continues without its cached image, or says why it cannot', async () => {
   const store = folder();
   const run = (...args: string[]) =>
     runCli(['run', '--session', 'kept', '--store', store, '--language', 'javascript', ...args], {
       env: { XDG_CACHE_HOME: folder(), LLM_WASM_SANDBOX_CACHE_DIR: folder() },
     });
-  run('--preload', 'lodash', '-c', 'var x = require("lodash").sum([1, 2])');
-  expect(run('-c', 'console.log(x + 1)').stdout).toBe('4\n');
-  const failed = run('--fuel', '1000', '-c', 'console.log(x)');
+  await run('--preload', 'lodash', '-c', 'var x = require("lodash").sum([1, 2])');
+  expect((await run('-c', 'console.log(x + 1)')).stdout).toBe('4\n');
+  const failed = await run('--fuel', '1000', '-c', 'console.log(x)');
   expect(failed.stderr).toMatch(
     /image of session kept with the preloaded modules lodash.*could not be built again/s,
   );
   expect(failed.stderr).not.toContain('There is no session');
-  expect(run('-c', 'console.log(x + 1)').stdout).toBe('4\n');
+  expect((await run('-c', 'console.log(x + 1)')).stdout).toBe('4\n');
 });

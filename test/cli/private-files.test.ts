@@ -1,10 +1,13 @@
-/** What the command line stores, under an umask that gives everybody access. */
-import { spawnSync } from 'node:child_process';
+/**
+ * What the command line stores, under an umask that gives everybody access.
+ *
+ * @module-tag full
+ */
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { CLI } from '../support/cli.ts';
+import { CLI, runProcess } from '../support/cli.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'private-files-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -29,19 +32,15 @@ const WRITE = `
   await ensureWritableFolder(process.env.LLM_WASM_SANDBOX_STORE + '/../data');
 `;
 const openToAll = (cwd: string, ...args: readonly string[]) =>
-  spawnSync('sh', ['-c', 'umask 0; exec "$@"', 'sh', process.execPath, ...args], {
-    cwd,
-    env,
-    encoding: 'utf8',
-  });
+  runProcess('sh', ['-c', 'umask 0; exec "$@"', 'sh', process.execPath, ...args], { cwd, env });
 
 describe.skipIf(process.platform === 'win32')('caches, sessions, packages and the history', () => {
   // guarantee: stored-sessions
-  test('can be read and written only by their owner, whatever the umask is', () => {
-    const written = openToAll(join(dirname(CLI), '..'), '--input-type=module', '-e', WRITE);
+  test('can be read and written only by their owner, whatever the umask is', async () => {
+    const written = await openToAll(join(dirname(CLI), '..'), '--input-type=module', '-e', WRITE);
     expect(written).toMatchObject({ status: 0, stderr: '' });
     const program = "open('a.txt', 'w').write('x')";
-    const run = openToAll(folder, CLI, 'run', '-c', program, '--session', 's', '--out', 'out');
+    const run = await openToAll(folder, CLI, 'run', '-c', program, '--session', 's', '--out', 'out');
     expect(run).toMatchObject({ status: 0, stderr: '' });
     const names = readdirSync(stored, { recursive: true, encoding: 'utf8' });
     const isPrivate = (path: string) => {

@@ -1,15 +1,16 @@
-/** A command ends when its work is done: threads that wait for another program do not keep the process alive. */
-import { spawn, spawnSync } from 'node:child_process';
+/**
+ * A command ends when its work is done: threads that wait for another program do not keep the process alive.
+ *
+ * @module-tag full
+ */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
-import { CLI } from '../support/cli.ts';
-
-/** A process that a thread keeps alive never ends. */
-const LIMIT_MS = 200_000;
+import { CLI, runCli } from '../support/cli.ts';
 
 const store = mkdtempSync(join(tmpdir(), 'process-end-'));
 afterAll(() => rmSync(store, { recursive: true, force: true }));
@@ -34,9 +35,7 @@ describe('process', () => {
     // These fail after the thread was started in advance, so that it never gets a job.
     [['run', 'no-such-file.py'], 2],
     [['run', '--memory', '1', '-c', '1'], 2],
-  ])('ends after %j', (args, status) => {
-    const ended = spawnSync(process.execPath, [CLI, ...args], { timeout: LIMIT_MS, input: '' });
-    expect(ended.error).toBeUndefined();
-    expect(ended.status).toBe(status);
+  ])('ends after %j', async (args, status) => {
+    expect(await runCli(args)).toMatchObject({ status });
   });
 });

@@ -30,7 +30,7 @@ const repl = (lines: readonly string[], ...args: string[]) =>
   runCli(['repl', ...args], { env, input: lines.join('\n') });
 
 describe('repl with piped input', () => {
-  it('prints values, keeps variables, and ends blocks with an empty line', () => {
+  it('prints values, keeps variables, and ends blocks with an empty line', async () => {
     const lines = [
       'x = 20',
       'x * 2 + 2',
@@ -42,15 +42,17 @@ describe('repl with piped input', () => {
       'b"""',
     ];
     const name = ['name = input("name? ")', 'Ann', 'print(name, end="")'];
-    const { status, stdout, stderr } = repl([...lines, ...name, 'None', "'end'"]);
+    const { status, stdout, stderr } = await repl([...lines, ...name, 'None', "'end'"]);
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toBe("42\n40\n'a\\nb'\nname? Ann'end'\n");
     expect(existsSync(env.LLM_WASM_SANDBOX_STATE)).toBe(false);
   });
 
-  it('undoes calls, restores checkpoints, forks, and shows variables, files and fuel', () => {
+  it('undoes calls, restores checkpoints, forks, and shows variables, files and fuel', {
+    tags: 'full',
+  }, async () => {
     writeFileSync(join(folder, 'loaded.py'), 'loaded = 7\n');
-    const { status, stdout, stderr } = repl([
+    const { status, stdout, stderr } = await repl([
       'x = 1',
       ':checkpoint one',
       'x = 2',
@@ -107,28 +109,30 @@ describe('repl with piped input', () => {
     expect(stderr).toContain('the fuel budget was used up');
   });
 
-  it('reports failures and continues, and exits with the status of the last call', () => {
+  it('reports failures and continues, and exits with the status of the last call', async () => {
     const failing = ['{}["key"]', ':chekpoint', ':undo now', ':reset', 'raise SystemExit(3)'];
-    const { status, stdout, stderr } = repl(failing, '--session', 'kept', '--guidance');
+    const { status, stdout, stderr } = await repl(failing, '--session', 'kept', '--guidance');
     expect([status, stdout]).toEqual([3, '']);
     expect(stderr).toContain('KeyError');
     expect(stderr).toMatch(/^hint: \S/m);
     expect(stderr).toContain('Did you mean :checkpoint?');
     expect(stderr).toContain(':undo takes no argument');
     expect(stderr).toContain('Type ":reset force"');
-    expect(repl([':guidance', 'x = 5', ':rollback nope'], '--session', 'kept').status).toBe(69);
-    expect(repl(['x'], '--session', 'kept').stdout).toBe('5\n');
+    expect((await repl([':guidance', 'x = 5', ':rollback nope'], '--session', 'kept')).status).toBe(69);
+    expect((await repl(['x'], '--session', 'kept')).stdout).toBe('5\n');
   });
 
-  it('fails if a line is too long to be read, after the lines before it', () => {
-    const { status, stdout, stderr } = repl(['1 + 1', `"${'x'.repeat(70 * 2 ** 20)}"`, '3']);
+  it('fails if a line is too long to be read, after the lines before it', { tags: 'full' }, async () => {
+    const { status, stdout, stderr } = await repl(['1 + 1', `"${'x'.repeat(70 * 2 ** 20)}"`, '3']);
     expect([status, stdout]).toEqual([2, '2\n']);
     expect(stderr).toBe('llm-wasm-sandbox: A line of the input is longer than 64 MiB.\n');
   });
 
-  it('rejects a source that is too long, and names the command that runs files of any size', () => {
+  it('rejects a source that is too long, and names the command that runs files of any size', {
+    tags: 'full',
+  }, async () => {
     const long = `x = "${'y'.repeat(MAX_SOURCE_CHARS)}"`;
-    expect(repl([long, '6 * 7'])).toMatchObject({
+    expect(await repl([long, '6 * 7'])).toMatchObject({
       status: 0,
       stdout: '42\n',
       stderr: expect.stringContaining(
@@ -146,7 +150,7 @@ describe('repl with piped input', () => {
     });
   });
 
-  it('runs TypeScript, whose sources end where the parser accepts them', () => {
+  it('runs TypeScript, whose sources end where the parser accepts them', { tags: 'full' }, async () => {
     const lines = [
       'interface P {',
       '  n: number',
@@ -156,7 +160,7 @@ describe('repl with piped input', () => {
       '[1,',
       '2].map(String)',
     ];
-    expect(repl(lines, '-l', 'typescript')).toMatchObject({
+    expect(await repl(lines, '-l', 'typescript')).toMatchObject({
       status: 0,
       stdout: '42\n["1","2"]\n',
       stderr: '',
@@ -354,7 +358,7 @@ describe('repl on a terminal', () => {
     const [file] = ['repl-history-python'].map((name) => join(env.LLM_WASM_SANDBOX_STATE, name));
     expect(statSync(file!).mode & 0o777).toBe(0o600);
     expect(readFileSync(file!, 'utf8')).toContain('x = 1\nfor i in range(10**12): ');
-    expect(repl(['x'], '--session', 'typed').stdout).toBe('1\n');
+    expect((await repl(['x'], '--session', 'typed')).stdout).toBe('1\n');
     expect(withoutColors(terminal.output)).not.toContain(`${ESCAPE}[2J`);
   });
 });

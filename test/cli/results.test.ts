@@ -27,14 +27,14 @@ const result = (fields: Partial<DisplayResult>): DisplayResult => ({
 const plain = { images: new Map<string, string>(), isTerminal: false, folder: undefined };
 
 describe('run --results', () => {
-  it('writes results to files and prints their text after the output', () => {
+  it('writes results to files and prints their text after the output', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'cli-results-'));
     const program = `import base64
 display([{'a': 1}])
 print('output')
 display(base64.b64decode('${PNG}'), mime='image/png')
 42`;
-    const { status, stdout, stderr } = runCli(['run', '-c', program, '--results', folder]);
+    const { status, stdout, stderr } = await runCli(['run', '-c', program, '--results', folder]);
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'output\n| a |\n| ---: |\n| 1 |\n' });
     expect(stderr).toContain(`result r2: image/png, 1 × 1 pixels (file ${join(folder, 'r2.png')})`);
     expect(readdirSync(folder).sort()).toEqual(['r1.md', 'r2.png', 'r3.txt']);

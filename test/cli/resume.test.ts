@@ -161,7 +161,9 @@ describe('pending and resume', () => {
     expect(approved).toMatchObject({ status: 0, stdout: 'q\n' });
   });
 
-  test('ask the person at the terminal about each call, and leave unanswered ones open', async () => {
+  test('ask the person at the terminal about each call, and leave unanswered ones open', {
+    tags: 'full',
+  }, async () => {
     const env = { LLM_WASM_SANDBOX_STORE: store };
     await cli('run', '-c', PROGRAM, '--session', 'asked', '--tools-config', config);
     const [{ execution_id }] = (await listPaused()) as [Paused];

@@ -9,13 +9,15 @@ import { temporarySessionStore } from '../support/cli-sessions.ts';
 const { folder, store, cli, cliHere, run, runHere, json, execute } = temporarySessionStore();
 
 describe('run --session', () => {
-  it('preserves variables and files across processes', () => {
-    expect(run('preserved', 'x = [1]; open("f.txt", "w").write("file")')).toEqual({
+  it('preserves variables and files across processes', async () => {
+    expect(await run('preserved', 'x = [1]; open("f.txt", "w").write("file")')).toEqual({
       status: 0,
       stdout: '',
       stderr: '',
     });
-    expect(run('preserved', 'x.append(2); print(x, open("f.txt").read())').stdout).toBe('[1, 2] file\n');
+    expect((await run('preserved', 'x.append(2); print(x, open("f.txt").read())')).stdout).toBe(
+      '[1, 2] file\n',
+    );
   });
 
   it('uses the language of the session and rejects a program in another language', async () => {
@@ -55,14 +57,14 @@ describe('run --session', () => {
       LLM_WASM_SANDBOX_STORE: '',
       LLM_WASM_SANDBOX_CACHE: join(folder, 'cache'),
     };
-    cli(['run', '--session', 'mine', '-c', '1'], home);
+    await cli(['run', '--session', 'mine', '-c', '1'], home);
     const data =
       process.platform === 'darwin' ? join(folder, 'Library', 'Application Support') : home.XDG_DATA_HOME;
     expect(readdirSync(join(data, 'llm-wasm-sandbox', 'sessions'))).toContain('mine');
-    expect(cli(['session', 'list'], home).stdout).toContain('mine');
+    expect((await cli(['session', 'list'], home)).stdout).toContain('mine');
   });
 
-  it('commits the call when the reader of its output goes away', async () => {
+  it('commits the call when the reader of its output goes away', { tags: 'full' }, async () => {
     const loud =
       'x = 1\nimport sys\nfor i in range(20000): print("line", i); print("line", i, file=sys.stderr)\nx = 2';
     for (const gone of ['stdout', 'stderr'] as const) {

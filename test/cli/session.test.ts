@@ -63,7 +63,7 @@ describe('session', () => {
     await cliHere(['session', 'rollback', 'past']);
     await execute('past', 'assert x == 2');
     await cliHere(['session', 'rollback', 'past', 'one']);
-    expect(run('past', 'print(x)').stdout).toBe('1\n');
+    expect((await run('past', 'print(x)')).stdout).toBe('1\n');
     await execute('branch', 'assert x == 2');
     expect((await json('session', 'checkpoint', 'past', '--list')).checkpoints).toMatchObject([
       { name: 'one' },
@@ -153,7 +153,7 @@ describe('session', () => {
     expect(listed).toMatchObject({ status: 0, stderr: expect.stringContaining('session rm ID') });
     expect(listed.stdout).toMatch(/^broken +DAMAGED/m);
     expect(listed.stdout).toMatch(/^intact +python/m);
-    expect(run('broken', 'print(1)', '--store', otherStore)).toMatchObject({
+    expect(await run('broken', 'print(1)', '--store', otherStore)).toMatchObject({
       status: 69,
       stdout: '',
       stderr: expect.stringContaining('is damaged'),
@@ -169,7 +169,9 @@ describe('session', () => {
     expect((await json('session', 'list', '--store', otherStore)).damaged).toEqual([]);
   });
 
-  it('names the process that uses a session, and still shows and exports the session', async () => {
+  it('names the process that uses a session, and still shows and exports the session', {
+    tags: 'full',
+  }, async () => {
     await execute('busy', 'x = 1');
     const child = spawn(
       process.execPath,
@@ -183,7 +185,7 @@ describe('session', () => {
       ['session', 'rollback', 'busy'],
       ['session', 'rm', 'busy'],
     ]) {
-      const { status, stderr } = args[0] === 'run' ? cli(args) : await cliHere(args);
+      const { status, stderr } = args[0] === 'run' ? await cli(args) : await cliHere(args);
       expect({ args, status, stderr }).toEqual({
         args,
         status: 69,
@@ -198,7 +200,7 @@ describe('session', () => {
     expect(await cliHere(['session', 'export', 'busy', at('busy.session')])).toMatchObject({ status: 0 });
     child.kill('SIGINT');
     expect(await ended).toEqual([130, null]);
-    expect(run('busy', 'print(x)').stdout).toBe('1\n');
+    expect((await run('busy', 'print(x)')).stdout).toBe('1\n');
   });
 
   it('sends no control characters of a tampered session to the terminal', async () => {
@@ -213,7 +215,7 @@ describe('session', () => {
       ['session', 'rollback', 'tampered', 'mark'],
       ['session', 'files', 'tampered'],
     ]) {
-      const { stdout, stderr } = cli(args);
+      const { stdout, stderr } = await cliHere(args);
       expect(stdout + stderr).toContain('damaged');
       expect(stdout + stderr).not.toContain('\x1b');
     }
@@ -238,22 +240,22 @@ describe('session', () => {
     });
   });
 
-  it('sets the exit code and writes errors to standard error', () => {
-    expect(cli(['session', 'show'])).toMatchObject({ status: 2, stdout: '' });
-    expect(cli(['session', 'show', '..'])).toMatchObject({ status: 2, stdout: '' });
-    expect(cli(['session', 'rollback', 'absent'])).toMatchObject({
+  it('sets the exit code and writes errors to standard error', async () => {
+    expect(await cliHere(['session', 'show'])).toMatchObject({ status: 2, stdout: '' });
+    expect(await cli(['session', 'show', '..'])).toMatchObject({ status: 2, stdout: '' });
+    expect(await cliHere(['session', 'rollback', 'absent'])).toMatchObject({
       status: 69,
       stdout: '',
       stderr: expect.stringContaining('Session "absent" does not exist'),
     });
     const file = at('plain-file');
     writeFileSync(file, '');
-    expect(cli(['run', '--session', 'x', '--store', file, '-c', '1'])).toMatchObject({
+    expect(await cliHere(['run', '--session', 'x', '--store', file, '-c', '1'])).toMatchObject({
       status: 69,
       stdout: '',
       stderr: expect.stringContaining(file),
     });
-    expect(JSON.parse(cli(['session', 'list', '--json']).stdout)).toHaveProperty('sessions');
+    expect(JSON.parse((await cliHere(['session', 'list', '--json'])).stdout)).toHaveProperty('sessions');
   });
 
   it('sees files that the user edited in the session folder', async () => {

@@ -20,13 +20,13 @@ describe('--tools-config', () => {
     return path;
   };
 
-  test('lets the program call tools, reads no other configuration, and reports unusable tools', () => {
+  test('lets the program call tools, reads no other configuration, and reports unusable tools', async () => {
     const home = decoys();
     const code = 'print(await tools.demo.echo(text="hello"), {name.split(".")[0] for name in tools})';
     const args = ['run', '-c', code, '--tools-config', config({ approval: 'allow' })];
     const caches = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
     const env = { HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: caches };
-    const { stdout, stderr, status } = runCli(args, { cwd: home, env });
+    const { stdout, stderr, status } = await runCli(args, { cwd: home, env });
     expect([stdout, status]).toEqual(["hello {'demo'}\n", 0]);
     expect(stderr).toContain('tool hostile of MCP server demo: inputSchema: the schema cannot be used');
   });
@@ -55,15 +55,17 @@ describe('--tools-config', () => {
     return home;
   };
 
-  test('denies calls that need approval if there is neither a terminal nor a session', () => {
+  test('denies calls that need approval if there is neither a terminal nor a session', async () => {
     const code = 'try:\n  await tools.demo.echo(text="x")\nexcept ToolError as error:\n  print(error)';
-    const { stdout } = runCli(['run', '-c', code, '--tools-config', config({})]);
+    const { stdout } = await runCli(['run', '-c', code, '--tools-config', config({})]);
     expect(stdout).toBe(
       'The call was not approved. Reason: there is no terminal on which to ask for approval\n',
     );
   });
 
-  test('lets programs in a console call tools, and denies calls that need approval without a terminal', () => {
+  test('lets programs in a console call tools, and denies calls that need approval without a terminal', {
+    tags: 'full',
+  }, async () => {
     const path = config({ tools: ['echo', 'environment'] });
     const lines = [
       'async def ask(): return await tools.demo.echo(text="x")',
@@ -72,13 +74,21 @@ describe('--tools-config', () => {
       'await ask()',
       '6 * 7',
     ];
-    const { stdout, stderr, status } = runCli(['repl', '--tools-config', path], { input: lines.join('\n') });
+    const { stdout, stderr, status } = await runCli(['repl', '--tools-config', path], {
+      input: lines.join('\n'),
+    });
     expect([stdout, status]).toEqual(['True\n42\n', 0]);
     expect(stderr).toContain('there is no terminal on which to ask for approval');
   });
 
-  test('rejects an invalid file', () => {
-    const { stderr, status } = runCli(['run', '-c', '1', '--tools-config', config({ autoApprove: ['*'] })]);
+  test('rejects an invalid file', async () => {
+    const { stderr, status } = await runCli([
+      'run',
+      '-c',
+      '1',
+      '--tools-config',
+      config({ autoApprove: ['*'] }),
+    ]);
     expect(stderr).toContain('autoApprove');
     expect(status).not.toBe(0);
   });

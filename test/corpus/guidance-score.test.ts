@@ -1,4 +1,8 @@
-/** A sample of the programs of `npm run bench -- guidance`, so that its published score stays correct. */
+/**
+ * A sample of the programs of `npm run bench -- guidance`, so that its published score stays correct.
+ *
+ * @module-tag full
+ */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 import { failingPrograms } from '../../bench/guidance/programs.mjs';
@@ -27,10 +31,4 @@ test('error guidance names the cause and the line, and gives no forbidden advice
   expect(share.class.passed / share.class.applicable, message).toBeGreaterThanOrEqual(0.95);
   expect(share.line.passed / share.line.applicable, message).toBeGreaterThanOrEqual(0.9);
   expect(share.allowed.passed, message).toBe(share.allowed.applicable);
-});
-
-test('the benchmark has at least 50 programs of each language and 120 in all', () => {
-  const count = (language: string) => failingPrograms().filter((one) => one.language === language).length;
-  expect(Math.min(count('python'), count('javascript'))).toBeGreaterThanOrEqual(50);
-  expect(failingPrograms().length).toBeGreaterThanOrEqual(120);
 });

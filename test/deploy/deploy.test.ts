@@ -1,4 +1,8 @@
-/** The files in deploy/ are valid, refer to settings, flags and metrics that exist, and keep the restrictions they promise. */
+/**
+ * The files in deploy/ are valid, refer to settings, flags and metrics that exist, and keep the restrictions they promise.
+ *
+ * @module-tag full
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

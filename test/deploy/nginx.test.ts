@@ -1,4 +1,8 @@
-/** The configuration of nginx, in a real nginx with real servers. Skipped where nginx is not installed. */
+/**
+ * The configuration of nginx, in a real nginx with real servers. Skipped where nginx is not installed.
+ *
+ * @module-tag full
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,10 +1,14 @@
-/** The profiles in docs/ISOLATION.md, as far as they can be tested without starting a service or a container. */
+/**
+ * The profiles in docs/ISOLATION.md, as far as they can be tested without starting a service or a container.
+ *
+ * @module-tag full
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { CLI } from '../support/cli.ts';
+import { CLI, runProcess } from '../support/cli.ts';
 
 const text = readFileSync(new URL('../../docs/ISOLATION.md', import.meta.url), 'utf8');
 const unit = /```ini\n([\s\S]*?)```/.exec(text)![1]!.replaceAll(/\\\n\s*/g, '');
@@ -20,9 +24,8 @@ const argumentsOf = (command: string) =>
     .split(' ');
 
 /** Starts a command with this environment only, in a folder where it cannot rely on any file, and closes its input. */
-function start(args: readonly string[], env: Readonly<Record<string, string>>, input: string) {
-  return spawnSync(process.execPath, [CLI, ...args], { cwd: '/', env, input, encoding: 'utf8' });
-}
+const start = (args: readonly string[], env: Readonly<Record<string, string>>, input: string) =>
+  runProcess(process.execPath, [CLI, ...args], { cwd: '/', env, input });
 
 describe('systemd unit', () => {
   test('consists of sections and directives, one on each line', () => {
@@ -40,11 +43,11 @@ describe('systemd unit', () => {
     else expect((found.error as NodeJS.ErrnoException).code).toBe('ENOENT');
   });
 
-  test('starts the server with valid settings', () => {
+  test('starts the server with valid settings', async () => {
     const command = /^ExecStart=(.*)$/m
       .exec(unit)![1]!
       .replaceAll(/\$\{STATE_DIRECTORY\}/g, join(folder, 'state'));
-    const { status, stdout } = start([...argumentsOf(command), '--print-config'], {}, '');
+    const { status, stdout } = await start([...argumentsOf(command), '--print-config'], {}, '');
     expect(status).toBe(0);
     expect(stdout).toContain('process');
   });
@@ -54,17 +57,17 @@ describe('container', () => {
   const [, name, value] = /--env (\w+)=(\S+)/.exec(container)!;
   const env = { [name!]: join(folder, value!) };
 
-  test('runs programs with nothing but the environment of the command', () => {
-    const isolated = start(['run', '--isolation', 'process', '-c', 'print(6 * 7)'], env, '');
+  test('runs programs with nothing but the environment of the command', async () => {
+    const isolated = await start(['run', '--isolation', 'process', '-c', 'print(6 * 7)'], env, '');
     expect(isolated).toMatchObject({ status: 0, stdout: '42\n' });
   });
 
-  test('starts a server that answers', () => {
+  test('starts a server that answers', async () => {
     const request = (id: number, method: string, params: object) =>
       `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
     const clientInfo = { name: 'test', version: '1' };
     const initialize = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
-    const { stdout, status } = start(argumentsOf(container), env, request(1, 'initialize', initialize));
+    const { stdout, status } = await start(argumentsOf(container), env, request(1, 'initialize', initialize));
     expect(status).toBe(0);
     expect(JSON.parse(stdout.split('\n')[0]!)).toMatchObject({ id: 1, result: { serverInfo: {} } });
   });

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 const MAX_PAGES = 400;
-const ROUNDS = repetitions(10, 25);
+const ROUNDS = repetitions(6, 25);
 const newGuest = () => instantiateGuest(template, MAX_PAGES);
 
 const sizeOf = (delta: Delta) => delta.reduce((sum, { length }) => sum + length, 0);

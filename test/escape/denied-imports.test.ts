@@ -9,13 +9,14 @@ import { Guest } from '../../src/engine/guest.ts';
 import type { Linkage } from '../../src/engine/host-imports.ts';
 import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-context.ts';
 import { Volume } from '../../src/fs/volume.ts';
-import { javascript } from '../../src/runtimes/javascript/index.ts';
-import { python } from '../../src/runtimes/python/index.ts';
+import type { RuntimeBuild } from '../../src/runtimes/build/runtime-build.ts';
+import { build as javascript } from '../../src/runtimes/javascript/build/index.ts';
+import { build as python } from '../../src/runtimes/python/build/index.ts';
 import type { Runtime } from '../../src/runtimes/runtime.ts';
 import { prepareModule } from '../../src/wasm/prepare-module.ts';
 import { moduleThatCalls } from './single-import-module.ts';
 
-function importsOf({ binary }: Runtime): { module: string; name: string }[] {
+function importsOf({ binary }: RuntimeBuild): { module: string; name: string }[] {
   const bytes = readFileSync(createRequire(import.meta.url).resolve(binary.specifier));
   return WebAssembly.Module.imports(new WebAssembly.Module(bytes)).filter(({ kind }) => kind === 'function');
 }
@@ -40,9 +41,9 @@ function providedBy(runtime: Runtime): Record<string, object> {
   return runtime.linkage.imports(calling(runtime, 'env', 'nothing'));
 }
 
-function deniedOf(runtime: Runtime): string[] {
-  const provided = providedBy(runtime);
-  return importsOf(runtime)
+function deniedOf(build: RuntimeBuild): string[] {
+  const provided = providedBy(build.runtime);
+  return importsOf(build)
     .filter(({ module, name }) => !Object.hasOwn(provided[module] ?? {}, name))
     .map(({ module, name }) => `${module}.${name}`)
     .sort();
@@ -57,7 +58,7 @@ describe('the Python binary', () => {
   // guarantee: no-bridge
   test.each(deniedOf(python))('stops with denied_call when it calls a denied import: %s', (denied) => {
     const dot = denied.indexOf('.');
-    const guest = calling(python, denied.slice(0, dot), denied.slice(dot + 1));
+    const guest = calling(python.runtime, denied.slice(0, dot), denied.slice(dot + 1));
     guest.beginRun(UNLIMITED_RUN);
     let stop: unknown;
     try {
@@ -75,7 +76,7 @@ describe('the Python binary', () => {
   test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty', 'valueOf'])(
     'gets no host function for an import named like an inherited property: %s',
     (name) => {
-      const guest = calling(python, 'env', name);
+      const guest = calling(python.runtime, 'env', name);
       guest.beginRun(UNLIMITED_RUN);
       expect(() => guest.call('run')).toThrow(
         expect.objectContaining({ stop: expect.objectContaining({ reason: 'denied_call' }) }),

@@ -1,4 +1,8 @@
-/** The short, deterministic run of all fuzz targets, and the cases that failed in earlier runs. */
+/**
+ * The short, deterministic run of all fuzz targets, and the cases that failed in earlier runs.
+ *
+ * @module-tag full
+ */
 import { readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';

@@ -181,9 +181,7 @@ describe('JavaScript timers', () => {
   });
 
   test('wait without consuming fuel', async () => {
-    const start = performance.now();
     const result = await javascript('await new Promise((done) => setTimeout(done, 200)); os.sleep(100)');
-    expect(performance.now() - start).toBeGreaterThan(290);
     expect(result.fuel_consumed).toBeLessThan(2_000_000);
   });
 });

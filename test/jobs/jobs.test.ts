@@ -1,4 +1,8 @@
-/** Jobs in a PostgreSQL database: submitting, workers, retries after host failures, and the command line. */
+/**
+ * Jobs in a PostgreSQL database: submitting, workers, retries after host failures, and the command line.
+ *
+ * @module-tag full
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -11,27 +15,26 @@ import {
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CLI, runCli } from '../support/cli.ts';
-import { PostgresServer } from '../support/postgres.ts';
+import { newDatabase } from '../support/shared-postgres.ts';
 
-let server: PostgresServer;
+let connectionString: string;
 let database: pg.Client;
 beforeAll(async () => {
-  server = await PostgresServer.start();
-  database = new pg.Client({ connectionString: server.connectionString });
+  connectionString = await newDatabase();
+  database = new pg.Client({ connectionString });
   await database.connect();
 });
 const children = new Set<ChildProcess>();
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL');
   await database.end();
-  await server.stop();
 });
 
-const connection = () => ({ connectionString: server.connectionString });
+const connection = () => ({ connectionString });
 
 /** A worker in a process of its own. */
 function spawnWorker(...flags: string[]) {
-  const worker = spawn(process.execPath, [CLI, 'worker', '--store', server.connectionString, ...flags]);
+  const worker = spawn(process.execPath, [CLI, 'worker', '--store', connectionString, ...flags]);
   children.add(worker);
   worker.once('exit', () => children.delete(worker));
   return worker;
@@ -234,9 +237,9 @@ describe('jobs', () => {
 
 describe('command line', () => {
   test('submits the programs of a file, waits for a worker and prints the results', async () => {
-    const env = { LLM_WASM_SANDBOX_STORE: server.connectionString };
+    const env = { LLM_WASM_SANDBOX_STORE: connectionString };
     const lines = [{ code: 'print(1)' }, { code: 'print(2)', id: 'two' }].map((one) => JSON.stringify(one));
-    const submitted = runCli(['batch', 'submit', '--tenant', 'h'], {
+    const submitted = await runCli(['batch', 'submit', '--tenant', 'h'], {
       env,
       input: `${lines.join('\n')}\nnot JSON`,
     });
@@ -256,7 +259,7 @@ describe('command line', () => {
       stderr += text;
     });
     const ids = [printed[0].job_id, printed[1].job_id];
-    const { stdout } = runCli(['batch', 'result', '--watch', '--tenant', 'h', ...ids], { env });
+    const { stdout } = await runCli(['batch', 'result', '--watch', '--tenant', 'h', ...ids], { env });
     expect(
       stdout
         .trim()
@@ -271,14 +274,14 @@ describe('command line', () => {
     expect(stderr).toBe('llm-wasm-sandbox: waiting for jobs\nJobs: 2 completed, 0 to be retried.\n');
   });
 
-  test('does not wait for jobs if the database cannot be reached', () => {
-    const { status, stderr } = runCli(['worker', '--store', 'postgres://postgres@127.0.0.1:1/none']);
+  test('does not wait for jobs if the database cannot be reached', async () => {
+    const { status, stderr } = await runCli(['worker', '--store', 'postgres://postgres@127.0.0.1:1/none']);
     expect([status, stderr]).toEqual([69, expect.not.stringContaining('waiting for jobs')]);
   });
 
-  test('says that jobs need a database', () => {
+  test('says that jobs need a database', async () => {
     for (const args of [['worker'], ['batch', 'submit']]) {
-      const { status, stderr } = runCli([...args, '--store', '/tmp/folder']);
+      const { status, stderr } = await runCli([...args, '--store', '/tmp/folder']);
       expect([status, stderr]).toEqual([2, expect.stringContaining('Jobs are stored in PostgreSQL')]);
     }
   });

@@ -1,7 +1,7 @@
 /** Deterministic mode: the same code and input give the same output and fuel, whatever the load of the machine. */
-import { spawnSync } from 'node:child_process';
 import { createSandbox, type PolicyInput, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
+import { runCliHere } from '../support/cli.ts';
 
 const PROGRAMS: Record<RuntimeName, string> = {
   python: `
@@ -160,22 +160,16 @@ order`,
 });
 
 describe('run command', () => {
-  test('accepts --deterministic and --seed', () => {
-    const cli = (...args: string[]) =>
-      spawnSync(
-        process.execPath,
-        ['dist/cli/main.js', 'run', '--json', ...args, '-c', 'import os; os.urandom(4).hex()'],
-        {
-          encoding: 'utf8',
-        },
-      );
-    const result = (...args: string[]) => {
-      const { metadata, fuel_consumed } = JSON.parse(cli(...args).stdout);
+  test('accepts --deterministic and --seed', async () => {
+    const result = async (...args: string[]) => {
+      const run = ['run', '--json', ...args, '-c', 'import os; os.urandom(4).hex()'];
+      const { metadata, fuel_consumed } = JSON.parse((await runCliHere(run, '')).stdout);
       return [metadata.result, fuel_consumed];
     };
-    expect(result('--deterministic')).toEqual(result('--deterministic'));
-    expect(result('--seed', '5')).toEqual(result('--seed', '5'));
-    expect(result('--seed', '5')[0]).not.toEqual(result('--seed', '6')[0]);
+    expect(await result('--deterministic')).toEqual(await result('--deterministic'));
+    const seeded = await result('--seed', '5');
+    expect(await result('--seed', '5')).toEqual(seeded);
+    expect((await result('--seed', '6'))[0]).not.toEqual(seeded[0]);
   });
 });
 

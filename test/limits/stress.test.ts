@@ -1,6 +1,8 @@
 /**
  * Runs guests that end in every possible way, in random order, eight at a time. Every outcome is correct, and neither
  * the memory of the threads nor the number of workers grows.
+ *
+ * @module-tag full
  */
 import { createPool, createSandbox, type Pool } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';

@@ -1,4 +1,8 @@
-/** A server that is asked to stop while calls are running. */
+/**
+ * A server that is asked to stop while calls are running.
+ *
+ * @module-tag full
+ */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';

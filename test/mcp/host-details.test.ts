@@ -105,18 +105,18 @@ describe('details of the host', () => {
 
 describe('secrets of the configuration', () => {
   // guarantee: host-details
-  test('are not printed when the configuration file is not valid TOML', () => {
+  test('are not printed when the configuration file is not valid TOML', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'details-')), 'server.toml');
     writeFileSync(file, `port = 1\ntokens = ["ann=${ANN}"\nhost = "x"\n`);
-    const { status, stdout, stderr } = runCli(['serve', '--config', file]);
+    const { status, stdout, stderr } = await runCli(['serve', '--config', file]);
     expect(status).toBe(2);
     expect(stderr).toMatch(/line \d+, column \d+ is not valid TOML/);
     expect(stdout + stderr).not.toContain(ANN);
   });
 
   // guarantee: host-details
-  test('are not part of the printed settings', () => {
-    const { stdout } = runCli(['serve', '--print-config', '--token', ANN, '--metrics-token', METRICS]);
+  test('are not part of the printed settings', async () => {
+    const { stdout } = await runCli(['serve', '--print-config', '--token', ANN, '--metrics-token', METRICS]);
     expect(stdout).toContain('# metrics_token = "<secret>"');
     expect(stdout).not.toMatch(/secret-0123/);
   });

@@ -30,7 +30,7 @@ describe('statements about the languages', () => {
       stderr: '',
     });
 
-  test('every import pattern of JavaScript works', async () => {
+  test('every import pattern of JavaScript works', { tags: 'full' }, async () => {
     await expectImported('javascript', await importPatterns('javascript'));
   });
 

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { parse as parseToml } from 'smol-toml';
 import { describe, expect, test } from 'vitest';
+import { runCli } from '../support/cli.ts';
 import { CLI, call, httpClient, stdioClient } from '../support/mcp.ts';
 import { repetitions } from '../support/repetitions.ts';
 
@@ -19,17 +20,12 @@ const INITIALIZE = JSON.stringify({
   params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } },
 });
 
-function cli(args: readonly string[], env: Record<string, string> = {}, input = '') {
-  return spawnSync(process.execPath, [CLI, ...args], {
-    encoding: 'utf8',
-    input,
-    env: { ...process.env, ...env },
-  });
-}
+const cli = (args: readonly string[], env: Record<string, string> = {}, input = '') =>
+  runCli(args, { env, input });
 
 describe('a server process', () => {
-  test('serves MCP if no command is given, and exits when its input ends', () => {
-    const { stdout, stderr, status } = cli([], {}, `${INITIALIZE}\n`);
+  test('serves MCP if no command is given, and exits when its input ends', { tags: 'full' }, async () => {
+    const { stdout, stderr, status } = await cli([], {}, `${INITIALIZE}\n`);
     expect(status).toBe(0);
     const lines = stdout.trim().split('\n');
     expect(lines.map((line) => JSON.parse(line).jsonrpc)).toEqual(lines.map(() => '2.0'));
@@ -40,7 +36,7 @@ describe('a server process', () => {
     expect(events).toEqual(['server.start', 'server.stop']);
   });
 
-  test('logs one event per tool call, without the code', async () => {
+  test('logs one event per tool call, without the code', { tags: 'full' }, async () => {
     const { client, transport } = await stdioClient('legacy', ['mcp']);
     let log = '';
     transport.stderr!.on('data', (chunk: Buffer) => {
@@ -71,7 +67,9 @@ describe('a server process', () => {
     expect(log).not.toContain('secret');
   });
 
-  test('stops a running program and exits promptly when its client disconnects', async () => {
+  test('stops a running program and exits promptly when its client disconnects', {
+    tags: 'full',
+  }, async () => {
     const child = spawn(process.execPath, [CLI, 'mcp', '--log-level', 'silent'], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
@@ -91,7 +89,9 @@ describe('a server process', () => {
     expect(code).toBe(0);
   });
 
-  test('answers messages that exceed the limits of a body with an error, and continues', async () => {
+  test('answers messages that exceed the limits of a body with an error, and continues', {
+    tags: 'full',
+  }, async () => {
     const child = spawn(process.execPath, [CLI, 'mcp', '--log-level', 'silent'], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
@@ -123,7 +123,9 @@ describe('a server process', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
-  test('shuts down cleanly when its client sends a line that exceeds the buffer limit', async () => {
+  test('shuts down cleanly when its client sends a line that exceeds the buffer limit', {
+    tags: 'full',
+  }, async () => {
     const child = spawn(process.execPath, [CLI, 'mcp'], { stdio: ['pipe', 'pipe', 'pipe'] });
     let log = '';
     child.stderr.on('data', (chunk: Buffer) => {
@@ -137,7 +139,9 @@ describe('a server process', () => {
     expect(log).toContain('server.stop');
   });
 
-  test('saves sessions before it exits, on a signal and at the end of its input', async () => {
+  test('saves sessions before it exits, on a signal and at the end of its input', {
+    tags: 'full',
+  }, async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
     const session = { language: 'python', session_id: 'kept' };
     const run = (client: Client, code: string) => call(client, 'execute_code', { ...session, code });
@@ -164,7 +168,7 @@ describe('a server process', () => {
   });
 
   // guarantee: durability
-  test('keeps every completed call if it is killed right afterwards', async () => {
+  test('keeps every completed call if it is killed right afterwards', { tags: 'full' }, async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
     const session = { language: 'javascript', session_id: 'kept' };
     const rounds = repetitions(2, 40);
@@ -178,10 +182,13 @@ describe('a server process', () => {
       const { structured } = await call(client, 'execute_code', { ...session, code });
       process.kill(transport.pid!, 'SIGKILL');
       const expected = Array.from({ length: round + 1 }, (_, i) => i);
-      expect(structured).toMatchObject({ result: [expected, `${expected.join(' ')} `], state: 'committed' });
+      expect(structured).toMatchObject({
+        result: [expected, `${expected.join(' ')} `],
+        state: 'committed',
+      });
       await client.close();
     }
-  }, 300_000);
+  });
 
   describe.skipIf(process.platform === 'win32')('full disk', () => {
     /** A file size limit simulates a full disk without privileges. */
@@ -215,7 +222,9 @@ describe('a server process', () => {
 
     // guarantee: durability
     // proves: A server on a full disk fails the call that cannot be saved, undoes it and logs it.
-    test('server on a full disk fails the call that cannot be saved, undoes it and logs it', async () => {
+    test('server on a full disk fails the call that cannot be saved, undoes it and logs it', {
+      tags: 'full',
+    }, async () => {
       const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
       const { client, stop, log } = await connect(['--data-dir', data_dir]);
       await call(client, 'create_session', session);
@@ -246,7 +255,7 @@ describe('a server process', () => {
     });
   });
 
-  test('serves a client of SDK v1', async () => {
+  test('serves a client of SDK v1', { tags: 'full' }, async () => {
     const client = new OldClient({ name: 'old', version: '1' });
     await client.connect(
       new OldTransport({ command: process.execPath, args: [CLI, 'mcp', '--log-level', 'silent'] }),
@@ -264,9 +273,9 @@ describe('server settings', () => {
   const folder = mkdtempSync(join(tmpdir(), 'settings-'));
   const file = join(folder, 'server.toml');
 
-  test('are read from the file, the environment and flags, in increasing order of precedence', () => {
+  test('are read from the file, the environment and flags, in increasing order of precedence', async () => {
     writeFileSync(file, 'fuel_budget = 1000\ntimeout_seconds = 5\nmax_sessions = 3\n');
-    const { stdout, stderr } = cli(['mcp', '--config', file, '--print-config', '--fuel-budget', '3G'], {
+    const { stdout, stderr } = await cli(['mcp', '--config', file, '--print-config', '--fuel-budget', '3G'], {
       LLM_WASM_SANDBOX_FUEL_BUDGET: '2000',
       LLM_WASM_SANDBOX_TIMEOUT_SECONDS: '6',
     });
@@ -279,10 +288,10 @@ describe('server settings', () => {
     });
   });
 
-  test('are printed without secrets', () => {
+  test('are printed without secrets', async () => {
     const secret = 'a-very-secret-token';
     const address = `postgres://user:${secret}@host/db`;
-    const { stdout } = cli(
+    const { stdout } = await cli(
       [
         ...['serve', '--print-config', '--metrics-token', `${secret}-2`],
         // A secret that contains "=" must not be taken for a name.
@@ -297,10 +306,17 @@ describe('server settings', () => {
     expect(stdout).toContain('# data_dir = "<secret>"');
   });
 
-  test('are printed as a file that --config reads', () => {
-    const { stdout } = cli(['serve', '--print-config', '--max-sessions', '7', '--external-files', folder]);
+  test('are printed as a file that --config reads', async () => {
+    const { stdout } = await cli([
+      'serve',
+      '--print-config',
+      '--max-sessions',
+      '7',
+      '--external-files',
+      folder,
+    ]);
     writeFileSync(file, stdout);
-    expect(cli(['serve', '--print-config', '--config', file])).toMatchObject({
+    expect(await cli(['serve', '--print-config', '--config', file])).toMatchObject({
       status: 0,
       stdout,
       stderr: '',
@@ -312,19 +328,21 @@ describe('server settings', () => {
     ['a value of the wrong type', 'fuel_budget = "much"', {}, /fuel_budget/],
     ['invalid TOML', 'fuel_budget = ', {}, /config/],
     ['an unknown environment variable', '', { LLM_WASM_SANDBOX_FUEL: '1' }, /fuel/],
-  ])('reject %s', (_, text, env, message) => {
+  ])('reject %s', async (_, text, env, message) => {
     writeFileSync(file, text);
-    const { stderr, status } = cli(['mcp', '--config', file, '--print-config'], env);
+    const { stderr, status } = await cli(['mcp', '--config', file, '--print-config'], env);
     expect(stderr).toMatch(message);
     expect(status).toBe(2);
   });
 
-  test('reject a public address without a token, and a token that is too short', () => {
-    expect(cli(['serve', '--host', '0.0.0.0', '--port', '0'])).toMatchObject({
+  test('reject a public address without a token, and a token that is too short', {
+    tags: 'full',
+  }, async () => {
+    expect(await cli(['serve', '--host', '0.0.0.0', '--port', '0'])).toMatchObject({
       status: 2,
       stderr: expect.stringMatching(/token/),
     });
-    expect(cli(['serve', '--token', 'short', '--print-config'])).toMatchObject({
+    expect(await cli(['serve', '--token', 'short', '--print-config'])).toMatchObject({
       status: 2,
       stderr: expect.stringMatching(/16/),
     });

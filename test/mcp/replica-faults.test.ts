@@ -1,6 +1,8 @@
 /**
  * Servers on one database under load from several tenants, while servers are killed, suspended and stopped, connections
  * are cut and the database is restarted. A checker compares what the clients saw with the final lists.
+ *
+ * @module-tag full
  */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,8 @@
-/** Servers that share a database: any of them answers any call, and calls of one session take turns. */
+/**
+ * Servers that share a database: any of them answers any call, and calls of one session take turns.
+ *
+ * @module-tag full
+ */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,20 +28,20 @@ import { openStore } from '../../src/session/open-store.ts';
 import { ApprovalRounds } from '../../src/stores/postgres/approval-rounds.ts';
 import { runCliHere } from '../support/cli.ts';
 import { call, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
-import { PostgresServer } from '../support/postgres.ts';
+import { newDatabase } from '../support/shared-postgres.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 
 const TOKENS = ['ann=ann-has-a-long-secret', 'bob=bob-has-a-long-secret'];
 const SECRETS = TOKENS.map((token) => token.split('=')[1]!);
 
-let database: PostgresServer;
+let database: string;
 let servers: HttpServer[];
 /** Clients of tenant ann, one for each server. */
 let first: Client;
 let second: Client;
 
 const settings = (): ServerSettingsInput => ({
-  store: database.connectionString,
+  store: database,
   tokens: [...TOKENS],
   optimization: 'demand',
   lease_wait_seconds: 5,
@@ -45,7 +49,7 @@ const settings = (): ServerSettingsInput => ({
 });
 
 beforeAll(async () => {
-  database = await PostgresServer.start();
+  database = await newDatabase();
   servers = [await startHttp(settings()), await startHttp(settings())];
   [first, second] = (await Promise.all(
     servers.map((server) => httpClient(server, 'modern', SECRETS[0])),
@@ -54,7 +58,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all([first, second].map((client) => client?.close()));
   await Promise.all((servers ?? []).map((server) => server.close()));
-  await database?.stop();
 });
 
 const create = (client: Client, session_id: string, language = 'javascript') =>
@@ -271,8 +274,10 @@ describe('a read while a call of the same server is being saved', () => {
   };
 
   beforeAll(async () => {
-    proxy = await TcpProxy.start(database.port);
-    store = postgresStore({ connectionString: `postgres://postgres@127.0.0.1:${proxy.port}/postgres` });
+    const url = new URL(database);
+    proxy = await TcpProxy.start(Number(url.port));
+    url.port = String(proxy.port);
+    store = postgresStore({ connectionString: url.href });
     const slow: PostgresStore = {
       ...store,
       write: async (...written) => {
@@ -318,7 +323,7 @@ describe('a read while a call of the same server is being saved', () => {
     await waiting;
     await query("UPDATE llm_wasm_sandbox.leases SET expires_at = '-infinity' WHERE folded_id = 'read'");
     const other = openSessions({
-      store: postgresStore({ connectionString: database.connectionString }),
+      store: postgresStore({ connectionString: database }),
       lease: 'call',
       commit: 'answer',
     });
@@ -387,14 +392,14 @@ describe('servers that share a database', () => {
 
 test('the command line finds the paused programs of a tenant', async () => {
   const tools = { ask: { needsApproval: true, execute: async () => 'asked' } };
-  const store = postgresStore({ connectionString: database.connectionString, tenant: 'ann' });
+  const store = postgresStore({ connectionString: database, tenant: 'ann' });
   const session = await createSandbox({ runtime: 'javascript', session_id: 'parked', store, tools });
   const { metadata } = await session.execute(
     'globalThis.y = await tools.ask({}).catch((error) => error.message)',
   );
   await session.close();
   await store.close();
-  const command = (...args: string[]) => runCliHere(args, database.connectionString);
+  const command = (...args: string[]) => runCliHere(args, database);
   expect((await command('pending')).stdout).toBe('No paused programs.\n');
   expect((await command('pending', '--tenant', 'ann')).stdout).toContain(
     `execution ${metadata.execution_id}`,
@@ -516,7 +521,7 @@ describe('an approval request', () => {
         return super.close(round);
       }
     }
-    const rounds = new SlowRounds(openStore(database.connectionString).database!);
+    const rounds = new SlowRounds(openStore(database).database!);
     const approvals = new RunsAwaitingApproval(rounds);
     const owner = { tenant: 'slow', request: 'r' };
     const { signal } = new AbortController();
@@ -561,7 +566,7 @@ describe('an approval request', () => {
   });
 
   test('fails as the program does, or if its server does not respond', async () => {
-    const rounds = new ApprovalRounds(openStore(database.connectionString).database!);
+    const rounds = new ApprovalRounds(openStore(database).database!);
     const relay = async (failure?: Error) => {
       const key = { tenant: 't', run: randomUUID(), round: randomUUID(), request: 'r' };
       await rounds.open(key);
@@ -599,7 +604,7 @@ test('a program that is paused on one server can be resumed once, on any server'
     config,
     JSON.stringify({ mcpServers: { demo: { command: process.execPath, args: [FIXTURE] } } }),
   );
-  const store = database.connectionString;
+  const store = database;
   // Servers without tokens share the sessions of the command line.
   const parking = await startHttp({ store, tools_config: config });
   const client = await httpClient(parking, 'modern');
@@ -639,7 +644,7 @@ test('a program that is paused on one server can be resumed once, on any server'
 // guarantee: paused-programs
 // proves: An approval that another process sends during a resume is refused if the resume is rolled back.
 test('an approval that another registry sends during a resume is refused if the resume is rolled back', async () => {
-  const { connectionString } = database;
+  const connectionString = database;
   const registries = [1, 2].map(() =>
     openSessions({ store: postgresStore({ connectionString }), lease: 'call' }),
   );
@@ -683,7 +688,7 @@ finally:
 
 describe('limits per minute', () => {
   const { SharedFuel, SharedRequestLimiter } = sharedLimits;
-  const open = () => openStore(database.connectionString).database!;
+  const open = () => openStore(database).database!;
 
   test('admit as many requests as the limit allows for all servers together', async () => {
     const limiters = [new SharedRequestLimiter(open(), 300), new SharedRequestLimiter(open(), 300)];
@@ -759,7 +764,7 @@ async function leases(id = 'busy'): Promise<number> {
 /** Runs a statement and returns the number of rows. */
 async function query(statement: string): Promise<number> {
   const { default: pg } = await import('pg');
-  const client = new pg.Client({ connectionString: database.connectionString });
+  const client = new pg.Client({ connectionString: database });
   await client.connect();
   const { rowCount } = await client.query(statement);
   await client.end();
@@ -768,7 +773,7 @@ async function query(statement: string): Promise<number> {
 
 // guarantee: stored-sessions
 test('a call whose outcome is unknown is not undone, and the next call reads what was saved', async () => {
-  const store = postgresStore({ connectionString: database.connectionString, tenant: 'unknown' });
+  const store = postgresStore({ connectionString: database, tenant: 'unknown' });
   let isLossy = false;
   let writes = 0;
   const lossy: PostgresStore = {

@@ -229,7 +229,9 @@ def show(image):
 `;
 
 describe('images of programs', () => {
-  test('are shown or rejected by view_result, without loading or running anything', async () => {
+  test('are shown or rejected by view_result, without loading or running anything', {
+    tags: 'full',
+  }, async () => {
     await using listener = await startListener();
     const server = await startHttp();
     const client = await httpClient(server, 'modern');

@@ -263,34 +263,39 @@ describe('a server that is stopped by a signal', () => {
 
   // guarantee: session-recovery
   // proves: A server over HTTP that is stopped by a signal finishes the running call.
-  test.each(['SIGHUP', 'SIGTERM'] as const)('with %s over HTTP finishes the running call', async (signal) => {
-    const data_dir = newFolder();
-    const child: ChildProcess = spawn(
-      process.execPath,
-      [CLI, 'serve', '--port', '0', '--data-dir', data_dir],
-      {
-        stdio: ['ignore', 'ignore', 'pipe'],
-      },
-    );
-    let log = '';
-    child.stderr!.on('data', (chunk: Buffer) => {
-      log += chunk.toString();
-    });
-    while (!log.includes('listening on')) await new Promise((next) => setTimeout(next, 20));
-    const client = await httpClient({ url: /listening on (\S+)/.exec(log)![1]! }, 'modern');
-    await call(client, 'create_session', { language: 'python', session_id: 'kept' });
-    const running = call(client, 'execute_code', run);
-    await untilRunning(client);
-    child.kill(signal);
-    expect((await running).structured).toMatchObject({ success: true, result: 'finished' });
-    expect(await once(child, 'exit')).toEqual([0, null]);
-    await expectKept(data_dir);
-  });
+  test.each(['SIGHUP', 'SIGTERM'] as const)(
+    'with %s over HTTP finishes the running call',
+    { tags: 'full' },
+    async (signal) => {
+      const data_dir = newFolder();
+      const child: ChildProcess = spawn(
+        process.execPath,
+        [CLI, 'serve', '--port', '0', '--data-dir', data_dir],
+        {
+          stdio: ['ignore', 'ignore', 'pipe'],
+        },
+      );
+      let log = '';
+      child.stderr!.on('data', (chunk: Buffer) => {
+        log += chunk.toString();
+      });
+      while (!log.includes('listening on')) await new Promise((next) => setTimeout(next, 20));
+      const client = await httpClient({ url: /listening on (\S+)/.exec(log)![1]! }, 'modern');
+      await call(client, 'create_session', { language: 'python', session_id: 'kept' });
+      const running = call(client, 'execute_code', run);
+      await untilRunning(client);
+      child.kill(signal);
+      expect((await running).structured).toMatchObject({ success: true, result: 'finished' });
+      expect(await once(child, 'exit')).toEqual([0, null]);
+      await expectKept(data_dir);
+    },
+  );
 
   // guarantee: session-recovery
   // proves: A server over stdio that is stopped by a signal finishes the running call.
   test.each(['SIGHUP', 'SIGTERM'] as const)(
     'with %s over stdio finishes the running call',
+    { tags: 'full' },
     async (signal) => {
       const data_dir = newFolder();
       const args = ['mcp', '--data-dir', data_dir, '--log-level', 'silent'];

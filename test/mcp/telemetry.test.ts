@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
 import { createTelemetry, serveHttp } from 'llm-wasm-sandbox/mcp';
 import { afterAll, expect, test } from 'vitest';
+import { runScript } from '../support/cli.ts';
 import { call, httpClient } from '../support/mcp.ts';
 
 /** A minimal tracer provider that records spans and their status. */
@@ -92,7 +92,7 @@ test('every tool call is recorded as a span, a log event and a metric, each with
   await server.close();
 });
 
-test('spans are silently omitted without OpenTelemetry', () => {
+test('spans are silently omitted without OpenTelemetry', async () => {
   // The built file and the one that it imports, in a folder from which no package can be resolved.
   const folder = mkdtempSync(join(tmpdir(), 'telemetry-'));
   for (const file of ['mcp/telemetry.js', 'framing/digest.js'])
@@ -111,9 +111,6 @@ test('spans are silently omitted without OpenTelemetry', () => {
     });
     console.log(worked, events.length);
   `;
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-    cwd: folder,
-    encoding: 'utf8',
-  });
+  const { stdout, stderr } = await runScript(script, { cwd: folder });
   expect({ stdout, stderr }).toEqual({ stdout: 'worked 0\n', stderr: '' });
 });

@@ -64,8 +64,8 @@ describe('a token list', () => {
 
   // guarantee: tenant-identity
   // proves: An environment variable with an empty token is rejected and does not turn off authentication.
-  test.each(['', ',', `${FIRST},`])('is rejected when the environment variable is %j', (value) => {
-    const { status, stderr } = runCli(['serve', '--print-config'], {
+  test.each(['', ',', `${FIRST},`])('is rejected when the environment variable is %j', async (value) => {
+    const { status, stderr } = await runCli(['serve', '--print-config'], {
       env: { LLM_WASM_SANDBOX_TOKENS: value },
     });
     expect(status).toBe(2);

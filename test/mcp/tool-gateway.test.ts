@@ -285,7 +285,7 @@ describe('a program whose client cannot ask a person', () => {
     runCliHere(['resume', String(execution_id), '--data-dir', data, ...args], folder);
 
   // guarantee: approval, paused-programs
-  test('pauses until a person approves its calls on the command line', async () => {
+  test('pauses until a person approves its calls on the command line', { tags: 'full' }, async () => {
     const client = await httpClient(parking, 'modern', 'alice-secret-token-1');
     const path = join(files, 'approved-later');
     const code = `text = await tools.files.write_file(path=${JSON.stringify(path)}, content="late")\nprint(text)`;
@@ -417,23 +417,29 @@ print(await tools.remote.read_file(path="by-bob.txt"))`;
 
 // guarantee: approval
 // proves: Over standard input and output, the user of the client approves or denies tool calls.
-test.each(ERAS)('the user of a client over standard input and output decides, %s era', async (era) => {
-  const { client, asked, connect } = person(era, (message) => (message.includes('good') ? 'allow' : 'deny'));
-  const args = ['mcp', '--tools-config', join(folder, 'tools.json'), '--log-level', 'silent'];
-  await connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [CLI, ...args, '--optimization', 'demand'],
-      stderr: 'ignore',
-    }),
-  );
-  const code = writeProgram(`good-stdio-${era}`, `bad-stdio-${era}`);
-  const { structured } = await call(client, 'execute_code', { code, language: 'python' });
-  expect(structured['stdout']).toMatch(/Successfully wrote.*\ndenied: .*a person denied the call\n$/s);
-  expect(asked).toHaveLength(2);
-  expect(readdirSync(files).filter((name) => name.endsWith(`stdio-${era}`))).toEqual([`good-stdio-${era}`]);
-  await client.close();
-});
+test.each(ERAS)(
+  'the user of a client over standard input and output decides, %s era',
+  { tags: 'full' },
+  async (era) => {
+    const { client, asked, connect } = person(era, (message) =>
+      message.includes('good') ? 'allow' : 'deny',
+    );
+    const args = ['mcp', '--tools-config', join(folder, 'tools.json'), '--log-level', 'silent'];
+    await connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [CLI, ...args, '--optimization', 'demand'],
+        stderr: 'ignore',
+      }),
+    );
+    const code = writeProgram(`good-stdio-${era}`, `bad-stdio-${era}`);
+    const { structured } = await call(client, 'execute_code', { code, language: 'python' });
+    expect(structured['stdout']).toMatch(/Successfully wrote.*\ndenied: .*a person denied the call\n$/s);
+    expect(asked).toHaveLength(2);
+    expect(readdirSync(files).filter((name) => name.endsWith(`stdio-${era}`))).toEqual([`good-stdio-${era}`]);
+    await client.close();
+  },
+);
 
 // guarantee: approval
 test('a person is not asked about arguments that a form cannot show completely', async () => {

@@ -3,17 +3,16 @@ import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { relatedDocs } from '../../src/analysis/build-guidance.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
-import { call, ERAS, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
+import { call, ERAS, type Era, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
 
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-const connections = ERAS.flatMap((era) => [
-  { era, transport: 'stdio' as const },
-  { era, transport: 'http' as const },
-]);
+describe('tools over http, modern era', () => testTools('modern', 'http'));
+describe('tools over http, legacy era', { tags: 'full' }, () => testTools('legacy', 'http'));
+describe.each(ERAS)('tools over stdio, %s era', { tags: 'full' }, (era) => testTools(era, 'stdio'));
 
-describe.each(connections)('tools over $transport, $era era', ({ era, transport }) => {
+function testTools(era: Era, transport: 'http' | 'stdio'): void {
   let client: Client;
   let server: HttpServer | undefined;
 
@@ -422,4 +421,4 @@ describe.each(connections)('tools over $transport, $era era', ({ era, transport 
     expect((await call(client, 'get_active_sessions')).structured).toMatchObject({ sessions: [] });
     expect((await call(client, 'list_files')).structured).toMatchObject({ total: 0 });
   });
-});
+}

@@ -1,4 +1,8 @@
-/** `packages add` and the packages that it adds, with wheels that the test creates. pip looks only into a folder of the test. */
+/**
+ * `packages add` and the packages that it adds, with wheels that the test creates. pip looks only into a folder of the test.
+ *
+ * @module-tag full
+ */
 import { EventEmitter, once } from 'node:events';
 import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -209,10 +213,12 @@ describe('packages add', () => {
 describe('added packages', () => {
   test('are available to programs of the command line unless they are left out', async () => {
     const program = 'import adder, counter; print(adder.add(counter.add(4)))';
-    expect(run('-c', program).stdout).toBe('5\n');
-    expect(run('--no-packages', '-c', program).stderr).toContain('ModuleNotFoundError');
-    expect(run('--packages', 'counter', '-c', 'import adder').stderr).toContain('ModuleNotFoundError');
-    expect(run('-l', 'javascript', '-c', 'console.log(1)').stdout).toBe('1\n');
+    expect((await run('-c', program)).stdout).toBe('5\n');
+    expect((await run('--no-packages', '-c', program)).stderr).toContain('ModuleNotFoundError');
+    expect((await run('--packages', 'counter', '-c', 'import adder')).stderr).toContain(
+      'ModuleNotFoundError',
+    );
+    expect((await run('-l', 'javascript', '-c', 'console.log(1)')).stdout).toBe('1\n');
   });
 
   test('are available to the library by name, with their measured imports', async () => {
@@ -231,7 +237,7 @@ describe('added packages', () => {
 
   test('of a session do not change when others are added, and are available again after an import of the session', async () => {
     const continued = (program: string, id = 'kept') => run('--session', id, '-c', program);
-    const only = run(
+    const only = await run(
       '--session',
       'kept',
       '--packages',
@@ -240,11 +246,11 @@ describe('added packages', () => {
       'import counter; print(counter.add(3))',
     );
     expect(only.stdout).toBe('3\n');
-    expect(continued('print(counter.add(4))').stdout).toBe('7\n');
+    expect((await continued('print(counter.add(4))')).stdout).toBe('7\n');
     const file = join(folder, 'kept.session');
     expect((await session('export', 'kept', file)).status).toBe(0);
     expect((await session('import', file, '--session', 'copy')).status).toBe(0);
-    expect(continued('print(counter.add(5))', 'copy').stdout).toBe('12\n');
+    expect((await continued('print(counter.add(5))', 'copy')).stdout).toBe('12\n');
     expect((await session('show', 'copy')).stdout).toContain('counter');
   });
 
@@ -308,7 +314,7 @@ describe('added packages', () => {
     expect((await packages('remove', 'counter')).status).toBe(0);
     expect(readdirSync(join(home, 'wheels'))).toEqual([]);
     expect((await packages('verify')).stderr).toContain('there are no added packages');
-    const { stderr } = run('--session', 'kept', '-c', 'print(1)');
+    const { stderr } = await run('--session', 'kept', '-c', 'print(1)');
     expect(stderr).toContain('uses packages that have not been added');
   });
 });

@@ -2,6 +2,8 @@
  * Runs a program that uses its native part with every wheel in the folders that PIP_FIND_LINKS names, and in their subfolders
  * "official" and "community". All of them take minutes and need pip for some packages in pure Python, so only the nightly
  * tests run them. Five of them run together in all other tests, which takes some seconds.
+ *
+ * @module-tag full
  */
 import { createSandbox, type SandboxResult, type Session } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -96,7 +98,7 @@ except np.linalg.LinAlgError as error: messages.append(str(error))`,
     expect(fuels[0]).toBe(fuels[1]);
   });
 
-  test.runIf(NIGHTLY)('keep their objects in another process', () => {
+  test.runIf(NIGHTLY)('keep their objects in another process', async () => {
     const more = packages.flatMap((path) => ['--packages', path]);
     const create = `
 import shapely, numpy as np
@@ -107,8 +109,8 @@ key = ed25519.Ed25519PrivateKey.generate(); signature = key.sign(b'text'); gener
     const use = `
 key.public_key().verify(signature, b'text')
 print(shape.union(shapely.box(1, 1, 3, 3)).area, tree.xpath('string(//@k)'), generator.random())`;
-    expect(stored.run('wheels', create, ...more)).toMatchObject({ stderr: '', status: 0 });
-    expect(stored.run('wheels', use, ...more)).toMatchObject({
+    expect(await stored.run('wheels', create, ...more)).toMatchObject({ stderr: '', status: 0 });
+    expect(await stored.run('wheels', use, ...more)).toMatchObject({
       stdout: '7.0 7 0.625095466604667\n',
       status: 0,
     });

@@ -67,7 +67,7 @@ test('importing openpyxl takes at most 700M fuel, and the listing has the measur
 });
 
 // The import patterns of list_available_packages are these statements.
-test('all import names of all packages can be imported', async () => {
+test('all import names of all packages can be imported', { tags: 'full' }, async () => {
   const needs = new Map(PYTHON_PACKAGES.map((row) => [row.name, row.needs]));
   const names = listPackages('python')
     .filter(({ name }) => needs.get(name) === undefined)

@@ -340,7 +340,7 @@ test('sandbox-utils exports the global file functions', async () => {
   expect(await value(program)).toEqual([{ a: [1] }, true, true, 12]);
 });
 
-test('mathjs evaluates expressions, with named imports and as a whole', async () => {
+test('mathjs evaluates expressions, with named imports and as a whole', { tags: 'full' }, async () => {
   const program = code`
     import math, { add, Complex, evaluate, map, pi, square } from 'mathjs';
     [
@@ -390,7 +390,7 @@ test('ml-matrix, d3-array, d3-scale, d3-shape and arquero compute with numbers a
   ]);
 });
 
-test('xlsx, jszip, fflate and pdf-lib write files that they can read', async () => {
+test('xlsx, jszip, fflate and pdf-lib write files that they can read', { tags: 'full' }, async () => {
   const program = code`
     const XLSX = require('xlsx');
     const JSZip = require('jszip');
@@ -510,7 +510,7 @@ test('xml2js, markdown-it and turndown convert documents', async () => {
   ]);
 });
 
-test('docx and pptxgenjs write documents that mammoth and jszip read', async () => {
+test('docx and pptxgenjs write documents that mammoth and jszip read', { tags: 'full' }, async () => {
   const program = code`
     import { Document, HeadingLevel, Packer, Paragraph } from 'docx';
     import mammoth from 'mammoth';

@@ -49,7 +49,7 @@ describe('a session with a native library', () => {
     ['crash', 'unreachable'],
     ['throws', 'unreachable'],
     ['recurse', 'stack_overflow'],
-  ])('survives the C function %s, which ends with %s', async (method, reason) => {
+  ])('survives the C function %s, which ends with %s', { tags: 'full' }, async (method, reason) => {
     const before = value(await session.execute('counter.add(0)'));
     const result = await session.execute(`counter.add(100)\ncounter.${method}(1)`, {
       fuel_budget: 100_000_000,
@@ -198,18 +198,20 @@ describe('an image with a preloaded library', () => {
     expect(results[0]!.metadata.imports).toEqual([{ name: 'counter', fuel: 0, cached: true }]);
   });
 
-  test('works in a process of its own', async () => {
+  test('works in a process of its own', { tags: 'full' }, async () => {
     await using pool = createPool({ maxWorkers: 1, isolation: 'process' });
     await using sandbox = await createSandbox({ runtime: 'python', packages, preload: ['counter'], pool });
     expect(value(await sandbox.execute('import counter\ncounter.add(2)'))).toBe(2);
   });
 });
 
-test('a stored session continues in another process', () => {
+test('a stored session continues in another process', { tags: 'full' }, async () => {
   const { run } = temporarySessionStore();
   const more = ['--packages', packages[0]!];
-  expect(run('native', 'import counter; print(counter.add(40))', ...more)).toMatchObject({ stdout: '40\n' });
-  expect(run('native', 'print(counter.add(2))', ...more)).toMatchObject({ stdout: '42\n' });
+  expect(await run('native', 'import counter; print(counter.add(40))', ...more)).toMatchObject({
+    stdout: '40\n',
+  });
+  expect(await run('native', 'print(counter.add(2))', ...more)).toMatchObject({ stdout: '42\n' });
 });
 
 describe('the option packages', () => {

@@ -89,7 +89,7 @@ describe('packages on demand', () => {
     expect(metadata.packages_added).toBeUndefined();
   });
 
-  test('with unknown digests are refused unless they are trusted', async () => {
+  test('with unknown digests are refused unless they are trusted', { tags: 'full' }, async () => {
     const refused = await run('import unapproved');
     expect(refused.success).toBe(false);
     expect(refused.metadata.packages_added![0]!.problem).toContain('unknown digest');
@@ -98,7 +98,7 @@ describe('packages on demand', () => {
     expect(trusted.metadata.result).toBe(2);
   });
 
-  test('are used once they are approved', async () => {
+  test('are used once they are approved', { tags: 'full' }, async () => {
     const approved = join(folder, 'packages', 'lock.json');
     const before = readFileSync(approved);
     await using sandbox = await createSandbox(auto);
@@ -119,7 +119,7 @@ describe('packages on demand', () => {
     writeFileSync(approved, before);
   });
 
-  test('are searched for after a search without a network', async () => {
+  test('are searched for after a search without a network', { tags: 'full' }, async () => {
     await using sandbox = await createSandbox(auto);
     const { metadata } = await sandbox.execute('import lxml');
     expect(metadata.packages_added).toMatchObject([{ name: 'lxml', problem: expect.any(String) }]);
@@ -128,7 +128,7 @@ describe('packages on demand', () => {
     expect(both.success).toBe(true);
   });
 
-  test('are not replaced or hidden by what lies in the folder wheels', async () => {
+  test('are not replaced or hidden by what lies in the folder wheels', { tags: 'full' }, async () => {
     const cwd = join(folder, 'project');
     mkdirSync(join(cwd, 'wheels', 'helper_pkg-1.2-0-py3-none-any.whl'), { recursive: true });
     symlinkSync('missing', join(cwd, 'wheels', 'helper_pkg-1.2-1-py3-none-any.whl'));
@@ -146,7 +146,7 @@ describe('packages on demand', () => {
     expect(stdout).toBe('1\n');
   });
 
-  test('do not delay the answer to a cancelled call', async () => {
+  test('do not delay the answer to a cancelled call', { tags: 'full' }, async () => {
     const cancellation = new AbortController();
     const steps: string[] = [];
     const onPackageStep = (text: string) => {
@@ -194,7 +194,9 @@ describe('packages on demand', () => {
 });
 
 describe('session with packages on demand', () => {
-  test('starts in the image of its first program and gets further packages later', async () => {
+  test('starts in the image of its first program and gets further packages later', {
+    tags: 'full',
+  }, async () => {
     await using session = await createSandbox({ ...auto, auto_persist_globals: true });
     expect((await session.execute(USE_NATIVE)).metadata.result).toEqual([1, 2]);
     expect(session.session.preload).toContain('counter');
@@ -208,14 +210,14 @@ describe('session with packages on demand', () => {
     ]);
   });
 
-  test('gets packages after calls without packages', async () => {
+  test('gets packages after calls without packages', { tags: 'full' }, async () => {
     await using session = await createSandbox({ ...auto, auto_persist_globals: true });
     await session.execute('x = 41');
     expect((await session.execute('import helper\nx + helper.one')).metadata.result).toBe(42);
     expect(session.session.preload).toEqual([expect.stringMatching(/^later:[0-9a-f]{64}$/)]);
   });
 
-  test('keeps its image when it is a fork with variables', async () => {
+  test('keeps its image when it is a fork with variables', { tags: 'full' }, async () => {
     await using session = await createSandbox({ ...auto, auto_persist_globals: true });
     await session.execute('x = 41');
     await using fork = await session.fork();
@@ -223,7 +225,7 @@ describe('session with packages on demand', () => {
     expect(fork.session.preload).toEqual([expect.stringMatching(/^later:/)]);
   });
 
-  test('runs calls that were started at the same time in order', async () => {
+  test('runs calls that were started at the same time in order', { tags: 'full' }, async () => {
     await using session = await createSandbox({ ...auto, auto_persist_globals: true });
     const calls = ['x = 40', 'import helper\nx += helper.one', 'x += 1', USE_NATIVE, 'x + helper.one'];
     const results = await Promise.all(calls.map((code) => session.execute(code)));
@@ -232,7 +234,7 @@ describe('session with packages on demand', () => {
     expect((await cancelled).metadata.trap_reason).toBe('cancelled');
   });
 
-  test('is opened again if its modules could not be loaded into the image', async () => {
+  test('is opened again if its modules could not be loaded into the image', { tags: 'full' }, async () => {
     const store = diskStore(join(folder, 'sessions'));
     // Too little memory for what the module allocates.
     const options = { ...auto, session_id: 'small', store, policy: { memory_bytes: 48 * 2 ** 20 } };
@@ -246,7 +248,7 @@ describe('session with packages on demand', () => {
     expect((await session.execute('x')).metadata.result).toBe(1);
   });
 
-  test('is opened again with its packages, on demand or not', async () => {
+  test('is opened again with its packages, on demand or not', { tags: 'full' }, async () => {
     const store = diskStore(join(folder, 'sessions'));
     const options = { ...auto, session_id: 'kept', store };
     {

@@ -1,6 +1,8 @@
 /**
  * seaborn and plotly as they are published. Their wheels are downloaded with pip, so the tests run nightly only; plots of
  * seaborn also need the wheels of scientific-wheels.test.ts.
+ *
+ * @module-tag full
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';

@@ -1,5 +1,4 @@
 /** The options `preload` and `packages`. */
-import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -13,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox, type SandboxOptions, type SandboxResult } from 'llm-wasm-sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
+import { runScript } from '../support/cli.ts';
 import { code } from '../support/sandbox.ts';
 import { wheel } from './wheel-fixtures.ts';
 
@@ -25,7 +25,7 @@ async function run(options: Omit<SandboxOptions, 'runtime'>, program: string): P
 }
 
 describe('preload', () => {
-  test('makes importing openpyxl take less than 10M fuel', async () => {
+  test('makes importing openpyxl take less than 10M fuel', { tags: 'full' }, async () => {
     const result = await run({ preload: ['openpyxl'] }, 'import openpyxl\nopenpyxl.Workbook().active.title');
     expect(result.metadata.result).toBe('Sheet');
     expect(result.metadata.imports).toEqual([{ name: 'openpyxl', fuel: 0, cached: true }]);
@@ -47,7 +47,7 @@ describe('preload', () => {
     expect(result.success).toBe(true);
   });
 
-  test('reseeds all random generators for every run', async () => {
+  test('reseeds all random generators for every run', { tags: 'full' }, async () => {
     const program = 'import random, sympy.core.random as r\n[random.random(), r.rng.random()]';
     const preload = ['random', 'sympy.core.random'];
     const [a, b] = await Promise.all([run({ preload }, program), run({ preload }, program)]);
@@ -104,7 +104,7 @@ describe('preload', () => {
     await expect(call).rejects.toThrow(/MemoryError|memory_bytes: 33554432 is less than python needs/);
   });
 
-  test('caches images on disk and rebuilds damaged ones', { timeout: 240_000 }, () => {
+  test('caches images on disk and rebuilds damaged ones', { tags: 'full', timeout: 240_000 }, async () => {
     const cache = join(folder, 'cache');
     const program = code`
       const { createSandbox } = await import('llm-wasm-sandbox');
@@ -113,13 +113,10 @@ describe('preload', () => {
       console.log(JSON.stringify(result.metadata.imports));
       process.exit();
     `;
-    const start = () =>
-      execFileSync(process.execPath, ['--input-type=module', '-e', program], {
-        env: { ...process.env, LLM_WASM_SANDBOX_CACHE: cache },
-        encoding: 'utf8',
-      });
+    const env = { ...(process.env as Record<string, string>), LLM_WASM_SANDBOX_CACHE: cache };
+    const start = async () => (await runScript(program, { env })).stdout;
     const expected = '[{"name":"tabulate","fuel":0,"cached":true}]\n';
-    expect(start()).toBe(expected);
+    expect(await start()).toBe(expected);
     const [name, ...more] = readdirSync(join(cache, 'images'));
     expect(more).toEqual([]);
     const path = join(cache, 'images', name!);
@@ -127,7 +124,7 @@ describe('preload', () => {
     const damaged = Buffer.from(whole);
     damaged[5_000_000]! ^= 1;
     writeFileSync(path, damaged);
-    expect(start()).toBe(expected);
+    expect(await start()).toBe(expected);
     expect(readFileSync(path).equals(whole)).toBe(true);
   });
 });

@@ -9,7 +9,7 @@ async function value(program: string): Promise<unknown> {
   return result.metadata.result;
 }
 
-test('openpyxl creates, saves and loads a workbook', async () => {
+test('openpyxl creates, saves and loads a workbook', { tags: 'full' }, async () => {
   const shown = await value(code`
     from openpyxl import Workbook, load_workbook
     from openpyxl.styles import Font
@@ -42,7 +42,7 @@ test('openpyxl creates, saves and loads a workbook', async () => {
   ]);
 });
 
-test('XlsxWriter writes a workbook that openpyxl reads', async () => {
+test('XlsxWriter writes a workbook that openpyxl reads', { tags: 'full' }, async () => {
   const shown = await value(code`
     import xlsxwriter, openpyxl
     with xlsxwriter.Workbook('report.xlsx') as book:
@@ -98,7 +98,7 @@ reader = PdfReader('merged.pdf')
   expect(shown).toEqual([['Hello first', 'Hello second'], 'both']);
 });
 
-test('PyPDF2 provides the classes of pypdf, including PdfMerger and errors', async () => {
+test('PyPDF2 provides the classes of pypdf, including PdfMerger and errors', { tags: 'full' }, async () => {
   const shown = await value(`${MAKE_PDF}
 import io, pypdf, PyPDF2
 from PyPDF2 import PdfMerger, PdfReader
@@ -117,7 +117,7 @@ except PdfReadError as error:
   expect(shown).toEqual([['Hello second', 'Hello first'], true, true]);
 });
 
-test('PyPDF2 names the replacement of a name that version 3.0 removed', async () => {
+test('PyPDF2 names the replacement of a name that version 3.0 removed', { tags: 'full' }, async () => {
   const result = await python('from PyPDF2 import PdfFileReader');
   expect(result.metadata.error).toMatchObject({ type: 'ImportError', line: 1 });
   expect(result.metadata.error?.message).toContain('use PdfReader instead');
@@ -135,7 +135,7 @@ test('jinja2 renders loops, filters and inheritance, and escapes HTML', async ()
   expect(shown).toBe('<h1>1:A 2:&lt;B&gt; </h1>');
 });
 
-test('sympy integrates, solves and simplifies', async () => {
+test('sympy integrates, solves and simplifies', { tags: 'full' }, async () => {
   const shown = await value(code`
     from sympy import Eq, cos, diff, integrate, pi, simplify, sin, solve, symbols
     x = symbols('x')
@@ -151,7 +151,7 @@ test('sympy integrates, solves and simplifies', async () => {
   ]);
 });
 
-test('networkx finds the shortest path', async () => {
+test('networkx finds the shortest path', { tags: 'full' }, async () => {
   const shown = await value(code`
     import networkx as nx
     graph = nx.Graph()
@@ -343,7 +343,7 @@ test('pytest runs test files of the workspace and reports failures', async () =>
   expect(result.metadata.result).toBe(1);
 });
 
-test('faker generates reproducible data in every included locale', async () => {
+test('faker generates reproducible data in every included locale', { tags: 'full' }, async () => {
   const shown = await value(code`
     from faker import Faker
     from faker.config import AVAILABLE_LOCALES
@@ -359,7 +359,7 @@ test('faker generates reproducible data in every included locale', async () => {
   expect(shown).toEqual([[true, true, true], [], false]);
 });
 
-test('arrow, isodate, babel and holidays work with dates', async () => {
+test('arrow, isodate, babel and holidays work with dates', { tags: 'full' }, async () => {
   const shown = await value(code`
     import arrow, isodate, holidays
     from datetime import date
@@ -616,7 +616,7 @@ test('joblib runs parallel loops and caches results', async () => {
   expect(shown).toEqual([Array(4).fill([0, 1, 2, 3]), 9, 9, [3], { a: 1 }, 'ThreadpoolController']);
 });
 
-test('pytz, natsort, emoji and pint convert values', async () => {
+test('pytz, natsort, emoji and pint convert values', { tags: 'full' }, async () => {
   const shown = await value(code`
     import datetime, emoji, natsort, pint, pytz
     units = pint.UnitRegistry()
@@ -650,7 +650,7 @@ test('prettytable and graphviz write text', async () => {
   expect(shown).toEqual(['| 東京 |  9   |', 'digraph {\n\ta -> b\n}\n']);
 });
 
-test('fpdf2 writes a PDF file that pypdf reads', async () => {
+test('fpdf2 writes a PDF file that pypdf reads', { tags: 'full' }, async () => {
   const shown = await value(code`
     import warnings
     with warnings.catch_warnings(record=True) as caught:
@@ -669,7 +669,9 @@ test('fpdf2 writes a PDF file that pypdf reads', async () => {
   expect(shown).toEqual([expect.stringMatching(/Invoice 42[\s\S]*pen/), [expect.stringContaining('Pillow')]]);
 });
 
-test('plotly describes figures, which are shown as pictures, and writes HTML files', async () => {
+test('plotly describes figures, which are shown as pictures, and writes HTML files', {
+  tags: 'full',
+}, async () => {
   const result = await python(code`
     import plotly.graph_objects as go
     figure = go.Figure(go.Bar(x=['a', 'b'], y=[1, 3]))

@@ -1,12 +1,16 @@
-/** Selecting the files of wheels, and rejecting damaged ones. */
+/**
+ * Selecting the files of wheels, and rejecting damaged ones.
+ *
+ * @module-tag full
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { checkRecord, parseWheelName, usableFiles } from '../../src/packages/check-wheel-contents.ts';
-import { fetchLockedPackages } from '../../src/packages/fetch-locked-packages.ts';
 import { filesDigest } from '../../src/packages/package-files.ts';
 import { readZip } from '../../src/packages/read-zip.ts';
+import { fetchLockedPackages } from '../../src/runtimes/python/build/fetch-locked-packages.ts';
 import { wheel } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'wheel-test-'));

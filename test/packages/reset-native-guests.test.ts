@@ -1,6 +1,8 @@
 /**
  * A guest that has loaded native libraries is identical to a new one after it is reset: memory, globals, libraries and
  * function table. The wheels are in the folder that PIP_FIND_LINKS names.
+ *
+ * @module-tag full
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';

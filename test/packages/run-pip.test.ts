@@ -1,4 +1,8 @@
-/** How pip is found, the environment that it inherits, what it must not load, and the report if it is missing. */
+/**
+ * How pip is found, the environment that it inherits, what it must not load, and the report if it is missing.
+ *
+ * @module-tag full
+ */
 import {
   existsSync,
   mkdirSync,
@@ -11,9 +15,12 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { fetchLockedPackages, firstPartyFiles } from '../../src/packages/fetch-locked-packages.ts';
 import { pipDownload } from '../../src/packages/run-pip.ts';
 import { describeMissing } from '../../src/packages/vendored-package-table.ts';
+import {
+  fetchLockedPackages,
+  firstPartyFiles,
+} from '../../src/runtimes/python/build/fetch-locked-packages.ts';
 import { wheel } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'run-pip-'));

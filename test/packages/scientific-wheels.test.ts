@@ -1,6 +1,8 @@
 /**
  * numpy, pandas, Pillow and matplotlib from the wheels in the folder that PIP_FIND_LINKS names. Expected values of numpy were computed by
  * the same version of native numpy.
+ *
+ * @module-tag full
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -270,7 +272,7 @@ frame.pivot_table(index='n', columns='day', values='share')`);
     expect(await stored.execute(DRAW)).toMatchObject({ success: true });
     await stored.close();
     const packages = options.packages.flatMap((path) => ['--packages', path]);
-    const { stdout } = sessions.run(
+    const { stdout } = await sessions.run(
       'drawn',
       REDRAW,
       '--json',

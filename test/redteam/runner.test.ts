@@ -164,8 +164,10 @@ describe('pattern', () => {
 });
 
 describe('redteam command', () => {
-  test('prints the verdicts as a table or as JSON, and exits with 0 if all attacks fail', async () => {
-    const text = runCli(['redteam', '--only', 'escape/python/bridge-js']);
+  test('prints the verdicts as a table or as JSON, and exits with 0 if all attacks fail', {
+    tags: 'full',
+  }, async () => {
+    const text = await runCli(['redteam', '--only', 'escape/python/bridge-js']);
     expect(text.status).toBe(0);
     expect(text.stdout).toMatch(/^pass +escape\/python\/bridge-js +CVE-2026-25905/m);
     expect(text.stdout).toMatch(/^escape +1 +1 +0$/m);
@@ -177,7 +179,7 @@ describe('redteam command', () => {
     });
   });
 
-  test('rejects a selection without attacks', () => {
-    expect(runCli(['redteam', '--only', 'no-such-attack'])).toMatchObject({ status: 2 });
+  test('rejects a selection without attacks', async () => {
+    expect(await runCli(['redteam', '--only', 'no-such-attack'])).toMatchObject({ status: 2 });
   });
 });

@@ -1,11 +1,15 @@
-/** A program that is bundled with this package: with its files, and without them. */
-import { spawnSync } from 'node:child_process';
+/**
+ * A program that is bundled with this package: with its files, and without them.
+ *
+ * @module-tag full
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runProcess } from '../support/cli.ts';
 
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'bundled-'));
@@ -20,13 +24,11 @@ async function main() {
 main().catch((cause) => console.log(cause.code, cause.message));
 `;
 
-function run(bundle: string, env: Record<string, string> = {}) {
-  return spawnSync(process.execPath, [join(folder, bundle)], {
+const run = (bundle: string, env: Record<string, string> = {}) =>
+  runProcess(process.execPath, [join(folder, bundle)], {
     cwd: folder,
-    encoding: 'utf8',
-    env: { ...process.env, ...env },
+    env: { ...(process.env as Record<string, string>), ...env },
   });
-}
 
 describe.each([
   ['esm', 'bundle.mjs'],
@@ -44,16 +46,16 @@ describe.each([
     });
   });
 
-  it('reports that the package must be external', () => {
-    const { stdout } = run(name);
+  it('reports that the package must be external', async () => {
+    const { stdout } = await run(name);
     expect(stdout).toMatch(/^not_installed .*--external:llm-wasm-sandbox.*LLM_WASM_SANDBOX_ASSETS/);
-    expect(run(name, { LLM_WASM_SANDBOX_ASSETS: folder }).stdout).toMatch(
+    expect((await run(name, { LLM_WASM_SANDBOX_ASSETS: folder })).stdout).toMatch(
       /^not_installed .* Set LLM_WASM_SANDBOX_ASSETS to the folder node_modules\/llm-wasm-sandbox\/dist\./,
     );
   });
 
-  it('runs with the files in LLM_WASM_SANDBOX_ASSETS', () => {
-    const { stdout, stderr } = run(name, { LLM_WASM_SANDBOX_ASSETS: DIST });
+  it('runs with the files in LLM_WASM_SANDBOX_ASSETS', async () => {
+    const { stdout, stderr } = await run(name, { LLM_WASM_SANDBOX_ASSETS: DIST });
     expect([stdout, stderr]).toEqual(['42\n', '']);
   });
 });

@@ -76,7 +76,9 @@ describe('charts of Python programs', () => {
   });
   afterAll(() => sandbox.close());
 
-  it('are drawn from calls to chart, specifications and objects with a form of Vega-Lite', async () => {
+  it('are drawn from calls to chart, specifications and objects with a form of Vega-Lite', {
+    tags: 'full',
+  }, async () => {
     const { results, stderr } = await sandbox.execute(code`
       import datetime, random
       random.seed(1)
@@ -145,7 +147,7 @@ describe('charts of Python programs', () => {
     expect(inUnits(heights(panels!), 20)).toEqual([20, 40, 10, 30]);
   });
 
-  it('are drawn from charts of altair', async () => {
+  it('are drawn from charts of altair', { tags: 'full' }, async () => {
     const altair = await createSandbox({ runtime: 'python', preload: ['altair'], policy: SLOW_MACHINE });
     const { results, stderr, fuel_consumed } = await altair.execute(code`
       import altair as alt
@@ -167,7 +169,7 @@ describe('charts of Python programs', () => {
     expect([fuel_consumed < 500_000_000, imported.fuel_consumed < 1_000_000]).toEqual([true, true]);
   });
 
-  it('are drawn from figures of plotly', async () => {
+  it('are drawn from figures of plotly', { tags: 'full' }, async () => {
     // The part of plotly's interface that the conversion uses.
     const files = {
       'plotly/__init__.py': '',
@@ -224,7 +226,7 @@ describe('charts of Python programs', () => {
     ]);
   });
 
-  it('have a note and keep their specification if they cannot be drawn', async () => {
+  it('have a note and keep their specification if they cannot be drawn', { tags: 'full' }, async () => {
     const { results, success } = await sandbox.execute(code`
       schema = 'https://vega.github.io/schema/vega-lite/v6.json'
       xy = {'x': {'field': 'x', 'type': 'quantitative'}, 'y': {'field': 'y', 'type': 'quantitative'}}
@@ -250,7 +252,9 @@ describe('charts of Python programs', () => {
   });
 
   // guarantee: time-limit
-  it('are drawn in the time that the program leaves, and have a note if there is none', async () => {
+  it('are drawn in the time that the program leaves, and have a note if there is none', {
+    tags: 'full',
+  }, async () => {
     const { results, metadata } = await sandbox.execute(
       'import time\ndisplay(chart.line([1, 2]))\ntime.sleep(60)',
       {

@@ -13,6 +13,7 @@ for folder, folders, files in sorted(os.walk('.')):
 
 test.each(['thread', 'process'] as const)(
   'a program sees what the host and earlier programs have written (%s)',
+  { tags: 'full' },
   async (isolation) => {
     await using pool = createPool({ isolation, maxWorkers: 1, optimization: 'demand' });
     await using fresh = await createSandbox({ runtime: 'python', pool });

@@ -1,4 +1,8 @@
-/** Restoring and saving a session have budgets of their own, apart from the time limit of the program. */
+/**
+ * Restoring and saving a session have budgets of their own, apart from the time limit of the program.
+ *
+ * @module-tag full
+ */
 import { createPool, createSandbox, memoryStore } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 

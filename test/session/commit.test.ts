@@ -136,6 +136,7 @@ describe('a session with `commit: "answer"`', () => {
   // proves: A call is reported as rolled_back if its process ends before the state is saved.
   test.runIf(process.platform === 'linux')(
     'reports a call as rolled_back if its process ends before the state is saved',
+    { tags: 'full' },
     async () => {
       const { pool, kill } = killablePool();
       await using session = await open(memoryStore(), { commit: 'answer', pool, runtime: 'python' });
@@ -200,7 +201,7 @@ describe('a session with `commit: "background"`', () => {
 
   // guarantee: durability
   // proves: A pool that is closed saves the sessions whose calls have returned.
-  test('is saved after a call that has returned when its pool is closed', async () => {
+  test('is saved after a call that has returned when its pool is closed', { tags: 'full' }, async () => {
     for (const isolation of ['thread', 'process'] as const) {
       await using pool = createPool({ maxWorkers: 1, optimization: 'demand', isolation });
       const events: object[] = [];
@@ -220,6 +221,7 @@ describe('a session with `commit: "background"`', () => {
   // proves: If a process ends during a save, a session with `commit: "background"` restores the previous state, reports the loss and stays usable.
   test.runIf(process.platform === 'linux')(
     'restores the state from before a call whose process ends during the save, reports the loss, and stays usable',
+    { tags: 'full' },
     async () => {
       const { pool, kill } = killablePool();
       // The save takes long, but on a busy machine it may be complete before the process is killed.

@@ -1,6 +1,8 @@
 /**
  * Processes that are killed while they change sessions. The stored state must be the result of one completed operation,
  * with memory, files and checkpoints from the same one. The log of the killed process determines which are allowed.
+ *
+ * @module-tag full
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -134,6 +134,7 @@ describe('the memory that sessions hold', () => {
   // proves: The memory that sessions hold does not depend on the order in which forks, checkpoints and sessions are removed.
   test.each(['memory', 'disk'] as const)(
     'depends only on what remains, regardless of the order in which forks, checkpoints and sessions are removed (%s store)',
+    { tags: 'full' },
     async (kind) => {
       const pool = createPool({ maxWorkers: 1, optimization: 'demand' }) as WorkerPool;
       const store =

@@ -104,11 +104,14 @@ describe.each(['python', 'javascript'] as const)('every value in a %s session', 
   const values = PERSISTENT_VALUES[runtime];
   const expected = Object.fromEntries(values.map((one) => [one.name, one.expected]));
 
-  test.each(Object.keys(SCENARIOS))('%s', async (scenario) => {
+  const check = async (scenario: string) => {
     const all = await SCENARIOS[scenario]!(runtime, values);
     expect(all.length).toBeGreaterThan(0);
     for (const shown of all) expect(shown).toEqual(expected);
-  });
+  };
+  const names = Object.keys(SCENARIOS);
+  test.each(names.filter((name) => !name.includes('process')))('%s', check);
+  test.each(names.filter((name) => name.includes('process')))('%s', { tags: 'full' }, check);
 });
 
 /** Runs enough other sessions to evict the guest of an earlier session from every worker. */

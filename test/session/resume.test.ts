@@ -82,7 +82,9 @@ process.stdout.write(JSON.stringify(result), () => process.kill(process.pid, 'SI
 describe.each(['python', 'javascript'] as const)('a paused %s program', (runtime) => {
   // guarantee: paused-programs
   // proves: A paused program continues in another process after kill -9, with answers in any order and in several steps.
-  it('continues in another process after kill -9, with answers in any order and in several steps', async () => {
+  it('continues in another process after kill -9, with answers in any order and in several steps', {
+    tags: 'full',
+  }, async () => {
     executed.length = 0;
     const first = await pauseInOtherProcess(runtime, `kill-${runtime}`);
     expect(first).toMatchObject({

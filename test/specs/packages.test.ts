@@ -41,7 +41,7 @@ describe('Requirement: Session-Aware Fuel Analysis', () => {
     expect(notes[1]).toMatch(/cached imports/);
   });
 
-  test('Scenario: Session Recommendation', async () => {
+  test('Scenario: Session Recommendation', { tags: 'full' }, async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     let last = await sandbox.execute('import openpyxl');
     for (let i = 0; i < 3; i++) last = await sandbox.execute('import openpyxl');

@@ -5,7 +5,7 @@ import { diskStore } from '../../src/stores/disk/disk-store.ts';
 import { memoryStore } from '../../src/stores/memory/memory-store.ts';
 import { postgresStore } from '../../src/stores/postgres/postgres-store.ts';
 import type { SessionStore } from '../../src/stores/store.ts';
-import { PostgresServer } from '../support/postgres.ts';
+import { newDatabase } from '../support/shared-postgres.ts';
 import {
   checkpoint,
   files,
@@ -28,19 +28,14 @@ const STORES: Record<string, () => SessionStore> = {
   postgresStore: () => openPostgresStore(),
 };
 
-let server: PostgresServer;
 let pool: pg.Pool;
 let tenants = 0;
 const openPostgresStore = () => postgresStore({ pool, tenant: `tenant ${++tenants}` });
 
 beforeAll(async () => {
-  server = await PostgresServer.start();
-  pool = new pg.Pool({ connectionString: server.connectionString });
+  pool = new pg.Pool({ connectionString: await newDatabase() });
 });
-afterAll(async () => {
-  await pool.end();
-  await server.stop();
-});
+afterAll(() => pool.end());
 
 const code = (expected: string) => expect.objectContaining({ name: 'SandboxError', code: expected });
 

@@ -1,5 +1,7 @@
 /** Runs the built command line: as a process, or inside the test process to save its start-up time. */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { format } from 'node:util';
 import { CommanderError } from 'commander';
@@ -26,16 +28,34 @@ export interface CliOptions {
   readonly input?: string;
 }
 
-export function runCli(args: readonly string[], { cwd, env, input = '' }: CliOptions = {}): CliOutcome {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], {
-    encoding: 'utf8',
-    input,
+/** Runs a program and waits for its end, while other work of this process goes on. */
+export async function runProcess(
+  command: string,
+  args: readonly string[],
+  { cwd, env, input = '' }: CliOptions = {},
+): Promise<CliOutcome> {
+  const child = spawn(command, args, {
     ...(cwd !== undefined && { cwd }),
-    // Test runners set these variables for their own output.
-    env: { ...process.env, FORCE_COLOR: '', NO_COLOR: '', ...env },
+    ...(env !== undefined && { env }),
   });
+  const ended = once(child, 'exit');
+  // A program that fails does not read its input.
+  child.stdin.on('error', () => {}).end(input);
+  const [[status], stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
   return { status, stdout, stderr };
 }
+
+/** Runs a script of Node.js in a process of its own. It must end by itself. */
+export const runScript = (script: string, options?: CliOptions) =>
+  runProcess(process.execPath, ['--input-type=module', '-e', script], options);
+
+/** Runs a command in a process of its own. */
+export const runCli = (args: readonly string[], { env, ...options }: CliOptions = {}) =>
+  runProcess(process.execPath, [CLI, ...args], {
+    ...options,
+    // Test runners set these variables for their own output.
+    env: { ...(process.env as Record<string, string>), FORCE_COLOR: '', NO_COLOR: '', ...env },
+  });
 
 /** The commands of the built command line, and the options of all of them. */
 export const commandTable = async () => [await loadCommands(), globalOptions()] as const;
@@ -52,8 +72,8 @@ export async function runCliHere(
   const listeners = SIGNALS.map((signal) => new Set(process.listeners(signal)));
   const output = { stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((stream) =>
-    vi.spyOn(process[stream], 'write').mockImplementation((text, callback) => {
-      output[stream] += typeof text === 'string' ? text : Buffer.from(text).toString();
+    vi.spyOn(process[stream], 'write').mockImplementation((chunk, callback) => {
+      output[stream] += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
       if (typeof callback === 'function') (callback as () => void)();
       return true;
     }),

@@ -2,12 +2,12 @@
  * Runs the examples of a document in a new project that has this package installed. All scripts of a document run in one
  * process, one after the other.
  */
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from 'esbuild';
+import { runProcess } from './cli.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const PACKAGE = 'llm-wasm-sandbox';
@@ -36,7 +36,7 @@ const IS_NIGHTLY = Boolean(process.env['NIGHTLY_TESTS']);
 const IMPORTED = /from '((?:@[\w-]+\/)?[a-z][\w-]*)[^']*'/g;
 const SEPARATOR = '\0';
 
-function runScripts(project: string, scripts: readonly Example[]): Map<string, string> {
+async function runScripts(project: string, scripts: readonly Example[]): Promise<Map<string, string>> {
   for (const { name, language, code } of scripts) {
     const loader = language as 'js' | 'ts';
     const script = transformSync(code, { loader, target: 'node20', format: 'esm' }).code;
@@ -45,17 +45,20 @@ function runScripts(project: string, scripts: readonly Example[]): Map<string, s
   const names = JSON.stringify(scripts.map(({ name }) => name));
   const main = `for (const name of ${names}) { process.stdout.write('\\0'); await import('./' + name + '.mjs'); }`;
   writeFileSync(join(project, 'run-all.mjs'), main);
-  const { stdout, stderr } = spawnSync(process.execPath, ['run-all.mjs'], { cwd: project, encoding: 'utf8' });
+  const { stdout, stderr } = await runProcess(process.execPath, ['run-all.mjs'], { cwd: project });
   if (stderr !== '') throw new Error(stderr);
   const outputs = stdout.split(SEPARATOR).slice(1);
   return new Map(scripts.map(({ name }, i) => [name, outputs[i] ?? '']));
 }
 
 /** What commands print to the terminal. `npx` is left out, because it only finds the installed command. */
-function runCommands(project: string, code: string): string {
-  const env = { ...process.env, PATH: `${join(project, 'node_modules/.bin')}:${process.env['PATH']}` };
+async function runCommands(project: string, code: string): Promise<string> {
+  const env = {
+    ...(process.env as Record<string, string>),
+    PATH: `${join(project, 'node_modules/.bin')}:${process.env['PATH']}`,
+  };
   const commands = `exec 2>&1\n${code.replaceAll(/^npx /gm, '')}`;
-  return spawnSync('sh', ['-c', commands], { cwd: project, env, encoding: 'utf8' }).stdout;
+  return (await runProcess('sh', ['-c', commands], { cwd: project, env })).stdout;
 }
 
 /**
@@ -63,7 +66,7 @@ function runCommands(project: string, code: string): string {
  * `<!-- file: NAME -->`. Slow ones are marked with `<!-- nightly example: NAME -->` and run only if NIGHTLY_TESTS is set.
  * Returns the output of each example by its name.
  */
-export function runExamples(document: string): Map<string, string> {
+export async function runExamples(document: string): Promise<Map<string, string>> {
   const blocks = [...document.matchAll(BLOCK)]
     .filter(([, kind]) => IS_NIGHTLY || kind !== 'nightly example')
     .map(([, kind, name, language, code]) => ({
@@ -79,11 +82,11 @@ export function runExamples(document: string): Map<string, string> {
   try {
     for (const { name, code } of blocks.filter(({ kind }) => kind === 'file'))
       writeFileSync(join(project, name), code);
-    const outputs = runScripts(project, scripts);
+    const outputs = await runScripts(project, scripts);
     for (const { name, code } of blocks.filter(
       ({ language, kind }) => kind === 'example' && language === 'sh',
     ))
-      outputs.set(name, runCommands(project, code));
+      outputs.set(name, await runCommands(project, code));
     return outputs;
   } finally {
     rmSync(project, { recursive: true, force: true });

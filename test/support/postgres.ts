@@ -2,7 +2,7 @@
  * A PostgreSQL server for tests, from a pinned npm package in the cache of pinned packages. Its files are in a temporary
  * folder. The server refuses to run as root, so root starts it as an unprivileged user.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -18,6 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { installPinned } from '../../scripts/install-pinned-packages.mjs';
 import { freePort } from './free-port.ts';
@@ -54,12 +55,7 @@ export class PostgresServer {
       '--encoding=UTF8',
       '--locale=C',
     ];
-    const { status, stderr } = spawnSync(join(folder, 'bin/initdb'), flags, {
-      ...asUser,
-      cwd: data,
-      encoding: 'utf8',
-    });
-    if (status !== 0) throw new Error(`initdb failed: ${stderr}`);
+    await promisify(execFile)(join(folder, 'bin/initdb'), flags, { ...asUser, cwd: data });
     for (let attempt = 1; ; attempt++) {
       const server = new PostgresServer(folder, await freePort());
       try {
@@ -90,6 +86,8 @@ export class PostgresServer {
       '127.0.0.1',
       '-c',
       'fsync=off',
+      '-c',
+      'max_connections=300',
     ];
     const log = join(this.folder, 'log');
     const logFile = openSync(log, 'w');

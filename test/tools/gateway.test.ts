@@ -423,7 +423,7 @@ describe('the gateway', () => {
   });
 
   // guarantee: untrusted-tool-servers
-  it('limits the size of messages from a server over HTTP, and reconnects', async () => {
+  it('limits the size of messages from a server over HTTP, and reconnects', { tags: 'full' }, async () => {
     const server = createServer(answerOverHttp).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SandboxError } from '../../src/errors.ts';
-import { repetitions } from '../support/repetitions.ts';
 import { build } from './assembler.ts';
 import { generate } from './module-generator.ts';
 import { prepareModule } from './run-module.ts';
@@ -13,19 +12,22 @@ const load = (path: string) =>
 
 const QUICKJS = load('quickjs-wasi/quickjs.wasm');
 
+function validates(bytes: Uint8Array, exports: string[]): void {
+  const first = prepareModule(bytes, { exports });
+  expect(WebAssembly.validate(first.bytes as BufferSource)).toBe(true);
+  expect(Buffer.compare(prepareModule(bytes, { exports }).bytes, first.bytes)).toBe(0);
+  // Only tests and benchmarks use modules without a meter.
+  const unmetered = prepareModule(bytes, { exports, meter: false });
+  expect(WebAssembly.validate(unmetered.bytes as BufferSource)).toBe(true);
+}
+
 describe('real binaries', () => {
-  it.each([
-    ['QuickJS', QUICKJS, ['_initialize', 'qjs_eval', '__indirect_function_table']],
-    ['CPython', load('pyodide/pyodide.asm.wasm'), ['Py_InitializeEx', 'malloc', '__indirect_function_table']],
-  ])('validates the prepared %s module, which is the same each time', (_, bytes, exports) => {
-    const first = prepareModule(bytes, { exports });
-    expect(WebAssembly.validate(first.bytes as BufferSource)).toBe(true);
-    expect(Buffer.compare(prepareModule(bytes, { exports }).bytes, first.bytes)).toBe(0);
-    // Only tests and benchmarks use modules without a meter. Preparing CPython takes seconds.
-    if (bytes !== QUICKJS && repetitions(0, 1) === 0) return;
-    expect(WebAssembly.validate(prepareModule(bytes, { exports, meter: false }).bytes as BufferSource)).toBe(
-      true,
-    );
+  it('validates the prepared QuickJS module, which is the same each time', () => {
+    validates(QUICKJS, ['_initialize', 'qjs_eval', '__indirect_function_table']);
+  });
+
+  it('validates the prepared CPython module, which is the same each time', { tags: 'full' }, () => {
+    validates(load('pyodide/pyodide.asm.wasm'), ['Py_InitializeEx', 'malloc', '__indirect_function_table']);
   });
 });
 

@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { createPool, createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { RUNTIMES } from '../../dist/runtimes/runtime-registry.js';
 import { IdleOptimization } from '../../dist/worker/idle-optimization.js';
 import type { JobCallbacks } from '../../dist/worker/job-callbacks.js';
 import type { WorkerPool } from '../../dist/worker/pool.js';
+import { runScript } from '../support/cli.ts';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
 
@@ -51,7 +51,7 @@ describe.each(['python', 'javascript'] as const)('idle optimisation of the %s in
     expect(await demand.optimized()).toEqual([]);
   });
 
-  test('is interrupted by calls, which keep their results and sessions', async () => {
+  test('is interrupted by calls, which keep their results and sessions', { tags: 'full' }, async () => {
     await using pool = pools('idle');
     await using session = await createSandbox({ runtime, pool, auto_persist_globals: true });
     await session.execute(runtime === 'python' ? 'x = 0' : 'let x = 0');
@@ -101,16 +101,13 @@ test('an optimisation program that jobs interrupt is started again, but not fore
   expect(optimization.report()).toMatchObject({ image: 'image', programs: 1 });
 });
 
-test('idle optimisation does not keep a process alive', () => {
+test('idle optimisation does not keep a process alive', { tags: 'full' }, async () => {
   const script = `
     import { createSandbox } from '${PACKAGE}';
     const sandbox = await createSandbox({ runtime: 'python' });
     // Optimisation begins 500 ms after the guest is ready and takes longer than the rest of this time.
     await new Promise((resolve) => setTimeout(resolve, 1000));
     console.log('end');`;
-  const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-    encoding: 'utf8',
-    timeout: 250_000,
-  });
+  const { stdout, status } = await runScript(script);
   expect({ stdout, status }).toEqual({ stdout: 'end\n', status: 0 });
 });

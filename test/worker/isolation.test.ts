@@ -1,3 +1,4 @@
+/** @module-tag full */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -316,7 +317,7 @@ describe('isolation', () => {
         exit: () => resolve('exit'),
       });
       thread.setRef(true);
-      thread.send({ type: 'job', id: 1, job: { type: 'build', env: {}, runtime: 'none' as never } });
+      thread.send({ type: 'job', id: 1, job: { type: 'phases' } });
     });
     expect(ended).toBe('exit');
   });

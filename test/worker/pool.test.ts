@@ -1,19 +1,16 @@
-import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { createPool, createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
+import { runProcess, runScript } from '../support/cli.ts';
 import { ThreadMemoryReader } from '../support/thread-memory.ts';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
 const POOL = new URL('../../dist/worker/pool.js', import.meta.url).href;
 
 /** Runs a script in a process of its own and returns what it printed; it must end by itself. */
-function inProcess(script: string): string {
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-    encoding: 'utf8',
-    timeout: 250_000,
-  });
+async function inProcess(script: string): Promise<string> {
+  const { stdout, stderr, status } = await runScript(script);
   expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
   return stdout.trim();
 }
@@ -30,12 +27,12 @@ assert libc.prctl(22, 2, ctypes.byref(Program(4, code)), 0, 0) == 0
 os.execv(sys.argv[1], sys.argv[1:])`;
 
 describe('workers', () => {
-  test('let the process end, with or without close', () => {
+  test('let the process end, with or without close', { tags: 'full' }, async () => {
     const start = `import { createSandbox } from '${PACKAGE}'; const s = await createSandbox({ runtime: 'python' });`;
     expect(
-      inProcess(`${start} console.log((await s.execute('1 + 1')).metadata.result); await s.close();`),
+      await inProcess(`${start} console.log((await s.execute('1 + 1')).metadata.result); await s.close();`),
     ).toBe('2');
-    expect(inProcess(`${start} console.log((await s.execute('1 + 1')).metadata.result);`)).toBe('2');
+    expect(await inProcess(`${start} console.log((await s.execute('1 + 1')).metadata.result);`)).toBe('2');
   });
 
   test.runIf(process.platform === 'linux')('have a lower priority than the main thread', async () => {
@@ -48,17 +45,21 @@ describe('workers', () => {
     expect(values).toContain(Math.min(19, getPriority() + 5));
   });
 
-  test.runIf(process.platform === 'linux')('run where a system call filter forbids priorities', () => {
-    const program = `import { createSandbox } from '${PACKAGE}';
+  test.runIf(process.platform === 'linux')(
+    'run where a system call filter forbids priorities',
+    { tags: 'full' },
+    async () => {
+      const program = `import { createSandbox } from '${PACKAGE}';
       const s = await createSandbox({ runtime: 'javascript' });
       console.log((await s.execute('1 + 1')).metadata.result);
       await s.close();`;
-    const args = ['-c', WITHOUT_SETPRIORITY, process.execPath, '--input-type=module', '-e', program];
-    const { stdout, stderr } = spawnSync('python3', args, { encoding: 'utf8' });
-    expect([stdout, stderr]).toEqual(['2\n', '']);
-  });
+      const args = ['-c', WITHOUT_SETPRIORITY, process.execPath, '--input-type=module', '-e', program];
+      const { stdout, stderr } = await runProcess('python3', args);
+      expect([stdout, stderr]).toEqual(['2\n', '']);
+    },
+  );
 
-  test('keep nothing of a job that has ended', async () => {
+  test('keep nothing of a job that has ended', { tags: 'full' }, async () => {
     await using pool = createPool({ maxWorkers: 1, optimization: 'demand' });
     const run = async (codeChars: number) => {
       await using sandbox = await createSandbox({ runtime: 'javascript', pool });
@@ -76,7 +77,7 @@ describe('workers', () => {
     expect(after - before).toBeLessThan(16_000_000);
   });
 
-  test('end when they are idle, and the last one much later', () => {
+  test('end when they are idle, and the last one much later', async () => {
     const script = `
       import { availableParallelism } from 'node:os';
       import { WorkerPool } from '${POOL}';
@@ -105,10 +106,10 @@ describe('workers', () => {
       elapsed += 1_200_000;
       counts.push(workers());
       console.log(JSON.stringify(counts));`;
-    expect(JSON.parse(inProcess(script))).toEqual([true, true, 1, 0]);
+    expect(JSON.parse(await inProcess(script))).toEqual([true, true, 1, 0]);
   });
 
-  test('leave no listener on a signal when a call is over', () => {
+  test('leave no listener on a signal when a call is over', async () => {
     const script = `
       import { getEventListeners } from 'node:events';
       import { sharedPool } from '${POOL}';
@@ -122,10 +123,10 @@ describe('workers', () => {
       }
       await new Promise((resolve) => setImmediate(resolve));
       console.log(getEventListeners(signal, 'abort').length);`;
-    expect(inProcess(script)).toBe('0');
+    expect(await inProcess(script)).toBe('0');
   });
 
-  test('are started up to the maximum of the pool', () => {
+  test('are started up to the maximum of the pool', async () => {
     const script = `
       import { availableParallelism } from 'node:os';
       import { createPool, createSandbox } from '${PACKAGE}';
@@ -134,10 +135,12 @@ describe('workers', () => {
       const results = await Promise.all(sandboxes.map((s, i) => s.execute(String(i))));
       console.log(results.map((r) => r.metadata.result).join(), pool.workers === availableParallelism());
     `;
-    expect(inProcess(script)).toBe('0,1,2,3,4,5,6,7,8,9,10,11 true');
+    expect(await inProcess(script)).toBe('0,1,2,3,4,5,6,7,8,9,10,11 true');
   });
 
-  test('run a short program of a third sandbox while two others are in endless loops', () => {
+  test('run a short program of a third sandbox while two others are in endless loops', {
+    tags: 'full',
+  }, async () => {
     const script = `
       import { availableParallelism } from 'node:os';
       import { createSandbox } from '${PACKAGE}';
@@ -149,10 +152,12 @@ describe('workers', () => {
       for (const run of endless) run.cancel();
       console.log((await Promise.all(endless)).every((result) => result.metadata.trap_reason === 'cancelled'));
     `;
-    expect(inProcess(script)).toBe('2\ntrue');
+    expect(await inProcess(script)).toBe('2\ntrue');
   });
 
-  test('exceed the number of cores, where that is allowed, while long-running programs occupy them all', () => {
+  test('exceed the number of cores, where that is allowed, while long-running programs occupy them all', {
+    tags: 'full',
+  }, async () => {
     const script = `
       import { availableParallelism } from 'node:os';
       import { createPool, createSandbox } from '${PACKAGE}';
@@ -176,10 +181,12 @@ describe('workers', () => {
       stop.abort();
       await Promise.all(running);
     `;
-    expect(JSON.parse(inProcess(script))).toEqual([2, 0, true]);
+    expect(JSON.parse(await inProcess(script))).toEqual([2, 0, true]);
   });
 
-  test('with long-running programs yield to short ones, and the wait does not count as their time', () => {
+  test('with long-running programs yield to short ones, and the wait does not count as their time', {
+    tags: 'full',
+  }, async () => {
     const script = `
       import { availableParallelism } from 'node:os';
       import { createPool, createSandbox } from '${PACKAGE}';
@@ -197,7 +204,7 @@ describe('workers', () => {
         [trap_reason, duration_ms >= 2000, queue_ms > 0]);
       console.log(JSON.stringify(ended.every((one) => one.join() === 'timeout,true,true') || ended));
     `;
-    expect(JSON.parse(inProcess(script))).toBe(true);
+    expect(JSON.parse(await inProcess(script))).toBe(true);
   });
 
   test('never block the main thread', async () => {
@@ -213,7 +220,7 @@ describe('workers', () => {
     expect(metadata.trap_reason).toBe('cancelled');
   });
 
-  test('that die are replaced, and their run is reported as lost', () => {
+  test('that die are replaced, and their run is reported as lost', { tags: 'full' }, async () => {
     const script = `
       import { createSandbox } from '${PACKAGE}';
       import { sharedPool } from '${POOL}';
@@ -230,7 +237,7 @@ describe('workers', () => {
       console.log(JSON.stringify([metadata.trap_reason, metadata.trap_message, exit_code, next.metadata.result]));
       await sandbox.close();
     `;
-    expect(JSON.parse(inProcess(script))).toEqual([
+    expect(JSON.parse(await inProcess(script))).toEqual([
       'worker_lost',
       'Execution trapped: WorkerLost (the worker thread ended)',
       143,

@@ -14,14 +14,12 @@ import {
   type MessageLimits,
   type Runtime,
 } from '../runtime.ts';
-import { buildPythonLayers, guestFile, layerOf, USER_PACKAGES, withBytecode } from './build-file-layers.ts';
-import { withCString } from './c-string.ts';
+import { compileScript, layerOf, USER_PACKAGES, withBytecode } from './bytecode-layers.ts';
+import { checkedObject, withCString } from './c-api.ts';
 import { pythonSource } from './file-extensions.ts';
-import { readDebugOffsets } from './memory/debug-offsets.ts';
 import { ImportObserver } from './memory/import-observer.ts';
-import { TYPE_EXPORTS } from './memory/object-reader.ts';
 import { PythonStackReader } from './memory/stack-reader.ts';
-import { checkThreadState, switchThreads } from './memory/switch-threads.ts';
+import { switchThreads } from './memory/switch-threads.ts';
 import { OPTIMIZATION_PROGRAMS } from './optimization-programs.ts';
 import { linkingCalls } from './syscalls/dynamic-linking.ts';
 import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';
@@ -35,46 +33,8 @@ const LIMIT_SIGNALS: Record<LimitReason, number> = { out_of_fuel: 60, timeout: 6
 const ENDLESS_WAIT_SIGNAL = 63;
 /** Result of a wait in CPython: handle signals, and wait again for the rest of the time. */
 const PARK_INTERRUPTED = -3;
-const BINARY_SHA256 = 'cc36e3cab04fdfc9a63ff13eb52eae2b911bf46c025cc7b281f394bd3de1d5e6';
-const BOOT_ENV = {
-  PYTHONHOME: '/',
-  PYTHONHASHSEED: '0',
-  PYTHONDONTWRITEBYTECODE: '1',
-  PYTHONUTF8: '1',
-  HOME: '/app',
-  TZ: 'UTC',
-  LANG: 'C.UTF-8',
-};
 
 const encoder = new TextEncoder();
-
-/** Stack for code that checks the stack, and additional stack for code that does not. */
-const STACK_BYTES = 4 * 1024 * 1024;
-const UNCHECKED_STACK_BYTES = 1024 * 1024;
-
-function startInterpreter(guest: Guest): void {
-  guest.call('emscripten_stack_init');
-  guest.call('__wasm_call_ctors');
-  guest.call('Py_InitializeEx', 0);
-}
-
-/**
- * Limits recursion. CPython uses 4 MiB of the 10 MiB of stack in guest memory before it raises RecursionError, and C code
- * that does not check the stack may use 1 MiB more. The stack of the thread is large enough for this, so the depth of a
- * recursion depends only on the guest.
- */
-function limitStack(guest: Guest): void {
-  const start = guest.call('emscripten_stack_get_current') - STACK_BYTES;
-  const thread = guest.call('PyThreadState_GetUnchecked');
-  if (guest.call('PyUnstable_ThreadState_SetStackProtection', thread, start, STACK_BYTES) !== 0)
-    guest.abort('the guest rejected its stack limit');
-  guest.stack.setLimit(start - UNCHECKED_STACK_BYTES);
-}
-
-function importModule(guest: Guest, name: string): number {
-  const module = withCString(guest, name, (pointer) => guest.call('PyImport_ImportModule', pointer));
-  return checked(guest, module, `the guest cannot import ${name}`);
-}
 
 /**
  * Sets an OSError, which ctypes raises when this call returns: it may read memory, but not call functions. For functions that
@@ -91,14 +51,6 @@ function refuseForeignCall(guest: Guest): void {
     guest.call('PyErr_SetString', type, text),
   );
   if (isReleased) guest.call('PyEval_SaveThread');
-}
-
-/** Returns an object of the C API. If it is null, prints the Python exception, also a SystemExit, and stops the guest. */
-function checked(guest: Guest, object: number, failure: string): number {
-  if (object !== 0) return object;
-  const error = guest.call('PyErr_GetRaisedException');
-  if (error !== 0) guest.call('PyErr_DisplayException', error);
-  return guest.abort(failure);
 }
 
 interface PythonRun {
@@ -147,7 +99,7 @@ function callBootScript(guest: Guest, target: number, request: unknown): number 
   if (argument === 0) return guest.outOfMemory();
   const result = guest.call('PyObject_CallOneArg', target, argument);
   guest.call('Py_DecRef', argument);
-  return checked(guest, result, 'the boot script failed to prepare the program');
+  return checkedObject(guest, result, 'the boot script failed to prepare the program');
 }
 
 /** Reads a bytes object as text and releases it. */
@@ -169,64 +121,18 @@ function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   if (call === 1) guest.preparing(prepare);
   else prepare();
   const report = guest.call('PyObject_CallNoArgs', handles['run']!);
-  return takeText(guest, checked(guest, report, 'the boot script returned no report'));
+  return takeText(guest, checkedObject(guest, report, 'the boot script returned no report'));
 }
 
 function resume(guest: Guest, handles: Handles, request: GuestRequest): string {
   setRunning(guest, handles, request);
   const report = guest.call('PyObject_CallNoArgs', handles['resume']!);
-  return takeText(guest, checked(guest, report, 'the boot script returned no report'));
+  return takeText(guest, checkedObject(guest, report, 'the boot script returned no report'));
 }
 
 export const python: Runtime = {
   name: 'python',
   source: pythonSource,
-  binary: {
-    specifier: 'pyodide/pyodide.asm.wasm',
-    sha256: BINARY_SHA256,
-  },
-  prepare: {
-    exports: [
-      '__indirect_function_table',
-      '__stack_pointer',
-      '__cpp_exception',
-      '__c_longjmp',
-      '__dl_seterr',
-      '__wasm_call_ctors',
-      'emscripten_stack_init',
-      'emscripten_stack_get_current',
-      'emscripten_stack_get_end',
-      'emscripten_get_sbrk_ptr',
-      'Py_InitializeEx',
-      'PyImport_ImportModule',
-      'PyObject_GetAttrString',
-      'PyObject_CallNoArgs',
-      'PyObject_CallOneArg',
-      'PyBytes_FromStringAndSize',
-      'PyBytes_AsString',
-      'PyBytes_Size',
-      'PyByteArray_AsString',
-      'PyErr_DisplayException',
-      'PyErr_GetRaisedException',
-      'PyErr_SetInterruptEx',
-      'PyErr_SetString',
-      'PyExc_OSError',
-      'PyEval_RestoreThread',
-      'PyEval_SaveThread',
-      'PyInterpreterState_Main',
-      'PyInterpreterState_ThreadHead',
-      'PyThreadState_GetUnchecked',
-      'PyUnstable_ThreadState_SetStackProtection',
-      'Py_DecRef',
-      '_PyRuntime',
-      ...TYPE_EXPORTS,
-      'malloc',
-      'free',
-    ],
-    hostOverrides: ['emscripten_thread_sleep', '_PySemaphore_Wait'],
-    stackPointer: '__stack_pointer',
-    linkable: true,
-  },
   linkage: {
     interrupt,
     imports: (guest) => ({
@@ -256,19 +162,6 @@ export const python: Runtime = {
       },
     ],
   },
-  bootEnv: BOOT_ENV,
-  buildLayers: (buildInGuest, warn) =>
-    buildPythonLayers(
-      BINARY_SHA256,
-      (layers, at) =>
-        buildInGuest(layers, (guest) => {
-          // Tracebacks need line numbers only. Columns are a quarter of the compressed bytecode.
-          guest.kernel.env = { ...BOOT_ENV, COMPILE_ROOT: at, PYTHONNODEBUGRANGES: '1' };
-          startInterpreter(guest);
-          importModule(guest, '_sandbox_compile');
-        }),
-      warn,
-    ),
   unusedMemory(guest) {
     // The stack below the stack pointer, and everything above the end of the heap.
     const stackEnd = guest.call('emscripten_stack_get_end');
@@ -280,30 +173,6 @@ export const python: Runtime = {
     ];
   },
   optimizationPrograms: OPTIMIZATION_PROGRAMS,
-  boot(guest) {
-    startInterpreter(guest);
-    limitStack(guest);
-    const module = importModule(guest, '_sandbox');
-    const tracker = importModule(guest, '_sandbox_imports');
-    // The references are never released, so the objects and their addresses remain valid.
-    const attribute = (object: number, name: string) =>
-      withCString(guest, name, (pointer) => guest.call('PyObject_GetAttrString', object, pointer));
-    const codeOf = (object: number, name: string) => attribute(attribute(object, name), '__code__');
-    const offsets = readDebugOffsets(guest);
-    checkThreadState(guest, offsets);
-    return {
-      prepare: attribute(module, 'prepare'),
-      run: attribute(module, 'run'),
-      resume: attribute(module, 'resume'),
-      preload: attribute(module, 'preload'),
-      limit_text: guest.call('PyByteArray_AsString', attribute(module, 'limit_text')),
-      execute: codeOf(module, 'execute'),
-      find_and_load: codeOf(tracker, '_wrapper'),
-      record_loaded: codeOf(tracker, 'record_loaded'),
-      report_loaded: codeOf(tracker, '_report_loaded'),
-      ...offsets,
-    };
-  },
   stackReader: (guest, handles) => new PythonStackReader(guest, handles),
   run,
   resume,
@@ -314,7 +183,7 @@ export const python: Runtime = {
   buildUserPackages(files, buildInGuest, limits) {
     const at = USER_PACKAGES;
     const sources = files.map(({ path, data }) => ({ path, data: data! }));
-    const code = new TextDecoder().decode(guestFile('compile_layer.py'));
+    const code = new TextDecoder().decode(compileScript());
     const env = { COMPILE_ROOT: at };
     const request = {
       ...limits,
@@ -329,6 +198,6 @@ export const python: Runtime = {
     };
     const compile = () =>
       buildInGuest([layerOf(at, sources)], (guest, handles) => void run(guest, handles, request));
-    return layerOf(at, withBytecode(at, sources, BINARY_SHA256, compile));
+    return layerOf(at, withBytecode(at, sources, compile));
   },
 };

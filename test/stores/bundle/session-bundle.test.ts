@@ -38,7 +38,7 @@ describe('an exported session', () => {
         expect(plainSession(read)).toEqual(plainSession(written));
         expect(await encodeBundle(read)).toEqual(bundle);
       }),
-      { numRuns: repetitions(60, 200) },
+      { numRuns: repetitions(20, 200) },
     );
   });
 
@@ -81,7 +81,7 @@ describe('an exported session', () => {
           expect(error).toMatchObject({ name: 'SandboxError', code: 'session_damaged' });
         });
       }),
-      { numRuns: repetitions(700, 2000) },
+      { numRuns: repetitions(250, 2000) },
     );
   });
 
@@ -92,7 +92,7 @@ describe('an exported session', () => {
         const claim = new Uint8Array(Buffer.concat([head, junk, Buffer.alloc(32)]));
         await expectDamaged(hasDigest ? withDigest(claim) : claim, /./);
       }),
-      { numRuns: repetitions(200, 500) },
+      { numRuns: repetitions(80, 500) },
     );
   });
 

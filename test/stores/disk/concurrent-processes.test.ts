@@ -1,4 +1,8 @@
-/** Processes that are killed at any moment, and processes that compete for a session. */
+/**
+ * Processes that are killed at any moment, and processes that compete for a session.
+ *
+ * @module-tag full
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -17,6 +17,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SandboxError } from '../../../src/errors.ts';
 import { diskStore } from '../../../src/stores/disk/disk-store.ts';
+import { repetitions } from '../../support/repetitions.ts';
 import { checkpoint, plainSession, readComplete, scratch, session, state, text } from '../fixtures.ts';
 
 const CONTENTS = { 'a.txt': 'contents of a', 'd/b.txt': 'contents of b', l: '-> a.txt' };
@@ -350,7 +351,7 @@ describe('a disk store with tampered files', () => {
           }
         },
       ),
-      { numRuns: 150 },
+      { numRuns: repetitions(50, 300) },
     );
     expect(plainSession(await readComplete(store, 'one'))).toEqual(expected);
   });

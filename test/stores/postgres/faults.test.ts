@@ -1,6 +1,8 @@
 /**
  * Processes that share a database while processes are killed or suspended for longer than their lease, and while the
  * database is restarted. Each session is a list; a checker compares the lists with what the processes reported.
+ *
+ * @module-tag full
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';

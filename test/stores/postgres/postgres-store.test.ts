@@ -1,6 +1,6 @@
 /** Guarantees of the PostgreSQL store only; contract.test.ts tests the guarantees of every store. */
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { objectName, refTo } from '../../../src/stores/format/object-ref.ts';
 import { CachedValues } from '../../../src/stores/postgres/cached-values.ts';
 import { Cancellations } from '../../../src/stores/postgres/cancellations.ts';
@@ -8,22 +8,18 @@ import { Database } from '../../../src/stores/postgres/database.ts';
 import { MIGRATIONS } from '../../../src/stores/postgres/migrations.ts';
 import { type PostgresStoreOptions, postgresStore } from '../../../src/stores/postgres/postgres-store.ts';
 import { PostgresServer } from '../../support/postgres.ts';
+import { newDatabase } from '../../support/shared-postgres.ts';
 import { checkpoint, plainSession, readComplete, record, session, state } from '../fixtures.ts';
 
-let server: PostgresServer;
 let pool: pg.Pool;
 let tenant = '';
 let tenants = 0;
 
 beforeAll(async () => {
-  server = await PostgresServer.start();
-  pool = new pg.Pool({ connectionString: server.connectionString });
+  pool = new pg.Pool({ connectionString: await newDatabase() });
   pool.on('error', () => {});
 });
-afterAll(async () => {
-  await pool.end();
-  await server.stop();
-});
+afterAll(() => pool.end());
 beforeEach(() => {
   tenant = `tenant ${++tenants}`;
 });
@@ -202,7 +198,9 @@ describe('an object', () => {
 
   // guarantee: stored-sessions
   // proves: No object is lost when concurrent commits of sessions add and remove the same objects.
-  test('survives concurrent commits of sessions that add and remove the same objects', async () => {
+  test('survives concurrent commits of sessions that add and remove the same objects', {
+    tags: 'full',
+  }, async () => {
     const stores = [open(), open(), open()];
     const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
     const last = new Map<string, ReturnType<typeof session>>();
@@ -292,7 +290,9 @@ describe('commit', () => {
 
   // guarantee: stored-sessions
   // proves: A change whose outcome cannot be determined is reported as unknown, never as failed.
-  test('is reported as unknown if its outcome cannot be determined, also for a deletion', async () => {
+  test('is reported as unknown if its outcome cannot be determined, also for a deletion', {
+    tags: 'full',
+  }, async () => {
     let isArmed = false;
     let isLost = false;
     const lossy = poolWith((query) => async (text, values) => {
@@ -327,13 +327,18 @@ describe('commit', () => {
     expect(await open().read('one')).toBeUndefined();
   });
 
-  test('survives a crash of the server', async () => {
+  test('survives a crash of the server', { tags: 'full' }, async () => {
+    const server = await PostgresServer.start();
+    onTestFinished(() => server.stop());
+    const ownPool = new pg.Pool({ connectionString: server.connectionString });
+    ownPool.on('error', () => {});
+    onTestFinished(() => ownPool.end());
     const written = session('one', state(1, { f: 'a' }), {
       checkpoints: [checkpoint('c', state(0, { g: 'b' }))],
     });
-    await open().write(written);
+    await open({ pool: ownPool }).write(written);
     await server.restart();
-    const store = open();
+    const store = open({ pool: ownPool });
     // The pool notices that its connections are gone when it uses them.
     let read = await store.read('one').catch(() => undefined);
     for (let attempt = 0; read === undefined && attempt < 10; attempt++)

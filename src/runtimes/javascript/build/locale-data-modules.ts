@@ -5,9 +5,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { ModuleSource } from '../../packages/bundle-javascript.ts';
+import type { ModuleSource } from './bundle-packages.ts';
 
-const FOLDER = fileURLToPath(new URL('./guest/locale-data/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../guest/locale-data/', import.meta.url));
 /** Name of the data, package of FormatJS, and the constructor that its files call. */
 const FORMATJS = [
   ['number', 'intl-numberformat', 'NumberFormat'],
@@ -55,7 +55,7 @@ function expressionOf(data: object): string {
 
 export async function localeDataModules(): Promise<ModuleSource[]> {
   const { LOCALES } = (await import(
-    new URL('./guest/node/internal/intl/locales.js', import.meta.url).href
+    new URL('../guest/node/internal/intl/locales.js', import.meta.url).href
   )) as { LOCALES: readonly LocaleRow[] };
   const files = readdirSync(FOLDER)
     .sort()

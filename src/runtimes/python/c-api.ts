@@ -1,4 +1,4 @@
-/** Passes text to functions of the C API. */
+/** Calls of the C API: passes text and checks results. */
 import type { Guest } from '../../engine/guest.ts';
 import { copyToGuest } from '../copy-to-guest.ts';
 
@@ -10,4 +10,12 @@ export function withCString<T>(guest: Guest, text: string, use: (pointer: number
   const result = use(pointer);
   guest.call('free', pointer);
   return result;
+}
+
+/** Returns an object of the C API. If it is null, prints the Python exception, also a SystemExit, and stops the guest. */
+export function checkedObject(guest: Guest, object: number, failure: string): number {
+  if (object !== 0) return object;
+  const error = guest.call('PyErr_GetRaisedException');
+  if (error !== 0) guest.call('PyErr_DisplayException', error);
+  return guest.abort(failure);
 }

@@ -6,13 +6,17 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packEntries, unpackEntries } from '../fs/tree-codec.ts';
-import { readCached, writeCached } from '../host/disk-cache.ts';
-import { parseWheelName, usableFiles } from './check-wheel-contents.ts';
-import { filesDigest, type PackageFile, toEntries, toFiles } from './package-files.ts';
-import { readZip } from './read-zip.ts';
-import { pipDownload } from './run-pip.ts';
-import { type MissingPackage, PYTHON_PACKAGES, pythonPackage } from './vendored-package-table.ts';
+import { packEntries, unpackEntries } from '../../../fs/tree-codec.ts';
+import { readCached, writeCached } from '../../../host/disk-cache.ts';
+import { parseWheelName, usableFiles } from '../../../packages/check-wheel-contents.ts';
+import { filesDigest, type PackageFile, toEntries, toFiles } from '../../../packages/package-files.ts';
+import { readZip } from '../../../packages/read-zip.ts';
+import { pipDownload } from '../../../packages/run-pip.ts';
+import {
+  type MissingPackage,
+  PYTHON_PACKAGES,
+  pythonPackage,
+} from '../../../packages/vendored-package-table.ts';
 
 interface LockedPackage {
   readonly name: string;
@@ -29,7 +33,7 @@ interface FetchedPackages {
 const PIP_FLAGS = '--retries 2 --ignore-requires-python'.split(' ');
 
 export function lockedPackages(): readonly LockedPackage[] {
-  return JSON.parse(readFileSync(new URL('./lock.json', import.meta.url), 'utf8')).python;
+  return JSON.parse(readFileSync(new URL('../../../packages/lock.json', import.meta.url), 'utf8')).python;
 }
 
 /** The first-party packages that cannot work because the package that they are based on is missing. */
@@ -44,7 +48,7 @@ function withoutBase(missing: readonly MissingPackage[]): MissingPackage[] {
 /** Sources of the first-party packages that are not missing, with paths relative to site-packages. */
 export function firstPartyFiles(missing: readonly MissingPackage[]): PackageFile[] {
   const folders = new Set(missing.flatMap(({ name }) => pythonPackage(name)?.import_names ?? []));
-  const folder = new URL('./first-party/python/', import.meta.url);
+  const folder = new URL('../../../packages/first-party/python/', import.meta.url);
   const names = readdirSync(folder, { recursive: true }) as string[];
   return names
     .map((name) => name.replaceAll('\\', '/'))

@@ -6,8 +6,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { builtinModules, createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { Plugin } from 'esbuild';
-import { JAVASCRIPT_PACKAGES, type MissingPackage, type VendoredPackage } from './vendored-package-table.ts';
+import { build, type Plugin } from 'esbuild';
+import {
+  JAVASCRIPT_PACKAGES,
+  type MissingPackage,
+  type VendoredPackage,
+} from '../../../packages/vendored-package-table.ts';
 
 export interface ModuleSource {
   /** The name that programs import. */
@@ -18,7 +22,7 @@ export interface ModuleSource {
 }
 
 const requireHere = createRequire(import.meta.url);
-const FIRST_PARTY = fileURLToPath(new URL('./first-party/javascript/', import.meta.url));
+const FIRST_PARTY = fileURLToPath(new URL('../../../packages/first-party/javascript/', import.meta.url));
 
 /** The folder of an installed package. Not every package allows its package.json to be resolved, so search for it. */
 function installedFolder(name: string): string {
@@ -31,7 +35,7 @@ function installedFolder(name: string): string {
 /** The version that package.json pins; for first-party packages, the version of this project. */
 export function pinnedVersion({ name, first_party }: VendoredPackage): string {
   const { version, dependencies, devDependencies } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+    readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'),
   );
   return first_party === undefined ? (devDependencies[name] ?? dependencies[name]) : version;
 }
@@ -102,7 +106,6 @@ async function bundle(
   resolveDir: string,
   plugins: Plugin[] = [],
 ): Promise<ModuleSource> {
-  const { build } = await import('esbuild');
   const result = await build({
     stdin: { contents, resolveDir, sourcefile: name },
     bundle: true,

@@ -2,13 +2,13 @@
  * Boots the interpreter when an image is built: enlarges the stack, creates the host calls and runs the boot script. The
  * returned handles are addresses in guest memory.
  */
-import type { Guest } from '../../engine/guest.ts';
-import type { Handles } from '../runtime.ts';
-import { CONTEXT, FROM_RANDOM } from './memory/quickjs-layout.ts';
-import { ValueReader } from './memory/value-reader.ts';
-import { evaluate, invoke, property, readText, withCString } from './quickjs-api.ts';
-import { runPendingJobs } from './run-program.ts';
-import { SYSTEM_CALL_NAMES } from './syscalls/quickjs-imports.ts';
+import type { Guest } from '../../../engine/guest.ts';
+import type { Handles } from '../../runtime.ts';
+import { CONTEXT, FROM_RANDOM } from '../memory/quickjs-layout.ts';
+import { ValueReader } from '../memory/value-reader.ts';
+import { evaluate, invoke, property, readText, withCString } from '../quickjs-api.ts';
+import { runPendingJobs } from '../run-program.ts';
+import { SYSTEM_CALL_NAMES } from '../syscalls/quickjs-imports.ts';
 
 /** Location of the boot script in the guest's file system. */
 export const BOOT_LAYER = '/lib/javascript';

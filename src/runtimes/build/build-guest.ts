@@ -4,27 +4,29 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type CompiledModule, Guest } from '../engine/guest.ts';
-import { captureImage } from '../engine/image.ts';
-import { IMAGE_TIME_MS } from '../engine/image-identity.ts';
-import { GuestStopped, UNLIMITED_RUN } from '../engine/run-context.ts';
-import { SandboxError } from '../errors.ts';
-import { sha256Hex } from '../framing/digest.ts';
-import { readOnlyTree } from '../fs/tree-codec.ts';
-import { Volume } from '../fs/volume.ts';
-import { encodePack } from '../host/layer-pack.ts';
-import type { MissingPackage } from '../packages/vendored-package-table.ts';
-import { type BuiltGuest, layersDigest } from '../runtimes/guest-artifacts.ts';
-import type { BuildInGuest, Layer, Runtime } from '../runtimes/runtime.ts';
-import { type PreparedModule, prepareModule } from '../wasm/prepare-module.ts';
+import { type CompiledModule, Guest } from '../../engine/guest.ts';
+import { captureImage } from '../../engine/image.ts';
+import { IMAGE_TIME_MS } from '../../engine/image-identity.ts';
+import { GuestStopped, UNLIMITED_RUN } from '../../engine/run-context.ts';
+import { SandboxError } from '../../errors.ts';
+import { sha256Hex } from '../../framing/digest.ts';
+import { readOnlyTree } from '../../fs/tree-codec.ts';
+import { Volume } from '../../fs/volume.ts';
+import { encodePack } from '../../host/layer-pack.ts';
+import type { MissingPackage } from '../../packages/vendored-package-table.ts';
+import { type PreparedModule, prepareModule } from '../../wasm/prepare-module.ts';
+import { type BuiltGuest, layersDigest } from '../guest-artifacts.ts';
+import type { Layer } from '../runtime.ts';
+import type { BuildInGuest, RuntimeBuild } from './runtime-build.ts';
 
 /** Limits of build-time guests, one of which compiles the whole standard library. */
 const VOLUME_LIMITS = { maxBytes: 2 ** 30, maxFiles: 1_000_000 };
 const MAX_PAGES = 16_384;
 
-export async function buildGuest(runtime: Runtime, progress: (step: string) => void): Promise<BuiltGuest> {
+export async function buildGuest(build: RuntimeBuild, progress: (step: string) => void): Promise<BuiltGuest> {
+  const { name } = build.runtime;
   progress('instrumenting the module');
-  const prepared = prepareModule(readBinary(runtime), runtime.prepare);
+  const prepared = prepareModule(readBinary(build), build.prepare);
   const compiled: CompiledModule = {
     module: new WebAssembly.Module(prepared.bytes as BufferSource),
     minPages: prepared.memory.minPages,
@@ -33,23 +35,23 @@ export async function buildGuest(runtime: Runtime, progress: (step: string) => v
   progress('building the file system layers');
   const missing: MissingPackage[] = [];
   const buildInGuest: BuildInGuest = (unfinished, use) => {
-    const guest = createGuest(runtime, compiled, prepared, unfinished);
-    runUnlimited(runtime, guest, () => use(guest));
+    const guest = createGuest(build, compiled, prepared, unfinished);
+    runUnlimited(name, guest, () => use(guest));
     return guest.kernel.volume.entries('/tmp');
   };
-  const layers = await runtime.buildLayers(buildInGuest, (found) => missing.push(found));
+  const layers = await build.buildLayers(buildInGuest, (found) => missing.push(found));
   progress('booting the interpreter');
-  const guest = createGuest(runtime, compiled, prepared, layers);
-  const handles = runUnlimited(runtime, guest, () => runtime.boot(guest));
+  const guest = createGuest(build, compiled, prepared, layers);
+  const handles = runUnlimited(name, guest, () => build.boot(guest));
   progress('compressing the layers');
   const packed = await Promise.all(layers.map(({ at, entries }) => encodePack(at, entries)));
   const digest = layersDigest(packed.map(({ facts }) => facts));
-  const origin = { runtime: runtime.name, module: sha256Hex(prepared.bytes), layers: digest };
+  const origin = { runtime: name, module: sha256Hex(prepared.bytes), layers: digest };
   progress('capturing the image');
   const image = captureImage(guest, origin, handles);
   const { minPages, stateGlobals } = compiled;
   return {
-    runtime: runtime.name,
+    runtime: name,
     module: prepared.bytes,
     minPages,
     stateGlobals,
@@ -61,7 +63,7 @@ export async function buildGuest(runtime: Runtime, progress: (step: string) => v
   };
 }
 
-function readBinary({ binary }: Runtime): Uint8Array {
+function readBinary({ binary }: RuntimeBuild): Uint8Array {
   const bytes = readFileSync(createRequire(import.meta.url).resolve(binary.specifier));
   const found = sha256Hex(bytes);
   if (found === binary.sha256) return bytes;
@@ -74,7 +76,7 @@ function readBinary({ binary }: Runtime): Uint8Array {
 
 /** A guest before boot, with the data segments of its module in memory. */
 function createGuest(
-  runtime: Runtime,
+  { runtime, bootEnv }: RuntimeBuild,
   compiled: CompiledModule,
   prepared: PreparedModule,
   layers: readonly Layer[],
@@ -87,12 +89,12 @@ function createGuest(
   const guest = new Guest(compiled, runtime.linkage, size, volume);
   const memory = new Uint8Array(guest.memory.buffer);
   for (const { offset, bytes } of prepared.data) memory.set(bytes, offset);
-  guest.kernel.env = runtime.bootEnv;
+  guest.kernel.env = bootEnv;
   return guest;
 }
 
 /** Runs guest code without limits. If it fails, the error includes its output. */
-function runUnlimited<T>(runtime: Runtime, guest: Guest, action: () => T): T {
+function runUnlimited<T>(name: string, guest: Guest, action: () => T): T {
   const output: Uint8Array[] = [];
   guest.beginRun({
     ...UNLIMITED_RUN,
@@ -105,7 +107,7 @@ function runUnlimited<T>(runtime: Runtime, guest: Guest, action: () => T): T {
     if (!(cause instanceof GuestStopped)) throw cause;
     throw new SandboxError(
       'build_failed',
-      `Guest code failed while the ${runtime.name} runtime was built: ${cause.stop.message}\n${Buffer.concat(output)}`,
+      `Guest code failed while the ${name} runtime was built: ${cause.stop.message}\n${Buffer.concat(output)}`,
     );
   }
 }

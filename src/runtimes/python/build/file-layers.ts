@@ -1,22 +1,17 @@
 /**
- * Builds the read-only layers of Python guests: the standard library and the vendored packages, with their bytecode. The
- * guest compiles the bytecode itself; the results are cached by a digest of the sources.
+ * Builds the read-only layers of Python guests: the standard library and the vendored packages, with their bytecode.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { sha256Hex } from '../../framing/digest.ts';
-import type { Entry } from '../../fs/flat-entries.ts';
-import { packEntries, unpackEntries } from '../../fs/tree-codec.ts';
-import { readCached, writeCached } from '../../host/disk-cache.ts';
-import { type PackageFile, toEntries, toFiles } from '../../packages/package-files.ts';
-import { PYTHON_VERSION } from '../../packages/python-abi.ts';
-import { readZip } from '../../packages/read-zip.ts';
-import type { MissingPackage } from '../../packages/vendored-package-table.ts';
-import { LAYER_TIME_MS, type Layer } from '../runtime.ts';
+import type { Entry } from '../../../fs/flat-entries.ts';
+import type { PackageFile } from '../../../packages/package-files.ts';
+import { readZip } from '../../../packages/read-zip.ts';
+import type { MissingPackage } from '../../../packages/vendored-package-table.ts';
+import type { Layer } from '../../runtime.ts';
+import { compileScript, layerOf, STDLIB, withBytecode } from '../bytecode-layers.ts';
+import { fetchLockedPackages, firstPartyFiles, lockedPackages } from './fetch-locked-packages.ts';
 
-const STDLIB = `/lib/python${PYTHON_VERSION}`;
 const SITE_PACKAGES = '/data/site-packages';
-export const USER_PACKAGES = '/data/packages';
 /** Parts of the archive that guests cannot use: the bridge to JavaScript and package installers. */
 const EXCLUDED = /^(_?pyodide|site-packages|ensurepip)(\/|$)/;
 
@@ -44,39 +39,11 @@ const RUNTIME_FILES = {
   '_sandbox_xlrd.py': 'xlrd_files.py',
 } as const;
 
-export const guestFile = (name: string) =>
-  new Uint8Array(readFileSync(new URL(`./guest/${name}`, import.meta.url)));
+const guestFile = (name: string) =>
+  new Uint8Array(readFileSync(new URL(`../guest/${name}`, import.meta.url)));
 
 /** Compiles all sources below `at` in a guest with these layers and returns the files that it wrote to /tmp. */
 type Compile = (layers: readonly Layer[], at: string) => readonly Entry[];
-
-export function layerOf(at: string, files: readonly PackageFile[]): Layer {
-  // CPython searches for lib-dynload to locate its standard library.
-  return { at, entries: toEntries(files, LAYER_TIME_MS, at === STDLIB ? ['lib-dynload'] : []) };
-}
-
-/**
- * Returns the sources and their bytecode, from the cache if possible. `compiler` identifies the interpreter, because
- * bytecode depends on it.
- */
-export function withBytecode(
-  at: string,
-  sources: readonly PackageFile[],
-  compiler: string,
-  compile: () => readonly Entry[],
-): PackageFile[] {
-  const packed = packEntries(layerOf(at, sources).entries);
-  const key = sha256Hex(`${compiler}\0${at}\0`, guestFile('compile_layer.py'), packed);
-  const cached = readCached('layers', key);
-  if (cached !== undefined) return toFiles(unpackEntries(cached));
-  const prefix = `${at.slice(1)}/`;
-  const bytecode = toFiles(compile())
-    .filter(({ path }) => path.startsWith(prefix))
-    .map(({ path, data }) => ({ path: path.slice(prefix.length), data }));
-  const all = [...sources, ...bytecode];
-  writeCached('layers', key, packEntries(layerOf(at, all).entries));
-  return all;
-}
 
 /** Puts bytecode next to its source: both contain the same names and texts, so they compress well together. */
 function bySource(a: PackageFile, b: PackageFile): number {
@@ -94,20 +61,15 @@ function stdlibSources(): PackageFile[] {
 }
 
 export async function buildPythonLayers(
-  compiler: string,
   compile: Compile,
   warn: (missing: MissingPackage) => void,
 ): Promise<Layer[]> {
-  // Only a build needs it, and workers load this file.
-  const { fetchLockedPackages, firstPartyFiles, lockedPackages } = await import(
-    '../../packages/fetch-locked-packages.ts'
-  );
   const packages = await fetchLockedPackages(lockedPackages());
   packages.missing.forEach(warn);
-  const script = { path: '_sandbox_compile.py', data: guestFile('compile_layer.py') };
+  const script = { path: '_sandbox_compile.py', data: compileScript() };
   /** Adds the bytecode of sources at `at`, compiled by a guest whose standard library is `library`. */
   const compiled = (at: string, sources: readonly PackageFile[], library: readonly PackageFile[]) =>
-    withBytecode(at, sources, compiler, () => {
+    withBytecode(at, sources, () => {
       if (at === STDLIB) return compile([layerOf(STDLIB, [...library, ...sources, script])], at);
       return compile([layerOf(STDLIB, [...library, script]), layerOf(at, sources)], at);
     });

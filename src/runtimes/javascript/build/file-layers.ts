@@ -4,29 +4,27 @@
  */
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Guest } from '../../engine/guest.ts';
-import type { Entry } from '../../fs/flat-entries.ts';
-import { type ModuleSource, packageModules } from '../../packages/bundle-javascript.ts';
-import { toEntries } from '../../packages/package-files.ts';
-import type { MissingPackage } from '../../packages/vendored-package-table.ts';
-import { type BuildInGuest, LAYER_TIME_MS, type Layer } from '../runtime.ts';
+import { build } from 'esbuild';
+import type { Guest } from '../../../engine/guest.ts';
+import type { Entry } from '../../../fs/flat-entries.ts';
+import { toEntries } from '../../../packages/package-files.ts';
+import type { MissingPackage } from '../../../packages/vendored-package-table.ts';
+import type { BuildInGuest } from '../../build/runtime-build.ts';
+import { LAYER_TIME_MS, type Layer } from '../../runtime.ts';
+import { property, readText, withCString } from '../quickjs-api.ts';
+import { BYTECODE_SUFFIX, NODE_MODULES_PATH, PACKAGES_PATH } from '../syscalls/package-loader.ts';
 import { BOOT_FILE, BOOT_LAYER, boot } from './boot-interpreter.ts';
+import { type ModuleSource, packageModules } from './bundle-packages.ts';
 import { localeDataModules } from './locale-data-modules.ts';
-import { property, readText, withCString } from './quickjs-api.ts';
-import { BYTECODE_SUFFIX, NODE_MODULES_PATH, PACKAGES_PATH } from './syscalls/package-loader.ts';
 
 /** Flags of qjs_compile. */
 const MODULE = 1;
 const STRIP_SOURCE = 16;
 
-/**
- * Bundles the boot script into a function that takes the host calls and returns the script's exports. esbuild is a
- * development dependency and only available at build time.
- */
+/** Bundles the boot script into a function that takes the host calls and returns the script's exports. */
 async function bundleBootScript(): Promise<string> {
-  const { build } = await import('esbuild');
   const result = await build({
-    entryPoints: [fileURLToPath(new URL('./guest/boot.js', import.meta.url))],
+    entryPoints: [fileURLToPath(new URL('../guest/boot.js', import.meta.url))],
     bundle: true,
     write: false,
     format: 'iife',
@@ -41,7 +39,7 @@ async function bundleBootScript(): Promise<string> {
   return result.outputFiles[0]!.text;
 }
 
-const GUEST_FOLDER = fileURLToPath(new URL('./guest/', import.meta.url));
+const GUEST_FOLDER = fileURLToPath(new URL('../guest/', import.meta.url));
 const NODE_FOLDER = `${GUEST_FOLDER}node/`;
 /** Imports of bundled packages, and the Node.js modules that replace them. */
 const REPLACED: Readonly<Record<string, string>> = {
@@ -63,7 +61,6 @@ function externalName(file: string): string | undefined {
 
 /** Bundles a Node.js module into an ES module that exports a function, which receives `require` and `module`. */
 async function bundleNodeModule(file: string): Promise<ModuleSource> {
-  const { build } = await import('esbuild');
   const result = await build({
     entryPoints: [file],
     bundle: true,
