@@ -109,9 +109,7 @@ describe('repl with piped input', () => {
     expect(stderr).toContain('the fuel budget was used up');
   });
 
-  it('reports failures and continues, and exits with the status of the last call', {
-    tags: 'full',
-  }, async () => {
+  it('reports failures and continues, and exits with the status of the last call', async () => {
     const failing = ['{}["key"]', ':chekpoint', ':undo now', ':reset', 'raise SystemExit(3)'];
     const { status, stdout, stderr } = await repl(failing, '--session', 'kept', '--guidance');
     expect([status, stdout]).toEqual([3, '']);
