@@ -40,10 +40,12 @@ const filesOfOtherTier = (mode: string) =>
     .map((path) => `test/${path.replaceAll('\\', '/')}`)
     .filter((path) => path.endsWith('.test.ts') && TIERS[mode]?.isPart(readFileSync(path, 'utf8')) === false);
 
-const SHARED = {
+/** Options of all projects. Vitest does not pass on those of the configuration. */
+const shared = (mode: string) => ({
   setupFiles: ['test/support/property-seed.ts'],
   globalSetup: ['test/support/shared-postgres.ts'],
-};
+  ...(mode in TIERS && { tagsFilter: TIERS[mode]!.tagsFilter }),
+});
 
 /**
  * `unit` imports src/ and needs no build; `guest` runs the built package as a user would. The files of a project share a
@@ -54,14 +56,13 @@ export default defineConfig(({ mode }) => ({
     // Tests wait for limits, processes and disks for about a quarter of their time: one more process uses the cores fully.
     maxWorkers: availableParallelism() + 1,
     tags: [{ name: 'full', description: 'Processes, kills, replicas, wheels, deployment, shells, attacks.' }],
-    ...(mode in TIERS && { tagsFilter: TIERS[mode]!.tagsFilter }),
     projects: [
       {
         test: {
           name: 'unit',
           include: [UNIT],
           exclude: filesOfOtherTier(mode),
-          ...SHARED,
+          ...shared(mode),
           isolate: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -72,7 +73,7 @@ export default defineConfig(({ mode }) => ({
           name: 'guest',
           include: ['test/**/*.test.ts'],
           exclude: [UNIT, ...FRAMEWORKS, ...OWN_PROCESS, ...filesOfOtherTier(mode)],
-          ...SHARED,
+          ...shared(mode),
           isolate: false,
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -83,7 +84,7 @@ export default defineConfig(({ mode }) => ({
           name: 'own-process',
           include: OWN_PROCESS,
           exclude: filesOfOtherTier(mode),
-          ...SHARED,
+          ...shared(mode),
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },
