@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-// Tests must not depend on packages that the user has added.
-process.env['LLM_WASM_SANDBOX_PACKAGES_DIR'] = `${tmpdir()}/llm-wasm-sandbox-no-packages`;
+// Tests must not depend on packages that the user, or another run of the tests, has added.
+process.env['LLM_WASM_SANDBOX_PACKAGES_DIR'] = `${tmpdir()}/llm-wasm-sandbox-no-packages-${process.pid}`;
 
 const UNIT =
   'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,results,charts,architecture}/**/*.test.ts';
@@ -27,41 +27,42 @@ const withFrameworks = Boolean(process.env['FRAMEWORK_TESTS'] ?? process.env['NI
 
 /**
  * Tests with the tag `full` run in `npm run test:full`, all others in `npm test`. A file that consists of such tests has
- * the comment `@module-tag full`. Without TEST_TIER, the tests of both tiers run.
+ * the comment `@module-tag full`. The tier is the mode of Vitest; in other modes, the tests of both run.
  */
-const TIERS = {
-  quick: { tagsFilter: ['!full'], isPart: (text: string) => !text.includes('@module-tag full') },
-  full: { tagsFilter: ['full'], isPart: (text: string) => /@module-tag full|tags: 'full'/.test(text) },
+const TIERS: Record<string, { tagsFilter: string[]; isPart: (text: string) => boolean }> = {
+  quick: { tagsFilter: ['!full'], isPart: (text) => !text.includes('@module-tag full') },
+  full: { tagsFilter: ['full'], isPart: (text) => /@module-tag full|tags: 'full'/.test(text) },
 };
-const tier = TIERS[process.env['TEST_TIER'] as keyof typeof TIERS] as (typeof TIERS)['full'] | undefined;
 
 /** The files that have no test of the tier. They are not even loaded. */
-const OTHER_TIER = readdirSync('test', { recursive: true, encoding: 'utf8' })
-  .map((path) => `test/${path.replaceAll('\\', '/')}`)
-  .filter((path) => path.endsWith('.test.ts') && tier?.isPart(readFileSync(path, 'utf8')) === false);
+const filesOfOtherTier = (mode: string) =>
+  readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .map((path) => `test/${path.replaceAll('\\', '/')}`)
+    .filter((path) => path.endsWith('.test.ts') && TIERS[mode]?.isPart(readFileSync(path, 'utf8')) === false);
 
-const SHARED = {
+/** Options of all projects. Vitest does not pass on those of the configuration. */
+const shared = (mode: string) => ({
   setupFiles: ['test/support/property-seed.ts'],
   globalSetup: ['test/support/shared-postgres.ts'],
-};
+  ...(mode in TIERS && { tagsFilter: TIERS[mode]!.tagsFilter }),
+});
 
 /**
  * `unit` imports src/ and needs no build; `guest` runs the built package as a user would. The files of a project share a
  * few processes, whose modules and worker threads are loaded once; those of `own-process` do not.
  */
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   test: {
     // Tests wait for limits, processes and disks for about a quarter of their time: one more process uses the cores fully.
     maxWorkers: availableParallelism() + 1,
     tags: [{ name: 'full', description: 'Processes, kills, replicas, wheels, deployment, shells, attacks.' }],
-    ...(tier && { tagsFilter: tier.tagsFilter }),
     projects: [
       {
         test: {
           name: 'unit',
           include: [UNIT],
-          exclude: OTHER_TIER,
-          ...SHARED,
+          exclude: filesOfOtherTier(mode),
+          ...shared(mode),
           isolate: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -71,8 +72,8 @@ export default defineConfig({
         test: {
           name: 'guest',
           include: ['test/**/*.test.ts'],
-          exclude: [UNIT, ...FRAMEWORKS, ...OWN_PROCESS, ...OTHER_TIER],
-          ...SHARED,
+          exclude: [UNIT, ...FRAMEWORKS, ...OWN_PROCESS, ...filesOfOtherTier(mode)],
+          ...shared(mode),
           isolate: false,
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -82,8 +83,8 @@ export default defineConfig({
         test: {
           name: 'own-process',
           include: OWN_PROCESS,
-          exclude: OTHER_TIER,
-          ...SHARED,
+          exclude: filesOfOtherTier(mode),
+          ...shared(mode),
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },
@@ -93,4 +94,4 @@ export default defineConfig({
       },
     ],
   },
-});
+}));

@@ -240,7 +240,9 @@ describe('a server process', () => {
 
     // guarantee: durability
     // proves: With `--commit background`, a server on a full disk fails the next call, logs the error, and exits with an error.
-    test('server on a full disk with commit background fails the next call, logs it, and exits with an error', async () => {
+    test('server on a full disk with commit background fails the next call, logs it, and exits with an error', {
+      tags: 'full',
+    }, async () => {
       const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
       const { client, stop, log } = await connect(['--data-dir', data_dir, '--commit', 'background']);
       await call(client, 'create_session', session);

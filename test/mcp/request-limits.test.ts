@@ -172,7 +172,9 @@ describe('the bytes of a tenant', () => {
   });
 
   // guarantee: request-limits
-  test('in unread responses are limited, and the connection of a client that does not read is closed', async () => {
+  test('in unread responses are limited, and the connection of a client that does not read is closed', {
+    tags: 'full',
+  }, async () => {
     const server = await startHttp({ max_buffered_bytes: 6_000_000, write_timeout_seconds: 1 });
     const client = await httpClient(server, 'modern');
     await call(client, 'write_file', { path: 'big.txt', content: 'x'.repeat(2_000_000) });
@@ -258,7 +260,7 @@ function openConnection(url: string, text: string) {
 
 describe('connections', () => {
   // guarantee: request-limits
-  test('with more than eight requests in progress are closed', async () => {
+  test('with more than eight requests in progress are closed', { tags: 'full' }, async () => {
     const server = await startHttp({ max_queued: 50 });
     const sleep = toolCall('execute_code', '{"code":"import time\\ntime.sleep(1)","language":"python"}');
     const list = message('tools/list', `{"_meta":{${META}}}`);
@@ -275,7 +277,9 @@ describe('connections', () => {
 
   // guarantee: request-limits
   // proves: The bytes that one connection holds are limited, and other connections of the tenant are still served.
-  test('hold a limited number of bytes each, and other connections of the tenant are still served', async () => {
+  test('hold a limited number of bytes each, and other connections of the tenant are still served', {
+    tags: 'full',
+  }, async () => {
     const server = await startHttp({ max_connection_bytes: 5_000_000 });
     const client = await httpClient(server, 'modern');
     await call(client, 'execute_code', {

@@ -244,7 +244,7 @@ describe('approval requests', () => {
 
   // guarantee: approval
   // proves: A state of which a single character was changed is refused.
-  test('refuse a state that differs in any character', async () => {
+  test('refuse a state that differs in any character', { tags: 'full' }, async () => {
     const { client } = await personAt('modern', () => 'deny');
     const { requestState = '' } = await ask(client, 'altered');
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';

@@ -314,7 +314,7 @@ describe('the timeline of a stored session', () => {
     rmSync(data_dir, { recursive: true });
   });
 
-  test('survives a restart of the server with its branches, code and output', { tags: 'full' }, async () => {
+  test('survives a restart of the server with its branches, code and output', async () => {
     const to = stored;
     const session = await newSession({ to });
     const first = await run(session, 'x = 1\nprint("one")', to);
