@@ -9,8 +9,7 @@
 
 import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
-import { atOnce, finishInSlices } from '../../concurrency/in-slices.ts';
-import { SLICE_BYTES } from '../../concurrency/slices.ts';
+import { atOnce, finishInSlices, SLICE_BYTES } from '../../concurrency/slices.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { FileTree } from '../../fs/immutable-file-tree.ts';
 import { formatCount, formatItems } from '../../quantities.ts';
