@@ -3,7 +3,7 @@
  * model reads the same texts as from the MCP server, produced by the same functions.
  */
 import { z } from 'zod';
-import { slices } from '../concurrency/slices.ts';
+import { nextTurn } from '../concurrency/slices.ts';
 import { SandboxError } from '../errors.ts';
 import { clientError } from '../mcp/client-errors.ts';
 import { imageBlocks, isListed } from '../mcp/displayed-result-blocks.ts';
@@ -37,7 +37,7 @@ export const SANDBOX_TOOL_NAMES = ['execute_code', 'read_file', 'write_file', 'l
 /** The name of a tool of a sandbox. */
 export type SandboxToolName = (typeof SANDBOX_TOOL_NAMES)[number];
 
-const nextSlice = () => slices.next('');
+const nextSlice = () => nextTurn();
 /** The default of `max_output_chars`. */
 const MAX_OUTPUT_CHARS = 20_000;
 const MAX_CODE_CHARS = 1_000_000;

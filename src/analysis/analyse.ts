@@ -1,4 +1,6 @@
 /** Entry point of the analysis: computes `error_guidance` and `fuel_analysis` of a result. Pure, and bounded for any input. */
+
+import { formatCount } from '../quantities.ts';
 import type { ErrorGuidance, FuelAnalysis } from '../schema.ts';
 import { buildGuidance } from './build-guidance.ts';
 import { classify } from './find-rule.ts';
@@ -19,15 +21,35 @@ interface AnalysisOptions {
   readonly fuel_analysis: boolean;
 }
 
+/** What is analysed of a program. It takes a few milliseconds, whatever the program contains. */
+const MAX_CHARS = 32_768;
+const MAX_LINES = 2_000;
 const SEE_FUEL_ANALYSIS = 'See fuel_analysis for the consumption and its likely causes';
 
-export function analyse(input: AnalysisInput, rules: readonly Rule[], options: AnalysisOptions): Analysis {
+/** The beginning of a program within the limits of the analysis. */
+function analysedPart(source: string): string {
+  let end = -1;
+  for (let lines = 0; lines < MAX_LINES; lines++) {
+    end = source.indexOf('\n', end + 1);
+    if (end < 0 || end > MAX_CHARS) return source.slice(0, MAX_CHARS);
+  }
+  return source.slice(0, end);
+}
+
+export function analyse(run: AnalysisInput, rules: readonly Rule[], options: AnalysisOptions): Analysis {
+  const source = analysedPart(run.source);
+  const isShortened = source.length < run.source.length;
+  const input = { ...run, source, isShortened };
   const failed = input.trap !== null || input.exitCode !== 0;
   const classification = options.error_guidance && failed ? classify(input, rules) : undefined;
   const guidance = classification && buildGuidance(classification);
   const fuel = options.fuel_analysis ? analyseFuel(input, guidance !== undefined) : undefined;
   if (guidance !== undefined && fuel?.status === 'exhausted')
     guidance.actionable_guidance.push(SEE_FUEL_ANALYSIS);
+  if (isShortened)
+    guidance?.actionable_guidance.push(
+      `The program has ${formatCount(run.source.length)} characters; only the first ${formatCount(source.length)} were analysed`,
+    );
   return {
     ...(guidance && { error_guidance: guidance }),
     ...(fuel && { fuel_analysis: fuel }),

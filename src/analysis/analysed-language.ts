@@ -29,8 +29,8 @@ export interface LanguageGuidance {
   endlessTimer?(source: string): string | undefined;
   /** A call that matches a regular expression. */
   readonly regexCall: RegExp;
-  /** The loops of a program, outer loops before the loops that they contain. */
-  loops(source: string): readonly SourceLoop[];
+  /** The loops of a program, outer loops before the loops that they contain. `isShortened`: the end of it is missing. */
+  loops(source: string, isShortened?: boolean): readonly SourceLoop[];
   /** Constructs that usually make the interpreter abort. */
   readonly abortCauses?: string;
   /** The error number of this exception is that of a failed system call. */

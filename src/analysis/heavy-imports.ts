@@ -6,8 +6,7 @@ import { type AnalysisInput, type AvailablePackage, availablePackage } from './i
 export const NOTICEABLE_FUEL = 1e6;
 /** An import that cost less than this share of the measured cost was interrupted. */
 const COMPLETE_IMPORT_SHARE = 0.9;
-/** Bounds of the search for imports in the source. */
-const SOURCE_MAX = 32_768;
+/** Longer lines are not searched for imports. */
 const LINE_MAX = 300;
 
 export interface HeavyImport {
@@ -21,7 +20,7 @@ export interface HeavyImport {
 
 /** Packages that the source imports. Used only for imports that the run did not get to, since source need not run. */
 function packagesInSource(input: AnalysisInput): Set<AvailablePackage> {
-  const lines = input.source.slice(0, SOURCE_MAX).split('\n');
+  const lines = input.source.split('\n');
   const modules = new Set(
     lines
       .filter(({ length }) => length <= LINE_MAX)

@@ -50,6 +50,8 @@ export interface AnalysisInput {
   readonly language: AnalysedLanguage;
   readonly otherLanguages: readonly AnalysedLanguage[];
   readonly source: string;
+  /** Whether `source` is only the beginning of the program. */
+  readonly isShortened?: boolean;
   readonly exitCode: number;
   readonly ending: Ending;
   readonly trap: { readonly reason: TrapReason; readonly message: string } | null;

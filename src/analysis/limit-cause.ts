@@ -68,7 +68,7 @@ function examine(input: AnalysisInput): RunFindings {
   if (heavyImport !== undefined) return { cause: heavyImport, progress: undefined };
   const isRepeated = profile.states.length >= MIN_STATES;
   const late = isRepeated ? lateStates(profile) : profile.states;
-  const loops = input.language.guidance.loops(input.source);
+  const loops = input.language.guidance.loops(input.source, input.isShortened);
   const recursion = isRepeated ? findRecursion(input, late, loops) : undefined;
   if (recursion !== undefined) return { cause: recursion, progress: undefined };
   // That a loop never ends can be clear from its source alone.
@@ -134,12 +134,11 @@ export function hottestFunction({ profile }: AnalysisInput): { name: string; sha
 
 /** A quantified group that contains a quantifier or alternatives, as in (a+)+ or (a|ab)*. */
 const NESTED_QUANTIFIER = /\((?:[^()\\\n]|\\.){0,80}(?:[+*|]|\{\d+,)(?:[^()\\\n]|\\.){0,80}\)(?:[+*]|\{\d+,)/;
-const PATTERN_SOURCE_MAX = 32_768;
 
 /** A regular expression backtracks without end: it is stuck, and the program has a pattern that can do so. */
 export function backtrackingText(input: AnalysisInput): string | undefined {
   const line = stuckRegex(input);
-  return line !== undefined && NESTED_QUANTIFIER.test(input.source.slice(0, PATTERN_SOURCE_MAX))
+  return line !== undefined && NESTED_QUANTIFIER.test(input.source)
     ? `The regular expression on line ${line} probably backtracks: its pattern has nested quantifiers`
     : undefined;
 }

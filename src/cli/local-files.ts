@@ -1,8 +1,9 @@
 /** Files of the user that are named on the command line: programs, input, exports and copied results. */
 import { closeSync, fstatSync, lstatSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { escapeControls } from '../analysis/escape-controls.ts';
 import { replaceFileSync, SHARED_FILE } from '../host/replace-file.ts';
-import { formatBytes } from '../quantities.ts';
+import { formatBytes, formatItems } from '../quantities.ts';
 import { UsageError } from './exit-codes.ts';
 
 // Devices and pipes may have no end.
@@ -63,17 +64,36 @@ export function writeLocalFile(
 }
 
 /**
- * Copies workspace files into a folder and returns the paths it copied. `paths` are relative to the workspace and never
- * lead out of it. Nothing below `folder` is written through a link.
+ * A name that starts with a dot, or that a file system takes for one: some ignore invisible characters, and some have a second,
+ * short name for `.git`. Programs read settings from such files and run commands in them.
+ */
+const HIDDEN_NAME = /^\p{Default_Ignorable_Code_Point}*\.|^git~\d/iu;
+
+const isHidden = (path: string) => path.split('/').some((name) => HIDDEN_NAME.test(name));
+
+/** Skipped files that a message names. */
+const MAX_NAMED = 5;
+
+interface CopiedFiles {
+  readonly copied: readonly string[];
+  /** A message about the files that were not copied. */
+  readonly note: string | undefined;
+}
+
+/**
+ * Copies workspace files into a folder. `paths` are relative to the workspace and never lead out of it. Nothing below `folder`
+ * is written through a link. Guests choose the names, so hidden files are copied only on request.
  */
 export async function copyWorkspaceFiles(
   paths: readonly string[],
   read: (path: string) => Promise<Uint8Array>,
   folder: string,
-): Promise<string[]> {
-  // Guests choose these names. On Windows, a backslash or a colon would lead out of the folder.
-  const safe = paths.filter((path) => process.platform !== 'win32' || !/[\\:]/.test(path));
-  for (const path of safe) {
+  { hidden = false } = {},
+): Promise<CopiedFiles> {
+  // On Windows, a backslash or a colon would lead out of the folder.
+  const isSafe = (path: string) => process.platform !== 'win32' || !/[\\:]/.test(path);
+  const copied = paths.filter((path) => isSafe(path) && (hidden || !isHidden(path)));
+  for (const path of copied) {
     const bytes = await read(path);
     try {
       mkdirSync(folder, { recursive: true });
@@ -82,7 +102,14 @@ export async function copyWorkspaceFiles(
       throw new UsageError(`Cannot write ${join(folder, path)}: ${(cause as Error).message}`);
     }
   }
-  return safe;
+  return { copied, note: skippedText(paths.filter(isSafe).filter(isHidden), hidden) };
+}
+
+function skippedText(paths: readonly string[], hidden: boolean): string | undefined {
+  if (hidden || paths.length === 0) return undefined;
+  const names = paths.slice(0, MAX_NAMED).map((path) => escapeControls(path.slice(0, 100)));
+  const rest = paths.length > MAX_NAMED ? ', …' : '';
+  return `${formatItems(paths.length, 'hidden file')} not copied: ${names.join(', ')}${rest}. Add --hidden to copy them.`;
 }
 
 /** Writes a file below a folder. A hard link to another file is replaced and not written through. */

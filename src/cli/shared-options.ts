@@ -90,4 +90,9 @@ export const storeOptions = (defaultTenant = LOCAL_TENANT) => [
   ),
 ];
 export const toolsConfigOption = (description: string) => new Option('--tools-config <FILE>', description);
+export const hiddenOption = () =>
+  new Option(
+    '--hidden',
+    'With --out, also copy hidden files: those whose name, or the name of a folder around them, starts with a dot',
+  );
 export const jsonOption = (description = 'Print JSON instead of text') => new Option('--json', description);

@@ -1,5 +1,5 @@
 /** Bounded concurrency for many small asynchronous tasks. */
-import { Slices } from './next-turn.ts';
+import { Slices } from './slices.ts';
 
 const MAX_CONCURRENT_TASKS = 8;
 

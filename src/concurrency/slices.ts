@@ -1,6 +1,6 @@
 /**
- * Lets work on the main thread that is proportional to a file or a message run in slices. In each turn of the event loop, one
- * slice of one key runs, and keys take turns, so a burst of such work delays other requests by no more than one slice.
+ * Long work of the main thread in slices. In each turn of the event loop, one slice of one key runs, and keys take turns, so a
+ * burst of such work delays other requests by no more than one slice.
  */
 
 /** How many bytes a slice handles. Decoding, encoding or hashing this many takes a few milliseconds. */
@@ -49,5 +49,56 @@ export class SliceQueue {
   }
 }
 
-/** The slices of this thread. */
-export const slices = new SliceQueue();
+const queue = new SliceQueue();
+
+/** Resolves in a turn of the event loop that no other caller has. Keys take turns; most work needs no key of its own. */
+export const nextTurn = (key = ''): Promise<void> => queue.next(key);
+
+/** Longest work between two turns, if each step is short. */
+const SLICE_MS = 5;
+
+/** Ends the turn of a loop when it has taken long enough. */
+export class Slices {
+  #sinceMs = performance.now();
+
+  get isOver(): boolean {
+    return performance.now() - this.#sinceMs >= SLICE_MS;
+  }
+
+  async pause(): Promise<void> {
+    if (!this.isOver) return;
+    await nextTurn();
+    this.#sinceMs = performance.now();
+  }
+}
+
+/** Runs all steps in slices. */
+export const finishInSlices = <T>(steps: Generator<unknown, T>): Promise<T> =>
+  new Promise((resolve, reject) => inSlices(steps, resolve, reject));
+
+/** Runs all steps at once. */
+export function atOnce<T>(steps: Generator<unknown, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Runs all steps, the first ones immediately, and then calls `done`; or `failed` if a step throws. */
+export function inSlices<T>(
+  steps: Generator<unknown, T>,
+  done: (value: T) => void,
+  failed: (cause: unknown) => void,
+): void {
+  const endMs = performance.now() + SLICE_MS;
+  let step: IteratorResult<unknown, T>;
+  try {
+    do step = steps.next();
+    while (step.done !== true && performance.now() < endMs);
+  } catch (cause) {
+    failed(cause);
+    return;
+  }
+  if (step.done === true) done(step.value);
+  else void nextTurn().then(() => inSlices(steps, done, failed));
+}

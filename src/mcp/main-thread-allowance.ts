@@ -4,7 +4,7 @@
  * such place, or to the end of the turn of the event loop, counts as its time. This needs no hook into every promise.
  */
 import { MinuteAllowance } from '../concurrency/minute-allowance.ts';
-import { slices } from '../concurrency/slices.ts';
+import { nextTurn } from '../concurrency/slices.ts';
 
 export class MainThreadAllowance {
   readonly #allowance: MinuteAllowance;
@@ -34,7 +34,7 @@ export class MainThreadAllowance {
 
   /** Waits until the tenant may continue its work with another slice, and attributes that slice to it. */
   async nextSlice(tenant: string): Promise<void> {
-    await slices.next(tenant);
+    await nextTurn(tenant);
     this.attribute(tenant);
   }
 

@@ -141,12 +141,17 @@ export interface MentionAttack extends AttackFacts {
   readonly file: string;
 }
 
+/** A file of a guest that programs of the user would take settings or commands from, so that `run --out` must not write it. */
+export interface OutputAttack extends AttackFacts {
+  readonly writes: string;
+}
+
 /** Settings with a secret that `--print-config` must not show. */
 export interface SettingsAttack extends AttackFacts {
   readonly settings: object;
 }
 
-export type HostAttack = PlantedAttack | MentionAttack | SettingsAttack;
+export type HostAttack = PlantedAttack | MentionAttack | OutputAttack | SettingsAttack;
 
 export type AttackRow =
   | ExpressionAttack

@@ -1,16 +1,25 @@
 /** Runs attacks on the machine of the user. All planted files lie in one folder, in which one process calls pip. */
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { installedFile } from '../host/install-folder.ts';
 import { startProgram } from '../host/start-program.ts';
 import { redactSettings, resolveSettings } from '../mcp/resolve-settings.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
-import type { Attack, HostAttack, MentionAttack, PlantedAttack, SettingsAttack } from './attack.ts';
+import type {
+  Attack,
+  HostAttack,
+  MentionAttack,
+  OutputAttack,
+  PlantedAttack,
+  SettingsAttack,
+} from './attack.ts';
 import { SECRET } from './corpus/secret.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const isPlanted = (attack: Attack<HostAttack>): attack is Attack<PlantedAttack> => 'plants' in attack;
+const isOutput = (attack: Attack<HostAttack>): attack is Attack<OutputAttack> => 'writes' in attack;
 
 /** The problems of each attack. */
 export async function runHostAttacks(
@@ -25,7 +34,9 @@ export async function runHostAttacks(
     writeFileSync(path, attack.text.replaceAll('{{marker}}', markerOf(attack)), { mode: 0o755 });
   }
   if (attacks.some(isPlanted)) await callPip(folder);
+  const written = await copiedFiles(attacks.filter(isOutput), folder);
   return attacks.map((attack) => {
+    if (isOutput(attack)) return written.has(attack.writes) ? [`run --out wrote ${attack.writes}`] : [];
     if (isPlanted(attack))
       return existsSync(markerOf(attack)) ? [`a program of the host used ${attack.plants}`] : [];
     return 'mentions' in attack ? checkMention(attack) : checkSettings(attack as Attack<SettingsAttack>);
@@ -40,13 +51,37 @@ async function callPip(folder: string): Promise<void> {
   const child = startProgram(process.execPath, ['--input-type=module', '-e', program], {
     cwd: folder,
     env: {
-      ...(process.env as Record<string, string>),
+      ...environment(),
       ...{ PATH: searched, PIP_NO_INDEX: '1', PIP_CONFIG_FILE: '' },
       ...{ PYTHONPATH: folder, PYTHONSTARTUP: join(folder, 'startup.py'), PYTHONUSERBASE: folder },
     },
     stdio: 'ignore',
   });
-  await new Promise((resolve, reject) => child.once('exit', resolve).once('error', reject));
+  await ended(child);
+}
+
+const environment = () => process.env as Record<string, string>;
+
+const ended = (child: ChildProcess) =>
+  new Promise((resolve, reject) => child.once('exit', resolve).once('error', reject));
+
+/** The files that one run with `--out` has written. */
+async function copiedFiles(
+  attacks: readonly Attack<OutputAttack>[],
+  folder: string,
+): Promise<ReadonlySet<string>> {
+  if (attacks.length === 0) return new Set();
+  const out = join(folder, 'out');
+  const paths = attacks.map(({ writes }) => writes);
+  const program = `import os
+for path in [${[...paths, 'ordinary.txt'].map((path) => JSON.stringify(path)).join(', ')}]:
+    os.makedirs(os.path.dirname('/app/' + path), exist_ok=True)
+    open(path, 'w').write('#')`;
+  const args = [installedFile('cli/main.js'), 'run', '-c', program, '--out', out];
+  await ended(startProgram(process.execPath, args, { env: environment(), stdio: 'ignore' }));
+  const written = readdirSync(out, { recursive: true, encoding: 'utf8' });
+  if (!written.includes('ordinary.txt')) throw new Error('run --out did not copy an ordinary file');
+  return new Set(written.map((path) => path.replaceAll(sep, '/')));
 }
 
 function checkMention({ mentions, file, runtime }: Attack<MentionAttack>): string[] {

@@ -5,6 +5,7 @@ import type { SessionRecord, SessionStore } from '../stores/store.ts';
 import type { PruneOptions, PruneReport } from './registry-options.ts';
 
 const HOUR_MS = 3_600_000;
+const YEAR_MS = 365 * 24 * HOUR_MS;
 
 interface PrunedSessions {
   readonly store: SessionStore;
@@ -16,7 +17,7 @@ interface PrunedSessions {
 export async function pruneSessions(
   sessions: PrunedSessions,
   isRequestedSince: (session_id: string, ms: number) => boolean,
-  { older_than_hours, dry_run = false }: PruneOptions,
+  { older_than_hours, dry_run = false, include_very_old = false }: PruneOptions,
 ): Promise<PruneReport> {
   const beforeMs = Date.now() - older_than_hours * HOUR_MS;
   const before = isoTime(beforeMs);
@@ -28,7 +29,12 @@ export async function pruneSessions(
     session_id,
     error: 'The session is damaged, so its age is unknown. Save the files you need, then delete it by name.',
   }));
-  for (const { session_id } of old) {
+  const veryOld = isoTime(beforeMs - YEAR_MS);
+  for (const { session_id, last_used_at } of old) {
+    if (last_used_at <= veryOld && !include_very_old) {
+      errors.push({ session_id, error: keptText(last_used_at) });
+      continue;
+    }
     try {
       const bytes = dry_run ? await sessions.store.size(session_id) : await sessions.delete(session_id);
       pruned.push({ session_id, bytes });
@@ -38,3 +44,8 @@ export async function pruneSessions(
   }
   return { pruned, reclaimed_bytes: pruned.reduce((sum, { bytes }) => sum + bytes, 0), errors, dry_run };
 }
+
+/** A clock that is far ahead makes every session look old. */
+const keptText = (lastUsed: string) =>
+  `The session was kept: it was last used at ${lastUsed}, and the clock of this machine says ${isoTime(Date.now())}. ` +
+  'If the clock is right, delete it with include_very_old (session prune --include-very-old).';

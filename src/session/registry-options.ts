@@ -28,7 +28,7 @@ export interface PruneReport {
   readonly pruned: readonly { readonly session_id: string; readonly bytes: number }[];
   /** Total size of the sessions in `pruned`, in bytes. */
   readonly reclaimed_bytes: number;
-  /** Sessions that could not be deleted, and damaged sessions. */
+  /** Sessions that could not be deleted, very old sessions that were kept, and damaged sessions. */
   readonly errors: readonly { readonly session_id: string; readonly error: string }[];
   /** Value of the option `dry_run`. */
   readonly dry_run: boolean;
@@ -40,6 +40,11 @@ export interface PruneOptions {
   readonly older_than_hours: number;
   /** Whether to report the sessions without deleting them. Default: false. */
   readonly dry_run?: boolean;
+  /**
+   * Whether to delete sessions that should have been deleted over a year ago. Otherwise they are kept and listed in `errors`,
+   * because a clock that is far ahead makes every session look old. Default: false.
+   */
+  readonly include_very_old?: boolean;
 }
 
 /** Options of `import`. */
@@ -101,4 +106,5 @@ export const importOptions = z.strictObject({
 export const pruneOptions = z.strictObject({
   older_than_hours: z.number('must be a number of hours').min(0, 'must be 0 or more'),
   dry_run: z.boolean().default(false),
+  include_very_old: z.boolean().default(false),
 });

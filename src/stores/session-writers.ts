@@ -19,7 +19,10 @@ export class SessionWriters<Writer> {
     return this.#held.has(id);
   }
 
-  /** Adds a session whose lease was acquired. Returns a function that releases it after the operations that were started. */
+  /**
+   * Adds a session whose lease was acquired. Returns a function that releases it after the operations that were started.
+   * `releaseLease` must not reject.
+   */
   add(id: string, writer: Writer, releaseLease: () => Promise<void>): () => Promise<void> {
     const held = { queue: new SerialQueue(), writer };
     this.#held.set(id, held);

@@ -107,8 +107,8 @@ export interface SessionStore {
   /** Returns the size of a session in the store in bytes, or 0 if the session does not exist. */
   size(id: string): Promise<number>;
   /**
-   * Makes the caller the only writer of a session. Returns a function that releases the session. Throws `session_busy` if
-   * the session already has a writer. A store with `revision` waits up to `wait` before it throws.
+   * Makes the caller the only writer of a session. Returns a function that releases the session and does not throw. Throws
+   * `session_busy` if the session already has a writer. A store with `revision` waits up to `wait` before it throws.
    */
   acquire(id: string, wait?: LeaseWait): Promise<() => Promise<void>>;
   /**

@@ -2,7 +2,7 @@
  * Makes the tools of an MCP server available to programs. Everything from the server is untrusted: lists are bounded, tools
  * whose schemas cannot be checked are skipped, and results are data.
  */
-import { Slices } from '../concurrency/next-turn.ts';
+import { Slices } from '../concurrency/slices.ts';
 import { SandboxError } from '../errors.ts';
 import { ToolError } from './tool-error.ts';
 import { readSchema } from './tool-schema.ts';

@@ -160,29 +160,76 @@ export function checkResultSize(value: unknown, maxBytes: number): void {
   visit(value, 0);
 }
 
-/** Converts a value of the host to JSON text. Throws `JsonDataError`; getters and `toJSON` may throw their own errors. */
-export function toJson(value: unknown, maxBytes: number): string {
+/** Members that are written without a chance for other work. */
+const MEMBERS_PER_STEP = 500;
+
+/**
+ * Converts a value of the host to JSON text. Throws `JsonDataError`; getters and `toJSON` may throw their own errors. The steps
+ * can run in slices.
+ */
+export function* toJson(value: unknown, maxBytes: number): Generator<undefined, string> {
   const writer = new JsonWriter(maxBytes);
-  writer.write(value, 0, '');
-  const text = writer.text();
-  if (Buffer.byteLength(text) > maxBytes) throw tooLarge(maxBytes);
-  return text;
+  writer.write(value, '');
+  for (let members = 1; writer.continue(); members++) if (members % MEMBERS_PER_STEP === 0) yield;
+  if (Buffer.byteLength(writer.text) > maxBytes) throw tooLarge(maxBytes);
+  return writer.text;
+}
+
+/** An object or array of which some members are written. */
+interface OpenValue {
+  readonly value: object;
+  /** The names of its members; undefined for an array. */
+  readonly names: readonly string[] | undefined;
+  /** Position of the next member. */
+  next: number;
+  isEmpty: boolean;
 }
 
 class JsonWriter {
-  readonly #parts: string[] = [];
-  #chars = 0;
+  text = '';
   #members = MAX_RESULT_MEMBERS;
+  readonly #open: OpenValue[] = [];
   constructor(readonly maxBytes: number) {}
 
-  text(): string {
-    return this.#parts.join('');
+  /** Writes a value; of an object or array, only its beginning. */
+  write(value: unknown, key: string): void {
+    const data = hasToJson(value) ? value.toJSON(key) : value;
+    if (typeof data !== 'object' || data === null) {
+      this.#add(this.#primitive(data, key));
+      return;
+    }
+    if (this.#open.length >= MAX_JSON_DEPTH) throw tooDeep('result');
+    const isArray = Array.isArray(data);
+    if (!isArray) checkIsPlain(data, key);
+    this.#add(isArray ? '[' : '{');
+    this.#open.push({
+      value: data,
+      names: isArray ? undefined : Object.keys(data),
+      next: 0,
+      isEmpty: true,
+    });
   }
 
-  write(value: unknown, depth: number, key: string): void {
-    const data = hasToJson(value) ? value.toJSON(key) : value;
-    if (typeof data === 'object' && data !== null) this.#writeObject(data, depth, key);
-    else this.#add(this.#primitive(data, key));
+  /** Writes the next member of the innermost value, or its end. Returns false if everything is written. */
+  continue(): boolean {
+    const open = this.#open.at(-1);
+    if (open === undefined) return false;
+    const { value, names } = open;
+    const at = open.next++;
+    if (at >= (names ?? (value as readonly unknown[])).length) {
+      this.#open.pop();
+      this.#add(names === undefined ? ']' : '}');
+      return true;
+    }
+    const name = names?.[at] ?? String(at);
+    const member = (value as Record<string, unknown>)[name];
+    if (names !== undefined && member === undefined) return true;
+    if (--this.#members < 0) throw tooManyMembers('result', MAX_RESULT_MEMBERS);
+    if (!open.isEmpty) this.#add(',');
+    open.isEmpty = false;
+    if (names !== undefined) this.#add(`${JSON.stringify(name)}:`);
+    this.write(member, name);
+    return true;
   }
 
   #primitive(value: unknown, key: string): string {
@@ -197,49 +244,18 @@ class JsonWriter {
     return JSON.stringify(value);
   }
 
-  #writeObject(value: object, depth: number, key: string): void {
-    if (depth >= MAX_JSON_DEPTH) throw tooDeep('result');
-    if (Array.isArray(value)) this.#writeArray(value, depth);
-    else this.#writeMembers(value, depth, key);
-  }
-
-  #writeArray(value: readonly unknown[], depth: number): void {
-    this.#add('[');
-    for (let i = 0; i < value.length; i++) {
-      this.#separate(i);
-      this.write(value[i], depth + 1, String(i));
-    }
-    this.#add(']');
-  }
-
-  #writeMembers(value: object, depth: number, key: string): void {
-    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
-      throw unsupported('binary data', key, 'Return it as base64 text.');
-    if (value instanceof Map || value instanceof Set)
-      throw unsupported('a Map or Set', key, 'Return a plain object or an array.');
-    if (value instanceof Promise) throw unsupported('a promise', key, 'Await it.');
-    this.#add('{');
-    let count = 0;
-    for (const name of Object.keys(value)) {
-      const member = (value as Record<string, unknown>)[name];
-      if (member === undefined) continue;
-      this.#separate(count++);
-      this.#add(`${JSON.stringify(name)}:`);
-      this.write(member, depth + 1, name);
-    }
-    this.#add('}');
-  }
-
-  #separate(index: number): void {
-    if (--this.#members < 0) throw tooManyMembers('result', MAX_RESULT_MEMBERS);
-    if (index > 0) this.#add(',');
-  }
-
   #add(part: string): void {
-    this.#chars += part.length;
-    if (this.#chars > this.maxBytes) throw tooLarge(this.maxBytes);
-    this.#parts.push(part);
+    if (this.text.length + part.length > this.maxBytes) throw tooLarge(this.maxBytes);
+    this.text += part;
   }
+}
+
+function checkIsPlain(value: object, key: string): void {
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
+    throw unsupported('binary data', key, 'Return it as base64 text.');
+  if (value instanceof Map || value instanceof Set)
+    throw unsupported('a Map or Set', key, 'Return a plain object or an array.');
+  if (value instanceof Promise) throw unsupported('a promise', key, 'Await it.');
 }
 
 function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {

@@ -3,7 +3,7 @@
  * code. A keyword that constrains data but is not implemented is rejected when the schema is read. The number of steps is
  * limited, so that references, combinations and patterns of a schema cannot stall the host.
  */
-import { nextTurn } from '../concurrency/next-turn.ts';
+import { nextTurn } from '../concurrency/slices.ts';
 import { LinearPattern, UnsupportedPattern } from './linear-pattern.ts';
 import {
   isObject,

@@ -3,7 +3,7 @@
  * here before a tool is called, and every call is recorded before it is dispatched. No method rejects.
  */
 import { randomUUID } from 'node:crypto';
-import { nextTurn } from '../concurrency/next-turn.ts';
+import { atOnce, finishInSlices, nextTurn } from '../concurrency/slices.ts';
 import { untilAborted } from '../concurrency/until-aborted.ts';
 import { formatBytes, formatDuration, formatItems } from '../quantities.ts';
 import type { PendingCall, ToolCallRecord } from '../schema/tool-call-record.ts';
@@ -312,7 +312,7 @@ export class ToolDispatcher {
   #wait(call: AcceptedCall, reason: 'approval' | 'suspended', payload?: unknown): ToolAnswer {
     const { id, record, tool, raw, aborter } = call;
     aborter.signal.throwIfAborted();
-    const data = payload === undefined ? undefined : JSON.parse(toJson(payload, MAX_PAYLOAD_BYTES));
+    const data = payload === undefined ? undefined : JSON.parse(atOnce(toJson(payload, MAX_PAYLOAD_BYTES)));
     const name = tool.description.name;
     const args = raw as PendingCall['arguments'];
     this.#pending.set(id, {
@@ -414,7 +414,7 @@ export class ToolDispatcher {
         );
       data = checked.value;
     }
-    return { type: 'value', json: toJson(data, this.#limits.max_result_bytes) };
+    return { type: 'value', json: await finishInSlices(toJson(data, this.#limits.max_result_bytes)) };
   }
 
   #end(record: ToolCallRecord, started: number, answer: ToolAnswer): ToolAnswer {

@@ -2,7 +2,7 @@
  * The tools that a caller offers, validated and normalised. The catalogue is plain data that is sent to guests; its size is
  * limited, and its names are identifiers in every language.
  */
-import { Slices } from '../concurrency/next-turn.ts';
+import { Slices } from '../concurrency/slices.ts';
 import { SandboxError } from '../errors.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
 import type { JsonSchema } from './schema-validator.ts';

@@ -3,7 +3,7 @@
  * slices, so that a program with many files does not delay other clients.
  */
 
-import { atOnce } from '../concurrency/in-slices.ts';
+import { atOnce } from '../concurrency/slices.ts';
 import { SandboxError } from '../errors.ts';
 import { validTrees } from '../fs/check-tree-edit.ts';
 import type { Entry, TreeEdit } from '../fs/entry.ts';

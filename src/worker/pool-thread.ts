@@ -3,7 +3,7 @@
  * a program is long-running is known without asking its thread, so it costs the guest nothing.
  */
 import type { CancelSignal } from '../concurrency/cancellation.ts';
-import { inSlices } from '../concurrency/in-slices.ts';
+import { inSlices } from '../concurrency/slices.ts';
 import { SandboxError } from '../errors.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LONG_RUN_FUEL } from './cooperative-yield.ts';

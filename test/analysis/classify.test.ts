@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { analyse } from '../../src/analysis/analyse.ts';
 import { buildGuidance } from '../../src/analysis/build-guidance.ts';
 import { classify, STDERR_SCAN_CHARS } from '../../src/analysis/find-rule.ts';
 import type { AnalysisInput } from '../../src/analysis/input.ts';
@@ -205,5 +206,50 @@ describe('names of earlier calls', () => {
   test('in a persistent session the advice is that the name was deleted or rolled back', () => {
     expect(undefinedName('python', 'df = 1', true)).toContain('rolled back');
     expect(undefinedName('javascript', 'const df = 1;', true)).toContain('rolled back');
+  });
+});
+
+describe('a long program', () => {
+  const profile = {
+    programFile: 'program',
+    samples: 1,
+    fuel: 1,
+    firstMemoryBytes: 0,
+    lines: [],
+    functions: [],
+    states: [{ fuel: 1, depth: 1, stack: [], variables: [], memoryBytes: 0 }],
+  };
+  const BOTH = { error_guidance: true, fuel_analysis: true };
+
+  test.each([
+    ['characters', 'x'.repeat(300_000), 32_768],
+    ['lines', 'x = 1\n'.repeat(50_000), 2000 * 6 - 1],
+  ])('is analysed only at its beginning if it has many %s', (_, source, analysed) => {
+    const seen: number[] = [];
+    for (const runtime of ['python', 'javascript'] as const) {
+      const base = run(runtime, { source, trap: OUT_OF_FUEL, exitCode: 152, profile });
+      const guidance = {
+        ...base.language.guidance,
+        loops: (code: string) => {
+          seen.push(code.length);
+          return [];
+        },
+      };
+      const input = { ...base, language: { ...base.language, guidance } };
+      const { error_guidance } = analyse(input, LANGUAGES[runtime].rules, BOTH);
+      expect(error_guidance).toMatchObject({ error_type: 'OutOfFuel' });
+      expect(error_guidance!.actionable_guidance.at(-1)).toBe(
+        `The program has 300,000 characters; only the first ${analysed.toLocaleString('en-US')} were analysed`,
+      );
+    }
+    expect(seen).toEqual([analysed, analysed]);
+  });
+
+  test('still gets the class and the line of its error', () => {
+    const error = exception('NameError', "name 'y' is not defined", { name: 'y', line: 40_000 });
+    const source = 'x = 1\n'.repeat(50_000);
+    const { error_guidance } = analyse(pythonRun({ source, error }), LANGUAGES.python.rules, BOTH);
+    expect(error_guidance!.error_type).toBe('UndefinedName');
+    expect(error_guidance!.actionable_guidance.join('\n')).toMatch(/line 40000[\s\S]*only the first/);
   });
 });

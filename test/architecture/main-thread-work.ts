@@ -151,16 +151,61 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     bound:
       'a stored manifest of at most 16 MiB, or an object of a file list of at most 256 MiB; servers write objects of at most 64 entries',
   },
-  'tools/json-data.ts': { calls: 3, bound: 'the size limit of tool arguments' },
+  'tools/json-data.ts': {
+    calls: 3,
+    bound: 'the size limit of tool arguments; results are written in steps of 500 members',
+  },
   'tools/tool-dispatcher.ts': { calls: 2, bound: 'arguments and payloads within the limits of tool calls' },
   'tools/tool-schema.ts': { calls: 2, bound: 'the schema of a tool, once per toolset' },
   'worker/parse-guest-report.ts': { calls: 1, bound: '`MAX_REPORT_BYTES`' },
 };
+
+interface BoundedLoop {
+  /** The text in the file that sets the bound. */
+  readonly limit: string;
+  readonly bound: string;
+}
+
+/** Loops over what a guest or client chooses, which the patterns do not find, by path in src/. */
+const BOUNDED_LOOPS: Readonly<Record<string, BoundedLoop>> = {
+  'analysis/analyse.ts': {
+    limit: 'MAX_CHARS = 32_768;\nconst MAX_LINES = 2_000',
+    bound: 'the first 32,768 characters and 2,000 lines of a failed program',
+  },
+  'runtimes/python/local-imports.ts': {
+    limit: 'MAX_SOURCE_CHARACTERS = 65_536',
+    bound: 'the first 65,536 characters of a program, in which imports of packages are searched for',
+  },
+  'sandbox/workspace.ts': {
+    limit: 'maxFiles',
+    bound: 'the files of a workspace: `workspace_max_files`',
+  },
+  'stores/format/state-size.ts': {
+    limit: 'difference(tree)',
+    bound: 'the files that a call has changed, and those in /tmp: `workspace_max_files`',
+  },
+  'stores/format/stored-tree.ts': {
+    limit: 'ENTRIES_PER_STEP = 200',
+    bound: 'steps of 200 entries of a list of files',
+  },
+  'worker/limit-changed-files.ts': {
+    limit: 'MAX_LISTED_CHARS = 1 << 20',
+    bound: 'lists of changed files: 1 Mi characters of paths',
+  },
+};
+
+/** The loops whose file does not contain the text that sets their bound. */
+export const unknownLimits = (): string[] =>
+  Object.entries(BOUNDED_LOOPS).flatMap(([path, { limit }]) =>
+    sources.get(path)?.includes(limit) ? [] : [`${path}: ${limit}`],
+  );
 
 /** The table of SECURITY.md. */
 export const boundedTable = (): string =>
   [
     '| place | input is bounded by |',
     '|---|---|',
-    ...Object.entries(BOUNDED).map(([path, { bound }]) => `| \`src/${path}\` | ${bound} |`),
+    ...Object.entries({ ...BOUNDED, ...BOUNDED_LOOPS })
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([path, { bound }]) => `| \`src/${path}\` | ${bound} |`),
   ].join('\n');

@@ -307,6 +307,36 @@ describe('run', () => {
       expect(readFileSync(join(folder, 'outside', name), 'utf8')).toBe('untouched');
   });
 
+  // guarantee: output-folder
+  // proves: Hidden files of a guest are copied to the output folder only with `--hidden`.
+  it('copies hidden files only with --hidden', async () => {
+    const names = [
+      '.npmrc',
+      '.git/hooks/pre-commit',
+      'sub/.env',
+      '\u200c.git/config',
+      'git~1/config',
+      'a.b/c.txt',
+    ];
+    const program = `import os
+for path in ${JSON.stringify(names)}:
+    os.makedirs(os.path.dirname('/app/' + path), exist_ok=True)
+    open(path, 'w').write('x')`;
+    const files = (name: string) =>
+      readdirSync(join(folder, name), { recursive: true, withFileTypes: true }).filter((entry) =>
+        entry.isFile(),
+      );
+    const { status, stderr } = await cliHere(['run', '-c', program, '--out', 'plain']);
+    expect(status).toBe(0);
+    expect(stderr).toMatch(/5 hidden files not copied: .*\.npmrc.* Add --hidden to copy them\./);
+    expect(files('plain').map(({ name }) => name)).toEqual(['c.txt']);
+    expect(await cliHere(['run', '-c', program, '--out', 'all', '--hidden'])).toMatchObject({
+      status: 0,
+      stderr: '',
+    });
+    expect(files('all')).toHaveLength(names.length);
+  });
+
   it('gives the same output for the same --seed', async () => {
     const program = 'import random, time\nprint(random.random(), time.time())';
     expect(await cliHere(['run', '--seed', '5', '-c', program])).toEqual(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { atOnce } from '../../src/concurrency/in-slices.ts';
+import { atOnce } from '../../src/concurrency/slices.ts';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import { type PackedEdit, packEdit, unpackEdit, unpackWholeEdit } from '../../src/fs/packed-edit.ts';
 import { MIN_SHARED_BYTES } from '../../src/fs/shared-array-buffers.ts';

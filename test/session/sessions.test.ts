@@ -1,5 +1,5 @@
 import { memoryStore, openSessions } from 'llm-wasm-sandbox';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 
 describe('sessions of a store', () => {
   test('are opened by id and listed with the last used first', async () => {
@@ -123,6 +123,28 @@ describe('sessions of a store', () => {
     const sandbox = await sessions.get('old');
     expect((await sessions.prune({ older_than_hours: 24 })).pruned).toEqual([]);
     expect((await sandbox.execute('x')).metadata.result).toBe(1);
+  });
+
+  test('are kept by prune if the clock is far ahead', async () => {
+    const store = memoryStore();
+    await using sessions = openSessions({ store });
+    for (const session_id of ['a', 'b']) {
+      await (await sessions.create({ runtime: 'javascript', session_id })).execute('let x = 1');
+      await sessions.release(session_id);
+    }
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2099-01-01T00:00:00Z') });
+    try {
+      // One session is used after the clock has jumped, so the newest session is not old.
+      await (await sessions.get('b')).execute('x');
+      await sessions.release('b');
+      const kept = await sessions.prune({ older_than_hours: 720 });
+      expect(kept).toMatchObject({ pruned: [], errors: [{ session_id: 'a' }] });
+      expect(kept.errors[0]!.error).toMatch(/the clock of this machine says 2099-01-01/);
+      const all = await sessions.prune({ older_than_hours: 720, include_very_old: true });
+      expect(all).toMatchObject({ pruned: [{ session_id: 'a' }], errors: [] });
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('are limited by max_sessions, even when several are created at once', async () => {

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { attacks, toolsConfig } from './attacks.ts';
 import { runAttacks, runLoad } from './load.ts';
-import { findGrowth, findHarm, formatReport, type Phase } from './report.ts';
+import { findGrowth, findHarm, formatReport, type Phase, summary } from './report.ts';
 import type { LoadMessage, Sample, ServerMessage } from './server.ts';
 import type { Stalls } from './stall-meter.ts';
 
@@ -29,6 +29,8 @@ const STORE_FAULT_MS = 1_000;
 const WARM_UP = 0.1;
 const QUIET = 0.2;
 const MiB = 1024 * 1024;
+/** Wrong outcomes that are printed. */
+const MAX_SHOWN = 50;
 
 const { values } = parseArgs({
   options: { minutes: { type: 'string' }, seed: { type: 'string' }, 'max-stall': { type: 'string' } },
@@ -153,12 +155,13 @@ const { killed } = await stopped;
 rmSync(folder, { recursive: true, force: true });
 
 console.log(formatReport({ honest, hostile, phases, killed }));
+console.log(`\n${summary(honest, phases)}`);
 const problems = [...findGrowth(phases[1].samples), ...findHarm(honest, phases)];
 const unexpected = [...honest, ...hostile].filter(({ isExpected }) => !isExpected);
 if (unexpected.length > 0) {
   problems.push(`${unexpected.length} calls had a wrong outcome`);
-  for (const { program, outcome, detail } of unexpected.slice(0, 5))
-    problems.push(`${program}: ${outcome}: ${detail}`);
+  for (const { tenant, program, outcome, detail } of unexpected.slice(0, MAX_SHOWN))
+    problems.push(`${tenant}: ${program}: ${outcome}: ${detail}`);
 }
 const stallMs = phases[1].stalls.delay.p999;
 if (maxStallMs !== undefined && stallMs > maxStallMs)

@@ -7,6 +7,9 @@ const samples = (rss: (i: number) => number, descriptors = (_: number) => 40) =>
   Array.from({ length: 40 }, (_, i) => ({
     seconds: i,
     rssBytes: rss(i) * MiB,
+    heapBytes: 0,
+    externalBytes: 0,
+    workers: 2,
     descriptors: descriptors(i),
     threads: 12,
   }));

@@ -70,13 +70,26 @@ function latencyTable(honest: readonly CallRecord[], phases: readonly Phase[]): 
   return [title, '|---|---|---|---|---|---|', ...rows];
 }
 
+const p99 = (honest: readonly CallRecord[], phase: Phase) => percentile(latencies(honest, phase), 0.99);
+
+/** The figures that the targets are about. */
+export function summary(honest: readonly CallRecord[], [quiet, hostile]: readonly [Phase, Phase]): string {
+  const [before, after] = [p99(honest, quiet), p99(honest, hostile)];
+  const rss = hostile.samples.map(({ rssBytes }) => `${(rssBytes / MiB).toFixed(0)} MiB`);
+  return [
+    `p99 of honest tenants: ${before.toFixed(0)} ms, with the hostile tenant ${after.toFixed(0)} ms: ratio ${(after / before).toFixed(2)}`,
+    `longest CPU time of the main thread at a stretch: ${(hostile.stalls.work?.max ?? 0).toFixed(1)} ms`,
+    `RSS at the start and at the end of the hostile phase: ${rss[0]}, ${rss.at(-1)}`,
+  ].join('\n');
+}
+
 /** How the hostile phase misses its targets. */
 export function findHarm(honest: readonly CallRecord[], [quiet, hostile]: readonly [Phase, Phase]): string[] {
   const problems: string[] = [];
-  const [before, after] = [quiet, hostile].map((phase) => percentile(latencies(honest, phase), 0.99));
-  if (after! > before! * MAX_SLOWDOWN)
+  const [before, after] = [p99(honest, quiet), p99(honest, hostile)];
+  if (after > before * MAX_SLOWDOWN)
     problems.push(
-      `calls of honest tenants took ${after!.toFixed(0)} ms at p99, and ${before!.toFixed(0)} ms without the hostile tenant`,
+      `calls of honest tenants took ${after.toFixed(0)} ms at p99, and ${before.toFixed(0)} ms without the hostile tenant`,
     );
   const { max = 0 } = hostile.stalls.work ?? {};
   if (max > MAX_WORK_MS)
@@ -122,6 +135,9 @@ function resourceTable(phases: readonly Phase[]): string[] {
     '|---|---|---|---|---|---|',
     ...phases.flatMap((phase) => [
       row(phase, 'RSS, MiB', ({ rssBytes }) => rssBytes / MiB),
+      row(phase, 'heap of the main thread, MiB', ({ heapBytes }) => heapBytes / MiB),
+      row(phase, 'buffers of the main thread, MiB', ({ externalBytes }) => externalBytes / MiB),
+      row(phase, 'workers', ({ workers }) => workers),
       row(phase, 'descriptors', ({ descriptors }) => descriptors),
       row(phase, 'threads', ({ threads }) => threads),
     ]),

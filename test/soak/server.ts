@@ -11,6 +11,11 @@ export interface Sample {
   /** Time since the process started. */
   readonly seconds: number;
   readonly rssBytes: number;
+  /** JavaScript heap of the main thread. */
+  readonly heapBytes: number;
+  /** Buffers outside of the heap that the main thread refers to. */
+  readonly externalBytes: number;
+  readonly workers: number;
   /** Open file descriptors and threads; 0 on systems without /proc. */
   readonly descriptors: number;
   readonly threads: number;
@@ -32,6 +37,12 @@ export type LoadMessage =
 const SAMPLE_MS = 1000;
 const send = (message: ServerMessage) => process.send!(message);
 
+const workers = new Set<Worker>();
+process.on('worker', (worker) => {
+  workers.add(worker);
+  worker.once('exit', () => workers.delete(worker));
+});
+
 function sample(): Sample {
   let descriptors = 0;
   let threads = 0;
@@ -41,14 +52,10 @@ function sample(): Sample {
   } catch {
     // There is no /proc.
   }
-  return { seconds: process.uptime(), rssBytes: process.memoryUsage.rss(), descriptors, threads };
+  const { rss: rssBytes, heapUsed: heapBytes, external: externalBytes } = process.memoryUsage();
+  const memory = { rssBytes, heapBytes, externalBytes };
+  return { seconds: process.uptime(), ...memory, workers: workers.size, descriptors, threads };
 }
-
-const workers = new Set<Worker>();
-process.on('worker', (worker) => {
-  workers.add(worker);
-  worker.once('exit', () => workers.delete(worker));
-});
 
 const meter = new StallMeter();
 let killed = 0;

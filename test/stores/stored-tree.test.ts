@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../../src/concurrency/in-slices.ts';
+import { atOnce } from '../../src/concurrency/slices.ts';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import { type ObjectRef, objectName, refTo } from '../../src/stores/format/object-ref.ts';
 import { encodeText } from '../../src/stores/format/stored-json.ts';

@@ -1,6 +1,6 @@
 /** What the parent accepts from a process that runs guests, by the limits of the job. */
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../../src/concurrency/in-slices.ts';
+import { atOnce } from '../../src/concurrency/slices.ts';
 import type { Entry } from '../../src/fs/entry.ts';
 import { FileTree } from '../../src/fs/immutable-file-tree.ts';
 import { packEdit } from '../../src/fs/packed-edit.ts';

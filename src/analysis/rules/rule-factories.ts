@@ -7,9 +7,6 @@ import type { AnalysisInput, AvailablePackage } from '../input.ts';
 import { failedAt, markdownFenceAdvice, oneLine } from '../quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
 
-/** Characters of the source that are searched for another language. */
-const SOURCE_MAX = 20_000;
-
 interface SharedRow<Match> {
   readonly evidence: string;
   match(input: AnalysisInput): Match | undefined;
@@ -122,8 +119,7 @@ export const syntaxErrorRule = (
     type: 'SyntaxError',
     docs: [],
     advise: (error, input) => {
-      const source = input.source.slice(0, SOURCE_MAX);
-      const other = input.otherLanguages.find(({ guidance }) => guidance.typicalSource.test(source));
+      const other = input.otherLanguages.find(({ guidance }) => guidance.typicalSource.test(input.source));
       return {
         guidance: [
           `The code could not be parsed: ${oneLine(error.message)}`,

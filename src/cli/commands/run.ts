@@ -20,6 +20,7 @@ import { profileText, toSpeedscope } from '../profile-report.ts';
 import { reportRun } from '../report-run.ts';
 import {
   collectValues,
+  hiddenOption,
   jsonOption,
   languageOption,
   parseBytesOption,
@@ -45,6 +46,7 @@ interface RunFlags extends SandboxFlags {
   readonly verbose?: boolean;
   readonly setup: boolean;
   readonly out?: string;
+  readonly hidden?: boolean;
   readonly results?: string;
   readonly profile?: boolean;
   readonly profileOut?: string;
@@ -128,7 +130,9 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
     const changed = [...result.files_created, ...result.files_modified];
     if (result.metadata.files_truncated)
       printWarning(`too many changed files; files not copied: ${result.metadata.files_omitted}.`);
-    await copyWorkspaceFiles(changed, (path) => sandbox.readFile(path), flags.out);
+    const read = (path: string) => sandbox.readFile(path);
+    const { note } = await copyWorkspaceFiles(changed, read, flags.out, flags);
+    if (note !== undefined) printNote(note);
   }
   if (flags.results !== undefined) {
     const shown = await resultFiles(result.results, (path) => sandbox.readFile(path));
@@ -186,6 +190,7 @@ export const runCommand: CommandDetails<RunFlags> = {
     new Option('--profile-out <FILE>', 'Write a profile with complete stacks to FILE, for speedscope'),
     toolsConfigOption('Let the program call tools of the MCP servers in this JSON file; see docs/TOOLS.md'),
     new Option('--out <DIR>', 'Copy the files that the program created or modified to DIR'),
+    hiddenOption(),
     new Option(
       '--results <DIR>',
       'Write what the program displays, such as images and tables, to files in DIR',

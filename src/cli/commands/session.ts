@@ -6,7 +6,7 @@ import { Option } from 'commander';
 import type { CommandDetails, CommandSpec } from '../command.ts';
 import { printError, printNote } from '../diagnostics.ts';
 import { EXIT } from '../exit-codes.ts';
-import { jsonOption, parseHoursOption, storeOptions } from '../shared-options.ts';
+import { hiddenOption, jsonOption, parseHoursOption, storeOptions } from '../shared-options.ts';
 import type { SessionAction, SessionFlags } from './session/subcommand.ts';
 
 interface SessionSubcommand extends Omit<CommandSpec, 'action'> {
@@ -39,6 +39,7 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
         '--out <TARGET>',
         'Copy instead of printing: the file PATH to the file TARGET, or all files to the folder TARGET',
       ),
+      hiddenOption(),
     ],
     examples: [
       'session files notes',
@@ -100,6 +101,10 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
         .argParser(parseHoursOption)
         .makeOptionMandatory(),
       new Option('--dry-run', 'Show what would be deleted, without deleting it'),
+      new Option(
+        '--include-very-old',
+        'Also delete sessions that should have been deleted over a year ago; without this flag they are kept, because the clock may be wrong',
+      ),
     ],
     examples: ['session prune --older-than 720 --dry-run', 'session prune --older-than 720'],
     load: async () => (await import('./session/prune.ts')).sessionPrune,

@@ -4,7 +4,7 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { nextTurn } from '../../concurrency/next-turn.ts';
+import { nextTurn } from '../../concurrency/slices.ts';
 import { startProgram } from '../../host/start-program.ts';
 import { formatBytes } from '../../quantities.ts';
 import { MessageLines, type ServerTraffic, TrafficError } from './server-traffic.ts';

@@ -1,8 +1,8 @@
 /**
- * Attacks on the machine of the user: files that a guest leaves in the current folder, programs that name private files, and
- * settings whose secrets could be printed.
+ * Attacks on the machine of the user: files that a guest leaves in the current folder or in the folder of `--out`, programs that
+ * name private files, and settings whose secrets could be printed.
  */
-import type { AttackTable, MentionAttack, PlantedAttack, SettingsAttack } from '../attack.ts';
+import type { AttackTable, MentionAttack, OutputAttack, PlantedAttack, SettingsAttack } from '../attack.ts';
 import { slug } from './rows.ts';
 import { SECRET } from './secret.ts';
 
@@ -21,6 +21,7 @@ const mentions = (name: string, code: string, file: string): MentionAttack => ({
   mentions: code,
   file,
 });
+const writes = (path: string): OutputAttack => ({ name: `out-${slug(path)}`, writes: path });
 const prints = (name: string, settings: object): SettingsAttack => ({ name: `print-${name}`, settings });
 
 export const HOST: AttackTable = {
@@ -60,6 +61,16 @@ export const HOST: AttackTable = {
     planted('node_modules/.bin/uvx', SHELL),
     planted('index.js', NODE),
     planted('node_modules/zod/index.js', NODE),
+    writes('.npmrc'),
+    writes('.bashrc'),
+    writes('.env'),
+    writes('.git/hooks/post-checkout'),
+    writes('.ssh/authorized_keys'),
+    writes('.vscode/tasks.json'),
+    writes('sub/.envrc'),
+    writes('sub/.git/config'),
+    { ...writes('\u200c.git/config'), name: 'out-invisible-character' },
+    { ...writes('GIT~1/config'), name: 'out-short-name' },
     prints('token', { tokens: [`ann=${SECRET}`] }),
     prints('unnamed-token', { tokens: [SECRET] }),
     prints('token-with-equals-sign', { tokens: [`${SECRET}=0123456789abcdef`] }),

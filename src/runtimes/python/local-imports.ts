@@ -10,7 +10,7 @@ const MARKS = /'''|"""|['"#\n]|\\[\s\S]/g;
 /** Imported names that are considered per statement. */
 const MAX_NAMES = 100;
 /** Bounds of the search for modules of packages. */
-const MAX_SOURCE_CHARACTERS = 1_000_000;
+const MAX_SOURCE_CHARACTERS = 65_536;
 const MAX_MODULES = 1000;
 
 /** Paths relative to the folder of the program. `path` is that of the source. */

@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { finishInSlices } from '../../concurrency/in-slices.ts';
+import { finishInSlices } from '../../concurrency/slices.ts';
 import { isWorkspacePath } from '../../fs/file-names.ts';
 import { formatCount, formatItems } from '../../quantities.ts';
 import { type ObjectSource, objectName, refTo } from '../format/object-ref.ts';

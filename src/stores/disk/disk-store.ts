@@ -63,10 +63,7 @@ export function diskStore(dir: string, options: DiskStoreOptions = {}): SessionS
     },
     delete: (id) => withErrors('delete', () => store.delete(id), id),
     size: (id) => withErrors('determine the size of', () => store.size(id), id),
-    acquire: async (id) => {
-      const release = await withErrors('lock', () => store.acquire(id), id);
-      return () => withErrors('unlock', release, id);
-    },
+    acquire: (id) => withErrors('lock', () => store.acquire(id), id),
     edits: (id) =>
       withErrors('check for edits in', () => store.asWriter(id, ({ folder }) => folder.edits()), id),
   };

@@ -3,7 +3,7 @@
  * paths that the next commit has to update. A changed fingerprint only causes a file to be read; its contents decide
  * whether it was edited.
  */
-import { Slices } from '../../concurrency/next-turn.ts';
+import { Slices } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';
 import type { Entry, TreeEdit } from '../../fs/flat-entries.ts';
 import { formatBytes } from '../../quantities.ts';

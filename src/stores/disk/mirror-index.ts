@@ -10,7 +10,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { finishInSlices } from '../../concurrency/in-slices.ts';
+import { finishInSlices } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';
 import { decodeJson, encodeText, FORMAT, jsonLines } from '../format/stored-json.ts';
 import { MAX_TREE_BYTES } from '../format/stored-tree.ts';

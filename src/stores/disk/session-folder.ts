@@ -15,7 +15,7 @@
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
-import { finishInSlices } from '../../concurrency/in-slices.ts';
+import { finishInSlices } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';
 import { utf8Length } from '../../fs/file-names.ts';
 import type { TreeEdit } from '../../fs/flat-entries.ts';

@@ -6,7 +6,7 @@
 import type { BigIntStats } from 'node:fs';
 import { lstatSync, mkdirSync, opendirSync, renameSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
-import { Slices } from '../../concurrency/next-turn.ts';
+import { Slices } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';
 import { isWorkspacePath } from '../../fs/file-names.ts';
 import { formatCount } from '../../quantities.ts';

@@ -42,6 +42,9 @@ const claimFile = z.strictObject({
 });
 type Claim = z.infer<typeof claimFile>;
 
+/** Claims that this process has released but could not delete yet. */
+const released = new Set<string>();
+
 const encodeClaim = (claim: Claim) => `${JSON.stringify(claim)}\n`;
 
 /** The exclusive right to write a session, from `acquireLease` until `release`. */
@@ -69,9 +72,20 @@ export class WriterLease {
     this.#timer.unref();
   }
 
+  /** Never rejects. If the claim cannot be deleted now, it no longer counts in this process, and is deleted later. */
   async release(): Promise<void> {
     clearInterval(this.#timer);
+    released.add(this.claim.token);
+    await this.#delete().catch(() => {
+      this.#timer = setInterval(() => void this.#delete().catch(() => {}), HEARTBEAT_MS);
+      this.#timer.unref();
+    });
+  }
+
+  async #delete(): Promise<void> {
     await rm(this.path, { force: true });
+    clearInterval(this.#timer);
+    released.delete(this.claim.token);
     // Fails while the folder contains other claims; their owners remove it.
     await rmdir(this.folder).catch(() => {});
   }
@@ -174,7 +188,7 @@ async function liveRivals({ folder, claim, path }: WriterLease): Promise<Rival[]
     if (other === 'deleted') continue;
     const touchedMs = await modifiedMs(file);
     if (touchedMs === undefined) continue;
-    const runs = other === undefined ? undefined : isRunning(other);
+    const runs = released.has(token) ? false : other && isRunning(other);
     const expiresInMs = runs === true ? Number.POSITIVE_INFINITY : await expiryOf(file, touchedMs, nowMs);
     if (runs === false || expiresInMs <= 0) await rm(file, { force: true, recursive: true });
     // An unfinished claim does not count: its owner looks for other claims after publishing it.

@@ -3,7 +3,7 @@
  * for the lifetime of the buffer, and a file that no call has changed is not hashed again.
  */
 import { createHash } from 'node:crypto';
-import { SLICE_BYTES, slices } from '../../concurrency/slices.ts';
+import { nextTurn, SLICE_BYTES } from '../../concurrency/slices.ts';
 import { sha256Hex } from '../../framing/digest.ts';
 
 const cache = new WeakMap<SharedArrayBuffer, Map<string, string>>();
@@ -24,7 +24,7 @@ export async function digestInSlices(bytes: Uint8Array): Promise<string> {
   if (bytes.length <= SLICE_BYTES || cachedDigest(bytes) !== undefined) return contentDigest(bytes);
   const hash = createHash('sha256');
   for (let start = 0; start < bytes.length; start += SLICE_BYTES) {
-    if (start > 0) await slices.next('');
+    if (start > 0) await nextTurn();
     hash.update(bytes.subarray(start, start + SLICE_BYTES));
   }
   const digest = hash.digest('hex');

@@ -9,8 +9,7 @@
 
 import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
-import { atOnce, finishInSlices } from '../../concurrency/in-slices.ts';
-import { SLICE_BYTES } from '../../concurrency/slices.ts';
+import { atOnce, finishInSlices, SLICE_BYTES, Slices } from '../../concurrency/slices.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { FileTree } from '../../fs/immutable-file-tree.ts';
 import { formatCount, formatItems } from '../../quantities.ts';
@@ -218,13 +217,21 @@ export async function readStates(
     (ref === null ? [] : trees.get(objectName('tree', ref))!).map((entry) =>
       fromTreeEntry(entry, entry.kind === 'file' ? contents.get(objectName('data', entry)) : undefined),
     );
-  return states.map(({ version, memory, workspace, tmp, paused }) => ({
-    version,
-    delta: memory?.map((part) => contents.get(objectName('memory', part))!),
-    workspace: FileTree.from(entriesOf(workspace)),
-    tmp: entriesOf(tmp),
-    ...(paused !== undefined && { paused }),
-  }));
+  const read: SessionState[] = [];
+  const slices = new Slices();
+  for (const { version, memory, workspace, tmp, paused } of states) {
+    await slices.pause();
+    const files = FileTree.from(entriesOf(workspace));
+    await slices.pause();
+    read.push({
+      version,
+      delta: memory?.map((part) => contents.get(objectName('memory', part))!),
+      workspace: files,
+      tmp: entriesOf(tmp),
+      ...(paused !== undefined && { paused }),
+    });
+  }
+  return read;
 }
 
 /** The objects that a state references, with their sizes. */

@@ -8,8 +8,8 @@
 
 import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
-import { nextTurn } from '../../concurrency/next-turn.ts';
-import { checkEntries, type Entry } from '../../fs/flat-entries.ts';
+import { finishInSlices, nextTurn } from '../../concurrency/slices.ts';
+import { checkNewEntries, type Entry } from '../../fs/flat-entries.ts';
 import { formatCount, formatItems } from '../../quantities.ts';
 import { type ObjectRef, type ObjectSource, objectName, refTo } from './object-ref.ts';
 import { damaged, decodeJson, encodeText, FORMAT } from './stored-json.ts';
@@ -166,8 +166,7 @@ export async function readTree(objects: ObjectSource, ref: ObjectRef | null): Pr
   }
   const entries = (level as (readonly TreeEntry[])[]).flat();
   await nextTurn();
-  checkTree(entries, root);
-  await nextTurn();
+  await finishInSlices(checkTree(entries, root));
   return { entries, objects: sizes };
 }
 
@@ -189,14 +188,27 @@ async function readLevel(
   return found.flat();
 }
 
-/** Checks that the entries form a tree and are sorted. */
-function checkTree(entries: readonly TreeEntry[], path: string): void {
-  const checked = checkEntries(
-    entries.map((entry) => fromTreeEntry(entry, NO_BYTES)),
-    'session_damaged',
-  );
-  const isSorted = checked.every((entry, index) => entry.path === entries[index]!.path);
-  if (!isSorted) throw damaged(path, 'is not sorted by path');
+/** Entries that are checked without a chance for other work. */
+const ENTRIES_PER_STEP = 200;
+
+/** Checks that the entries form a tree and are sorted without duplicates, so that a folder comes before its contents. */
+function* checkTree(entries: readonly TreeEntry[], path: string): Generator<undefined, void> {
+  const kinds = new Map<string, TreeEntry['kind']>();
+  let previous: string | undefined;
+  for (let start = 0; start < entries.length; start += ENTRIES_PER_STEP) {
+    const step = entries.slice(start, start + ENTRIES_PER_STEP);
+    for (const entry of step) {
+      if (previous !== undefined && entry.path <= previous) throw damaged(path, 'is not sorted by path');
+      previous = entry.path;
+      kinds.set(previous, entry.kind);
+    }
+    checkNewEntries(
+      step.map((entry) => fromTreeEntry(entry, NO_BYTES)),
+      (folder) => kinds.get(folder),
+      'session_damaged',
+    );
+    yield;
+  }
 }
 
 /** Entries of states never change, so each is described only once. */

@@ -60,17 +60,22 @@ export class SessionLease {
     if (rows.length === 0) throw lost(this.options.id);
   }
 
-  /** Releases the lease. The row of a session that exists is kept, because updating it is cheaper than inserting it again. */
+  /**
+   * Releases the lease; never rejects. The row of a session that exists is kept, because updating it is cheaper than
+   * inserting it again.
+   */
   async release(): Promise<void> {
     clearInterval(this.#timer);
     const { database } = this.options;
     const isOwn = 'tenant = $1 AND folded_id = $2 AND owner = $3 AND fencing_token = $4';
     const isStored = `EXISTS (SELECT FROM ${database.table('sessions')} WHERE tenant = $1 AND lower(id) = $2)`;
-    await database.query(
+    const releasing = database.query(
       `WITH unused AS (DELETE FROM ${database.table('leases')} WHERE ${isOwn} AND NOT ${isStored})
        UPDATE ${database.table('leases')} SET expires_at = '-infinity' WHERE ${isOwn} AND ${isStored}`,
       this.#key,
     );
+    // A lease that cannot be released expires.
+    await releasing.catch(() => {});
   }
 
   get #key(): unknown[] {

@@ -1,7 +1,17 @@
 /** Full disks and missing permissions: the previous session stays, and the error says what to do. */
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { diskStore } from '../../../src/stores/disk/disk-store.ts';
 import { plainSession, readComplete, scratch, session, state } from '../fixtures.ts';
 import { nthFiles, nthSession } from './numbered-sessions.ts';
@@ -111,14 +121,42 @@ describe('disk store on a failing disk', () => {
     expect(existsSync(join(dir, '.locks', 'one'))).toBe(false);
   });
 
-  test('says that a session cannot be released when its folder is gone', async () => {
+  test('a session whose lock could not be deleted can be opened again', async () => {
     const dir = scratch();
-    const release = await diskStore(dir).acquire('one');
-    rmSync(dir, { recursive: true });
-    writeFileSync(dir, '');
-    await expect(release()).rejects.toMatchObject({
-      code: 'store_failed',
-      message: expect.stringContaining('Could not unlock session "one"'),
-    });
+    const locks = join(dir, '.locks');
+    const store = diskStore(dir);
+    const release = await store.acquire('one');
+    await store.write(session('one', state(1)));
+    // While the folder is a file, nothing in it can be deleted.
+    renameSync(locks, `${locks}-hidden`);
+    writeFileSync(locks, '');
+    await release();
+    await expect(store.acquire('one')).rejects.toMatchObject({ code: 'store_failed' });
+    rmSync(locks);
+    renameSync(`${locks}-hidden`, locks);
+    expect(readdirSync(join(locks, 'one'))).toHaveLength(1);
+    await store.write(session('one', state(2)));
+    await (await diskStore(dir).acquire('one'))();
+    expect(existsSync(join(locks, 'one'))).toBe(false);
+  });
+
+  test('deletes the lock of a released session when the disk works again', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    try {
+      const dir = scratch();
+      const lock = join(dir, '.locks', 'one');
+      const release = await diskStore(dir).acquire('one');
+      renameSync(lock, `${lock}-hidden`);
+      writeFileSync(lock, '');
+      await release();
+      rmSync(lock);
+      renameSync(`${lock}-hidden`, lock);
+      expect(existsSync(lock)).toBe(true);
+      vi.advanceTimersToNextTimer();
+      await vi.waitUntil(() => !existsSync(lock));
+      await vi.waitUntil(() => vi.getTimerCount() === 0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });

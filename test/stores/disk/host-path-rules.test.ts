@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../../../src/concurrency/in-slices.ts';
+import { atOnce } from '../../../src/concurrency/slices.ts';
 import { outdatedPaths } from '../../../src/stores/disk/external-edits.ts';
 import { type HostPathRules, mirrorableEntries } from '../../../src/stores/disk/host-path-rules.ts';
 import { toTreeEntry } from '../../../src/stores/format/stored-tree.ts';

@@ -9,7 +9,7 @@ import { notInStore } from './context.ts';
 import { formatFiles } from './record-text.ts';
 import type { SessionAction } from './subcommand.ts';
 
-export const sessionFiles: SessionAction = async (context, [id, path], { out }) => {
+export const sessionFiles: SessionAction = async (context, [id, path], { out, hidden = false }) => {
   const salvaged = await context.store.readWorkspace(id!);
   if (salvaged === undefined) throw notInStore(context, id!);
   const { workspace, damage } = salvaged;
@@ -22,7 +22,9 @@ export const sessionFiles: SessionAction = async (context, [id, path], { out }) 
       return { json: { files, damage: damage ?? null }, text, notes };
     }
     const paths = files.map((file) => file.path);
-    const copied = await copyWorkspaceFiles(paths, async (name) => workspace.get(name)!.data!, out);
+    const read = async (name: string) => workspace.get(name)!.data!;
+    const { copied, note } = await copyWorkspaceFiles(paths, read, out, { hidden });
+    if (note !== undefined) notes.push(note);
     const count = formatItems(copied.length, 'file');
     return { json: { copied }, text: `Copied ${count} to ${escapeControls(out)}`, notes };
   }

@@ -5,11 +5,13 @@ import type { SessionContext } from './context.ts';
 export interface SessionFlags extends StoreFlags {
   readonly json?: boolean;
   readonly out?: string;
+  readonly hidden?: boolean;
   readonly list?: boolean;
   readonly delete?: boolean;
   readonly session?: string;
   readonly olderThan?: number;
   readonly dryRun?: boolean;
+  readonly includeVeryOld?: boolean;
   readonly force?: boolean;
 }
 

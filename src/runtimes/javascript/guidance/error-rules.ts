@@ -32,7 +32,6 @@ import { jsonRule } from './json-rule.ts';
 import { syntaxHints } from './syntax-hints.ts';
 import { failedIteration, originatingCall, RETURNS, unawaitedFunction } from './value-origin.ts';
 
-const SOURCE_MAX = 50_000;
 const DECLARATION = /\b(?:const|let|var|function|class)\s+([A-Za-z_$][\w$]{0,60})/g;
 /** Advice by the message of a TypeError. */
 const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
@@ -140,8 +139,7 @@ function methodAdvice(statement: string): string | undefined {
   return undefined;
 }
 
-const declaredNames = (source: string) =>
-  [...source.slice(0, SOURCE_MAX).matchAll(DECLARATION)].map(([, name]) => name!);
+const declaredNames = (source: string) => [...source.matchAll(DECLARATION)].map(([, name]) => name!);
 
 /** Modules that programs use under their own names, and functions of `node:fs`. */
 const MODULES: ReadonlySet<string> = new Set(

@@ -7,7 +7,6 @@ import type { AnalysisInput } from '../../../analysis/input.ts';
 import { failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import type { GuestError } from '../../../schema.ts';
 
-const SOURCE_MAX = 32_768;
 const LINE_MAX = 2_000;
 const CHAIN_MAX = 200;
 /** A variable, followed by properties and simple indices. */
@@ -18,7 +17,7 @@ const CHAIN =
 /** The text of the failed line up to the reported column; undefined if the position is unknown. */
 function textToColumn({ line, column, file }: GuestError, source: string): string | undefined {
   if (typeof line !== 'number' || typeof column !== 'number' || file != null) return undefined;
-  const text = source.slice(0, SOURCE_MAX).split('\n')[line - 1];
+  const text = source.split('\n')[line - 1];
   return text === undefined || column > Math.min(text.length, LINE_MAX)
     ? undefined
     : text.slice(0, column - 1);
@@ -76,13 +75,12 @@ export function undefinedValueLines(error: GuestError, input: AnalysisInput): (s
   const isMissing = member !== undefined && keys.length > 0 && !keys.includes(member);
   const [, list, index] = /^([\w$.]+)\[([\w$]+)\]$/.exec(expression) ?? [];
   const isPastEnd =
-    list !== undefined &&
-    new RegExp(`\\b${index}\\s*<=\\s*${escaped(list)}\\.length`).test(source.slice(0, SOURCE_MAX));
+    list !== undefined && new RegExp(`\\b${index}\\s*<=\\s*${escaped(list)}\\.length`).test(source);
   return [
     `${shown} is null or undefined`,
     isMissing ? `${root} has the properties: ${keys.slice(0, 10).join(', ')}` : undefined,
     isPastEnd ? `The last index is ${list}.length - 1: use ${index} < ${list}.length` : undefined,
-    ASYNC_FOR_EACH.test(source.slice(0, SOURCE_MAX))
+    ASYNC_FOR_EACH.test(source)
       ? 'forEach does not wait for an async callback: use for...of with await, or await Promise.all(items.map(...))'
       : undefined,
     isPastEnd
@@ -130,7 +128,7 @@ const usedIntlMembers = (input: AnalysisInput) =>
 
 /** The members of `Intl` that a variable may contain, as in `const { DurationFormat } = Intl`. */
 const destructuredIntlMembers = (variable: string, input: AnalysisInput) =>
-  [...input.source.slice(0, SOURCE_MAX).matchAll(INTL_DESTRUCTURED)]
+  [...input.source.matchAll(INTL_DESTRUCTURED)]
     .flatMap(([, names]) => names!.split(','))
     .map((one) => one.split(':').map((part) => part.trim()))
     .flatMap(([member, local = member]) => (local === variable ? [member!] : []));
@@ -205,8 +203,7 @@ export function notCallableLines(reported: GuestError, input: AnalysisInput): (s
     return [`${oneLine(constructed, 120)} is not a constructor: it does not exist or is not a class`];
   const value = owner === undefined ? undefined : stoppedAt?.variables[owner];
   const isGenerator =
-    owner !== undefined &&
-    new RegExp(`\\bfunction\\s{0,9}\\*\\s{0,9}${escaped(owner)}\\b`).test(source.slice(0, SOURCE_MAX));
+    owner !== undefined && new RegExp(`\\bfunction\\s{0,9}\\*\\s{0,9}${escaped(owner)}\\b`).test(source);
   if (before.endsWith('.') && owner === undefined) return [`${name} is not a function`];
   const called = owner === undefined ? name : `${owner}.${name}`;
   return [
@@ -222,10 +219,7 @@ export function notCallableLines(reported: GuestError, input: AnalysisInput): (s
 
 /** The text of the failed line from the reported column on. */
 function lineRest({ line, column }: GuestError, source: string): string {
-  return source
-    .slice(0, SOURCE_MAX)
-    .split('\n')
-    [line! - 1]!.slice(column! - 1, column! + CHAIN_MAX);
+  return source.split('\n')[line! - 1]!.slice(column! - 1, column! + CHAIN_MAX);
 }
 
 /** Advice for a call to Promise.all with separate arguments. */

@@ -9,7 +9,6 @@ import { importRules } from './import-rules.ts';
 import { javascriptLoops } from './loops.ts';
 import { failedIteration } from './value-origin.ts';
 
-const SOURCE_MAX = 32_768;
 const STACK_OVERFLOWS = ['stack overflow', 'Maximum call stack size exceeded'];
 const IMPORTS = [
   /requireVendor\(\s*['"]([^'"]{1,100})['"]/,
@@ -57,15 +56,11 @@ export const javascriptGuidance: LanguageGuidance = {
       `^(?:export )?(?:const|let|var|(?:async )?function\\*?|class)\\s+(?:[[{][^=]*)?${name}(?![\\w$])`,
     ),
   createFolder: (path, source) =>
-    /\bfs\b/.test(source.slice(0, SOURCE_MAX))
-      ? `fs.mkdirSync('${path}', { recursive: true })`
-      : `os.mkdir('${path}')`,
-  endlessTimer: (source) => {
-    const code = source.slice(0, SOURCE_MAX);
-    return /\bsetInterval\s*\(/.test(code) && !/\bclearInterval\s*\(/.test(code)
+    /\bfs\b/.test(source) ? `fs.mkdirSync('${path}', { recursive: true })` : `os.mkdir('${path}')`,
+  endlessTimer: (source) =>
+    /\bsetInterval\s*\(/.test(source) && !/\bclearInterval\s*\(/.test(source)
       ? 'The program was waiting: a setInterval timer keeps it running. Stop it with clearInterval(timer) when the work is done, or call process.exit()'
-      : undefined;
-  },
+      : undefined,
 };
 
 export const javascriptRules = ruleTable([...importRules, ...errorRules]);

@@ -2,7 +2,6 @@
 import type { SourceLoop } from '../../../analysis/source-loop.ts';
 import { type Token, tokenize } from '../tokenizer.ts';
 
-const MAX_SOURCE_CHARS = 65_536;
 /** Words that leave a loop, or let other code run that may end the program. */
 const EXITS: ReadonlySet<string> = new Set(['break', 'return', 'throw', 'yield', 'await', 'exit']);
 /** Maximum number of `for` and `while` keywords, and of expressions, that are examined. */
@@ -18,8 +17,7 @@ const NO_CALL: ReadonlySet<string> = new Set(
 const HARMLESS: ReadonlySet<string> = new Set(['console', 'Math']);
 
 /** The loops of a program, outer loops before the loops that they contain; none if it cannot be tokenised. */
-export function javascriptLoops(source: string): SourceLoop[] {
-  const code = source.slice(0, MAX_SOURCE_CHARS);
+export function javascriptLoops(code: string): SourceLoop[] {
   const tokens = tokenize(code) ?? [];
   const structure = structureOf(tokens);
   const lines = lineCounter(code);

@@ -38,7 +38,6 @@ interface ModuleCall {
   readonly variable: string | undefined;
 }
 
-const SOURCE_MAX = 32_768;
 const LINE_MAX = 300;
 /** Identifiers of a failed statement that are traced to their assignment. */
 const IDENTIFIERS_MAX = 12;
@@ -66,8 +65,7 @@ function assignedCall(lines: readonly string[], variable: string): ModuleCall | 
   return undefined;
 }
 
-const linesUpTo = ({ source }: FailedProgram, line: number) =>
-  source.slice(0, SOURCE_MAX).split('\n').slice(0, line);
+const linesUpTo = ({ source }: FailedProgram, line: number) => source.split('\n').slice(0, line);
 
 /** The module call that the failed statement is about: on its line, or where one of its variables was assigned. */
 export function originatingCall(program: FailedProgram): ModuleCall | undefined {
@@ -137,7 +135,7 @@ export function unawaitedFunction(program: FailedProgram): string | undefined {
   const { line, file } = program.error ?? {};
   if (typeof line !== 'number' || file !== undefined) return undefined;
   const statement = withoutComment(failedStatement(program));
-  const names = [...program.source.slice(0, SOURCE_MAX).matchAll(ASYNC_FUNCTION)]
+  const names = [...program.source.matchAll(ASYNC_FUNCTION)]
     .slice(0, IDENTIFIERS_MAX)
     .map(([, declared, assigned]) => (declared ?? assigned)!);
   const lines = linesUpTo(program, line);

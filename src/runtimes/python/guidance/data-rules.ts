@@ -21,7 +21,6 @@ const FORMAT_MODULES =
   'zipfile gzip tarfile zlib _lzma xml.etree.ElementTree xml.parsers.expat pyexpat csv _csv tomllib binascii pickle _pickle struct configparser plistlib email.errors'.split(
     ' ',
   );
-const SOURCE_MAX = 50_000;
 const UNPACK = /^(not enough|too many) values to unpack/;
 
 const unquoted = (text: string) => text.replace(/^(['"])(.*)\1$/, '$2');
@@ -95,7 +94,7 @@ function containerLines(error: GuestError, input: AnalysisInput): (string | unde
 /** Advice for a loop over the indices of a list from which it removes items. */
 function shrinkingListLine(input: AnalysisInput): string | undefined {
   const [, name] = /\b([A-Za-z_]\w{0,60})\[/.exec(failedStatement(input)) ?? [];
-  const source = input.source.slice(0, SOURCE_MAX);
+  const source = input.source;
   if (name === undefined || !source.includes(`range(len(${name}))`)) return undefined;
   const removes = [`del ${name}[`, `${name}.pop(`, `${name}.remove(`].some((text) => source.includes(text));
   return removes

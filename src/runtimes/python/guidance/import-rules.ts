@@ -19,8 +19,6 @@ import { alternative, installationAdvice, needsMissingFeature } from './package-
 import { failedCommands, INSTALLERS, NETWORK_PROGRAMS } from './shell-commands.ts';
 import { chartCalls } from './translate-plot-calls.ts';
 
-const SOURCE_MAX = 32_768;
-
 const topLevel = (module: string) => module.split('.')[0]!;
 
 function missingModule(input: AnalysisInput): string | undefined {
@@ -30,7 +28,7 @@ function missingModule(input: AnalysisInput): string | undefined {
 
 /** The vendored package that the program imports and that requires a package with native code. */
 function userOf(needed: string, source: string): VendoredPackage | undefined {
-  const text = source.slice(0, SOURCE_MAX);
+  const text = source;
   return PYTHON_PACKAGES.find(
     ({ needs, import_names }) =>
       needs?.includes(needed.toLowerCase()) === true &&
@@ -210,7 +208,7 @@ export const importRules: readonly Rule[] = [
               "Add at start of code: import sys; sys.path.insert(0, '/data/site-packages')",
               `Then import normally: import ${name}`,
               'Note: In MCP server, sys.path is auto-configured - this error should not occur',
-              /\bsys\.path\b/.test(input.source.slice(0, SOURCE_MAX))
+              /\bsys\.path\b/.test(input.source)
                 ? "The program changes sys.path: keep '/data/site-packages' in it"
                 : undefined,
             ],
@@ -281,8 +279,7 @@ export const importRules: readonly Rule[] = [
       return module && topLevel(module);
     },
     alternative,
-    substitutes: (name, { source }) =>
-      PLOT_PACKAGES.has(name) ? chartCalls(source.slice(0, SOURCE_MAX)) : [],
+    substitutes: (name, { source }) => (PLOT_PACKAGES.has(name) ? chartCalls(source) : []),
     installation: (name, input) => {
       if (needsMissingFeature(name)) return undefined;
       const addable = input.addablePackage(name);

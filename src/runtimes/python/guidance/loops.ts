@@ -3,7 +3,6 @@ import type { SourceLoop } from '../../../analysis/source-loop.ts';
 import { type Block, indentedBlocks, indentOf, MAX_HEAD_CHARS } from './blocks.ts';
 import { exceptionFinder, mayRaise } from './may-raise.ts';
 
-const MAX_SOURCE_CHARS = 65_536;
 const HEAD = /^(\s*)(?:async\s+)?(while|for)\b(.*?):\s*(\S.*)?$/;
 /** Heads that are examined. */
 const MAX_LOOPS = 500;
@@ -42,12 +41,11 @@ interface Contents {
   readonly mayRaise: number;
 }
 
-/** The loops of a program, outer loops before the loops that they contain. */
-export function pythonLoops(source: string): SourceLoop[] {
-  const code = source.slice(0, MAX_SOURCE_CHARS);
+/** The loops of a program, outer loops before the loops that they contain. `isShortened`: the end of it is missing. */
+export function pythonLoops(code: string, isShortened = false): SourceLoop[] {
   const lines = code.split('\n');
   const hasTimers = LATER.test(code);
-  const { blocks, innermost } = indentedBlocks(lines, source.length > code.length || INTERRUPT.test(code));
+  const { blocks, innermost } = indentedBlocks(lines, isShortened || INTERRUPT.test(code));
   const canExit = EXIT.test(code);
   const handling = /\braise\b/.test(code) ? [...blocks.values()].filter(({ handles }) => handles) : [];
   /**

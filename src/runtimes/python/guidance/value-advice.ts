@@ -3,7 +3,6 @@ import type { AnalysisInput } from '../../../analysis/input.ts';
 import { failedStatement, oneLine } from '../../../analysis/quote-guest-text.ts';
 import type { GuestError } from '../../../schema.ts';
 
-const SOURCE_MAX = 32_768;
 const LINE_MAX = 300;
 const DATETIME_METHODS = /^(now|utcnow|today|strptime|strftime|fromisoformat|fromtimestamp|combine)$/;
 export const AWAIT =
@@ -116,10 +115,7 @@ export function otherName({ container, name, module_name }: GuestError): string 
 
 /** Why a value is None, as far as the source shows it. */
 export function noneLine({ source, error }: AnalysisInput): string {
-  const lines = source
-    .slice(0, SOURCE_MAX)
-    .split('\n')
-    .slice(0, error?.line ?? undefined);
+  const lines = source.split('\n').slice(0, error?.line ?? undefined);
   const method = lines.map((line) => IN_PLACE.exec(line.slice(0, LINE_MAX))?.[1]).findLast(Boolean);
   return method === undefined
     ? 'The value is None: a function returned nothing or a search found nothing; check for None first'
@@ -188,20 +184,17 @@ export function missingSelf(error: GuestError, { source }: AnalysisInput): strin
       error.message,
     ) ?? [];
   if (name === undefined || Number(given) !== Number(takes) + 1) return undefined;
-  const isMissing = source
-    .slice(0, SOURCE_MAX)
-    .split('\n')
-    .some((line) => {
-      const [, found, first] = /^\s+def (\w{1,80})\(\s*(\w{0,80})/.exec(line.slice(0, LINE_MAX)) ?? [];
-      return found === name && first !== 'self' && first !== 'cls';
-    });
+  const isMissing = source.split('\n').some((line) => {
+    const [, found, first] = /^\s+def (\w{1,80})\(\s*(\w{0,80})/.exec(line.slice(0, LINE_MAX)) ?? [];
+    return found === name && first !== 'self' && first !== 'cls';
+  });
   return isMissing ? `Add self as the first parameter of the method: def ${name}(self, ...)` : undefined;
 }
 
 /** Advice for an attribute that no method of the program's own class has set. */
 export function ownAttribute({ container, name }: GuestError, input: AnalysisInput): string | undefined {
   if (container == null || name == null || !/^\w{1,80}$/.test(container)) return undefined;
-  const isOwn = new RegExp(`^\\s*class ${container}\\b`, 'm').test(input.source.slice(0, SOURCE_MAX));
+  const isOwn = new RegExp(`^\\s*class ${container}\\b`, 'm').test(input.source);
   const isOnSelf = failedStatement(input).includes(`self.${name}`);
   return isOwn && isOnSelf
     ? `Assign self.${oneLine(name, 60)} in __init__ of ${container} before other methods use it`
