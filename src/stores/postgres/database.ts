@@ -143,14 +143,15 @@ export class Database {
     const version = await this.#version(client);
     if (version !== undefined && this.#isCompatible(version)) return;
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    const { current = 0, compatibleWith = 0 } = (await this.#version(client)) ?? {};
-    if (compatibleWith > MIGRATIONS.length) throw this.#newerTables(current);
-    if (current >= MIGRATIONS.length) return;
     await client.query(`CREATE SCHEMA IF NOT EXISTS "${this.schema}"`);
     await client.query(`SET LOCAL search_path TO "${this.schema}"`);
     await client.query(
       'CREATE TABLE IF NOT EXISTS migrations (version int PRIMARY KEY, compatible_with int NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())',
     );
+    // Only now: without the statements above, the server may still answer from its cache that there is no table.
+    const { current = 0, compatibleWith = 0 } = (await this.#version(client)) ?? {};
+    if (compatibleWith > MIGRATIONS.length) throw this.#newerTables(current);
+    if (current >= MIGRATIONS.length) return;
     for (const [i, migration] of MIGRATIONS.entries()) {
       if (i < current) continue;
       await client.query(migration.sql);
