@@ -12,6 +12,7 @@ import { DEVICES, type DeviceKind, isDevice } from './devices.ts';
 import { deviceStatus, type FileStatus, nodeStatus } from './file-status.ts';
 import type { Host } from './host-services.ts';
 import { ImportLog } from './module-import-log.ts';
+import type { FindPackages } from './package-finder.ts';
 import { newPipe, readPipe, writePipe } from './pipe.ts';
 import { syscallError } from './syscall-error.ts';
 import type { ToolChannel } from './tool-channel.ts';
@@ -55,6 +56,8 @@ export class Kernel {
   moreStdin: (() => Uint8Array | 'end' | 'interrupted') | undefined;
   /** The tools of the caller; absent if the program has none. */
   tools: ToolChannel | undefined;
+  /** Absent if the host adds no packages to this guest. */
+  findPackages: FindPackages | undefined;
   env: Readonly<Record<string, string>> = {};
   /** Modules that the current program has imported. */
   imports = new ImportLog();
@@ -76,6 +79,7 @@ export class Kernel {
     this.stdin = new Uint8Array();
     this.moreStdin = undefined;
     this.tools = undefined;
+    this.findPackages = undefined;
     this.imports = new ImportLog();
   }
 

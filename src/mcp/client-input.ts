@@ -116,6 +116,7 @@ function decisionOf(responses: ServerContext['mcpReq']['inputResponses'], key: s
 }
 
 function questionText(request: ApprovalQuestion['request']): string {
+  if (request.text !== undefined) return request.text;
   const where = request.session_id === undefined ? '' : ` in session ${request.session_id}`;
   return `A program${where} wants to call ${callText(request)}\nAllow this call?`;
 }

@@ -31,8 +31,11 @@ const MAX_PROGRESS_CHARS = 2000;
 /** The options of a run that the server determines. */
 type RunOptions = Pick<
   ExecuteOptions,
-  'tools' | 'onApproval' | 'signal' | 'onStdout' | 'onStderr' | 'onProgress'
+  'tools' | 'onApproval' | 'onPackages' | 'signal' | 'onStdout' | 'onStderr' | 'onProgress'
 >;
+
+/** The tools of a run, and what a person decides. */
+type Decisions = Pick<RunOptions, 'tools' | 'onApproval' | 'onPackages'>;
 
 /** A program to run or to continue. */
 interface ProgramRun {
@@ -58,13 +61,16 @@ export async function runForClient(
   const needsTools = gateway !== undefined && (await program.needsTools());
   const tools = needsTools ? await listTools(gateway, program, call) : gateway?.listedToolset;
   const sandbox = await program.open();
-  if (tools === undefined) return run(program, sandbox, call, call.signal, {});
   const whyNot = whyItCannotPause(sandbox, call);
   const leaveOpen = (reason: string) =>
     whyNot === undefined ? undefined : { approved: false, reason: `${reason}, and ${whyNot}` };
-  if (!input.canAsk) {
+  const consent = state.packageConsent;
+  const packages = (ask: OnApproval | undefined, signal: AbortSignal): Decisions =>
+    consent === undefined ? {} : { onPackages: consent.decide(ask, program.session_id, signal) };
+  if (!input.canAsk || (tools === undefined && !consent?.isOpen)) {
     const onApproval: OnApproval = () => leaveOpen('this client cannot ask a person');
-    return run(program, sandbox, call, call.signal, { tools, onApproval });
+    const decisions = tools === undefined ? {} : { tools, onApproval };
+    return run(program, sandbox, call, call.signal, { ...packages(undefined, call.signal), ...decisions });
   }
   const owner = { tenant: call.tenant.id, request: sha256Hex(JSON.stringify(program.request)) };
   // Progress belongs to the request that started the program.
@@ -76,8 +82,8 @@ export async function runForClient(
     const onApproval: OnApproval = (request) =>
       fitsForm(request) ? ask(request) : leaveOpen('the arguments are too long to be shown to a person');
     return run(program, sandbox, { ...call, progress: call.progress && progress }, signal, {
-      tools,
-      onApproval,
+      ...packages(ask, signal),
+      ...(tools && { tools, onApproval }),
     });
   });
   if (step.type === 'done') return step.value;
@@ -132,12 +138,12 @@ async function run(
   sandbox: Sandbox,
   call: ToolCall,
   abort: AbortSignal,
-  tools: Pick<ExecuteOptions, 'tools' | 'onApproval'>,
+  decisions: Decisions,
 ): Promise<ToolResult> {
   const { state, tenant, progress } = call;
   const { session_id, language } = program;
   const result = await tenant.runCancellable(session_id, abort, (signal) =>
-    program.start(sandbox, { ...progressCallbacks(progress), ...tools, signal }),
+    program.start(sandbox, { ...progressCallbacks(progress), ...decisions, signal }),
   );
   // A run that no worker has started has used no memory.
   if (result.metadata.trap_reason === 'cancelled' && result.memory_used_bytes === 0)

@@ -29,6 +29,7 @@ import { Gateway } from './gateway/gateway.ts';
 import { readToolsConfig } from './gateway/tools-config.ts';
 import { MainThreadAllowance } from './main-thread-allowance.ts';
 import { ServerMetrics } from './metrics.ts';
+import type { PackageConsent } from './package-consent.ts';
 import { RunsAwaitingApproval } from './runs-awaiting-approval.ts';
 import { errorFields, withoutLogErrors, withoutProgramData } from './safe-log.ts';
 import type { ServerSettings } from './settings.ts';
@@ -121,6 +122,8 @@ export class ServerState {
   readonly roundCodec: ReturnType<typeof createRoundCodec>;
   /** Sources of the packages that programs can import. */
   readonly packages: readonly string[];
+  /** Asks the user before packages are added; undefined if the settings decide. */
+  readonly packageConsent: PackageConsent | undefined;
   readonly #sandboxLog: EventLogger;
   readonly #tenants = new Map<string, Tenant>();
   readonly #storeFor: (tenant: string) => SessionStore;
@@ -135,8 +138,10 @@ export class ServerState {
   constructor(
     readonly settings: ServerSettings,
     options: ServerOptions = {},
+    packageConsent?: PackageConsent,
   ) {
     this.packages = packageSources(settings);
+    this.packageConsent = packageConsent;
     checkSources(this.packages);
     if (options.storeFor === undefined) this.#store = openSettingsStore(settings);
     const database = this.#store?.database;

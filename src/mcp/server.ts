@@ -48,7 +48,7 @@ export function serverFactory(state: ServerState, options: McpServerOptions = {}
       { name: SERVER_NAME, title: 'LLM WASM Sandbox', version: state.version },
       {
         ...options,
-        ...(state.gateway && { requestState: { verify: state.roundCodec.verify } }),
+        ...((state.gateway ?? state.packageConsent) && { requestState: { verify: state.roundCodec.verify } }),
         instructions,
         capabilities: { ...STATIC_LISTS, ...options.capabilities },
         maxToolInputElements: JSON_LIMITS.members,

@@ -182,7 +182,7 @@ export const serverSettings = z.strictObject({
     .array(z.string().min(1))
     .optional()
     .describe(
-      'Packages that programs can import in addition to the vendored ones: names of packages added with "packages add", wheels, and folders of wheels or Python sources. "auto" adds known packages when programs import them; it cannot be combined with others or with a PostgreSQL store. Default: all added packages; for the command playground, "auto".',
+      'Packages that programs can import in addition to the vendored ones: names of packages added with "packages add", wheels, and folders of wheels or Python sources. "auto" adds known packages when programs import them; it cannot be combined with others or with a PostgreSQL store. Default: all added packages. Without a PostgreSQL store, the command playground uses "auto", and the command mcp does so if the person at the client agrees, who is asked once.',
     ),
   external_files: stringList('Host files or folders that programs can read under /external.'),
   log_program_data: z

@@ -6,6 +6,9 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StdioServerTransport, serveStdio as serve } from '@modelcontextprotocol/server/stdio';
 import { pollUntil } from '../concurrency/poll-until.ts';
+import { AUTO } from '../packages/read-user-packages.ts';
+import { isDatabaseAddress } from '../stores/is-database-address.ts';
+import { PackageConsent } from './package-consent.ts';
 import { resolveSettings } from './resolve-settings.ts';
 import { serverFactory } from './server.ts';
 import { type ServerOptions, ServerState } from './server-state.ts';
@@ -28,7 +31,12 @@ export interface StdioServer {
  * settings are invalid.
  */
 export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOptions = {}): StdioServer {
-  const state = new ServerState(resolveSettings(settings), options);
+  const resolved = resolveSettings(settings);
+  // The user at the client decides, unless the settings do. Servers with the same database must have the same packages.
+  const asks = resolved.packages === undefined && !isDatabaseAddress(resolved.store ?? '');
+  const state = asks
+    ? new ServerState({ ...resolved, packages: [AUTO] }, options, new PackageConsent())
+    : new ServerState(resolved, options);
   const { log } = state.telemetry;
   const factory = serverFactory(state);
   const lines = new CheckedLines((error) => void process.stdout.write(`${JSON.stringify(error)}\n`));

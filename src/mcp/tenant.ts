@@ -5,6 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import type { Entry } from '../fs/flat-entries.ts';
+import { requestedPackages } from '../packages/added-packages.ts';
+import { AUTO } from '../packages/read-user-packages.ts';
 import { DEFAULT_RUNTIME, PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -89,8 +91,14 @@ export class Tenant {
       this.timelines = new StoredTimelines(timelines, { ...this.#sandboxOptions, runtime: DEFAULT_RUNTIME });
   }
 
-  #packagesFor(runtime: RuntimeName): string[] {
-    return runtime === PACKAGE_RUNTIME ? [...this.packages] : [];
+  #packagesFor(runtime: RuntimeName, preloadsModules = false): string[] {
+    if (runtime !== PACKAGE_RUNTIME) return [];
+    // Modules can be preloaded only from packages that are added.
+    return this.#isOnDemand && preloadsModules ? requestedPackages() : [...this.packages];
+  }
+
+  get #isOnDemand(): boolean {
+    return this.packages.includes(AUTO);
   }
 
   /** Options of every sandbox of this tenant. */
@@ -136,7 +144,7 @@ export class Tenant {
     const options = {
       ...this.#sandboxOptions,
       runtime: language,
-      packages: this.#packagesFor(language),
+      packages: this.#packagesFor(language, preload.length > 0),
       policy: { ...this.policy, ...policy },
       auto_persist_globals,
       preload: [...preload],
@@ -172,6 +180,7 @@ export class Tenant {
 
   readonly #openOptions = ({ policy }: SessionRecord): OpenOptions => ({
     ...this.#sandboxOptions,
+    ...(this.#isOnDemand && { packages: AUTO }),
     policy: { ...this.#cappedLimits(policy), mounts: this.policy.mounts },
   });
 

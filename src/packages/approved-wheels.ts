@@ -10,13 +10,9 @@ import { readBoundedFile } from '../host/read-bounded-file.ts';
 import { packagesFolder } from '../host/user-folders.ts';
 import { type AddedPackage, addedPackage, MAX_LOCK_BYTES, writeFileOfPackages } from './added-packages.ts';
 
-const approvedWheel = addedPackage.pick({
-  name: true,
-  version: true,
-  file: true,
-  sha256: true,
-  import_names: true,
-});
+const approvedWheel = addedPackage
+  .pick({ name: true, version: true, file: true, sha256: true, import_names: true })
+  .extend({ wheel_bytes: z.number().int().min(0).optional() });
 const lockFile = z.strictObject({ format: z.literal(1), wheels: z.array(approvedWheel).max(2000) });
 
 export type ApprovedWheel = Readonly<z.infer<typeof approvedWheel>>;
@@ -38,12 +34,13 @@ export function readApprovedWheels(): readonly ApprovedWheel[] {
 
 /** Adds wheels to the lock file. They replace those of the same packages. */
 export function approveWheels(packages: readonly Pick<AddedPackage, keyof ApprovedWheel>[]): void {
-  const approved = packages.map(({ name, version, file, sha256, import_names }) => ({
+  const approved = packages.map(({ name, version, file, sha256, import_names, wheel_bytes }) => ({
     name,
     version,
     file,
     sha256,
     import_names: [...import_names],
+    wheel_bytes,
   }));
   const names = new Set(approved.map(({ name }) => name));
   const wheels = [...readApprovedWheels().filter(({ name }) => !names.has(name)), ...approved].sort((a, b) =>

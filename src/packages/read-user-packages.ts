@@ -56,6 +56,8 @@ export interface UserPackages {
   /** Top-level modules, which are listed in `imports` of results when a program imports them. */
   readonly topLevel: readonly string[];
   readonly libraries: readonly LibraryFile[];
+  /** Names and versions of the packages by digest, as far as they are known. */
+  readonly labels: ReadonlyMap<string, string>;
   /** What is known about the added packages. */
   readonly facts: readonly PackageFacts[];
   load(): Promise<PackageFiles>;
@@ -81,6 +83,7 @@ export async function readUserPackages(
     sha256: sha256Hex(digests.join('\n')),
     topLevel: [...new Set(all.flatMap((part) => part.topLevel))],
     libraries: all.flatMap((part) => part.libraries),
+    labels: new Map(all.flatMap(({ digest, label }) => (label === undefined ? [] : [[digest, label]]))),
     facts: all.flatMap(({ facts }) => facts ?? []),
     load: () => loadParts(all, sources),
   };
@@ -169,6 +172,7 @@ function addedPart(added: AddedPackage, unpack: UnpackWheel): PackagePart {
     topLevel: added.import_names,
     libraries: added.libraries,
     facts: addedFacts(added),
+    label: `${added.name} ${added.version}`,
     isEmpty: false,
     files: async () => {
       const { files, description } = await unpackAdded(added, unpack);
@@ -211,10 +215,13 @@ async function readPath(path: string, unpack: UnpackWheel): Promise<PackagePart[
 
 const isUsed = ({ isEmpty }: PackagePart) => !isEmpty;
 
-/** The sources for reopening a session that recorded these digests; undefined if a package is not added. */
-export function recordedSources(digests: readonly string[]): string[] | undefined {
+/** The digests of packages that are not added. */
+export function notAdded(digests: readonly string[]): string[] {
   const added = new Set(readAddedPackages().map(({ contents_sha256 }) => contents_sha256));
-  return digests.every((digest) => added.has(digest)) ? digests.map((one) => `sha256:${one}`) : undefined;
+  return digests.filter((digest) => !added.has(digest));
 }
+
+/** The source of an added package with this digest. */
+export const contentsSource = (digest: string) => `sha256:${digest}`;
 
 const invalid = (problem: string) => new SandboxError('invalid_argument', `packages: ${problem}.`);

@@ -7,6 +7,7 @@ import { basename, resolve } from 'node:path';
 import { SandboxError } from '../errors.ts';
 import { fileVersion, isSettled } from '../host/file-version.ts';
 import type { PackageFacts } from '../schema.ts';
+import { parseWheelName } from './check-wheel-contents.ts';
 import { computeDigests, type PackageFile } from './package-files.ts';
 import {
   describeContents,
@@ -14,6 +15,7 @@ import {
   type UnpackedWheel,
   type UnpackWheel,
 } from './unpack-wheel.ts';
+import { normalisedName } from './wheel-metadata.ts';
 
 /** Descriptions that a process keeps. The oldest are discarded first. */
 const MAX_DESCRIPTIONS = 512;
@@ -21,6 +23,8 @@ const MAX_DESCRIPTIONS = 512;
 /** One wheel or folder. */
 export interface PackagePart extends PackageDescription {
   readonly facts?: PackageFacts;
+  /** Name and version. */
+  readonly label?: string;
   files(): Promise<readonly PackageFile[]>;
 }
 
@@ -33,12 +37,18 @@ export async function wheelPart(path: string, unpack: UnpackWheel): Promise<Pack
   const key = `${resolve(path)}\0${fileVersion(stat)}`;
   const known = await descriptions.get(key)?.catch(() => undefined);
   const wheel = { name: basename(path), source: path };
+  const { name, version } = parseWheelName(wheel.name) ?? {};
+  const labelled = name === undefined ? {} : { label: `${normalisedName(name)} ${version}` };
   if (known !== undefined)
-    return { ...known, files: async () => checkUnchanged(await unpack(wheel), known, wheel.name) };
+    return {
+      ...known,
+      ...labelled,
+      files: async () => checkUnchanged(await unpack(wheel), known, wheel.name),
+    };
   const unpacked = unpack(wheel);
   const description = unpacked.then((one) => one.description);
   remember(key, stat, description);
-  return { ...(await description), files: async () => (await unpacked).files };
+  return { ...(await description), ...labelled, files: async () => (await unpacked).files };
 }
 
 function remember(key: string, stat: BigIntStats, description: Promise<PackageDescription>): void {

@@ -19,7 +19,7 @@ const NO_PIP: PipFailure = {
   message: `pip was not found (tried ${PIP_COMMANDS.map((command) => command.join(' ')).join(', ')}); install Python 3 with pip, or uv`,
 };
 const COMMON_FLAGS = '--quiet --no-deps --only-binary=:all: --disable-pip-version-check'.split(' ');
-/** Selects wheels for the interpreter of the guests, and pure wheels. */
+/** Selects wheels for the interpreter of the guests, and pure wheels. Only a retry reports that there is no network. */
 const GUEST_FLAGS =
   `--platform ${NATIVE_PLATFORM} --python-version ${PYTHON_VERSION} --implementation cp --abi ${PYTHON_TAG} --retries 1`.split(
     ' ',
@@ -55,7 +55,7 @@ export async function pipDownload(
   return NO_PIP;
 }
 
-/** Downloads a wheel that guests can use. */
+/** Downloads a wheel that guests can use. `flags` are further flags of pip. */
 export const downloadForGuests = (requirement: string, folder: string, flags: readonly string[] = []) =>
   pipDownload([...GUEST_FLAGS, ...flags], [requirement], folder);
 

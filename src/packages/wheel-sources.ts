@@ -37,6 +37,8 @@ export interface WheelSources {
   /** URL or folder of Pyodide's distribution; undefined if it is not used. */
   readonly pyodideUrl: string | undefined;
   readonly pyodideLock: PyodideLock;
+  /** Whether the program waits: after a search without a network, further ones do not wait for it again. */
+  readonly failsFast?: boolean;
   /** A download fails when the server sends nothing for this long. Default: 60 seconds. */
   readonly idleTimeoutMs?: number;
   /** The wheels that are accepted besides those of Pyodide's list; undefined if every wheel is. */
@@ -47,6 +49,12 @@ export interface WheelSources {
 }
 
 const IDLE_TIMEOUT_MS = 60_000;
+/** How long the distribution may take to answer if the package index could not be reached. */
+const OFFLINE_TIMEOUT_MS = 1000;
+/** How long the package index is not asked again after it could not be reached. */
+const OFFLINE_MS = 10_000;
+const UNREACHABLE = 'the network or the server is not reachable';
+let offlineUntil = Number.NEGATIVE_INFINITY;
 
 /** The index with the wheels that are built for Pyodide. */
 const PYODIDE_INDEX = 'https://pypi.anaconda.org/pyodide/simple';
@@ -77,6 +85,7 @@ export async function findWheel(
   else if (sources.files.length > 0) problems.push('it is not among the given wheels');
   /** Whether a source could not be queried, so that it may still have the package. */
   let isUncertain = false;
+  let isOffline = false;
   if (sources.pip) {
     const outcome = await findWithPip(requirement, distributed, sources);
     if ('bytes' in outcome) {
@@ -85,6 +94,7 @@ export async function findWheel(
     } else {
       if (outcome.kind === 'no_space') throw noSpace(`a wheel of ${name}`, tmpdir());
       isUncertain ||= outcome.kind !== 'no_wheel';
+      isOffline = outcome.kind === 'no_network';
       problems.push(`pip: ${PIP_PROBLEMS[outcome.kind] ?? outcome.message}`);
     }
   }
@@ -93,13 +103,22 @@ export async function findWheel(
     else if (!satisfies(distributed.version, specifiers))
       problems.push(`Pyodide's distribution has version ${distributed.version}`);
     else {
-      const outcome = await fetchDistributed(distributed, sources.pyodideUrl, sources);
+      const outcome = await fetchDistributed(distributed, sources.pyodideUrl, {
+        ...sources,
+        ...(isOffline && sources.failsFast && { idleTimeoutMs: OFFLINE_TIMEOUT_MS }),
+      });
       if (typeof outcome !== 'string')
         return checkDigest({ file: distributed.file_name, bytes: outcome, source: 'pyodide' }, name, sha256);
       isUncertain = true;
+      isOffline &&= outcome.endsWith(UNREACHABLE);
       problems.push(`Pyodide's distribution: ${outcome}`);
     }
   }
+  if (isOffline && local.length === 0)
+    throw new SandboxError(
+      'store_failed',
+      `${name} cannot be downloaded, because the package index of pip cannot be reached: check the network and the settings of pip, or pass the path of a wheel to "llm-wasm-sandbox packages add".`,
+    );
   if (problems.length === 0) problems.push('pip and the Pyodide distribution are turned off');
   throw new SandboxError(
     isUncertain ? 'store_failed' : 'invalid_argument',
@@ -151,13 +170,17 @@ function checkDigest(found: FoundWheel, name: string, expected: string | undefin
 async function findWithPip(
   { name, specifiers }: Requirement,
   distributed: DistributedPackage | undefined,
-  { onStep }: WheelSources,
+  { onStep, failsFast = false }: WheelSources,
 ): Promise<FoundWheel | PipFailure> {
   const isPreferred = distributed !== undefined && satisfies(distributed.version, specifiers);
-  const wanted = isPreferred ? [`${name}==${distributed.version}`, name + specifiers] : [name + specifiers];
+  const preferred = isPreferred ? [`${name}==${distributed.version}`] : [];
+  const wanted = [...new Set([...preferred, name + specifiers])];
+  // Folders of wheels in the settings of pip are searched even without a network.
+  const isOffline = failsFast && performance.now() < offlineUntil;
+  const common = isOffline ? ['--no-index'] : [];
   const attempts = [
     ...wanted.map((requirement) => ({ requirement, flags: [] })),
-    { requirement: wanted[0]!, flags: ['--index-url', PYODIDE_INDEX] },
+    ...(isOffline ? [] : [{ requirement: wanted[0]!, flags: ['--index-url', PYODIDE_INDEX] }]),
   ];
   const folder = mkdtempSync(join(tmpdir(), 'llm-wasm-sandbox-'));
   try {
@@ -165,13 +188,15 @@ async function findWithPip(
     for (const { requirement, flags } of attempts) {
       if (flags.length > 0 && failure.kind !== 'no_wheel') break;
       onStep(`pip: searching for ${requirement}`);
-      const failed = await downloadForGuests(requirement, folder, flags);
+      const failed = await downloadForGuests(requirement, folder, [...common, ...flags]);
       const file = listFolder(folder).find((one) => isWheelOf(one, { name, specifiers }));
       if (failed === undefined && file !== undefined)
         return { file, bytes: readBoundedFile(join(folder, file), MAX_WHEEL_BYTES), source: 'pip' };
       failure = failed ?? failure;
+      if (failure.kind === 'no_network') break;
     }
-    return failure;
+    if (failure.kind === 'no_network') offlineUntil = performance.now() + OFFLINE_MS;
+    return isOffline && failure.kind === 'no_wheel' ? { ...failure, kind: 'no_network' } : failure;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -195,7 +220,7 @@ async function fetchDistributed(
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === 'ENOSPC' || code === 'EDQUOT') throw noSpace(file_name, packagesFolder());
-    const reason = cause instanceof TypeError ? 'the network or the server is not reachable' : message;
+    const reason = cause instanceof TypeError ? UNREACHABLE : message;
     return `${file_name} cannot be read from ${base}: ${reason}`;
   }
 }

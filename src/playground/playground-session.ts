@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
 import { formatItems } from '../quantities.ts';
+import { additionText } from '../sandbox/packages-on-demand.ts';
 import type { LanguageName, PausedExecution } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import type { Resolution } from '../tools/tool-protocol.ts';
@@ -234,15 +235,21 @@ export class PlaygroundSession {
   async #execute(id: number, signal: AbortSignal, execute: Execute): Promise<void> {
     const { timeline } = this;
     const tools = await this.host.toolset();
+    const note = (text: string) => timeline.addOutput(id, 'stderr', `${text}\n`);
     const options = {
       signal,
       onStdout: (text: string) => timeline.addOutput(id, 'stdout', text),
       onStderr: (text: string) => timeline.addOutput(id, 'stderr', text),
       onProgress: (progress: { fuel_consumed: number; fuel_budget: number }) =>
         timeline.emit({ type: 'progress', id, ...progress }),
+      onPackages: (packages: readonly { readonly name: string }[]) => {
+        note(`Adding ${packages.map(({ name }) => name).join(', ')} …`);
+        return true;
+      },
     };
     const result = await execute(options, tools, (display) => timeline.addResult(id, display));
     this.#knownCalls = this.session.session.calls;
+    for (const addition of result.metadata.packages_added ?? []) note(additionText(addition));
     const { stdout, stderr, results, ...outcome } = result;
     const shown = new Set(timeline.detail(id)?.results.map((display) => display.id));
     for (const display of results) if (!shown.has(display.id)) timeline.addResult(id, display);

@@ -13,6 +13,7 @@ import {
   parse,
   type RuntimeName,
 } from '../schema.ts';
+import type { CallPackages } from './call-packages.ts';
 import type { CallTools, Resumption, ToolOptions } from './call-tools.ts';
 import type { OutputDelivery } from './output-delivery.ts';
 import type { ResultDelivery } from './result-delivery.ts';
@@ -44,6 +45,8 @@ export interface Call {
   readonly results: ResultDelivery;
   /** Absent if the program has no tools. */
   readonly tools: CallTools | undefined;
+  /** What the program asks for; absent if nobody answers. */
+  readonly packages: CallPackages | undefined;
   /** The execution that the call continues, and the answers. */
   readonly resumption: Resumption | undefined;
 }

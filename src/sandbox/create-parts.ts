@@ -60,6 +60,11 @@ export async function createParts(
       'invalid_argument',
       "options.preload: cannot be combined with packages: 'auto', which loads what programs import. Omit preload, or name the packages.",
     );
+  if (options.trust_new_packages && !isAuto)
+    throw new SandboxError(
+      'invalid_argument',
+      "options.trust_new_packages: requires packages: 'auto', because other packages are not downloaded. Omit it.",
+    );
   const extension = await extensionOf(runtime, preload, isAuto ? [] : (options.packages as string[]));
   const isOnDemand = isAuto && runtime === PACKAGE_RUNTIME && measure !== undefined;
   const onDemand = isOnDemand ? new PackagesOnDemand(runtime, onDemandOptions(options), measure) : undefined;

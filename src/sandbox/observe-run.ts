@@ -21,7 +21,14 @@ export interface FinishedCall {
 }
 
 /** Receives the output of a run and answers the requests of its program. */
-export function observerOf({ stdin, output, results, onInputError, tools }: RunnableCall): JobObserver {
+export function observerOf({
+  stdin,
+  output,
+  results,
+  onInputError,
+  tools,
+  packages,
+}: RunnableCall): JobObserver {
   return {
     output: (stream, bytes) => output.output(stream, bytes),
     result: (result) => results.add(result),
@@ -33,6 +40,7 @@ export function observerOf({ stdin, output, results, onInputError, tools }: Runn
         } catch (cause) {
           onInputError(cause);
         }
+      else if (request.type === 'packages') return { packages: packages?.answer(request) ?? request.names };
       else return (await tools?.answer(request)) ?? {};
       return {};
     },

@@ -1,7 +1,8 @@
 /**
  * Delivers output to the caller while the program runs: as text to callbacks and streams, or as bytes to one callback. An
  * exception that a callback throws is rethrown by `execute`, not in the event loop. What a stream holds is bounded by the
- * output limits. A callback that receives bytes gets all output, and the program waits for it.
+ * output limits. A callback that receives bytes gets all output, and the program waits for it. If a program starts again, what
+ * it repeats is not delivered a second time.
  */
 import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
@@ -23,6 +24,10 @@ const newDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true });
 
 const NAMES = { 1: 'stdout', 2: 'stderr' } as const;
 
+/** Delivered bytes that are kept, to recognise them if the program starts again. */
+const MAX_KEPT_BYTES = 64 * 1024;
+const NO_BYTES = new Uint8Array();
+
 export class OutputDelivery {
   /** Created for the first output of a stream. */
   readonly #decoders: Partial<Record<StreamName, TextDecoder>> = {};
@@ -35,6 +40,11 @@ export class OutputDelivery {
   /** When the callback was last called, or last returned. */
   #progressMs = 0;
   #hasStarted = false;
+  /** What was delivered; undefined if it is not kept. */
+  #kept: Record<StreamName, Uint8Array> | undefined;
+  #isTooLong = false;
+  /** What the program has to repeat. */
+  #expected: Record<StreamName, Uint8Array> = { stdout: NO_BYTES, stderr: NO_BYTES };
   #thrown: { readonly cause: unknown } | undefined;
 
   /** Adds the callbacks of a call. */
@@ -60,8 +70,52 @@ export class OutputDelivery {
     return this.#receivers.stdout.length > 0 || this.#receivers.stderr.length > 0 ? 'capped' : 'none';
   }
 
+  /** Keeps what is delivered, so that the program can start again. */
+  keepForRepetition(): void {
+    this.#kept = { stdout: NO_BYTES, stderr: NO_BYTES };
+  }
+
+  /** Whether the program can start again. */
+  get canRepeat(): boolean {
+    return !this.#isTooLong;
+  }
+
+  /** The program starts again from the beginning. */
+  repeat(): void {
+    if (this.#kept !== undefined) this.#expected = { ...this.#kept };
+  }
+
   output(stream: 1 | 2, bytes: Uint8Array): void {
     const name = NAMES[stream];
+    const fresh = this.#withoutRepetition(name, bytes);
+    if (fresh.length > 0) this.#receive(name, fresh);
+  }
+
+  /** The part of the output that was not delivered. If the program prints something else this time, all of it is new. */
+  #withoutRepetition(name: StreamName, bytes: Uint8Array): Uint8Array {
+    const expected = this.#expected[name];
+    if (expected.length === 0) return bytes;
+    const length = Math.min(expected.length, bytes.length);
+    if (Buffer.compare(expected.subarray(0, length), bytes.subarray(0, length)) === 0) {
+      this.#expected[name] = expected.subarray(length);
+      return bytes.subarray(length);
+    }
+    const kept = this.#kept?.[name] ?? NO_BYTES;
+    this.#expected[name] = NO_BYTES;
+    delete this.#decoders[name];
+    if (this.#kept !== undefined) this.#kept[name] = NO_BYTES;
+    return Buffer.concat([kept.subarray(0, kept.length - expected.length), bytes]);
+  }
+
+  #keep(name: StreamName, bytes: Uint8Array): void {
+    if (this.#kept === undefined || this.#isTooLong) return;
+    const { stdout, stderr } = this.#kept;
+    this.#isTooLong = stdout.length + stderr.length + bytes.length > MAX_KEPT_BYTES;
+    this.#kept[name] = this.#isTooLong ? NO_BYTES : Buffer.concat([this.#kept[name], bytes]);
+  }
+
+  #receive(name: StreamName, bytes: Uint8Array): void {
+    this.#keep(name, bytes);
     const receive = this.#onOutput;
     if (receive === undefined) {
       this.#decoders[name] ??= newDecoder();

@@ -1,18 +1,26 @@
 /**
  * Packages that programs get when they import them. Before a program starts, the host reads its import statements, adds known
- * packages that are missing, and selects an image in which the imported packages are loaded. Only wheels with known digests are
- * added: those in Pyodide's list and those that the user approved.
+ * packages that are missing, and selects an image in which the imported packages are loaded. What a program asks for while it runs
+ * is added when it starts again (see call-packages.ts). Only wheels with known digests are added: those in Pyodide's list and those
+ * that the user approved.
  */
 import { SandboxError } from '../errors.ts';
-import { type AddedPackage, readAddedPackages, withRequirements } from '../packages/added-packages.ts';
+import {
+  type AddedPackage,
+  findAdded,
+  readAddedPackages,
+  withRequirements,
+} from '../packages/added-packages.ts';
 import { readApprovedWheels } from '../packages/approved-wheels.ts';
+import { vendoredPackagesOf } from '../packages/import-costs.ts';
 import { type InstalledPackages, installPackages, type MeasureImport } from '../packages/install-packages.ts';
 import { withPackagesLock } from '../packages/lock-packages.ts';
 import { distributedModule, readPyodideLock } from '../packages/pyodide-lock.ts';
 import { AUTO, readUserPackages } from '../packages/read-user-packages.ts';
 import type { PackageRequest } from '../packages/resolve-packages.ts';
 import { VENDORED_PACKAGES } from '../packages/vendored-package-table.ts';
-import { normalisedName } from '../packages/wheel-metadata.ts';
+import { satisfies } from '../packages/version-specifiers.ts';
+import { normalisedName, type Requirement } from '../packages/wheel-metadata.ts';
 import { pyodideUrl, readableWheels } from '../packages/wheel-sources.ts';
 import { formatBytes } from '../quantities.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
@@ -48,7 +56,20 @@ export interface OnDemandOptions {
 export interface ProgramPackages {
   /** Undefined if the program needs none. */
   readonly extension: ImageExtension | undefined;
-  readonly additions: readonly PackageAddition[];
+}
+
+/** A package that is about to be added. */
+export type OfferedPackage = Pick<PackageAddition, 'name' | 'version' | 'bytes'>;
+
+/** What a program needs: what its source imports, and what it has asked for at run time. */
+export interface NeededPackages {
+  readonly code: string;
+  /** Whether the workspace has a file. */
+  exists(path: string): boolean;
+  readonly modules: Iterable<string>;
+  readonly requirements: readonly Requirement[];
+  /** Decides whether the packages are added. Without it, they are. */
+  readonly approve?: ((packages: readonly OfferedPackage[]) => boolean | Promise<boolean>) | undefined;
 }
 
 export class PackagesOnDemand {
@@ -63,28 +84,84 @@ export class PackagesOnDemand {
     readonly measure: MeasureImport,
   ) {}
 
-  /** Adds what is missing and returns the packages of a program. `exists` tells whether the workspace has a file. */
-  async find(code: string, exists: (path: string) => boolean): Promise<ProgramPackages> {
+  /** Adds what is missing and returns the packages of a program, and what was added. */
+  async find(needed: NeededPackages): Promise<ProgramPackages & { readonly additions: PackageAddition[] }> {
     const { importedModules, importStatement, localImports } = LANGUAGES[this.runtime];
-    const modules = importedModules(code);
-    const isLocal = (name: string) => localImports(importStatement(name), '').some(exists);
+    const modules = [...importedModules(needed.code), ...needed.modules];
+    const isLocal = (name: string) => localImports(importStatement(name), '').some(needed.exists);
     const imported = [...new Set(modules.map(topLevel))].filter((name) => !isLocal(name));
     const names = [...new Set(imported.flatMap((name) => neededOf(name)))];
-    if (names.length === 0) return NO_PACKAGES;
-    const additions: PackageAddition[] = [];
-    const missing = names.filter((name) => packageOf(name, readAddedPackages()) === undefined);
+    const required = needed.requirements.map(({ name }) => name);
+    if (names.length + required.length === 0) return { extension: undefined, additions: [] };
+    const added = readAddedPackages();
+    const missing = names.filter((name) => packageOf(name, added) === undefined);
+    const requests = [
+      ...needed.requirements
+        .filter(({ name }) => findAdded(added, name) === undefined)
+        .map((one) => ({ ...one, specifiers: knownVersion(one) ?? one.specifiers })),
+      ...knownPackages(missing),
+    ];
+    const unique = requests.filter(
+      ({ name }, index) => requests.findIndex((one) => one.name === name) === index,
+    );
+    const additions = unique.length === 0 ? [] : await this.#add(unique, needed.approve);
+    return { extension: await extensionFor(names, modules, required), additions };
+  }
+
+  /** The packages with a module that a program does not find; none if they cannot be added. */
+  packagesOf(module: string): string[] {
+    const added = readAddedPackages();
+    return neededOf(module).flatMap(
+      (name) => (packageOf(name, added) ?? knownPackages([name])[0])?.name ?? [],
+    );
+  }
+
+  /** Why a requirement cannot be fulfilled; undefined if it can. */
+  refusal(requirement: Requirement): string | undefined {
+    const { name, specifiers } = requirement;
+    const present = findAdded(readAddedPackages(), name) ?? vendoredPackage(this.runtime, name);
+    if (present !== undefined)
+      return satisfies(present.version, specifiers)
+        ? undefined
+        : `programs use version ${present.version}, which is installed`;
+    if (this.options.trustNew || knownVersion(requirement) !== undefined) return undefined;
+    const known = knownByName(name);
+    return known === undefined
+      ? `its wheel has an unknown digest; approve it with "llm-wasm-sandbox packages lock ${name}"`
+      : `only the digest of version ${known.version} is known; add another version with "llm-wasm-sandbox packages add '${name}${specifiers}'"`;
+  }
+
+  /** Adds packages one after another. */
+  async #add(
+    requests: readonly PackageRequest[],
+    approve: NeededPackages['approve'],
+  ): Promise<PackageAddition[]> {
     this.#forgetOldFailures();
-    let refusal: string | undefined;
-    for (const [index, request] of knownPackages(missing).entries()) {
-      if (index >= MAX_ADDITIONS) refusal ??= TOO_MANY;
-      const outcome =
-        refusal === undefined
-          ? await this.#install(request)
-          : { additions: [{ name: request.name, problem: refusal }] };
-      additions.push(...outcome.additions);
-      if (outcome.isOffline) refusal = NOT_SEARCHED;
+    const first = requests.slice(0, MAX_ADDITIONS);
+    const isNew = ({ name }: PackageRequest) => !this.#failures.has(name);
+    const offered = first.filter(isNew).map(offeredPackage);
+    const isDeclined = offered.length > 0 && approve !== undefined && !(await approve(offered));
+    const additions: PackageAddition[] = [];
+    let isOffline = false;
+    for (const [index, request] of requests.entries()) {
+      const { name } = request;
+      const problem =
+        this.#failures.get(name) ??
+        (index >= MAX_ADDITIONS
+          ? TOO_MANY
+          : isDeclined
+            ? declined(name)
+            : isOffline
+              ? NOT_SEARCHED
+              : undefined);
+      if (problem !== undefined) additions.push({ name, problem });
+      else {
+        const outcome = await this.#install(request);
+        additions.push(...outcome.additions);
+        isOffline = outcome.isOffline === true;
+      }
     }
-    return { extension: await extensionFor(names, modules), additions };
+    return additions;
   }
 
   #forgetOldFailures(): void {
@@ -95,8 +172,6 @@ export class PackagesOnDemand {
 
   async #install(request: PackageRequest): Promise<{ additions: PackageAddition[]; isOffline?: boolean }> {
     const { name } = request;
-    const failure = this.#failures.get(name);
-    if (failure !== undefined) return { additions: [{ name, problem: failure }] };
     const startedAt = performance.now();
     try {
       const { added } = await withPackagesLock(
@@ -122,6 +197,18 @@ const TOO_MANY = `a program gets at most ${MAX_ADDITIONS} new packages; add the 
 /** Another search would only wait for the network again. */
 const NOT_SEARCHED = 'it was not searched for, because the search for another package failed';
 
+const declined = (name: string) =>
+  `this was declined; to add it, run "llm-wasm-sandbox packages add ${name}"`;
+
+const offeredPackage = ({ name, specifiers }: PackageRequest): OfferedPackage => {
+  const bytes = readApprovedWheels().find((one) => one.name === name)?.wheel_bytes;
+  return {
+    name,
+    ...(specifiers.startsWith('==') && { version: specifiers.slice(2) }),
+    ...(bytes !== undefined && { bytes }),
+  };
+};
+
 /** What was added, in one line. */
 export function additionText({ name, version, bytes, seconds, problem }: PackageAddition): string {
   if (problem !== undefined) return `${name} could not be added: ${problem}`;
@@ -132,8 +219,6 @@ const approvedDigests = () =>
   readApprovedWheels()
     .map(({ sha256 }) => sha256)
     .join();
-
-const NO_PACKAGES: ProgramPackages = { extension: undefined, additions: [] };
 
 const topLevel = (module: string) => module.split('.', 1)[0]!;
 
@@ -146,18 +231,29 @@ function neededOf(module: string): readonly string[] {
 const packageOf = (module: string, added: readonly AddedPackage[]) =>
   added.find(({ import_names }) => import_names.includes(module));
 
+const vendoredPackage = (runtime: RuntimeName, name: string) =>
+  vendoredPackagesOf(runtime).find((one) => normalisedName(one.name) === name);
+
+const knownByName = (name: string) =>
+  readApprovedWheels().find((one) => one.name === name) ?? readPyodideLock().packages.get(name);
+
+/** The specifier of the known version, if it fulfils the requirement. */
+function knownVersion({ name, specifiers }: Requirement): string | undefined {
+  const version = knownByName(name)?.version;
+  return version !== undefined && satisfies(version, specifiers) ? `==${version}` : undefined;
+}
+
 /** The packages that contain these modules, as far as their digests are known. */
 function knownPackages(modules: readonly string[]): PackageRequest[] {
   if (modules.length === 0) return [];
   const approved = readApprovedWheels();
-  const requests = modules.flatMap((module): PackageRequest[] => {
+  return modules.flatMap((module): PackageRequest[] => {
     const found =
       approved.find(({ import_names }) => import_names.includes(module)) ?? distributedModule(module);
     return found === undefined
       ? []
       : [{ name: normalisedName(found.name), specifiers: `==${found.version}` }];
   });
-  return requests.filter(({ name }, index) => requests.findIndex((one) => one.name === name) === index);
 }
 
 async function install(
@@ -169,6 +265,7 @@ async function install(
   const sources = {
     files: readableWheels(WHEELS_FOLDER),
     pip: true,
+    failsFast: true,
     pyodideUrl: pyodideUrl(pyodideLock),
     pyodideLock,
     unpack: unpackInThread,
@@ -178,24 +275,29 @@ async function install(
   return installPackages([request], { sources, kept: readAddedPackages(), measure });
 }
 
-/** The packages of these modules with their dependencies, loaded into the image. */
+/** The packages of these modules and the required ones with their dependencies; the modules are loaded into the image. */
 async function extensionFor(
   names: readonly string[],
   modules: readonly string[],
+  required: readonly string[],
 ): Promise<ImageExtension | undefined> {
   const added = readAddedPackages();
-  const wanted = [...new Set(names.flatMap((name) => packageOf(name, added) ?? []))];
+  const found = [
+    ...names.map((name) => packageOf(name, added)),
+    ...required.map((name) => findAdded(added, name)),
+  ];
+  const wanted = [...new Set(found)].filter((one) => one !== undefined);
   if (wanted.length === 0) return undefined;
   const packages = await readUserPackages(
     wanted.map(({ name }) => name),
     unpackInThread,
   );
   // A package that another one requires is loaded with it.
-  const required = new Set(
+  const dependencies = new Set(
     wanted.flatMap((one) => withRequirements([one], added).filter((other) => other !== one)),
   );
   const preload = wanted
-    .filter((one) => !required.has(one))
+    .filter((one) => !dependencies.has(one))
     .flatMap(({ import_names }) => names.filter((name) => import_names.includes(name)))
     .map((name) => (modules.includes(USUAL_IMPORTS[name] ?? '') ? USUAL_IMPORTS[name]! : name));
   return { preload: [...new Set(preload)].sort(), packages };

@@ -15,6 +15,16 @@ export class ResultDelivery {
     readonly onResult?: ((result: DisplayResult) => void) | undefined,
   ) {}
 
+  /** Whether the caller has received results. */
+  get wasDelivered(): boolean {
+    return this.onResult !== undefined && this.list.length > 0;
+  }
+
+  /** Discards the results of a program that starts again. */
+  clear(): void {
+    this.list.length = 0;
+  }
+
   add(encoded: EncodedResult): void {
     // A process that runs guests is not trusted to enforce the limit.
     if (this.list.length >= RESULT_LIMITS.count) return;

@@ -1,7 +1,8 @@
 /** Adds error guidance and fuel analysis to a result. With both switched off nothing is collected or added. */
 import { type Analysis, analyse } from '../analysis/analyse.ts';
 import type { AnalysedLimits, AnalysisInput, EarlierCalls } from '../analysis/input.ts';
-import { distributedModule } from '../packages/pyodide-lock.ts';
+import { distributedModule, readPyodideLock } from '../packages/pyodide-lock.ts';
+import { normalisedName } from '../packages/wheel-metadata.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import type { PackageFacts, Policy, SandboxResult } from '../schema.ts';
@@ -58,8 +59,7 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
     mounts: run.policy.mounts.map(({ guest_path }) => guest_path),
     imports: metadata.imports,
     packages,
-    addablePackage: (module) =>
-      runtime === PACKAGE_RUNTIME ? distributedModule(module)?.name.toLowerCase() : undefined,
+    addablePackage: (module) => (runtime === PACKAGE_RUNTIME ? addablePackage(module) : undefined),
     earlier: run.earlier,
     profile: run.outcome.profile,
     hasTools: metadata.tool_calls !== undefined,
@@ -68,6 +68,10 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
     exceededQuota: run.outcome.exceededQuota,
   };
 }
+
+/** The package that contains a module or has this name, as "packages add" knows it. */
+const addablePackage = (name: string) =>
+  (distributedModule(name) ?? readPyodideLock().packages.get(normalisedName(name)))?.name.toLowerCase();
 
 function endingOf({ trap, report }: RunOutcome): AnalysisInput['ending'] {
   if (trap === undefined && report === undefined) return 'unknown';

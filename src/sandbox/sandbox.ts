@@ -38,6 +38,7 @@ import {
   parseCallOptions,
   type RunnableCall,
 } from './call-options.ts';
+import { CallPackages } from './call-packages.ts';
 import { CallTools, type Resumption } from './call-tools.ts';
 import { checkMemory, type SandboxParts } from './create-parts.ts';
 import { type Execution, startExecution } from './execution-handle.ts';
@@ -159,6 +160,7 @@ export class Sandbox {
         output,
         results: new ResultDelivery(output, parsed.onResult),
         tools,
+        packages: this.#packagesOf(parsed, () => effectOf(call)),
         resumption,
       };
       this.events.start(executionId, code, limits);
@@ -178,6 +180,15 @@ export class Sandbox {
     }
   }
 
+  #packagesOf(
+    { onPackages, inject_setup }: Pick<ExecuteOptions, 'onPackages' | 'inject_setup'>,
+    effect: () => string | undefined,
+  ): CallPackages {
+    const { runtime } = this;
+    const onDemand = inject_setup ? this.parts.onDemand : undefined;
+    return new CallPackages({ runtime, onDemand, approve: onPackages, effect });
+  }
+
   /** Why a program cannot pause until its tool calls are answered; undefined if it can. @internal */
   protected get cannotPause(): string | undefined {
     return 'it has no session in which it could be stored';
@@ -185,7 +196,19 @@ export class Sandbox {
 
   /** Runs a call when its turn comes and applies its changes. @internal */
   protected run(call: Call): Promise<FinishedCall> {
-    return this.runIn(call, undefined);
+    return this.untilComplete(call, () => this.runIn(call, undefined));
+  }
+
+  /** Starts a program, again from the beginning if it needs packages that can be added. @internal */
+  protected async untilComplete(call: Call, start: () => Promise<FinishedCall>): Promise<FinishedCall> {
+    if (this.parts.onDemand !== undefined) call.output.keepForRepetition();
+    for (;;) {
+      const finished = await start();
+      if (!call.packages?.mustRestart || call.signal.aborted) return finished;
+      call.packages.restart();
+      call.output.repeat();
+      call.results.clear();
+    }
   }
 
   /**
@@ -207,8 +230,10 @@ export class Sandbox {
         // Writing many files blocks the event loop, and so does sending them to a worker. Other work can run in between.
         await nextTurn();
       }
+      call.packages?.begin(packages.extension);
       const job = this.start(turn, assets, call, undefined, tree);
       const outcome = await outcomeOf(job, call);
+      if (call.packages?.mustRestart) return { outcome, queueMs };
       const { changes } = outcome;
       if (changes.removed.length + changes.entries.length > 0)
         await this.changeFiles(() => this.workspace.apply(outcome));
@@ -220,19 +245,15 @@ export class Sandbox {
 
   /** The image of a program and its packages, which are added first if they are missing. @internal */
   protected async imageFor(call: Call): Promise<ProgramImage> {
-    const { extension, assets, onDemand } = this.parts;
-    if (!call.injectSetup)
-      return { extension: undefined, additions: [], assets: await assetsOf(this.runtime) };
-    if (onDemand === undefined) return { extension, additions: [], assets };
+    const { extension, assets } = this.parts;
+    if (!call.injectSetup) return { extension: undefined, assets: await assetsOf(this.runtime) };
     const { code, files = {} } = call;
-    const found = await onDemand.find(code, (path) => path in files || this.workspace.has(path));
-    return { ...found, ...(await this.imageWith(found.extension)) };
+    const found = await call.packages?.find(code, (path) => path in files || this.workspace.has(path));
+    return found === undefined ? { extension, assets } : this.imageWith(found.extension);
   }
 
   /** The image with these packages, without the modules if they cannot be preloaded within the limits. @internal */
-  protected async imageWith(
-    extension: ImageExtension | undefined,
-  ): Promise<Pick<ProgramImage, 'extension' | 'assets'>> {
+  protected async imageWith(extension: ImageExtension | undefined): Promise<ProgramImage> {
     const { policy, pool, runtime } = this.parts;
     const build = { pool, tenant: this.tenant, limits: policy, signal: undefined };
     try {
@@ -286,7 +307,8 @@ export class Sandbox {
     const plain = toResult(this.runtime, outcome, queueMs, topLevel, call.code, call.results.list);
     if (this.session_id !== undefined) plain.metadata.session_id = this.session_id;
     if (undeliveredBytes > 0) plain.metadata.output_undelivered_bytes = undeliveredBytes;
-    if (used !== undefined && used.additions.length > 0) plain.metadata.packages_added = [...used.additions];
+    const { additions = [] } = call.packages ?? {};
+    if (additions.length > 0) plain.metadata.packages_added = [...additions];
     Object.assign(plain.metadata, call.tools?.finish());
     if (outcome.isPaused) plain.metadata.state = 'paused';
     if (paused !== undefined) {
@@ -421,6 +443,14 @@ export class Sandbox {
       'The sandbox is closed. Create another one with createSandbox().',
     );
   }
+}
+
+/** What a program has done that cannot be undone. */
+function effectOf({ tools, stdin, results, output }: Call): string | undefined {
+  if (tools !== undefined && tools.run.records.length > 0) return 'called tools';
+  if (stdin.wasRead) return 'read its input';
+  if (results.wasDelivered) return 'displayed results';
+  return output.canRepeat ? undefined : 'printed a long output';
 }
 
 function emptyWorkspace(policy: Policy): Workspace {

@@ -22,6 +22,7 @@ export class Stdin {
   #rest: Uint8Array = NO_BYTES;
   readonly #iterator: AsyncIterator<string | Uint8Array> | undefined;
   #hasEnded = false;
+  #wasRead = false;
 
   constructor(source: StdinSource = '') {
     if (source === '') this.bytes = NO_BYTES;
@@ -38,8 +39,14 @@ export class Stdin {
     return this.#iterator !== undefined;
   }
 
+  /** Whether a part of the stream is gone. */
+  get wasRead(): boolean {
+    return this.#wasRead;
+  }
+
   /** The next bytes of a stream; undefined at its end. Rejects with the error of the stream. */
   async read(): Promise<Uint8Array | undefined> {
+    this.#wasRead = true;
     while (this.#rest.length === 0) {
       if (this.#hasEnded || this.#iterator === undefined) return undefined;
       const { done, value } = await this.#iterator.next();

@@ -172,7 +172,7 @@ export const resultMetadata = z.object({
     .array(packageAddition)
     .optional()
     .describe(
-      'Packages that were added for the program before it started, and those that could not be added.',
+      'Packages that were added for the program, and those that could not be added, with the reason.',
     ),
   error_guidance: errorGuidance
     .optional()

@@ -105,7 +105,7 @@ export const sandboxOptions = z.strictObject({
     .union([z.literal('auto'), z.array(z.string().min(1)).max(1000)])
     .default([])
     .describe(
-      "Packages that programs can import: names of packages that were added with the command `packages add`, and paths of wheels, folders of wheels or folders of Python sources. Wheels can contain WebAssembly libraries. With 'auto', packages are added when a program imports them, if the digests of their wheels are known.",
+      "Packages that programs can import: names of packages that were added with the command `packages add`, and paths of wheels, folders of wheels or folders of Python sources. Wheels can contain WebAssembly libraries. With 'auto', packages are added when a program imports them or runs `pip install`, if the digests of their wheels are known.",
     ),
   trust_new_packages: z
     .boolean()
@@ -211,6 +211,16 @@ export const executeOptions = z.strictObject({
   onProgress: callback<{ fuel_consumed: number; fuel_budget: number }>()
     .optional()
     .describe('Receives the fuel that the run has used so far, about ten times per second.'),
+  onPackages: z
+    .custom<
+      (
+        packages: readonly { name: string; version?: string | undefined; bytes?: number | undefined }[],
+      ) => boolean | Promise<boolean>
+    >((value) => typeof value === 'function', 'must be a function')
+    .optional()
+    .describe(
+      "Decides whether packages are added for the program, with `packages: 'auto'`. Without it, known packages are added. `bytes` is the size of the wheel, if it is known.",
+    ),
   tools: tools.describe('Tools that the program can call, instead of those of the sandbox.'),
   onApproval,
   onPending,

@@ -42,6 +42,7 @@ export function inspectionCall(
     output,
     results: new ResultDelivery(output),
     tools: undefined,
+    packages: undefined,
     resumption: undefined,
   };
 }

@@ -78,10 +78,10 @@ export function checkpointNotFound(name: string, existing: Iterable<string>): Sa
   );
 }
 
-export const packagesMissing = (session_id: string) =>
+export const packagesMissing = (session_id: string, names: readonly string[]) =>
   new SandboxError(
     'session_mismatch',
-    `The session ${session_id} uses packages that have not been added. ` +
+    `The session ${session_id} uses packages that have not been added: ${names.slice(0, 20).join(', ')}. ` +
       'Pass the same packages again, or add the same versions with "llm-wasm-sandbox packages add".',
   );
 
@@ -90,16 +90,3 @@ export const runtimeMismatch = (session: { session_id: string; runtime: string }
     'session_mismatch',
     `The session ${session.session_id} has runtime ${session.runtime}, not ${runtime}. Open it with its own runtime, or use another session_id.`,
   );
-
-/** Says what is lost and what is not if the image of a session with preloaded modules cannot be built again. */
-export function withImageAdvice(
-  cause: unknown,
-  { session_id, preload }: { readonly session_id: string; readonly preload: readonly string[] },
-): unknown {
-  if (!(cause instanceof SandboxError) || preload.length === 0) return cause;
-  if (cause.code !== 'build_failed' && !cause.message.startsWith('preload:')) return cause;
-  const fact = `The image of session ${session_id} with the preloaded modules ${preload.slice(0, 10).join(', ')} is no longer cached and could not be built again`;
-  const advice =
-    'The session is kept, and its files can still be read. Try again later or with higher limits';
-  return new SandboxError('build_failed', `${fact}. ${advice}. ${cause.message}`, { cause });
-}

@@ -27,7 +27,8 @@ import {
 } from './registry-options.ts';
 import type { Session, SessionOwner } from './session.ts';
 import { SessionAdmission } from './session-admission.ts';
-import { runtimeMismatch, sessionNotFound, withImageAdvice } from './session-errors.ts';
+import { runtimeMismatch, sessionNotFound } from './session-errors.ts';
+import { withImageAdvice } from './session-image.ts';
 import { decodeExport, exportSession } from './transfer-session.ts';
 
 const HOUR_MS = 3_600_000;

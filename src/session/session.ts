@@ -28,7 +28,7 @@ import type { CommittedSession } from './known-revisions.ts';
 import type { CheckpointInfo, ForkOptions } from './make-checkpoint.ts';
 import { loadFiles, OrderedOperations } from './ordered-operations.ts';
 import { checkExecution, parseResolutions, type ResumeOptions, toolsRequired } from './resume-options.ts';
-import { LATER_PREFIX, recordedPreload, withRecordedImage } from './session-image.ts';
+import { recordedPackage, recordedPreload, withRecordedImage } from './session-image.ts';
 import { SessionStateAccess } from './session-state-access.ts';
 import { SessionStateLoader } from './session-state-loader.ts';
 import type { SessionStates } from './session-states.ts';
@@ -124,25 +124,23 @@ export class Session extends Sandbox {
   protected override async run(call: Call): Promise<FinishedCall> {
     const { onDemand, pool } = this.parts;
     const needsPackages = onDemand !== undefined && call.resumption === undefined;
-    // Calls get their packages one after another, so that they stay in order.
-    const place = needsPackages
-      ? await pool.acquireKey(this.tenant, `${this.key}:packages`, call.signal)
-      : undefined;
+    if (!needsPackages) return this.#access.use(() => this.#run(call), call.signal);
+    // Calls that can start again run one after another, so that they stay in order.
+    const place = await pool.acquireKey(this.tenant, `${this.key}:packages`, call.signal);
     try {
-      const image = place && (await undefinedIfAborted(this.imageFor(call), call.signal));
-      if (image === undefined) return await this.#access.use(() => this.#run(call), call.signal);
-      const { assets, ...packages } = image;
-      return await this.#access.use(async () => {
-        if (packages.extension !== undefined) await this.#continueWith(packages.extension, assets);
-        const { extension } = this.parts;
-        const finished = this.#run(call);
-        // This call waits for its turn now, before the next one.
-        place?.release();
-        return { ...(await finished), packages: { ...packages, extension } };
-      }, call.signal);
+      return await this.untilComplete(call, () => this.#runWithPackages(call));
     } finally {
       place?.release();
     }
+  }
+
+  async #runWithPackages(call: Call): Promise<FinishedCall> {
+    const image = await undefinedIfAborted(this.imageFor(call), call.signal);
+    return this.#access.use(async () => {
+      if (image?.extension !== undefined) await this.#continueWith(image.extension, image.assets);
+      const { extension } = this.parts;
+      return { ...(await this.#run(call)), packages: { extension } };
+    }, call.signal);
   }
 
   /** Adds packages to the session if it lacks some, after the calls that were started. */
@@ -164,7 +162,10 @@ export class Session extends Sandbox {
       this.#states.setImage(recordedPreload(added));
       return;
     }
-    const preload = [...record.preload, ...missing.map((digest) => LATER_PREFIX + digest)];
+    const preload = [
+      ...record.preload,
+      ...missing.map((digest) => recordedPackage('later', digest, added.packages!)),
+    ];
     this.parts = await withRecordedImage(this.parts, { ...record, preload });
     this.#states.setImage(preload);
   }
@@ -178,10 +179,11 @@ export class Session extends Sandbox {
     let transaction: CallTransaction | undefined;
     try {
       transaction = await CallTransaction.begin(this.#states, this.workspace, call);
+      call.packages?.begin(this.parts.extension);
       // A session always runs in the image it began in, because its memory is stored as its difference from that image.
       const job = this.start(turn, this.parts.assets, call, transaction.sessionInput(this.key));
       const outcome = await outcomeOf(job, call);
-      if (outcome.trap?.reason === 'worker_lost') {
+      if (outcome.trap?.reason === 'worker_lost' || call.packages?.mustRestart) {
         await this.#saver.revert(transaction);
         const finished = this.#finished({ ...outcome, state: 'rolled_back' }, queueMs);
         turn.release();

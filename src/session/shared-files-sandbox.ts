@@ -26,7 +26,9 @@ export class SharedFilesSandbox extends Sandbox {
   }
 
   protected override run(call: Call): Promise<FinishedCall> {
-    return this.#owner.withFiles((files) => this.runIn(call, files.snapshot()), 'read');
+    return this.untilComplete(call, () =>
+      this.#owner.withFiles((files) => this.runIn(call, files.snapshot()), 'read'),
+    );
   }
 
   protected override changeFiles(change: () => void): Promise<FileTree> {

@@ -1,4 +1,5 @@
 /** Creates, checks and updates the record of a session. */
+
 import { SandboxError } from '../errors.ts';
 import { EMPTY_TREE } from '../fs/immutable-file-tree.ts';
 import { MAX_VARIABLES } from '../runtimes/language.ts';
@@ -6,6 +7,7 @@ import { isoTime } from '../schema/iso-time.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from '../schema.ts';
 import type { Checkpoint, SessionRecord, SessionState, StoredSession } from '../stores/store.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
+import { describeImage, imageKey } from './session-image.ts';
 
 /** How a session is opened. */
 export interface SessionSettings {
@@ -66,15 +68,23 @@ export function policyFor(settings: SessionSettings, stored: SessionRecord | und
 }
 
 function checkSettings(record: SessionRecord, settings: SessionSettings): void {
-  for (const field of ['runtime', 'auto_persist_globals', 'preload'] as const) {
-    if (settings[field] === undefined || String(record[field]) === String(settings[field])) continue;
-    const facts = `${field} ${record[field]}, not ${settings[field]}`;
-    throw new SandboxError(
-      'session_mismatch',
-      `The session ${record.session_id} has ${facts}. Open it with its own settings, or use another session_id.`,
+  const { preload } = settings;
+  if (preload !== undefined && imageKey(record.preload) !== imageKey(preload))
+    throw settingsMismatch(
+      record,
+      `${describeImage(record.preload)}, but was opened with ${describeImage(preload)}`,
     );
+  for (const field of ['runtime', 'auto_persist_globals'] as const) {
+    if (settings[field] === undefined || record[field] === settings[field]) continue;
+    throw settingsMismatch(record, `${field} ${record[field]}, not ${settings[field]}`);
   }
 }
+
+const settingsMismatch = ({ session_id }: SessionRecord, facts: string) =>
+  new SandboxError(
+    'session_mismatch',
+    `The session ${session_id} has ${facts}. Open it with its own settings, or use another session_id.`,
+  );
 
 /** The record after a call, regardless of its outcome. */
 export function countCall(

@@ -46,6 +46,8 @@ export interface ApprovalRequest {
   readonly session_id: string | undefined;
   /** Aborted when no decision is needed any more, because the run was cancelled, has timed out or has ended. */
   readonly signal: AbortSignal;
+  /** The question, if it is not about a tool call. @internal */
+  readonly text?: string;
 }
 /**
  * A decision about a tool call, with an optional reason. Undefined leaves the call pending: the program pauses if it can.

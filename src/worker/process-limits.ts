@@ -33,6 +33,8 @@ const MIB = 1024 * 1024;
 const UNDRAINED_BYTES = 4 * MIB;
 /** Requests that may be unanswered: tool calls, and as many withdrawals. */
 const MAX_OPEN_REQUESTS = 2 * MAX_TOOL_CALLS + 100;
+/** Characters of a request for packages. */
+const MAX_PACKAGE_REQUEST_CHARS = 5000;
 /** Characters of all results: their forms, of which images are in base64, and what describes them. */
 const MAX_RESULT_CHARS = 2 * RESULT_LIMITS.totalBytes;
 /** What a header of a state, an index of a layer and the like take in addition to what a limit covers. */
@@ -155,7 +157,9 @@ export class JobLimits {
         ? job.hasMoreStdin
         : request.type === 'drain'
           ? job.streamOutput === 'all'
-          : job.tools !== undefined;
+          : request.type === 'packages'
+            ? isAtMost(request, MAX_PACKAGE_REQUEST_CHARS)
+            : job.tools !== undefined;
     if (!isOffered || this.#open.has(number) || this.#open.size >= MAX_OPEN_REQUESTS) return false;
     let waitsFor = 0;
     if (request.type === 'drain') {

@@ -261,6 +261,12 @@ export type HostRequest =
   | { readonly type: 'stdin' }
   /** An answer when all output so far was received. */
   | { readonly type: 'drain' }
+  /** Asks for packages (see kernel/package-finder.ts). */
+  | {
+      readonly type: 'packages';
+      readonly kind: 'module' | 'requirement';
+      readonly names: readonly string[];
+    }
   /**
    * Calls a tool. `id` is the number that the guest chose. With `problem`, the worker has rejected the arguments and sends
    * only their beginning, for the record.
@@ -282,6 +288,8 @@ export interface HostAnswer {
   readonly bytes?: Uint8Array | undefined;
   /** The answer to a tool call. */
   readonly tool?: ToolAnswer | undefined;
+  /** The names of packages that are not there, or that the program has to start again to get them. */
+  readonly packages?: readonly string[] | 'restart' | undefined;
 }
 
 export interface PackedRunJob extends Omit<RunJob, 'workspace' | 'session'> {

@@ -3,10 +3,12 @@
  * reset after the result has been sent, so that the caller does not wait for it.
  */
 import type { ProgramState } from '../analysis/run-profile-schema.ts';
+import type { Guest } from '../engine/guest.ts';
 import type { LimitReason, RunContext } from '../engine/run-context.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';
 import { CappedOutput } from '../kernel/capped-output.ts';
+import type { FindPackages } from '../kernel/package-finder.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
 import { programFile } from '../runtimes/program-files.ts';
 import type { StoppedAt } from '../schema.ts';
@@ -115,6 +117,7 @@ export function runJob(
     };
   const tools = job.tools && new GuestToolCalls(requests, id, guest, job.tools);
   guest.kernel.tools = tools;
+  guest.kernel.findPackages = packageFinder(requests, id, guest);
   guest.kernel.volume.takeExceededLimit();
   // Restoring a session is work of the host and does not count against the time of the program.
   const startedMs = performance.now();
@@ -146,6 +149,7 @@ export function runJob(
   const exceededQuota = guest.kernel.volume.takeExceededLimit();
   tools?.close();
   guest.kernel.tools = undefined;
+  guest.kernel.findPackages = undefined;
   const rest = { 1: stdout.finish(), 2: stderr.finish() };
   if (!isUncapped)
     for (const stream of [1, 2] as const) sender?.push(stream, rest[stream], performance.now());
@@ -200,6 +204,19 @@ export function runJob(
     stale,
   ];
   for (const released of unneeded) released?.pool.release(released.guest);
+}
+
+/** Requests for packages in one run. Later ones are answered here. */
+const MAX_PACKAGE_REQUESTS = 100;
+
+function packageFinder(requests: HostRequests, id: number, guest: Guest): FindPackages {
+  let count = 0;
+  return (kind, names) => {
+    if (++count > MAX_PACKAGE_REQUESTS) return names;
+    const answer = requests.ask(id, guest, { type: 'packages', kind, names });
+    if (answer?.packages === 'restart') guest.stop({ reason: 'cancelled', message: 'starts again' });
+    return answer?.packages ?? names;
+  };
 }
 
 /** The changes in the workspace. Memory and workspace are rolled back together. */

@@ -17,6 +17,11 @@ it('the command line stores sessions in a database, continues them in another pr
   );
   const shown = await runCli(['session', 'show', 'shared', '--store', store]);
   expect(shown.stdout).toContain(`in ${database}`);
+  const onDemand = ['run', '--session', 'shared', '--packages', 'auto', '-c', '1'];
+  expect(await runCli(onDemand, { env: shared })).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('--packages auto cannot be combined with a session in a database'),
+  });
   const missing = await runCli(['session', 'show', 'absent', '--store', store]);
   expect(missing.status).toBe(69);
   for (const { stdout, stderr } of [shown, missing]) expect(stdout + stderr).not.toContain('secret');

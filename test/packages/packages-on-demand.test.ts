@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox, diskStore, type SandboxOptions } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCliHere } from '../support/cli.ts';
 import { nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
@@ -38,18 +38,37 @@ beforeAll(async () => {
   await wheel(index, 'helper_pkg', '1.2', { 'helper.py': 'one = 1\n' });
   await wheel(index, 'large', '1.0', { 'large.py': 'x = bytes(64 * 2**20)\n' });
   await wheel(index, 'unapproved', '1.0', { 'unapproved.py': 'x = 1\n' });
+  await wheel(index, 'lazy', '1.0', {
+    'lazy.py':
+      'def load():\n    try:\n        import helper\n    except ImportError as error:\n        raise ImportError("Missing optional dependency") from error\n    return helper.one\n',
+  });
   const { status, stderr } = await packages('lock', index);
   expect(stderr).toContain('approved helper-pkg 1.2');
   expect(status).toBe(0);
   // Replaces the approved wheel with one that has another digest.
   await wheel(index, 'unapproved', '1.0', { 'unapproved.py': 'x = 2\n' });
 });
-beforeEach(() => {
-  rmSync(join(folder, 'packages', 'packages.json'), { force: true });
-});
 afterAll(() => {
   rmSync(folder, { recursive: true });
 });
+
+const removePackages = () => rmSync(join(folder, 'packages', 'packages.json'), { force: true });
+
+/** Approves packages of which no wheel exists. */
+function approve(names: readonly string[]): void {
+  const path = join(folder, 'packages', 'lock.json');
+  const lock = JSON.parse(readFileSync(path, 'utf8'));
+  const wheels = lock.wheels.filter(({ name }: { name: string }) => !name.startsWith('many'));
+  const added = names.map((name) => ({
+    name,
+    version: '1.0',
+    file: `${name}-1.0-py3-none-any.whl`,
+    sha256: '0'.repeat(64),
+    import_names: [name],
+    wheel_bytes: 2048,
+  }));
+  writeFileSync(path, JSON.stringify({ ...lock, wheels: [...wheels, ...added] }));
+}
 
 async function run(code: string, options: Partial<SandboxOptions> = {}) {
   await using sandbox = await createSandbox({ ...auto, ...options });
@@ -57,6 +76,8 @@ async function run(code: string, options: Partial<SandboxOptions> = {}) {
 }
 
 describe('packages on demand', () => {
+  beforeEach(removePackages);
+
   test('are added when a program imports them, and only once', async () => {
     const first = await run('import helper\nhelper.one');
     expect(first.metadata.result).toBe(1);
@@ -171,14 +192,37 @@ describe('packages on demand', () => {
     });
   });
 
+  test('cannot be added without a network, which one sentence says', { tags: 'full' }, async () => {
+    vi.stubEnv('PIP_NO_INDEX', '');
+    vi.stubEnv('NO_PROXY', '127.0.0.1');
+    vi.stubEnv('PIP_INDEX_URL', 'http://127.0.0.1:1/simple');
+    vi.stubEnv('LLM_WASM_SANDBOX_PYODIDE_URL', 'http://127.0.0.1:1/');
+    const steps: string[] = [];
+    const { metadata } = await run('import lxml, scipy', { onPackageStep: (text) => steps.push(text) });
+    vi.unstubAllEnvs();
+    expect(metadata.packages_added).toEqual([
+      {
+        name: 'lxml',
+        problem:
+          'lxml cannot be downloaded, because the package index of pip cannot be reached: check the network and the settings of pip, or pass the path of a wheel to "llm-wasm-sandbox packages add".',
+      },
+      { name: 'scipy', problem: expect.stringContaining('not searched for') },
+    ]);
+    expect(steps.filter((text) => text.startsWith('pip'))).toHaveLength(1);
+  });
+
   test('that are unknown are not searched for', async () => {
     const { metadata, stderr } = await run('import no_such_module');
     expect(stderr).toContain("No module named 'no_such_module'");
     expect(metadata.packages_added).toBeUndefined();
   });
 
-  test('cannot be combined with other packages or with preload', async () => {
-    for (const options of [{ packages: ['auto', 'numpy'] }, { preload: ['openpyxl'] }])
+  test('cannot be combined with other packages or with preload, and options for them need them', async () => {
+    for (const options of [
+      { packages: ['auto', 'numpy'] },
+      { preload: ['openpyxl'] },
+      { packages: [], trust_new_packages: true },
+    ])
       await expect(createSandbox({ ...auto, ...options })).rejects.toMatchObject({
         code: 'invalid_argument',
       });
@@ -193,7 +237,225 @@ describe('packages on demand', () => {
   });
 });
 
+describe('packages that a program needs at run time', () => {
+  beforeAll(removePackages);
+
+  test('are added, and the program starts again', async () => {
+    const { metadata, stderr } = await run('import lazy\nlazy.load()');
+    expect(stderr).toBe('');
+    expect(metadata.result).toBe(1);
+    expect(metadata.packages_added).toMatchObject([{ name: 'lazy' }, { name: 'helper-pkg', version: '1.2' }]);
+  });
+
+  test.each([
+    ['importlib', "import importlib\nimportlib.import_module('helper').one"],
+    ['a function', 'def f():\n    return __import__("helper").one\nf()'],
+    ['an optional dependency', 'import lazy\nlazy.load()'],
+  ])('are available to %s', async (_, code) => {
+    const { metadata, stderr } = await run(code);
+    expect([metadata.result, stderr]).toEqual([1, '']);
+  });
+
+  test('are available to modules of the workspace', async () => {
+    await using sandbox = await createSandbox(auto);
+    const files = { 'own.py': 'import helper\nvalue = helper.one\n' };
+    const { metadata } = await sandbox.execute('import own\nown.value', { files });
+    expect(metadata.result).toBe(1);
+  });
+
+  test('do not charge the start that was given up, and discard its files and results', async () => {
+    const program = "open('log', 'a').write('x')\ndisplay('shown')\nsum(range(1_000_000))\n";
+    const plain = await run(program);
+    const { metadata, results, files_created, fuel_consumed } = await run(
+      `${program}__import__('helper')\nopen('log').read()`,
+    );
+    expect(metadata.result).toBe('x');
+    expect(results.filter(({ is_main_result }) => !is_main_result)).toHaveLength(1);
+    expect(files_created).toEqual(['log']);
+    expect(fuel_consumed).toBeLessThan(1.5 * plain.fuel_consumed);
+  });
+
+  test('are not searched for again if the module is still missing', { tags: 'full' }, async () => {
+    const steps: string[] = [];
+    const { metadata, stderr } = await run("print('once')\n__import__('unapproved')", {
+      onPackageStep: (text) => steps.push(text),
+    });
+    expect(stderr).toContain("ModuleNotFoundError: No module named 'unapproved'");
+    expect(metadata.packages_added).toMatchObject([
+      { name: 'unapproved', problem: expect.stringContaining('unknown digest') },
+    ]);
+    expect(steps.filter((text) => text.includes('searching'))).toHaveLength(1);
+  });
+
+  test('are not added if the program has called a tool, which says what to do', async () => {
+    let calls = 0;
+    const tools = { count: () => ++calls };
+    await using sandbox = await createSandbox({ ...auto, tools });
+    const { metadata, stderr } = await sandbox.execute(
+      "import tools\nawait tools.count()\n__import__('helper')",
+    );
+    expect(calls).toBe(1);
+    expect(stderr).toContain('ModuleNotFoundError');
+    expect(metadata.packages_added).toMatchObject([
+      { problem: expect.stringMatching(/has called tools; .* "llm-wasm-sandbox packages add helper-pkg"$/) },
+    ]);
+  });
+
+  test('are not added if the program has read a part of its input', async () => {
+    await using sandbox = await createSandbox(auto);
+    const stdin = (async function* () {
+      yield 'line\n';
+    })();
+    const { metadata } = await sandbox.execute("input()\n__import__('helper')", { stdin });
+    expect(metadata.packages_added![0]!.problem).toContain('has read its input');
+  });
+
+  test('do not let output be delivered twice', async () => {
+    await using sandbox = await createSandbox(auto);
+    let delivered = '';
+    const onStdout = (text: string) => {
+      delivered += text;
+    };
+    const { stdout } = await sandbox.execute("print('ä')\n__import__('helper')\nprint('end')", { onStdout });
+    expect([stdout, delivered]).toEqual(['ä\nend\n', 'ä\nend\n']);
+  });
+
+  test('let output that differs be delivered completely', async () => {
+    await using sandbox = await createSandbox(auto);
+    let delivered = '';
+    const onOutput = (_: string, bytes: Uint8Array) => {
+      delivered += Buffer.from(bytes).toString();
+    };
+    const program =
+      "import os\nname = os.urandom(8).hex()\nprint('a', name)\n__import__('helper')\nprint('end')";
+    const { stdout } = await sandbox.execute(program, { onOutput });
+    expect(delivered).toMatch(/^a [0-9a-f]{16}\na [0-9a-f]{16}\nend\n$/);
+    expect(delivered.endsWith(stdout)).toBe(true);
+  });
+
+  test('do not let a program start again and again', async () => {
+    const names = Array.from({ length: 7 }, (_, i) => `many${i}`);
+    approve(names);
+    await using sandbox = await createSandbox(auto);
+    const { metadata } = await sandbox.execute(
+      `import os\nfor name in ${JSON.stringify(names)}:\n    os.system('pip install -q ' + name)`,
+      { onPackages: () => false },
+    );
+    const problems = metadata.packages_added!.map(({ problem }) => problem!);
+    expect(problems.filter((text) => text.includes('declined'))).toHaveLength(5);
+    expect(problems.filter((text) => text.includes('already started again 5 times'))).toHaveLength(2);
+  });
+
+  test('stay within the limit of additions, of which a person can decline', async () => {
+    const names = Array.from({ length: 21 }, (_, i) => `many${i}`);
+    approve(names);
+    await using sandbox = await createSandbox(auto);
+    const offered: unknown[] = [];
+    const onPackages = (packages: readonly object[]) => {
+      offered.push(...packages);
+      return false;
+    };
+    const { metadata } = await sandbox.execute(`import ${names.join(', ')}`, { onPackages });
+    expect(offered).toHaveLength(20);
+    expect(offered[0]).toEqual({ name: 'many0', version: '1.0', bytes: 2048 });
+    const problems = metadata.packages_added!.map(({ problem }) => problem!);
+    expect(problems).toHaveLength(21);
+    expect(problems[0]).toContain('declined; to add it, run "llm-wasm-sandbox packages add many0"');
+    expect(problems[20]).toContain('at most 20 new packages');
+  });
+
+  test('keep the order of calls of a session, but nothing of what the first start did', {
+    tags: 'full',
+  }, async () => {
+    await using session = await createSandbox({ ...auto, auto_persist_globals: true });
+    const calls = ['x = 0', "x += 1\n__import__('helper').one", 'x += 10', 'x'];
+    const results = await Promise.all(calls.map((code) => session.execute(code)));
+    expect(results.map(({ metadata }) => metadata.result)).toEqual([undefined, 1, undefined, 11]);
+    expect(session.session.calls).toBe(4);
+  });
+});
+
+describe('commands of pip', () => {
+  test.each([
+    ['a notebook command', '!pip install -q helper_pkg\nimport helper\nhelper.one'],
+    ['a magic', "if True:\n    %pip install 'helper-pkg>=1,<2'\n__import__('helper').one"],
+    ['a shell line', 'pip install helper-pkg  # first\nimport helper\nhelper.one'],
+    [
+      'a process',
+      "import subprocess, sys\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', 'helper-pkg'])\n__import__('helper').one",
+    ],
+    ['a shell', "import os\nos.system('pip install helper-pkg > /dev/null 2>&1')\n__import__('helper').one"],
+    ['micropip', "import micropip\nawait micropip.install(['helper-pkg'])\n__import__('helper').one"],
+    [
+      'a list of requirements',
+      "open('r.txt', 'w').write('helper-pkg==1.2 # x\\n')\n!pip install -r r.txt\n__import__('helper').one",
+    ],
+  ])('make packages available: %s', async (_, code) => {
+    const { metadata, stderr } = await run(code);
+    expect([metadata.result, stderr]).toEqual([1, '']);
+  });
+
+  test('add packages', { tags: 'full' }, async () => {
+    removePackages();
+    const { metadata } = await run("!pip install helper-pkg\n__import__('helper').one");
+    expect(metadata.result).toBe(1);
+    expect(metadata.packages_added).toMatchObject([{ name: 'helper-pkg', version: '1.2' }]);
+  });
+
+  test('say that a package is there', async () => {
+    const program =
+      "!pip install helper-pkg openpyxl\nimport subprocess\nsubprocess.check_output('pip install openpyxl', shell=True, text=True)";
+    const { stdout, metadata } = await run(program);
+    expect(stdout).toBe(
+      'Requirement already satisfied: helper-pkg\nRequirement already satisfied: openpyxl\n',
+    );
+    expect(metadata.result).toBe('Requirement already satisfied: openpyxl\n');
+  });
+
+  test.each([
+    ['large==9', 'only the digest of version 1.0 is known'],
+    ['helper-pkg==9', 'programs use version 1.2'],
+    ['openpyxl<1', 'programs use version'],
+    ['unheard-of', 'packages lock unheard-of'],
+  ])('are refused with a reason: %s', async (requirement, reason) => {
+    const { metadata, stderr, success } = await run(`!pip install "${requirement}"`);
+    expect(success).toBe(true);
+    expect(stderr).toMatch(/^ERROR: cannot install .*llm-wasm-sandbox packages add /);
+    expect(metadata.packages_added).toMatchObject([{ problem: expect.stringContaining(reason) }]);
+  });
+
+  test('give the command for the user if nothing is added on demand', async () => {
+    const { stderr, metadata } = await run("!pip install 'pandas>=2' requests\nimport pandas", {
+      packages: [],
+    });
+    expect(stderr).toContain('packages add "pandas>=2"\n');
+    expect(metadata.error_guidance!.actionable_guidance.join()).toContain('packages add pandas');
+    expect(metadata.packages_added).toBeUndefined();
+  });
+
+  test.each([
+    'https://example.com/x-1.0-py3-none-any.whl',
+    'git+https://example.com/x',
+    './folder',
+    '--index-url https://example.com x',
+  ])('do not install %s', async (argument) => {
+    const { stderr, metadata } = await run(`!pip install ${argument}`);
+    expect(stderr).toMatch(/^ERROR: .*(not the name of a package|not supported)/);
+    expect(metadata.packages_added).toBeUndefined();
+  });
+
+  test('in text and comments have no effect', async () => {
+    const program =
+      'text = """\n!pip install helper-pkg\n"""\n# pip install helper-pkg\nprint("pip install helper-pkg")';
+    const { stdout, metadata } = await run(program);
+    expect(stdout).toBe('pip install helper-pkg\n');
+    expect(metadata.packages_added).toBeUndefined();
+  });
+});
+
 describe('session with packages on demand', () => {
+  beforeEach(removePackages);
+
   test('starts in the image of its first program and gets further packages later', {
     tags: 'full',
   }, async () => {
@@ -214,7 +476,7 @@ describe('session with packages on demand', () => {
     await using session = await createSandbox({ ...auto, auto_persist_globals: true });
     await session.execute('x = 41');
     expect((await session.execute('import helper\nx + helper.one')).metadata.result).toBe(42);
-    expect(session.session.preload).toEqual([expect.stringMatching(/^later:[0-9a-f]{64}$/)]);
+    expect(session.session.preload).toEqual([expect.stringMatching(/^later:[0-9a-f]{64} helper-pkg 1\.2$/)]);
   });
 
   test('keeps its image when it is a fork with variables', { tags: 'full' }, async () => {
@@ -258,5 +520,20 @@ describe('session with packages on demand', () => {
     }
     await using session = await createSandbox(options);
     expect((await session.execute('[helper.one, counter.add(1)]')).metadata.result).toEqual([1, 3]);
+  });
+
+  test('names packages, not digests, if they are others or have been removed', { tags: 'full' }, async () => {
+    const store = diskStore(join(folder, 'sessions'));
+    const options = { ...auto, session_id: 'named', store };
+    {
+      await using session = await createSandbox(options);
+      await session.execute('x = 1');
+      await session.execute('import helper');
+    }
+    await expect(createSandbox({ ...options, packages: [] })).rejects.toThrow(
+      'has the packages helper-pkg 1.2, but was opened with no packages.',
+    );
+    rmSync(join(folder, 'packages', 'packages.json'));
+    await expect(createSandbox(options)).rejects.toThrow('have not been added: helper-pkg 1.2.');
   });
 });

@@ -68,9 +68,9 @@ const CASES: Record<string, Case> = {
   },
   'pip in a subprocess': {
     runtime: 'python',
-    code: "import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'pip', 'install', 'pandas'])",
+    code: "import subprocess, sys\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', 'pandas'])",
     type: 'UnsupportedFeature',
-    says: ["package installation ('pip')", "for 'pandas': csv, sqlite3"],
+    says: ["package installation ('pip')", "for 'pandas': csv, sqlite3", 'packages add pandas'],
     not: /shutil|glob/,
   },
   'pip in a shell command': {

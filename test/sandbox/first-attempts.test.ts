@@ -40,7 +40,11 @@ describe('programs', () => {
   });
 
   test.each([
-    ["import subprocess\nsubprocess.run(['pip', 'install', 'requests'])", 'package installation', 'shutil'],
+    [
+      "import subprocess\nsubprocess.run(['pip', 'install', 'numpy'], check=True)",
+      'package installation',
+      'shutil',
+    ],
     ['import matplotlib.pyplot as plt', 'chart.bar(', 'SVG'],
     ['import numpy as np', 'statistics', 'optional chaining'],
   ])('%s is answered with an alternative', async (program, advice, wrong) => {

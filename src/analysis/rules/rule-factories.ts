@@ -17,6 +17,8 @@ export interface MissingFeature {
   readonly what: string;
   /** What to do instead, one line each. */
   readonly instead?: string | readonly string[] | undefined;
+  /** Whether the user of the sandbox can provide it. */
+  readonly canBeAdded?: boolean;
 }
 
 export const unsupportedFeatureRule = (row: SharedRow<MissingFeature>): Rule =>
@@ -24,12 +26,12 @@ export const unsupportedFeatureRule = (row: SharedRow<MissingFeature>): Rule =>
     ...row,
     type: 'UnsupportedFeature',
     docs: [DOCS.unsupported],
-    advise: ({ what, instead }, input) => ({
+    advise: ({ what, instead, canBeAdded }, input) => ({
       guidance: [
         `Not available in the sandbox: ${what}`,
         ...(typeof instead === 'string' ? [instead] : (instead ?? [])).map((line) => `Instead: ${line}`),
         failedAt(input),
-        'No setting enables it: rewrite the program without it',
+        canBeAdded ? undefined : 'No setting enables it: rewrite the program without it',
       ],
     }),
   });

@@ -70,6 +70,23 @@ async function sandboxOptions(runtime: RuntimeName, flags: SandboxFlags, optimiz
   return { given: loaded, forNew: { runtime, ...loaded } };
 }
 
+/**
+ * The options of a session in a database. Every machine that opens it must have its packages, so none are added: a new session
+ * gets the added packages, a stored one those that it has recorded.
+ */
+async function sharedOptions(
+  { given, forNew }: Awaited<ReturnType<typeof sandboxOptions>>,
+  { packages }: SandboxFlags,
+) {
+  if ((packages || []).includes(AUTO))
+    throw new UsageError(
+      `--packages ${AUTO} cannot be combined with a session in a database, because every machine that opens the session must have the same packages. Add them with "llm-wasm-sandbox packages add" on each machine.`,
+    );
+  if (given.packages !== AUTO) return { given, forNew };
+  const { packages: _, ...others } = given;
+  return { given: others, forNew: { ...forNew, packages: await addedPackages(forNew.runtime) } };
+}
+
 const showStep = (text: string) => printLines(escapeControls(text));
 
 const PREPARING = 'Preparing the interpreter and its packages';
@@ -101,7 +118,9 @@ export async function openOrCreateSession(
 ): Promise<Session> {
   const { session: session_id } = flags;
   const runtime = runtimeOf(language);
-  const { given, forNew } = await sandboxOptions(runtime, flags, optimization);
+  const options = await sandboxOptions(runtime, flags, optimization);
+  const { given, forNew } =
+    sessions.store.revision === undefined ? options : await sharedOptions(options, flags);
   const existing = (await sessions.list()).find((record) => record.session_id === session_id);
   if (existing === undefined)
     return withProgress(PREPARING, () =>

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { Option } from 'commander';
 import { SETTING_NAMES, type SettingName } from '../../mcp/settings.ts';
 import { AUTO } from '../../packages/read-user-packages.ts';
+import { isDatabaseAddress } from '../../stores/is-database-address.ts';
 import { serverCommand } from './server-command.ts';
 
 const MiB = 1024 * 1024;
@@ -31,7 +32,7 @@ export const playgroundCommand = serverCommand({
   settings: SETTING_NAMES.filter((name) => !LEFT_OUT.includes(name)),
   options: [new Option('--no-open', 'Print the address without opening it in the browser')],
   examples: ['playground', 'playground --tools-config tools.json --no-open'],
-  defaults: { port: 0, log_level: 'warn', max_body_bytes: 64 * MiB, packages: [AUTO] },
+  defaults: { port: 0, log_level: 'warn', max_body_bytes: 64 * MiB },
   overrides: () => ({
     host: '127.0.0.1',
     playground: true,
@@ -41,7 +42,9 @@ export const playgroundCommand = serverCommand({
   }),
   async start(settings, options, { open }) {
     const { serveHttp } = await import('../../mcp/http.ts');
-    const server = await serveHttp(settings, options);
+    const isShared = isDatabaseAddress(settings.store ?? '');
+    const packages = settings.packages ?? (isShared ? undefined : [AUTO]);
+    const server = await serveHttp({ ...settings, packages }, options);
     const secret = settings.tokens[0]!.replace(/^playground=/, '');
     const address = `${new URL('/playground/', server.url)}#token=${secret}`;
     process.stdout.write(`${address}\n`);

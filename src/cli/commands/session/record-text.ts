@@ -1,12 +1,11 @@
 /** Session records, files and checkpoints as text for a terminal. */
 
 import { escapeControls } from '../../../analysis/escape-controls.ts';
-import { readAddedPackages } from '../../../packages/added-packages.ts';
 import { formatAge, formatBytes, formatFuel } from '../../../quantities.ts';
 import type { Variable } from '../../../runtimes/variable.ts';
 import type { WorkspaceFile } from '../../../sandbox/workspace.ts';
 import type { CheckpointInfo } from '../../../session/make-checkpoint.ts';
-import { LATER_PREFIX, PACKAGE_PREFIX } from '../../../session/session-image.ts';
+import { imageParts } from '../../../session/session-image.ts';
 import type { SessionRecord } from '../../../stores/store.ts';
 import { formatFields, formatTable } from '../../format-table.ts';
 
@@ -22,12 +21,7 @@ export function formatRecord(record: SessionRecord, storedBytes: number, locatio
     `${policy.timeout_seconds} s`,
     ...(policy.deterministic === false ? [] : ['deterministic']),
   ];
-  const digest = (name: string) =>
-    [PACKAGE_PREFIX, LATER_PREFIX].flatMap((prefix) =>
-      name.startsWith(prefix) ? name.slice(prefix.length) : [],
-    );
-  const modules = preload.filter((name) => digest(name).length === 0);
-  const packages = preload.flatMap(digest);
+  const { modules, packages } = imageParts(preload);
   return formatFields([
     ['session', record.session_id],
     ['language', `${record.runtime}, ${persistence}`],
@@ -37,17 +31,9 @@ export function formatRecord(record: SessionRecord, storedBytes: number, locatio
     ['limits', `${limits.join(', ')} per call`],
     ...(imports.length > 0 ? [['imported', imports.join(', ')] as const] : []),
     ...(modules.length > 0 ? [['preloaded', modules.join(', ')] as const] : []),
-    ...(packages.length > 0 ? [['packages', packageNames(packages)] as const] : []),
+    ...(packages.length > 0 ? [['packages', packages.join(', ')] as const] : []),
     ['stored', `${formatBytes(storedBytes)} in ${location}`],
   ]);
-}
-
-/** The names of added packages; for other packages, the start of the digest. */
-function packageNames(recorded: readonly string[]): string {
-  const names = new Map(
-    readAddedPackages().map((one) => [one.contents_sha256, `${one.name} ${one.version}`]),
-  );
-  return recorded.map((one) => names.get(one) ?? `sha256:${one.slice(0, 12)}…`).join(', ');
 }
 
 export const formatFiles = (files: readonly WorkspaceFile[]) =>

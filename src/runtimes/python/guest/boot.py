@@ -10,7 +10,8 @@ import sys
 # A private copy of the built-ins, so that the report works even if a program deletes or patches them.
 __builtins__ = dict(vars(builtins))
 
-_THREAD_FILES = ('/lib/python3.14/_sandbox_threads.py',)
+# Files of this runtime whose frames are left out of tracebacks.
+_OWN_FILES = ('/lib/python3.14/_sandbox_threads.py', '/lib/python3.14/_sandbox_pip.py')
 _TOOL_FILES = ('/lib/python3.14/_sandbox_tools.py', '/lib/python3.14/_sandbox_tool_calls.py')
 _ARGPARSE_FILE = '/lib/python3.14/argparse.py'
 _SITE_PACKAGES = '/data/site-packages'
@@ -37,6 +38,7 @@ def _define_entry_points():
     import traceback
     import _sandbox_display
     import _sandbox_imports as imports
+    import _sandbox_pip as pip
     import _sandbox_report
     from json import JSONDecoder
 
@@ -50,6 +52,8 @@ def _define_entry_points():
     TRACEBACK_ENDS = 25
     # Frames at each end that are examined. With a higher recursion limit, a traceback can have millions of them.
     EXAMINED_ENDS = 500
+    # Lines with pip commands in a program.
+    MAX_COMMANDS = 20
     # Taken from the base type, because subclasses can override it.
     low_bits = int.__and__
 
@@ -84,9 +88,19 @@ def _define_entry_points():
         signal.signal(number, on_limit)
     signal.signal(63, on_endless_wait)
 
+    def parse(source, file):
+        for _ in range(MAX_COMMANDS):
+            try:
+                return compile(source, file, 'exec', ONLY_AST | ALLOW_AWAIT, True)
+            except SyntaxError as error:
+                source = pip.without_command(source, error, file)
+                if source is None:
+                    raise
+        return compile(source, file, 'exec', ONLY_AST | ALLOW_AWAIT, True)
+
     def compile_main(source, file, tools):
         """Compiles a program to code objects: its statements and, if it ends with an expression, that expression."""
-        tree = compile(source, file, 'exec', ONLY_AST | ALLOW_AWAIT, True)
+        tree = parse(source, file)
         if tools is not None:
             tree = tools.transform(tree)
         last = tree.body.pop().value if tree.body and type(tree.body[-1]) is _ast.Expr else None
@@ -171,7 +185,7 @@ def _define_entry_points():
                 tb = tb.tb_next
             tb = start
         imports.remove_wrapper(start)
-        without_files(start, _THREAD_FILES)
+        without_files(start, _OWN_FILES)
         if 'tools' in current:
             without_files(start, _TOOL_FILES)
         while tb is not None:
@@ -257,6 +271,8 @@ def _define_entry_points():
             elif report['exit_code'] != 0:
                 report['exit_cause'] = rejected_arguments(error)
         except BaseException as error:
+            if isinstance(error, ImportError) and current['inject_setup']:
+                pip.find_missing_module(error)
             omitted = shorten(error.__traceback__, EXAMINED_ENDS)
             tb = program_traceback(error)
             report['exit_code'] = 1
@@ -445,6 +461,7 @@ def _define_entry_points():
     imports.track(os.listdir(_SITE_PACKAGES))
     imports.install()
     install_display(True)
+    pip.define_commands()
     prepare_image()
     return prepare, run, resume, preload, limit_text, variables, execute
 

@@ -124,6 +124,11 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   if (REFUSED_CALLBACK.test(runtimeError)) return FOREIGN_CALLS;
   if (REFUSED_CALL.test(builtinException(input, 'SystemError')?.message ?? '')) return FOREIGN_CALLS;
   if (moduleException(input, ...NETWORK_MODULES)) return NETWORK;
+  if (
+    moduleException(input, 'subprocess')?.type === 'CalledProcessError' &&
+    failedCommands(input).some(isInstaller)
+  )
+    return missingCommands(input);
   const attribute = builtinException(input, 'AttributeError');
   if (attribute !== undefined) {
     const { module_name: owner = '', name } = attribute;
@@ -154,16 +159,19 @@ function missingSystemCall(input: AnalysisInput): MissingFeature | undefined {
   return error.message === 'ctypes cannot call C functions in the sandbox' ? FOREIGN_CALLS : undefined;
 }
 
+const isInstaller = ({ name }: { readonly name: string }) => INSTALLERS.has(name);
+
 /** The processes that the failed statement would have started, with what does the same job in Python. */
 function missingCommands(input: AnalysisInput): MissingFeature {
   const commands = failedCommands(input);
   const names = [...new Set(commands.map(({ name }) => name))];
   const list = names.map((name) => `'${oneLine(name, 40)}'`).join(', ');
-  const installer = commands.find(({ name }) => INSTALLERS.has(name));
+  const installer = commands.find(isInstaller);
   if (installer !== undefined)
     return {
       what: `package installation (${list})`,
       instead: installationAdvice(installer.words, input),
+      canBeAdded: true,
     };
   if (names.some((name) => NETWORK_PROGRAMS.has(name)))
     return { ...NETWORK, what: `network access and processes (${list})` };

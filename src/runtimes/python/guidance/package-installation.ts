@@ -27,7 +27,15 @@ export function installationAdvice(words: readonly string[], input: AnalysisInpu
       if (installed !== undefined)
         return [`for '${name}': ${input.language.importStatement(installed.import_names[0]!)}`];
       const line = alternative(name, input);
-      return line === undefined ? [] : [`for '${name}': ${line.replace(/^Use instead: /, '')}`];
+      const addable = needsMissingFeature(name) ? undefined : input.addablePackage(name);
+      return [
+        ...(line === undefined ? [] : [`for '${name}': ${line.replace(/^Use instead: /, '')}`]),
+        ...(addable === undefined
+          ? []
+          : [
+              `for '${name}': the operator of the sandbox can add it, with: llm-wasm-sandbox packages add ${addable}`,
+            ]),
+      ];
     }),
   ];
 }

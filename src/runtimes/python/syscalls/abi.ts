@@ -91,6 +91,9 @@ export const IMPORT_IOCTL = {
 /** ioctl requests, valid on any descriptor, with which guest/tool_calls.py calls the tools of the caller. */
 export const TOOL_IOCTL = { SEND: 0x4c570011, TAKE: 0x4c570012 } as const;
 
+/** ioctl request, valid on any descriptor, with which guest/pip_commands.py asks for packages. */
+export const PACKAGE_IOCTL = 0x4c570031;
+
 /**
  * ioctl requests, valid on any descriptor, with which guest/threads.py switches between threads: find the start of the
  * running main loop, return into another thread, enter a new thread, exchange the fields of the thread state, release the

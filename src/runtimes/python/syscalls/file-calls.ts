@@ -9,6 +9,7 @@ import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { DIRENT, DIRENT_NAME, FCNTL, POLL, POLLFD, STAT, STATFS, TIMESPEC, UTIME } from './abi.ts';
+import { packageRequests } from './package-requests.ts';
 import { toolExchange } from './tool-exchange.ts';
 
 const BLOCK_BYTES = 4096;
@@ -170,6 +171,7 @@ export function descriptorCalls(
 ): HostFunctions {
   const volume = () => kernel.volume;
   const exchange = toolExchange(kernel, memory);
+  const findPackages = packageRequests(kernel, memory);
   const checked = (fd: number) => {
     kernel.fds.get(fd);
     return 0;
@@ -212,8 +214,8 @@ export function descriptorCalls(
       control(kernel, memory, fd, command, varargs),
     __syscall_ioctl: (fd: number, request: number, varargs: number) => {
       if (runtimeRequest(request >>> 0, varargs)) return 0;
-      const size = exchange(request >>> 0, varargs);
-      if (size !== undefined) return size;
+      const answer = exchange(request >>> 0, varargs) ?? findPackages(request >>> 0, varargs);
+      if (answer !== undefined) return answer;
       kernel.fds.get(fd);
       throw syscallError('ENOTTY');
     },

@@ -1,0 +1,132 @@
+/**
+ * The packages that one program asks for while it runs. If they can be added, the program is stopped and started again, unless
+ * something outside the sandbox has already seen what it did. A program that asks for the same package twice is not started again.
+ */
+import { vendoredPackagesOf } from '../packages/import-costs.ts';
+import { satisfies } from '../packages/version-specifiers.ts';
+import { normalisedName, parseRequirement, type Requirement } from '../packages/wheel-metadata.ts';
+import type { PackageAddition, PackageFacts, RuntimeName } from '../schema.ts';
+import type { ImageExtension } from '../worker/guest-assets.ts';
+import type { HostAnswer, HostRequest } from '../worker/protocol.ts';
+import type { NeededPackages, PackagesOnDemand } from './packages-on-demand.ts';
+
+/** How often a program is started again. A start is not charged, so a program must not get many. */
+const MAX_RESTARTS = 5;
+
+type PackageQuestion = Extract<HostRequest, { readonly type: 'packages' }>;
+
+interface CallPackagesOptions {
+  readonly runtime: RuntimeName;
+  /** Undefined if no packages are added. */
+  readonly onDemand: PackagesOnDemand | undefined;
+  readonly approve: NeededPackages['approve'];
+  /** What the program has done that cannot be undone, as in "has called tools"; undefined if nothing. */
+  effect(): string | undefined;
+}
+
+export class CallPackages {
+  readonly #options: CallPackagesOptions;
+  readonly #modules = new Set<string>();
+  readonly #requirements = new Map<string, Requirement>();
+  /** What was added for the program, and what was not, by name. */
+  readonly #additions = new Map<string, PackageAddition>();
+  #available: readonly PackageFacts[] = [];
+  #restarts = 0;
+  #isStopped = false;
+
+  constructor(options: CallPackagesOptions) {
+    this.#options = options;
+  }
+
+  get additions(): readonly PackageAddition[] {
+    return [...this.#additions.values()];
+  }
+
+  /** Adds what the program needs; undefined if no packages are added. */
+  async find(
+    code: string,
+    exists: (path: string) => boolean,
+  ): Promise<{ extension: ImageExtension | undefined } | undefined> {
+    const { onDemand, approve } = this.#options;
+    if (onDemand === undefined) return undefined;
+    const asked = { modules: this.#modules, requirements: [...this.#requirements.values()] };
+    const { extension, additions } = await onDemand.find({ code, exists, approve, ...asked });
+    for (const one of additions) this.#additions.set(one.name, one);
+    return { extension };
+  }
+
+  /** The program starts in an image with these packages. */
+  begin(extension: ImageExtension | undefined): void {
+    const added = (extension?.grown ?? extension?.packages)?.facts ?? [];
+    this.#available = [...added, ...vendoredPackagesOf(this.#options.runtime)];
+  }
+
+  /** Whether the program was stopped and has to be started again. */
+  get mustRestart(): boolean {
+    return this.#isStopped;
+  }
+
+  restart(): void {
+    this.#isStopped = false;
+  }
+
+  answer({ kind, names }: PackageQuestion): NonNullable<HostAnswer['packages']> {
+    if (kind === 'module') return this.#findModules(names);
+    const absent = names.filter((text) => !this.#isAvailable(parseRequirement(text)));
+    const wanted = absent.flatMap((text) => {
+      const one = parseRequirement(text);
+      return one !== undefined && this.#accepts(one) ? [one] : [];
+    });
+    if (wanted.length === 0 || !this.#stop(wanted.map(({ name }) => name))) return absent;
+    for (const one of wanted) this.#requirements.set(one.name, one);
+    return 'restart';
+  }
+
+  #findModules(names: readonly string[]): readonly string[] | 'restart' {
+    const { onDemand } = this.#options;
+    const wanted = names.filter((name) => !this.#modules.has(name));
+    const found = wanted.flatMap((name) => onDemand?.packagesOf(name) ?? []);
+    const packages = found.filter((name) => !this.#additions.has(name));
+    if (packages.length === 0 || !this.#stop(packages)) return names;
+    for (const name of wanted) this.#modules.add(name);
+    return 'restart';
+  }
+
+  #isAvailable(wanted: Requirement | undefined): boolean {
+    const found = this.#available.find(({ name }) => normalisedName(name) === wanted?.name);
+    return found !== undefined && satisfies(found.version, wanted!.specifiers);
+  }
+
+  /** Whether a requirement can be fulfilled. If not, the result says why. */
+  #accepts(wanted: Requirement): boolean {
+    const { onDemand } = this.#options;
+    const isTried = this.#additions.has(wanted.name) || this.#requirements.has(wanted.name);
+    if (onDemand === undefined || isTried) return false;
+    const problem = onDemand.refusal(wanted);
+    if (problem !== undefined) this.#refuse(wanted.name, problem);
+    return problem === undefined;
+  }
+
+  #stop(names: readonly string[]): boolean {
+    const effect = this.#options.effect();
+    if (effect === undefined && this.#restarts < MAX_RESTARTS) {
+      this.#restarts++;
+      this.#isStopped = true;
+      return true;
+    }
+    const reason =
+      effect === undefined
+        ? `the program was already started again ${MAX_RESTARTS} times`
+        : `the program needs it at run time and cannot be started again, because it has ${effect}`;
+    for (const name of names)
+      this.#refuse(
+        name,
+        `${reason}; import it in the first lines of the program, or add it with "llm-wasm-sandbox packages add ${name}"`,
+      );
+    return false;
+  }
+
+  #refuse(name: string, problem: string): void {
+    if (!this.#additions.has(name)) this.#additions.set(name, { name, problem });
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Packages on demand over standard input and output: the person at the client is asked once.
+ *
+ * @module-tag full
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { wheel } from '../packages/wheel-fixtures.ts';
+import { runCliHere } from '../support/cli.ts';
+import { CLI, call, type Era, httpClient, startHttp } from '../support/mcp.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'package-consent-'));
+const index = join(folder, 'index');
+const env = {
+  LLM_WASM_SANDBOX_PACKAGES_DIR: join(folder, 'packages'),
+  LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'no-distribution'),
+  PIP_CONFIG_FILE: '/dev/null',
+  PIP_NO_INDEX: '1',
+  PIP_FIND_LINKS: index,
+};
+const before = Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
+
+beforeAll(async () => {
+  Object.assign(process.env, env);
+  mkdirSync(index);
+  for (const name of ['first', 'second', 'absent'])
+    await wheel(index, name, '1.0', { [`${name}.py`]: 'x = 1\n' });
+  expect(await runCliHere(['packages', 'lock', index], join(folder, 'store'))).toMatchObject({ status: 0 });
+  rmSync(join(index, 'absent-1.0-py3-none-any.whl'));
+});
+afterAll(() => {
+  for (const [name, value] of Object.entries(before))
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  rmSync(folder, { recursive: true });
+});
+
+/** A client in whose server no packages are added. `decision` is the answer of the person; without it, nobody can be asked. */
+async function start(era: Era, decision?: 'allow' | 'deny') {
+  rmSync(join(folder, 'packages', 'packages.json'), { force: true });
+  const capabilities = decision === undefined ? {} : { elicitation: { form: {} } };
+  const mode = era === 'modern' ? ({ pin: '2026-07-28' } as const) : 'legacy';
+  const client = new Client({ name: 'test', version: '1' }, { capabilities, versionNegotiation: { mode } });
+  const asked: string[] = [];
+  if (decision !== undefined)
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      asked.push(params.message);
+      return { action: 'accept' as const, content: { decision } };
+    });
+  const args = [CLI, 'mcp', '--log-level', 'silent', '--optimization', 'demand'];
+  const inherited = { PATH: process.env['PATH'] ?? '', HOME: folder, ...env };
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, env: inherited }));
+  const run = (code: string) => call(client, 'execute_code', { code, language: 'python' });
+  return { client, asked, run };
+}
+
+describe('packages on demand over standard input and output', () => {
+  test.each<Era>(['modern', 'legacy'])('are added after the person has agreed once (%s)', async (era) => {
+    const { client, asked, run } = await start(era, 'allow');
+    expect((await run('import first; print(first.x)')).text).toMatch(/first 1\.0 was added/);
+    // The search fails, because no wheel exists, but nobody is asked about it.
+    expect((await run('import absent')).text).toMatch(/absent could not be added: No wheel/);
+    expect(asked).toHaveLength(1);
+    expect(asked[0]).toMatch(/not installed: first 1\.0 \(\d+ bytes\)\.\nDownload them/);
+    await client.close();
+  });
+
+  test('are not added if the person declines, who is not asked again', async () => {
+    const { client, asked, run } = await start('modern', 'deny');
+    const { text } = await run('import first');
+    expect(text).toContain('to add it, run "llm-wasm-sandbox packages add first"');
+    expect(text).toContain("No module named 'first'");
+    expect((await run('import second')).text).toContain('packages add second');
+    expect(asked).toHaveLength(1);
+    await client.close();
+  });
+
+  test('are not added if nobody can be asked', async () => {
+    const { client, run } = await start('legacy');
+    expect((await run('import first')).text).toContain('"llm-wasm-sandbox packages add first"');
+    expect((await run('print(1)')).text).toContain('1');
+    await client.close();
+  });
+});
+
+test('packages are not added over HTTP by default', async () => {
+  const server = await startHttp();
+  const client = await httpClient(server, 'modern');
+  const { text, structured } = await call(client, 'execute_code', {
+    code: 'import first',
+    language: 'python',
+  });
+  expect(text).toContain("No module named 'first'");
+  expect(structured['packages_added']).toBeUndefined();
+  await client.close();
+  await server.close();
+});
