@@ -3,7 +3,7 @@
  * tests, also a real one, packed and installed with npm.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,7 @@ import { runCli } from '../support/cli.ts';
 import { EXTENSION, LIBRARY, NATIVE_TAG } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
+const NIGHTLY = Boolean(process.env['NIGHTLY_TESTS']);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'companion-'));
 const at = (...path: readonly string[]) => join(folder, ...path);
@@ -50,7 +51,7 @@ describe('a companion package', () => {
     expect(readdirSync(folder)).not.toContain('cache');
   });
 
-  test('contains the same bytes if it is built again', () => {
+  test.runIf(NIGHTLY)('contains the same bytes if it is built again', () => {
     build(at('again'), folder);
     expect(manifestOf(at('again'))).toEqual(manifestOf(at('built')));
   });
@@ -58,50 +59,45 @@ describe('a companion package', () => {
   test('is what a session needs in another process', () => {
     expect(run(at('built'), '--session', 'a').stdout).toBe('2 True\n');
     expect(run(at('built'), '--session', 'a').stdout).toBe('4 True\n');
-    const { stderr, status } = run('', '--session', 'a');
-    expect(stderr).toMatch(/numpy|packages/);
-    expect(status).not.toBe(0);
+    const without = run('', '--session', 'a');
+    expect(without.stderr).toContain('uses packages that have not been added');
+    expect(without.status).not.toBe(0);
   });
 
-  test.each(['packages/packages.json', 'cache/images', 'cache/modules', 'manifest.json'])(
-    'is refused if a file in %s is damaged',
-    (path) => {
-      const copy = at('damaged');
-      cpSync(at('built'), copy, { recursive: true });
-      const [name = path] = Object.keys(manifestOf(copy).files).filter((one) => one.startsWith(path));
-      const bytes = readFileSync(join(copy, name));
+  test('is refused if a file is damaged', async () => {
+    const copy = at('damaged');
+    cpSync(at('built'), copy, { recursive: true });
+    const facts = Object.entries<{ bytes?: number }>(manifestOf(copy).files);
+    const largest = facts.toSorted(([, a], [, b]) => (b.bytes ?? 0) - (a.bytes ?? 0))[0]![0];
+    const library = facts.find(([path]) => path.startsWith('cache/modules/'))![0];
+    for (const path of [largest, library, 'packages/packages.json']) {
+      const intact = readFileSync(join(copy, path));
+      const bytes = Buffer.from(intact);
       bytes[bytes.length >> 1]! ^= 1;
-      writeFileSync(join(copy, name), bytes);
+      writeFileSync(join(copy, path), bytes);
       const { stderr, status } = run(copy);
-      expect(stderr).toContain(`The file ${name} of @llm-wasm-sandbox/science is damaged`);
+      const problem = `The file ${path} of @llm-wasm-sandbox/science is damaged`;
+      expect(stderr).toContain(problem);
       expect(stderr).toContain('Install @llm-wasm-sandbox/science again');
       expect(status).not.toBe(0);
-      if (name !== 'manifest.json') expect(cli(copy, 'packages', 'verify').stdout).toContain(name);
-      rmSync(copy, { recursive: true });
-    },
-  );
-
-  test('is verified with the packages', () => {
-    const { stdout, status } = cli(at('built'), 'packages', 'verify', '--json');
-    expect(JSON.parse(stdout)).toMatchObject([
-      { name: 'numpy', version: '1.0', problem: null },
-      { name: '@llm-wasm-sandbox/science', problem: null },
-    ]);
-    expect(status).toBe(0);
+      if (path === library) expect(cli(copy, 'packages', 'verify').stdout).toContain(problem);
+      writeFileSync(join(copy, path), intact);
+    }
+    writeFileSync(join(copy, 'manifest.json'), '{"sandbox":');
+    expect(run(copy).stderr).toContain('The file manifest.json of @llm-wasm-sandbox/science is damaged');
   });
 
-  test('is refused if it is for another version, but programs without its packages run', () => {
+  test('is refused if it is for another version, but programs without imports run', () => {
     const other = at('other');
-    cpSync(at('built'), other, { recursive: true });
-    const manifest = manifestOf(other);
-    const text = JSON.stringify({ ...manifest, sandbox: '999.0.0' });
-    writeFileSync(join(other, 'manifest.json'), text);
+    mkdirSync(other);
+    const { sandbox } = manifestOf(at('built'));
+    writeFileSync(join(other, 'manifest.json'), JSON.stringify({ sandbox: '999.0.0', files: {} }));
     const { stderr, status } = run(other);
     expect(stderr).toContain(
-      `@llm-wasm-sandbox/science is for version 999.0.0 of llm-wasm-sandbox, and this is version ${manifest.sandbox}. ` +
-        `Install the same version: npm install @llm-wasm-sandbox/science@${manifest.sandbox}.`,
+      `@llm-wasm-sandbox/science is for version 999.0.0 of llm-wasm-sandbox, and this is version ${sandbox}. ` +
+        `Install the same version: npm install @llm-wasm-sandbox/science@${sandbox}.`,
     );
     expect(status).not.toBe(0);
-    expect(cli(other, 'run', '-c', 'import json\nprint(1)').stdout).toBe('1\n');
+    expect(cli(other, 'run', '-c', 'print(1)').stdout).toBe('1\n');
   });
 });
