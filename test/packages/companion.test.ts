@@ -3,7 +3,16 @@
  * tests, also a real one, packed and installed with npm.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -99,5 +108,75 @@ describe('a companion package', () => {
     );
     expect(status).not.toBe(0);
     expect(cli(other, 'run', '-c', 'print(1)').stdout).toBe('1\n');
+  });
+});
+
+const folders = (process.env['PIP_FIND_LINKS'] ?? '')
+  .split(/\s+/)
+  .flatMap((one) => [one, join(one, 'official')]);
+const withWheels = folders.filter((one) => existsSync(one));
+const isAvailable = ['numpy', 'pandas', 'matplotlib', 'pillow', 'lxml'].every((name) =>
+  withWheels.some((one) => readdirSync(one).some((file) => file.startsWith(`${name}-`))),
+);
+
+// npm needs a registry for the dependencies of the sandbox, and the images take minutes.
+describe.runIf(NIGHTLY && isAvailable)('the companion package that npm installs', () => {
+  const project = at('project');
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    HOME: at('home'),
+    PIP_NO_INDEX: '1',
+    LLM_WASM_SANDBOX_PYODIDE_URL: at('none'),
+  };
+  delete env['LLM_WASM_SANDBOX_PACKAGES_DIR'];
+  const npm = (cwd: string, ...args: readonly string[]) =>
+    execFileSync('npm', [...args, '--loglevel=error'], { cwd, encoding: 'utf8', stdio: 'pipe' });
+  /** Packs a folder and installs the package in the project. */
+  const install = (from: string, ...flags: readonly string[]) => {
+    const [packed] = JSON.parse(
+      npm(from, 'pack', '--json', '--ignore-scripts', '--pack-destination', folder),
+    );
+    npm(project, 'install', '--no-audit', '--no-fund', ...flags, at(packed.filename));
+  };
+  const command = (...args: readonly string[]) =>
+    execFileSync('npx', ['llm-wasm-sandbox', ...args], { cwd: project, encoding: 'utf8', env });
+
+  beforeAll(() => {
+    mkdirSync(project);
+    writeFileSync(join(project, 'package.json'), '{"private":true,"type":"module"}');
+    build(at('science'), withWheels.join(' '));
+    install(root);
+    install(at('science'), '--offline');
+  }, 3_600_000);
+
+  test('gives programs its packages without a network', () => {
+    const code = `
+import numpy as np, pandas as pd, matplotlib.pyplot as plt
+from PIL import Image
+from lxml import etree
+frame = pd.DataFrame({'k': list('aab'), 'v': [1, 2, 4]})
+plt.plot(frame.v)
+plt.savefig('plot.png')
+print(frame.groupby('k').v.sum().to_dict(), float(np.linalg.norm([3, 4])))
+print(Image.open('plot.png').size, etree.fromstring('<a><b k="7"/></a>').xpath('string(//@k)'))`;
+    expect(command('run', '-c', code)).toBe("{'a': 3, 'b': 4} 5.0\n(640, 480) 7\n");
+  });
+
+  test('gives the library its packages, with almost no fuel for the import', () => {
+    const use = `
+import { createSandbox } from 'llm-wasm-sandbox';
+const sandbox = await createSandbox({ runtime: 'python', packages: 'auto' });
+const { metadata, fuel_consumed } = await sandbox.execute('import pandas as pd\\nint(pd.Series([1, 2]).sum())');
+console.log(metadata.result, fuel_consumed < 50e6);
+process.exit(0);`;
+    writeFileSync(join(project, 'use.js'), use);
+    const output = execFileSync(process.execPath, ['use.js'], { cwd: project, encoding: 'utf8', env });
+    expect(output).toBe('3 true\n');
+  });
+
+  test('is what a session needs in another process', () => {
+    const create = 'import pandas as pd\nframe = pd.DataFrame({"a": [1, 2]})';
+    command('run', '--session', 'a', '-c', create);
+    expect(command('run', '--session', 'a', '-c', 'print(frame.a.sum())')).toBe('3\n');
   });
 });
