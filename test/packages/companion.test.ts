@@ -1,6 +1,7 @@
 /**
  * The companion package, as scripts/companion.mjs builds it: a small one from a wheel that the test creates. In the nightly
  * tests, also a real one, packed and installed with npm.
+ * @module-tag full
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -55,8 +56,8 @@ describe('a companion package', () => {
     build(at('built'), folder);
   });
 
-  test('gives programs its packages, and nothing is built', () => {
-    expect(run(at('built'))).toEqual({ stdout: '2 True\n', stderr: '', status: 0 });
+  test('gives programs its packages, and nothing is built', async () => {
+    expect(await run(at('built'))).toEqual({ stdout: '2 True\n', stderr: '', status: 0 });
     expect(readdirSync(folder)).not.toContain('cache');
   });
 
@@ -65,10 +66,10 @@ describe('a companion package', () => {
     expect(manifestOf(at('again'))).toEqual(manifestOf(at('built')));
   });
 
-  test('is what a session needs in another process', () => {
-    expect(run(at('built'), '--session', 'a').stdout).toBe('2 True\n');
-    expect(run(at('built'), '--session', 'a').stdout).toBe('4 True\n');
-    const without = run('', '--session', 'a');
+  test('is what a session needs in another process', async () => {
+    expect((await run(at('built'), '--session', 'a')).stdout).toBe('2 True\n');
+    expect((await run(at('built'), '--session', 'a')).stdout).toBe('4 True\n');
+    const without = await run('', '--session', 'a');
     expect(without.stderr).toContain('uses packages that have not been added');
     expect(without.status).not.toBe(0);
   });
@@ -84,30 +85,32 @@ describe('a companion package', () => {
       const bytes = Buffer.from(intact);
       bytes[bytes.length >> 1]! ^= 1;
       writeFileSync(join(copy, path), bytes);
-      const { stderr, status } = run(copy);
+      const { stderr, status } = await run(copy);
       const problem = `The file ${path} of @llm-wasm-sandbox/science is damaged`;
       expect(stderr).toContain(problem);
       expect(stderr).toContain('Install @llm-wasm-sandbox/science again');
       expect(status).not.toBe(0);
-      if (path === library) expect(cli(copy, 'packages', 'verify').stdout).toContain(problem);
+      if (path === library) expect((await cli(copy, 'packages', 'verify')).stdout).toContain(problem);
       writeFileSync(join(copy, path), intact);
     }
     writeFileSync(join(copy, 'manifest.json'), '{"sandbox":');
-    expect(run(copy).stderr).toContain('The file manifest.json of @llm-wasm-sandbox/science is damaged');
+    expect((await run(copy)).stderr).toContain(
+      'The file manifest.json of @llm-wasm-sandbox/science is damaged',
+    );
   });
 
-  test('is refused if it is for another version, but programs without imports run', () => {
+  test('is refused if it is for another version, but programs without imports run', async () => {
     const other = at('other');
     mkdirSync(other);
     const { sandbox } = manifestOf(at('built'));
     writeFileSync(join(other, 'manifest.json'), JSON.stringify({ sandbox: '999.0.0', files: {} }));
-    const { stderr, status } = run(other);
+    const { stderr, status } = await run(other);
     expect(stderr).toContain(
       `@llm-wasm-sandbox/science is for version 999.0.0 of llm-wasm-sandbox, and this is version ${sandbox}. ` +
         `Install the same version: npm install @llm-wasm-sandbox/science@${sandbox}.`,
     );
     expect(status).not.toBe(0);
-    expect(cli(other, 'run', '-c', 'print(1)').stdout).toBe('1\n');
+    expect((await cli(other, 'run', '-c', 'print(1)')).stdout).toBe('1\n');
   });
 });
 

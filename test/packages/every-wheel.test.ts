@@ -145,7 +145,8 @@ describe.runIf(NIGHTLY && isAvailable)('every wheel', () => {
     const first = await session.execute(program);
     await session.close();
     const more = all.flatMap((path) => ['--packages', path]);
-    return [first, JSON.parse(stored.run(session_id, program, '--json', ...more).stdout)];
+    const { stdout } = await stored.run(session_id, program, '--json', ...more);
+    return [first, JSON.parse(stdout)];
   }
 
   test.each(cases.map((one) => ({ name: one.id, one })))('$name', async ({ one }) => {
