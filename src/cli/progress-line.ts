@@ -43,9 +43,9 @@ export class Progress {
     process.stderr.write(`${CLEAR}${line.slice(0, (process.stderr.columns ?? 80) - 1)}`);
   }
 
-  /** Replaces the text. Where no line is shown, the text is printed. */
-  step(text: string): void {
-    this.text = () => text;
+  /** Replaces the text, after a bar if the share of the work that is done is given. Where no line is shown, the text is printed. */
+  step(text: string, share?: number): void {
+    this.text = () => (share === undefined ? text : `${progressBar(share)} ${text}`);
     if (!canOverwrite()) process.stderr.write(`${escapeControls(text)}\n`);
   }
 

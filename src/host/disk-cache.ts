@@ -1,7 +1,6 @@
 /**
  * A cache on disk for data that can be recomputed: downloaded packages, compiled and compressed layers, extended images,
- * prepared side modules. Reads and writes never throw: a damaged or unreadable file is a cache miss, and a failed write is
- * ignored.
+ * prepared side modules. A damaged or unreadable file is a cache miss, and a failed write is ignored.
  *
  * <cache>/<kind>/<key> contains the bytes followed by their SHA-256.
  */
@@ -21,7 +20,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DIGEST_BYTES, sha256, splitDigest } from '../framing/digest.ts';
 import { allocateShared } from '../fs/shared-array-buffers.ts';
-import { companionPath } from './companion-package.ts';
+import { unpackCompanionFile } from './companion-package.ts';
 import { ensurePrivateFolder } from './ensure-writable-folder.ts';
 import { replaceFileSync } from './replace-file.ts';
 import { cacheFolder } from './user-folders.ts';
@@ -38,20 +37,6 @@ const MAX_FILE_BYTES = 1024 * 1024 * 1024;
 
 /** The cached bytes, in shared memory, or undefined. */
 export function readCached(kind: CacheKind, key: string): Uint8Array | undefined {
-  return readOwn(kind, key) ?? readFromCompanion(kind, key);
-}
-
-/** The companion package contains what would otherwise be built. It is read-only. */
-function readFromCompanion(kind: CacheKind, key: string): Uint8Array | undefined {
-  const path = companionPath('cache', kind, key);
-  try {
-    return path === undefined ? undefined : splitDigest(readShared(path))?.content;
-  } catch {
-    return undefined;
-  }
-}
-
-function readOwn(kind: CacheKind, key: string): Uint8Array | undefined {
   const path = join(cacheFolder(), kind, key);
   try {
     const verified = splitDigest(readShared(path));
@@ -69,23 +54,22 @@ function readOwn(kind: CacheKind, key: string): Uint8Array | undefined {
 
 /**
  * Like `readCached`, for large files on the main thread: the file is read and verified in parts, and other work of the
- * thread runs between them.
+ * thread runs between them. The companion package has some of what would otherwise be built; throws if it is damaged.
  */
 export async function readCachedInParts(kind: CacheKind, key: string): Promise<Uint8Array | undefined> {
+  return (await readOwnInParts(kind, key)) ?? unpackCompanionFile(`cache/${kind}/${key}.br`);
+}
+
+async function readOwnInParts(kind: CacheKind, key: string): Promise<Uint8Array | undefined> {
   const path = join(cacheFolder(), kind, key);
   try {
     const content = await readVerified(path);
     if (content === undefined) rmSync(path, { force: true });
     else utimesSync(path, new Date(), new Date());
-    return content ?? (await verifiedInCompanion(kind, key));
+    return content;
   } catch {
-    return verifiedInCompanion(kind, key);
+    return undefined;
   }
-}
-
-async function verifiedInCompanion(kind: CacheKind, key: string): Promise<Uint8Array | undefined> {
-  const path = companionPath('cache', kind, key);
-  return path === undefined ? undefined : readVerified(path).catch(() => undefined);
 }
 
 /** The contents of a file without the digest at its end, in shared memory; undefined if the digest does not match. */

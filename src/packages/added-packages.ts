@@ -4,12 +4,12 @@
  *
  * <packages>/packages.json, and <packages>/wheels/<SHA-256 of the wheel>/<file name>
  */
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
-import { companionPath } from '../host/companion-package.ts';
+import { COMPANION, companionPath, readCompanionFile } from '../host/companion-package.ts';
 import { ensurePrivateFolder } from '../host/ensure-writable-folder.ts';
 import { listFolder } from '../host/list-folder.ts';
 import { readBoundedFile } from '../host/read-bounded-file.ts';
@@ -82,13 +82,21 @@ export function checkDescription(wheel: Partial<AddedPackage> & Pick<AddedPackag
   );
 }
 
-/** The path of a wheel: in the folder of the user, or in the companion package. */
-export function wheelPath(wheel: Pick<AddedPackage, 'sha256' | 'file'>): string {
-  const below = ['wheels', wheel.sha256, wheel.file];
-  const own = join(packagesFolder(), ...below);
-  const companion = companionPath('packages', ...below);
-  return companion !== undefined && !existsSync(own) && existsSync(companion) ? companion : own;
-}
+const ownPath = ({ sha256, file }: Pick<AddedPackage, 'sha256' | 'file'>) =>
+  join(packagesFolder(), 'wheels', sha256, file);
+
+const pathInCompanion = ({ sha256, file }: Pick<AddedPackage, 'sha256' | 'file'>) =>
+  companionPath(`packages/wheels/${sha256}/${file}`);
+
+/** The path of a wheel: in the companion package, or in the folder of the user. */
+export const wheelPath = (wheel: Pick<AddedPackage, 'sha256' | 'file'>) =>
+  pathInCompanion(wheel) ?? ownPath(wheel);
+
+/** How to replace the damaged wheel of a package. */
+export const repairAdvice = (wheel: AddedPackage) =>
+  pathInCompanion(wheel) === undefined
+    ? `Run "llm-wasm-sandbox packages add ${wheel.name}" to add it again.`
+    : `Install ${COMPANION} again.`;
 
 /** The text of a packages.json; undefined if it does not exist. */
 function readLock(path: string): string | undefined {
@@ -103,8 +111,7 @@ function readLock(path: string): string | undefined {
 /** The packages of each packages.json, and the text from which they were read. */
 const lastRead = new Map<string, { readonly text: string; readonly packages: readonly AddedPackage[] }>();
 
-function readPackagesFile(path: string): readonly AddedPackage[] {
-  const text = readLock(path);
+function parseOnce(text: string | undefined, path: string): readonly AddedPackage[] {
   if (text === undefined) return [];
   const last = lastRead.get(path);
   if (last?.text === text) return last.packages;
@@ -114,12 +121,12 @@ function readPackagesFile(path: string): readonly AddedPackage[] {
 }
 
 /** The packages that the user added, sorted by name. */
-const readOwnPackages = () => readPackagesFile(addedPackagesFile());
+const readOwnPackages = () => parseOnce(readLock(addedPackagesFile()), addedPackagesFile());
 
 /** The packages of the companion package. */
 function readCompanionPackages(): readonly AddedPackage[] {
-  const path = companionPath('packages', 'packages.json');
-  return path === undefined ? [] : readPackagesFile(path);
+  const path = 'packages/packages.json';
+  return parseOnce(readCompanionFile(path, MAX_LOCK_BYTES)?.toString('utf8'), `${COMPANION}/${path}`);
 }
 
 /** Whether a package is not added by the user but part of the companion package. */
@@ -177,9 +184,9 @@ export function deleteUnusedWheels(): void {
     if (!used.has(folder)) rmSync(join(wheels, folder), { recursive: true, force: true });
 }
 
-/** Copies a wheel to its folder. */
+/** Copies a wheel to its folder, unless it is in the companion package. */
 export function storeWheel(wheel: Pick<AddedPackage, 'sha256' | 'file'>, bytes: Uint8Array): void {
-  writeFileOfPackages(wheelPath(wheel), bytes);
+  if (pathInCompanion(wheel) === undefined) writeFileOfPackages(ownPath(wheel), bytes);
 }
 
 /** Writes a file in the folder of the packages. */

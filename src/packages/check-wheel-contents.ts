@@ -84,7 +84,6 @@ export function usableFiles(
   files: readonly PackageFile[],
   { compiled, omitted_files }: Pick<VendoredPackage, 'compiled' | 'omitted_files'>,
 ): PackageFile[] {
-  const needsTests = files.some(importsTests);
   const binary = files.find(isForOtherMachine);
   if (binary !== undefined && compiled !== 'optional') {
     throw new SandboxError(
@@ -93,9 +92,9 @@ export function usableFiles(
         `Use a pure Python package, or a wheel for ${NATIVE_TAGS}.`,
     );
   }
-  const isOmitted = (path: string) =>
-    EXCLUDED.test(path) || omitted_files?.test(path) === true || (!needsTests && TESTS.test(path));
-  return files.filter((file) => !isForOtherMachine(file) && !isOmitted(file.path));
+  const isOmitted = ({ path }: PackageFile) => EXCLUDED.test(path) || omitted_files?.test(path) === true;
+  const kept = files.filter((file) => !isForOtherMachine(file) && !isOmitted(file));
+  return kept.some(importsTests) ? kept : kept.filter(({ path }) => !TESTS.test(path));
 }
 
 /** Whether a module that is not a test imports a package named "tests", as bottleneck does. */

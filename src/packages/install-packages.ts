@@ -60,7 +60,8 @@ export async function installPackages(
     const added: AddedPackage[] = [];
     for (const one of packages) {
       const [module] = one.measured_imports;
-      if (module !== undefined) sources.onStep(`importing ${module}`);
+      if (module !== undefined)
+        sources.onStep(`importing ${module}`, (1 + added.length / packages.length) / 2);
       const outcome = module === undefined ? NOT_MEASURED : await measure(module, wheels);
       added.push(record(one, outcome, warnings));
     }

@@ -17,6 +17,7 @@ import {
   addedFacts,
   findAdded,
   readAddedPackages,
+  repairAdvice,
   wheelPath,
   withRequirements,
 } from './added-packages.ts';
@@ -188,8 +189,7 @@ async function unpackAdded(added: AddedPackage, unpack: UnpackWheel): Promise<Un
     return await unpack({ name: added.file, source: wheelPath(added), sha256: added.sha256 });
   } catch (cause) {
     if (!(cause instanceof SandboxError) || cause.code !== 'store_failed') throw cause;
-    const advice = `Run "llm-wasm-sandbox packages add ${added.name}" to add it again.`;
-    throw new SandboxError('store_failed', `${cause.message} ${advice}`);
+    throw new SandboxError('store_failed', `${cause.message} ${repairAdvice(added)}`);
   }
 }
 

@@ -60,6 +60,8 @@ export async function resolvePackages(
   const vendored: string[] = [];
   const conflicts: string[] = [];
   const pending: Pending[] = requests.map((one) => ({ ...one, requiredBy: undefined }));
+  // Finding the wheels is half of the work.
+  const onStep = (text: string) => sources.onStep(text, resolved.size / pending.length / 2);
   for (const { requiredBy, ...request } of pending) {
     const { name, specifiers } = request;
     const present = resolved.get(name) ?? findAdded(kept, name);
@@ -79,7 +81,7 @@ export async function resolvePackages(
     const { found, requires } = await resolveOne(
       request,
       requiredBy === undefined && request.requested !== false,
-      sources,
+      { ...sources, onStep },
     );
     resolved.set(name, found);
     for (const one of requires) if (one.name !== name) pending.push({ ...one, requiredBy: name });

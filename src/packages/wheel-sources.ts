@@ -43,7 +43,8 @@ export interface WheelSources {
   readonly idleTimeoutMs?: number;
   /** The wheels that are accepted besides those of Pyodide's list; undefined if every wheel is. */
   readonly approved?: readonly Pick<AddedPackage, 'name' | 'sha256'>[];
-  onStep(text: string): void;
+  /** Receives the steps. `share` is the part of the work that is done, if it is known. */
+  onStep(text: string, share?: number): void;
   /** Text that suggests a package with a similar name for an unknown one; empty if there is none. */
   suggest?(name: string): string;
 }

@@ -260,7 +260,9 @@ export class Sandbox {
       const assets = await extendedAssets(runtime, extension, build);
       if (assets.minMemoryBytes <= policy.memory_bytes) return { extension, assets };
     } catch (cause) {
-      if (!(cause instanceof SandboxError) || extension === undefined) throw cause;
+      // A damaged installation is not a problem of the modules.
+      const isOfModules = cause instanceof SandboxError && cause.code !== 'image_invalid';
+      if (!isOfModules || extension === undefined) throw cause;
     }
     const plain = extension && { ...extension, preload: [] };
     return { extension: plain, assets: await extendedAssets(runtime, plain, build) };

@@ -88,6 +88,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     calls: 1,
     bound: 'one part of a list of files: 500 paths, 128 Ki characters; a turn of the event loop for each',
   },
+  'host/companion-package.ts': { calls: 3, bound: OWN_FILES },
   'host/read-text-file.ts': { calls: 1, bound: 'a configuration file of the operator, at most 1 MiB' },
   'jobs/job-worker.ts': { calls: 1, bound: 'a submitted program, at most 16 Mi characters' },
   'jobs/pg-boss-store.ts': {
@@ -126,7 +127,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   },
   'mcp/stdio-lines.ts': { calls: 2, bound: '10 MiB, 64 levels and 2,000 members; one client' },
   'mcp/stored-timelines.ts': { calls: 1, bound: '4 MiB' },
-  'packages/added-packages.ts': { calls: 2, bound: 'the list of packages that a user added' },
+  'packages/added-packages.ts': { calls: 3, bound: 'the list of packages that a user added' },
   'packages/approved-wheels.ts': {
     calls: 2,
     bound: 'the list of wheels that a user approved, at most 16 MiB',

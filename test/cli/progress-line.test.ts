@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { printNote } from '../../src/cli/diagnostics.ts';
 import { Progress, progressBar, withProgress } from '../../src/cli/progress-line.ts';
+import { wheel } from '../packages/wheel-fixtures.ts';
 import { runCliHere } from '../support/cli.ts';
 
 const isTTY = Object.getOwnPropertyDescriptor(process.stderr, 'isTTY');
@@ -91,12 +92,14 @@ describe('progress', () => {
 });
 
 describe('progress of commands', () => {
-  it('is shown while guests are prepared and sessions are exported and imported', async () => {
+  it('is shown while guests are prepared, sessions are exported and imported, and packages are added', async () => {
     setTerminal(true);
     vi.useRealTimers();
     const folder = mkdtempSync(join(tmpdir(), 'progress-'));
     const store = join(folder, 'store');
     const file = join(folder, 'a.session');
+    vi.stubEnv('LLM_WASM_SANDBOX_PACKAGES_DIR', join(folder, 'packages'));
+    const added = await wheel(folder, 'added', '1.0', { 'added.py': '' });
     // Progress sees two seconds for every turn of the event loop.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     let ticking: NodeJS.Immediate;
@@ -110,11 +113,17 @@ describe('progress of commands', () => {
       await runCliHere(run, store),
       await runCliHere(['session', 'export', 'a', file], store),
       await runCliHere(['session', 'import', file, '--session', 'b'], store),
+      await runCliHere(['packages', 'add', added], store),
     ];
     clearImmediate(ticking!);
     rmSync(folder, { recursive: true });
-    expect(outcomes.map(({ status }) => status)).toEqual([0, 0, 0]);
-    const texts = ['Preparing the interpreter and its packages', 'Exporting a', `Importing ${file}`];
+    expect(outcomes.map(({ status }) => status)).toEqual([0, 0, 0, 0]);
+    const texts = [
+      'Preparing the interpreter and its packages',
+      'Exporting a',
+      `Importing ${file}`,
+      '[##########          ]  50% importing added',
+    ];
     for (const [i, { stderr }] of outcomes.entries()) {
       expect(stderr).toContain(`\r\x1b[K${texts[i]!.slice(0, 60)}`);
       // The line is removed.

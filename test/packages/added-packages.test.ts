@@ -11,9 +11,10 @@ import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { exclusive } from '../../src/cli/commands/packages/exclusive.ts';
+import { zipBytes } from '../../src/redteam/hostile-zip.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
-import { nativeWheel } from './native-extension.ts';
+import { NATIVE_TAG, nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'added-packages-'));
@@ -68,10 +69,23 @@ beforeAll(async () => {
   await wheel(index, 'helper_pkg', '1.2', { 'helper.py': 'one = 1\n' });
   await wheel(index, 'helper_pkg', '2.0', { 'helper.py': 'one = 2\n' });
   await wheel(index, 'broken', '1.0', { 'broken.py': 'import not_there\n' });
+  await writeLyingWheels();
 });
 afterAll(() => {
   rmSync(folder, { recursive: true });
 });
+
+const lying = (name: string, tag = 'py3-none-any') => join(folder, `${name}-1.0-${tag}.whl`);
+
+/** Wheels whose contents are not what they claim. */
+async function writeLyingWheels(): Promise<void> {
+  const four = { name: 'x.py', data: 'x', method: 8, size: 2 ** 32 - 1 };
+  writeFileSync(lying('outside'), zipBytes([{ name: '../x.py', data: '' }]));
+  writeFileSync(lying('large'), zipBytes([four]));
+  await wheel(folder, 'machine', '1.0', { 'x.so': new Uint8Array([0x7f, 0x45, 0x4c, 0x46]) }, NATIVE_TAG);
+  const record = { name: 'record-1.0.dist-info/RECORD', data: 'record.py,sha256=AAAA,0\n' };
+  writeFileSync(lying('record'), zipBytes([{ name: 'record.py', data: '' }, record]));
+}
 
 describe('packages add', () => {
   test('adds wheels, and packages by name with their dependencies', async () => {
@@ -117,6 +131,14 @@ describe('packages add', () => {
     ['a file that does not exist', ['./nothing.whl'], /does not exist/],
     ['a list that does not exist', ['--lock', './nothing.json'], /Cannot read \.\/nothing\.json: ENOENT/],
     ['nothing', [], /Specify package names/],
+    [
+      'a wheel with a file outside its folder',
+      [lying('outside')],
+      /outside-1\.0-py3-none-any\.whl .*\.\.\/x\.py/,
+    ],
+    ['a wheel of 4 GiB', [lying('large')], /large-1\.0-py3-none-any\.whl .*(limit|more than|exceed)/],
+    ['a wheel with machine code', [lying('machine', NATIVE_TAG)], /machine code for Linux, although/],
+    ['a wheel whose RECORD is wrong', [lying('record')], /does not match its RECORD/],
   ])('rejects %s and changes nothing', async (_, names, message) => {
     const before = readFileSync(join(home, 'packages.json'), 'utf8');
     const { status, stderr } = await packages('add', ...names);

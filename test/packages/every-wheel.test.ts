@@ -5,7 +5,8 @@
  *
  * @module-tag full
  */
-import { createSandbox, type SandboxResult, type Session } from 'llm-wasm-sandbox';
+import { randomUUID } from 'node:crypto';
+import { createSandbox, diskStore, openSessions, type SandboxResult, type Session } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pureWheels, wheelCases } from '../../scripts/native-wheels.mjs';
 import { temporarySessionStore } from '../support/cli-sessions.ts';
@@ -118,16 +119,51 @@ print(shape.union(shapely.box(1, 1, 3, 3)).area, tree.xpath('string(//@k)'), gen
 });
 
 describe.runIf(NIGHTLY && isAvailable)('every wheel', () => {
+  const stored = temporarySessionStore();
+
+  /** Runs a program in a new session, then again after a checkpoint, in a fork and after a rollback. */
+  async function runWithState(all: readonly string[], program: string): Promise<SandboxResult[]> {
+    await using session = await createSandbox({
+      runtime: 'python',
+      packages: [...all],
+      policy,
+      auto_persist_globals: true,
+    });
+    const results = [await session.execute(program)];
+    await session.checkpoint('loaded');
+    await using fork = await session.fork();
+    results.push(await session.execute(program), await fork.execute(program));
+    await session.rollback('loaded');
+    return [...results, await session.execute(program)];
+  }
+
+  /** Runs a program in a stored session, then again in another process. */
+  async function runInProcesses(all: readonly string[], program: string): Promise<SandboxResult[]> {
+    await using sessions = openSessions({ store: diskStore(stored.store) });
+    const session_id = randomUUID();
+    const session = await sessions.create({ runtime: 'python', packages: [...all], policy, session_id });
+    const first = await session.execute(program);
+    await session.close();
+    const more = all.flatMap((path) => ['--packages', path]);
+    const { stdout } = await stored.run(session_id, program, '--json', ...more);
+    return [first, JSON.parse(stdout)];
+  }
+
   test.each(cases.map((one) => ({ name: one.id, one })))('$name', async ({ one }) => {
     const pure = pureWheels(one.missing);
     const absent = one.missing.filter((_, i) => pure[i] === undefined);
     expect(absent, 'packages that pip does not find').toEqual([]);
-    const run = async () => {
-      const all = [...one.packages, ...pure.map((path) => path!)];
-      await using sandbox = await createSandbox({ runtime: 'python', packages: all, policy });
-      return summary(await sandbox.execute(one.code));
-    };
-    if (one.refusal !== undefined) await expect(run()).rejects.toThrow(one.refusal);
-    else expect(await run()).toEqual(PASSED);
+    const all = [...one.packages, ...pure.map((path) => path!)];
+    if (one.refusal !== undefined) {
+      await expect(createSandbox({ runtime: 'python', packages: all, policy })).rejects.toThrow(one.refusal);
+      return;
+    }
+    const results = [...(await runWithState(all, one.code)), ...(await runInProcesses(all, one.code))];
+    expect(results.map(summary)).toEqual(results.map(() => PASSED));
+    const [fresh, again, inFork, afterRollback, freshToo, inOtherProcess] = results.map(
+      ({ fuel_consumed }) => fuel_consumed,
+    );
+    expect(freshToo).toBe(fresh);
+    expect([inFork, afterRollback, inOtherProcess]).toEqual([again, again, again]);
   });
 });

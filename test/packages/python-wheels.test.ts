@@ -72,6 +72,8 @@ describe('pure files of a wheel', () => {
       'b/__init__.py',
       'b/tests/util.py',
     ]);
+    const omitted_files = /^b\/__init__/;
+    expect(paths(usableFiles('b', all('from b.tests.util import y\n'), { omitted_files }))).toEqual([]);
   });
 
   test('exclude compiled code that the package does not need', () => {

@@ -4,8 +4,9 @@
  *
  * @module-tag full
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import {
   createSandbox,
   type DisplayResult,
@@ -14,6 +15,7 @@ import {
   type Session,
 } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCli } from '../support/cli.ts';
 import { temporarySessionStore } from '../support/cli-sessions.ts';
 import { documentedOutput } from '../support/doc-examples.ts';
 import { decodePng } from '../support/png.ts';
@@ -340,3 +342,22 @@ frame.pivot_table(index='n', columns='day', values='share')`);
     expect((await session.execute('int(np.ones(10).sum())')).metadata.result).toBe(10);
   });
 });
+
+test.runIf(isAvailable && process.env['NIGHTLY_TESTS'])(
+  'packages add prints what the documentation shows',
+  { tags: 'full' },
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'add-'));
+    const env = {
+      LLM_WASM_SANDBOX_PACKAGES_DIR: folder,
+      LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'none'),
+      PIP_CONFIG_FILE: '/dev/null',
+      PIP_NO_INDEX: '1',
+      PIP_FIND_LINKS: dirname(wheels[0]!),
+    };
+    const { stderr } = await runCli(['packages', 'add', 'numpy', 'pandas'], { cwd: folder, env });
+    rmSync(folder, { recursive: true });
+    const document = readFileSync(new URL('../../docs/PACKAGES.md', import.meta.url), 'utf8');
+    expect(stderr).toBe(documentedOutput(document, 'packages-add'));
+  },
+);

@@ -22,6 +22,8 @@ export async function withSources(
   action: (sources: ResolutionSources) => Promise<void>,
 ): Promise<void> {
   const progress = new Progress(() => 'Searching for packages');
+  // Dependencies that are found later make the work longer; the bar stays where it was.
+  let done = 0;
   const pyodideLock = readPyodideLock();
   const similar = (name: string) =>
     [...pyodideLock.packages.keys()].filter((one) => one !== name && one[0] === name[0]);
@@ -32,7 +34,10 @@ export async function withSources(
       pyodideUrl: pyodide ? pyodideUrl(pyodideLock) : undefined,
       pyodideLock,
       unpack: unpackInThread,
-      onStep: (text) => progress.step(text),
+      onStep: (text, share = 0) => {
+        done = Math.max(done, share);
+        progress.step(text, done);
+      },
       suggest: (name) => didYouMean(name, similar(name)),
     });
   } finally {

@@ -1,4 +1,5 @@
 /** `packages verify`: compares the added packages with their recorded digests. */
+import { COMPANION, verifyCompanion } from '../../../host/companion-package.ts';
 import { readAddedPackages } from '../../../packages/added-packages.ts';
 import { readUserPackages } from '../../../packages/read-user-packages.ts';
 import { unpackInThread } from '../../../worker/unpack-in-thread.ts';
@@ -16,6 +17,8 @@ export const packagesVerify: PackagesAction = async (_, { json }) => {
     const problem = await withProgress(`Verifying ${name}`, () => problemOf(contents_sha256, libraries));
     rows.push({ name, version, sha256, problem });
   }
+  const companion = await withProgress(`Verifying ${COMPANION}`, async () => verifyCompanion());
+  if (companion !== undefined) rows.push({ name: COMPANION, ...companion });
   if (json) process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
   else if (rows.length > 0)
     console.log(
