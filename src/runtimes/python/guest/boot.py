@@ -179,6 +179,8 @@ def _define_entry_points():
                 return tb
             tb = tb.tb_next
         # The program did not compile, or it has ended. The frames of this module would not help.
+        while start is not None and start.tb_frame.f_code.co_filename == on_limit.__code__.co_filename:
+            start = start.tb_next
         return None if isinstance(error, SyntaxError) or 'tools' in current else start
 
     def exit_status(error):
@@ -343,7 +345,7 @@ def _define_entry_points():
 
     def finish_threads(report):
         if not is_stopped(report):
-            run_and_record(report, lambda: threads.finish(current['keep']))
+            run_and_record(report, lambda: threads.finish(current['keep'], 'error' in report))
 
     def show_figures(report):
         """Displays the figures that are open at the end of a program, also of one that failed. Figures of a paused program stay open."""
