@@ -339,12 +339,16 @@ def _define_entry_points():
             raise failure
         return execute(current['code'], current['file'], sys.modules['__main__'].__dict__, current.get('tools'))
 
+    def is_limited(report):
+        return 'error' in report and report['error']['type'] in limit_names
+
     def is_stopped(report):
-        limited = 'error' in report and report['error']['type'] in limit_names
-        return limited or ('tools' in current and current['tools'].is_paused())
+        return is_limited(report) or ('tools' in current and current['tools'].is_paused())
 
     def finish_threads(report):
-        if not is_stopped(report):
+        if is_limited(report):
+            threads.abandon()
+        elif not is_stopped(report):
             run_and_record(report, lambda: threads.finish(current['keep'], 'error' in report))
 
     def show_figures(report):

@@ -119,23 +119,21 @@ def _next(loop):
 def _next_sleeper(loops):
     """The thread in one of the main loops that sleeps for the shortest time, when this time has passed."""
     global _now
-    others = []
+    examined = []
     found = None
     while _schedule and found is None:
-        entry = heappop(_schedule)
-        one = entry[2]
+        deadline, _, one = entry = heappop(_schedule)
         if _sleeping.get(one) is entry:
+            examined.append(entry)
             if one.place[8:12] in loops:
                 found = one
-            else:
-                others.append(entry)
-    for other in others:
-        heappush(_schedule, other)
+    for entry in examined:
+        heappush(_schedule, entry)
     if found is not None:
         delay = found.due - _monotonic()
         if delay > 0:
             _sleep(delay)
-        _now = max(_now, entry[0])
+        _now = max(_now, deadline)
         del _sleeping[found]
     return found
 
@@ -667,6 +665,12 @@ def finish(is_kept, has_failed):
             return
         else:
             raise RuntimeError(f'deadlock: the program has ended, but threads wait for each other ({_names(waiting)})')
+
+
+def abandon():
+    """After a call that a limit has stopped: later calls do not wait for the end of the threads that are left."""
+    for one in _alive.values():
+        one.is_daemon = True
 
 
 def _names(strands):
