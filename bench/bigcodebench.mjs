@@ -59,6 +59,12 @@ function readTasks() {
     .filter((_, index) => index % Number(flag('every') ?? 1) === 0);
 }
 
+/** Tasks with the same image follow one another, because a process holds only a few images. */
+function byImage(tasks, wheels) {
+  const groups = groupBy(tasks, ({ code }) => preloadFor(code, wheels).join());
+  return [...groups.values()].flat();
+}
+
 /** The top-level modules that a program imports, by its text. */
 const importsOf = (code) =>
   new Set([...code.matchAll(/^\s*(?:from|import)\s+([A-Za-z_]\w*)/gm)].map(([, name]) => name));
@@ -174,18 +180,47 @@ function setRows(outcomes, wheels) {
   return [...rows, row('all tasks', outcomes)];
 }
 
-/** How many tasks failed for each reason. */
-function causes(outcomes) {
-  const groups = Map.groupBy?.(outcomes, (one) => one.cause) ?? groupBy(outcomes, (one) => one.cause);
-  return [...groups]
+/** Groups of failures: by the cause, or else by the modules that the task imports. */
+const GROUPS = [
+  ['needs a package that is not available', /^no module (?!cgi$|turtle$)/],
+  ['needs a module that Python 3.14 or this build of it does not have', /^no module /],
+  ['needs data that a package downloads (nltk)', /^LookupError/],
+  ['starts a process', /does not support processes/, ['subprocess']],
+  [
+    'uses the network',
+    /gaierror|Name does not resolve|Address family not supported|HTTPSConnectionPool/,
+    ['socket', 'requests', 'urllib', 'ssl', 'smtplib', 'ftplib'],
+  ],
+  ['reaches a limit', /^(out_of_fuel|timeout|out_of_memory|memory_limit)/],
+  [
+    'is written for older versions of Python or of a package',
+    /^(AttributeError|TypeError|ValueError|KeyError|FutureWarning|ImportError)/,
+  ],
+];
+
+function groupOf({ cause, code }) {
+  const byCause = GROUPS.find(([, pattern]) => pattern.test(cause));
+  const imported = importsOf(code);
+  const byImports = () => GROUPS.find(([, , modules]) => modules?.some((name) => imported.has(name)));
+  return (byCause ?? byImports())?.[0] ?? 'other';
+}
+
+/** The most frequent values, with their counts. */
+const counted = (values) =>
+  [...groupBy(values, (value) => value)]
     .sort(([, a], [, b]) => b.length - a.length)
-    .map(
-      ([cause, tasks]) =>
-        `${tasks.length} × ${cause} (${tasks
-          .map(({ id }) => id)
-          .slice(0, 5)
-          .join(', ')})`,
-    );
+    .map(([value, { length }]) => (length === 1 ? value : `${value} (${length})`));
+
+function causeRows(failures) {
+  return [...groupBy(failures, groupOf)]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .map(([group, tasks]) => {
+      const missing = tasks.every(({ cause }) => cause.startsWith('no module '));
+      const shown = missing
+        ? counted(tasks.map(({ cause }) => cause.slice('no module '.length)))
+        : tasks.map(({ id }) => id);
+      return [group, `${tasks.length}`, shown.join(', ')];
+    });
 }
 
 function groupBy(items, keyOf) {
@@ -196,7 +231,7 @@ function groupBy(items, keyOf) {
 
 export async function table() {
   const wheels = newestWheels();
-  const outcomes = await runAll(readTasks(), wheels);
+  const outcomes = await runAll(byImage(readTasks(), wheels), wheels);
   const details = flag('details');
   if (details !== undefined)
     writeFileSync(
@@ -207,14 +242,22 @@ export async function table() {
         1,
       ),
     );
-  for (const line of causes(outcomes.filter((one) => !one.passed))) process.stderr.write(`${line}\n`);
   const day = new Date().toISOString().slice(0, 10);
-  return markdown(
-    'BigCodeBench',
-    `Reference solutions of BigCodeBench that pass their own tests in the sandbox, on ${day}. A set contains the tasks whose ` +
-      `imports are all available. The limits are ${formatFuel(POLICY.fuel_budget)} fuel, ${POLICY.timeout_seconds} s and 512 MiB; ` +
-      'the fourth column counts the tasks that stay within the default of 10B fuel. numpy, pandas and matplotlib are preloaded.',
-    ['packages', 'tasks', 'pass', 'within 10B fuel', 'fuel (median / p95)', 'seconds (median / p95)'],
-    setRows(outcomes, wheels),
-  );
+  const failures = outcomes.filter((one) => !one.passed);
+  return [
+    markdown(
+      'BigCodeBench',
+      `Reference solutions of BigCodeBench that pass their own tests in the sandbox, on ${day}. A set contains the tasks whose ` +
+        `imports are all available. The limits are ${formatFuel(POLICY.fuel_budget)} fuel, ${POLICY.timeout_seconds} s and 512 MiB; ` +
+        'the fourth column counts the tasks that stay within the default of 10B fuel. numpy, pandas and matplotlib are preloaded.',
+      ['packages', 'tasks', 'pass', 'within 10B fuel', 'fuel (median / p95)', 'seconds (median / p95)'],
+      setRows(outcomes, wheels),
+    ),
+    markdown(
+      'Failures in BigCodeBench',
+      `The tasks that failed, grouped by the error or by the modules that they import; with the missing modules, or the numbers of the tasks.`,
+      ['the task …', 'tasks', ''],
+      causeRows(failures),
+    ),
+  ].join('\n');
 }

@@ -68,6 +68,9 @@ function nativeTime(expression) {
   return Number(spawnSync('python3', ['-c', code], { encoding: 'utf8', env: ONE_THREAD }).stdout);
 }
 
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc');
+
 async function run(sandbox, code) {
   const result = await sandbox.execute(code);
   if (!result.success) throw new Error(result.stderr);
@@ -162,6 +165,33 @@ async function costs() {
   return rows;
 }
 
+/** A new sandbox that imports a module, when the image with the module exists, and its ratio to a new sandbox that imports none. */
+async function warm() {
+  const fresh = (name, preload) => async () => {
+    const sandbox = await createSandbox(options(name, preload));
+    await run(sandbox, SETS[name].module === undefined ? '1' : `import ${SETS[name].module}`);
+    await sandbox.close();
+  };
+  const names = Object.keys(SETS);
+  const samples = await sampleInterleaved(
+    Object.fromEntries(names.map((name) => [name, { before: collectGarbage, run: fresh(name, true) }])),
+    { warmup: WARMUP, rounds: ROUNDS },
+  );
+  const plain = median(samples.plain);
+  const rows = [];
+  for (const name of names) {
+    const took = median(samples[name]);
+    const cold = SETS[name].module === undefined ? undefined : await elapsedMs(fresh(name, false));
+    rows.push([
+      SETS[name].module === undefined ? 'plain Python' : `\`import ${SETS[name].module}\``,
+      ms(took),
+      times(took / plain),
+      cold === undefined ? '' : `${ms(cold)} (${times(cold / plain)})`,
+    ]);
+  }
+  return rows;
+}
+
 async function operations() {
   const sandbox = await createSandbox({ ...options('numpy', true), auto_persist_globals: true });
   await run(sandbox, SETUP);
@@ -224,9 +254,6 @@ function runIn(guest, { layers, image }, code) {
   if (report.exit_code !== 0) throw new Error(`a benchmark program failed: ${JSON.stringify(report)}`);
   return report.result;
 }
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc');
 
 /** Creating a guest from the image and resetting it after a program, without threads. */
 async function guests() {
@@ -308,6 +335,12 @@ export async function table() {
         'resume, ms',
       ],
       await costs(),
+    ),
+    markdown(
+      'Warm images',
+      `Median milliseconds of ${ROUNDS} interleaved rounds: a new sandbox is created, runs the import and is closed, in a process that has used the image before. The image contains the module (\`preload\`, or \`packages: 'auto'\`). "Not preloaded" is one run with the packages, but without the module in the image. Target: at most ×3 the time of plain Python, which runs \`1\`.`,
+      ['program', 'ms', '/ plain', 'not preloaded'],
+      await warm(),
     ),
     markdown(
       'Guests with native packages',

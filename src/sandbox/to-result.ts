@@ -58,7 +58,7 @@ function trapMessage(reason: TrapReason, detail: string): string {
 
 /** The note for a program that started threads. */
 const THREADS_NOTE =
-  'Threads and processes of the program took turns in one interpreter: they did not run at the same time and shared all objects.';
+  'Threads and processes of the program took turns in one interpreter: each ran until it waited, and they shared all objects. A loop that waits for another thread must sleep, or ask an event, a queue or a future.';
 
 export function toResult(
   runtime: RuntimeName,

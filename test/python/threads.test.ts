@@ -1,4 +1,5 @@
 /** Threads of a Python program take turns in one interpreter. */
+import { createSandbox, type ExecuteOptions, memoryStore } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { code, python } from '../support/sandbox.ts';
 
@@ -231,6 +232,81 @@ describe('threads', () => {
     expect(result.memory_used_bytes).toBeLessThan(64 * 1024 * 1024);
   });
 
+  test('let others run while they use a lock again and again, or pass items to each other', async () => {
+    const program = code`
+      import queue, threading, time
+      running, lock, there, back = True, threading.Lock(), queue.Queue(), queue.Queue()
+      def use():
+          while running:
+              with lock: pass
+      def send():
+          while running:
+              there.put(1)
+              back.get()
+          there.put(None)
+      def answer():
+          while there.get(): back.put(1)
+      threads = [threading.Thread(target=one) for one in (use, send, answer)]
+      for one in threads: one.start()
+      time.sleep(0.001)
+      running = False
+      for one in threads: one.join()
+      print('end')
+    `;
+    expect(await lines(program)).toEqual(['end']);
+  });
+
+  test('that ask for a state and work are not held up by a timer', async () => {
+    const program = code`
+      import threading
+      stop = threading.Event()
+      timer = threading.Timer(1e6, stop.set)
+      timer.start()
+      count = 0
+      while count < 5000 and not stop.is_set(): count += 1
+      timer.cancel()
+      print(count, stop.is_set())
+    `;
+    expect(await lines(program)).toEqual(['5000 False']);
+  });
+
+  test('are cheap enough for ten thousand of them, also when they sleep', async () => {
+    const { stdout, fuel_consumed, memory_used_bytes } = await python(code`
+      import threading, time
+      done = []
+      threads = [threading.Thread(target=lambda n=n: (time.sleep(0.01), done.append(n))) for n in range(1000)]
+      for one in threads: one.start()
+      for one in threads: one.join()
+      print(sorted(done) == list(range(1000)), threading.active_count())
+    `);
+    expect(stdout).toBe('True 1\n');
+    expect(fuel_consumed / 1000).toBeLessThan(600_000);
+    expect((memory_used_bytes - 30 * 2 ** 20) / 1000).toBeLessThan(20 * 1024);
+  });
+
+  test('interrupt the main thread, and report exceptions as the interpreter does', async () => {
+    const { stdout, stderr } = await python(code`
+      import _thread, threading, time, warnings
+      threading.Timer(0.001, _thread.interrupt_main).start()
+      try: time.sleep(1e6)
+      except KeyboardInterrupt: print('interrupted')
+      def fail(text): raise ValueError(text)
+      _thread.start_new_thread(fail, ('broken',))
+      time.sleep(0)
+      try: type('Lock', (threading.Lock,), {})
+      except TypeError as error: print(error)
+      with warnings.catch_warnings(record=True) as caught:
+          warnings.simplefilter('always')
+          threading.Event().isSet()
+      print(caught[0].category.__name__)
+    `);
+    expect(stdout).toBe(
+      "interrupted\ntype '_thread.lock' is not an acceptable base type\nDeprecationWarning\n",
+    );
+    expect(stderr).toMatch(/^Exception ignored in thread started by <function fail at 0x[0-9a-f]+>:\n/);
+    expect(stderr).toMatch(/line 5, in fail\n.*\n.*\nValueError: broken\n$/);
+  });
+
   test('take the same turns in every run', async () => {
     const program = code`
       import random, threading, time
@@ -249,16 +325,66 @@ describe('threads', () => {
   });
 
   test('are stopped by the limits of the program', async () => {
-    const { metadata } = await python(
-      code`
-        import threading
-        def endless():
-            while True: pass
-        threading.Thread(target=endless).start()
-      `,
-      { fuel_budget: 200_000_000 },
+    await using session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await session.execute(code`
+      import threading
+      go, log = threading.Event(), []
+      def wait():
+          go.wait()
+          log.append('continued')
+      threading.Thread(target=wait).start()
+      def within(function):
+          thread = threading.Thread(target=function)
+          thread.start()
+          thread.join()
+      def endless():
+          while True: pass
+      def sleep():
+          import time
+          time.sleep(1e6)
+      def fill(): log.append(bytearray(2**29))
+    `);
+    const run = (text: string, options?: ExecuteOptions) => session.execute(text, options);
+    const { metadata, stopped_at } = await run('within(endless)', { fuel_budget: 100_000_000 }).then(
+      (result) => ({ ...result, ...result.metadata }),
     );
     expect(metadata.trap_reason).toBe('out_of_fuel');
+    expect(stopped_at).toMatchObject({ function: 'endless' });
+    const { metadata: late } = await run('within(sleep)', { timeout_seconds: 0.1 });
+    expect(late.trap_reason).toBe('timeout');
+    const filled = await run('within(fill); print("on")');
+    expect(filled).toMatchObject({ stdout: 'on\n', exit_code: 0 });
+    expect(filled.stderr).toMatch(/^Exception in thread [\s\S]*MemoryError\n$/);
+    // The thread of the first call still waits, and no call waits for the thread that sleeps.
+    const last = await run('go.set(); within(list); log');
+    expect(last).toMatchObject({ exit_code: 0, metadata: { result: ['continued'] } });
+  });
+
+  test('repeat their turns and fuel in a deterministic session that is reopened between calls', async () => {
+    const calls = [
+      code`
+        import queue, random, threading, time
+        inbox, log = queue.Queue(), []
+        def work(name):
+            while (item := inbox.get()) is not None:
+                time.sleep(random.random())
+                log.append((name, item, time.time()))
+        threads = [threading.Thread(target=work, args=(name,)) for name in range(3)]
+        for one in threads: one.start()
+        for item in range(6): inbox.put(item)
+      `,
+      'for item in range(6): inbox.put(item)\ntime.sleep(1); print(log)',
+      'for _ in threads: inbox.put(None)\nfor one in threads: one.join()\nprint(log, threading.active_count())',
+    ];
+    const policy = { deterministic: { seed: 7 } };
+    await using live = await createSandbox({ runtime: 'python', auto_persist_globals: true, policy });
+    const store = memoryStore();
+    for (const program of calls) {
+      const { stdout, stderr, fuel_consumed } = await live.execute(program);
+      await using reopened = await createSandbox({ runtime: 'python', session_id: 'one', store, policy });
+      expect(await reopened.execute(program)).toMatchObject({ stdout, stderr: '', fuel_consumed });
+      expect(stderr).toBe('');
+    }
   });
 
   test('that wait for each other end with an error', async () => {
@@ -274,6 +400,23 @@ describe('threads', () => {
       'deadlock: the wait would never end: all threads wait for each other (MainThread, Thread-1 (work))',
     );
     expect(stderr).not.toContain('_sandbox');
+  });
+
+  test('that wait for each other after the program end with one error', async () => {
+    const held = code`
+      import threading
+      lock = threading.Lock()
+      lock.acquire()
+      threading.Thread(target=lock.acquire, name='waiting').start()
+    `;
+    const ended = await python(held);
+    const text = 'deadlock: the program has ended, but threads wait for each other (waiting)';
+    expect(ended.stderr).toBe(`RuntimeError: ${text}\n`);
+    expect(ended.metadata.error_guidance?.error_type).toBe('UnsupportedFeature');
+    expect(ended.metadata.error).toMatchObject({ type: 'RuntimeError', message: text });
+    const failed = await python(`${held}\n1 / 0`);
+    expect(failed.metadata.error?.type).toBe('ZeroDivisionError');
+    expect(failed.stderr).not.toContain('deadlock');
   });
 });
 

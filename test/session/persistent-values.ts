@@ -36,6 +36,24 @@ export const PERSISTENT_VALUES: Record<'python' | 'javascript', readonly Persist
       expected: "[True, False, 'P']",
     },
     {
+      name: 'a thread that holds a lock and waits for an event',
+      make: 'import threading, queue\nheld, go = threading.Lock(), threading.Event()\ndef hold():\n    with held: go.wait()\nholder = threading.Thread(target=hold); holder.start()',
+      show: '[held.locked(), go.set(), holder.join(), held.locked()]',
+      expected: '[True, None, None, False]',
+    },
+    {
+      name: 'a thread that waits for items of a queue, and a daemon',
+      make: 'inbox, outbox = queue.Queue(), queue.Queue()\ndef double():\n    while True: outbox.put(inbox.get() * 2)\nfor is_daemon in (False, True): threading.Thread(target=double, daemon=is_daemon).start()\ninbox.put(1); outbox.get()',
+      show: '[inbox.put(n) or outbox.get() for n in (4, 5)]',
+      expected: '[8, 10]',
+    },
+    {
+      name: 'a timer',
+      make: 'timer = threading.Timer(1e6, print); timer.daemon = True; timer.start()',
+      show: '[timer.is_alive(), timer.cancel(), timer.join(), timer.is_alive()]',
+      expected: '[True, None, None, False]',
+    },
+    {
       name: 'the state of a random generator',
       make: 'import random\nr = random.Random(7); r.random(); twin = random.Random(7); [twin.random() for _ in range(2)]; after = twin.random()\nr.random()',
       show: 'r.random() == after',

@@ -193,6 +193,8 @@ def _define_entry_points():
                 return tb
             tb = tb.tb_next
         # The program did not compile, or it has ended. The frames of this module would not help.
+        while start is not None and start.tb_frame.f_code.co_filename == on_limit.__code__.co_filename:
+            start = start.tb_next
         return None if isinstance(error, SyntaxError) or 'tools' in current else start
 
     def exit_status(error):
@@ -353,13 +355,17 @@ def _define_entry_points():
             raise failure
         return execute(current['code'], current['file'], sys.modules['__main__'].__dict__, current.get('tools'))
 
+    def is_limited(report):
+        return 'error' in report and report['error']['type'] in limit_names
+
     def is_stopped(report):
-        limited = 'error' in report and report['error']['type'] in limit_names
-        return limited or ('tools' in current and current['tools'].is_paused())
+        return is_limited(report) or ('tools' in current and current['tools'].is_paused())
 
     def finish_threads(report):
-        if not is_stopped(report):
-            run_and_record(report, lambda: threads.finish(current['keep']))
+        if is_limited(report):
+            threads.abandon()
+        elif not is_stopped(report):
+            run_and_record(report, lambda: threads.finish(current['keep'], 'error' in report))
 
     def show_figures(report):
         """Displays the figures that are open at the end of a program, also of one that failed. Figures of a paused program stay open."""

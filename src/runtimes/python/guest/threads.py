@@ -11,6 +11,7 @@ waits there can only continue in that loop, and threads that wait in outer loops
 
 import _contextvars
 import _queue
+import _signal as signal
 import _thread
 import builtins
 import sys
@@ -18,6 +19,7 @@ import time
 from collections import deque, namedtuple
 from fcntl import ioctl
 from functools import partial
+from heapq import heapify, heappop, heappush
 from types import BuiltinMethodType, MethodType
 
 __builtins__ = dict(vars(builtins))
@@ -34,9 +36,12 @@ PLACE_BYTES = 20
 FIELD_BYTES = 44
 # The part of the fields that is kept when a new thread uses the memory of one that has ended: its stack of frames.
 STACK_START, STACK_END = 28, 40
-# Fruitless questions for a state after which the question counts as waiting for time to pass.
+# Questions for a state, and turns of threads that can continue, after which sleeping threads continue whose time has passed.
 POLLS = 100
-# Failed attempts to acquire a lock after which other threads run.
+# Questions after which a program that asks again and again sleeps a little. The time doubles until a sleeping thread continues.
+NAP_POLLS = 10_000
+NAP_SECONDS = 0.001
+# Failed attempts to acquire a lock, and successful ones while other threads could run, after which other threads run.
 ATTEMPTS = 1000
 NONE = bytes(4)
 NO_THREADS = 'deadlock: the wait would never end: there are no threads that could release the lock, set the event or add an item'
@@ -46,6 +51,7 @@ limit_types = ()
 
 _monotonic = time.monotonic
 _sleep = time.sleep
+_interrupt_main = _thread.interrupt_main
 _first = _thread._get_main_thread_ident()
 
 
@@ -53,7 +59,7 @@ class Strand:
     """A thread of the program."""
 
     __slots__ = (
-        'place', 'fields', 'function', 'context', 'handle', 'ident', 'is_daemon', 'is_started', 'deadline', 'due', 'granted',
+        'place', 'fields', 'function', 'context', 'handle', 'ident', 'is_daemon', 'is_started', 'due', 'granted',
         'error', 'loop', 'task',
     )  # fmt: skip
 
@@ -66,7 +72,7 @@ class Strand:
         self.handle = handle
         self.is_daemon = is_daemon
         self.is_started = False
-        self.deadline = self.due = 0.0
+        self.due = 0.0
         self.granted = False
         self.error = self.loop = self.task = None
 
@@ -79,13 +85,16 @@ _left = None
 # All threads by identifier, those that can continue, and those that continue when time has passed.
 _alive = {_first: _main_strand}
 _ready = deque()
+# The entry of each sleeping thread in a heap that may also contain entries of threads that have continued.
 _sleeping = {}
+_schedule = []
+_last_entry = 0
 # Fields of threads that have ended.
 _spare = []
 _last_ident = _first
 # The time that has passed by waiting. It decides on the order, so that the order does not depend on the machine.
 _now = 0.0
-_polls = _attempts = 0
+_polls = _naps = _attempts = _turns = 0
 # Whether the program has started a thread.
 is_used = False
 
@@ -95,22 +104,55 @@ is_used = False
 
 def _next(loop):
     """The thread that continues next in this main loop; None if there is none."""
-    global _now
+    global _turns
+    if _sleeping and _ready:
+        _turns += 1
+        if _turns % POLLS == 0:
+            _wake_overdue()
     for one in _ready:
         if not one.is_started or one.place[8:12] in (loop, NONE):
             _ready.remove(one)
             return one
+    return _next_sleeper((loop, NONE)) if _sleeping else None
+
+
+def _next_sleeper(loops):
+    """The thread in one of the main loops that sleeps for the shortest time, when this time has passed."""
+    global _now
+    examined = []
     found = None
-    for one in _sleeping:
-        if one.place[8:12] in (loop, NONE) and (found is None or one.deadline < found.deadline):
-            found = one
+    while _schedule and found is None:
+        deadline, _, one = entry = heappop(_schedule)
+        if _sleeping.get(one) is entry:
+            examined.append(entry)
+            if one.place[8:12] in loops:
+                found = one
+    for entry in examined:
+        heappush(_schedule, entry)
     if found is not None:
         delay = found.due - _monotonic()
         if delay > 0:
             _sleep(delay)
-        _now = max(_now, found.deadline)
+        _now = max(_now, deadline)
         del _sleeping[found]
     return found
+
+
+def _wake_overdue():
+    """Lets threads continue whose time has passed. Returns the seconds until the next one."""
+    global _now, _naps
+    while _schedule:
+        deadline, _, one = entry = _schedule[0]
+        if _sleeping.get(one) is entry:
+            delay = one.due - _monotonic()
+            if delay > 0:
+                return delay
+            _now = max(_now, deadline)
+            _naps = 0
+            del _sleeping[one]
+            _ready.append(one)
+        heappop(_schedule)
+    return 0.0
 
 
 def _owner(loop):
@@ -132,10 +174,8 @@ def _blocked(loop):
             'or a destructor), and the thread that could end it cannot run before that function has returned. Wait outside of it'
         )
     else:
-        names = sys.modules['threading']
-        active = [names._active.get(ident) for ident in list(_alive)[:6]]
-        shown = ', '.join(thread.name[:50] for thread in active if thread is not None)
-        one.error = RuntimeError(f'deadlock: the wait would never end: all threads wait for each other ({shown})')
+        names = _names(list(_alive.values()))
+        one.error = RuntimeError(f'deadlock: the wait would never end: all threads wait for each other ({names})')
     return one
 
 
@@ -205,7 +245,7 @@ def _run():
         me = _current
         try:
             ioctl(0, ENTER, me.place, True)
-            me.function()
+            call(me.function, (), {})
         except BaseException as caught:
             error = caught
         try:
@@ -239,9 +279,7 @@ def _end(me, error):
     if error is not None and not isinstance(error, SystemExit):
         # A thread of the module `threading` handles its exceptions itself.
         error.__traceback__ = _program_traceback(error)
-        function = me.function
-        text = f'Exception ignored in thread started by {function!r:.200}'
-        sys.unraisablehook(_Unraisable(type(error), error, error.__traceback__, text, function))
+        _report_unraisable(error, getattr(me.function, 'func', me.function))
     me.function = me.context = None
     return _next(loop) or _blocked(loop)
 
@@ -256,8 +294,19 @@ def _stop(loop, error):
     return one
 
 
-# The type of the argument of `sys.unraisablehook` cannot be instantiated.
+# The type of the argument of `sys.unraisablehook` cannot be instantiated, and the usual hook accepts no other.
 _Unraisable = namedtuple('UnraisableHookArgs', 'exc_type exc_value exc_traceback err_msg object')
+
+
+def _report_unraisable(error, function):
+    text = f'Exception ignored in thread started by {function!r:.200}'
+    if sys.unraisablehook is not sys.__unraisablehook__:
+        sys.unraisablehook(_Unraisable(type(error), error, error.__traceback__, text, None))
+    else:
+        import traceback
+
+        print(f'{text}:', file=sys.stderr)
+        traceback.print_exception(error)
 
 
 def _program_traceback(error):
@@ -277,9 +326,7 @@ def wait(waiters, timeout):
     me.granted = False
     waiters.append(me)
     if timeout >= 0:
-        me.deadline = _now + timeout
-        me.due = _monotonic() + timeout
-        _sleeping[me] = None
+        _fall_asleep(me, timeout)
     try:
         _suspend()
     finally:
@@ -287,6 +334,17 @@ def wait(waiters, timeout):
             _sleeping.pop(me, None)
             waiters.remove(me)
     return me.granted
+
+
+def _fall_asleep(one, seconds):
+    global _last_entry
+    one.due = _monotonic() + seconds
+    _last_entry += 1
+    entry = _sleeping[one] = _now + seconds, _last_entry, one
+    heappush(_schedule, entry)
+    if len(_schedule) > 2 * len(_sleeping) + 100:
+        _schedule[:] = _sleeping.values()
+        heapify(_schedule)
 
 
 def _grant(one):
@@ -302,20 +360,21 @@ def release_all(waiters):
 
 def poll():
     """Lets other threads run while a program asks for a state again and again."""
-    global _now, _polls
-    me = _current
+    global _polls, _naps
     _polls += 1
-    if _sleeping and _polls >= POLLS:
-        _polls = 0
-        first = min(_sleeping, key=lambda one: one.deadline)
-        delay = first.due - _monotonic()
-        if delay > 0:
-            _sleep(delay)
-        _now = max(_now, first.deadline)
-        del _sleeping[first]
-        _ready.append(first)
-    if not _ready:
-        return
+    if _sleeping and _polls % POLLS == 0:
+        delay = _wake_overdue()
+        if delay > 0 and _polls % NAP_POLLS == 0 and not _ready:
+            _sleep(min(delay, NAP_SECONDS * 2**_naps))
+            _naps = min(_naps + 1, 30)
+            _wake_overdue()
+    if _ready:
+        _give_way()
+
+
+def _give_way():
+    """Lets the threads run that can continue."""
+    me = _current
     _ready.append(me)
     try:
         _suspend()
@@ -324,13 +383,13 @@ def poll():
             _ready.remove(me)
 
 
-def _count_attempt():
+def _count_attempt(give_way):
     """Lets other threads run after many attempts to acquire a lock. A single attempt is often made while another lock is held."""
     global _attempts
     _attempts += 1
     if _attempts >= ATTEMPTS:
         _attempts = 0
-        poll()
+        give_way()
 
 
 def sleep(seconds, /):
@@ -340,9 +399,7 @@ def sleep(seconds, /):
     if seconds < 0:
         raise ValueError('sleep length must be non-negative')
     me = _current
-    me.deadline = _now + seconds
-    me.due = _monotonic() + seconds
-    _sleeping[me] = None
+    _fall_asleep(me, seconds)
     try:
         _suspend()
     finally:
@@ -360,6 +417,9 @@ class lock:
         self._held = False
         self._waiters = deque()
 
+    def __init_subclass__(cls):
+        raise TypeError("type '_thread.lock' is not an acceptable base type")
+
     def acquire(self, blocking=True, timeout=-1):
         if timeout != -1:
             if not blocking:
@@ -368,10 +428,12 @@ class lock:
                 raise ValueError('timeout value must be a non-negative number')
             if timeout > _thread.TIMEOUT_MAX:
                 raise OverflowError('timeout value is too large')
+        if _ready and blocking:
+            _count_attempt(_give_way)
         if self._held:
             if not blocking or timeout == 0:
                 if len(_alive) > 1:
-                    _count_attempt()
+                    _count_attempt(poll)
                 if self._held:
                     return False
             else:
@@ -399,7 +461,7 @@ class lock:
     _is_owned = locked
 
     def __enter__(self):
-        if self._held:
+        if self._held or _ready:
             return self.acquire()
         self._held = True
         return True
@@ -467,7 +529,7 @@ def start_new_thread(function, args, kwargs={}, /):
         raise TypeError('first arg must be callable')
     if type(args) is not tuple:
         raise TypeError('2nd arg must be a tuple')
-    return start_joinable_thread(lambda: call(function, args, kwargs)).ident
+    return start_joinable_thread(partial(function, *args, **kwargs)).ident
 
 
 def get_ident():
@@ -484,6 +546,14 @@ def interrupt(ident, error):
         _sleeping.pop(one, None)
         if one not in _ready:
             _ready.append(one)
+
+
+def interrupt_main(signum=signal.SIGINT, /):
+    """Raises KeyboardInterrupt in the main thread, if it waits and handles the signal in the usual way."""
+    if _current is not _main_strand and signal.getsignal(signum) is signal.default_int_handler:
+        interrupt(_first, KeyboardInterrupt())
+    else:
+        _interrupt_main(signum)
 
 
 def call(function, args, kwargs):
@@ -566,10 +636,11 @@ def _is_empty(self):
     return not self._qsize()
 
 
-def finish(is_kept):
+def finish(is_kept, has_failed):
     """Runs the threads that are not daemons to their end, as the interpreter does when a program ends.
 
-    In a session, threads that wait are kept instead: a later program can wake them.
+    Threads that wait for something that nothing can do anymore are an error, unless the program has failed. In a session, they are
+    kept instead: a later program can wake them.
     """
     global is_used
     is_used = False
@@ -588,19 +659,34 @@ def finish(is_kept):
             return
         if _ready:
             poll()
-        else:
+        elif _sleeping:
             waiting[0].handle.join(0.05 if is_kept else None)
+        elif has_failed:
+            return
+        else:
+            raise RuntimeError(f'deadlock: the program has ended, but threads wait for each other ({_names(waiting)})')
+
+
+def abandon():
+    """After a call that a limit has stopped: later calls do not wait for the end of the threads that are left."""
+    for one in _alive.values():
+        one.is_daemon = True
+
+
+def _names(strands):
+    active = sys.modules['threading']._active
+    threads = [active.get(one.ident) for one in strands[:6]]
+    return ', '.join(thread.name[:50] for thread in threads if thread is not None)
 
 
 def install():
     """Replaces the functions of `_thread` and of the modules that are based on it, which must not be loaded before."""
-    for replaced in (lock, _ThreadHandle):
+    for replaced in (lock, _ThreadHandle, start_joinable_thread, start_new_thread, get_ident, interrupt_main):
         replaced.__module__ = '_thread'
-    lock.__name__ = lock.__qualname__ = 'lock'
+        setattr(_thread, replaced.__name__, replaced)
     for name, value in {
-        'allocate_lock': lock, 'allocate': lock, 'LockType': lock, 'lock': lock, '_ThreadHandle': _ThreadHandle,
-        '_make_thread_handle': _ThreadHandle, 'start_joinable_thread': start_joinable_thread,
-        'start_new_thread': start_new_thread, 'start_new': start_new_thread, 'get_ident': get_ident, '_count': lambda: len(_alive) - 1,
+        'allocate_lock': lock, 'allocate': lock, 'LockType': lock, '_make_thread_handle': _ThreadHandle,
+        'start_new': start_new_thread, '_count': lambda: len(_alive) - 1,
     }.items():  # fmt: skip
         setattr(_thread, name, value)
     time.sleep = sleep
@@ -617,7 +703,7 @@ def install():
     threading._CRLock = None
     threading.Thread._bootstrap_inner = _bootstrap_inner
     threading.Thread.run = _run_target
-    threading.Event.is_set = threading.Event.isSet = _is_set
+    threading.Event.is_set = _is_set
     _queue_get = queue.Queue.get
     queue.Queue.get, queue.Queue.empty = _get, _is_empty
     from concurrent.futures import _base, thread

@@ -45,7 +45,7 @@ const missingPlots = (input: AnalysisInput) =>
     ? 'matplotlib'
     : undefined;
 
-const ENDLESS_WAIT = /^deadlock: the wait would never end/;
+const ENDLESS_WAIT = /^deadlock: /;
 /** What to do instead of waiting for another thread, by the statement that waits. */
 const WAIT_SUBSTITUTES: readonly (readonly [RegExp, string])[] = [
   [
