@@ -21,11 +21,11 @@ import * as json from './json-parse.js';
 import { defineLazily, defineLazyGlobals } from './lazy-globals.js';
 import { defineLocaleMethods } from './locale-methods.js';
 import * as nodeModules from './node-modules.js';
-import { os } from './os.js';
+import * as osModule from './os.js';
 import * as events from './program-events.js';
 import { describeError, describeResult, setProgramFile } from './program-report.js';
 import { beginModules, boot, commonJsNames, defineCommonJs, execute } from './program-source.js';
-import * as standard from './std.js';
+import { std } from './std.js';
 import * as stdFile from './std-file.js';
 import * as cloning from './structured-clone.js';
 import * as encoding from './text-encoding.js';
@@ -37,7 +37,7 @@ import * as packages from './vendored-packages.js';
 const { console } = consoleParts;
 const { host } = hostCalls;
 const { safeInspect, typeName } = inspection;
-const { environment, std } = standard;
+const { environment, os } = osModule;
 const { load } = nodeModules;
 
 const { parse, stringify } = JSON;
@@ -356,6 +356,7 @@ export { ${exported}, from as default };`;
 
 registerModule('std', std);
 registerModule('os', os);
+nodeModules.addModules({ std, os });
 registerModule('sandbox-utils', fileHelpers);
 packages.addPackage('sandbox-utils', fileHelpers);
 
@@ -381,8 +382,8 @@ nodeModules.addBootParts({
   'inspect-text': inspectText,
   'lazy-globals': { defineLazily },
   'node-modules': nodeModules,
+  os: osModule,
   'program-events': events,
-  std: standard,
   'std-file': stdFile,
   'structured-clone': cloning,
   'text-encoding': encoding,
