@@ -149,8 +149,8 @@ function runEventLoop(guest: Guest, program: JavaScriptRun): void {
 
 /** The plan without the fields that have their usual value, which the guest would spend fuel on. */
 function compactPlan(guest: Guest, code: string): Partial<ProgramPlan> {
-  const { imports, commonjs, ...plan } = planProgram(code, payForPlan(guest));
-  return { ...plan, ...(imports.length > 0 && { imports }), ...(commonjs && { commonjs }) };
+  const { imports, awaits, ...plan } = planProgram(code, payForPlan(guest));
+  return { ...plan, ...(imports.length > 0 && { imports }), ...(awaits && { awaits }) };
 }
 
 function begin(guest: Guest, handles: Handles, request: GuestRequest): JavaScriptRun {
