@@ -208,6 +208,40 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
     type: 'NotAFunction',
     says: 'o.run is not a function: o is {}',
   },
+  { code: 'console.log(Math.rnd(2.5))', type: 'NotAFunction', says: 'Did you mean Math.round()?' },
+  { code: 'console.log([1, 2].flatmap(x => [x]))', type: 'NotAFunction', says: '[1, 2].flatMap()?' },
+  {
+    code: 'console.log("a".toFixed(2))',
+    type: 'NotAFunction',
+    says: 'a method of numbers, and the value is text',
+  },
+  { code: 'console.log(`\u0024{Math.rnd(1, 2)}`, 1)', type: 'NotAFunction', says: 'Math.rnd is not a function' },
+  {
+    code: 'const o = { a: {} };\nshow(o.a.b(1, 2 + 3, show(3)));\nfunction show() {}',
+    type: 'NotAFunction',
+    says: 'o.a.b is not a function',
+  },
+  {
+    code: 'const count = 1;\nconsole.log([3].map((x) => count(x)));',
+    type: 'NotAFunction',
+    says: 'count is not a function: count is 1',
+  },
+  {
+    code: 'const count = 1; [1].map(count)',
+    type: 'NotAFunction',
+    says: 'An argument of [1].map must be a function',
+  },
+  { code: 'const xs = []; xs["run"](1)', type: 'NotAFunction', says: 'xs["run"] is not a function' },
+  {
+    code: 'const xs = []; console.log(xs.append(1))',
+    type: 'NotAFunction',
+    says: 'Instead of append() use push()',
+  },
+  {
+    code: "import os from 'os';\nconsole.log(os.getName());",
+    type: 'NotAFunction',
+    says: 'os.getName is not a function',
+  },
   { code: 'function* g() {}\ng.next();', type: 'NotAFunction', says: 'g is a generator function' },
   { code: 'class P {}\n\nP();', type: 'NotAFunction', says: 'line 3: P();' },
   {
