@@ -14,6 +14,7 @@ import {
 } from '../runtime.ts';
 import { type AsyncContexts, beginContexts } from './async-contexts.ts';
 import { type ErrorVariables, trackErrorVariables } from './memory/error-variables.ts';
+import { JavaScriptStackReader } from './memory/stack-reader.ts';
 import { type ProgramPlan, planProgram } from './module-to-script.ts';
 import { invoke, newText, readText } from './quickjs-api.ts';
 import { payForPlan } from './syscalls/host-work.ts';
@@ -253,7 +254,10 @@ export function onBacktrace(guest: Guest, error: bigint): undefined {
 /** Whether the interpreter must end the program because of a limit. */
 export function isInterrupted(guest: Guest): boolean {
   const program = programs.get(guest);
-  return program?.interrupt !== undefined && !program.isOver;
+  if (program?.interrupt === undefined || program.isOver) return false;
+  const { handles, request } = program;
+  guest.kernel.imports.isInterrupted ||= new JavaScriptStackReader(guest, handles).isImporting(request.file);
+  return true;
 }
 
 export function interrupt(guest: Guest, reason: LimitReason): void {
