@@ -54,20 +54,20 @@ const rejections = new Map();
  * Ends the program, unless it handles the failure itself. Only the first failure counts; later ones are consequences of it.
  * Returns a number if the program has called process.exit, whose exception ends it.
  */
-export function fail(error, prefix = 'Uncaught', line = undefined) {
+export function fail(error, prefix = 'Uncaught', line = undefined, missing = undefined) {
   if (events.exit.hasExited) return 1;
   if (outcome.error !== undefined) return undefined;
   const isRejection = prefix !== 'Uncaught';
   if (events.hooks.uncaughtException?.(error, isRejection)) return undefined;
-  endWithError(error, prefix, line);
+  endWithError(error, prefix, line, missing);
   return undefined;
 }
 
-function endWithError(error, prefix, line) {
+function endWithError(error, prefix, line, missing) {
   host.setUncaught(error);
   const { text, details, place } = describeError(error, line);
   outcome.exitCode = 1;
-  outcome.error = details;
+  outcome.error = missing === undefined ? details : { __proto__: null, ...details, missing };
   outcome.place = place;
   host.writeText(2, `${prefix} ${text}\n`);
 }

@@ -48,11 +48,28 @@ async function importAll(imports = [], valueNames) {
     try {
       bind(await import(specifier), specifier, names, valueNames);
     } catch (error) {
-      boot.fail(error, 'Uncaught', line);
+      boot.fail(error, 'Uncaught', line, missingModules(imports));
       return false;
     }
   }
   return true;
+}
+
+const MAX_MISSING = 20;
+
+/** The modules that the program imports and that do not exist. */
+function missingModules(imports) {
+  return imports
+    .slice(0, MAX_MISSING)
+    .map(({ specifier }) => specifier)
+    .filter((name) => {
+      try {
+        boot.resolveImport(programFile, name);
+        return false;
+      } catch (error) {
+        return error?.code === 'ERR_MODULE_NOT_FOUND';
+      }
+    });
 }
 
 /** The CommonJS names of the running program: `require`, `module`, `exports`, `__filename` and `__dirname`. */
