@@ -19,6 +19,11 @@ describe('the error for invalid options', () => {
       { ...python, sesion_id: 'a', xyz: 1 },
       'options has no field "sesion_id" or "xyz". Did you mean "session_id"?',
     ],
+    [
+      sandboxOptions,
+      { ...python, fuel_budget: 5 },
+      'options has no field "fuel_budget". Did you mean "policy.fuel_budget"?',
+    ],
     [sandboxOptions, { ...python, tenant: '' }, 'options.tenant: must have at least 1 character'],
     [
       sandboxOptions,
