@@ -8,7 +8,7 @@ const python = { runtime: 'python' };
 describe('the error for invalid options', () => {
   it.each<[z.ZodType, unknown, string]>([
     [sandboxOptions, null, 'options: must be an object'],
-    [sandboxOptions, { runtime: 'ruby' }, 'options.runtime: must be "python" or "javascript"'],
+    [sandboxOptions, { runtime: 'ruby' }, 'options.runtime: must be "python", "javascript" or "typescript"'],
     [
       sandboxOptions,
       { ...python, policy: { fuel: 1 } },
@@ -72,4 +72,8 @@ describe('the error for invalid options', () => {
     const input = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`${i}${'x'.repeat(1000)}`, 1]));
     expect(() => parse(z.strictObject({}), input, 'options')).toThrow(/^options has no field .{1,600}\.$/);
   });
+});
+
+it('the runtime of TypeScript is that of JavaScript', () => {
+  expect(parse(sandboxOptions, { runtime: 'typescript' }, 'options').runtime).toBe('javascript');
 });
