@@ -123,7 +123,7 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
   // ---- names, types, values ----
   { code: 'const total = 3;\nconsole.log(totl);', type: 'UndefinedName', says: "mean 'total'" },
   { code: 'console.log(undefinedVariable);', type: 'UndefinedName' },
-  { code: 'counter = 1;', type: 'UndefinedName' },
+  { code: "'use strict';\ncounter = 1;", type: 'UndefinedName' },
   { code: 'console.log(x);\nlet x = 1;', type: 'UndefinedName', says: 'before its declaration' },
   { code: 'print_total(3);', type: 'UndefinedName' },
   { code: 'const user = {};\nconsole.log(user.address.city);', type: 'UndefinedValue', says: 'line 2' },
@@ -215,7 +215,11 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
     type: 'NotAFunction',
     says: 'a method of numbers, and the value is text',
   },
-  { code: 'console.log(`\u0024{Math.rnd(1, 2)}`, 1)', type: 'NotAFunction', says: 'Math.rnd is not a function' },
+  {
+    code: 'console.log(`\u0024{Math.rnd(1, 2)}`, 1)',
+    type: 'NotAFunction',
+    says: 'Math.rnd is not a function',
+  },
   {
     code: 'const o = { a: {} };\nshow(o.a.b(1, 2 + 3, show(3)));\nfunction show() {}',
     type: 'NotAFunction',
@@ -231,6 +235,7 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
     type: 'NotAFunction',
     says: 'An argument of [1].map must be a function',
   },
+  { code: 'const m = new Map(); m.put(1)', type: 'NotAFunction', says: 'm.put is not a function: m is <Map' },
   { code: 'const xs = []; xs["run"](1)', type: 'NotAFunction', says: 'xs["run"] is not a function' },
   {
     code: 'const xs = []; console.log(xs.append(1))',

@@ -123,7 +123,7 @@ const CASES: Record<string, Case> = {
       "Package 'polars' is not available",
       "Also missing: 'torch'. Use instead: ",
       "Also missing: 'pandas'",
-      'packages add pandas numpy',
+      'packages add polars pandas numpy',
       "No build of 'torch' exists",
     ],
     not: /missing: '(?:math|yaml|polars)'/,

@@ -255,12 +255,18 @@ export function onBacktrace(guest: Guest, error: bigint): undefined {
 export function isInterrupted(guest: Guest): boolean {
   const program = programs.get(guest);
   if (program?.interrupt === undefined || program.isOver) return false;
-  const { handles, request } = program;
-  guest.kernel.imports.isInterrupted ||= new JavaScriptStackReader(guest, handles).isImporting(request.file);
+  recordImport(guest, program);
   return true;
+}
+
+/** The program ends at the next check after the limit: an import may be in progress at both times, or only at one. */
+function recordImport(guest: Guest, { handles, request }: JavaScriptRun): void {
+  guest.kernel.imports.isInterrupted ||= new JavaScriptStackReader(guest, handles).isImporting(request.file);
 }
 
 export function interrupt(guest: Guest, reason: LimitReason): void {
   const program = programs.get(guest);
-  if (program !== undefined) program.interrupt = reason;
+  if (program === undefined) return;
+  program.interrupt = reason;
+  recordImport(guest, program);
 }

@@ -48,13 +48,14 @@ async function importAll(imports = [], valueNames) {
     try {
       bind(await import(specifier), specifier, names, valueNames);
     } catch (error) {
-      boot.fail(error, 'Uncaught', line, missingModules(imports));
+      boot.fail(error, 'Uncaught', line, isMissing(error) ? missingModules(imports) : undefined);
       return false;
     }
   }
   return true;
 }
 
+const isMissing = (error) => error?.code === 'ERR_MODULE_NOT_FOUND';
 const MAX_MISSING = 20;
 
 /** The modules that the program imports and that do not exist. */
@@ -67,7 +68,7 @@ function missingModules(imports) {
         boot.resolveImport(programFile, name);
         return false;
       } catch (error) {
-        return error?.code === 'ERR_MODULE_NOT_FOUND';
+        return isMissing(error);
       }
     });
 }

@@ -95,8 +95,14 @@ interface Callee {
 const isDot = (token: Token | undefined) => token?.text === '.' || token?.text === '?.';
 const isWord = (token: Token | undefined): token is Token => token?.kind === 'word';
 
-const hasFunction = (object: object, name: string) =>
-  typeof (object as Record<string, unknown>)[name] === 'function';
+/** Whether an object has a function of this name. Accessors are not called: those of a prototype throw. */
+function hasFunction(object: object, name: string): boolean {
+  for (let at: object | null = object; at !== null; at = Object.getPrototypeOf(at) as object | null) {
+    const found = Object.getOwnPropertyDescriptor(at, name);
+    if (found !== undefined) return typeof found.value === 'function';
+  }
+  return false;
+}
 
 /** Names of the functions that an object has itself. */
 export const functionsOf = ({ methods }: ValueKind): string[] =>

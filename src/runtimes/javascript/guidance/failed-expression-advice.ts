@@ -188,7 +188,7 @@ export function notCallableLines(error: GuestError, input: AnalysisInput): (stri
   const constructed = constructedName(error, source);
   const call = constructed === undefined ? failedCall(error, input) : undefined;
   const name = constructed ?? call?.callee;
-  const isIntl = name === undefined || name.startsWith('Intl.');
+  const isIntl = name === undefined || /^Intl(?![\w$])/.test(name);
   const intlLines = missingIntlLines(isIntl ? usedIntlMembers(input) : destructuredIntlMembers(name, input));
   if (intlLines !== undefined) return intlLines;
   if (constructed !== undefined)

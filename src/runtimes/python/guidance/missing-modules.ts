@@ -84,7 +84,6 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   cvxpy: OPTIMISATION,
   pyomo: OPTIMISATION,
   simpy: { instead: 'heapq as the queue of (time, event) pairs, or generators as processes' },
-  graphviz: { instead: 'SVG files', packages: ['networkx'] },
   cryptography: { instead: 'hashlib, hmac and secrets' },
   Crypto: { instead: 'hashlib, hmac and secrets' },
   bcrypt: PASSWORDS,
