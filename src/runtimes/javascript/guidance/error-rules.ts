@@ -114,8 +114,7 @@ const VALUE_ERROR = /(^|\s)not a function$|is not iterable$|^cannot read propert
 const unawaitedCall = (input: AnalysisInput) =>
   errorLike(input, 'TypeError', VALUE_ERROR) && unawaitedFunction(input);
 
-const declaredNames = (source: string) =>
-  [...source.matchAll(DECLARATION)].map(([, name]) => name!);
+const declaredNames = (source: string) => [...source.matchAll(DECLARATION)].map(([, name]) => name!);
 
 /** Modules that programs use under their own names, and functions of `node:fs`. */
 const MODULES: ReadonlySet<string> = new Set(

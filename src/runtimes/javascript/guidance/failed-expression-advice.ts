@@ -67,8 +67,7 @@ export function undefinedValueLines(error: GuestError, input: AnalysisInput): (s
   const isMissing = member !== undefined && keys.length > 0 && !keys.includes(member);
   const [, list, index] = /^([\w$.]+)\[([\w$]+)\]$/.exec(expression) ?? [];
   const isPastEnd =
-    list !== undefined &&
-    new RegExp(`\\b${index}\\s*<=\\s*${escaped(list)}\\.length`).test(source);
+    list !== undefined && new RegExp(`\\b${index}\\s*<=\\s*${escaped(list)}\\.length`).test(source);
   return [
     `${shown} is null or undefined`,
     isMissing ? `${root} has the properties: ${keys.slice(0, 10).join(', ')}` : undefined,
@@ -173,8 +172,7 @@ function methodLine({ name, owner, kind }: FailedCall): string | undefined {
 }
 
 const isGeneratorFunction = (name: string, source: string) =>
-  /^[\w$]{1,60}$/.test(name) &&
-  new RegExp(`\\bfunction\\s{0,9}\\*\\s{0,9}${escaped(name)}\\b`).test(source);
+  /^[\w$]{1,60}$/.test(name) && new RegExp(`\\bfunction\\s{0,9}\\*\\s{0,9}${escaped(name)}\\b`).test(source);
 
 /** The class after `new` at the reported column, as in `Math.Foo`. */
 function constructedName(error: GuestError, source: string): string | undefined {
