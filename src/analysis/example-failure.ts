@@ -39,6 +39,7 @@ export function exampleInput(
     hasTools: false,
     pending: undefined,
     stoppedAt: undefined,
+    isImportInterrupted: false,
     exceededQuota: undefined,
     ...run,
   };

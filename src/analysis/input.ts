@@ -83,6 +83,8 @@ export interface AnalysisInput {
   readonly pending: readonly PendingCall[] | undefined;
   /** Where a limit or an uncaught exception ended the program. */
   readonly stoppedAt: StoppedAt | undefined;
+  /** A limit ended the program during an import. */
+  readonly isImportInterrupted: boolean;
   /** The limit of the last write that the workspace quota refused. */
   readonly exceededQuota: QuotaLimit | undefined;
 }

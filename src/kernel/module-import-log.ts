@@ -17,6 +17,8 @@ export const MAX_IMPORT_NAME = 100;
 
 export class ImportLog {
   readonly #records = new Map<string, { fuel: number; cached: boolean }>();
+  /** A limit was reached during an import: modules may be half loaded. */
+  isInterrupted = false;
   #current: { name: string; start: number; id: number; isNew: boolean } | undefined;
 
   /** Records the start of an import. An import of a module that is already loaded has no end. `id` identifies the import. */
@@ -48,6 +50,7 @@ export class ImportLog {
     this.#current = undefined;
     const all = [...this.#records].map(([name, { fuel: spent, cached }]) => ({ name, fuel: spent, cached }));
     this.#records.clear();
+    this.isInterrupted = false;
     return all;
   }
 }

@@ -301,7 +301,9 @@ function profileText({ lines, samples }: NonNullable<ExecutionOutput['fuel_profi
 }
 
 function fuelReportText(fuel: NonNullable<ExecutionOutput['fuel_analysis']>): string {
-  const share = `${formatPercent(fuel.utilization_percent)} of ${formatFuel(fuel.budget)}`;
-  const causes = fuel.likely_causes.length > 0 ? ` Likely causes: ${fuel.likely_causes.join('; ')}.` : '';
-  return escapeControls(`fuel: ${share} (${fuel.status}). ${fuel.recommendation ?? ''}${causes}`.trim());
+  // The recommendation has the percentage.
+  const used = `fuel: ${formatFuel(fuel.consumed)} of ${formatFuel(fuel.budget)} (${fuel.status})`;
+  const causes = fuel.likely_causes.length > 0 ? [`Likely causes: ${fuel.likely_causes.join('; ')}`] : [];
+  const sentences = [used, ...(fuel.recommendation ? [fuel.recommendation] : []), ...causes];
+  return escapeControls(sentences.map((text) => text.replace(/\.?$/, '.')).join(' '));
 }

@@ -388,9 +388,6 @@ all.set_fs({
   js('dotenv', 'BSD-2-Clause', 'Parse .env files', { uses_node_modules: true }),
   js('p-limit', 'MIT', 'Limit the number of functions that run at the same time'),
   js('bignumber.js', 'MIT', 'Arbitrary-precision decimal arithmetic'),
-  js('csv-simple', 'MIT', 'Convert between CSV and objects: parse, stringify', { first_party: {} }),
-  js('json-utils', 'MIT', 'Access nested data by path: get, set, has, clone, validate', { first_party: {} }),
-  js('string-utils', 'MIT', 'Text: slugify, truncate, camelCase, words, pad and others', { first_party: {} }),
   js('sandbox-utils', 'MIT', 'The global file functions as a module: readJson, writeText and others', {
     first_party: {},
     in_boot_script: true,

@@ -13,6 +13,8 @@ export type VisitFrame = (frame: StackFrame, address: number, code: number) => b
 
 /** Variables of a frame that are described. */
 export const MAX_SHOWN = 20;
+/** Frames that are searched for one that loads a module. */
+const MAX_SEARCHED_FRAMES = 10_000;
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 
 export const isIdentifier = (name: string) => IDENTIFIER.test(name);
@@ -24,6 +26,8 @@ export abstract class StackWalker implements StackReader {
   protected abstract variablesOf(frame: StackFrame, address: number, code: number): Iterable<NamedValue>;
   /** A short form of a value. */
   protected abstract describe(address: number): string;
+  /** Whether a frame loads a module. `program` is the file of the running program. */
+  protected abstract loadsModule(frame: StackFrame, program: string): boolean;
 
   frames(max: number, untilProgram: boolean): StackFrame[] {
     const found: StackFrame[] = [];
@@ -32,6 +36,16 @@ export abstract class StackWalker implements StackReader {
       return untilProgram && frame.origin === 'program';
     });
     return found;
+  }
+
+  /** Whether a module is being loaded. `program` is the file of the running program. */
+  isImporting(program = ''): boolean {
+    let isFound = false;
+    this.walk(MAX_SEARCHED_FRAMES, (frame) => {
+      isFound = this.loadsModule(frame, program);
+      return isFound;
+    });
+    return isFound;
   }
 
   variables(isPreferred: (name: string) => boolean, max: number, maxFrames: number): Variables[] {

@@ -65,6 +65,7 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
     hasTools: metadata.tool_calls !== undefined,
     pending: metadata.state === 'paused' ? metadata.pending : undefined,
     stoppedAt: run.outcome.stoppedAt,
+    isImportInterrupted: run.outcome.isImportInterrupted === true,
     exceededQuota: run.outcome.exceededQuota,
   };
 }

@@ -60,6 +60,18 @@ function trapMessage(reason: TrapReason, detail: string): string {
 const THREADS_NOTE =
   'Threads and processes of the program took turns in one interpreter: each ran until it waited, and they shared all objects. A loop that waits for another thread must sleep, or ask an event, a queue or a future.';
 
+/** The note for a call of a session that a limit ended during an import. */
+const IMPORT_NOTE =
+  'The call was stopped during an import. Its variables, modules and files were undone, because a module that is half loaded cannot be imported again; the next import starts anew.';
+
+function notesOf({ report, state, isImportInterrupted }: RunOutcome): { notes?: string[] } {
+  const notes = [
+    ...(report?.uses_threads === true ? [THREADS_NOTE] : []),
+    ...(state === 'rolled_back' && isImportInterrupted === true ? [IMPORT_NOTE] : []),
+  ];
+  return notes.length > 0 ? { notes } : {};
+}
+
 export function toResult(
   runtime: RuntimeName,
   outcome: RunOutcome,
@@ -96,7 +108,7 @@ export function toResult(
     ...(report?.error !== undefined && { error: report.error }),
     ...(outcome.profile !== undefined && { fuel_profile: toFuelProfile(outcome.profile, source) }),
     ...(outcome.stoppedAt !== undefined && { stopped_at: outcome.stoppedAt }),
-    ...(report?.uses_threads === true && { notes: [THREADS_NOTE] }),
+    ...notesOf(outcome),
     state: outcome.state,
     imports: notableImports(outcome.imports, userPackages),
     queue_ms: queueMs + outcome.yieldedMs,

@@ -29,6 +29,11 @@ export const guestError = z.object({
     .max(REPORT_MAX.text)
     .nullish()
     .describe('Name of the missing module, variable or attribute.'),
+  missing: z
+    .array(shortText)
+    .max(REPORT_MAX.items)
+    .optional()
+    .describe('All modules that the program imports and that do not exist.'),
   attribute: shortText.optional().describe('Name of an attribute that the module does not have.'),
   module_name: shortText.optional().describe('Module in which the attribute was looked up.'),
   on_path: z.boolean().optional().describe('Whether vendored packages were on the import path.'),

@@ -1,8 +1,9 @@
 /** The options of `createSandbox` and of `execute`. */
 import { z } from 'zod';
 import type { DisplayResult } from './display-result.ts';
-import { languageName, programName, runtimeName, sessionId } from './names.ts';
+import { languageName, programName, sessionId } from './names.ts';
 import { defaultPolicy, fuelBudget, policy, timeoutSeconds } from './policy.ts';
+import { LANGUAGE_RUNTIMES } from './runtime-names.ts';
 
 const moduleName = z
   .string()
@@ -63,7 +64,9 @@ const tools = z
   .optional();
 
 export const sandboxOptions = z.strictObject({
-  runtime: runtimeName,
+  runtime: languageName
+    .transform((name) => LANGUAGE_RUNTIMES[name])
+    .describe('Language of the programs. The runtime of `typescript` is `javascript`.'),
   policy: policy
     .default(defaultPolicy)
     .describe(

@@ -38,7 +38,7 @@ export function describeIssue(issue: RawIssue): string | undefined {
     case 'too_big':
       return describeBound(issue.origin, issue.maximum, issue.inclusive === false ? 'less than' : 'at most');
     case 'unrecognized_keys':
-      return describeKeys(issue.keys as string[], fieldsOf(issue.inst));
+      return describeKeys(issue.keys as string[], issue.inst);
     case 'invalid_key':
       return (issue.issues as readonly Issue[])[0]?.message;
     case 'invalid_union':
@@ -61,14 +61,26 @@ function describeBound(origin: unknown, bound: unknown, comparison: string): str
   return `must have ${comparison} ${bound} ${nounFor(Number(bound), unit)}`;
 }
 
-function fieldsOf(schema: unknown): string[] {
-  const { shape } = (schema as z.core.$ZodObject | undefined)?._zod?.def ?? {};
-  return Object.keys(shape ?? {});
+/** The fields of an object, also of one that is optional or has a default. */
+function shapeOf(schema: unknown): Readonly<Record<string, unknown>> {
+  const def = (schema as z.core.$ZodType | undefined)?._zod?.def as
+    | { readonly shape?: Readonly<Record<string, unknown>>; readonly innerType?: unknown }
+    | undefined;
+  return def?.shape ?? (def?.innerType === undefined ? {} : shapeOf(def.innerType));
 }
 
-function describeKeys(keys: readonly string[], fields: readonly string[]): string {
+/** The field that has the key as a field of its own, as in `policy.fuel_budget`. */
+function nestedField(key: string, shape: Readonly<Record<string, unknown>>): string | undefined {
+  const outer = Object.keys(shape).find((name) => Object.hasOwn(shapeOf(shape[name]), key));
+  return outer && `${outer}.${key}`;
+}
+
+function describeKeys(keys: readonly string[], schema: unknown): string {
+  const shape = shapeOf(schema);
   const shown = keys.slice(0, KEYS_MAX).map((key) => key.slice(0, KEY_CHARS_MAX));
-  const similar = shown.flatMap((key) => similarField(key, fields) ?? []);
+  const similar = shown.flatMap(
+    (key) => nestedField(key, shape) ?? similarField(key, Object.keys(shape)) ?? [],
+  );
   const names = oneOf(shown.map((key) => JSON.stringify(key)));
   const suggestion = oneOf([...new Set(similar)].map((name) => JSON.stringify(name)));
   return `has no field ${names}.${suggestion === '' ? '' : ` Did you mean ${suggestion}?`}`;

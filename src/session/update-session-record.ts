@@ -89,15 +89,19 @@ const settingsMismatch = ({ session_id }: SessionRecord, facts: string) =>
 /** The record after a call, regardless of its outcome. */
 export function countCall(
   record: SessionRecord,
-  { fuelConsumed, declared }: RunOutcome,
+  { fuelConsumed, declared, state }: RunOutcome,
   imports: readonly string[],
 ): SessionRecord {
-  return {
+  const counted = {
     ...record,
-    declared: [...new Set([...record.declared, ...declared])].slice(-MAX_VARIABLES),
     last_used_at: isoTime(Date.now()),
     calls: record.calls + 1,
     fuel_consumed: record.fuel_consumed + fuelConsumed,
+  };
+  if (state === 'rolled_back') return counted;
+  return {
+    ...counted,
+    declared: [...new Set([...record.declared, ...declared])].slice(-MAX_VARIABLES),
     imports: [...new Set([...record.imports, ...imports])].sort(),
   };
 }

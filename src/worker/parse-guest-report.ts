@@ -35,6 +35,7 @@ export const ERROR_FIELDS: { readonly [K in keyof Required<GuestError>]: Check<G
   path2: optional(string),
   cwd: shortText,
   name: optional(nullable(string)),
+  missing: optional(list(text(REPORT_MAX.shortText), REPORT_MAX.items)),
   attribute: shortText,
   module_name: shortText,
   on_path: optional(boolean),

@@ -183,6 +183,7 @@ const usage = z.strictObject({ bytes: count, files: count });
 const outcome = z.strictObject({
   state: z.enum(['fresh', 'committed', 'rolled_back']),
   isPaused: z.boolean().optional(),
+  isImportInterrupted: z.boolean().optional(),
   toolWaitMs: count.optional(),
   trap: z
     .strictObject({ reason: z.enum(Object.keys(TRAPS) as [keyof typeof TRAPS]), detail: text })

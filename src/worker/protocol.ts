@@ -219,6 +219,8 @@ export interface RunOutcome {
   readonly state: 'fresh' | 'committed' | 'rolled_back';
   /** The program is waiting for answers from tools and can be resumed. The state is then `committed`. */
   readonly isPaused?: boolean;
+  /** A limit ended the program during an import. */
+  readonly isImportInterrupted?: boolean;
   /** Time that the run waited for tools; part of `durationMs`. */
   readonly toolWaitMs?: number;
   readonly trap: { readonly reason: TrapReason; readonly detail: string } | undefined;

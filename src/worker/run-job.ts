@@ -168,6 +168,7 @@ export function runJob(
   const keepsState = session !== undefined && !session.discardState;
   const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';
   const taken = takeChanges(guest.kernel, state);
+  const isImportInterrupted = guest.kernel.imports.isInterrupted && report?.exit_code !== 0;
   const lateResults = results.finish(report, taken);
   const { changes, omitted } = limitChangedFiles(taken);
   const outcome: RunOutcome = {
@@ -175,6 +176,7 @@ export function runJob(
     report,
     state,
     ...(isPaused && { isPaused }),
+    ...(isImportInterrupted && { isImportInterrupted }),
     ...(tools && { toolWaitMs: tools.waitedMs }),
     fuelConsumed: guest.fuelConsumed,
     chartFuel,

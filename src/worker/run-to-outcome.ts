@@ -15,7 +15,7 @@ import { parseGuestReport } from './parse-guest-report.ts';
 import type { RunOutcome } from './protocol.ts';
 
 type ProgramOutcome = Pick<RunOutcome, 'trap' | 'report' | 'stoppedAt'> & {
-  /** Whether the interpreter returned normally and can run another program. */
+  /** Whether the interpreter returned normally and can run another program: no module is half loaded. */
   readonly isConsistent: boolean;
   /** The program is waiting for answers from tools. */
   readonly isPaused?: boolean;
@@ -60,14 +60,16 @@ export function runProgram(
     const report = parseGuestReport(text) ?? { exit_code: 1 };
     if (reason === undefined) {
       const stoppedAt = report.stopped_at && observer.placeOf(report.stopped_at);
-      return { trap: undefined, report, stoppedAt, isConsistent: true };
+      // A program that could not import a module and does without it keeps its state.
+      const isConsistent = report.exit_code === 0 || !guest.kernel.imports.isInterrupted;
+      return { trap: undefined, report, stoppedAt, isConsistent };
     }
     const state = observer.stateAtLimit();
     return {
       trap: { reason, detail: '' },
       report: withLocation(report, locationIn(state, observer.file)),
       stoppedAt: stoppedAtState(state),
-      isConsistent: true,
+      isConsistent: !guest.kernel.imports.isInterrupted,
     };
   } catch (cause) {
     if (!(cause instanceof GuestStopped || isSyscallError(cause))) throw cause;

@@ -58,6 +58,47 @@ describe('evidence', () => {
     expect(typeOf(pythonRun({ ending: 'unknown', stderr: padded(STDERR_SCAN_CHARS + 1) }))).toBeNull();
   });
 
+  test('a limit that is reached during an import is not blamed on the algorithm', () => {
+    const stopped = { source: 'import openpyxl', isImportInterrupted: true, fuelConsumed: 5_000_000_000 };
+    const error = exception('Timeout', '', { line: 1 });
+    const timeout = pythonRun({ ...stopped, error, trap: { reason: 'timeout', message: '' } });
+    expect(adviceFor(timeout)).toMatch(
+      /was importing openpyxl \(about .* fuel\): the import needs more time/,
+    );
+    expect(adviceFor(timeout)).not.toMatch(/algorithm|less data/);
+    const fuel = pythonRun({ ...stopped, error: { ...error, type: 'OutOfFuel' }, trap: OUT_OF_FUEL });
+    expect(adviceFor(fuel)).toContain('was importing openpyxl');
+    expect(adviceFor(fuel)).not.toMatch(/algorithm/);
+  });
+
+  test.each([
+    [
+      exception('ValueError', 'unknown file extension: .webp', { line: 2 }),
+      "image.save('a.webp')",
+      'save the image as PNG',
+    ],
+    [
+      exception('KeyError', "'AVIF'", { line: 2, key: "'AVIF'" }),
+      "image.save(b, 'AVIF')",
+      'save the image as PNG',
+    ],
+    [
+      exception('UnidentifiedImageError', 'cannot identify image file', {
+        line: 2,
+        module: 'PIL',
+        kind: 'OSError',
+      }),
+      "Image.open('a.webp')",
+      'convert the image to PNG',
+    ],
+  ])('a codec that Pillow lacks is named', (error, statement, advice) => {
+    const input = pythonRun({ source: `from PIL import Image\n${statement}`, error });
+    expect(typeOf(input)).toBe('UnsupportedFeature');
+    expect(adviceFor(input)).toMatch(/the codec for (?:WEBP|AVIF) images/);
+    expect(adviceFor(input)).toContain(advice);
+    expect(typeOf({ ...input, source: `import os\n${statement}` })).not.toBe('UnsupportedFeature');
+  });
+
   test("the program's own class is not mistaken for a built-in class of the same name", () => {
     const error = {
       ...exception('FileNotFoundError', 'x', { errno: 44, path: '/etc/passwd' }),

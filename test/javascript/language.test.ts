@@ -43,12 +43,75 @@ describe('JavaScript program', () => {
     expect((await javascript('const a = {}; a.a = a')).metadata.result).toBe('<ref *1> { a: [Circular *1] }');
   });
 
-  test('runs in strict mode with top-level await', async () => {
-    const result = await javascript(
-      'const x = await Promise.resolve(3)\nx + (function () { return this })().y',
-    );
-    expect(result.metadata.error).toMatchObject({ type: 'TypeError', line: 2 });
-    expect((await javascript('await Promise.resolve(3)')).metadata.result).toBe(3);
+  describe('that is a script', () => {
+    test.each([
+      ['for (i = 0, total = 0; i < 4; i++) total += i;\n[i, total]', [4, 6]],
+      ['(function () { return this === globalThis })()', true],
+      ['(function (n) { return n < 2 ? 1 : n * arguments.callee(n - 1) })(5)', 120],
+      ['[010, "\\101"]', [8, 'A']],
+      ['with ({ a: 1 }) { var b = a + 1 }\nb', 2],
+      ['function f(a, a) { arguments[0] = 7; return [a, delete f] }\nf(1, 2)', [2, false]],
+      ['async function f() { await null; late = 5; return late }\nf()', 5],
+      ['const f = async (x) => await x;\ncount = 1;\nf(count)', 1],
+      ['await (async () => { inner = 3 })();\ninner', 3],
+      [`// ${'x'.repeat(300_001)}\nundeclared = 1`, 1],
+    ])('runs in sloppy mode: %.60s', async (program, expected) => {
+      expect((await javascript(program)).metadata).toMatchObject({ result: expected });
+    });
+
+    test("is strict after 'use strict'", async () => {
+      const { metadata } = await javascript("'use strict';\nundeclared = 1");
+      expect(metadata.error).toMatchObject({ type: 'ReferenceError', line: 2 });
+    });
+  });
+
+  describe('that is a module', () => {
+    test.each([
+      'const x = await Promise.resolve(3);',
+      'for (const x of [1]) { await x }',
+      "import { EOL } from 'os';",
+      'export const x = 1;',
+      'import.meta.url;',
+    ])('runs in strict mode: %s', async (start) => {
+      const { metadata } = await javascript(`${start}\nundeclared = 1`);
+      expect(metadata.error).toMatchObject({ type: 'ReferenceError', line: 2 });
+      const octal = await javascript(`${start}\n010`);
+      expect(octal.metadata.error).toMatchObject({ type: 'SyntaxError', line: 2 });
+    });
+
+    test('runs in strict mode because of its extension', async () => {
+      const { metadata } = await javascript('undeclared = 1', { file_name: 'main.mjs' });
+      expect(metadata.error).toMatchObject({ type: 'ReferenceError', line: 1 });
+    });
+
+    test('can await a value', async () => {
+      expect((await javascript('await Promise.resolve(3)')).metadata.result).toBe(3);
+    });
+
+    test('cannot assign to its imports', async () => {
+      const { metadata } = await javascript("import { EOL } from 'os';\nEOL = 1");
+      expect(metadata.error).toMatchObject({ type: 'TypeError', line: 2 });
+    });
+  });
+
+  test('shares variables with scripts and modules of its session', async () => {
+    const sandbox = await createSandbox({ runtime: 'javascript', auto_persist_globals: true });
+    const results: unknown[] = [];
+    for (const program of [
+      "import { EOL, platform } from 'os';\nexport const size = EOL.length;\nfunction strict() { return this }",
+      'total = size; [typeof platform, strict() === undefined]',
+      "import { tmpdir } from 'os';\ntotal++;\n[total, tmpdir()]",
+      'var EOL = total; platform = tmpdir = "mine"; [EOL, platform, tmpdir]',
+      'const x = await total; [x, EOL, platform]',
+    ])
+      results.push((await sandbox.execute(program)).metadata.result);
+    await sandbox.close();
+    expect(results.slice(1)).toEqual([
+      ['function', true],
+      [2, '/tmp'],
+      [2, 'mine', 'mine'],
+      [2, 2, 'mine'],
+    ]);
   });
 
   test('returns the resolved value if it ends with a promise', async () => {

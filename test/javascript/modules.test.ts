@@ -32,13 +32,23 @@ describe('imports of a JavaScript program', () => {
     expect(result.metadata.result).toBe(4);
   });
 
-  test.each(['std', 'qjs:std', 'os', 'qjs:os'])(
+  test.each(['std', 'qjs:std', 'os', 'qjs:os', 'node:os'])(
     'provide the built-in module %s as namespace, default and names',
     async (name) => {
       const program = `import * as all from '${name}';\nimport byDefault, { open } from '${name}';\n[all.open === open, byDefault.open === open, typeof open]`;
       expect((await javascript(program)).metadata.result).toEqual([true, true, 'function']);
     },
   );
+
+  test('provide one module os with the functions of Node.js and of QuickJS', async () => {
+    const program = code`
+      import byDefault, { EOL, readdir } from 'os';
+      import { cpus, platform } from 'node:os';
+      const required = [require('os'), require('node:os'), process.getBuiltinModule('os'), os];
+      [EOL, platform(), cpus().length, readdir('/nope'), required.every((one) => one === byDefault), require('std') === std]
+    `;
+    expect((await javascript(program)).metadata.result).toEqual(['\n', 'linux', 1, [[], 2], true, true]);
+  });
 
   test('provide the original built-in modules if a program replaces the globals', async () => {
     const program = "globalThis.std = null; const { loadFile } = await import('std'); typeof loadFile";

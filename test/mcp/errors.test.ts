@@ -92,5 +92,15 @@ test('the fuel line appears only when much of the budget was used', async () => 
   expect(cheap.text).not.toContain('\nfuel:');
   expect(cheap.structured['fuel_analysis']).toMatchObject({ status: 'efficient', budget: 200e6 });
   const exhausted = await call(client, 'execute_code', { ...args, code: 'while True: pass' });
-  expect(exhausted.text).toMatch(/\nfuel: 10\d% of 200M \(exhausted\)/);
+  const line = /^fuel: .*$/m.exec(exhausted.text)![0];
+  expect(line).toMatch(/^fuel: 2\d\dM of 200M \(exhausted\)\. .*[^.]\.$/);
+  expect(line.match(/%/g) ?? []).toHaveLength(0);
+  const loop = 'total = 0\nfor i in range(100_000): total += i';
+  const { fuel_consumed } = (await call(client, 'execute_code', { ...args, fuel_budget: 1e9, code: loop }))
+    .structured;
+  const budget = Math.round(Number(fuel_consumed) / 0.6);
+  const moderate = await call(client, 'execute_code', { ...args, fuel_budget: budget, code: loop });
+  const [found] = /^fuel: .*$/m.exec(moderate.text)!;
+  expect(found).toMatch(/\(moderate\)\. Code used \d+% of fuel budget - .*[^.]\.$/);
+  expect(found.match(/%/g)).toHaveLength(1);
 });

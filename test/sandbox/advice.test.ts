@@ -49,8 +49,8 @@ const CASES: Record<string, Case> = {
     runtime: 'javascript',
     code: "require('lodahs')",
     type: 'PackageNotAvailable',
-    says: ["Package 'lodahs' is not available", 'similar name: lodash'],
-    not: /does not exist|readText/,
+    says: ["Package 'lodahs' is not available"],
+    not: /does not exist|readText|lodash/,
   },
   'a signature of node:crypto': {
     runtime: 'javascript',
@@ -93,6 +93,47 @@ const CASES: Record<string, Case> = {
     type: 'PackageNotAvailable',
     says: ['Use instead: csv, sqlite3, collections and statistics'],
     not: /install pandas/,
+  },
+  'a package for optimisation': {
+    runtime: 'python',
+    code: 'import ortools.linear_solver',
+    type: 'PackageNotAvailable',
+    says: ['networkx', "No build of 'ortools' exists"],
+    not: /toolz|packages add/,
+  },
+  'a package for simulation': {
+    runtime: 'python',
+    code: 'from simpy import Environment',
+    type: 'PackageNotAvailable',
+    says: ['heapq'],
+    not: /sympy/,
+  },
+  'an installer that is imported': {
+    runtime: 'python',
+    code: 'import pip',
+    type: 'UnsupportedFeature',
+    says: ['package installation'],
+    not: /similar|Did you mean/,
+  },
+  'several missing packages of Python': {
+    runtime: 'python',
+    code: 'import math, polars\nimport torch\nfrom yaml import safe_load\nimport pandas as pd, numpy.linalg',
+    type: 'PackageNotAvailable',
+    says: [
+      "Package 'polars' is not available",
+      "Also missing: 'torch'. Use instead: ",
+      "Also missing: 'pandas'",
+      'packages add polars pandas numpy',
+      "No build of 'torch' exists",
+    ],
+    not: /missing: '(?:math|yaml|polars)'/,
+  },
+  'several missing packages of JavaScript': {
+    runtime: 'javascript',
+    code: "import axios from 'axios';\nimport _ from 'lodash';\nimport pad from 'left-pad';\nimport f from './own.js';",
+    type: 'PackageNotAvailable',
+    says: ["Package 'axios' is not available", "Also missing: 'left-pad'"],
+    not: /missing: '(?:lodash|axios|\.)/,
   },
 };
 

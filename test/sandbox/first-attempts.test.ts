@@ -25,6 +25,28 @@ describe('locales', () => {
   });
 });
 
+describe('the module chart', () => {
+  test.each([
+    ['import chart\nrepr(chart.bar([1, 2]))', 'Chart(bar, 2 rows)'],
+    ['from chart import line as draw\nrepr(draw([1]))', 'Chart(line, 1 row)'],
+    ['from chart import *\nrepr(pie({"a": 1}))', 'Chart(pie, 1 row)'],
+    [
+      'import chart\ntry: chart.donut\nexcept AttributeError as error: text = str(error)\ntext.split(".")[0]',
+      "chart has no 'donut'",
+    ],
+  ])('%j works as the built-in name does', async (program, result) => {
+    const { metadata, stderr } = await sandboxes.python.execute(program);
+    expect([stderr, metadata.result]).toEqual(['', result]);
+  });
+
+  test('does not hide a file of the program', async () => {
+    const files = { 'chart.py': 'mine = 1' };
+    const sandbox = await createSandbox({ runtime: 'python' });
+    expect((await sandbox.execute('import chart\nchart.mine', { files })).metadata.result).toBe(1);
+    await sandbox.close();
+  });
+});
+
 describe('programs', () => {
   test.each([
     ["console.log(require('lodash').chunk([1, 2, 3], 2).length)", '2\n'],

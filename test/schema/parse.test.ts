@@ -8,7 +8,7 @@ const python = { runtime: 'python' };
 describe('the error for invalid options', () => {
   it.each<[z.ZodType, unknown, string]>([
     [sandboxOptions, null, 'options: must be an object'],
-    [sandboxOptions, { runtime: 'ruby' }, 'options.runtime: must be "python" or "javascript"'],
+    [sandboxOptions, { runtime: 'ruby' }, 'options.runtime: must be "python", "javascript" or "typescript"'],
     [
       sandboxOptions,
       { ...python, policy: { fuel: 1 } },
@@ -18,6 +18,11 @@ describe('the error for invalid options', () => {
       sandboxOptions,
       { ...python, sesion_id: 'a', xyz: 1 },
       'options has no field "sesion_id" or "xyz". Did you mean "session_id"?',
+    ],
+    [
+      sandboxOptions,
+      { ...python, fuel_budget: 5 },
+      'options has no field "fuel_budget". Did you mean "policy.fuel_budget"?',
     ],
     [sandboxOptions, { ...python, tenant: '' }, 'options.tenant: must have at least 1 character'],
     [
@@ -67,4 +72,8 @@ describe('the error for invalid options', () => {
     const input = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`${i}${'x'.repeat(1000)}`, 1]));
     expect(() => parse(z.strictObject({}), input, 'options')).toThrow(/^options has no field .{1,600}\.$/);
   });
+});
+
+it('the runtime of TypeScript is that of JavaScript', () => {
+  expect(parse(sandboxOptions, { runtime: 'typescript' }, 'options').runtime).toBe('javascript');
 });

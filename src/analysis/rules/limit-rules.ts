@@ -9,9 +9,9 @@ import {
   stoppedLocation,
 } from '../fuel-analysis.ts';
 import { heavyImports } from '../heavy-imports.ts';
-import type { AnalysisInput } from '../input.ts';
+import { type AnalysisInput, availablePackage } from '../input.ts';
 import { backtrackingText, causeToFix, hottestFunction, stuckRegex } from '../limit-cause.ts';
-import { failedAt, oneLine } from '../quote-guest-text.ts';
+import { failedAt, failedStatement, oneLine } from '../quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
 import { suggestedBytes, suggestedSeconds } from '../suggested-limits.ts';
 
@@ -83,6 +83,22 @@ function likelyCause(input: AnalysisInput): string {
   return likelyCauses(input)[0] ?? 'Complex data processing or large dataset detected';
 }
 
+/** The modules that the program was importing when the limit was reached, with the measured cost; undefined if none. */
+function importing(input: AnalysisInput): string | undefined {
+  if (!input.isImportInterrupted) return undefined;
+  const { guidance } = input.language;
+  const modules = guidance.importedModules(failedStatement(input)).filter((module) => module !== '');
+  if (modules.length === 0) return 'a module';
+  return modules
+    .map((module) => {
+      const found = availablePackage(input, module);
+      return found === undefined
+        ? oneLine(module, 60)
+        : `${found.name} (about ${formatFuel(found.fuel_first_import)} fuel)`;
+    })
+    .join(', ');
+}
+
 function recursiveFunction({ stoppedAt }: AnalysisInput): string | undefined {
   const name = stoppedAt?.function ?? '<';
   return name.startsWith('<') ? undefined : `The recursion is in ${oneLine(name, 80)}`;
@@ -104,6 +120,9 @@ export const limitRules: readonly Rule[] = [
         guidance: [
           `Code exceeded ${formatFuel(input.limits.fuel_budget)} instruction budget`,
           `Likely cause: ${cause}`,
+          importing(input) === undefined
+            ? undefined
+            : `The program was importing ${importing(input)}: give the import more fuel, or do without it`,
           ...(fixOf(input) ?? [
             `To give this call more fuel, run it again with fuel_budget=${budget}`,
             'Solution 1: Simplify code or use lighter alternatives',
@@ -127,6 +146,7 @@ export const limitRules: readonly Rule[] = [
       const isWaiting = input.fuelConsumed < fuel_budget / 100;
       const cause = causeToFix(input)?.text ?? backtrackingText(input);
       const timers = isWaiting ? input.language.guidance.endlessTimer?.(input.source) : undefined;
+      const imported = importing(input);
       return {
         message: trap.message,
         guidance: [
@@ -135,10 +155,14 @@ export const limitRules: readonly Rule[] = [
           ...(cause === undefined
             ? [
                 timers ??
-                  (isWaiting
-                    ? 'The program was mostly waiting: shorten or remove sleeps'
-                    : 'The program was computing: use a faster algorithm or less data'),
-                timers ? undefined : `Or raise the limit: timeout_seconds=${suggestedSeconds(seconds)}`,
+                  (imported !== undefined
+                    ? `The program was importing ${imported}: the import needs more time`
+                    : isWaiting
+                      ? 'The program was mostly waiting: shorten or remove sleeps'
+                      : 'The program was computing: use a faster algorithm or less data'),
+                timers
+                  ? undefined
+                  : `${imported === undefined ? 'Or raise' : 'Raise'} the limit: timeout_seconds=${suggestedSeconds(seconds)}`,
               ]
             : [`Likely cause: ${cause}`, ...fixOf(input)!]),
           ...(isWaiting ? [] : samplesText(input)),

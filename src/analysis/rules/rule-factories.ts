@@ -1,6 +1,5 @@
 /** Rules that every language has, each with its own evidence: the language recognises the failure, the advice is shared. */
 
-import { similarNames } from '../../schema/similar-names.ts';
 import type { GuestError } from '../../schema.ts';
 import { isDefinedEarlier } from '../earlier-definitions.ts';
 import type { AnalysisInput, AvailablePackage } from '../input.ts';
@@ -64,14 +63,26 @@ export function describeAlternative(
   return [row.note, instead && `Use instead: ${instead}`].filter(Boolean).join('. ');
 }
 
+/** Other missing packages that are listed. */
+const MAX_OTHERS = 6;
+
+/** The packages that the program imports and that are not available, apart from the one with this name. */
+function otherMissing(name: string, { error }: AnalysisInput): string[] {
+  const isPackage = (one: string) => one !== name && !/^[./]/.test(one);
+  return [...new Set(error?.missing ?? [])]
+    .filter(isPackage)
+    .slice(0, MAX_OTHERS)
+    .map((one) => oneLine(one, 80));
+}
+
 /** `match` returns the name of the package; `alternative` is a line about it. */
 export const packageNotAvailableRule = (
   row: SharedRow<string> & {
     readonly alternative: (name: string, input: AnalysisInput) => string | undefined;
     /** Lines of code that do what the program wanted to do with the package. */
     readonly substitutes?: (name: string, input: AnalysisInput) => readonly string[];
-    /** Whether the package can be made available, and how. */
-    readonly installation?: (name: string, input: AnalysisInput) => string | undefined;
+    /** Which of the packages can be made available, and how. */
+    readonly installation?: (names: readonly string[], input: AnalysisInput) => readonly string[];
     /** File names of a module of this name. */
     readonly moduleFiles: (name: string) => readonly string[];
     /** The statement that imports a file in /app. */
@@ -87,8 +98,7 @@ export const packageNotAvailableRule = (
     match: row.match,
     advise: (name, input) => {
       const alternative = row.alternative(name, input);
-      const others = input.packages.flatMap(({ import_names }) => [...import_names]);
-      const similar = alternative === undefined ? similarNames(name, others, 2) : [];
+      const others = otherMissing(name, input);
       const files = row.moduleFiles(name).map((file) => `/${file}`);
       const substitutes = row.substitutes?.(name, input) ?? [];
       const ownFile = input.files().find((path) => files.some((file) => `/${path}`.endsWith(file)));
@@ -97,8 +107,11 @@ export const packageNotAvailableRule = (
           `Package '${oneLine(name, 80)}' is not available, and programs cannot install packages`,
           alternative,
           ...substitutes.map((line) => `In this program: ${line}`),
-          row.installation?.(name, input),
-          similar.length > 0 ? `Vendored packages with a similar name: ${similar.join(', ')}` : undefined,
+          ...others.map((other) => {
+            const line = row.alternative(other, input);
+            return `Also missing: '${other}'${line === undefined ? '' : `. ${line}`}`;
+          }),
+          ...(row.installation?.([name, ...others], input) ?? []),
           ownFile &&
             `To import your file '${oneLine(ownFile, 80)}', use: ${row.importFile(oneLine(ownFile, 80))}`,
           alternative === undefined && ownFile === undefined ? row.hint : undefined,

@@ -1,6 +1,6 @@
 /**
- * Rewrites a module to a script. Programs are written as modules, but run as strict scripts with top-level await: a script
- * has a completion value, and later programs see its variables. Module syntax is replaced with blanks, so that lines and
+ * Rewrites a module to a script. Modules run as strict scripts with top-level await: a script has a completion value, and
+ * later programs see its variables. Module syntax is replaced with blanks, so that lines and
  * columns do not change; the boot script performs the imports first.
  * Invariant: the guest runs the rewritten text only if its compiler rejects the original as a script.
  */
@@ -21,8 +21,8 @@ export interface ProgramPlan {
   /** The program as a script, if it contains module syntax that could be removed. */
   readonly script?: string;
   readonly imports: readonly ImportDeclaration[];
-  /** The program uses CommonJS and nothing that only modules have, so it runs in sloppy mode. */
-  readonly commonjs: boolean;
+  /** The program contains the word `await`, or could not be analysed: only the compiler can tell whether it is a module. */
+  readonly awaits: boolean;
 }
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
@@ -47,26 +47,14 @@ const UNAMBIGUOUS = new Set(['{', '!', '~', '++', '--', '@', '#']);
 export function planProgram(code: string, proceed?: Proceed): ProgramPlan {
   const tokens = readTokens(code, proceed);
   // The program does not compile, is too long to analyse, or has reached a limit.
-  if (tokens === undefined) return { trailing: true, imports: [], commonjs: false };
+  if (tokens === undefined) return { trailing: true, imports: [], awaits: true };
   const starts = statementStarts(tokens);
-  const rewritten = rewrite(code, tokens, starts);
   return {
     trailing: endsInExpression(tokens, starts),
     imports: [],
-    ...rewritten,
-    commonjs: rewritten.imports === undefined && usesCommonJs(tokens),
+    ...rewrite(code, tokens, starts),
+    awaits: tokens.some(({ kind, text }) => kind === 'word' && text === 'await'),
   };
-}
-
-const COMMONJS_WORDS = new Set(['require', 'module', 'exports', '__filename', '__dirname']);
-
-/** Whether the program uses a name of CommonJS and no top-level await. */
-function usesCommonJs(tokens: readonly Token[]): boolean {
-  const isWord = (i: number, name: string) => tokens[i]!.kind === 'word' && tokens[i]!.text === name;
-  const uses = tokens.some(
-    ({ kind, text }, i) => kind === 'word' && COMMONJS_WORDS.has(text) && tokens[i - 1]?.text !== '.',
-  );
-  return uses && !tokens.some(({ depth }, i) => depth === 0 && isWord(i, 'await'));
 }
 
 /** Whether the declaration that starts at token `i` takes its value from `require`. */

@@ -14,6 +14,7 @@ import {
 } from '../runtime.ts';
 import { type AsyncContexts, beginContexts } from './async-contexts.ts';
 import { type ErrorVariables, trackErrorVariables } from './memory/error-variables.ts';
+import { JavaScriptStackReader } from './memory/stack-reader.ts';
 import { type ProgramPlan, planProgram } from './module-to-script.ts';
 import { invoke, newText, readText } from './quickjs-api.ts';
 import { payForPlan } from './syscalls/host-work.ts';
@@ -149,8 +150,8 @@ function runEventLoop(guest: Guest, program: JavaScriptRun): void {
 
 /** The plan without the fields that have their usual value, which the guest would spend fuel on. */
 function compactPlan(guest: Guest, code: string): Partial<ProgramPlan> {
-  const { imports, commonjs, ...plan } = planProgram(code, payForPlan(guest));
-  return { ...plan, ...(imports.length > 0 && { imports }), ...(commonjs && { commonjs }) };
+  const { imports, awaits, ...plan } = planProgram(code, payForPlan(guest));
+  return { ...plan, ...(imports.length > 0 && { imports }), ...(awaits && { awaits }) };
 }
 
 function begin(guest: Guest, handles: Handles, request: GuestRequest): JavaScriptRun {
@@ -253,10 +254,19 @@ export function onBacktrace(guest: Guest, error: bigint): undefined {
 /** Whether the interpreter must end the program because of a limit. */
 export function isInterrupted(guest: Guest): boolean {
   const program = programs.get(guest);
-  return program?.interrupt !== undefined && !program.isOver;
+  if (program?.interrupt === undefined || program.isOver) return false;
+  recordImport(guest, program);
+  return true;
+}
+
+/** The program ends at the next check after the limit: an import may be in progress at both times, or only at one. */
+function recordImport(guest: Guest, { handles, request }: JavaScriptRun): void {
+  guest.kernel.imports.isInterrupted ||= new JavaScriptStackReader(guest, handles).isImporting(request.file);
 }
 
 export function interrupt(guest: Guest, reason: LimitReason): void {
   const program = programs.get(guest);
-  if (program !== undefined) program.interrupt = reason;
+  if (program === undefined) return;
+  program.interrupt = reason;
+  recordImport(guest, program);
 }

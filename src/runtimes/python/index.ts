@@ -81,6 +81,7 @@ function interrupt(guest: Guest, reason: LimitReason): void {
   const target = guest.view.bytes(program.handles['limit_text']!, LIMIT_TEXT_BYTES);
   target.fill(0).set(message.subarray(0, LIMIT_TEXT_BYTES));
   guest.call('PyErr_SetInterruptEx', LIMIT_SIGNALS[reason]);
+  guest.kernel.imports.isInterrupted ||= new PythonStackReader(guest, program.handles).isImporting();
 }
 
 /** There is one thread, so nothing can end the wait: it lasts until its time is up, or fails if it has no limit. */

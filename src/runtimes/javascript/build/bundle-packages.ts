@@ -136,9 +136,7 @@ function replaceTexts({ source }: ModuleSource, { name, replaced_texts = {} }: V
 
 /** The modules of a package: the package itself and its submodules. */
 async function modulesOf(row: VendoredPackage): Promise<ModuleSource[]> {
-  const { name, import_names, first_party, lazy_instance, submodules } = row;
-  if (first_party !== undefined)
-    return [await bundle(name, readFileSync(`${FIRST_PARTY}${name}.js`, 'utf8'), FIRST_PARTY)];
+  const { name, import_names, lazy_instance, submodules } = row;
   const folder = installedFolder(name);
   const aliases = import_names.filter((one) => one !== name);
   const source =

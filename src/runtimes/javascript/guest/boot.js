@@ -21,11 +21,11 @@ import * as json from './json-parse.js';
 import { defineLazily, defineLazyGlobals } from './lazy-globals.js';
 import { defineLocaleMethods } from './locale-methods.js';
 import * as nodeModules from './node-modules.js';
-import { os } from './os.js';
+import * as osModule from './os.js';
 import * as events from './program-events.js';
 import { describeError, describeResult, setProgramFile } from './program-report.js';
 import { beginModules, boot, commonJsNames, defineCommonJs, execute } from './program-source.js';
-import * as standard from './std.js';
+import { std } from './std.js';
 import * as stdFile from './std-file.js';
 import * as cloning from './structured-clone.js';
 import * as encoding from './text-encoding.js';
@@ -37,7 +37,7 @@ import * as packages from './vendored-packages.js';
 const { console } = consoleParts;
 const { host } = hostCalls;
 const { safeInspect, typeName } = inspection;
-const { environment, std } = standard;
+const { environment, os } = osModule;
 const { load } = nodeModules;
 
 const { parse, stringify } = JSON;
@@ -54,20 +54,20 @@ const rejections = new Map();
  * Ends the program, unless it handles the failure itself. Only the first failure counts; later ones are consequences of it.
  * Returns a number if the program has called process.exit, whose exception ends it.
  */
-export function fail(error, prefix = 'Uncaught', line = undefined) {
+export function fail(error, prefix = 'Uncaught', line = undefined, missing = undefined) {
   if (events.exit.hasExited) return 1;
   if (outcome.error !== undefined) return undefined;
   const isRejection = prefix !== 'Uncaught';
   if (events.hooks.uncaughtException?.(error, isRejection)) return undefined;
-  endWithError(error, prefix, line);
+  endWithError(error, prefix, line, missing);
   return undefined;
 }
 
-function endWithError(error, prefix, line) {
+function endWithError(error, prefix, line, missing) {
   host.setUncaught(error);
   const { text, details, place } = describeError(error, line);
   outcome.exitCode = 1;
-  outcome.error = details;
+  outcome.error = missing === undefined ? details : { __proto__: null, ...details, missing };
   outcome.place = place;
   host.writeText(2, `${prefix} ${text}\n`);
 }
@@ -356,6 +356,7 @@ export { ${exported}, from as default };`;
 
 registerModule('std', std);
 registerModule('os', os);
+nodeModules.addModules({ std, os });
 registerModule('sandbox-utils', fileHelpers);
 packages.addPackage('sandbox-utils', fileHelpers);
 
@@ -381,8 +382,8 @@ nodeModules.addBootParts({
   'inspect-text': inspectText,
   'lazy-globals': { defineLazily },
   'node-modules': nodeModules,
+  os: osModule,
   'program-events': events,
-  std: standard,
   'std-file': stdFile,
   'structured-clone': cloning,
   'text-encoding': encoding,

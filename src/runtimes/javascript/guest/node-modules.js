@@ -14,13 +14,24 @@ export function addBootParts(parts) {
   for (const [name, part] of Object.entries(parts)) bootParts[`boot:${name}`] = part;
 }
 
-/** Loads a module by its name with the prefix `node:`. The names of internal modules begin with `node:internal/`. */
-export function load(name) {
+/** Adds modules that are part of the boot script. */
+export function addModules(modules) {
+  for (const [name, module] of Object.entries(modules)) {
+    loaded[`node:${name}`] = module;
+    known.add(name);
+  }
+}
+
+/**
+ * Loads a module by its name with the prefix `node:`. The names of internal modules begin with `node:internal/`. The host
+ * recognises the function by its name; see memory/stack-reader.ts.
+ */
+function loadNodeModule(name) {
   if (name in bootParts) return bootParts[name];
   if (name in loaded) return loaded[name];
   const plain = name.slice('node:'.length);
   if (UNAVAILABLE.includes(plain)) {
-    loaded[name] = load('node:internal/unavailable').createModule(plain);
+    loaded[name] = loadNodeModule('node:internal/unavailable').createModule(plain);
     return loaded[name];
   }
   const namespace = host.loadPackage(name, 0);
@@ -28,7 +39,7 @@ export function load(name) {
   const module = { exports: {} };
   loaded[name] = module.exports;
   try {
-    namespace.default(load, module, module.exports);
+    namespace.default(loadNodeModule, module, module.exports);
   } catch (error) {
     delete loaded[name];
     throw error;
@@ -37,6 +48,8 @@ export function load(name) {
   loaded[name] = exports.__esModule === true && 'default' in exports ? exports.default : exports;
   return loaded[name];
 }
+
+export { loadNodeModule as load };
 
 export const isLoaded = (name) => name in loaded;
 

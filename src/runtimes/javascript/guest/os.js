@@ -1,10 +1,16 @@
 /**
- * The `os` module as documented by QuickJS, for the guest's file system. Functions with a result return [result, errno].
- * The others return a number, which is a negated errno if they fail.
+ * The module `os`: that of Node.js, and the functions that QuickJS documents for the guest's file system. Of the latter,
+ * those with a result return [result, errno]; the others return a number, which is a negated errno if they fail. Where both
+ * define a name (`cpus`, `platform`), it is that of Node.js. Constant values, which reveal nothing about the host.
  */
 import { LINUX_ERRNO } from '../linux-errno.js';
 import { host, status, statusBuffer } from './host-calls.js';
 import { clearTimeout, setTimeout } from './timers.js';
+
+/** The environment variables of the program. */
+export const environment = new Map();
+
+const MEMORY = 256 * 1024 * 1024;
 
 const FILE_MODES = {
   S_IFMT: 0o170000,
@@ -27,24 +33,41 @@ const FLAGS = {
   O_TRUNC: 0o1000,
   O_APPEND: 0o2000,
 };
-const SIGNALS = {
+/** The signals of Linux and their numbers. */
+export const SIGNALS = {
+  SIGHUP: 1,
   SIGINT: 2,
-  SIGABRT: 6,
-  SIGFPE: 8,
-  SIGILL: 4,
-  SIGSEGV: 11,
-  SIGTERM: 15,
   SIGQUIT: 3,
+  SIGILL: 4,
+  SIGTRAP: 5,
+  SIGABRT: 6,
+  SIGIOT: 6,
+  SIGBUS: 7,
+  SIGFPE: 8,
+  SIGKILL: 9,
+  SIGUSR1: 10,
+  SIGSEGV: 11,
+  SIGUSR2: 12,
   SIGPIPE: 13,
   SIGALRM: 14,
-  SIGUSR1: 10,
-  SIGUSR2: 12,
+  SIGTERM: 15,
   SIGCHLD: 17,
+  SIGSTKFLT: 16,
   SIGCONT: 18,
   SIGSTOP: 19,
   SIGTSTP: 20,
   SIGTTIN: 21,
   SIGTTOU: 22,
+  SIGURG: 23,
+  SIGXCPU: 24,
+  SIGXFSZ: 25,
+  SIGVTALRM: 26,
+  SIGPROF: 27,
+  SIGWINCH: 28,
+  SIGIO: 29,
+  SIGPOLL: 29,
+  SIGPWR: 30,
+  SIGSYS: 31,
 };
 /** Size of the descriptor table. The host returns both ends of a pipe in one number. */
 const MAX_DESCRIPTORS = 256;
@@ -104,6 +127,53 @@ export const unavailable = (name) => () => {
 
 const unsupported = Object.fromEntries(UNSUPPORTED.map((name) => [name, unavailable(`os.${name}`)]));
 
+const homedir = () => environment.get('HOME') ?? '/app';
+
+const node = {
+  EOL: '\n',
+  devNull: '/dev/null',
+  arch: () => 'x64',
+  availableParallelism: () => 1,
+  constants: {
+    UV_UDP_REUSEADDR: 4,
+    dlopen: {},
+    errno: { ...LINUX_ERRNO },
+    signals: SIGNALS,
+    priority: {
+      PRIORITY_LOW: 19,
+      PRIORITY_BELOW_NORMAL: 10,
+      PRIORITY_NORMAL: 0,
+      PRIORITY_ABOVE_NORMAL: -7,
+      PRIORITY_HIGH: -14,
+      PRIORITY_HIGHEST: -20,
+    },
+  },
+  cpus: () => [{ model: 'WebAssembly', speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } }],
+  endianness: () => 'LE',
+  freemem: () => MEMORY / 2,
+  getPriority: () => 0,
+  setPriority: () => {},
+  homedir,
+  hostname: () => 'sandbox',
+  loadavg: () => [0, 0, 0],
+  machine: () => 'x86_64',
+  networkInterfaces: () => ({}),
+  platform: () => 'linux',
+  release: () => '6.0.0',
+  tmpdir: () => '/tmp',
+  totalmem: () => MEMORY,
+  type: () => 'Linux',
+  uptime: () => host.monotonic() / 1000,
+  userInfo: () => ({
+    uid: 0,
+    gid: 0,
+    username: 'sandbox',
+    homedir: homedir(),
+    shell: null,
+  }),
+  version: () => '#1 sandbox',
+};
+
 export const os = {
   open: (name, flags = 0, mode = 0o666) => host.open(path(name), int(flags), int(mode)),
   close: (fd) => host.close(int(fd)),
@@ -137,8 +207,6 @@ export const os = {
   sleepAsync: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
   now: () => host.monotonic(),
   getpid: () => 1,
-  cpus: () => 1,
-  platform: 'linux',
   ...unsupported,
   Worker: class Worker {
     constructor() {
@@ -150,4 +218,5 @@ export const os = {
   ...FILE_MODES,
   ...SIGNALS,
   WNOHANG: 1,
+  ...node,
 };

@@ -1,6 +1,7 @@
 /**
- * Runs the source of a program: as a script in strict or sloppy mode, as a module whose imports were removed, or as the
- * body of a function. Later programs of a session see its variables.
+ * Runs the source of a program as Node.js does: a program with module syntax or top-level await is a module, in strict mode;
+ * every other program is a script, in sloppy mode. Modules run as scripts too, without their imports, and a program that
+ * returns runs as the body of a function. Later programs of a session see its variables.
  */
 import { define } from './define.js';
 import { host } from './host-calls.js';
@@ -8,12 +9,25 @@ import * as nodeModules from './node-modules.js';
 
 const { load } = nodeModules;
 const STRICT = 8;
+const PLAIN_SCRIPT = 64;
 /** A script with top-level await. */
-const SCRIPT = 64 | 128;
+const SCRIPT = PLAIN_SCRIPT | 128;
 const MODULE = 1 | 64;
 
 /** Functions of the boot script, which sets them: `fail` and `resolveImport`. */
 export const boot = {};
+
+/** The import bindings that the running program cannot assign to. Later programs can. */
+let readOnlyBindings = [];
+
+function endReadOnlyBindings() {
+  for (const name of readOnlyBindings) {
+    const found = Object.getOwnPropertyDescriptor(globalThis, name);
+    if (found?.get === undefined || !found.configurable) continue;
+    Object.defineProperty(globalThis, name, { ...found, set: (value) => define({ [name]: value }) });
+  }
+  readOnlyBindings = [];
+}
 
 /** Defines import bindings as accessors of the global object: live, read-only, and visible to later programs. */
 function bind(namespace, specifier, names, valueNames) {
@@ -24,7 +38,8 @@ function bind(namespace, specifier, names, valueNames) {
       throw new SyntaxError(`Could not find export '${name}' in module '${specifier}'`);
     }
     const get = name === '*' ? () => namespace : () => namespace[name];
-    Object.defineProperty(globalThis, local, { get, configurable: true, enumerable: false });
+    Object.defineProperty(globalThis, local, { get, set: undefined, configurable: true, enumerable: false });
+    readOnlyBindings.push(local);
   }
 }
 
@@ -33,11 +48,29 @@ async function importAll(imports = [], valueNames) {
     try {
       bind(await import(specifier), specifier, names, valueNames);
     } catch (error) {
-      boot.fail(error, 'Uncaught', line);
+      boot.fail(error, 'Uncaught', line, isMissing(error) ? missingModules(imports) : undefined);
       return false;
     }
   }
   return true;
+}
+
+const isMissing = (error) => error?.code === 'ERR_MODULE_NOT_FOUND';
+const MAX_MISSING = 20;
+
+/** The modules that the program imports and that do not exist. */
+function missingModules(imports) {
+  return imports
+    .slice(0, MAX_MISSING)
+    .map(({ specifier }) => specifier)
+    .filter((name) => {
+      try {
+        boot.resolveImport(programFile, name);
+        return false;
+      } catch (error) {
+        return isMissing(error);
+      }
+    });
 }
 
 /** The CommonJS names of the running program: `require`, `module`, `exports`, `__filename` and `__dirname`. */
@@ -51,6 +84,7 @@ export function commonJsNames() {
 export function beginModules(file) {
   programFile = file;
   commonJs = undefined;
+  if (readOnlyBindings.length > 0) endReadOnlyBindings();
   if (nodeModules.isLoaded('node:internal/commonjs')) commonJsNames();
 }
 
@@ -78,14 +112,15 @@ function executeAsFunction(code, file) {
     .call(module.exports, module.exports, require, module, file, COMMONJS_NAMES.__dirname());
 }
 
-export function execute({ code, file, script, imports, trailing, commonjs, typescript, valueNames }) {
+export function execute({ code, file, script, imports, trailing, awaits, typescript, valueNames }) {
   if (typescript) return executeTypeScript(code, file);
-  const flags = SCRIPT | (commonjs ? 0 : STRICT);
-  if (script === undefined) return evaluateProgram(code, file, flags, trailing, valueNames);
-  return executeModule(code, file, script, imports, trailing, flags, valueNames);
+  if (script !== undefined) return executeModule(code, file, script, imports, trailing, valueNames);
+  const isModule = /\.m[jt]s$/.test(file) || (awaits && host.compiles(code, file, PLAIN_SCRIPT) !== 1);
+  return evaluateProgram(code, file, isModule ? SCRIPT | STRICT : SCRIPT, trailing, valueNames);
 }
 
-async function executeModule(code, file, script, imports, trailing, flags, valueNames) {
+async function executeModule(code, file, script, imports, trailing, valueNames) {
+  const flags = SCRIPT | STRICT;
   if (host.compiles(code, file, flags) !== 1) {
     if (host.compiles(script, file, flags) !== 1) {
       try {
@@ -111,11 +146,6 @@ async function evaluateProgram(code, file, flags, trailing, valueNames) {
     return trailing ? value : undefined;
   } catch (error) {
     if (!(error instanceof SyntaxError) || host.compiles(code, file, flags) === 1) throw error;
-    // Only sloppy mode allows `with` and octal literals; only the body of a function allows `return`.
-    if (host.compiles(code, file, SCRIPT) === 1) {
-      const { value } = await host.evaluate(code, file, SCRIPT);
-      return trailing ? value : undefined;
-    }
     if (/\breturn\b/.test(code) && host.compiles(`(function () {${code}\n})`, file, 0) === 1) {
       executeAsFunction(code, file);
       return undefined;

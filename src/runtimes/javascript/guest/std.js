@@ -1,7 +1,7 @@
 /** The `std` module as documented by QuickJS, for the guest's file system and environment. */
 import { LINUX_ERRNO, strerror } from '../linux-errno.js';
 import { host, status, statusBuffer } from './host-calls.js';
-import { os, unavailable } from './os.js';
+import { environment, os, unavailable } from './os.js';
 import { sprintf } from './printf.js';
 import { FILE, openFlags, SEEK } from './std-file.js';
 import { parseExtJSON } from './std-parse-ext-json.js';
@@ -9,9 +9,6 @@ import { decodeUtf8 } from './text-encoding.js';
 
 const BARRIER = 64;
 const ASYNC = 128;
-
-/** The environment variables of the program. */
-export const environment = new Map();
 
 function setErrno(errorObj, errno) {
   if (errorObj !== undefined && errorObj !== null) errorObj.errno = errno;

@@ -114,31 +114,6 @@ const VALUE_ERROR = /(^|\s)not a function$|is not iterable$|^cannot read propert
 const unawaitedCall = (input: AnalysisInput) =>
   errorLike(input, 'TypeError', VALUE_ERROR) && unawaitedFunction(input);
 
-/** Methods of other languages, with what JavaScript has instead. */
-const METHODS: Readonly<Record<string, string>> = {
-  append: 'push()',
-  add: 'push() for arrays',
-  contains: 'includes()',
-  len: 'length without parentheses',
-  length: 'length without parentheses',
-  size: 'length without parentheses; Maps and Sets have size',
-  strip: 'trim()',
-  upper: 'toUpperCase()',
-  lower: 'toLowerCase()',
-  startswith: 'startsWith()',
-  endswith: 'endsWith()',
-  items: 'Object.entries(value)',
-  extend: 'push(...items)',
-  get: 'value.key or value[key]; Maps have get()',
-};
-
-/** Advice for a method that the failed statement calls under a name of another language. */
-function methodAdvice(statement: string): string | undefined {
-  for (const [, name] of statement.matchAll(/\.(\w{1,40})\(/g))
-    if (Object.hasOwn(METHODS, name!)) return `Instead of ${name}() use ${METHODS[name!]}`;
-  return undefined;
-}
-
 const declaredNames = (source: string) => [...source.matchAll(DECLARATION)].map(([, name]) => name!);
 
 /** Modules that programs use under their own names, and functions of `node:fs`. */
@@ -303,11 +278,7 @@ export const errorRules: readonly Rule[] = [
       markdownFenceAdvice(input),
       ...(CLASS_CALLED.test(error.message)
         ? ['Create the object with new, as in new Name(...)']
-        : [
-            methodAdvice(failedStatement(input)),
-            ...notCallableLines(error, input),
-            'Check the spelling of the method and the type of the value (strings and objects have no array methods)',
-          ]),
+        : [...notCallableLines(error, input)]),
     ],
   }),
   exceptionRule({

@@ -1,18 +1,17 @@
 /**
- * Advice about the expression that failed. QuickJS reports the column at which the expression of a failed read starts,
- * and the column of the name of a failed call or of one of its arguments, so both expressions can be quoted. The variables
- * where the program stopped show what an object contains.
+ * Advice about the expression that failed. QuickJS reports the column at which the expression of a failed read starts, so it
+ * can be quoted; failed-call.ts finds a failed call. The variables where the program stopped show what an object contains.
  */
 import type { AnalysisInput } from '../../../analysis/input.ts';
 import { failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
+import { similarNames } from '../../../schema/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
+import { type FailedCall, failedCall, functionsOf, kindWithMethod } from './failed-call.ts';
 
 const LINE_MAX = 2_000;
 const CHAIN_MAX = 200;
 /** A variable, followed by properties and simple indices. */
 const MEMBERS = `[A-Za-z_$][\\w$]{0,60}(?:\\??\\.[A-Za-z_$#][\\w$]{0,60}|\\[[\\w$.'"+ -]{1,40}\\])`;
-const CHAIN =
-  /(?<![\w$.\])])[A-Za-z_$][\w$]{0,60}(?:\??\.[A-Za-z_$#][\w$]{0,60}|\[[\w$.'"+ -]{1,40}\]){0,8}$/;
 
 /** The text of the failed line up to the reported column; undefined if the position is unknown. */
 function textToColumn({ line, column, file }: GuestError, source: string): string | undefined {
@@ -37,13 +36,6 @@ function undefinedExpression(error: GuestError, input: AnalysisInput, property: 
   const statement = failedStatement(input);
   const all = [...statement.matchAll(new RegExp(`(?<![\\w$.\\])])${read}`, 'g'))].map(([, one]) => one);
   return new Set(all).size === 1 ? all[0] : undefined;
-}
-
-/** The expression whose property is at the reported column, as in `user.address` for `user.address.city`. */
-function objectExpression(error: GuestError, source: string): string | undefined {
-  const before = textToColumn(error, source)?.slice(-CHAIN_MAX);
-  const owner = before === undefined ? undefined : /^(.*?)\??\.?$/.exec(before)?.[1];
-  return owner === undefined ? undefined : CHAIN.exec(owner)?.[0];
 }
 
 /** The names of the properties that a short form such as `{db: {1 item}, port: 1}` shows. */
@@ -91,8 +83,6 @@ export function undefinedValueLines(error: GuestError, input: AnalysisInput): (s
 
 const ASYNC_FOR_EACH = /\.forEach\(\s{0,9}async\b/;
 const escaped = (text: string) => text.replace(/[$.]/g, '\\$&');
-
-const NUMBER_METHODS: ReadonlySet<string> = new Set(['toFixed', 'toPrecision', 'toExponential']);
 
 /** What `Intl` of the guest has. */
 const INTL_MEMBERS = [
@@ -145,77 +135,79 @@ function missingIntlLines(members: readonly string[]): string[] | undefined {
   ];
 }
 
-const NEW = /\bnew\s{1,9}$/;
-/** A name that is called. */
-const CALL = /^(?!(?:async|function)\b)[A-Za-z_$][\w$]{0,60}\s{0,9}(?:\?\.\s{0,9})?[(`]/;
-const LAST_NAME = /(?<![\w$])[A-Za-z_$][\w$]{0,60}\s{0,9}$/;
-/** Words before a parenthesis that does not start the arguments of a call. */
-const KEYWORDS: ReadonlySet<string> = new Set(
-  'async await case catch delete for function if in of return switch throw typeof void while yield'.split(
-    ' ',
-  ),
-);
-const TEXT_LITERALS = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`/g;
+/** Methods of other languages, with what JavaScript has instead. */
+const METHODS: Readonly<Record<string, string>> = {
+  append: 'push()',
+  add: 'push() for arrays',
+  contains: 'includes()',
+  len: 'length without parentheses',
+  length: 'length without parentheses',
+  size: 'length without parentheses; Maps and Sets have size',
+  strip: 'trim()',
+  upper: 'toUpperCase()',
+  lower: 'toLowerCase()',
+  startswith: 'startsWith()',
+  endswith: 'endsWith()',
+  items: 'Object.entries(value)',
+  extend: 'push(...items)',
+  get: 'value.key or value[key]; Maps have get()',
+};
 
-/** The position of the parenthesis that is open at the end of the text; undefined if another bracket is. */
-function openParenthesis(text: string): number | undefined {
-  const code = text.replace(TEXT_LITERALS, (literal) => ' '.repeat(literal.length));
-  let closed = 0;
-  for (let i = code.length - 1; i >= 0; i--) {
-    if (')]}'.includes(code[i]!)) closed++;
-    else if ('([{'.includes(code[i]!) && closed-- === 0) return code[i] === '(' ? i : undefined;
-  }
-  return undefined;
+/** Advice for a method that is called by its name in another language. */
+const methodAdvice = (name: string | undefined) =>
+  name !== undefined && Object.hasOwn(METHODS, name)
+    ? `Instead of ${name}() use ${METHODS[name]}`
+    : undefined;
+
+/** What a program can call on a value, if a method does not exist. */
+function methodLine({ name, owner, kind }: FailedCall): string | undefined {
+  if (name === undefined || kind === undefined) return undefined;
+  const similar = similarNames(name, functionsOf(kind), 1)[0];
+  if (similar !== undefined) return `Did you mean ${oneLine(owner!, 60)}.${similar}()?`;
+  const other = kindWithMethod(name);
+  if (other === undefined) return undefined;
+  const conversion =
+    other.plural === 'numbers' ? `: convert it with Number(${oneLine(owner!, 60)}) first` : '';
+  return `${name} is a method of ${other.plural}, and the value is ${kind.title}${conversion}`;
 }
 
-/** The error with the column of the called name, if the reported column is that of an argument. */
-function atCalledName(error: GuestError, source: string): GuestError | undefined {
-  const before = textToColumn(error, source);
-  if (before === undefined) return undefined;
-  if (NEW.test(before) || CALL.test(lineRest(error, source))) return error;
-  const open = openParenthesis(before);
-  const name = open === undefined ? null : LAST_NAME.exec(before.slice(0, open));
-  return name === null || KEYWORDS.has(name[0].trimEnd()) ? undefined : { ...error, column: name.index + 1 };
+const isGeneratorFunction = (name: string, source: string) =>
+  /^[\w$]{1,60}$/.test(name) && new RegExp(`\\bfunction\\s{0,9}\\*\\s{0,9}${escaped(name)}\\b`).test(source);
+
+/** The class after `new` at the reported column, as in `Math.Foo`. */
+function constructedName(error: GuestError, source: string): string | undefined {
+  if (!/\bnew\s{1,9}$/.test(textToColumn(error, source) ?? '')) return undefined;
+  return /^[\w$]{1,60}(?:\.[\w$]{1,60}){0,8}/.exec(lineRest(error, source))?.[0];
 }
 
 /** Advice for a call to a value that is not a function. */
-export function notCallableLines(reported: GuestError, input: AnalysisInput): (string | undefined)[] {
+export function notCallableLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
   const { source, stoppedAt } = input;
-  const error = atCalledName(reported, source);
-  if (error === undefined) return missingIntlLines(usedIntlMembers(input)) ?? [];
-  const before = textToColumn(error, source)!;
-  const rest = lineRest(error, source);
-  const name = /^[A-Za-z_$][\w$]{0,60}/.exec(rest)?.[0];
-  if (name === undefined || name === 'new') return missingIntlLines(usedIntlMembers(input)) ?? [];
-  // For `new`, the column is that of the whole expression.
-  const constructed = NEW.test(before) ? /^[\w$]{1,60}\.[\w$.]{1,120}/.exec(rest)?.[0] : undefined;
-  const owner = before.endsWith('.') ? objectExpression(error, source) : undefined;
-  const isVariable =
-    name !== 'Intl' && owner === undefined && constructed === undefined && !before.endsWith('.');
-  const intlMembers = isVariable
-    ? destructuredIntlMembers(name, input)
-    : name === 'Intl' || owner === 'Intl'
-      ? usedIntlMembers(input)
-      : [];
-  const intlLines = missingIntlLines(intlMembers);
+  const constructed = constructedName(error, source);
+  const call = constructed === undefined ? failedCall(error, input) : undefined;
+  const name = constructed ?? call?.callee;
+  const isIntl = name === undefined || /^Intl(?![\w$])/.test(name);
+  const intlLines = missingIntlLines(isIntl ? usedIntlMembers(input) : destructuredIntlMembers(name, input));
   if (intlLines !== undefined) return intlLines;
   if (constructed !== undefined)
     return [`${oneLine(constructed, 120)} is not a constructor: it does not exist or is not a class`];
-  const value = owner === undefined ? undefined : stoppedAt?.variables[owner];
-  const isGenerator =
-    owner !== undefined && new RegExp(`\\bfunction\\s{0,9}\\*\\s{0,9}${escaped(owner)}\\b`).test(source);
-  if (before.endsWith('.') && owner === undefined) return [`${name} is not a function`];
-  const called = owner === undefined ? name : `${owner}.${name}`;
+  if (call === undefined) return [SPELLING];
+  const called = oneLine(call.callee, 120);
+  if (call.isArgument) return [`An argument of ${called} must be a function, and is none`];
+  const { owner, kind } = call;
+  const value = stoppedAt?.variables[owner ?? call.callee];
+  const shown = value === undefined ? '' : `: ${oneLine(owner ?? call.callee, 60)} is ${oneLine(value, 80)}`;
+  const generator = owner !== undefined && isGeneratorFunction(owner, source) ? owner : undefined;
   return [
-    `${oneLine(called, 120)} is not a function${value === undefined ? '' : `: ${oneLine(owner!, 60)} is ${oneLine(value, 80)}`}`,
-    NUMBER_METHODS.has(name) && value?.startsWith('"')
-      ? `${name} is a method of numbers, and the value is text: convert it with Number(${oneLine(owner!, 60)}) first`
-      : undefined,
-    isGenerator
-      ? `${owner} is a generator function: call it first, as in const iterator = ${owner}()`
-      : undefined,
+    `${called} is not a function${shown}`,
+    methodAdvice(call.name) ?? methodLine(call),
+    generator && `${generator} is a generator function: call it first, as in const iterator = ${generator}()`,
+    kind === undefined && generator === undefined ? SPELLING : undefined,
   ];
 }
+
+const SPELLING =
+  'Check the spelling of the method and the type of the value (strings and objects have no array methods)';
 
 /** The text of the failed line from the reported column on. */
 function lineRest({ line, column }: GuestError, source: string): string {

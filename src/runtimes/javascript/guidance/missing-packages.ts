@@ -14,7 +14,7 @@ const MARKUP: Alternative = {
   packages: ['cheerio', 'fast-xml-parser'],
 };
 const DATES: Alternative = { packages: ['luxon', 'dayjs', 'date-fns'] };
-const CSV: Alternative = { packages: ['papaparse', 'csv-simple'] };
+const CSV: Alternative = { packages: ['papaparse', 'csv-parse'] };
 const COLLECTIONS: Alternative = { packages: ['lodash', 'immutable'] };
 const SCHEMAS: Alternative = { packages: ['zod', 'ajv'] };
 const NUMBERS: Alternative = { packages: ['decimal.js', 'mathjs'], instead: 'Math and BigInt' };

@@ -44,6 +44,8 @@ const MAX_ERROR_FRAMES = 64;
 const MAX_ERROR_VARIABLES = 40;
 /** Name of the function that QuickJS compiles a script to. */
 const SCRIPT = '<eval>';
+/** Functions of the boot script and of the Node.js modules that load a module. */
+const LOADING_FUNCTIONS: ReadonlySet<string> = new Set(['loadNodeModule', 'loadOnce', 'requireFrom']);
 /** Name of a function without a name in stack traces. */
 const ANONYMOUS = '<anonymous>';
 
@@ -96,6 +98,12 @@ export class JavaScriptStackReader extends StackWalker {
 
   protected describe(address: number): string {
     return this.#values.describe(address);
+  }
+
+  /** The engine compiles an ES module to a function with the name of a script. */
+  protected loadsModule({ file, function: name, origin }: StackFrame, program: string): boolean {
+    if (origin === 'runtime') return LOADING_FUNCTIONS.has(name);
+    return name === SCRIPT && file.startsWith('/') && file !== program;
   }
 
   protected *variablesOf(frame: StackFrame, address: number, bytecode: number): Generator<NamedValue> {

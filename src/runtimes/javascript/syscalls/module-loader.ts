@@ -5,12 +5,13 @@
  */
 import { callFunction, copyToHeap, type QuickJsGuest } from './quickjs-guest.ts';
 
-/** Modules of QuickJS, including the names that QuickJS gives them. */
+/** Modules of the boot script by the names that QuickJS and Node.js give them. */
 const ENGINE_MODULES: Readonly<Record<string, string>> = {
   std: 'std',
   os: 'os',
   'qjs:std': 'std',
   'qjs:os': 'os',
+  'node:os': 'os',
 };
 /** Longest source of a module in bytes. */
 const MAX_MODULE_BYTES = 16 * 1024 * 1024;

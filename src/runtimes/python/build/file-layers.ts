@@ -24,6 +24,7 @@ const RUNTIME_FILES = {
   '_sandbox.py': 'boot.py',
   '_sandbox_altair.py': 'altair_charts.py',
   '_sandbox_chart.py': 'chart.py',
+  'chart.py': 'chart_module.py',
   '_sandbox_display.py': 'display.py',
   '_sandbox_figure_chart.py': 'matplotlib_chart_data.py',
   '_sandbox_imports.py': 'import_tracker.py',

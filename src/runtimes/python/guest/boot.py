@@ -112,6 +112,7 @@ def _define_entry_points():
 
     def execute(source, file, namespace, tools=None):
         codes = compile_main(source, file, tools)
+        current['compiled'] = codes[0]
         imports.record_loaded(codes[0])
         if tools is not None:
             return execute_with_tools(tools, codes, namespace)

@@ -289,7 +289,8 @@ class _Charts:
         return f'<charts: {", ".join(dir(self))}>'
 
 
-_BUILTINS = {'display': display, 'chart': _Charts()}
+charts = _Charts()
+_BUILTINS = {'display': display, 'chart': charts}
 
 
 def install(wanted):

@@ -46,8 +46,8 @@ def track(names):
             _tracked.add(name.partition('.')[0])
 
 
-def record_loaded(code):
-    """Reports the imports in a program's top-level code whose modules are already loaded."""
+def _imported(code):
+    """The names of the modules that the top-level code of a program imports."""
     raw = code.co_code
     at = raw.find(IMPORT_NAME)
     while at >= 0:
@@ -55,11 +55,27 @@ def record_loaded(code):
             index = raw[at + 1]
             if at > 1 and raw[at - 2] == EXTENDED_ARG:
                 index |= raw[at - 1] << 8
-            name = code.co_names[index]
-            top = name.partition('.')[0]
-            if name in _modules and top in _tracked:
-                _report_loaded(name)
+            yield code.co_names[index]
         at = raw.find(IMPORT_NAME, at + 1)
+
+
+def record_loaded(code):
+    """Reports the imports in a program's top-level code whose modules are already loaded."""
+    for name in _imported(code):
+        top = name.partition('.')[0]
+        if name in _modules and top in _tracked:
+            _report_loaded(name)
+
+
+# Modules that are searched for after a failed import.
+MAX_MISSING = 20
+
+
+def missing_modules(code):
+    """The top-level modules that the top-level code of a program imports and that do not exist."""
+    tops = dict.fromkeys(name.partition('.')[0] for name in _imported(code))
+    wanted = [top for top in tops if top and top not in _modules and top not in sys.builtin_module_names]
+    return [top for top in wanted[:MAX_MISSING] if bootstrap._find_spec(top, None) is None]
 
 
 def _load_adapter(name, import_):

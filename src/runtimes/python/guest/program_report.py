@@ -19,6 +19,7 @@ def define(current, program_files):
     import opcode
     import os
     import traceback
+    from _sandbox_imports import missing_modules
     from _json import encode_basestring_ascii as quote
 
     # Limits for values, messages and names. The host enforces its own; these avoid unnecessary work.
@@ -189,6 +190,8 @@ def define(current, program_files):
             details['name'] = short(str(error.name)) if error.name is not None else None
             details['attribute'] = short(str(error.name_from)) if error.name_from is not None else None
             details['on_path'] = _SITE_PACKAGES in sys.path
+            if type(error) is ModuleNotFoundError and 'compiled' in current:
+                details['missing'] = [short(name) for name in missing_modules(current['compiled'])]
         elif isinstance(error, (NameError, AttributeError)):
             details['name'] = short(str(error.name)) if error.name is not None else None
             if isinstance(error, AttributeError) and error.name is not None:

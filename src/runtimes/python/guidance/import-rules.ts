@@ -116,7 +116,31 @@ export const MISSING_ATTRIBUTES: Readonly<
   },
 };
 
+/** Formats of images that builds of Pillow may lack, as its messages and file names write them. */
+const IMAGE_FORMAT = /\b(webp|avif)\b/i;
+
+/** A format that Pillow does not know although programs use it: the build has no codec for it. */
+function missingCodec(input: AnalysisInput): MissingFeature | undefined {
+  const statement = failedStatement(input);
+  const [unknown, unreadable] = [
+    messageMatch(builtinException(input, 'ValueError'), /^unknown file extension: \.(\w{1,10})$/) ??
+      (/\.save\(/.test(statement) ? builtinException(input, 'KeyError')?.key : undefined),
+    moduleException(input, 'PIL')?.type === 'UnidentifiedImageError' ? statement : undefined,
+  ];
+  const format = IMAGE_FORMAT.exec(unknown ?? unreadable ?? '')?.[1];
+  if (format === undefined || !/\bPIL\b/.test(input.source)) return undefined;
+  return {
+    what: `the codec for ${format.toUpperCase()} images in this build of Pillow`,
+    instead:
+      unreadable === undefined
+        ? 'save the image as PNG or JPEG'
+        : 'convert the image to PNG or JPEG outside the sandbox',
+  };
+}
+
 function missingFeature(input: AnalysisInput): MissingFeature | undefined {
+  const codec = missingCodec(input);
+  if (codec !== undefined) return codec;
   const module = topLevel(missingModule(input) ?? '');
   if (Object.hasOwn(UNSUPPORTED_MODULES, module)) return UNSUPPORTED_MODULES[module];
   const runtimeError = builtinException(input, 'RuntimeError')?.message ?? '';
@@ -189,6 +213,25 @@ const missingParser = (input: AnalysisInput) => {
     ? oneLine(messageMatch(error, /features you requested: ([^.]{1,60})/) ?? '', 60)
     : undefined;
 };
+
+/** Which of the missing packages the operator can add, and which nobody can. */
+function installationLines(names: readonly string[], input: AnalysisInput): string[] {
+  const useful = names.filter((name) => !needsMissingFeature(name));
+  const addable = useful.flatMap((name) => input.addablePackage(name) ?? []);
+  const users = addable.flatMap((name) => userOf(name, input.source) ?? []);
+  const added = [...new Set([...addable, ...users.flatMap(({ needs }) => needs!)])].join(' ');
+  const unbuilt = useful.filter((name) => input.addablePackage(name) === undefined && NO_BUILD.has(name));
+  const isOne = names.length === 1 && users.length === 0;
+  return [
+    ...[...new Set(users)].map((user) => `${user.name} requires ${user.needs!.join(', ')}`),
+    ...(added === ''
+      ? []
+      : [
+          `Only the operator of the sandbox can add ${isOne ? 'it' : added.replaceAll(' ', ', ')}, with: llm-wasm-sandbox packages add ${added}`,
+        ]),
+    ...unbuilt.map((name) => `No build of '${name}' exists for the sandbox`),
+  ];
+}
 
 export const importRules: readonly Rule[] = [
   noToolsRule({
@@ -288,16 +331,7 @@ export const importRules: readonly Rule[] = [
     },
     alternative,
     substitutes: (name, { source }) => (PLOT_PACKAGES.has(name) ? chartCalls(source) : []),
-    installation: (name, input) => {
-      if (needsMissingFeature(name)) return undefined;
-      const addable = input.addablePackage(name);
-      const user = addable === undefined ? undefined : userOf(addable, input.source);
-      if (user !== undefined)
-        return `${user.name} requires ${user.needs!.join(', ')}. Only the operator of the sandbox can add them, with: llm-wasm-sandbox packages add ${user.needs!.join(' ')}`;
-      if (addable !== undefined)
-        return `Only the operator of the sandbox can add it, with: llm-wasm-sandbox packages add ${addable}`;
-      return NO_BUILD.has(name) ? `No build of '${name}' exists for the sandbox` : undefined;
-    },
+    installation: installationLines,
     moduleFiles: (name) => [`${name}.py`, `${name}/__init__.py`],
     hint: 'If it is your own module, write its file to /app first or pass it with the files option',
     importFile: (path) => `import ${path.replace(/(?:\/__init__)?\.py$/, '').replaceAll('/', '.')}`,

@@ -15,6 +15,10 @@ const PLOTS =
 const IMAGES = 'zlib and struct to write PNG files; SVG is plain text';
 const LEARNING = 'statistics (linear_regression, correlation) or plain Python for small models';
 
+const OPTIMISATION: Alternative = {
+  instead: 'itertools, heapq and functools.cache for small problems',
+  packages: ['scipy', 'networkx'],
+};
 const PASSWORDS: Alternative = {
   instead:
     "hashlib.pbkdf2_hmac('sha256', password, salt, 10_000), with secrets.token_bytes(16) as the salt, and hmac.compare_digest to compare; each iteration uses about 33,000 fuel",
@@ -24,8 +28,8 @@ const PASSWORDS: Alternative = {
 export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   numpy: { instead: NUMBERS, packages: ['mpmath', 'sympy'] },
   np: { instead: NUMBERS, packages: ['mpmath', 'sympy'] },
-  pandas: { instead: TABLES, packages: ['openpyxl', 'tabulate'] },
-  polars: { instead: TABLES, packages: ['pandas', 'openpyxl', 'tabulate'] },
+  pandas: { instead: TABLES, packages: ['openpyxl'] },
+  polars: { instead: TABLES, packages: ['pandas'] },
   pyarrow: { instead: TABLES, packages: ['pandas'] },
   dask: { instead: TABLES, packages: ['pandas'] },
   duckdb: { instead: 'sqlite3' },
@@ -74,7 +78,12 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   pptx: { instead: 'zipfile and xml.etree.ElementTree (a .pptx file is a zip of XML)' },
   fitz: { packages: ['pypdf'] },
   pdfplumber: { packages: ['pypdf'] },
-  reportlab: { instead: 'HTML or SVG files', packages: ['fpdf2', 'pypdf'] },
+  reportlab: { instead: 'HTML or SVG files', packages: ['fpdf2'] },
+  ortools: OPTIMISATION,
+  pulp: OPTIMISATION,
+  cvxpy: OPTIMISATION,
+  pyomo: OPTIMISATION,
+  simpy: { instead: 'heapq as the queue of (time, event) pairs, or generators as processes' },
   cryptography: { instead: 'hashlib, hmac and secrets' },
   Crypto: { instead: 'hashlib, hmac and secrets' },
   bcrypt: PASSWORDS,
@@ -99,7 +108,7 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
 
 /** Packages with compiled code for which no build for WebAssembly exists, by top-level import name. */
 export const NO_BUILD: ReadonlySet<string> = new Set(
-  'torch tensorflow jax jaxlib keras transformers tokenizers onnxruntime catboost spacy numba psycopg2 psutil fitz pymupdf grpc zmq'.split(
+  'torch tensorflow jax jaxlib keras transformers tokenizers onnxruntime catboost spacy numba ortools psycopg2 psutil fitz pymupdf grpc zmq'.split(
     ' ',
   ),
 );

@@ -45,6 +45,7 @@ export class ImportObserver {
       const frame = this.#innermost(callers);
       if (frame === undefined) return false;
       const fuel = this.guest.fuelConsumed;
+      if (request === failed && this.guest.memoryLimit.isReached) kernel.imports.isInterrupted = true;
       if (request === end) kernel.imports.end(fuel, frame);
       else if (request === failed) kernel.imports.end(fuel, frame, (name) => this.#isLoaded(name));
       else this.#begin(frame, fuel, request === loaded);

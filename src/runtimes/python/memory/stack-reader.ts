@@ -26,6 +26,9 @@ const MAX_VARIABLES = 200;
 /** Owner of frames that the interpreter inserts between C and Python code; they have no code. */
 const OWNED_BY_INTERPRETER = 3;
 const MODULE = '<module>';
+const IMPORTLIB = '<frozen importlib._bootstrap>';
+/** Functions of importlib that load a module, or load it again. */
+const LOADING_FUNCTIONS: ReadonlySet<string> = new Set(['_find_and_load', '_exec']);
 
 interface Code {
   /** Words of the code object that identify it. If they change, another object has taken its place. */
@@ -56,6 +59,10 @@ export class PythonStackReader extends StackWalker {
 
   protected describe(address: number): string {
     return this.#objects.describe(address);
+  }
+
+  protected loadsModule({ file, function: name }: StackFrame): boolean {
+    return file === IMPORTLIB && LOADING_FUNCTIONS.has(name);
   }
 
   protected variablesOf(frame: StackFrame, address: number, code: number): Iterable<NamedValue> {

@@ -1,5 +1,6 @@
 /** The module `constants`. */
+
+import { os } from '../os.js';
 import { constants } from './internal/fs-values.js';
-import os from './os.js';
 
 export default { ...os.constants.errno, ...os.constants.signals, ...constants };

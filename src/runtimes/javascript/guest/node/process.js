@@ -1,7 +1,7 @@
 /** The module `process`. The process has no children or users, and gets only signals that it sends to itself; its output goes to the streams of the program. */
 import { host } from '../host-calls.js';
+import { environment, SIGNALS } from '../os.js';
 import { addTick, exit, hooks, programSource } from '../program-events.js';
-import { environment } from '../std.js';
 import { completeLater } from '../timers.js';
 import EventEmitter from './events.js';
 import {
@@ -13,7 +13,6 @@ import {
 } from './internal/errors.js';
 import { check } from './internal/file-access.js';
 import { parseEnv } from './internal/parse-env.js';
-import { SIGNALS } from './internal/signals.js';
 import { resetInput, StandardOutput, stdin } from './internal/standard-streams.js';
 
 const VERSION = '20.19.0';
