@@ -134,9 +134,9 @@ describe('packages add', () => {
     [
       'a wheel with a file outside its folder',
       [lying('outside')],
-      /outside-1\.0-py3-none-any\.whl .*\.\.\/x\.py/,
+      /outside-1\.0-py3-none-any\.whl: .*the name "\.\.\/x\.py" is not allowed/,
     ],
-    ['a wheel of 4 GiB', [lying('large')], /large-1\.0-py3-none-any\.whl .*(limit|more than|exceed)/],
+    ['a wheel of 4 GiB', [lying('large')], /large-1\.0-py3-none-any\.whl: .*"x\.py" exceeds 256 MiB/],
     ['a wheel with machine code', [lying('machine', NATIVE_TAG)], /machine code for Linux, although/],
     ['a wheel whose RECORD is wrong', [lying('record')], /does not match its RECORD/],
   ])('rejects %s and changes nothing', async (_, names, message) => {
