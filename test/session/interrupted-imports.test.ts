@@ -122,7 +122,7 @@ describe('an import that a limit stops', () => {
     await session.close();
   });
 
-  test('is rolled back if the memory runs out, and works when there is memory again', async () => {
+  test('is rolled back if the memory runs out, and leaves no module behind', async () => {
     const session = await createSandbox({
       runtime: 'python',
       auto_persist_globals: true,
@@ -138,8 +138,8 @@ describe('an import that a limit stops', () => {
     const { metadata } = await session.execute('import sympy');
     expect(metadata).toMatchObject({ error: { type: 'MemoryError' }, state: 'rolled_back' });
     expect(metadata.notes?.join()).toMatch(SAYS);
-    const after = await session.execute('filled.clear()\nimport sympy.core\nstr(sympy.core.Integer(3))');
-    expect([after.stderr, after.metadata.result]).toEqual(['', '3']);
+    const loaded = "import sys\n[name for name in sys.modules if name.startswith('sympy')]";
+    expect((await session.execute(loaded)).metadata.result).toEqual([]);
     await session.close();
   });
 
