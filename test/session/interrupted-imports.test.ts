@@ -122,6 +122,27 @@ describe('an import that a limit stops', () => {
     await session.close();
   });
 
+  test('is rolled back if the memory runs out, and leaves no module behind', async () => {
+    const session = await createSandbox({
+      runtime: 'python',
+      auto_persist_globals: true,
+      policy: { memory_bytes: 64 * 2 ** 20, timeout_seconds: 100 },
+    });
+    await session.execute(code`
+      filled = []
+      try:
+          while True: filled.append(bytearray(2 ** 20))
+      except MemoryError:
+          del filled[-3:]
+    `);
+    const { metadata } = await session.execute('import sympy');
+    expect(metadata).toMatchObject({ error: { type: 'MemoryError' }, state: 'rolled_back' });
+    expect(metadata.notes?.join()).toMatch(SAYS);
+    const loaded = "import sys\n[name for name in sys.modules if name.startswith('sympy')]";
+    expect((await session.execute(loaded)).metadata.result).toEqual([]);
+    await session.close();
+  });
+
   test('is not listed among the imports of the session', async () => {
     const session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     await session.execute('import openpyxl', { fuel_budget: 20_000_000 });
