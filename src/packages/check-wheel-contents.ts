@@ -6,6 +6,7 @@ import { SandboxError } from '../errors.ts';
 import { type PackageFile, packageFileDigest } from './package-files.ts';
 import { NATIVE_PLATFORM, NATIVE_TAGS, PYTHON_TAG } from './python-abi.ts';
 import type { VendoredPackage } from './vendored-package-table.ts';
+import { normalisedName } from './wheel-metadata.ts';
 
 /** Files that an interpreter loads as code. Only those with an ending of LIBRARY can be for WebAssembly. */
 const LOADED = /\.(so(\.\d+)*|pyd|dylib|dll)$/;
@@ -116,6 +117,17 @@ export function checkRecord(label: string, files: readonly PackageFile[]): void 
     const found = packageFileDigest(file).toString('base64url');
     if (listed.get(path) !== found) throw damaged(label, `${path} does not match its RECORD`);
   }
+}
+
+/** Throws unless the wheel contains the package of its file name. */
+export function checkName(label: string, { name }: WheelName, files: readonly PackageFile[]): void {
+  const names = files.flatMap(({ path }) => /^([^/]+?)(?:-[^-/]*)?\.dist-info\//.exec(path)?.[1] ?? []);
+  const other = names.find((found) => normalisedName(found) !== normalisedName(name));
+  if (other === undefined) return;
+  throw new SandboxError(
+    'invalid_argument',
+    `${label} contains another package than its file name says: ${other}. Use a wheel under its original file name.`,
+  );
 }
 
 const damaged = (label: string, problem: string) =>

@@ -149,7 +149,8 @@ function checkNames(members: readonly ZipEntry[]): void {
   for (const { path } of members) {
     const plain = path.replace(/\/$/, '');
     const isUnsafe = plain.split('/').some((part) => part === '' || part === '.' || part === '..');
-    if (isUnsafe || /[\\\0]|^[A-Za-z]:/.test(path)) throw invalid(`the name ${quoted(path)} is not allowed`);
+    if (isUnsafe || /[\\\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]|^[A-Za-z]:/u.test(path))
+      throw invalid(`the name ${quoted(path)} is not allowed`);
     if (names.has(plain)) throw invalid(`the name ${quoted(path)} occurs twice`);
     names.add(plain);
   }

@@ -6,7 +6,14 @@ import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { readBoundedFile } from '../host/read-bounded-file.ts';
 import { formatBytes } from '../quantities.ts';
-import { checkRecord, checkTags, isSideModule, parseWheelName, usableFiles } from './check-wheel-contents.ts';
+import {
+  checkName,
+  checkRecord,
+  checkTags,
+  isSideModule,
+  parseWheelName,
+  usableFiles,
+} from './check-wheel-contents.ts';
 import { filesDigest, type PackageFile, packageFileDigest } from './package-files.ts';
 import { MAX_WHEEL_BYTES, readZip } from './read-zip.ts';
 import { pythonPackage } from './vendored-package-table.ts';
@@ -61,6 +68,7 @@ export function unpackWheel({ name, source, sha256 }: WheelFile): UnpackedWheel 
   const label = `packages: ${name}`;
   const all = readMembers(name, bytes);
   checkRecord(label, all);
+  checkName(label, wheel, all);
   checkTags(label, wheel, all);
   const compiled = pythonPackage(wheel.name)?.compiled;
   const files = usableFiles(label, all, compiled === undefined ? {} : { compiled });

@@ -17,6 +17,12 @@ export const TEST_AND_CLEAR = -1;
 /** The only flag that can be set, with numpy's number. */
 export const INVALID_FLAG = 8;
 
+/** The types of both functions in the notation of FunctionType. */
+export const FLOAT_STATUS_SIGNATURES: ReadonlyMap<string, string> = new Map([
+  ['env.fetestexcept', 'i>i'],
+  ['env.feraiseexcept', 'i>i'],
+]);
+
 const OP = opcodesNamed('end', 'call', 'drop', 'local.get', 'i32.const');
 
 /** Returns the bytes of the module, changed if it has such functions. */

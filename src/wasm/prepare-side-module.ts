@@ -10,7 +10,7 @@ import { bindOwnImports } from './bind-own-imports.ts';
 import { writeCustomSection, writeJsonSection } from './custom-sections.ts';
 import { extractRelativeData } from './data-segments.ts';
 import { type DylinkInfo, readDylink } from './dylink-section.ts';
-import { withFloatStatus } from './float-status.ts';
+import { FLOAT_STATUS_SIGNATURES, withFloatStatus } from './float-status.ts';
 import { slotsOf } from './main-module-symbols.ts';
 import { type Import, type ParsedModule, parseModule } from './parse-module.ts';
 import { appended, emptyFunctionType } from './prepare-module.ts';
@@ -209,7 +209,8 @@ function checkSignatures(module: ParsedModule, hostSignatures: HostSignatures): 
   const functions = module.imports.filter(({ kind }) => kind === EXTERNAL_KIND.function);
   for (const [i, entry] of functions.entries()) {
     const found = signatureOf(i);
-    const expected = hostSignatures.get(`${entry.module}.${entry.name}`) ?? found;
+    const name = `${entry.module}.${entry.name}`;
+    const expected = hostSignatures.get(name) ?? FLOAT_STATUS_SIGNATURES.get(name) ?? found;
     if (found !== expected) throw refusedImport(entry, ` with the type ${found} instead of ${expected}`);
     if (/[VX]/.test(found)) throw refusedImport(entry, ', a function with vectors or exceptions as values');
   }

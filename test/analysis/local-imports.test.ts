@@ -2,7 +2,7 @@
 /** Which files `run FILE` copies into the guest: those that the program imports, and no other file that it mentions. */
 import { describe, expect, it } from 'vitest';
 import { localImports as javascriptImports } from '../../src/runtimes/javascript/local-imports.ts';
-import { localImports as pythonImports } from '../../src/runtimes/python/local-imports.ts';
+import { importedModules, localImports as pythonImports } from '../../src/runtimes/python/local-imports.ts';
 
 /** The files that exist next to the program. */
 const FILES = [
@@ -81,5 +81,30 @@ describe('the files of a Python program', () => {
   ])('include those of %s only if they are imported', (_, code, expected) => {
     const found = pythonImports(code, 'main.py').filter((path) => !path.endsWith('/__init__.py'));
     expect(found).toEqual(expected.map((name) => `${name}.py`));
+  });
+});
+
+describe('the packages of a Python program', () => {
+  const lines = (count: number, line: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => line(i)).join('\n');
+
+  it('are found in statements over several lines', () => {
+    expect(
+      importedModules('if x:\n  from a.b import (  # why\n    c,\n    d as e,\n  )\nimport f.g, h as i'),
+    ).toEqual([...['a', 'a.b', 'a.b.c', 'a.b.d', 'f', 'f.g', 'h']]);
+  });
+
+  it.each([
+    ['statements', `${'import a\n'.repeat(2000)}import late`],
+    ['modules', `import a\n${lines(101, (i) => `import b${i}.${'c.'.repeat(18)}d`)}\nimport late`],
+    ['names', `${`import ${'a,'.repeat(900)}\n`.repeat(3)}import late`],
+    ['statements that do not end', `${'from a import (\n'.repeat(4000)})\nimport late`],
+    ['characters of a statement', `from a import (\n${'b,'.repeat(1000)}\nlate)`],
+    ['lines of a statement', `from a import (\n${lines(100, () => '')}\nlate)`],
+    ['characters of the program', `import a\n${'#'.repeat(65_536)}\nimport late`],
+  ])('are not searched for after too many %s', (_, code) => {
+    const found = importedModules(code);
+    expect(found).toContain('a');
+    expect(found.filter((name) => name.endsWith('late'))).toEqual([]);
   });
 });

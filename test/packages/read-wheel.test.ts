@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import * as reader from '../../src/packages/read-wheel.ts';
 import { unpackWheel } from '../../src/packages/unpack-wheel.ts';
 import { wheel } from './wheel-fixtures.ts';
@@ -10,8 +10,8 @@ import { wheel } from './wheel-fixtures.ts';
 const folder = mkdtempSync(join(tmpdir(), 'read-wheel-'));
 afterEach(() => {
   vi.useRealTimers();
-  rmSync(folder, { recursive: true });
 });
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const wheelPart = (path: string) => reader.wheelPart(path, async (file) => unpackWheel(file));
 
@@ -39,6 +39,13 @@ describe('a wheel', () => {
     expect((await wheelPart(path)).digest).not.toBe(first!.digest);
     await expect(settled[1]!.files()).rejects.toThrow(
       /demo-1\.0-py3-none-any\.whl changed while it was being read/,
+    );
+  });
+
+  test('is refused if it contains another package than its file name says', async () => {
+    const path = await wheel(folder, 'demo', '1.0', { 'demo.py': '', 'numpy-2.4.6.dist-info/LICENSE': '' });
+    await expect(wheelPart(path)).rejects.toThrow(
+      /demo-1\.0-py3-none-any\.whl contains another package than its file name says: numpy\./,
     );
   });
 });

@@ -41,6 +41,9 @@ describe('zip archive', () => {
     'a//b.py',
     './a.py',
     'a\0.py',
+    'a\nb.py',
+    '\u001b[31m.py',
+    '\u202eb.py',
     '..',
     '',
   ];

@@ -37,6 +37,16 @@ describe('error details of a Python program', () => {
     expect(await errorOf(program)).toMatchObject(expected);
   });
 
+  test('are those of a __repr__ that fails for the result', async () => {
+    const { stderr } = await python(code`
+      class Broken:
+          def __repr__(self): raise ValueError('no text')
+      Broken()
+    `);
+    expect(stderr).toMatch(/^Traceback .*\n {2}File "\/app\/main.py", line 2, in __repr__\n/);
+    expect(stderr).not.toContain('_sandbox');
+  });
+
   test('are on standard error if os.system() cannot run a command', async () => {
     const { exit_code, stdout, stderr } = await python(
       "import os\nprint(os.system('pip list'))\nos.close(2)\nprint(os.system('ls'))",

@@ -100,6 +100,7 @@ describe('exit of a Python program', () => {
     ['import sys; sys.exit()', 0, ''],
     ['import sys; sys.exit(3)', 3, ''],
     ['import sys; sys.exit(-1)', 255, ''],
+    ['import sys; sys.exit(2**70)', 255, ''],
     ["import sys; sys.exit('reason')", 1, 'reason\n'],
     ['import os; os._exit(7)', 7, ''],
     ['raise SystemExit(4)', 4, ''],

@@ -188,6 +188,30 @@ describe('threads', () => {
     expect(exit_code).toBe(0);
   });
 
+  test('with impossible durations, or whose exceptions cannot be reported, end alone', async () => {
+    expect(
+      await lines(code`
+        import _thread, sys, threading, time
+        def wait(action, seconds):
+            try: action(seconds)
+            except Exception as error: print(type(error).__name__)
+        held = threading.Lock()
+        held.acquire()
+        for seconds in float('nan'), float('inf'):
+            for action in time.sleep, lambda seconds: held.acquire(timeout=seconds):
+                threading.Thread(target=wait, args=(action, seconds)).start()
+                time.sleep(0.001)
+        forever = threading.Thread(target=time.sleep, args=(threading.TIMEOUT_MAX,), daemon=True)
+        forever.start()
+        threading.Thread(target=forever.join, args=(float('inf'),), daemon=True).start()
+        sys.unraisablehook = lambda args: sys.exit(3)
+        _thread.start_new_thread(lambda: 1 / 0, ())
+        time.sleep(0.001)
+        print('main')
+      `),
+    ).toEqual(['ValueError', 'ValueError', 'OverflowError', 'OverflowError', 'main']);
+  });
+
   test('can wait in functions that C code calls', async () => {
     const program = code`
       import queue, threading, time

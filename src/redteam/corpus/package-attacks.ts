@@ -25,6 +25,8 @@ const ARCHIVES: readonly ArchiveRow[] = [
   ['an absolute name', () => [{ ...SOURCE, name: '/tmp/pip.py' }], /not allowed/],
   ['a name on a drive', () => [{ ...SOURCE, name: 'C:/pip.py' }], /not allowed/],
   ['a name with backslashes', () => [{ ...SOURCE, name: '..\\pip.py' }], /not allowed/],
+  ['a name with a line end', () => [{ ...SOURCE, name: 'attack/a\nadded numpy 2.4.6.py' }], /not allowed/],
+  ['a name that reverses text', () => [{ ...SOURCE, name: 'attack/\u202eyp.py' }], /not allowed/],
   ['two names of one member', () => [{ ...SOURCE, localName: 'other.py' }], /two different names/],
   ['more data than promised', () => [{ ...zeros('z', MiB), size: 10 }], /declared size/],
   ['less data than promised', () => [{ ...zeros('z', 10), size: MiB }], /does not match/],
@@ -54,6 +56,9 @@ const IMPORTS: readonly (readonly [name: string, type: string])[] = [
   ['env.emscripten_resize_heap', 'd>i'],
   ['env.emscripten_console_log', 'F>'],
   ['env._gmtime_js', 'ii>'],
+  ['env.fetestexcept', 'i>j'],
+  ['env.fetestexcept', 'i>ii'],
+  ['env.feraiseexcept', 'i>F'],
   ['env.exit', 'd>'],
   ['env._dlopen_js', 'j>i'],
   ['env._PyEM_TrampolineCall_JS', 'iiij>i'],
@@ -120,8 +125,15 @@ const library = (source: HostileLibrary) => () =>
     { name: 'attack/native.cpython-314-wasm32-emscripten.so', data: hostileLibrary(source), deflated: true },
   ]);
 
+const OTHER_PACKAGE: PackageAttack = {
+  name: 'metadata-of-another-package',
+  wheel: () => hostileWheel([SOURCE, { name: 'numpy-2.4.6.dist-info/METADATA', data: 'Name: numpy\n' }]),
+  refused: /another package/,
+};
+
 export const PACKAGES: AttackTable = {
   python: [
+    OTHER_PACKAGE,
     ...ARCHIVES.map(
       ([name, members, refused]): PackageAttack => ({
         name: `archive-${slug(name)}`,

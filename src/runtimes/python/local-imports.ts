@@ -7,9 +7,13 @@ import { posix } from 'node:path';
 const IDENTIFIER = /^[^\W\d]\w*$/u;
 /** What can begin or end a string or a comment. */
 const MARKS = /'''|"""|['"#\n]|\\[\s\S]/g;
-/** Imported names that are considered per statement. */
-const MAX_NAMES = 100;
-/** Bounds of the search for modules of packages. */
+/** Imported names that are considered, and paths that are found. */
+const MAX_NAMES = 2000;
+const MAX_PATHS = 2 * MAX_NAMES;
+/** Lines and characters of a statement. */
+const MAX_LINES = 100;
+const MAX_CHARACTERS = 2000;
+/** Bounds of the search for modules of packages, which takes place on the main thread. */
 const MAX_SOURCE_CHARACTERS = 65_536;
 const MAX_MODULES = 1000;
 
@@ -17,21 +21,34 @@ const MAX_MODULES = 1000;
 export function localImports(code: string, path: string): string[] {
   const found = new Set<string>();
   const lines = withoutText(code).split(/[\n;]/);
-  lines.forEach((line, index) => {
-    const [keyword, ...rest] = line.trim().split(/\s+/, 500);
-    if (keyword === 'import')
-      for (const part of rest.join(' ').split(',').slice(0, MAX_NAMES))
-        addModule(found, '', part.trim().split(' ', 1)[0]!);
-    if (keyword !== 'from' || rest[0] === undefined) return;
-    const [, dots, module] = /^(\.{0,20})(.*)$/s.exec(rest[0])!;
-    const base = dots === '' ? '' : posix.join(posix.dirname(path), ...Array(dots!.length - 1).fill('..'));
-    if (base.startsWith('..')) return;
-    addModule(found, base, module!);
-    for (const name of importedNames(rest.slice(2).join(' '), lines, index))
-      addModule(found, base, module === '' ? name : `${module}.${name}`);
-  });
+  let names = 0;
+  for (let index = 0; index < lines.length && names < MAX_NAMES && found.size < MAX_PATHS; index++) {
+    if (!/^\s*(?:import|from)\s/.test(lines[index]!)) continue;
+    const { statement, last } = statementAt(lines, index);
+    names += addStatement(found, path, statement, MAX_NAMES - names);
+    index = last;
+  }
   return [...found];
 }
+
+/** Adds the modules of an import statement. Returns the number of names that were considered. */
+function addStatement(found: Set<string>, path: string, statement: string, maxNames: number): number {
+  const [keyword, ...rest] = statement.trim().split(/\s+/);
+  if (keyword === 'import') {
+    const names = rest.join(' ').split(',').slice(0, maxNames);
+    for (const name of names) addModule(found, '', firstWord(name));
+    return names.length;
+  }
+  const [, dots, module] = /^(\.{0,20})(.*)$/s.exec(rest[0] ?? '')!;
+  const base = dots === '' ? '' : posix.join(posix.dirname(path), ...Array(dots!.length - 1).fill('..'));
+  if (base.startsWith('..')) return 1;
+  addModule(found, base, module!);
+  const names = rest.slice(2).join(' ').split(/[(),]/).slice(0, maxNames).map(firstWord);
+  for (const name of names) addModule(found, base, module === '' ? name : `${module}.${name}`);
+  return 1 + names.length;
+}
+
+const firstWord = (text: string) => text.trim().split(' ', 1)[0]!;
 
 /** The source without the contents of strings and comments. */
 function withoutText(code: string): string {
@@ -51,16 +68,16 @@ function withoutText(code: string): string {
   return opened === undefined ? kept + code.slice(end) : kept;
 }
 
-/** The names after `import`, which may continue on the following lines in parentheses. */
-function importedNames(text: string, lines: readonly string[], index: number): string[] {
-  let names = text;
-  if (names.startsWith('('))
-    for (let next = index + 1; next < index + MAX_NAMES && !names.includes(')'); next++)
-      names += ` ${(lines[next] ?? ')').slice(0, 500)}`;
-  return names
-    .split(/[(),]/)
-    .slice(0, MAX_NAMES)
-    .map((part) => part.trim().split(' ', 1)[0]!);
+/** The import statement at a line, which may continue on the following lines in parentheses, and its last line. */
+function statementAt(lines: readonly string[], first: number): { statement: string; last: number } {
+  const part = (index: number) => lines[index]!.slice(0, MAX_CHARACTERS);
+  let statement = part(first);
+  let last = first;
+  const end = Math.min(lines.length, first + MAX_LINES) - 1;
+  if (statement.includes('('))
+    while (last < end && statement.length < MAX_CHARACTERS && !part(last).includes(')'))
+      statement += ` ${part(++last)}`;
+  return { statement, last };
 }
 
 /** Adds the files of a module and of the packages it is in. */

@@ -54,8 +54,9 @@ def _define_entry_points():
     EXAMINED_ENDS = 500
     # Lines with pip commands in a program.
     MAX_COMMANDS = 20
-    # Taken from the base type, because subclasses can override it.
+    # Taken from the base type, because subclasses can override them.
     low_bits = int.__and__
+    bit_length = int.bit_length
 
     brief = reprlib.Repr(maxstring=100, maxother=100, maxlong=60)
 
@@ -204,7 +205,7 @@ def _define_entry_points():
         if status is None:
             return 0
         if isinstance(status, int):
-            return low_bits(status, 0xFF)
+            return low_bits(status, 0xFF) if bit_length(status) < 64 else 0xFF
         print(status, file=sys.stderr)
         return 1
 

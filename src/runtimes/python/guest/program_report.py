@@ -116,6 +116,11 @@ def define(current, program_files):
         try:
             shown = to_json_data(value, 0, [RESULT_ITEMS, RESULT_CHARACTERS])
         except NotJsonData:
+            is_data = False
+        else:
+            is_data = True
+        # Not in the handler above: an exception of the program's code would refer to the one that is handled there.
+        if not is_data:
             return {'result': truncate(repr(value)), 'result_type': type_name(value)}
         described = {'result': shown, 'result_type': type_name(value)}
         if type(value) is not int:

@@ -279,7 +279,13 @@ def _end(me, error):
     if error is not None and not isinstance(error, SystemExit):
         # A thread of the module `threading` handles its exceptions itself.
         error.__traceback__ = _program_traceback(error)
-        _report_unraisable(error, getattr(me.function, 'func', me.function))
+        try:
+            _report_unraisable(error, getattr(me.function, 'func', me.function))
+        except limit_types:
+            raise
+        except BaseException:
+            # The hook of the program failed, or standard error is closed.
+            pass
     me.function = me.context = None
     return _next(loop) or _blocked(loop)
 
@@ -338,6 +344,7 @@ def wait(waiters, timeout):
 
 def _fall_asleep(one, seconds):
     global _last_entry
+    seconds = min(seconds, _thread.TIMEOUT_MAX)
     one.due = _monotonic() + seconds
     _last_entry += 1
     entry = _sleeping[one] = _now + seconds, _last_entry, one
@@ -394,10 +401,8 @@ def _count_attempt(give_way):
 
 def sleep(seconds, /):
     """Waits for a number of seconds, as `time.sleep` does. Other threads run meanwhile."""
-    if len(_alive) == 1:
+    if len(_alive) == 1 or not 0 <= seconds <= _thread.TIMEOUT_MAX:
         return _sleep(seconds)
-    if seconds < 0:
-        raise ValueError('sleep length must be non-negative')
     me = _current
     _fall_asleep(me, seconds)
     try:
@@ -424,7 +429,7 @@ class lock:
         if timeout != -1:
             if not blocking:
                 raise ValueError("can't specify a timeout for a non-blocking call")
-            if timeout < 0:
+            if not timeout >= 0:
                 raise ValueError('timeout value must be a non-negative number')
             if timeout > _thread.TIMEOUT_MAX:
                 raise OverflowError('timeout value is too large')
