@@ -132,7 +132,7 @@ test('opening a session with other preloaded packages fails and names the preloa
   await store.write({ ...stored, record: { ...stored.record, preload: ['yaml'] } });
   await expect(createSandbox({ runtime: 'python', session_id: 'one', store })).rejects.toMatchObject({
     code: 'session_mismatch',
-    message: expect.stringContaining('preload yaml'),
+    message: expect.stringContaining('the preloaded modules yaml'),
   });
   expect(await keptFile(store)).toEqual([undefined, 'kept']);
 });
