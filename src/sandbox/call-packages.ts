@@ -10,8 +10,12 @@ import type { ImageExtension } from '../worker/guest-assets.ts';
 import type { HostAnswer, HostRequest } from '../worker/protocol.ts';
 import type { NeededPackages, PackagesOnDemand } from './packages-on-demand.ts';
 
-/** How often a program is started again. A start is not charged, so a program must not get many. */
+/**
+ * How often a program is started again, and the share of its fuel or time after which it is not. A start that ends this way is
+ * not charged, so a program must not get many, nor expensive ones.
+ */
 const MAX_RESTARTS = 5;
+const MAX_UNCHARGED = 0.1;
 
 type PackageQuestion = Extract<HostRequest, { readonly type: 'packages' }>;
 
@@ -32,6 +36,8 @@ export class CallPackages {
   readonly #additions = new Map<string, PackageAddition>();
   #available: readonly PackageFacts[] = [];
   #restarts = 0;
+  /** What earlier starts have used, as a share of the limits. */
+  #uncharged = 0;
   #isStopped = false;
 
   constructor(options: CallPackagesOptions) {
@@ -66,8 +72,10 @@ export class CallPackages {
     return this.#isStopped;
   }
 
-  restart(): void {
+  /** `used` is the share of the limits that the stopped start has used. */
+  restart(used: number): void {
     this.#isStopped = false;
+    this.#uncharged += used;
   }
 
   answer({ kind, names }: PackageQuestion): NonNullable<HostAnswer['packages']> {
@@ -109,14 +117,14 @@ export class CallPackages {
 
   #stop(names: readonly string[]): boolean {
     const effect = this.#options.effect();
-    if (effect === undefined && this.#restarts < MAX_RESTARTS) {
+    if (effect === undefined && this.#restarts < MAX_RESTARTS && this.#uncharged < MAX_UNCHARGED) {
       this.#restarts++;
       this.#isStopped = true;
       return true;
     }
     const reason =
       effect === undefined
-        ? `the program was already started again ${MAX_RESTARTS} times`
+        ? `the program was already started again (${this.#restarts} times, at ${Math.round(this.#uncharged * 100)} % of its limits)`
         : `the program needs it at run time and cannot be started again, because it has ${effect}`;
     for (const name of names)
       this.#refuse(

@@ -205,7 +205,9 @@ export class Sandbox {
     for (;;) {
       const finished = await start();
       if (!call.packages?.mustRestart || call.signal.aborted) return finished;
-      call.packages.restart();
+      const { fuelConsumed, durationMs } = finished.outcome;
+      const { fuel_budget, timeout_seconds } = call.limits;
+      call.packages.restart(Math.max(fuelConsumed / fuel_budget, durationMs / 1000 / timeout_seconds));
       call.output.repeat();
       call.results.clear();
     }

@@ -54,7 +54,9 @@ describe('sandboxTools', () => {
     });
     const { text, isError } = await tool.execute({ code: 'while True: pass' });
     expect(isError).toBe(false);
-    expect(text).toMatch(/^Failed: Execution trapped: OutOfFuel[\s\S]*How to fix [\s\S]*fuel: 100/);
+    expect(text).toMatch(
+      /^Failed: Execution trapped: OutOfFuel[\s\S]*How to fix [\s\S]*\nfuel: \d+M of 100M \(exhausted\)/,
+    );
     expect(complete?.metadata.trap_reason).toBe('out_of_fuel');
   });
 
