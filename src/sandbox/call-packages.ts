@@ -15,7 +15,7 @@ import type { NeededPackages, PackagesOnDemand } from './packages-on-demand.ts';
  * not charged, so a program must not get many, nor expensive ones.
  */
 const MAX_RESTARTS = 5;
-const MAX_UNCHARGED = 0.1;
+const MAX_UNCHARGED = 0.5;
 
 type PackageQuestion = Extract<HostRequest, { readonly type: 'packages' }>;
 
@@ -124,7 +124,7 @@ export class CallPackages {
     }
     const reason =
       effect === undefined
-        ? `the program was already started again (${this.#restarts} times, at ${Math.round(this.#uncharged * 100)} % of its limits)`
+        ? `the program was already started again ${this.#restarts} times, which took ${Math.round(this.#uncharged * 100)} % of its limits`
         : `the program needs it at run time and cannot be started again, because it has ${effect}`;
     for (const name of names)
       this.#refuse(

@@ -336,26 +336,29 @@ describe('packages that a program needs at run time', () => {
   test('do not let a program start again and again', async () => {
     const names = Array.from({ length: 7 }, (_, i) => `many${i}`);
     approve(names);
-    await using sandbox = await createSandbox(auto);
+    await using sandbox = await createSandbox({ ...auto, policy: { timeout_seconds: 600 } });
     const { metadata } = await sandbox.execute(
       `import os\nfor name in ${JSON.stringify(names)}:\n    os.system('pip install -q ' + name)`,
       { onPackages: () => false },
     );
     const problems = metadata.packages_added!.map(({ problem }) => problem!);
     expect(problems.filter((text) => text.includes('declined'))).toHaveLength(5);
-    expect(problems.filter((text) => text.includes('already started again (5 times'))).toHaveLength(2);
+    expect(problems.filter((text) => text.includes('already started again 5 times'))).toHaveLength(2);
   });
 
   test('do not let a program use its fuel several times', async () => {
     approve(['many0', 'many1']);
-    await using sandbox = await createSandbox({ ...auto, policy: { fuel_budget: 100_000_000 } });
+    await using sandbox = await createSandbox({
+      ...auto,
+      policy: { fuel_budget: 1_000_000_000, timeout_seconds: 600 },
+    });
     const { metadata } = await sandbox.execute(
-      'import os\nfor name in ["many0", "many1"]:\n    for _ in range(1_000_000): pass\n    os.system("pip install -q " + name)',
+      'import os\nfor _ in range(1_100_000): pass\nfor name in ["many0", "many1"]: os.system("pip install -q " + name)',
       { onPackages: () => false },
     );
     const problems = metadata.packages_added!.map(({ problem }) => problem!);
     expect(problems[0]).toContain('declined');
-    expect(problems[1]).toContain('already started again (1 times');
+    expect(problems[1]).toContain('already started again 1 times');
   });
 
   test('stay within the limit of additions, of which a person can decline', async () => {
