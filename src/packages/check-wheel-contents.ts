@@ -120,7 +120,7 @@ export function checkRecord(label: string, files: readonly PackageFile[]): void 
 }
 
 /** Throws unless the wheel contains the package of its file name. */
-export function checkName(label: string, { name }: WheelName, files: readonly PackageFile[]): void {
+export function checkWheelName(label: string, { name }: WheelName, files: readonly PackageFile[]): void {
   const names = files.flatMap(({ path }) => /^([^/]+?)(?:-[^-/]*)?\.dist-info\//.exec(path)?.[1] ?? []);
   const other = names.find((found) => normalisedName(found) !== normalisedName(name));
   if (other === undefined) return;

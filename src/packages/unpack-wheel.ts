@@ -7,9 +7,9 @@ import { sha256Hex } from '../framing/digest.ts';
 import { readBoundedFile } from '../host/read-bounded-file.ts';
 import { formatBytes } from '../quantities.ts';
 import {
-  checkName,
   checkRecord,
   checkTags,
+  checkWheelName,
   isSideModule,
   parseWheelName,
   usableFiles,
@@ -68,7 +68,7 @@ export function unpackWheel({ name, source, sha256 }: WheelFile): UnpackedWheel 
   const label = `packages: ${name}`;
   const all = readMembers(name, bytes);
   checkRecord(label, all);
-  checkName(label, wheel, all);
+  checkWheelName(label, wheel, all);
   checkTags(label, wheel, all);
   const compiled = pythonPackage(wheel.name)?.compiled;
   const files = usableFiles(label, all, compiled === undefined ? {} : { compiled });

@@ -1,3 +1,4 @@
+/** @module-tag full */
 import type { Client } from '@modelcontextprotocol/client';
 import { listPackages } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,8 @@
-/** Packages that programs get when they import them, with wheels that the test creates and approves. */
+/**
+ * Packages that programs get when they import them, with wheels that the test creates and approves.
+ *
+ * @module-tag full
+ */
 import {
   copyFileSync,
   mkdirSync,

@@ -1,4 +1,8 @@
-/** The options `preload` and `packages`. */
+/**
+ * The options `preload` and `packages`.
+ *
+ * @module-tag full
+ */
 import {
   mkdirSync,
   mkdtempSync,

@@ -1,4 +1,8 @@
-/** Typical tasks with each Python package. */
+/**
+ * Typical tasks with each Python package.
+ *
+ * @module-tag full
+ */
 import { expect, test } from 'vitest';
 import { utils, write } from 'xlsx';
 import { code, python } from '../support/sandbox.ts';
