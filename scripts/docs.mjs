@@ -240,7 +240,7 @@ const TABLES = {
   },
   default_budget: () => {
     const { fuel_budget, timeout_seconds } = policy.parse({});
-    return `The default budget of ${formatFuel(fuel_budget)} fuel typically lasts for ${typicalSeconds(fuel_budget)} of computation;\n\`llm-wasm-sandbox doctor\` measures it on your machine. A compute-bound program reaches the budget before the time limit of\n${timeout_seconds} seconds. The time limit matters for programs that wait, and on slow machines. See\n[docs/FUEL_BUDGETING.md](docs/FUEL_BUDGETING.md#fuel-and-time).`;
+    return `The default budget of ${formatFuel(fuel_budget)} fuel typically lasts for ${typicalSeconds(fuel_budget)} of computation;\n\`llm-wasm-sandbox doctor\` measures it on your machine. A compute-bound program reaches the budget before the time limit of\n${timeout_seconds} seconds. The time limit matters for programs that wait, and on slow machines. See\n[FUEL_BUDGETING.md](FUEL_BUDGETING.md#fuel-and-time).`;
   },
   fuel_and_time: () => {
     const { fuel_budget, timeout_seconds, max_fuel_budget, max_timeout_seconds } = serverSettings.parse({});
@@ -370,7 +370,7 @@ const TABLES = {
     const benchmarks = readFileSync(at('bench/BENCHMARKS.md'), 'utf8');
     const [, section] = /<!-- benchmark: peers -->([\s\S]*?)<!-- end -->/.exec(benchmarks);
     const [, machine] = /^(`npm run bench -- peers` on .*)$/m.exec(section);
-    return `${section.match(/^\|.*$/gm).join('\n')}\n\n${machine} [What is measured](bench/BENCHMARKS.md#other-sandboxes).`;
+    return `${section.match(/^\|.*$/gm).join('\n')}\n\n${machine} [What is measured](../bench/BENCHMARKS.md#other-sandboxes).`;
   },
   traps: () => {
     const rows = Object.entries(TRAPS).map(([reason, { exit_code, message }]) => [

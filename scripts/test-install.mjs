@@ -210,12 +210,12 @@ for (const [version, modules] of Object.entries(TYPESCRIPT)) {
   }
 }
 
-// ---- the TypeScript example of the README that comes with the package ----
+// ---- the TypeScript example of the guide that comes with the package ----
 
-const readme = readFileSync(join(project, 'node_modules/llm-wasm-sandbox/README.md'), 'utf8');
-const [, streaming] = /<!-- example: streaming -->\n```ts\n([\s\S]*?)```/.exec(readme);
-const [, streamed] = /<!-- output: streaming -->\n```text\n([\s\S]*?)```/.exec(readme);
-check('the streaming example of the README, compiled by TypeScript', () => {
+const guide = readFileSync(join(project, 'node_modules/llm-wasm-sandbox/docs/LIBRARY.md'), 'utf8');
+const [, streaming] = /<!-- example: streaming -->\n```ts\n([\s\S]*?)```/.exec(guide);
+const [, streamed] = /<!-- output: streaming -->\n```text\n([\s\S]*?)```/.exec(guide);
+check('the streaming example of docs/LIBRARY.md, compiled by TypeScript', () => {
   write('streaming/main.ts', streaming);
   const compilerOptions = {
     module: 'nodenext',

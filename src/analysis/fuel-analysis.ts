@@ -67,6 +67,10 @@ export function stoppedLocation(input: AnalysisInput): string | undefined {
   return isStoppedByLimit(input) ? failedLocation(input) : undefined;
 }
 
+/** The text of the specification for a run without a known cause. */
+export const GUESSED_CAUSE =
+  'Complex data processing or large dataset detected (a guess: most of the budget was used without a heavy import)';
+
 /** Why the run used its fuel, as far as the run shows, the largest share first. */
 export function likelyCauses(input: AnalysisInput): string[] {
   const heavy = heavyImports(input).filter(({ cached }) => !cached);
@@ -85,7 +89,7 @@ export function likelyCauses(input: AnalysisInput): string[] {
   }
   const percent = (input.fuelConsumed / input.limits.fuel_budget) * 100;
   if (percent > LARGE_DATA_PERCENT && heavy.length === 0) {
-    causes.push('Complex data processing or large dataset detected');
+    causes.push(GUESSED_CAUSE);
   }
   const { cause } = runFindings(input);
   if (cause !== undefined) causes.unshift(cause.text);

@@ -149,7 +149,9 @@ describe('likely causes', () => {
 
   test('do not include a package that the source mentions but the run did not import', () => {
     const report = analyseFuel(successfulRun(8 * G, 10 * G, { source: 'import openpyxl' }), false);
-    expect(report?.likely_causes).toEqual(['Complex data processing or large dataset detected']);
+    expect(report?.likely_causes).toEqual([
+      'Complex data processing or large dataset detected (a guess: most of the budget was used without a heavy import)',
+    ]);
   });
 
   test('begin with the largest share', () => {

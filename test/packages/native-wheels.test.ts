@@ -49,7 +49,7 @@ describe('a session with a native library', () => {
     ['crash', 'unreachable'],
     ['throws', 'unreachable'],
     ['recurse', 'stack_overflow'],
-  ])('survives the C function %s, which ends with %s', { tags: 'full' }, async (method, reason) => {
+  ])('survives the C function %s, which ends with %s', async (method, reason) => {
     const before = value(await session.execute('counter.add(0)'));
     const result = await session.execute(`counter.add(100)\ncounter.${method}(1)`, {
       fuel_budget: 100_000_000,

@@ -58,9 +58,9 @@ describe('Requirement: Structured Error Analysis', () => {
       related_docs: ['docs/MCP_INTEGRATION.md#security-considerations'],
     });
     expect(guidance.actionable_guidance).toEqual([
-      "Security error: Cannot access '/etc/passwd' - all file operations restricted to /app directory",
+      "Security error: Cannot access '/etc/passwd' - programs can use only /app, /tmp and mounted folders",
       "Use absolute paths like '/app/data.txt' or relative paths 'data.txt' (auto-prefixed with /app)",
-      'WASI capability isolation prevents access outside preopened directories',
+      'Programs see a virtual file system; the files of the host are not part of it',
       "It failed on line 1: open('/etc/passwd').read()",
     ]);
   });

@@ -68,9 +68,9 @@ export function restrictedPathLines(path: string, input: AnalysisInput): (string
     "Use absolute paths like '/app/data.txt' or relative paths 'data.txt' (auto-prefixed with /app)";
   if (existing !== undefined) return [existing, usage];
   return [
-    `Security error: Cannot access '${oneLine(path)}' - all file operations restricted to /app directory`,
+    `Security error: Cannot access '${oneLine(path)}' - programs can use only /app, /tmp and mounted folders`,
     usage,
-    'WASI capability isolation prevents access outside preopened directories',
+    'Programs see a virtual file system; the files of the host are not part of it',
     input.files().length > 0 ? workspaceListing(input) : undefined,
   ];
 }

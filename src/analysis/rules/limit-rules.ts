@@ -3,6 +3,7 @@ import { formatBytes, formatFuel, formatLiteral } from '../../quantities.ts';
 import type { GuestError, TrapReason } from '../../schema.ts';
 import {
   budgetToTry,
+  GUESSED_CAUSE,
   likelyCauses,
   needsTooMuchFuel,
   progressText,
@@ -32,24 +33,24 @@ function fixOf(input: AnalysisInput): readonly string[] | undefined {
   const cause = causeToFix(input);
   if (cause === undefined && backtrackingText(input) !== undefined)
     return [
-      'Solution 1: Rewrite the pattern without nested quantifiers such as (a+)+ or (a|ab)*, or check the text with plain string operations',
+      'Solution: Rewrite the pattern without nested quantifiers such as (a+)+ or (a|ab)*, or check the text with plain string operations',
       'More fuel or time does not help: the number of steps can double with each character',
     ];
   if (cause === undefined)
     return needsTooMuchFuel(input)
-      ? ['Solution 1: Use a faster algorithm or less data', progressText(input)!]
+      ? ['Solution: Use a faster algorithm or less data', progressText(input)!]
       : undefined;
   const noBudget = 'More fuel or time does not help';
   if (cause.kind === 'probably_endless')
     return [
-      `Solution 1: ${oneLine(cause.fix ?? 'Change the loop so that its condition becomes false, or leave it with break or return', 200)}`,
+      `Solution: ${oneLine(cause.fix ?? 'Change the loop so that its condition becomes false, or leave it with break or return', 200)}`,
       `${noBudget}: the loop looks endless`,
     ];
   if (cause.kind === 'deep_recursion')
-    return ['Solution 1: Make sure that the recursion reaches a base case, or use a loop', noBudget];
+    return ['Solution: Make sure that the recursion reaches a base case, or use a loop', noBudget];
   const { memoization } = input.language.guidance;
   return [
-    `Solution 1: Memoize ${cause.function} with ${memoization}, or compute its results in a loop`,
+    `Solution: Memoize ${cause.function} with ${memoization}, or compute its results in a loop`,
     `${noBudget}: the number of calls grows exponentially`,
   ];
 }
@@ -68,8 +69,8 @@ function samplesText(input: AnalysisInput): (string | undefined)[] {
   ];
 }
 
-/** The cause for the `Likely cause:` line of the specification. */
-function likelyCause(input: AnalysisInput): string {
+/** The cause for the `Likely cause:` line of the specification; undefined if nothing was found. */
+function likelyCause(input: AnalysisInput): string | undefined {
   const toFix = causeToFix(input);
   if (toFix !== undefined) return toFix.text;
   const regex = backtrackingText(input);
@@ -80,7 +81,7 @@ function likelyCause(input: AnalysisInput): string {
     const list = heavy.map((one) => `${one.package.name} ${formatFuel(one.fuel)}`).join(', ');
     return `Heavy package imports (${list})`;
   }
-  return likelyCauses(input)[0] ?? 'Complex data processing or large dataset detected';
+  return likelyCauses(input).find((cause) => cause !== GUESSED_CAUSE);
 }
 
 /** The modules that the program was importing when the limit was reached, with the measured cost; undefined if none. */
@@ -130,7 +131,7 @@ export const limitRules: readonly Rule[] = [
             `Example: create_session(language='${language.name}', fuel_budget=${budget})`,
             progressText(input),
           ]),
-          location && !cause.includes(location) ? `The fuel ran out at ${location}` : undefined,
+          location && !cause?.includes(location) ? `The fuel ran out at ${location}` : undefined,
           ...samplesText(input),
         ],
       };
