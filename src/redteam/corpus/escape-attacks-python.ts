@@ -448,7 +448,7 @@ print('there', flush=True)
 f.__code__ = f.__code__.replace(co_code=${bytecode}, co_stacksize=1)
 f(1, 2)`,
       policy: SMALL,
-      outcomes: [...DAMAGED, 'UnboundLocalError', 'NameError'],
+      outcomes: [...DAMAGED, 'RuntimeError', 'UnboundLocalError', 'NameError'],
       expect: { stdout: /^there\n/ },
     }),
   ),
