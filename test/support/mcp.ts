@@ -25,6 +25,8 @@ export async function stdioClient(era: Era, args: readonly string[] = ['mcp', '-
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [CLI, ...args, '--optimization', 'demand'],
+    // The transport does not pass on the environment, and the server must not have the packages of the user.
+    env: { LLM_WASM_SANDBOX_PACKAGES_DIR: process.env['LLM_WASM_SANDBOX_PACKAGES_DIR']! },
     stderr: 'pipe',
   });
   await client.connect(transport);
