@@ -6,8 +6,8 @@ import { formatBytes, formatFuel } from '../../src/quantities.ts';
 
 // The rasteriser is read from the built files.
 const { convertPicture } = (await import(
-  new URL('../../dist/worker/convert-picture.js', import.meta.url).href
-)) as typeof import('../../src/worker/convert-picture.ts');
+  new URL('../../dist/worker/thread/convert-picture.js', import.meta.url).href
+)) as typeof import('../../src/worker/thread/convert-picture.ts');
 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="700" height="700"><circle r="700"/></svg>';
 const form = { format: 'png', maxEdge: 100, maxBytes: 100_000 } as const;

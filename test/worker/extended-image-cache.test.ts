@@ -16,7 +16,7 @@ import { encodeJsonHeader } from '../../src/framing/json-header.ts';
 import { toShared } from '../../src/fs/shared-array-buffers.ts';
 import { encodeMemoryLayer } from '../../src/host/shared-layer.ts';
 import { type GuestAssets, layersDigest } from '../../src/runtimes/guest-artifacts.ts';
-import { readCachedImage, writeCachedImage } from '../../src/worker/extended-image-cache.ts';
+import { readCachedImage, writeCachedImage } from '../../src/worker/pool/extended-image-cache.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'image-cache-'));
 const images = join(folder, 'images');

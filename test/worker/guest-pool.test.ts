@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { PAGE_BYTES } from '../../dist/engine/image-identity.js';
 import { findAssets } from '../../dist/runtimes/guest-artifacts.js';
-import type { GuestTemplate } from '../../dist/worker/guest-from-image.js';
-import { GuestPool } from '../../dist/worker/guest-pool.js';
-import { loadImage } from '../../dist/worker/load-image.js';
+import type { GuestTemplate } from '../../dist/worker/thread/guest-from-image.js';
+import { GuestPool } from '../../dist/worker/thread/guest-pool.js';
+import { loadImage } from '../../dist/worker/thread/load-image.js';
 
 type Guest = ReturnType<GuestPool['acquire']>;
 

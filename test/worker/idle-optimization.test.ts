@@ -1,9 +1,9 @@
 import { createPool, createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { RUNTIMES } from '../../dist/runtimes/runtime-registry.js';
-import { IdleOptimization } from '../../dist/worker/idle-optimization.js';
-import type { JobCallbacks } from '../../dist/worker/job-callbacks.js';
-import type { WorkerPool } from '../../dist/worker/pool.js';
+import type { WorkerPool } from '../../dist/worker/pool/pool.js';
+import { IdleOptimization } from '../../dist/worker/thread/idle-optimization.js';
+import type { JobCallbacks } from '../../dist/worker/thread/job-callbacks.js';
 import { runScript } from '../support/cli.ts';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
@@ -40,7 +40,9 @@ async function observe(pool: WorkerPool, runtime: 'python' | 'javascript') {
 const pools = (optimization: 'idle' | 'demand') => createPool({ maxWorkers: 1, optimization }) as WorkerPool;
 
 describe.each(['python', 'javascript'] as const)('idle optimisation of the %s interpreter', (runtime) => {
-  test('completes without a call, and changes neither the output nor the fuel of programs', async () => {
+  test('completes without a call, and changes neither the output nor the fuel of programs', {
+    tags: 'full',
+  }, async () => {
     await using demand = pools('demand');
     await using idle = pools('idle');
     const expected = await observe(demand, runtime);
@@ -89,8 +91,8 @@ test('an optimisation program that jobs interrupt is started again, but not fore
   };
   const run =
     (isCompleted: boolean) =>
-    (id: number, { code }: { code: string }, services: JobCallbacks): void => {
-      started.push(code);
+    (id: number, { program }: { program: { code: string } }, services: JobCallbacks): void => {
+      started.push(program.code);
       expect(services.isAbandoned?.()).toBe(!isCompleted);
       if (isCompleted) services.send({ type: 'saved', id, saved });
     };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { guestError, guestReport, stoppedAt } from '../../src/schema.ts';
-import { ERROR_FIELDS, parseGuestReport } from '../../src/worker/parse-guest-report.ts';
+import { ERROR_FIELDS, parseGuestReport } from '../../src/worker/protocol/parse-guest-report.ts';
 
 /** Values at both sides of every limit that the schema of an error has. */
 const values = fc.oneof(

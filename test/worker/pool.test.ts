@@ -6,7 +6,7 @@ import { runProcess, runScript } from '../support/cli.ts';
 import { ThreadMemoryReader } from '../support/thread-memory.ts';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
-const POOL = new URL('../../dist/worker/pool.js', import.meta.url).href;
+const POOL = new URL('../../dist/worker/pool/pool.js', import.meta.url).href;
 
 /** Runs a script in a process of its own and returns what it printed; it must end by itself. */
 async function inProcess(script: string): Promise<string> {
@@ -77,7 +77,7 @@ describe('workers', () => {
     expect(after - before).toBeLessThan(16_000_000);
   });
 
-  test('end when they are idle, and the last one much later', async () => {
+  test('end when they are idle, and the last one much later', { tags: 'full' }, async () => {
     const script = `
       import { availableParallelism } from 'node:os';
       import { WorkerPool } from '${POOL}';
@@ -109,7 +109,7 @@ describe('workers', () => {
     expect(JSON.parse(await inProcess(script))).toEqual([true, true, 1, 0]);
   });
 
-  test('leave no listener on a signal when a call is over', async () => {
+  test('leave no listener on a signal when a call is over', { tags: 'full' }, async () => {
     const script = `
       import { getEventListeners } from 'node:events';
       import { sharedPool } from '${POOL}';
@@ -126,7 +126,7 @@ describe('workers', () => {
     expect(await inProcess(script)).toBe('0');
   });
 
-  test('are started up to the maximum of the pool', async () => {
+  test('are started up to the maximum of the pool', { tags: 'full' }, async () => {
     const script = `
       import { availableParallelism } from 'node:os';
       import { createPool, createSandbox } from '${PACKAGE}';

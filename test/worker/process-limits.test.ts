@@ -9,9 +9,14 @@ import {
   outcomeWithinQuota,
   sizeWithin,
   stateWithinQuota,
-} from '../../src/worker/process-limits.ts';
-import { parseFromProcess } from '../../src/worker/process-protocol.ts';
-import type { FromWorker, PackedOutcome, UnsentJob, UnsentRunJob } from '../../src/worker/protocol.ts';
+} from '../../src/worker/process/process-limits.ts';
+import { parseFromProcess } from '../../src/worker/process/process-protocol.ts';
+import type {
+  FromWorker,
+  PackedOutcome,
+  UnsentJob,
+  UnsentRunJob,
+} from '../../src/worker/protocol/messages.ts';
 
 type Message = Exclude<FromWorker, { readonly type: 'optimized' }>;
 
@@ -26,22 +31,17 @@ const file = (path: string, size: number) => ({
 const JOB: UnsentRunJob = {
   type: 'run',
   image: 'python',
-  code: 'let name = 1',
-  language: 'python',
-  fileName: undefined,
-  env: {},
-  args: [],
-  injectSetup: true,
+  program: { code: 'let name = 1', language: 'python', env: {}, args: [], inject_setup: true },
   stdin: new Uint8Array(),
   hasMoreStdin: false,
   limits: {
-    fuelBudget: 1000,
-    timeoutMs: 1000,
-    memoryBytes: 1_000_000,
-    stdoutMaxBytes: 100,
-    stderrMaxBytes: 50,
-    workspaceMaxBytes: 1000,
-    workspaceMaxFiles: 3,
+    fuel_budget: 1000,
+    timeout_seconds: 1,
+    memory_bytes: 1_000_000,
+    stdout_max_bytes: 100,
+    stderr_max_bytes: 50,
+    workspace_max_bytes: 1000,
+    workspace_max_files: 3,
     deterministic: undefined,
   },
   workspace: { id: 'w', tree: FileTree.from([file('old', 600)]) },
@@ -265,7 +265,7 @@ describe('a run in another process', () => {
   });
 
   test('may send an image that fits into the memory only', () => {
-    const limits = { fuelBudget: 1, timeoutMs: 1, memoryBytes: 1_000_000 };
+    const limits = { fuel_budget: 1, timeout_seconds: 1, memory_bytes: 1_000_000 };
     const job: UnsentJob = {
       ...{ type: 'extend', image: 'python', packages: [], libraries: [], preload: [] },
       ...{ compileLimits: limits, preloadLimits: limits },

@@ -2,9 +2,9 @@
 import { createPool, createSandbox, type Session } from 'llm-wasm-sandbox';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { findAssets } from '../../dist/runtimes/guest-artifacts.js';
-import { GuestPool } from '../../dist/worker/guest-pool.js';
-import { loadImage } from '../../dist/worker/load-image.js';
-import { SessionGuests } from '../../dist/worker/session-guests.js';
+import { GuestPool } from '../../dist/worker/thread/guest-pool.js';
+import { loadImage } from '../../dist/worker/thread/load-image.js';
+import { SessionGuests } from '../../dist/worker/thread/session-guests.js';
 
 const MiB = 1024 * 1024;
 const MAX_PAGES = 16_384;
@@ -59,40 +59,43 @@ for (const path of ['/app/log', '/tmp/log']) require('fs').appendFileSync(path, 
 `;
 const READ = `[n, ...['/app/log', '/tmp/log'].map((path) => require('fs').readFileSync(path, 'utf8'))].join(' ')`;
 
-describe.each(['thread', 'process'] as const)('sessions of one worker (%s)', (isolation) => {
-  const open = (pool: ReturnType<typeof createPool>) =>
-    createSandbox({ runtime: 'javascript', pool, auto_persist_globals: true }) as Promise<Session>;
-  const read = async (session: Session) => (await session.execute(READ)).metadata.result;
+for (const isolation of ['thread', 'process'] as const)
+  describe(`sessions of one worker (${isolation})`, {
+    ...(isolation === 'process' && { tags: 'full' }),
+  }, () => {
+    const open = (pool: ReturnType<typeof createPool>) =>
+      createSandbox({ runtime: 'javascript', pool, auto_persist_globals: true }) as Promise<Session>;
+    const read = async (session: Session) => (await session.execute(READ)).metadata.result;
 
-  test('continue with their state, whether or not their interpreters are still in the worker', async () => {
-    await using pool = createPool({ isolation, maxWorkers: 1, optimization: 'demand' });
-    const sessions: Session[] = [];
-    for (let i = 0; i < 10; i++) sessions.push(await open(pool));
-    // In the second round the interpreters of all sessions have been evicted, and later only some of them.
-    for (const order of [sessions, sessions, sessions.slice(7), sessions.slice(4), [...sessions].reverse()])
-      for (const session of order) expect(await session.execute(APPEND)).toMatchObject({ success: true });
-    const counts = [3, 3, 3, 3, 4, 4, 4, 5, 5, 5];
-    for (const [i, session] of sessions.entries()) {
-      const log = '12345'.slice(0, counts[i]);
-      expect(await read(session)).toBe(`${counts[i]} ${log} ${log}`);
-      await session.close();
-    }
-  });
+    test('continue with their state, whether or not their interpreters are still in the worker', async () => {
+      await using pool = createPool({ isolation, maxWorkers: 1, optimization: 'demand' });
+      const sessions: Session[] = [];
+      for (let i = 0; i < 10; i++) sessions.push(await open(pool));
+      // In the second round the interpreters of all sessions have been evicted, and later only some of them.
+      for (const order of [sessions, sessions, sessions.slice(7), sessions.slice(4), [...sessions].reverse()])
+        for (const session of order) expect(await session.execute(APPEND)).toMatchObject({ success: true });
+      const counts = [3, 3, 3, 3, 4, 4, 4, 5, 5, 5];
+      for (const [i, session] of sessions.entries()) {
+        const log = '12345'.slice(0, counts[i]);
+        expect(await read(session)).toBe(`${counts[i]} ${log} ${log}`);
+        await session.close();
+      }
+    });
 
-  test('continue with their state after a rollback, a call that a limit ends, and edits of the host', async () => {
-    await using pool = createPool({ isolation, maxWorkers: 1, optimization: 'demand' });
-    await using session = await open(pool);
-    await session.execute(APPEND);
-    await session.execute(APPEND);
-    await session.rollback();
-    expect(await read(session)).toBe('1 1 1');
-    const stopped = await session.execute(`${APPEND} for (;;);`, { fuel_budget: 1_000_000 });
-    expect(stopped.metadata.trap_reason).toBe('out_of_fuel');
-    const before = await read(session);
-    await session.writeFile('log', 'edited');
-    const [n, , log] = String(before).split(' ');
-    expect(await read(session)).toBe(`${n} edited ${log}`);
-    await session.execute(APPEND);
-    expect(await read(session)).toBe(`${Number(n) + 1} edited${Number(n) + 1} ${log}${Number(n) + 1}`);
+    test('continue with their state after a rollback, a call that a limit ends, and edits of the host', async () => {
+      await using pool = createPool({ isolation, maxWorkers: 1, optimization: 'demand' });
+      await using session = await open(pool);
+      await session.execute(APPEND);
+      await session.execute(APPEND);
+      await session.rollback();
+      expect(await read(session)).toBe('1 1 1');
+      const stopped = await session.execute(`${APPEND} for (;;);`, { fuel_budget: 1_000_000 });
+      expect(stopped.metadata.trap_reason).toBe('out_of_fuel');
+      const before = await read(session);
+      await session.writeFile('log', 'edited');
+      const [n, , log] = String(before).split(' ');
+      expect(await read(session)).toBe(`${n} edited ${log}`);
+      await session.execute(APPEND);
+      expect(await read(session)).toBe(`${Number(n) + 1} edited${Number(n) + 1} ${log}${Number(n) + 1}`);
+    });
   });
-});

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { CONTROL, sectionWord } from '../../dist/worker/control-block.js';
-import { adoptThread, newHostBlock } from '../../dist/worker/start-thread.js';
-import { ThreadHost } from '../../dist/worker/thread-host.js';
+import { adoptThread, newHostBlock } from '../../dist/worker/pool/start-thread.js';
+import { ThreadHost } from '../../dist/worker/pool/thread-host.js';
+import { CONTROL, sectionWord } from '../../dist/worker/protocol/control-block.js';
 import { repetitions } from '../support/repetitions.ts';
 
 const dist = (path: string) => new URL(`../../dist/${path}`, import.meta.url).href;
@@ -60,7 +60,7 @@ test('a thread is terminated after it has left its critical section, and enters 
 test('a process exits after its threads have left their critical sections', async () => {
   const { stdout } = await runProgram(`
 import { Worker } from 'node:worker_threads';
-import { endBeforeExit } from '${dist('worker/start-thread.js')}';
+import { endBeforeExit } from '${dist('worker/pool/start-thread.js')}';
 const section = new Int32Array(new SharedArrayBuffer(4));
 const log = new Int32Array(new SharedArrayBuffer(4));
 const worker = new Worker(${JSON.stringify(TWO_SECTIONS)}, { eval: true, execArgv: [], workerData: { section, log } });
@@ -70,14 +70,14 @@ worker.on('message', () => process.exit());`);
   expect(stdout).toBe('1\n');
 });
 
-test('a process ends its threads and exits while they compress', async () => {
+test('a process ends its threads and exits while they compress', { tags: 'full' }, async () => {
   const { stdout } = await runProgram(`
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { CONTROL, sectionWord } from '${dist('worker/control-block.js')}';
-import { adoptThread, endBeforeExit, newHostBlock } from '${dist('worker/start-thread.js')}';
-import { ThreadHost } from '${dist('worker/thread-host.js')}';
+import { CONTROL, sectionWord } from '${dist('worker/protocol/control-block.js')}';
+import { adoptThread, endBeforeExit, newHostBlock } from '${dist('worker/pool/start-thread.js')}';
+import { ThreadHost } from '${dist('worker/pool/thread-host.js')}';
 const start = async () => {
   const control = new Int32Array(new SharedArrayBuffer(CONTROL.words * 4));
   const worker = new Worker(${JSON.stringify(COMPRESSION)}, { eval: true, execArgv: [], workerData: { section: sectionWord(control) } });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Entry, TreeEdit } from '../../src/fs/flat-entries.ts';
 import { EMPTY_TREE, FileTree } from '../../src/fs/immutable-file-tree.ts';
-import { ReceivedTrees, SentTrees, type TreeUpdate } from '../../src/worker/tree-updates.ts';
+import { ReceivedTrees, SentTrees, type TreeUpdate } from '../../src/worker/protocol/tree-updates.ts';
 import { tree as anyTree } from '../fs/arbitraries.ts';
 import { codeOf, dir, file, link } from '../fs/support.ts';
 

@@ -1,0 +1,49 @@
+/** Runs jobs that are not part of a call. Each waits for its own turn. */
+import { PICTURE_LIMITS } from '../../charts/chart-limits.ts';
+import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import type { DrawnPicture, PictureForm, PictureSource, UnsentJob } from '../protocol/messages.ts';
+import type { JobResult } from './job-handle.ts';
+import type { WorkerPool } from './pool.ts';
+import type { JobOptions } from './pool-thread.ts';
+
+interface AuxiliaryOptions extends JobOptions {
+  /** Jobs with the same key run one after another. */
+  readonly key: string;
+  readonly tenant?: string;
+}
+
+/** Returns undefined if the job is cancelled while it waits for its turn. */
+export async function runAuxiliaryJob(
+  pool: WorkerPool,
+  job: UnsentJob,
+  assets: GuestAssets | undefined,
+  { key, tenant = key, ...options }: AuxiliaryOptions,
+): Promise<JobResult | undefined> {
+  const turn = await pool.acquire({ tenant, key, signal: options.signal });
+  if (turn === undefined) return undefined;
+  try {
+    return await turn.run(job, assets, options).result;
+  } finally {
+    turn.release();
+  }
+}
+
+/** Converts an image or SVG of a program to a format that clients or terminals show, within limits. */
+export type DrawPicture = (
+  source: PictureSource,
+  form: PictureForm,
+  signal?: AbortSignal,
+) => Promise<DrawnPicture>;
+
+/** Converts an image or SVG of a program. The images of a tenant are converted one after another. */
+export async function requestPicture(
+  pool: WorkerPool,
+  tenant: string,
+  ...[source, form, signal]: Parameters<DrawPicture>
+): Promise<DrawnPicture> {
+  const options = { key: `picture:${tenant}`, tenant, limitMs: PICTURE_LIMITS.timeMs, signal };
+  const job = { type: 'picture', source, form } as const;
+  const result = await runAuxiliaryJob(pool, job, undefined, options);
+  if (result?.type === 'picture') return result.picture;
+  return { problem: signal?.aborted ? 'the call was cancelled' : 'its thread was lost. Try again' };
+}

@@ -1,0 +1,49 @@
+/**
+ * Lets a thread load a guest before there is a pool, in a process that runs one job: the thread works while the main
+ * thread loads the library. Loads little itself. The runtime may be a guess: if it is wrong, the work of the thread is
+ * wasted.
+ */
+import { findAssets, type GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import type { RuntimeName } from '../../schema/runtime-names.ts';
+import type { ToWorker } from '../protocol/messages.ts';
+import { adoptThread, newHostBlock, type StartedThread, startThread } from './start-thread.ts';
+
+/** A thread, and the assets that it has received. */
+export interface FirstJob {
+  readonly thread: StartedThread;
+  readonly assets: GuestAssets | undefined;
+}
+
+/** Starts a thread. With a runtime, the thread also prepares a guest with this memory limit. */
+export function prepareFirstJob(runtime: RuntimeName | undefined, memoryBytes: number): FirstJob {
+  const thread = startThread(newHostBlock(), [], true);
+  const assets = runtime === undefined ? undefined : assetsIfBuilt(runtime);
+  const send = (message: ToWorker) => thread.worker.postMessage(message);
+  if (assets !== undefined) {
+    send({ type: 'load', assets });
+    if (memoryBytes >= assets.minMemoryBytes) send({ type: 'warm', image: assets.id, memoryBytes });
+  }
+  return { thread, assets };
+}
+
+function assetsIfBuilt(runtime: RuntimeName): GuestAssets | undefined {
+  try {
+    return findAssets(runtime);
+  } catch {
+    // The run finds the same problem and reports it, or builds the guest.
+    return undefined;
+  }
+}
+
+let adopted: GuestAssets | undefined;
+
+/** Makes the thread the first one of the pool, and the assets those of the process. */
+export function adoptFirstJob({ thread, assets }: FirstJob): void {
+  adoptThread(thread);
+  adopted = assets;
+}
+
+/** The assets that the first thread has received, if they are those of this runtime. */
+export function adoptedAssets(runtime: RuntimeName): GuestAssets | undefined {
+  return adopted?.runtime === runtime ? adopted : undefined;
+}

@@ -1,0 +1,30 @@
+/**
+ * The prepared libraries of packages, cached on disk. Rewriting takes seconds for a large package, so a thread of this process
+ * does it (thread/prepare-libraries.ts), never one of an isolated process.
+ */
+import { sha256Hex } from '../../framing/digest.ts';
+import { readCachedInParts, writeCached } from '../../host/disk-cache.ts';
+import type { LibraryFile } from '../../packages/unpack-wheel.ts';
+import type { GuestAssets, PreparedLibrary } from '../../runtimes/guest-artifacts.ts';
+import { SIDE_FORMAT } from '../../wasm/sandbox-sections.ts';
+
+/** Prepares the libraries that are not cached by calling `prepare`. */
+export async function preparedLibraries(
+  libraries: readonly LibraryFile[],
+  { origin }: GuestAssets,
+  prepare: (missing: readonly LibraryFile[]) => Promise<readonly PreparedLibrary[]>,
+): Promise<PreparedLibrary[]> {
+  const keyOf = (sha256: string) => sha256Hex(SIDE_FORMAT, origin.module, sha256);
+  const bySha256 = new Map(libraries.map((library) => [library.sha256, library]));
+  const ready = new Map<string, PreparedLibrary>();
+  for (const sha256 of bySha256.keys()) {
+    const prepared = await readCachedInParts('modules', keyOf(sha256));
+    if (prepared !== undefined) ready.set(sha256, { sha256, prepared });
+  }
+  const missing = [...bySha256.values()].filter(({ sha256 }) => !ready.has(sha256));
+  for (const library of missing.length === 0 ? [] : await prepare(missing)) {
+    writeCached('modules', keyOf(library.sha256), library.prepared);
+    ready.set(library.sha256, library);
+  }
+  return [...bySha256.keys()].map((sha256) => ready.get(sha256)!);
+}

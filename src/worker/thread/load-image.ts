@@ -1,0 +1,70 @@
+/** Loads an image into a thread: compiles its module, opens its layers and verifies its memory. */
+
+import { compileSideModule, type FindSideModule, type SideModule } from '../../engine/compile-side-module.ts';
+import type { CompiledModule } from '../../engine/guest.ts';
+import { readImage } from '../../engine/image.ts';
+import { OpenLayer } from '../../host/layer-pack.ts';
+import {
+  compileModule,
+  type GuestAssets,
+  type PreparedLibrary,
+  readImageBytes,
+  readModule,
+  verifyModule,
+} from '../../runtimes/guest-artifacts.ts';
+import { RUNTIMES } from '../../runtimes/runtime-registry.ts';
+import { timed } from '../protocol/startup-phases.ts';
+import type { GuestTemplate } from './guest-from-image.ts';
+import { GuestPool } from './guest-pool.ts';
+import type { MountedLayer } from './guest-volume.ts';
+
+export interface LoadedImage extends GuestTemplate {
+  readonly layers: readonly MountedLayer[];
+  readonly pool: GuestPool;
+  /** Throws if a file that a guest used is damaged. */
+  checkDamage(): void;
+}
+
+/** `others` are the images that the thread has loaded already. `firstLayer` is the number of its first layer. */
+export function loadImage(assets: GuestAssets, others: Iterable<LoadedImage>, firstLayer = 1): LoadedImage {
+  let compiled: CompiledModule | undefined;
+  for (const other of others) {
+    if (other.assets.origin.module === assets.origin.module) compiled = other.compiled;
+  }
+  if (compiled === undefined) {
+    const bytes = timed('read_module', () => readModule(assets));
+    timed('verify_module', () => verifyModule(assets, bytes));
+    compiled = timed('compile_module', () => compileModule(assets, bytes));
+  }
+  const layers = timed('open_layers', () =>
+    assets.layers.map((layer, i) => {
+      const opened = new OpenLayer(layer);
+      return { opened, mounted: { at: layer.at, tree: opened.tree(firstLayer + i) } };
+    }),
+  );
+  const imageBytes = timed('read_image', () => readImageBytes(assets));
+  const image = timed('verify_image', () => readImage(imageBytes, assets.origin));
+  const findSideModule = compiledLibraries(assets.libraries);
+  const template = { runtime: RUNTIMES[assets.runtime], assets, compiled, image, findSideModule };
+  return {
+    ...template,
+    layers: layers.map(({ mounted }) => mounted),
+    pool: new GuestPool(template),
+    checkDamage: () => {
+      for (const { opened } of layers) opened.checkDamage();
+    },
+  };
+}
+
+/** Finds libraries by SHA-256 and compiles each when it is first used. */
+export function compiledLibraries(libraries: readonly PreparedLibrary[]): FindSideModule {
+  const prepared = new Map(libraries.map((library) => [library.sha256, library.prepared]));
+  const compiled = new Map<string, SideModule>();
+  return (sha256) => {
+    const bytes = prepared.get(sha256);
+    if (bytes === undefined) return undefined;
+    const found = compiled.get(sha256) ?? compileSideModule(sha256, bytes);
+    compiled.set(sha256, found);
+    return found;
+  };
+}

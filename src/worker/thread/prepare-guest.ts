@@ -1,0 +1,89 @@
+/**
+ * Provides the guest of a job: the cached one of its session, or one in the state of the image with the saved state of the
+ * session applied.
+ */
+import { applyDelta } from '../../engine/delta.ts';
+import { PAGE_BYTES } from '../../engine/image-identity.ts';
+import type { RunContext } from '../../engine/run-context.ts';
+import { SandboxError } from '../../errors.ts';
+import { applyHostEdit } from '../../fs/apply-host-edits.ts';
+import type { TreeEdit } from '../../fs/flat-entries.ts';
+import { FsError } from '../../fs/fs-error.ts';
+import type { FileTree } from '../../fs/immutable-file-tree.ts';
+import type { Kernel } from '../../kernel/syscalls.ts';
+import type { RunJob } from '../protocol/messages.ts';
+import { timed } from '../protocol/startup-phases.ts';
+import { createVolume } from './guest-volume.ts';
+import type { JobCallbacks } from './job-callbacks.ts';
+import type { LoadedImage } from './load-image.ts';
+import { COMMAND_FOLDERS } from './process-commands.ts';
+import type { SessionGuest } from './session-guests.ts';
+
+interface PreparedGuest {
+  readonly current: SessionGuest;
+  /** An outdated guest of the same session, to be released. */
+  readonly stale?: SessionGuest | undefined;
+}
+
+/** A job with what the thread has for it. */
+export interface ReceivedJob {
+  readonly id: number;
+  readonly job: RunJob;
+  readonly loaded: LoadedImage;
+  /** Absent if the job contains none. */
+  readonly workspace: FileTree | undefined;
+}
+
+/** The pages of memory that a guest may have. */
+export const pagesIn = (memoryBytes: number) => Math.floor(memoryBytes / PAGE_BYTES);
+
+/** `beginRun` comes before the volume is filled, because it starts the clock that dates the files. */
+export function prepareGuest(
+  { job, loaded, workspace }: ReceivedJob,
+  context: RunContext,
+  guests: JobCallbacks['guests'],
+): PreparedGuest {
+  const { session } = job;
+  const { cached, stale } = session && !session.discardState ? guests.take(session.id, session.version) : {};
+  if (session && cached) {
+    const { kernel } = cached.guest;
+    cached.guest.beginRun(context);
+    if (applyEdit(kernel, session.edits)) {
+      kernel.renumberNodes();
+      return { current: cached };
+    }
+  }
+  if (workspace === undefined)
+    throw new SandboxError(
+      'internal',
+      'The thread does not have the guest of the session. Run the call again.',
+    );
+  const { pool } = loaded;
+  const guest = timed('instantiate', () => pool.acquire(pagesIn(job.limits.memory_bytes)));
+  guest.beginRun(context);
+  const volume = createVolume([...loaded.layers, ...COMMAND_FOLDERS], job, () => guest.now());
+  guest.kernel.volume = volume;
+  const capture = volume.asHost(() => {
+    volume.fill('/app', workspace);
+    if (session?.delta === undefined) return undefined;
+    volume.fill('/tmp', session.tmp);
+    return applyDelta(guest, loaded.image, session.delta);
+  });
+  if (session !== undefined) guest.kernel.renumberNodes();
+  return { current: { guest, capture, pool }, stale: cached ?? stale };
+}
+
+/**
+ * Applies an edit of the host to a live guest. Returns false if that is impossible, or if it removes a file or directory that
+ * the guest has open; the guest must then be restored.
+ */
+function applyEdit(kernel: Kernel, edit: TreeEdit): boolean {
+  if (edit.removed.length + edit.entries.length === 0) return true;
+  const { volume } = kernel;
+  try {
+    return volume.asHost(() => applyHostEdit(volume, '/app', edit, kernel.nodesInUse()));
+  } catch (cause) {
+    if (cause instanceof FsError) return false;
+    throw cause;
+  }
+}

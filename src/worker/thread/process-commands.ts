@@ -1,0 +1,259 @@
+/**
+ * The programs that processes can start, by path. Each has a read-only file in /usr/bin and in /bin that stands for it. A file
+ * of the workspace is never a program, only a script for one: its first line names the interpreter.
+ */
+import type { ChildProgram, ResolvedProgram, UnavailableProgram } from '../../engine/child-program.ts';
+import type { Guest } from '../../engine/guest.ts';
+import type { FileNode, Node } from '../../fs/nodes.ts';
+import type { BaseDirectory } from '../../fs/resolve-path.ts';
+import { readOnlyTree } from '../../fs/tree-codec.ts';
+import type { Volume } from '../../fs/volume.ts';
+import type { ExecRequest } from '../../kernel/processes.ts';
+import { isSyscallError, syscallError } from '../../kernel/syscall-error.ts';
+import type { Kernel } from '../../kernel/syscalls.ts';
+import { findAssets } from '../../runtimes/guest-artifacts.ts';
+import { BASH_PACKAGE } from '../../runtimes/programs/program-folders.ts';
+import { availableCommands } from '../../runtimes/programs/program-list.ts';
+import { startCommand } from '../../runtimes/programs/start-command.ts';
+import type { Runtime } from '../../runtimes/runtime.ts';
+import { LAYER_TIME_MS } from '../../runtimes/runtime.ts';
+import { RUNTIMES } from '../../runtimes/runtime-registry.ts';
+import type { RunJob } from '../protocol/messages.ts';
+import { parseGuestReport } from '../protocol/parse-guest-report.ts';
+import { GuestPool } from './guest-pool.ts';
+import type { MountedLayer } from './guest-volume.ts';
+import { type LoadedImage, loadImage } from './load-image.ts';
+
+/** What a program needs to know about the call. */
+interface ProcessContext {
+  readonly job: Pick<RunJob, 'limits' | 'program'>;
+  /** The image of the program of the call. */
+  readonly loaded: LoadedImage;
+  /** The images that the thread has loaded, by id. */
+  readonly loadedImages: ReadonlyMap<string, LoadedImage>;
+  /** The file tree of the call. */
+  volume(): Volume;
+}
+
+/** A program that processes start by its name. */
+interface ProcessCommand {
+  readonly name: string;
+  prepare(
+    context: ProcessContext,
+    request: ExecRequest,
+    find: (request: ExecRequest) => ResolvedProgram<Guest> | UnavailableProgram,
+  ): ResolvedProgram<Guest> | UnavailableProgram;
+}
+
+const FOLDERS = ['/usr/bin', '/bin'];
+/** Layer numbers of the folders, and of the layers of other runtimes. Those of mounts begin at 32. */
+const FIRST_FOLDER_LAYER = 30;
+const FIRST_OTHER_LAYER = 16;
+const MAX_LINE_BYTES = 256;
+const MAX_INTERPRETERS = 4;
+const decoder = new TextDecoder();
+
+// ---- interpreters ----
+
+/** Images of runtimes that the thread has loaded for children only. */
+const otherImages = new Map<Runtime, LoadedImage>();
+/** Guests for children, apart from those for calls, because they have other memory limits. */
+const pools = new WeakMap<LoadedImage, GuestPool>();
+/** By file tree: the images whose layers it has only during a call, and the paths that they add. */
+const mountedImages = new WeakMap<Volume, Map<LoadedImage, readonly string[]>>();
+
+function imageOf(runtime: Runtime, { loaded, loadedImages }: ProcessContext): LoadedImage {
+  if (loaded.runtime === runtime) return loaded;
+  let image = otherImages.get(runtime);
+  if (image === undefined) {
+    image = loadImage(findAssets(runtime.name), loadedImages.values(), FIRST_OTHER_LAYER);
+    otherImages.set(runtime, image);
+  }
+  return image;
+}
+
+/** Makes the files of another runtime visible in the file tree of the call. */
+function mountLayers(volume: Volume, image: LoadedImage): void {
+  const mounted = mountedImages.get(volume) ?? new Map();
+  mountedImages.set(volume, mounted);
+  if (mounted.has(image)) return;
+  const added = image.layers.map(({ at }) => at).filter((at) => !volume.exists(at));
+  mounted.set(image, added);
+  for (const { at, tree } of image.layers) volume.mount(at, tree);
+}
+
+/**
+ * Removes the files of other runtimes from the file tree when the call has ended: the tree of a session that is restored does not
+ * have them.
+ */
+export function unmountLayers(kernel: Kernel): void {
+  const { volume } = kernel;
+  for (const at of [...(mountedImages.get(volume)?.values() ?? [])].flat()) {
+    volume.unmount(at);
+    if (typeof kernel.cwd === 'string' && `${kernel.cwd}/`.startsWith(`${at}/`)) kernel.cwd = '/app';
+  }
+  mountedImages.delete(volume);
+}
+
+function poolOf(image: LoadedImage): GuestPool {
+  const pool = pools.get(image) ?? new GuestPool(image);
+  pools.set(image, pool);
+  return pool;
+}
+
+const PAGE_BYTES = 65_536;
+
+function startInterpreter(
+  runtime: Runtime,
+  context: ProcessContext,
+  { argv, env }: ExecRequest,
+  maxBytes: number,
+): ChildProgram<Guest> {
+  const image = imageOf(runtime, context);
+  const { header } = image.image;
+  const maxPages = Math.floor(maxBytes / PAGE_BYTES);
+  if (maxPages < header.pages) throw syscallError('ENOMEM');
+  if (image !== context.loaded) mountLayers(context.volume(), image);
+  const pool = poolOf(image);
+  const guest = pool.acquire(maxPages);
+  const { limits, program } = context.job;
+  const { fuel_budget, timeout_seconds } = limits;
+  const { inject_setup } = program;
+  return {
+    guest,
+    startFuel: (header.pages * PAGE_BYTES) / 8,
+    run: () => {
+      const pid = guest.kernel.processes!.pid;
+      const request = { argv, env, inject_setup, pid, fuel_budget, timeout_seconds };
+      const report = parseGuestReport(runtime.runCommand(guest, header.handles, request));
+      image.checkDamage();
+      return report?.exit_code ?? 1;
+    },
+    release: () => pool.release(guest),
+  };
+}
+
+const interpreterCommands = (runtime: Runtime): ProcessCommand[] =>
+  runtime.commands.map((name) => ({
+    name,
+    prepare: (context, request) => ({
+      start: (maxBytes) => startInterpreter(runtime, context, request, maxBytes),
+    }),
+  }));
+
+const programCommand = (name: string): ProcessCommand => ({
+  name,
+  prepare: (_, request) => ({ start: (maxBytes) => startCommand(name, request, maxBytes) }),
+});
+
+// ---- the folders ----
+
+const PROGRAMS: readonly ProcessCommand[] = [
+  ...Object.values(RUNTIMES).flatMap(interpreterCommands),
+  ...availableCommands().map(programCommand),
+];
+const COMMANDS = PROGRAMS.some(({ name }) => name === 'sh') ? PROGRAMS : [...PROGRAMS, simpleShell()];
+
+/** Stands in for a shell: runs a command that consists of words only, as a shell would. */
+function simpleShell(): ProcessCommand {
+  return {
+    name: 'sh',
+    prepare(_, request, find) {
+      const { argv } = request;
+      const words = argv[1] === '-c' ? plainWords(argv[2] ?? '') : undefined;
+      if (words === undefined) return { exitCode: 127, message: NO_SHELL() };
+      try {
+        return find({ ...request, path: words[0]!, argv: words });
+      } catch (cause) {
+        if (!isSyscallError(cause)) throw cause;
+        return { exitCode: cause.code === 'ENOENT' ? 127 : 126, message: notFound(words[0]!) };
+      }
+    },
+  };
+}
+
+const NO_SHELL = () =>
+  `sh: the command was not run, because bash is not installed: npm install ${BASH_PACKAGE}. Without it, start one program with its arguments, without pipes, redirections and variables: ${commandNames().join(', ')}\n`;
+const notFound = (name: string) =>
+  `sh: ${name.slice(0, 100)}: not found. The programs of the sandbox are ${commandNames().join(', ')}\n`;
+
+/** The words of a command without any other syntax of the shell; undefined for other commands. */
+function plainWords(command: string): string[] | undefined {
+  const word = /[\w@%+:,./-][\w@%+:,./=-]*|'[^']*'|"[^"$`\\!]*"/.source;
+  if (!new RegExp(`^\\s*(?:(?:${word})(?:\\s+|$))+$`).test(command)) return undefined;
+  return [...command.matchAll(new RegExp(word, 'g'))].map(([text]) =>
+    text.startsWith("'") || text.startsWith('"') ? text.slice(1, -1) : text,
+  );
+}
+
+/** The files that stand for the commands. */
+const commandFiles = new WeakMap<Node, ProcessCommand>();
+
+function folder(layer: number) {
+  const entries = COMMANDS.map(({ name }) => ({
+    path: name,
+    kind: 'file' as const,
+    mode: 0o755,
+    mtimeMs: LAYER_TIME_MS,
+    data: new TextEncoder().encode(`The program ${name} of the sandbox\n`),
+  })).sort((a, b) => (a.path < b.path ? -1 : 1));
+  const tree = readOnlyTree(entries, layer);
+  for (const command of COMMANDS) commandFiles.set(tree.entries.get(command.name)!, command);
+  return tree;
+}
+
+/** The folders with the files of the commands, which every file tree has. */
+export const COMMAND_FOLDERS: readonly MountedLayer[] = FOLDERS.map((at, i) => ({
+  at,
+  tree: folder(FIRST_FOLDER_LAYER + i),
+}));
+
+/** Names of all commands, sorted. */
+const commandNames = (): string[] => COMMANDS.map(({ name }) => name).sort();
+
+/** Finds the program of a process. */
+export function resolveProgram(
+  context: ProcessContext,
+  volume: Volume,
+  cwd: BaseDirectory,
+  request: ExecRequest,
+): ResolvedProgram<Guest> | UnavailableProgram {
+  let left = MAX_INTERPRETERS;
+  const find = (wanted: ExecRequest): ResolvedProgram<Guest> | UnavailableProgram => {
+    let { path, argv } = wanted;
+    while (left-- > 0) {
+      const node = findFile(volume, cwd, path);
+      const command = commandFiles.get(node);
+      if (command !== undefined) return command.prepare(context, { ...wanted, path, argv }, find);
+      const script = interpreterOf(volume, node);
+      argv = [...script, path, ...argv.slice(1)];
+      path = script[0]!;
+    }
+    throw syscallError('ELOOP');
+  };
+  return find(request);
+}
+
+function findFile(volume: Volume, cwd: BaseDirectory, path: string): FileNode {
+  const node = volume.lookup(path.includes('/') ? path : `${FOLDERS[0]}/${path}`, cwd, true);
+  if (node.kind !== 'file' || (node.mode & 0o111) === 0) throw syscallError('EACCES');
+  return node;
+}
+
+/** The interpreter and its argument in the first line of a script. */
+function interpreterOf(volume: Volume, node: FileNode): string[] {
+  const start = new Uint8Array(MAX_LINE_BYTES);
+  const [line] = decoder.decode(start.subarray(0, volume.read(node, 0, start))).split('\n');
+  if (!line!.startsWith('#!')) throw syscallError('ENOEXEC');
+  const [interpreter = '', ...words] = line!
+    .slice('#!'.length)
+    .trim()
+    .split(/[ \t]+/);
+  if (interpreter === '') throw syscallError('ENOEXEC');
+  // The usual way to look up an interpreter by name.
+  if (/^(?:\/usr)?\/bin\/env$/.test(interpreter) && words.length > 0) {
+    const [name, ...args] = words[0] === '-S' && words.length > 1 ? words.slice(1) : words;
+    return [`${FOLDERS[0]}/${name}`, ...args];
+  }
+  return words.length === 0 ? [interpreter] : [interpreter, words.join(' ')];
+}
