@@ -63,6 +63,11 @@ export class FuelMeter {
     return Math.max(0, Math.min(this.#charged, this.#maxFuel));
   }
 
+  /** What is left of the budget. */
+  get left(): number {
+    return Math.max(0, this.#budget - this.#charged);
+  }
+
   /** Whether more than the budget, or more than that of the grace period, has been charged. */
   get isExceeded(): boolean {
     return this.#charged > this.#budget;

@@ -8,6 +8,7 @@ import { GuestMemory } from '../kernel/guest-memory.ts';
 import type { Host } from '../kernel/host-services.ts';
 import type { HostFunctions } from '../kernel/syscall-guard.ts';
 import { Kernel } from '../kernel/syscalls.ts';
+import type { ForkedProgram } from './child-program.ts';
 import { classifyException } from './classify-exception.ts';
 import { GuestClock } from './clock.ts';
 import type { FindSideModule } from './compile-side-module.ts';
@@ -63,6 +64,10 @@ export class Guest implements Host, LinkableGuest {
   #stop: GuestStop | undefined;
   /** Number of calls into the guest that have not returned. */
   #depth = 0;
+  /** Creates a copy of the running process and returns its number; absent if there are no processes. */
+  fork: ((create: ForkedProgram<Guest>) => number) | undefined;
+  /** The child process that runs while a system call of this guest waits for it. */
+  #child: Guest | undefined;
 
   constructor(
     readonly compiled: CompiledModule,
@@ -163,6 +168,47 @@ export class Guest implements Host, LinkableGuest {
   /** Instructions since `beginRun`, without discounts. An instruction that was charged but not executed does not count. */
   get fuelConsumed(): number {
     return this.#fuel.consumed;
+  }
+
+  /** The fuel that the run may still use. */
+  get fuelLeft(): number {
+    return this.#fuel.left;
+  }
+
+  /**
+   * Begins a run of another guest that is part of this run: it has what is left of its fuel and time, and continues its clock and
+   * its random stream. It displays no results. `patienceMs` is the time after which it is stopped.
+   */
+  beginChild(child: Guest, patienceMs = Number.POSITIVE_INFINITY): void {
+    this.#child = child;
+    const nowMs = this.monotonic();
+    child.kernel.clockMs = nowMs;
+    child.kernel.drawnBytes = this.kernel.drawnBytes;
+    const { onLimit: _, ...run } = this.#run;
+    child.beginRun({
+      ...run,
+      fuelBudget: this.fuelLeft,
+      deadlineMs: this.#deadlineMs,
+      patienceEndsMs: Math.min(run.patienceEndsMs ?? Number.POSITIVE_INFINITY, nowMs + patienceMs),
+      onSlice: (fuelConsumed) => {
+        const blockedMs = run.onSlice?.(this.fuelConsumed + fuelConsumed) ?? 0;
+        this.#deadlineMs += blockedMs;
+        return blockedMs;
+      },
+      result: () => {},
+    });
+  }
+
+  /** Ends the run of a child. Stops this guest if the host stopped it in the meantime. */
+  endChild(child: Guest): void {
+    this.#child = undefined;
+    const childMs = child.monotonic();
+    this.charge(child.fuelConsumed);
+    this.kernel.drawnBytes = child.kernel.drawnBytes;
+    this.#seededRandom = undefined;
+    if (this.isDeterministic) this.#clock.advance(childMs - this.monotonic());
+    if (this.#stop !== undefined) this.stop(this.#stop);
+    this.check();
   }
 
   /** Calls an export. Throws `GuestStopped` if the guest does not return. */
@@ -280,8 +326,9 @@ export class Guest implements Host, LinkableGuest {
 
   // ---- Host, for the kernel ----
 
+  /** The file tree dates files with the clock of the program of the call, also those that a child writes. */
   now(): number {
-    return this.#clock.now();
+    return this.#child?.now() ?? this.#clock.now();
   }
 
   monotonic(): number {
@@ -300,9 +347,15 @@ export class Guest implements Host, LinkableGuest {
 
   check(aheadMs = 0): void {
     if (this.#isCancelled(Atomics.load(this.#run.cancel, 0))) this.#reachLimit('cancelled');
+    const { patienceEndsMs } = this.#run;
+    if (patienceEndsMs !== undefined && this.monotonic() >= patienceEndsMs) this.#stopOverdue();
     const now = performance.now();
     this.#run.onTick?.(now, false);
     if (now + aheadMs >= this.#deadlineMs) this.#reachLimit('timeout');
+  }
+
+  #stopOverdue(): never {
+    return this.stop({ reason: 'overdue', message: 'nobody waits for the process any longer' });
   }
 
   /** Out of fuel, a guest may sleep in its grace period and can be cancelled; the clock ends other grace periods. */
@@ -312,6 +365,13 @@ export class Guest implements Host, LinkableGuest {
   }
 
   sleep(milliseconds: number): void {
+    this.kernel.processes?.runReady();
+    const patienceMs = (this.#run.patienceEndsMs ?? Number.POSITIVE_INFINITY) - this.monotonic();
+    this.#sleepFor(Math.min(milliseconds, patienceMs));
+    if (milliseconds >= patienceMs) this.#stopOverdue();
+  }
+
+  #sleepFor(milliseconds: number): void {
     if (this.#run.deterministic !== undefined) {
       this.check();
       // A virtual clock does not wait.

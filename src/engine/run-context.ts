@@ -1,6 +1,9 @@
 /** The limits and callbacks of one run, and the ways in which a guest can stop before its call returns. */
 
-/** Why a guest stopped before its call returned. */
+/**
+ * Why a guest stopped before its call returned. Only a child process is `overdue` (nobody waits for it any longer), `replaced`
+ * (by another program) or ended by a `signal`.
+ */
 type StopReason =
   | 'exit'
   | 'out_of_fuel'
@@ -10,6 +13,9 @@ type StopReason =
   | 'stack_overflow'
   | 'unreachable'
   | 'denied_call'
+  | 'overdue'
+  | 'replaced'
+  | 'signal'
   | 'internal';
 
 /** Limits that interrupt the program, so that it can report where it was, before they stop the guest. */
@@ -20,6 +26,8 @@ export interface GuestStop {
   readonly message: string;
   /** The exit code of the program; only with the reason `exit`. */
   readonly exitCode?: number;
+  /** Only with the reason `signal`. */
+  readonly signal?: number;
 }
 
 export interface RunContext {
@@ -37,6 +45,8 @@ export interface RunContext {
   readonly onLimit?: (reason: LimitReason) => void;
   /** Virtual clock and seeded random numbers, which are identical in every run. If absent, those of the machine are used. */
   readonly deterministic?: { readonly startMs: number; readonly seed: number } | undefined;
+  /** When the guest is stopped because nobody waits any longer, on its own monotonic clock. */
+  readonly patienceEndsMs?: number | undefined;
   output(stream: 1 | 2, bytes: Uint8Array): void;
   /** Receives a result that the program displays. */
   result(message: Uint8Array): void;

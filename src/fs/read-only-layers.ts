@@ -33,6 +33,15 @@ export class ReadOnlyLayers {
     this.#merge(dir, last, subtree);
   }
 
+  /** Removes what was mounted at a path and below it. */
+  unmount(root: DirNode, at: string): void {
+    const names = at.slice(1).split('/');
+    const last = names.pop()!;
+    let dir: Node | undefined = root;
+    for (const name of names) dir = dir?.kind === 'dir' ? dir.entries.get(name) : undefined;
+    if (dir?.kind === 'dir' && dir.entries.get(last)?.readonly) dir.entries.delete(last);
+  }
+
   #addDir(parent: DirNode, name: string): DirNode {
     const dir = this.#newDir();
     this.#privateDirs.add(dir);

@@ -68,6 +68,12 @@ export class Volume {
     this.#pinned.add(at);
   }
 
+  /** Removes the read-only layers that were mounted at a path where nothing else is. */
+  unmount(at: string): void {
+    this.#layers.unmount(this.root, at);
+    this.#pinned.delete(at);
+  }
+
   /** Resolves a path; `follow` applies to a final symbolic link. Throws ENOENT if the path does not exist. */
   resolve(path: string, cwd: BaseDirectory, follow: boolean): ResolvedPath {
     const found = walk(this.root, path, cwd, follow ? 'follow' : 'nofollow');

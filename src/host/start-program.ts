@@ -136,19 +136,34 @@ export async function runHostProgram(
   }
 }
 
-interface StartOptions extends Pick<SpawnOptions, 'detached' | 'stdio'> {
+export interface StartOptions extends Pick<SpawnOptions, 'detached' | 'stdio'> {
   /** All variables of the program. */
   readonly env: Record<string, string>;
   /** A folder that the user chose or that this process has created, instead of an empty one. */
   readonly cwd?: string | undefined;
 }
 
+interface LocatedProgram {
+  readonly file: string;
+  /** The folder in which to start it. */
+  readonly cwd: string;
+  /** Deletes the folder when the program has ended, unless it was chosen. */
+  remove(): void;
+}
+
+/** The file of a program and the folder in which to start it. Throws an error with the code ENOENT if there is none. */
+export function locateProgram(name: string, { cwd, env }: Pick<StartOptions, 'cwd' | 'env'>): LocatedProgram {
+  const isInChosenFolder = cwd !== undefined && /[\\/]/.test(name);
+  const file = findProgram(isInChosenFolder ? resolve(cwd, name) : name, env);
+  if (cwd !== undefined) return { file, cwd, remove: () => {} };
+  const { path, remove } = makeFolder();
+  return { file, cwd: path, remove };
+}
+
 /** Starts a program that runs beside this process. */
 export function startProgram(name: string, args: readonly string[], options: StartOptions): ChildProcess {
-  const isInChosenFolder = options.cwd !== undefined && /[\\/]/.test(name);
-  const file = findProgram(isInChosenFolder ? resolve(options.cwd!, name) : name, options.env);
-  const folder = options.cwd === undefined ? makeFolder() : undefined;
-  const child = spawn(file, [...args], { ...options, cwd: options.cwd ?? folder?.path, windowsHide: true });
-  for (const event of ['exit', 'error']) child.once(event, () => folder?.remove());
+  const { file, cwd, remove } = locateProgram(name, options);
+  const child = spawn(file, [...args], { ...options, cwd, windowsHide: true });
+  for (const event of ['exit', 'error']) child.once(event, remove);
   return child;
 }

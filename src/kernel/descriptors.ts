@@ -37,6 +37,8 @@ export type OpenFile = { refs: number; flags: number } & (
 
 export class DescriptorTable {
   readonly slots: (OpenFile | undefined)[] = [];
+  /** Descriptors that a new program does not inherit. */
+  readonly closeOnExec = new Set<number>();
 
   /** A table with the three standard streams, the initial state of every guest. */
   static standard(): DescriptorTable {
@@ -50,6 +52,18 @@ export class DescriptorTable {
   /** The open file descriptions, each once, in the order of their lowest descriptors. */
   descriptions(): OpenFile[] {
     return [...new Set(this.slots.filter((file) => file !== undefined))];
+  }
+
+  /** A table with the same descriptions. With `forExec`, without the descriptors that are closed then. */
+  copy(forExec: boolean): DescriptorTable {
+    const table = new DescriptorTable();
+    this.slots.forEach((file, fd) => {
+      if (file === undefined || file.kind === 'results' || (forExec && this.closeOnExec.has(fd))) return;
+      table.installAt(file, fd);
+      file.refs++;
+      if (this.closeOnExec.has(fd)) table.closeOnExec.add(fd);
+    });
+    return table;
   }
 
   get(fd: number): OpenFile {
@@ -70,6 +84,7 @@ export class DescriptorTable {
     // Fill the gap, because a sparse array is slow and hard to serialise.
     while (this.slots.length < fd) this.slots.push(undefined);
     this.slots[fd] = file;
+    this.closeOnExec.delete(fd);
     return fd;
   }
 
@@ -77,6 +92,7 @@ export class DescriptorTable {
   remove(fd: number): OpenFile {
     const file = this.get(fd);
     this.slots[fd] = undefined;
+    this.closeOnExec.delete(fd);
     return file;
   }
 }

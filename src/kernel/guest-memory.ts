@@ -65,6 +65,14 @@ export class GuestMemory {
     }
   }
 
+  /** The bytes before the next NUL. Fails with E2BIG if there are more than `maxBytes`. */
+  untilNul(pointer: number, maxBytes: number): Uint8Array {
+    const found = this.all.subarray(pointer >>> 0, (pointer >>> 0) + Math.max(0, maxBytes) + 1);
+    const length = found.indexOf(0);
+    if (length < 0) throw found.length > maxBytes ? syscallError('E2BIG') : EFAULT;
+    return found.subarray(0, length);
+  }
+
   /** Writes as much of `text` as fits, with a NUL if `terminate` is true. Returns the number of bytes needed. */
   writeText(pointer: number, size: number, text: string, terminate: boolean): number {
     const encoded = encoder.encode(text);

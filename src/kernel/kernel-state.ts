@@ -15,6 +15,7 @@ import {
   number,
   object,
   oneOf,
+  optional,
   text,
 } from '../framing/json-checks.ts';
 import { MAX_NAME_BYTES, MAX_PATH_BYTES } from '../fs/file-names.ts';
@@ -27,6 +28,7 @@ import { type Volume, WRITABLE_ROOTS, type WritableRoot } from '../fs/volume.ts'
 import { DescriptorTable, MAX_DESCRIPTORS, type OpenFile } from './descriptors.ts';
 import { isDevice } from './devices.ts';
 import { newPipe, PIPE_CAPACITY, type PipeBuffer, unreadBytes } from './pipe.ts';
+import { MAX_ENDED_CHILDREN } from './processes.ts';
 import { syscallError } from './syscall-error.ts';
 import type { Kernel } from './syscalls.ts';
 
@@ -98,6 +100,12 @@ export const kernelState = object({
   slots: list(nullable(index), MAX_DESCRIPTORS),
   /** Contents of the pipes, in base64. */
   pipes: list(text(), MAX_DESCRIPTORS),
+  /** Pipes of which the rest of the contents is missing. */
+  cut_off: optional(list(index, MAX_DESCRIPTORS)),
+  /** Descriptors that new programs do not inherit. */
+  close_on_exec: optional(list(index, MAX_DESCRIPTORS)),
+  /** Children that have ended and that the program has not waited for. */
+  ended_children: optional(list(object({ pid: count, status: integer(0, 0xffff) }), MAX_ENDED_CHILDREN)),
 });
 type KernelState = Matched<typeof kernelState>;
 
@@ -145,6 +153,10 @@ export function saveRemovedFiles(kernel: Kernel): SavedContents[] {
   return kernel.removedNodes().flatMap((node) => (node.kind === 'file' ? [saveContents(node)] : []));
 }
 
+/** A property, if the list is not empty. */
+const ifAny = <K extends string, T>(key: K, list: T[]) =>
+  (list.length === 0 ? {} : { [key]: list }) as { [_ in K]?: T[] };
+
 export function saveKernelState(kernel: Kernel): KernelState {
   const paths = openFilePaths(kernel);
   const removed = kernel.removedNodes();
@@ -179,6 +191,15 @@ export function saveKernelState(kernel: Kernel): KernelState {
     files: files.map(saveFile),
     slots: kernel.fds.slots.map((file) => (file === undefined ? null : files.indexOf(file))),
     pipes: pipes.map((pipe) => toText(unreadBytes(pipe))),
+    ...ifAny(
+      'cut_off',
+      pipes.flatMap(({ isCutOff }, i) => (isCutOff ? [i] : [])),
+    ),
+    ...ifAny(
+      'close_on_exec',
+      [...kernel.fds.closeOnExec].sort((a, b) => a - b),
+    ),
+    ...ifAny('ended_children', [...kernel.endedChildren]),
   };
 }
 
@@ -195,6 +216,7 @@ export function restoreKernelState(
 ): void {
   const nodes = new SavedNodes(kernel, state.removed, contents);
   const pipes = state.pipes.map((text) => newPipe(toBytes(text, PIPE_CAPACITY)));
+  for (const pipe of state.cut_off ?? []) at(pipes, pipe).isCutOff = true;
   const files = state.files.map((saved) => restoreFile(saved, nodes, pipes));
   const table = new DescriptorTable();
   state.slots.forEach((index, fd) => {
@@ -205,6 +227,10 @@ export function restoreKernelState(
   });
   const cwd = nodes.workingDirectory(state.cwd);
   if (files.some(({ refs }) => refs === 0) || !nodes.areAllUsed) throw syscallError('EBADF');
+  for (const fd of state.close_on_exec ?? []) {
+    table.get(fd);
+    table.closeOnExec.add(fd);
+  }
   retainAll(
     kernel.volume,
     files.flatMap((file) => (file.kind === 'file' ? [file.node] : [])),
@@ -212,6 +238,8 @@ export function restoreKernelState(
   for (const file of files)
     if (file.kind === 'pipe') file.pipe[file.end === 'read' ? 'readers' : 'writers']++;
   kernel.fds = table;
+  kernel.endedChildren = state.ended_children ?? [];
+  kernel.pipeAccount = { bytes: pipes.reduce((sum, { bytes }) => sum + bytes.length, 0) };
   kernel.cwd = cwd;
   kernel.umask = state.umask;
   kernel.calls = state.calls;

@@ -1,8 +1,20 @@
-/** Pipes: bounded buffers that never block, because nothing but the guest itself could fill or empty them. */
+/**
+ * Pipes: buffers that grow up to a limit. Nothing here blocks: the kernel runs the processes at the other end first, if there
+ * are any. All pipes of a call share one account of the memory that they take.
+ */
 import { syscallError } from './syscall-error.ts';
 
-/** Capacity of a pipe in bytes. */
+/** Bytes that a process can write to a pipe that no other process reads. */
 export const PIPE_CAPACITY = 65_536;
+/** Bytes in a pipe between processes, and in all pipes of a call. */
+export const MAX_PIPE_BYTES = 16 * 1024 * 1024;
+const MAX_PIPES_BYTES = 64 * 1024 * 1024;
+const FIRST_BYTES = 4096;
+
+/** Memory of the pipes of a call. */
+export interface PipeAccount {
+  bytes: number;
+}
 
 export interface PipeBuffer {
   bytes: Uint8Array;
@@ -10,38 +22,87 @@ export interface PipeBuffer {
   length: number;
   readers: number;
   writers: number;
+  /** A writer was ended because the pipe was full: what follows the buffered bytes is missing. */
+  isCutOff: boolean;
 }
 
 /** A pipe that contains the given bytes and that nothing refers to. */
 export function newPipe(content: Uint8Array = new Uint8Array()): PipeBuffer {
-  const bytes = new Uint8Array(PIPE_CAPACITY);
-  bytes.set(content);
-  return { bytes, start: 0, length: content.length, readers: 0, writers: 0 };
+  return { bytes: content, start: 0, length: content.length, readers: 0, writers: 0, isCutOff: false };
 }
 
 /** The bytes that have been written but not read. */
 export function unreadBytes({ bytes, start, length }: PipeBuffer): Uint8Array {
-  return Uint8Array.from({ length }, (_, i) => bytes[(start + i) % PIPE_CAPACITY]!);
+  const unread = new Uint8Array(length);
+  const first = Math.min(length, bytes.length - start);
+  unread.set(bytes.subarray(start, start + first));
+  unread.set(bytes.subarray(0, length - first), first);
+  return unread;
 }
 
-/** Reads from a pipe. Nothing else could fill an empty pipe, so reading one fails with EAGAIN instead of blocking. */
-export function readPipe(pipe: PipeBuffer, into: Uint8Array): number {
+/** Reads from a pipe. An empty one fails with EAGAIN while it has writers, and with EIO if its contents are not complete. */
+export function readPipe(pipe: PipeBuffer, into: Uint8Array, account: PipeAccount): number {
   if (pipe.length === 0) {
     if (pipe.writers > 0) throw syscallError('EAGAIN');
+    if (pipe.isCutOff) throw syscallError('EIO');
     return 0;
   }
   const count = Math.min(into.length, pipe.length);
-  for (let i = 0; i < count; i++) into[i] = pipe.bytes[(pipe.start + i) % PIPE_CAPACITY]!;
-  pipe.start = (pipe.start + count) % PIPE_CAPACITY;
+  const first = Math.min(count, pipe.bytes.length - pipe.start);
+  into.set(pipe.bytes.subarray(pipe.start, pipe.start + first));
+  into.set(pipe.bytes.subarray(0, count - first), first);
+  pipe.start = (pipe.start + count) % pipe.bytes.length;
   pipe.length -= count;
+  if (pipe.length === 0 && pipe.bytes.length > PIPE_CAPACITY) releasePipe(pipe, account);
   return count;
 }
 
-export function writePipe(pipe: PipeBuffer, from: Uint8Array): number {
+/** Gives the memory of an empty pipe back. */
+export function releasePipe(pipe: PipeBuffer, account: PipeAccount): void {
+  account.bytes -= pipe.bytes.length;
+  pipe.bytes = new Uint8Array();
+  pipe.start = 0;
+  pipe.length = 0;
+}
+
+/** Drops what a pipe that a process uses alone could not hold. */
+export function shortenPipe(pipe: PipeBuffer, account: PipeAccount): void {
+  if (pipe.length <= PIPE_CAPACITY) return;
+  const kept = unreadBytes(pipe).slice(0, PIPE_CAPACITY);
+  account.bytes += kept.length - pipe.bytes.length;
+  Object.assign(pipe, { bytes: kept, start: 0, length: kept.length, isCutOff: true });
+}
+
+/** Makes room for `count` more bytes, up to `capacity` bytes in total, and returns the room that there is. */
+function makeRoom(pipe: PipeBuffer, count: number, capacity: number, account: PipeAccount): number {
+  const wanted = Math.min(pipe.length + count, capacity);
+  let size = Math.max(pipe.bytes.length, FIRST_BYTES);
+  while (size < wanted) size *= 2;
+  const added = size - pipe.bytes.length;
+  if (wanted > pipe.bytes.length && account.bytes + added <= MAX_PIPES_BYTES) {
+    const bytes = new Uint8Array(size);
+    bytes.set(unreadBytes(pipe));
+    Object.assign(pipe, { bytes, start: 0 });
+    account.bytes += added;
+  }
+  return Math.max(0, Math.min(capacity, pipe.bytes.length) - pipe.length);
+}
+
+/** Writes as much as the pipe has room for. A full pipe fails with EAGAIN. */
+export function writePipe(
+  pipe: PipeBuffer,
+  from: Uint8Array,
+  capacity: number,
+  account: PipeAccount,
+): number {
   if (pipe.readers === 0) throw syscallError('EPIPE');
-  const count = Math.min(from.length, PIPE_CAPACITY - pipe.length);
+  const count = Math.min(from.length, makeRoom(pipe, from.length, capacity, account));
   if (count === 0 && from.length > 0) throw syscallError('EAGAIN');
-  for (let i = 0; i < count; i++) pipe.bytes[(pipe.start + pipe.length + i) % PIPE_CAPACITY] = from[i]!;
+  const size = pipe.bytes.length;
+  const at = count === 0 ? 0 : (pipe.start + pipe.length) % size;
+  const first = Math.min(count, size - at);
+  pipe.bytes.set(from.subarray(0, first), at);
+  pipe.bytes.set(from.subarray(first, count), 0);
   pipe.length += count;
   return count;
 }

@@ -8,13 +8,23 @@ import { type BaseDirectory, baseOf } from '../fs/resolve-path.ts';
 import type { Volume } from '../fs/volume.ts';
 import { AT, O, SEEK } from './abi.ts';
 import { DescriptorTable, type DirectoryListing, type OpenFile } from './descriptors.ts';
-import { DEVICES, type DeviceKind, isDevice } from './devices.ts';
+import { DEVICES, type DeviceKind, descriptorOf, isDevice } from './devices.ts';
 import { deviceStatus, type FileStatus, nodeStatus } from './file-status.ts';
 import type { Host } from './host-services.ts';
 import { ImportLog } from './module-import-log.ts';
 import type { FindPackages } from './package-finder.ts';
-import { newPipe, readPipe, writePipe } from './pipe.ts';
-import { syscallError } from './syscall-error.ts';
+import {
+  MAX_PIPE_BYTES,
+  newPipe,
+  PIPE_CAPACITY,
+  type PipeAccount,
+  type PipeBuffer,
+  readPipe,
+  releasePipe,
+  writePipe,
+} from './pipe.ts';
+import type { EndedProcess, Processes } from './processes.ts';
+import { isSyscallError, syscallError } from './syscall-error.ts';
 import type { ToolChannel } from './tool-channel.ts';
 
 /** Fuel for a microsecond of host time, the rate of the virtual clock. */
@@ -31,6 +41,9 @@ export const RANDOM_BYTES_PER_US = 500;
 
 /** Names that unfinished listings of directories may hold together, beyond the number of files that the quota allows. */
 const MAX_LISTED_NAMES = 65_536;
+
+/** Flags that have an effect only while a file is opened. */
+const CREATION_FLAGS = O.CREAT | O.EXCL | O.TRUNC | O.CLOEXEC;
 
 /** A directory entry as returned by getdents64 and readdir. */
 interface DirectoryEntry {
@@ -50,6 +63,16 @@ export class Kernel {
   /** Bytes that earlier runs have read from the seeded random stream. */
   drawnBytes = 0;
   fds = DescriptorTable.standard();
+  /** Memory of the pipes. The processes of a call share it. */
+  pipeAccount: PipeAccount = { bytes: 0 };
+  /** The processes of the call; absent if the guest cannot start any. */
+  processes: Processes | undefined;
+  /** Children of earlier calls that have ended and that the program has not waited for. */
+  endedChildren: readonly EndedProcess[] = [];
+  /** The kernel whose standard input this one reads: that of the program of the call. */
+  inputOf: Kernel = this;
+  /** Whether the program can display results. */
+  hasResults = true;
   /** The unread part of standard input. */
   stdin: Uint8Array = new Uint8Array();
   /** Waits for more standard input: bytes, `end`, or `interrupted` by a limit. Absent if there is no more. */
@@ -76,6 +99,11 @@ export class Kernel {
     this.clockMs = 0;
     this.drawnBytes = 0;
     this.fds = DescriptorTable.standard();
+    this.pipeAccount = { bytes: 0 };
+    this.processes = undefined;
+    this.endedChildren = [];
+    this.inputOf = this;
+    this.hasResults = true;
     this.stdin = new Uint8Array();
     this.moreStdin = undefined;
     this.tools = undefined;
@@ -130,8 +158,29 @@ export class Kernel {
   // ---- paths ----
 
   open(base: BaseDirectory, path: string, flags: number, mode: number): number {
+    const fd = this.#openDevice(path, flags);
+    if (fd !== undefined && (flags & O.CLOEXEC) !== 0) this.fds.closeOnExec.add(fd);
+    return fd ?? this.#openPath(base, path, flags, mode);
+  }
+
+  /** Opens a device or duplicates a descriptor; undefined if the path is another one. */
+  #openDevice(path: string, flags: number): number | undefined {
     const device = DEVICES.get(path);
+    if (device?.kind === 'results' && !this.hasResults) throw syscallError('ENOENT');
     if (device !== undefined) return this.fds.install({ ...device, refs: 1, flags });
+    const original = descriptorOf(path);
+    if (original === undefined) return undefined;
+    const file = this.fds.slots[original];
+    if (file === undefined) throw syscallError('ENOENT');
+    if (file.kind !== 'file') return this.dup(original);
+    // As on Linux, the file is opened again and has a position of its own.
+    if ((flags & O.ACCMODE) !== 0 && file.node.readonly) throw syscallError('EROFS');
+    const fd = this.fds.install({ ...file, refs: 1, flags: flags & ~CREATION_FLAGS, position: 0 });
+    this.volume.retain(file.node);
+    return fd;
+  }
+
+  #openPath(base: BaseDirectory, path: string, flags: number, mode: number): number {
     const write = (flags & O.ACCMODE) !== 0;
     const found = this.volume.open(
       path,
@@ -146,7 +195,7 @@ export class Kernel {
       },
       mode & ~this.umask,
     );
-    const common = { refs: 1, flags: flags & ~(O.CREAT | O.EXCL | O.TRUNC) };
+    const common = { refs: 1, flags: flags & ~CREATION_FLAGS };
     const { node } = found;
     if (node.kind === 'symlink') throw syscallError('ELOOP');
     const file: OpenFile =
@@ -155,17 +204,21 @@ export class Kernel {
         : { ...common, kind: 'file', node, path: found.path, position: 0 };
     const fd = this.fds.install(file);
     if (node.kind === 'file') this.volume.retain(node);
+    if ((flags & O.CLOEXEC) !== 0) this.fds.closeOnExec.add(fd);
     return fd;
   }
 
   stat(base: BaseDirectory, path: string, follow: boolean): FileStatus {
     const device = DEVICES.get(path);
     if (device !== undefined) return deviceStatus(device.kind, 1, this.host.now());
+    const original = descriptorOf(path);
+    if (original !== undefined && this.fds.slots[original] !== undefined) return this.fstat(original);
     return nodeStatus(this.volume.lookup(path, base, follow));
   }
 
   access(base: BaseDirectory, path: string, amode: number): number {
-    if (DEVICES.has(path)) {
+    const original = descriptorOf(path);
+    if (DEVICES.has(path) || (original !== undefined && this.fds.slots[original] !== undefined)) {
       if ((amode & 1) !== 0) throw syscallError('EACCES');
       return 0;
     }
@@ -220,8 +273,12 @@ export class Kernel {
 
   /** Replaces the working directory and the paths of open directories after a directory was renamed or removed. */
   #mapBases(map: (base: BaseDirectory) => BaseDirectory): void {
-    this.cwd = map(this.cwd);
-    for (const file of this.fds.slots) if (file?.kind === 'dir') file.base = map(file.base);
+    const open = new Set<OpenFile>();
+    for (const user of this.processes?.directoryUsers ?? [this]) {
+      user.cwd = map(user.cwd);
+      for (const file of user.fds.slots) if (file?.kind === 'dir') open.add(file);
+    }
+    for (const file of open) if (file.kind === 'dir') file.base = map(file.base);
   }
 
   // ---- descriptors ----
@@ -231,12 +288,32 @@ export class Kernel {
     return 0;
   }
 
+  /** Sets a descriptor in the table of a new process to what `from` is here, or closes it if that is -1. */
+  setDescriptor(table: DescriptorTable, fd: number, from: number): void {
+    const file = from === -1 ? undefined : this.fds.get(from);
+    if (file?.kind === 'results') throw syscallError('EBADF');
+    const previous = table.slots[fd];
+    if (file !== undefined) {
+      table.installAt(file, fd);
+      file.refs++;
+    } else if (previous !== undefined) table.remove(fd);
+    if (previous !== undefined) this.#drop(previous);
+  }
+
+  /** Closes all descriptors of a table. */
+  closeAll(fds: DescriptorTable): void {
+    for (const [fd, file] of fds.slots.entries()) if (file !== undefined) this.#drop(fds.remove(fd));
+  }
+
   /** Drops one reference to a description. The last one releases its file or pipe. */
   #drop(file: OpenFile): void {
     file.refs--;
     if (file.refs > 0) return;
     if (file.kind === 'file') this.volume.release(file.node);
-    if (file.kind === 'pipe') file.pipe[file.end === 'read' ? 'readers' : 'writers']--;
+    if (file.kind !== 'pipe') return;
+    const { pipe } = file;
+    pipe[file.end === 'read' ? 'readers' : 'writers']--;
+    if (pipe.readers === 0) releasePipe(pipe, this.pipeAccount);
   }
 
   dup(fd: number, from = 0): number {
@@ -256,11 +333,13 @@ export class Kernel {
     return target;
   }
 
-  pipe(): [number, number] {
+  pipe(flags = 0): [number, number] {
     const pipe = { ...newPipe(), readers: 1, writers: 1 };
-    const read = this.fds.install({ kind: 'pipe', pipe, end: 'read', refs: 1, flags: 0 });
+    const nonBlocking = flags & O.NONBLOCK;
+    const read = this.fds.install({ kind: 'pipe', pipe, end: 'read', refs: 1, flags: nonBlocking });
     try {
-      const write = this.fds.install({ kind: 'pipe', pipe, end: 'write', refs: 1, flags: 1 });
+      const write = this.fds.install({ kind: 'pipe', pipe, end: 'write', refs: 1, flags: 1 | nonBlocking });
+      if ((flags & O.CLOEXEC) !== 0) for (const fd of [read, write]) this.fds.closeOnExec.add(fd);
       return [read, write];
     } catch (cause) {
       this.fds.remove(read);
@@ -280,7 +359,28 @@ export class Kernel {
     }
     if (isDevice(file)) return this.#readDevice(file.kind, into);
     if (at !== undefined) throw syscallError('ESPIPE');
-    return file.kind === 'pipe' ? readPipe(file.pipe, into) : this.#readStdin(into);
+    return file.kind === 'pipe' ? this.#readPipe(file, into) : this.inputOf.#readStdin(into);
+  }
+
+  /** Reads from a pipe. If it is empty, the processes that can write to it run first. */
+  #readPipe({ pipe, flags }: { pipe: PipeBuffer; flags: number }, into: Uint8Array): number {
+    const mayRun = (flags & O.NONBLOCK) === 0 && into.length > 0;
+    if (pipe.length === 0 && pipe.writers > 0 && mayRun && this.processes?.fill(pipe) === true) return 0;
+    return readPipe(pipe, into, this.pipeAccount);
+  }
+
+  #writePipe({ pipe, flags }: { pipe: PipeBuffer; flags: number }, from: Uint8Array): number {
+    const { processes, pipeAccount } = this;
+    if (pipe.length < PIPE_CAPACITY || pipe.readers === 0 || from.length === 0)
+      return writePipe(pipe, from, PIPE_CAPACITY, pipeAccount);
+    const isShared = processes?.isShared(pipe) === true;
+    try {
+      return writePipe(pipe, from, isShared ? MAX_PIPE_BYTES : PIPE_CAPACITY, pipeAccount);
+    } catch (cause) {
+      const isFull = isSyscallError(cause) && cause.code === 'EAGAIN';
+      if (!isFull || processes === undefined || !isShared || (flags & O.NONBLOCK) !== 0) throw cause;
+      return processes.onFull(pipe);
+    }
   }
 
   #readDevice(kind: DeviceKind, into: Uint8Array): number {
@@ -324,7 +424,7 @@ export class Kernel {
     }
     if (isDevice(file)) return this.#writeDevice(file.kind, from);
     if (at !== undefined) throw syscallError('ESPIPE');
-    if (file.kind === 'pipe') return writePipe(file.pipe, from);
+    if (file.kind === 'pipe') return this.#writePipe(file, from);
     if (file.stream === 0) throw syscallError('EBADF');
     this.host.output(file.stream, from);
     return from.length;

@@ -6,6 +6,8 @@
 export interface ToolChannel {
   /** `[name, path]` of every tool as JSON, for the names that a program sees. */
   readonly names: string;
+  /** Whether the program may send requests, with calls that have reserved names. */
+  readonly hasNetwork: boolean;
   /** Sends a call. Fails with EAGAIN while too many calls are unanswered, and with EINVAL for a number that is in use. */
   call(id: number, name: string, argumentsJson: string): void;
   /**

@@ -40,11 +40,11 @@ export interface PrepareOptions {
   /** A local to publish when fuel runs out in a certain loop. */
   readonly probe?: LoopProbe;
   /**
-   * Index of a function without results. Every call to it subtracts 1 from the exported i32 global "observations" and,
+   * An exported function without results. Every call to it subtracts 1 from the exported i32 global "observations" and,
    * unless the result is negative, first calls the host with its parameters, through the entry of the table "host" that
    * follows those of `hostOverrides`. This costs no fuel.
    */
-  readonly observed?: number;
+  readonly observed?: string;
   /**
    * The exported global that points to the stack which the compiler keeps in linear memory. The guest traps if it calls
    * functions while the pointer is below the global that is exported as "stack_limit", so recursion ends at the same depth
@@ -63,8 +63,8 @@ export interface PrepareOptions {
  * before the host is called. Nothing else writes the global.
  */
 export interface LoopProbe {
-  /** Index of the function in the module. */
-  readonly function: number;
+  /** Name of an exported function. */
+  readonly function: string;
   /** Position of the loop among the loops of the function, from 0. */
   readonly loop: number;
   /** Index of an i32 local. */
@@ -122,7 +122,7 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
     module,
     callable.map(({ index }) => index),
     additions,
-    { meter: options.meter ?? true, probe: options.probe, observer },
+    { meter: options.meter ?? true, probe: findProbe(module, options), observer },
   );
   const { writes, section: data } = extractDataSegments(module, graph.usesData);
   const tables = functionTable(symbols, additions.hostTable + 1);
@@ -214,14 +214,27 @@ function assignHostEntries(module: ParsedModule, names: readonly string[]): Map<
   return hostEntries;
 }
 
+/** The index of an exported function that the module defines. */
+function definedFunction(module: ParsedModule, name: string): number {
+  const entry = module.exports.find((candidate) => candidate.name === name);
+  if (entry?.kind !== EXTERNAL_KIND.function || entry.index < module.importedFunctions)
+    throw invalid(`it does not define and export a function ${JSON.stringify(name)}`);
+  return entry.index;
+}
+
+function findProbe(module: ParsedModule, { probe }: PrepareOptions) {
+  return probe && { ...probe, function: definedFunction(module, probe.function) };
+}
+
 function findObserver(module: ParsedModule, options: PrepareOptions): FunctionObserver | undefined {
   const { observed, hostOverrides = [], probe, stackPointer } = options;
   if (observed === undefined) return undefined;
-  const type = observed < module.importedFunctions ? undefined : module.functionTypes[observed];
-  if (type === undefined || module.types[type]!.results > 0)
-    throw invalid(`function ${observed} cannot be observed: it has no body, or it returns a value`);
+  const index = definedFunction(module, observed);
+  const type = module.functionTypes[index]!;
+  if (module.types[type]!.results > 0)
+    throw invalid(`the function ${JSON.stringify(observed)} cannot be observed: it returns a value`);
   return {
-    function: observed,
+    function: index,
     type,
     entry: hostOverrides.length + 1,
     table: module.space.tables,

@@ -5,7 +5,7 @@ import type { Guest } from '../../src/engine/guest.ts';
 import { type Image, resetToImage } from '../../src/engine/image.ts';
 import { PAGE_BYTES } from '../../src/engine/image-identity.ts';
 import { type CaptureState, captureBytes } from '../../src/engine/memory-capture.ts';
-import { type GuestTemplate, instantiateGuest } from '../../src/worker/guest-from-image.ts';
+import { type GuestTemplate, instantiateGuest } from '../../src/worker/thread/guest-from-image.ts';
 import { loadBuiltGuest } from '../support/built-guest.ts';
 import { repetitions } from '../support/repetitions.ts';
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 const MAX_PAGES = 400;
-const ROUNDS = repetitions(6, 25);
+const ROUNDS = repetitions(4, 25);
 const newGuest = () => instantiateGuest(template, MAX_PAGES);
 
 const sizeOf = (delta: Delta) => delta.reduce((sum, { length }) => sum + length, 0);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import { visitTree } from '../../src/fs/nodes.ts';
 import { packEntries, readOnlyTree, unpackEntries } from '../../src/fs/tree-codec.ts';
+import { repetitions } from '../support/repetitions.ts';
 import { tree } from './arbitraries.ts';
 import { codeOf, dir, file, link } from './support.ts';
 
@@ -94,7 +95,7 @@ describe('unpackEntries with damaged bytes', () => {
           accepted(noise);
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: repetitions(300, 3000) },
     );
   });
 

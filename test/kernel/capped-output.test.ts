@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CappedOutput } from '../../src/kernel/capped-output.ts';
+import { repetitions } from '../support/repetitions.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -75,7 +76,7 @@ describe('capped output', () => {
         expect(decode(all).startsWith(text)).toBe(true);
         if (bytes(decode(all)).length <= limit) expect(text).toBe(decode(all));
       }),
-      { numRuns: 2_000 },
+      { numRuns: repetitions(500, 5_000) },
     );
   });
 

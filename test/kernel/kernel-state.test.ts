@@ -33,6 +33,8 @@ function savedState(): State {
   kernel.pipe();
   kernel.write(kernel.open('/app', 'gone', 0o102, 0o644), new Uint8Array(100));
   kernel.volume.unlink('gone', '/app');
+  kernel.fds.closeOnExec.add(3);
+  kernel.endedChildren = [{ pid: 43, status: 512 }];
   return JSON.parse(JSON.stringify(saveKernelState(kernel)));
 }
 
@@ -112,6 +114,18 @@ const REJECTED: readonly (readonly [string, string, Edit])[] = [
     'too many removed files',
     'invalid',
     (s) => s.removed.push(...Array.from({ length: 100_000 }, () => s.removed[0]!)),
+  ],
+  ['a flag of a descriptor that is not open', 'EBADF', (s) => Object.assign(s, { close_on_exec: [99] })],
+  [
+    'a child with an impossible status',
+    'invalid',
+    (s) => Object.assign(s, { ended_children: [{ pid: 43, status: -1 }] }),
+  ],
+  [
+    'too many children',
+    'invalid',
+    (s) =>
+      Object.assign(s, { ended_children: Array.from({ length: 1000 }, (_, i) => ({ pid: i, status: 0 })) }),
   ],
   ['a working directory that does not exist', 'EBADF', (s) => Object.assign(s, { cwd: 50 })],
   ['a working directory that is a file', 'EBADF', (s) => Object.assign(s, { cwd: 0 })],

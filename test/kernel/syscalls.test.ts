@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FILE_TYPE } from '../../src/kernel/abi.ts';
 import { restoreKernelState, saveKernelState } from '../../src/kernel/kernel-state.ts';
+import { repetitions } from '../support/repetitions.ts';
 import { PATH_AT, paths, WIDE, wide, word } from './arbitraries.ts';
 import { MEMORY_BYTES, QUOTA, StubTrap, testKernel } from './test-kernel.ts';
 
@@ -30,7 +31,7 @@ describe('host functions', () => {
           }
         },
       ),
-      { numRuns: 300, seed: 42 },
+      { numRuns: repetitions(100, 1000), seed: 42 },
     );
     const { bytes, files } = kernel.volume.usage();
     expect(bytes).toBeLessThanOrEqual(QUOTA.maxBytes);
@@ -63,7 +64,7 @@ describe('host functions', () => {
         expect(kernel.volume.usage().bytes).toBeLessThanOrEqual(QUOTA.maxBytes);
         expect(kernel.fds.slots.length).toBeLessThanOrEqual(256);
       }),
-      { numRuns: 60, seed: 7 },
+      { numRuns: repetitions(20, 200), seed: 7 },
     );
   });
 });

@@ -26,6 +26,14 @@ await new Promise((done) => setTimeout(done, 5000));
 let n = 0; for (let i = 0; i < 100000; i++) n += i;
 console.log(Date.now(), performance.now());
 `,
+  bash: `
+touch c a b
+echo $RANDOM $SRANDOM $EPOCHREALTIME $$ $(date +%s) $(head -c 4 /dev/urandom | od -An -tx1)
+sleep 3600; date +%s; stat -c %y a
+for i in 1 2 3; do (echo $i $RANDOM $BASHPID) & done; wait
+python3 -c 'import random, time; print(random.random(), time.time())'
+seq 1000 | sort -rn | md5sum; mktemp -u
+`,
 };
 
 async function twice(runtime: RuntimeName, first: PolicyInput, second: PolicyInput = first) {
@@ -89,6 +97,15 @@ describe.each(['python', 'javascript'] as const)('deterministic mode: %s', (runt
 });
 
 describe('deterministic mode', () => {
+  // guarantee: determinism
+  test('repeats output and fuel of a shell program with its processes', async () => {
+    const [one, two] = await twice('bash', { deterministic: { seed: 1 } });
+    expect(one).toMatchObject({ exit_code: 0, stderr: '' });
+    expect(two).toEqual(one);
+    const [other] = await twice('bash', { deterministic: { seed: 2 } });
+    expect(other!.stdout).not.toBe(one!.stdout);
+  });
+
   test('decodes text with its own tables, and refuses encodings that it has none of', async () => {
     await using sandbox = await createSandbox({ runtime: 'javascript', policy: { deterministic: true } });
     const { metadata } = await sandbox.execute(`
@@ -110,7 +127,7 @@ describe('deterministic mode', () => {
     ]);
   });
 
-  const COLLECT: Record<RuntimeName, string> = {
+  const COLLECT: Record<Exclude<RuntimeName, 'bash'>, string> = {
     python: `
 import asyncio
 order = []

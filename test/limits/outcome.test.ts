@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { sharedPool } from '../../dist/worker/pool.js';
+import { sharedPool } from '../../dist/worker/pool/pool.js';
 import { sandboxResult, TRAPS, type TrapReason } from '../../src/schema.ts';
 import { run, type TestProgram } from '../support/sandbox.ts';
 

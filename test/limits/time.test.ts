@@ -19,6 +19,13 @@ const FOREVER: Record<RuntimeName, Record<string, string>> = {
     'waiting for a timer': 'setTimeout(() => {}, 3600000);',
     'in promise jobs': 'const again = () => Promise.resolve().then(again); again();',
   },
+  bash: {
+    'in a loop': 'while :; do :; done',
+    'in a command': "awk 'BEGIN { while (1) x++ }'",
+    asleep: 'sleep 3600',
+    'in a pipeline': 'while :; do :; done | cat',
+    'in a handler': "trap 'while :; do :; done' EXIT",
+  },
 };
 const CASES = (Object.keys(FOREVER) as RuntimeName[]).flatMap((runtime) =>
   Object.entries(FOREVER[runtime]).map(([where, code]) => [runtime, where, code] as const),
@@ -33,7 +40,7 @@ describe('the time limit', () => {
     expect(result.metadata.trap_message).toContain('Execution trapped: Timeout');
   });
 
-  test.each(['python', 'javascript'] as const)(
+  test.each(['python', 'javascript', 'bash'] as const)(
     'of a call overrides that of the policy (%s)',
     async (runtime) => {
       await using sandbox = await createSandbox({
@@ -52,7 +59,7 @@ describe('the time limit', () => {
   );
 
   // guarantee: time-limit
-  test('does not include queue time, which is reported separately', async () => {
+  test('does not include queue time, which is reported separately', { tags: 'full' }, async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy: plenty });
     await sandbox.execute('1');
     const first = sandbox.execute('import time; time.sleep(1.3)');

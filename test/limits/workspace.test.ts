@@ -56,7 +56,7 @@ for i in range(10):
       const guidance = (await sandbox.execute(code)).metadata.error_guidance!;
       expect(guidance.error_type).toBe('WorkspaceQuota');
       const advice = guidance.actionable_guidance.filter((line) => line.includes('workspace_max_'));
-      expect(advice).toEqual([`Or create a sandbox with a larger quota: policy ${suggested}`]);
+      expect(advice).toEqual([`Or create a sandbox with a larger quota: policy.${suggested}`]);
     });
 
     test('is about the last refused change of the call, not about an earlier call', async () => {

@@ -18,7 +18,7 @@ const SOURCE: ModuleSource = {
 
 describe('loop probe', () => {
   it('publishes the local at the probed loop and nothing at other loops', () => {
-    const probe = { function: 0, loop: 1, local: 1 };
+    const probe = { function: 'run', loop: 1, local: 1 };
     const seen: number[] = [];
     const guest = start(prepareModule(build(SOURCE), { exports: ['run'], probe }), {}, (fuel) => {
       seen.push((guest.exports['probe'] as unknown as WebAssembly.Global).value as number);

@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SandboxError } from '../../src/errors.ts';
+import { repetitions } from '../support/repetitions.ts';
 import { build } from './assembler.ts';
 import { generate } from './module-generator.ts';
 import { prepareModule } from './run-module.ts';
 
-const load = (path: string) =>
-  new Uint8Array(readFileSync(new URL(`../../node_modules/${path}`, import.meta.url)));
+const load = (path: string) => new Uint8Array(readFileSync(new URL(`../../${path}`, import.meta.url)));
 
-const QUICKJS = load('quickjs-wasi/quickjs.wasm');
+const QUICKJS = load('programs/quickjs.wasm');
 
 function validates(bytes: Uint8Array, exports: string[]): void {
   const first = prepareModule(bytes, { exports });
@@ -27,7 +27,11 @@ describe('real binaries', () => {
   });
 
   it('validates the prepared CPython module, which is the same each time', { tags: 'full' }, () => {
-    validates(load('pyodide/pyodide.asm.wasm'), ['Py_InitializeEx', 'malloc', '__indirect_function_table']);
+    validates(load('node_modules/pyodide/pyodide.asm.wasm'), [
+      'Py_InitializeEx',
+      'malloc',
+      '__indirect_function_table',
+    ]);
   });
 });
 
@@ -68,7 +72,7 @@ describe('malformed modules', () => {
       prepareOrReject(bytes);
       prepareOrReject(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...bytes));
     });
-    fc.assert(property, { seed: 99, numRuns: 2000 });
+    fc.assert(property, { seed: 99, numRuns: repetitions(500, 5000) });
   });
 
   it('cause only module_invalid when several bytes of a real binary are changed', () => {
@@ -81,6 +85,6 @@ describe('malformed modules', () => {
       for (const [at, value] of list) damaged[at] = value;
       prepareOrReject(damaged);
     });
-    fc.assert(property, { seed: 4, numRuns: 25 });
+    fc.assert(property, { seed: 4, numRuns: repetitions(8, 50) });
   });
 });

@@ -34,7 +34,7 @@ const exports = (count: number): [string, 'function', number][] =>
   Array.from({ length: count }, (_, i) => [`f${i}`, 'function', 0]);
 
 describe('a side module', () => {
-  test('may be several times as large as the largest functions of known libraries', () => {
+  test('may be several times as large as the largest functions of known libraries', { tags: 'full' }, () => {
     for (const source of [
       withBody(many(250_000, ['nop'], zero, ['drop'])),
       withBody([], 4000),

@@ -1,0 +1,37 @@
+/** A program that runs in a child process: what a command provides and what the process table uses. */
+import type { BaseDirectory } from '../fs/resolve-path.ts';
+import type { Volume } from '../fs/volume.ts';
+import type { ExecRequest } from '../kernel/processes.ts';
+
+/** A program in a guest of its own. The type parameter avoids an import cycle with guest.ts. The process table connects the guest with the call before it runs. */
+export interface ChildProgram<Guest> {
+  readonly guest: Guest;
+  /** Fuel for what was copied to create the guest. */
+  readonly startFuel: number;
+  /** Runs the program to its end and returns its exit code. Throws `GuestStopped` if the guest does not return. */
+  run(): number;
+  /** Called once, when the process has ended or was ended before it ran. */
+  release(): void;
+}
+
+/** A program that was found, and that can be started later. */
+export interface ResolvedProgram<Guest> {
+  /** Creates a guest with at most this much memory. Fails with ENOMEM if the program needs more. */
+  start(maxBytes: number): ChildProgram<Guest>;
+}
+
+/** What a process does instead of running a program: it writes a message and exits. */
+export interface UnavailableProgram {
+  readonly message: string;
+  readonly exitCode: number;
+}
+
+/** Copies a guest that forks, with at most this much memory. */
+export type ForkedProgram<Guest> = (maxBytes: number) => ChildProgram<Guest>;
+
+/** Finds a program. Fails with ENOENT, EACCES or ENOEXEC. */
+export type ResolveProgram<Guest> = (
+  volume: Volume,
+  cwd: BaseDirectory,
+  request: ExecRequest,
+) => ResolvedProgram<Guest> | UnavailableProgram;
