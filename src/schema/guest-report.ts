@@ -93,5 +93,9 @@ export const guestReport = z.object({
     .describe('The exception that the program was handling, or had just printed, when it exited.'),
   stopped_at: stoppedAt.optional().describe('The frame of the program that raised the uncaught exception.'),
   uses_threads: z.literal(true).optional().describe('The program started threads or processes.'),
+  asks_float_errors: z
+    .literal(true)
+    .optional()
+    .describe('The program asked numpy to report floating-point errors.'),
 });
 export interface GuestReport extends z.infer<typeof guestReport> {}

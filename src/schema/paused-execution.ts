@@ -1,6 +1,8 @@
 /** A program that is waiting for answers to tool calls. It is part of the state of its session. */
 import { z } from 'zod';
 import { languageName, programName } from './names.ts';
+import { networkOnly } from './network-policy.ts';
+import { networkExchange } from './network-record.ts';
 import { fuelBudget, timeoutSeconds } from './policy.ts';
 import { type PendingCall, pendingCall, toolCallRecord } from './tool-call-record.ts';
 
@@ -23,6 +25,7 @@ export const pausedExecution = z.strictObject({
   timeout_seconds: timeoutSeconds.describe(
     'Maximum running time for the whole execution in seconds, excluding time spent waiting for tools.',
   ),
+  network_only: networkOnly.optional().describe('URL patterns to which the call restricts its requests.'),
   fuel_consumed: count.int().describe('Fuel that the execution has used so far.'),
   running_ms: count.describe('Time that the execution has run so far, in milliseconds.'),
   tool_wait_ms: count.describe('Time that the execution has waited for tools so far, in milliseconds.'),
@@ -32,6 +35,11 @@ export const pausedExecution = z.strictObject({
     .describe(
       'Tool calls of the execution so far. A call with the status `unknown` was approved in a resume that is in progress or that was rolled back, undone or interrupted. It is unknown whether the tool has run.',
     ),
+  network: z
+    .array(networkExchange)
+    .max(10_000)
+    .optional()
+    .describe('Requests of the execution so far, if it may send requests.'),
   pending: z.array(pendingCall).max(10_000).describe('Tool calls that are waiting for an answer.'),
 });
 /** A program that is waiting for answers to tool calls. */

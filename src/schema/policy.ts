@@ -1,6 +1,7 @@
 /** The policy: the limits of a sandbox, and the part of them that a session stores. */
 import { z } from 'zod';
 import { DEFAULT_LIMITS } from './default-limits.ts';
+import { networkOnly, networkPolicy } from './network-policy.ts';
 
 const MiB = 1024 * 1024;
 
@@ -73,7 +74,7 @@ export const policy = z.strictObject({
   timeout_seconds: timeoutSeconds
     .default(DEFAULT_LIMITS.timeout_seconds)
     .describe(
-      'Maximum wall-clock time per call in seconds. Time in the queue and time spent waiting for tools do not count.',
+      'Maximum wall-clock time per call in seconds. Time in the queue and time spent waiting for tools and requests do not count.',
     ),
   max_tool_calls: z
     .number()
@@ -87,7 +88,7 @@ export const policy = z.strictObject({
     .min(0)
     .max(86_400)
     .default(300)
-    .describe('Maximum time in seconds that one program can wait for tools.'),
+    .describe('Maximum time in seconds that one program can wait for tools and requests.'),
   stdout_max_bytes: bytes(
     DEFAULT_LIMITS.stdout_max_bytes,
     'Maximum number of bytes of standard output in the result of a call. The result states how many bytes were dropped.',
@@ -121,6 +122,14 @@ export const policy = z.strictObject({
     .max(31)
     .default([])
     .describe('Host files to copy into the guest, where they are read-only.'),
+  network: networkPolicy
+    .optional()
+    .describe('The requests that programs may send. Without it, programs have no network.'),
+  network_only: networkOnly
+    .optional()
+    .describe(
+      'URL patterns that restrict `network` further: a request must match one of them, too. They permit nothing themselves, so a session stores them.',
+    ),
   error_guidance: z
     .boolean()
     .default(true)
@@ -147,16 +156,16 @@ export function defaultPolicy(): Policy {
 const SESSION_ENV_MAX_CHARS = 262_144;
 
 /**
- * The part of a policy that a session stores. Mounts are never stored, because they are host paths and the contents of a
+ * The part of a policy that a session stores. Mounts and permissions for requests are never stored, because the contents of a
  * store are not trusted.
  */
 export const sessionPolicy = policy
-  .omit({ mounts: true })
+  .omit({ mounts: true, network: true })
   .refine(({ env }) => JSON.stringify(env).length <= SESSION_ENV_MAX_CHARS, {
     path: ['env'],
     message: `a session stores at most ${SESSION_ENV_MAX_CHARS} characters of environment variables`,
   });
-/** The limits that a session stores: a policy without mounts. */
+/** The limits that a session stores: a policy without mounts and network. */
 export interface SessionPolicy extends z.infer<typeof sessionPolicy> {}
 
 /** The settings of deterministic mode, or undefined when it is off. */

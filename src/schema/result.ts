@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { displayResult } from './display-result.ts';
 import { guestError, stoppedAt } from './guest-report.ts';
 import { runtimeName } from './names.ts';
+import { networkExchange } from './network-record.ts';
 import { pendingCall, toolCallRecord } from './tool-call-record.ts';
 import { TRAPS, type TrapReason } from './traps.ts';
 
@@ -199,6 +200,12 @@ export const resultMetadata = z.object({
     .optional()
     .describe(
       'Tool calls that the program made, even if it failed or was rolled back. Present if the program had tools.',
+    ),
+  network: z
+    .array(networkExchange)
+    .optional()
+    .describe(
+      'Requests that the program made, even if it failed or was rolled back. Present if the policy permits requests.',
     ),
   execution_id: z
     .string()

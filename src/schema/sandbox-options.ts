@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { DisplayResult } from './display-result.ts';
 import { languageName, programName, sessionId } from './names.ts';
+import { networkOnly } from './network-policy.ts';
 import { defaultPolicy, fuelBudget, policy, timeoutSeconds } from './policy.ts';
 import { LANGUAGE_RUNTIMES } from './runtime-names.ts';
 
@@ -94,9 +95,9 @@ export const sandboxOptions = z.strictObject({
   preload: z
     .array(moduleName)
     .max(64)
-    .default([])
+    .optional()
     .describe(
-      'Modules to preload into every run. An image that contains them is built once and cached. The limits of the policy apply to the build.',
+      'Modules to preload into every run. An image that contains them is built once and cached. The limits of the policy apply to the build. Default: the added packages in `packages` that a program imports; a session keeps those of its first call. With an empty list, none.',
     ),
   signal: z
     .instanceof(AbortSignal)
@@ -167,6 +168,7 @@ export const executeOptions = z.strictObject({
   args: z
     .array(z.string())
     .max(1000)
+    .readonly()
     .default([])
     .describe('Arguments of the program, in `sys.argv` or `process.argv`.'),
   signal: z
@@ -179,6 +181,11 @@ export const executeOptions = z.strictObject({
   fuel_budget: fuelBudget
     .optional()
     .describe('Maximum number of WebAssembly instructions for this call. Default: that of the policy.'),
+  network_only: networkOnly
+    .optional()
+    .describe(
+      'URL patterns that restrict the requests of this call further than the policy: a request must match one of them, too.',
+    ),
   inject_setup: z
     .boolean()
     .default(true)

@@ -63,3 +63,24 @@ export function similarNames(wanted: string, candidates: Iterable<string>, count
     .slice(0, count)
     .map(({ name }) => name);
 }
+
+/** Shorter names have too many neighbours. */
+const MISSPELT_MIN = 5;
+
+/** The known name from which a name differs by one letter, or by two letters that are swapped; undefined if there is none. */
+export const intendedName = (wanted: string, known: Iterable<string>): string | undefined =>
+  wanted.length < MISSPELT_MIN - 1 || wanted.length > LENGTH_MAX
+    ? undefined
+    : [...known].find((one) => one.length >= MISSPELT_MIN && isOneEdit(wanted, one));
+
+function isOneEdit(a: string, b: string): boolean {
+  const shortest = Math.min(a.length, b.length);
+  if (Math.max(a.length, b.length) - shortest > 1) return false;
+  let start = 0;
+  while (start < shortest && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < shortest - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  const [left, right] = [a.slice(start, a.length - end), b.slice(start, b.length - end)];
+  if (left.length === 2) return left[0] === right[1] && left[1] === right[0];
+  return left.length + right.length > 0 && left.length < 2 && right.length < 2;
+}

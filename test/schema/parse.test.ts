@@ -8,7 +8,11 @@ const python = { runtime: 'python' };
 describe('the error for invalid options', () => {
   it.each<[z.ZodType, unknown, string]>([
     [sandboxOptions, null, 'options: must be an object'],
-    [sandboxOptions, { runtime: 'ruby' }, 'options.runtime: must be "python", "javascript" or "typescript"'],
+    [
+      sandboxOptions,
+      { runtime: 'ruby' },
+      'options.runtime: must be "python", "javascript", "bash" or "typescript"',
+    ],
     [
       sandboxOptions,
       { ...python, policy: { fuel: 1 } },

@@ -1,0 +1,127 @@
+/**
+ * Sends requests over the network. Connections use only addresses that were checked when they were resolved. Nothing of the
+ * host's environment is used: no proxy, no cookies, no certificates of clients. TLS is always verified.
+ */
+import type { LookupFunction } from 'node:net';
+import type { Pool } from 'undici';
+import { originOf } from '../schema/url-pattern.ts';
+import { addressBytes } from './addresses.ts';
+import { NetworkError } from './network-error.ts';
+import { isPermittedAddress, type PermittingRule } from './network-rules.ts';
+import { resolveHost } from './resolver.ts';
+import type { Transport, WireResponse } from './transport.ts';
+import { isConnectionHeader, type WireRequest } from './wire-request.ts';
+
+const MAX_HEADER_BYTES = 64 * 1024;
+const MAX_CONNECTIONS = 16;
+const CONNECT_MS = 10_000;
+const MAX_POOLS = 32;
+const BUFFER_BYTES = 256 * 1024;
+
+/** Additional certificate authorities, for tests. */
+export interface TlsOptions {
+  readonly ca?: string | readonly string[];
+}
+
+function checkAddress(rule: PermittingRule, host: string, address: string): void {
+  if (isPermittedAddress(rule, host, address)) return;
+  throw new NetworkError(
+    'refused',
+    `${host} has an address that is not on the public internet, and the rule ${rule.pattern.text} does not name it. Trying again will not help.`,
+  );
+}
+
+/** Resolves a name and checks all its addresses. They are the addresses that the connection then uses. */
+function checkedLookup(rule: PermittingRule): LookupFunction {
+  return (hostname, options, callback) => {
+    const host = hostname.replace(/\.$/, '');
+    resolveHost(host).then(
+      (found) => {
+        try {
+          if (found.length === 0) throw new NetworkError('dns', 'the host name does not resolve');
+          for (const { address } of found) checkAddress(rule, host, address);
+        } catch (cause) {
+          callback(cause as Error, '');
+          return;
+        }
+        if (options.all) callback(null, [...found]);
+        else callback(null, found[0]!.address, found[0]!.family);
+      },
+      (cause: unknown) => callback(cause as Error, ''),
+    );
+  };
+}
+
+function pairs(raw: unknown): [string, string][] {
+  const list = (raw as (Buffer | string)[]).map((one) =>
+    typeof one === 'string' ? one : one.toString('latin1'),
+  );
+  return Array.from({ length: list.length >> 1 }, (_, i) => [list[2 * i]!, list[2 * i + 1]!]);
+}
+
+export class LiveTransport implements Transport {
+  readonly #pools = new Map<string, Pool>();
+  #isClosed = false;
+
+  constructor(readonly tls: TlsOptions = {}) {}
+
+  async send(request: WireRequest, rule: PermittingRule, signal: AbortSignal): Promise<WireResponse> {
+    const { method, url, headers, body } = request;
+    if (addressBytes(url.host) !== undefined) checkAddress(rule, url.host, url.host.replace(/^\[|\]$/g, ''));
+    const pool = await this.#poolOf(originOf(url), rule);
+    const response = await pool.request({
+      method: method as 'GET',
+      path: `${url.path}${url.query}`,
+      headers: headers.flat() as string[],
+      body: body === undefined ? null : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+      signal,
+      responseHeaders: 'raw',
+      highWaterMark: BUFFER_BYTES,
+    });
+    // Aborting is not an error that nobody handles.
+    response.body.on('error', () => {});
+    return {
+      status: response.statusCode,
+      reason: response.statusText,
+      headers: pairs(response.headers).filter(
+        ([name]) => !isConnectionHeader(name) || name.toLowerCase() === 'content-length',
+      ),
+      body: response.body,
+    };
+  }
+
+  /** Rules differ in the addresses that they permit, so they share no connection. */
+  async #poolOf(origin: string, rule: PermittingRule): Promise<Pool> {
+    const { Pool } = await import('undici');
+    if (this.#isClosed) throw new NetworkError('failed', 'the program has ended');
+    const key = `${rule.id} ${origin}`;
+    const known = this.#pools.get(key);
+    if (known !== undefined) return known;
+    if (this.#pools.size >= MAX_POOLS)
+      throw new NetworkError('limit', `a program can send requests to at most ${MAX_POOLS} hosts`);
+    const timeoutMs = rule.timeout_seconds * 1000;
+    const pool = new Pool(origin, {
+      connections: MAX_CONNECTIONS,
+      pipelining: 1,
+      allowH2: false,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      connect: {
+        ...(this.tls as { ca?: string }),
+        lookup: checkedLookup(rule),
+        rejectUnauthorized: true,
+        timeout: Math.min(CONNECT_MS, timeoutMs),
+      },
+    });
+    this.#pools.set(key, pool);
+    return pool;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const pools = [...this.#pools.values()];
+    this.#pools.clear();
+    await Promise.all(pools.map((pool) => pool.destroy().catch(() => {})));
+  }
+}
