@@ -16,7 +16,9 @@ import { replaceFileSync, SHARED_FILE } from '../host/replace-file.ts';
 import { readSharedFile, type SharedFile, sharedFile } from '../host/shared-file.ts';
 import { damagedFile, type PackFacts, packedLayer, type SharedLayer } from '../host/shared-layer.ts';
 import type { MissingPackage } from '../packages/vendored-package-table.ts';
+import { RUNTIME_NAMES } from '../schema/runtime-names.ts';
 import type { RuntimeName } from '../schema.ts';
+import { BASH_PACKAGE, bashFolder } from './programs/program-folders.ts';
 
 /** The result of a build, before it is written. */
 export interface BuiltGuest {
@@ -77,7 +79,9 @@ interface GuestDescription {
 
 /** Version of the description and of the files it describes. */
 const FORMAT = 2;
-const file = (runtime: RuntimeName, name: string) => installedFile(join('guests', runtime, name));
+/** A runtime can be in an optional package. */
+const file = (runtime: RuntimeName, name: string) =>
+  join((runtime === 'bash' ? bashFolder() : undefined) ?? installedFile(join('guests', runtime)), name);
 
 /** Digest of the locations and contents of layers, which binds an image to its layers. */
 export function layersDigest(layers: readonly Pick<PackFacts, 'at' | 'sha256'>[]): string {
@@ -98,6 +102,10 @@ function readDescription(runtime: RuntimeName): GuestDescription | undefined {
     return undefined;
   }
 }
+
+/** The runtimes of this installation, without optional ones that are not installed. */
+export const installedRuntimes = (): RuntimeName[] =>
+  RUNTIME_NAMES.filter((name) => name !== 'bash' || readDescription(name) !== undefined);
 
 /** Whether the artifacts on disk were built from these inputs and no package is missing. */
 export function isBuilt(runtime: RuntimeName, inputs: string): boolean {
@@ -140,7 +148,9 @@ export function findAssets(runtime: RuntimeName): GuestAssets {
   if (description === undefined) {
     throw new SandboxError(
       'not_installed',
-      `The ${runtime} guest is not built. Run "npm run build" in a checkout, or install the package again.`,
+      runtime === 'bash' && bashFolder() === undefined
+        ? `bash is an optional package. Install it beside llm-wasm-sandbox: npm install ${BASH_PACKAGE}`
+        : `The ${runtime} guest is not built. Run "npm run build" in a checkout, or install the package again.`,
     );
   }
   const { minPages, minMemoryBytes, stateGlobals, origin, missing, image } = description;

@@ -3,24 +3,41 @@
  * on the main thread. The part that only workers load is `Runtime`, in runtime.ts.
  */
 import type { AnalysedLanguage } from '../analysis/analysed-language.ts';
+import type { SourceFacts } from '../analysis/program-facts.ts';
 import type { Rule } from '../analysis/rule.ts';
 import type { SandboxResult } from '../schema/result.ts';
+import type { GuestError, LanguageName } from '../schema.ts';
 
 /** Maximum number of variables that are listed per session. */
 export const MAX_VARIABLES = 200;
 
-/** The part of a language that workers use too. */
-export interface SourceLanguage {
+/** The file names of a language. */
+export interface FileExtensions {
   /** File name extensions with their dot, the usual one first. */
   readonly extensions: readonly string[];
+  /** The extensions of other languages that the runtime runs, by name. */
+  readonly variants?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** How workers read the source of programs. */
+export interface SourceReader {
   /**
    * Names that a program may have declared at its top level, for languages whose programs cannot list their own
    * variables. A name that does not exist in the interpreter does no harm.
    */
   declaredNames(code: string): string[];
+  /** What the source of a run shows, if the analysis of the run needs it. It takes up to a second and runs in workers. */
+  examine(code: string, run: ExaminedRun): SourceFacts | undefined;
 }
 
-export interface Language extends AnalysedLanguage, SourceLanguage {
+export interface ExaminedRun {
+  readonly language: LanguageName;
+  /** A limit on fuel or time ended the run. */
+  readonly isStopped: boolean;
+  readonly error: GuestError | undefined;
+}
+
+export interface Language extends AnalysedLanguage, FileExtensions {
   /** The interpreter's name, e.g. `CPython`. */
   readonly engine: string;
   /** Version of the language, e.g. `3.14` or `ES2023`. */
@@ -37,8 +54,12 @@ export interface Language extends AnalysedLanguage, SourceLanguage {
   readonly pitfalls: readonly string[];
   /** Well-known packages that are often missing, and what to use instead, for tool descriptions. */
   readonly unavailable: { readonly packages: readonly string[]; readonly instead: string } | undefined;
+  /** The best-known packages by purpose, most used first, for descriptions that cannot list all packages. */
+  readonly packagesByPurpose: Readonly<Record<string, readonly string[]>>;
   /** A program that computes until a limit stops it, with a mix of common operations. Its speed is measured. */
   readonly speedProgram: string;
+  /** A program that prints 42. */
+  readonly checkProgram: string;
   /** All rules of the error guidance for programs of this language, in the order in which they are tried. */
   readonly rules: readonly Rule[];
   /** The language in one line for tool descriptions; `packages` describes the available packages. */

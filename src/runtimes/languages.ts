@@ -1,14 +1,11 @@
-/** The languages by runtime name: the registry for the main thread. runtime-registry.ts is its counterpart for workers. */
-import { RUNTIME_NAMES, type RuntimeName } from '../schema/runtime-names.ts';
-import { javascriptLanguage } from './javascript/language.ts';
-import type { Language } from './language.ts';
-import { pythonLanguage } from './python/language.ts';
+/** The languages by runtime name, for the main thread. */
+import { installedRuntimes } from './guest-artifacts.ts';
+import { LANGUAGES } from './language-registry.ts';
 
-export const LANGUAGES: Readonly<Record<RuntimeName, Language>> = {
-  python: pythonLanguage,
-  javascript: javascriptLanguage,
-};
+export { LANGUAGES };
 
-/** The titles of all languages, e.g. `Python or JavaScript`. */
-export const languageTitles = (conjunction: 'and' | 'or') =>
-  RUNTIME_NAMES.map((name) => LANGUAGES[name].title).join(` ${conjunction} `);
+/** The titles of all languages, e.g. `Python, JavaScript or bash`. */
+export function languageTitles(conjunction: 'and' | 'or'): string {
+  const titles = installedRuntimes().map((name) => LANGUAGES[name].title);
+  return `${titles.slice(0, -1).join(', ')} ${conjunction} ${titles.at(-1)}`;
+}

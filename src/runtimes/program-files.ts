@@ -6,20 +6,18 @@ import {
   type LanguageName,
   type RuntimeName,
 } from '../schema/runtime-names.ts';
-import { javascriptSource, TYPESCRIPT_EXTENSIONS } from './javascript/file-extensions.ts';
-import { pythonSource } from './python/file-extensions.ts';
+import { FILE_EXTENSIONS } from './extension-registry.ts';
 
-/** File name extensions of each language. */
-const EXTENSIONS: Readonly<Record<LanguageName, readonly string[]>> = {
-  python: pythonSource.extensions,
-  javascript: javascriptSource.extensions,
-  typescript: TYPESCRIPT_EXTENSIONS,
-};
+/** File name extensions of a language. */
+function extensionsOf(language: LanguageName): readonly string[] {
+  const { extensions, variants = {} } = FILE_EXTENSIONS[LANGUAGE_RUNTIMES[language]];
+  return variants[language] ?? extensions;
+}
 
 /** The language of a file, from its extension. */
 export function languageOfFile(path: string): LanguageName | undefined {
   const extension = extname(path).toLowerCase();
-  return LANGUAGE_NAMES.find((name) => EXTENSIONS[name].includes(extension));
+  return LANGUAGE_NAMES.find((name) => extensionsOf(name).includes(extension));
 }
 
 /**
@@ -27,7 +25,7 @@ export function languageOfFile(path: string): LanguageName | undefined {
  * numbered from 1. Only the first may have a name of its own, so that stack traces find the sources of earlier calls.
  */
 export function programFile(language: LanguageName, call: number, name?: string): string {
-  const extension = EXTENSIONS[language][0];
+  const extension = extensionsOf(language)[0];
   return `/app/${call === 1 ? (name ?? `main${extension}`) : `call-${call}${extension}`}`;
 }
 

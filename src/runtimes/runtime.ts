@@ -3,8 +3,7 @@
  * language runs. The part of a runtime that the main thread uses is `Language`, in language.ts; `RuntimeBuild`, in
  * build/runtime-build.ts, builds its guest.
  *
- * To add a runtime, create a folder here with a `Language`, a `Runtime` and a `RuntimeBuild`, add its name to RUNTIME_NAMES in schema/runtime-names.ts,
- * and add a row to each of the registries: languages.ts, program-files.ts and runtime-registry.ts.
+ * CONTRIBUTING.md says how a language is added.
  */
 
 import type { StackFrame, Variables } from '../analysis/run-profile-schema.ts';
@@ -14,7 +13,7 @@ import type { MemoryRange } from '../engine/memory-capture.ts';
 import type { LimitReason } from '../engine/run-context.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { LanguageName, RuntimeName } from '../schema.ts';
-import type { SourceLanguage } from './language.ts';
+import type { SourceReader } from './language.ts';
 
 /** A read-only part of the file system that all guests of a runtime share. */
 export interface Layer {
@@ -26,27 +25,45 @@ export interface Layer {
 /** Modification time of all files in layers: constant, so that equal sources build equal layers, and valid in zip files. */
 export const LAYER_TIME_MS = Date.UTC(2026, 0, 1);
 
-/** A program to run. The boot script receives it as JSON, without the limits. */
-export interface GuestRequest {
+/** A program as the sandbox describes it to a worker and the worker to a runtime. */
+export interface Program {
   readonly code: string;
-  /** The path under which the program is compiled. */
-  readonly file: string;
   /** The language of the program, if the runtime runs several. */
   readonly language: LanguageName;
+  /** File name of the program, if it is the first of its interpreter; undefined for the default. */
+  readonly file_name?: string | undefined;
   readonly env: Readonly<Record<string, string>>;
   /** Arguments of the program: sys.argv or process.argv. */
   readonly args: readonly string[];
+  /** Provide packages and helpers. Otherwise the program sees only the bare language. */
+  readonly inject_setup: boolean;
+}
+
+/** A program to run. The boot script receives it as JSON, without the limits. */
+export interface GuestRequest extends Program {
+  /** The path under which the program is compiled. */
+  readonly file: string;
   /** Number of this call of the interpreter, starting at 1. The first call starts from the image. */
   readonly call: number;
   /** The interpreter is used again afterwards, so exit handlers do not run. */
   readonly keep: boolean;
-  /** Provide packages and helpers. Otherwise the program sees only the bare language. */
-  readonly inject_setup: boolean;
   /** `[name, path]` of every tool as JSON; absent if the program has no tools. */
   readonly tools?: string | undefined;
+  /** Present if the program may send requests. */
+  readonly network?: true;
   /** The limits appear in messages only. They are not passed to the guest, because fuel must not depend on them. */
   readonly fuel_budget: number;
   readonly timeout_seconds: number;
+}
+
+/** A command line with which a process starts the interpreter. */
+export interface CommandRequest extends MessageLimits {
+  readonly argv: readonly string[];
+  /** `NAME=value`. */
+  readonly env: readonly string[];
+  /** See `Program`. */
+  readonly inject_setup: boolean;
+  readonly pid: number;
 }
 
 /** The limits that error messages contain. */
@@ -99,11 +116,11 @@ type BuildInBootedGuest = (
 
 export interface Runtime {
   readonly name: RuntimeName;
-  readonly source: SourceLanguage;
+  readonly source: SourceReader;
   readonly linkage: Linkage<Guest>;
   /** Memory of an idle guest whose contents do not matter and need not be saved. */
   unusedMemory(guest: Guest): readonly MemoryRange[];
-  /** Short programs that use the parts of the interpreter that most programs use (see worker/idle-optimization.ts). */
+  /** Short programs that use the parts of the interpreter that most programs use (see worker/thread/idle-optimization.ts). */
   readonly optimizationPrograms: readonly string[];
   stackReader(guest: Guest, handles: Handles): StackReader;
   /** Runs a program and returns the boot script's report as JSON text. Untrusted. */
@@ -113,6 +130,10 @@ export interface Runtime {
    * answers from tools. Returns the same as `run`.
    */
   resume(guest: Guest, handles: Handles, request: GuestRequest): string;
+  /** The names under which processes start the interpreter. */
+  readonly commands: readonly string[];
+  /** Runs a command line, in a guest that has run nothing, and returns the same as `run`. */
+  runCommand(guest: Guest, handles: Handles, request: CommandRequest): string;
   /** Imports modules before the guest is saved as an image. Returns a PreloadReport as JSON text. */
   preload(guest: Guest, handles: Handles, request: PreloadRequest): string;
   /** Builds the layer of user packages from their source files. Absent if the runtime does not support them. */

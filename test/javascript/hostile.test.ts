@@ -2,8 +2,9 @@
  * Calls the host functions of JavaScript guests with arbitrary arguments. Programs cannot reach them directly, so the tests
  * create a guest in which they are a global object. Every call must return a value to the guest and never throw on the host.
  */
+import { resolve } from 'node:path';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Guest } from '../../src/engine/guest.ts';
 import { type Image, writeImage } from '../../src/engine/image.ts';
 import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-context.ts';
@@ -18,7 +19,13 @@ let image: Image;
 let program: ConstructorParameters<typeof Guest>[0];
 
 beforeAll(async () => {
+  // One of the calls loads a bundle, which only the build has.
+  process.env['LLM_WASM_SANDBOX_ASSETS'] = resolve('dist');
   ({ compiled: program, image } = await loadBuiltGuest('javascript'));
+});
+
+afterAll(() => {
+  delete process.env['LLM_WASM_SANDBOX_ASSETS'];
 });
 
 /** A guest whose global object `host` contains the host functions. */

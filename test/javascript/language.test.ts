@@ -273,7 +273,9 @@ describe('limits of a JavaScript program', () => {
   test.each(['new Array(1e9).fill(0)', 'const a = []; for (;;) a.push(new ArrayBuffer(1e6))'])(
     '%s throws an exception because memory is exhausted',
     async (program) => {
-      const result = await javascript(`try { ${program} } catch (e) { console.log(e.name, e.message) }`);
+      const policy = { memory_bytes: 64 * 1024 * 1024 };
+      await using sandbox = await createSandbox({ runtime: 'javascript', policy });
+      const result = await sandbox.execute(`try { ${program} } catch (e) { console.log(e.name, e.message) }`);
       expect(result.stdout).toBe('InternalError out of memory\n');
     },
   );

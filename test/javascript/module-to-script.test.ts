@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { planProgram } from '../../src/runtimes/javascript/module-to-script.ts';
 import { tokenize } from '../../src/runtimes/javascript/tokenizer.ts';
+import { repetitions } from '../support/repetitions.ts';
 
 describe('the last statement', () => {
   test.each([
@@ -128,7 +129,7 @@ describe('module syntax', () => {
         const { script } = planProgram(code);
         expect(script?.length ?? code.length).toBe(code.length);
       }),
-      { numRuns: 5_000 },
+      { numRuns: repetitions(1_000, 10_000) },
     );
   });
 

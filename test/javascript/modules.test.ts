@@ -27,6 +27,11 @@ describe('imports of a JavaScript program', () => {
     expect(result.metadata.result).toEqual(['math', 4, 1, 1, [1, 2], 5]);
   });
 
+  test('of Node.js modules and own modules use little fuel', async () => {
+    for (const source of ["import path from 'path'", "import { two } from './lib/two.js'"])
+      expect((await javascript(source, { files })).fuel_consumed).toBeLessThan(30_000_000);
+  });
+
   test('can be dynamic', async () => {
     const result = await javascript("const { four } = await import('./lib/math.js'); four", { files });
     expect(result.metadata.result).toBe(4);

@@ -13,6 +13,7 @@ describe('texts that a JavaScript guest passes to tools', () => {
   kernel.tools = {
     names: '[]',
     isPaused: false,
+    hasNetwork: false,
     call: (_, name, args) => void received.push(name.length + args.length),
     wait: () => '',
     withdraw: () => {},

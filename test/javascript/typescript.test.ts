@@ -93,14 +93,105 @@ describe('TypeScript program', () => {
   });
 
   test.each([
-    ['const log = (c: unknown) => {};\n@log class A {}', 2, /decorators are not supported/],
-    ['namespace N { export const a: number = 1 }', 1, /namespaces with values are not supported/],
-    ['export namespace N.M { function f(): void {} }', 1, /namespaces with values/],
+    ['class A { constructor(@d() a: string) {} }', 1, /not parameters/],
+    ['class A {\n  @d #a = 1;\n}', 2, /private members and of computed names/],
+    ['namespace N { const a: number = 1; export { a } }', 1, /only declarations/],
   ])('%j fails with an error that says what is unsupported', async (program, line, message) => {
     const { metadata } = await typescript(program);
     expect(metadata.error).toMatchObject({ type: 'SyntaxError', line });
     expect(metadata.error?.message).toMatch(message);
     expect(metadata.error_guidance?.actionable_guidance.length).toBeGreaterThan(0);
+  });
+
+  test.each(['javascript', 'typescript'] as const)(
+    'has a syntax error in %s where the parser loses count of scopes',
+    async (language) => {
+      const program = 'var C = class {\n  static async *m([...x = []] = []) {\n  }\n};';
+      const { success, metadata } = await sandbox.execute(program, { language });
+      expect([success, metadata.error?.type, metadata.error?.line]).toEqual([false, 'SyntaxError', 2]);
+    },
+  );
+
+  test.each(['javascript', 'typescript'] as const)(
+    'has a syntax error in %s if it violates an assertion of the library',
+    async (language) => {
+      const { success, metadata } = await sandbox.execute('class C { static constructor; }', { language });
+      expect([success, metadata.error?.type]).toEqual([false, 'SyntaxError']);
+    },
+  );
+
+  test('can contain namespaces', async () => {
+    const program = code`
+      namespace Shapes {
+        const factor: number = 2;
+        export const sides = 4;
+        export let count = 0;
+        export interface Sized { size: number }
+        export class Box implements Sized { constructor(readonly size: number) { count++; } }
+        export function double(box: Sized): number { return box.size * factor; }
+        export namespace Deep.Inner { export enum Unit { Cm, M } }
+      }
+      namespace Shapes { export const later = Shapes.sides + 1; }
+      class Model { static a = 1 }
+      namespace Model { export const b = 2; export type C = string }
+      const box: Shapes.Sized = new Shapes.Box(3);
+      [Shapes.double(box), Shapes.count, Shapes.later, Shapes.Deep.Inner.Unit.M, 'factor' in Shapes, Model.a, (Model as any).b]
+    `;
+    expect((await typescript(program)).metadata.result).toEqual([6, 1, 5, 1, false, 1, 2]);
+    const failed = await typescript('namespace N {\n  export const a: any = null;\n  a.b;\n}');
+    expect(failed.metadata.error).toMatchObject({ type: 'TypeError', line: 3 });
+  });
+
+  test('can contain decorators', async () => {
+    const program = code`
+      const log: string[] = [];
+      const logged = <T extends (...args: any[]) => any>(value: T, { kind, name }: any) =>
+        function (this: any, ...args: any[]) { log.push(kind + ' ' + String(name)); return value.apply(this, args); };
+      const bound = (_: any, { name, addInitializer }: any) =>
+        addInitializer(function (this: any) { this[name] = this[name].bind(this); });
+      const times = (n: number) => (_: undefined, context: any) => (value: number) => (value ?? 1) * n;
+      const register = (value: any, { name }: any) => { log.push('class ' + name); };
+      function Older(target: any, key: string, descriptor: PropertyDescriptor) {
+        const { value } = descriptor;
+        descriptor.value = function (...args: any[]) { return value.apply(this, args) + 100; };
+        return descriptor;
+      }
+      @register
+      export class Account<T> {
+        @times(2) private balance: number = 5;
+        @times(3) static rate?: number;
+        constructor(public owner: string) {}
+        @logged get total(): number { return this.balance; }
+        @logged @bound name(): string { return this.owner; }
+        @Older add(n: number): number { return this.balance + n; }
+        static open() { return new Account('ann'); }
+      }
+      const account = Account.open();
+      const { name } = account;
+      [account.total, name(), account.add(1), Account.rate, Account.name, account instanceof Account, log]
+    `;
+    expect((await typescript(program)).metadata.result).toEqual([
+      ...[10, 'ann', 111, 3, 'Account', true],
+      ['class Account', 'getter total', 'method name'],
+    ]);
+    const failed = await typescript(
+      'const d = (v: any) => v;\nclass A {\n  @d m() { null!.x; }\n}\nnew A().m();',
+    );
+    expect(failed.metadata.error).toMatchObject({ type: 'TypeError', line: 3 });
+  });
+
+  test('can import types in a list of several lines', async () => {
+    const program = "import {\n  type PlatformPath,\n  sep,\n} from 'node:path';\nconst s: string = sep;\ns";
+    expect((await typescript(program)).metadata.result).toBe('/');
+  });
+
+  test('of 100 lines costs less than 20 million fuel', async () => {
+    const part =
+      'interface A# { x: number }\nfunction f#(a: A#, b: number = 1): number {\n  return a.x + b;\n}\n';
+    const program = Array.from({ length: 25 }, (_, i) => part.replaceAll('#', `${i}`)).join('');
+    const result = await typescript(`${program}f3({ x: 1 })`);
+    expect(result.metadata.result).toBe(2);
+    expect(result.fuel_consumed).toBeLessThan(2e7);
   });
 
   test('imports and requires TypeScript files of the workspace', async () => {
@@ -169,8 +260,14 @@ describe('TypeScript program', () => {
     ['deep brackets', `const x: number = ${'('.repeat(50_000)}1${')'.repeat(50_000)};`],
     ['ambiguous arrow functions', `const x: number = ${'(a = '.repeat(400)}1${') => a'.repeat(400)};`],
     ['ambiguous type arguments', `x: ${'f<'.repeat(3000)}`],
-    ['a long program', 'const a: number = 1;\n'.repeat(9_000)],
-  ])('with %s ends within its fuel', async (_, program) => {
+    ['a long program', 'const a: number = 1;\n'.repeat(50_000)],
+    [
+      'nested namespaces',
+      `${'namespace A { export const x: number = 1; '.repeat(2_000)}${'}'.repeat(2_000)}`,
+    ],
+    ['many decorators', `class A { ${'@d x: number = 1;'.repeat(20_000)} }`],
+    ['many local variables', `import { a } from 'a'; { ${'{ let a: number; }'.repeat(9_000)} }`],
+  ])('with %s ends within its fuel', { tags: 'full' }, async (_, program) => {
     for (const language of ['typescript', 'javascript'] as const) {
       const { success, fuel_consumed } = await sandbox.execute(program, { language, fuel_budget: 3e8 });
       expect(success).toBe(false);

@@ -186,10 +186,11 @@ random = {read('/dev/random'), read('/dev/urandom'), os.urandom(4)}
 
 describe('a Python program', () => {
   test.each([
-    ['sockets', 'import socket\nsocket.socket()', 'OSError'],
+    ['connections', "import socket\nsocket.socket().connect(('127.0.0.1', 80))", 'OSError'],
+    ['servers', 'import socket\nsocket.socket().listen()', 'OSError'],
     ['name resolution', "import socket\nsocket.getaddrinfo('localhost', 80)", 'gaierror'],
     ['web pages', "import urllib.request\nurllib.request.urlopen('http://localhost/')", 'URLError'],
-    ['processes', "import subprocess\nsubprocess.run(['ls'])", 'OSError'],
+    ['programs that do not exist', "import subprocess\nsubprocess.run(['git'])", 'FileNotFoundError'],
     ['fork', 'import os\nos.fork()', 'OSError'],
     ['callbacks of ctypes', 'import ctypes\nctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1)', 'RuntimeError'],
     ['foreign calls of ctypes', 'import ctypes\nctypes.string_at(1024, 4)', 'OSError'],
@@ -218,7 +219,7 @@ describe('a Python program', () => {
     const { stdout } = await python('import os\nprint(sorted(os.environ))');
     delete process.env['SANDBOX_TEST_SECRET'];
     expect(stdout).toBe(
-      "['HOME', 'LANG', 'PYTHONDONTWRITEBYTECODE', 'PYTHONHASHSEED', 'PYTHONHOME', 'PYTHONUTF8', 'TZ']\n",
+      "['HOME', 'LANG', 'PATH', 'PYTHONDONTWRITEBYTECODE', 'PYTHONHASHSEED', 'PYTHONHOME', 'PYTHONUTF8', 'TZ']\n",
     );
   });
 
@@ -226,6 +227,6 @@ describe('a Python program', () => {
     const { stdout } = await python(
       "import os\nprint(sorted(os.listdir('/')), os.path.exists('/etc/passwd'))",
     );
-    expect(stdout).toBe("['app', 'data', 'lib', 'tmp'] False\n");
+    expect(stdout).toBe("['app', 'bin', 'data', 'lib', 'tmp', 'usr'] False\n");
   });
 });

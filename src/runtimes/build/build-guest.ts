@@ -64,13 +64,14 @@ export async function buildGuest(build: RuntimeBuild, progress: (step: string) =
 }
 
 function readBinary({ binary }: RuntimeBuild): Uint8Array {
-  const bytes = readFileSync(createRequire(import.meta.url).resolve(binary.specifier));
+  const root = new URL('../../../package.json', import.meta.url);
+  const bytes = readFileSync(createRequire(root).resolve(binary.specifier));
   const found = sha256Hex(bytes);
   if (found === binary.sha256) return bytes;
   throw new SandboxError(
     'build_failed',
     `${binary.specifier} is not the binary that this version supports: expected SHA-256 ${binary.sha256}, ` +
-      `found ${found}. Run "npm ci" to install the pinned dependencies.`,
+      `found ${found}. Run "npm ci" to install the pinned dependencies, or restore the file.`,
   );
 }
 

@@ -13,7 +13,7 @@ export type BuildInGuest = (layers: readonly Layer[], use: (guest: Guest) => voi
 
 export interface RuntimeBuild {
   readonly runtime: Runtime;
-  /** The interpreter's binary in a pinned dependency. The build rejects any other digest. */
+  /** The interpreter's binary: in a pinned dependency, or a path from the root of the repository. The build rejects any other digest. */
   readonly binary: { readonly specifier: string; readonly sha256: string };
   readonly prepare: PrepareOptions;
   /** The environment in which the interpreter boots. */

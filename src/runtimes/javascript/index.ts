@@ -1,13 +1,13 @@
 /**
- * The JavaScript runtime: QuickJS-NG from the binary of the quickjs-wasi package, whose JavaScript is not used. The host
- * calls the C functions that the binary exports. Timers, modules and handlers are in guest memory, so images contain them.
+ * The JavaScript runtime: QuickJS-NG, built by programs/build/quickjs.mjs. The host calls the C functions that the
+ * binary exports. Timers, modules and handlers are in guest memory, so images contain them.
  */
 import { wasiFunctions } from '../../kernel/wasi.ts';
 import type { Runtime } from '../runtime.ts';
-import { javascriptSource } from './file-extensions.ts';
 import { errorVariablesOf } from './memory/error-variables.ts';
 import { BACKTRACE } from './memory/quickjs-layout.ts';
 import { JavaScriptStackReader } from './memory/stack-reader.ts';
+import { runNodeCommand } from './node-command.ts';
 import { OPTIMIZATION_PROGRAMS } from './optimization-programs.ts';
 import {
   interrupt,
@@ -20,6 +20,7 @@ import {
   resume,
   run,
 } from './run-program.ts';
+import { javascriptSource } from './source-reader.ts';
 import { quickJsFunctions } from './syscalls/quickjs-imports.ts';
 
 export const javascript: Runtime = {
@@ -48,5 +49,7 @@ export const javascript: Runtime = {
     new JavaScriptStackReader(guest, handles, (place) => errorVariablesOf(guest)?.uncaughtAt(place)),
   run,
   resume,
+  commands: ['node', 'nodejs'],
+  runCommand: (guest, handles, request) => runNodeCommand(guest, handles, request, run),
   preload,
 };

@@ -1,7 +1,7 @@
 /** JavaScript as the code above `runtimes/` sees it. */
 import type { SandboxResult } from '../../schema/result.ts';
 import { type Language, MAX_VARIABLES } from '../language.ts';
-import { javascriptSource } from './file-extensions.ts';
+import { javascriptExtensions } from './file-extensions.ts';
 import { javascriptGuidance, javascriptRules } from './guidance/index.ts';
 import { LINUX_ERRNO } from './linux-errno.ts';
 import { localImports } from './local-imports.ts';
@@ -31,7 +31,7 @@ function isIncomplete({ metadata: { error } }: SandboxResult, code: string): boo
 }
 
 export const javascriptLanguage: Language = {
-  ...javascriptSource,
+  ...javascriptExtensions,
   name: 'javascript',
   title: 'JavaScript',
   engine: ENGINE,
@@ -41,8 +41,8 @@ export const javascriptLanguage: Language = {
   entryFiles: ['index.js', 'index.mjs', 'index.cjs', 'main.js', 'main.mjs', 'index.ts', 'main.ts'],
   apiNotes: [
     "os.readdir, os.stat and similar functions return [result, error]: const [files, err] = os.readdir('/app'). os.remove, os.mkdir and others return a number.",
-    'std and os are globals; require("fs"), import, process, Buffer and timers work as in Node.js; there is no network and there are no child processes.',
-    'TypeScript: pass language "typescript", or run it as JavaScript; types are not checked; decorators and namespaces with values are not supported.',
+    'std and os are globals; require("fs"), import, process, Buffer and timers work as in Node.js; child_process runs node, python3 and commands such as grep and awk; there is no network.',
+    'TypeScript: pass language "typescript", or run it as JavaScript; types are not checked.',
     'Packages: import them by name, or call requireVendor(name).',
     'The value of a trailing expression is returned as result.',
   ],
@@ -54,6 +54,17 @@ export const javascriptLanguage: Language = {
     `"TypeError: value is not iterable" (JavaScript): os.readdir returns [result, error]. Use const [files, err] = os.readdir('/app').`,
   ],
   unavailable: undefined,
+  packagesByPurpose: {
+    CSV: ['papaparse'],
+    Excel: ['xlsx'],
+    PDF: ['pdf-lib'],
+    'data frames': ['arquero'],
+    mathematics: ['mathjs'],
+    dates: ['date-fns'],
+    HTML: ['cheerio'],
+    validation: ['zod'],
+    collections: ['lodash'],
+  },
   speedProgram: `
 function work() {
   const counts = new Map();
@@ -65,6 +76,7 @@ function work() {
   return words.join(' ').split(' ').map((word) => word.padStart(20));
 }
 for (;;) work();`,
+  checkProgram: 'console.log(6 * 7)',
   documentation: 'docs/JAVASCRIPT_CAPABILITIES.md',
   errno: LINUX_ERRNO,
   guidance: javascriptGuidance,

@@ -7,9 +7,11 @@ import type { ErrnoName } from '../../kernel/errno.ts';
 const ERRORS = {
   EPERM: [1, 'Operation not permitted'],
   ENOENT: [2, 'No such file or directory'],
+  ESRCH: [3, 'No such process'],
   EINTR: [4, 'Interrupted system call'],
   EIO: [5, 'Input/output error'],
   E2BIG: [7, 'Argument list too long'],
+  ENOEXEC: [8, 'Exec format error'],
   EBADF: [9, 'Bad file descriptor'],
   ECHILD: [10, 'No child processes'],
   EAGAIN: [11, 'Resource temporarily unavailable'],
@@ -30,6 +32,7 @@ const ERRORS = {
   EROFS: [30, 'Read-only file system'],
   EMLINK: [31, 'Too many links'],
   EPIPE: [32, 'Broken pipe'],
+  EDEADLK: [35, 'Resource deadlock avoided'],
   ENAMETOOLONG: [36, 'File name too long'],
   ENOSYS: [38, 'Function not implemented'],
   ENOTEMPTY: [39, 'Directory not empty'],
@@ -40,6 +43,8 @@ const ERRORS = {
   ENOTSUP: [95, 'Operation not supported'],
   EOPNOTSUPP: [95, 'Operation not supported'],
   EAFNOSUPPORT: [97, 'Address family not supported by protocol'],
+  ENETUNREACH: [101, 'Network is unreachable'],
+  ENOTCONN: [107, 'Transport endpoint is not connected'],
   EDQUOT: [122, 'Disk quota exceeded'],
 } as const satisfies Record<ErrnoName, readonly [number: number, text: string]>;
 

@@ -1,4 +1,4 @@
-/** Programs that use what most JavaScript programs use (see worker/idle-optimization.ts). Each runs for some milliseconds. */
+/** Programs that use what most JavaScript programs use (see worker/thread/idle-optimization.ts). Each runs for some milliseconds. */
 export const OPTIMIZATION_PROGRAMS: readonly string[] = [
   `const count = (n) => { let total = 0; for (let i = 0; i < n; i++) total += i % 7; return total; };
 for (let i = 0; i < 10; i++) count(2_000);

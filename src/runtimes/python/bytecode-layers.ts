@@ -36,7 +36,8 @@ export function withBytecode(
   const bytecode = toFiles(compile())
     .filter(({ path }) => path.startsWith(prefix))
     .map(({ path, data }) => ({ path: path.slice(prefix.length), data }));
-  const all = [...sources, ...bytecode];
-  writeCached('layers', key, packEntries(layerOf(at, all).entries));
-  return all;
+  const layer = packEntries(layerOf(at, [...sources, ...bytecode]).entries);
+  writeCached('layers', key, layer);
+  // The order of the files, on which images depend, is that of a cached layer.
+  return toFiles(unpackEntries(layer));
 }

@@ -1,7 +1,3 @@
-/** The file name extensions of Python programs, and the names that a program declares. */
-import type { SourceLanguage } from '../language.ts';
+import type { FileExtensions } from '../language.ts';
 
-export const pythonSource: SourceLanguage = {
-  extensions: ['.py'],
-  declaredNames: () => [],
-};
+export const pythonExtensions: FileExtensions = { extensions: ['.py'] };

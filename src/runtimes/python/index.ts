@@ -7,6 +7,7 @@ import type { LimitReason } from '../../engine/run-context.ts';
 import { wasiFunctions } from '../../kernel/wasi.ts';
 import { copyToGuest } from '../copy-to-guest.ts';
 import {
+  type CommandRequest,
   type GuestRequest,
   type Handles,
   LIMIT_ERRORS,
@@ -16,11 +17,11 @@ import {
 } from '../runtime.ts';
 import { compileScript, layerOf, USER_PACKAGES, withBytecode } from './bytecode-layers.ts';
 import { checkedObject, withCString } from './c-api.ts';
-import { pythonSource } from './file-extensions.ts';
 import { ImportObserver } from './memory/import-observer.ts';
 import { PythonStackReader } from './memory/stack-reader.ts';
 import { switchThreads } from './memory/switch-threads.ts';
 import { OPTIMIZATION_PROGRAMS } from './optimization-programs.ts';
+import { pythonSource } from './source-reader.ts';
 import { linkingCalls } from './syscalls/dynamic-linking.ts';
 import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';
 import { HOST_SIGNATURES } from './syscalls/host-signatures.ts';
@@ -115,14 +116,41 @@ function takeText(guest: Guest, object: number): string {
 
 function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   setRunning(guest, handles, request);
-  const { code, file, env, args, call, keep, inject_setup, tools } = request;
-  const program = { code, file, env, args, call, keep, inject_setup, ...(tools !== undefined && { tools }) };
+  const { code, file, env, args, call, keep, inject_setup, tools, network } = request;
+  const program = {
+    code,
+    file,
+    env,
+    args,
+    call,
+    keep,
+    inject_setup,
+    ...(tools !== undefined && { tools }),
+    ...(network && { network }),
+  };
   const prepare = () => guest.call('Py_DecRef', callBootScript(guest, handles['prepare']!, program));
   // Before the first program, only the runtime has run. Later, hooks of earlier programs may run in `prepare`.
   if (call === 1) guest.preparing(prepare);
   else prepare();
   const report = guest.call('PyObject_CallNoArgs', handles['run']!);
   return takeText(guest, checkedObject(guest, report, 'the boot script returned no report'));
+}
+
+/** The program that runs a command line. */
+const COMMAND_PROGRAM = '__import__("_sandbox_processes").main()';
+
+function runCommand(guest: Guest, handles: Handles, request: CommandRequest): string {
+  const { argv, env, pid, ...common } = request;
+  return run(guest, handles, {
+    ...common,
+    code: COMMAND_PROGRAM,
+    language: 'python',
+    file: '/usr/bin/python3',
+    env: {},
+    args: [JSON.stringify({ argv, env, pid })],
+    call: 1,
+    keep: false,
+  });
 }
 
 function resume(guest: Guest, handles: Handles, request: GuestRequest): string {
@@ -177,6 +205,8 @@ export const python: Runtime = {
   stackReader: (guest, handles) => new PythonStackReader(guest, handles),
   run,
   resume,
+  commands: ['python3', 'python', 'pip', 'pip3'],
+  runCommand,
   preload(guest, handles, request) {
     setRunning(guest, handles, request);
     return takeText(guest, callBootScript(guest, handles['preload']!, { modules: request.modules }));

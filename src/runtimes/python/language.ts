@@ -2,12 +2,12 @@
 import { WASI_ERRNO } from '../../kernel/errno.ts';
 import { PYTHON_VERSION } from '../../packages/python-abi.ts';
 import { type Language, MAX_VARIABLES } from '../language.ts';
-import { pythonSource } from './file-extensions.ts';
+import { pythonExtensions } from './file-extensions.ts';
 import { pythonGuidance, pythonRules } from './guidance/index.ts';
 import { importedModules, localImports } from './local-imports.ts';
 
 export const pythonLanguage: Language = {
-  ...pythonSource,
+  ...pythonExtensions,
   name: 'python',
   title: 'Python',
   engine: 'CPython',
@@ -18,13 +18,28 @@ export const pythonLanguage: Language = {
     'Packages are already on sys.path: import them directly; pip is not available.',
     'Files: the working directory is /app; open("data.csv") and open("/app/data.csv") are the same file.',
     'The value of a trailing expression is returned as result.',
-    'No network and no subprocesses. Threads and multiprocessing take turns in one interpreter; asyncio works.',
+    'No network. subprocess runs python3, node and commands such as grep and awk. Threads and multiprocessing take turns in one interpreter; asyncio works.',
   ],
   helpers: ['sandbox_utils (find, grep, csv_to_json, json_to_csv and others)'],
   pitfalls: ["FileNotFoundError: host paths do not exist here. Use '/app/data.txt' or a relative path."],
   unavailable: {
     packages: ['numpy', 'pandas', 'matplotlib', 'Pillow'],
     instead: 'use csv, sqlite3, statistics; chart.bar() for charts',
+  },
+  packagesByPurpose: {
+    arrays: ['numpy', 'scipy'],
+    'data frames': ['pandas'],
+    charts: ['matplotlib'],
+    images: ['pillow'],
+    'machine learning': ['scikit-learn'],
+    Excel: ['openpyxl'],
+    PDF: ['pypdf'],
+    mathematics: ['sympy'],
+    graphs: ['networkx'],
+    HTML: ['beautifulsoup4'],
+    templates: ['jinja2'],
+    YAML: ['pyyaml'],
+    tests: ['pytest'],
   },
   speedProgram: `
 def work():
@@ -36,6 +51,7 @@ def work():
     return [word[::-1] for word in ' '.join(words).split()]
 while True:
     work()`,
+  checkProgram: 'print(6 * 7)',
   documentation: 'docs/PYTHON_CAPABILITIES.md',
   errno: WASI_ERRNO,
   guidance: pythonGuidance,

@@ -1,4 +1,4 @@
-/** Programs that use what most Python programs use (see worker/idle-optimization.ts). Each runs for some milliseconds. */
+/** Programs that use what most Python programs use (see worker/thread/idle-optimization.ts). Each runs for some milliseconds. */
 export const OPTIMIZATION_PROGRAMS: readonly string[] = [
   `def count(n):
     total = 0

@@ -1,5 +1,5 @@
 /**
- * Boots the interpreter when an image is built: enlarges the stack, creates the host calls and runs the boot script. The
+ * Boots the interpreter when an image is built: limits the stack, creates the host calls and runs the boot script. The
  * returned handles are addresses in guest memory.
  */
 import type { Guest } from '../../../engine/guest.ts';
@@ -13,12 +13,8 @@ import { SYSTEM_CALL_NAMES } from '../syscalls/quickjs-imports.ts';
 /** Location of the boot script in the guest's file system. */
 export const BOOT_LAYER = '/lib/javascript';
 export const BOOT_FILE = 'boot.js';
-/**
- * Size of the C stack. The binary was linked with 1 MiB, so a larger stack is allocated on the heap. QuickJS throws a
- * RangeError when a program has used three quarters; the rest is reserved for C code that does not check.
- */
-const STACK_BYTES = 2 * 1024 * 1024;
-const STACK_LIMIT_BYTES = STACK_BYTES * 0.75;
+/** The part of the stack after which QuickJS throws a RangeError. The rest is reserved for C code that does not check. */
+const STACK_SHARE = 0.75;
 /** Bytes at the end of the stack for the frames of functions that do not check the stack pointer. */
 const STACK_RESERVE_BYTES = 128 * 1024;
 /** Bytes of the interpreter's context in which to search for the state of Math.random. */
@@ -40,13 +36,6 @@ const ENTRY_POINTS = [
   'trackRejection',
   'report',
 ] as const;
-
-function moveStack(guest: Guest): void {
-  const start = guest.call('wasm_malloc', STACK_BYTES);
-  if (start === 0) guest.abort('the guest has no memory for its stack');
-  (guest.exports['__stack_pointer'] as WebAssembly.Global).value = (start + STACK_BYTES) & ~15;
-  guest.stack.setLimit(start + STACK_RESERVE_BYTES);
-}
 
 /** Creates an object with a function for each system call. */
 function createHostCalls(guest: Guest): number {
@@ -132,9 +121,11 @@ function countGlobals(guest: Guest, { random, context }: Handles): number {
 
 export function boot(guest: Guest): Handles {
   guest.call('_initialize');
-  moveStack(guest);
+  // The stack is at the start of memory and grows down.
+  const stackBytes = guest.stack.unused.end;
+  guest.stack.setLimit(STACK_RESERVE_BYTES);
   if (guest.call('qjs_init') !== 0) guest.abort('the interpreter failed to start');
-  guest.call('qjs_set_max_stack_size', STACK_LIMIT_BYTES);
+  guest.call('qjs_set_max_stack_size', stackBytes * STACK_SHARE);
   guest.call('qjs_set_interrupt_handler', 1);
   guest.call('qjs_set_promise_rejection_handler', 1);
   guest.call('qjs_set_module_loader', 1);

@@ -1,4 +1,4 @@
-/** Builds the guest of the JavaScript runtime from the binary of the quickjs-wasi package. */
+/** Builds the guest of the JavaScript runtime from programs/quickjs.wasm, which programs/build/ builds. */
 import type { RuntimeBuild } from '../../build/runtime-build.ts';
 import { javascript } from '../index.ts';
 import { BACKTRACE, INTERPRETER_PROBE } from '../memory/quickjs-layout.ts';
@@ -8,8 +8,8 @@ import { buildJavaScriptLayers } from './file-layers.ts';
 export const build: RuntimeBuild = {
   runtime: javascript,
   binary: {
-    specifier: 'quickjs-wasi/quickjs.wasm',
-    sha256: 'd4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df732b4bbd9',
+    specifier: './programs/quickjs.wasm',
+    sha256: 'b37cd2f8c17a1f5a4f63b6cae5c0b740dfc1a4a95805dbde03b398769bb6d0a7',
   },
   prepare: {
     exports: [

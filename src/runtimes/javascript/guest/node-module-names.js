@@ -6,6 +6,7 @@ export const IMPLEMENTED = [
   'assert/strict',
   'async_hooks',
   'buffer',
+  'child_process',
   'console',
   'constants',
   'crypto',
@@ -13,6 +14,8 @@ export const IMPLEMENTED = [
   'events',
   'fs',
   'fs/promises',
+  'http',
+  'https',
   'module',
   'os',
   'path',
@@ -43,15 +46,12 @@ export const IMPLEMENTED = [
 
 /** Modules that can be loaded, but whose functions throw: the sandbox has no processes, network or threads. */
 export const UNAVAILABLE = [
-  'child_process',
   'cluster',
   'dgram',
   'dns',
   'dns/promises',
   'domain',
-  'http',
   'http2',
-  'https',
   'inspector',
   'inspector/promises',
   'net',

@@ -78,6 +78,10 @@ class Handle {
   hasRef() {
     return entries.get(this).isReferenced;
   }
+  /** As in Node.js, where it is not documented but widely used. */
+  get _destroyed() {
+    return !entries.get(this).isActive;
+  }
 }
 
 function setReference(handle, isReferenced) {
@@ -99,15 +103,16 @@ export class Timeout extends Handle {
     clearTimeout(this);
     return this;
   }
+  /** Starts a timer again, even from its own callback, unless it was cleared. */
   refresh() {
     const entry = entries.get(this);
-    if (entry.isActive) {
-      const copy = { ...entry, ...deadline(entry.wait) };
-      entries.set(this, copy);
-      active.set(copy.id, copy);
-      entry.isActive = false;
-      push(copy);
-    }
+    if (entry.isCleared) return this;
+    const copy = { ...entry, ...deadline(entry.wait), isActive: true };
+    if (!entry.isActive && entry.isReferenced) references++;
+    entries.set(this, copy);
+    active.set(copy.id, copy);
+    entry.isActive = false;
+    push(copy);
     return this;
   }
   [Symbol.toPrimitive]() {
@@ -124,7 +129,7 @@ export class Immediate extends Handle {
   }
 }
 
-function callbackOf(callback, args) {
+function callbackOf(callback, handle, args) {
   if (typeof callback !== 'function') {
     const received = callback === null || callback === undefined ? `${callback}` : `type ${typeof callback}`;
     const shown =
@@ -140,7 +145,7 @@ function callbackOf(callback, args) {
     throw error;
   }
   // Bound instead of wrapped, so that stack traces contain no frame of this file.
-  return bindContext(args.length > 0 ? callback.bind(undefined, ...args) : callback);
+  return bindContext(callback.bind(handle, ...args));
 }
 
 function activate(handle, entry) {
@@ -151,7 +156,8 @@ function activate(handle, entry) {
 }
 
 function schedule(callback, delay, args, repeats) {
-  const call = callbackOf(callback, args);
+  const handle = new Timeout();
+  const call = callbackOf(callback, handle, args);
   const requested = Number(delay);
   const wait = requested >= 1 && requested <= MAX_DELAY_MS ? Math.trunc(requested) : 1;
   const entry = {
@@ -164,19 +170,23 @@ function schedule(callback, delay, args, repeats) {
     isReferenced: true,
   };
   push(entry);
-  return activate(new Timeout(), entry);
+  return activate(handle, entry);
 }
 
 export const setTimeout = (callback, delay = 1, ...args) => schedule(callback, delay, args, false);
 export const setInterval = (callback, delay = 1, ...args) => schedule(callback, delay, args, true);
 export function setImmediate(callback, ...args) {
-  const entry = { id: nextId++, call: callbackOf(callback, args), isActive: true, isReferenced: true };
+  const handle = new Immediate();
+  const call = callbackOf(callback, handle, args);
+  const entry = { id: nextId++, call, isActive: true, isReferenced: true };
   immediates.push(entry);
-  return activate(new Immediate(), entry);
+  return activate(handle, entry);
 }
 export function clearTimeout(timer) {
   const entry = typeof timer === 'object' && timer !== null ? entries.get(timer) : active.get(Number(timer));
-  if (entry !== undefined) deactivate(entry);
+  if (entry === undefined) return;
+  entry.isCleared = true;
+  deactivate(entry);
 }
 
 /** Calls back like a completed input or output operation: after the immediates of the current round. */

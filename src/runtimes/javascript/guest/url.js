@@ -16,6 +16,13 @@ function invalidUrl(input, base) {
   return error;
 }
 
+const coded = (message, code) => Object.assign(new TypeError(message), { code });
+const missingArgs = (...names) => {
+  const list = names.map((name) => `"${name}"`).join(' and ');
+  return coded(`The ${list} argument${names.length > 1 ? 's' : ''} must be specified`, 'ERR_MISSING_ARGS');
+};
+const invalidThis = (name) => coded(`Value of "this" must be of type ${name}`, 'ERR_INVALID_THIS');
+
 class URL extends CoreURL {
   constructor(input, base = undefined) {
     try {
@@ -27,6 +34,7 @@ class URL extends CoreURL {
   }
 
   static canParse(input, base = undefined) {
+    if (arguments.length === 0) throw missingArgs('url');
     return CoreURL.canParse(input, base);
   }
 
@@ -44,7 +52,56 @@ class URL extends CoreURL {
 Object.defineProperty(URL, 'name', { value: 'URL', configurable: true });
 Object.defineProperty(URL.prototype, customInspect, { enumerable: false });
 
+const isParams = (value) => value instanceof URLSearchParams;
+
+/** Gives the methods the errors of Node.js for a wrong `this` and for missing arguments. */
+const REQUIRED = {
+  append: ['name', 'value'],
+  set: ['name', 'value'],
+  delete: ['name'],
+  get: ['name'],
+  getAll: ['name'],
+  has: ['name'],
+  sort: [],
+  toString: [],
+};
+for (const [name, required] of Object.entries(REQUIRED)) {
+  const native = URLSearchParams.prototype[name];
+  const method = {
+    [name](...args) {
+      if (!isParams(this)) throw invalidThis('URLSearchParams');
+      if (args.length < required.length) throw missingArgs(...required);
+      if (args.some((one, i) => typeof one === 'symbol' && i < 2))
+        throw new TypeError('Cannot convert a Symbol value to a string');
+      // Half of a pair of surrogates is replaced, as in all texts of the standard.
+      return native.apply(
+        this,
+        args.map((one, i) => (i < required.length || one !== undefined ? String(one).toWellFormed() : one)),
+      );
+    },
+  }[name];
+  Object.defineProperty(method, 'length', { value: required.length, configurable: true });
+  Object.defineProperty(URLSearchParams.prototype, name, { value: method });
+}
+const nativeForEach = URLSearchParams.prototype.forEach;
+Object.defineProperty(URLSearchParams.prototype, 'forEach', {
+  value: {
+    forEach(callback, thisArg = undefined) {
+      if (!isParams(this)) throw invalidThis('URLSearchParams');
+      if (typeof callback !== 'function') {
+        const shown = callback === null || callback === undefined ? `${callback}` : `type ${typeof callback}`;
+        throw coded(
+          `The "callback" argument must be of type function. Received ${shown}`,
+          'ERR_INVALID_ARG_TYPE',
+        );
+      }
+      return nativeForEach.call(this, callback, thisArg);
+    },
+  }.forEach,
+});
+
 function inspectParams(depth, options) {
+  if (!isParams(this)) throw invalidThis('URLSearchParams');
   if (typeof depth === 'number' && depth < 0) return '[Object]';
   const pairs = [...this].map(([name, value]) => `${inspect(name, options)} => ${inspect(value, options)}`);
   if (pairs.length === 0) return 'URLSearchParams {}';
@@ -79,6 +136,7 @@ for (const [name, pick] of Object.entries(PICKS)) {
   const native = URLSearchParams.prototype[name];
   const method = {
     [name]() {
+      if (!isParams(this)) throw invalidThis('URLSearchParams');
       const iterator = native.call(this);
       iterators.set(iterator, { params: this, pick, count: 0 });
       return iterator;
@@ -92,8 +150,9 @@ Object.defineProperty(URLSearchParams.prototype, Symbol.iterator, {
 Object.defineProperty(iteratorPrototype, 'next', {
   value: {
     next() {
-      const state = iterators.get(this);
-      if (state !== undefined) state.count++;
+      const state = typeof this === 'object' && this !== null ? iterators.get(this) : undefined;
+      if (state === undefined) throw invalidThis('URLSearchParamsIterator');
+      state.count++;
       return next.call(this);
     },
   }.next,

@@ -129,6 +129,13 @@ function importAdvice(name: string): string | undefined {
   return FS_FUNCTION.test(name) ? `Import the function: import { ${name} } from 'node:fs'` : undefined;
 }
 
+/** The text that the program passed to RegExp, if it is the value of a variable. */
+function patternLine(input: AnalysisInput): string | undefined {
+  const [, name] = /\bRegExp\(\s*([A-Za-z_$][\w$]{0,60})\s*[,)]/.exec(failedStatement(input)) ?? [];
+  const value = name === undefined ? undefined : input.stoppedAt?.variables[name];
+  return value === undefined ? undefined : `${name} is ${oneLine(value, 80)}`;
+}
+
 export const errorRules: readonly Rule[] = [
   jsonRule,
   exceptionRule({
@@ -156,8 +163,9 @@ export const errorRules: readonly Rule[] = [
       const error = engineError(input, 'SyntaxError');
       return error?.thrower === 'RegExp' ? error : undefined;
     },
-    lines: (error) => [
+    lines: (error, input) => [
       `The regular expression is invalid: ${oneLine(error.message)}`,
+      patternLine(input),
       'Escape special characters with a backslash; double the backslash in string literals',
     ],
   }),
@@ -311,6 +319,9 @@ export const errorRules: readonly Rule[] = [
       `A function rejected a value: ${oneLine(error.message)}`,
       /^Date value is NaN$|^Invalid time value$/.test(error.message)
         ? 'The date is invalid: check its text, and use the form 2026-01-31T12:00:00Z'
+        : undefined,
+      error.message === 'invalid repeat count'
+        ? 'The count of repeat() must not be negative: use padStart() or padEnd() to fill up text, or Math.max(0, count)'
         : undefined,
       error.message === 'invalid array length'
         ? 'The length of an array is an integer from 0 to 4294967295: check the value'

@@ -30,10 +30,10 @@ export const guidanceExamples: readonly GuidanceExample[] = [
   {
     type: 'UnsupportedFeature',
     run: {
-      source: "require('child_process').execSync('ls');",
+      source: "require('child_process').fork('worker.js');",
       error: thrown(
         'Error',
-        'child_process.execSync is not available in the sandbox. The sandbox cannot start processes. Do the work in this program, or use a package.',
+        'child_process.fork is not available in the sandbox. Processes cannot exchange messages. Use spawnSync with the option input, or files.',
       ),
     },
   },
@@ -146,6 +146,13 @@ export const guidanceExamples: readonly GuidanceExample[] = [
         available: ['Error: first'],
         length: 1,
       }),
+    },
+  },
+  {
+    type: 'WrongImportName',
+    run: {
+      source: "import { readJson } from 'node:fs/promises';",
+      error: thrown('SyntaxError', "Could not find export 'readJson' in module 'node:fs/promises'"),
     },
   },
   {

@@ -180,6 +180,14 @@ function constructedName(error: GuestError, source: string): string | undefined 
   return /^[\w$]{1,60}(?:\.[\w$]{1,60}){0,8}/.exec(lineRest(error, source))?.[0];
 }
 
+/** Advice for a method of arrays that is called on a plain object, whose short form is `{a: 1}`. */
+function objectMethodLine({ name, owner }: FailedCall, value: string | undefined): string | undefined {
+  if (owner === undefined || name === undefined || !/^\{.*\}$/s.test(value ?? '')) return undefined;
+  if (kindWithMethod(name)?.plural !== 'arrays') return undefined;
+  const shown = oneLine(owner, 60);
+  return `${shown} is an object, not an array: use Object.values(${shown}).${name}(...) or Object.entries(${shown})`;
+}
+
 /** Advice for a call to a value that is not a function. */
 export function notCallableLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
   const { source, stoppedAt } = input;
@@ -197,12 +205,13 @@ export function notCallableLines(error: GuestError, input: AnalysisInput): (stri
   const { owner, kind } = call;
   const value = stoppedAt?.variables[owner ?? call.callee];
   const shown = value === undefined ? '' : `: ${oneLine(owner ?? call.callee, 60)} is ${oneLine(value, 80)}`;
+  const entries = objectMethodLine(call, value);
   const generator = owner !== undefined && isGeneratorFunction(owner, source) ? owner : undefined;
   return [
     `${called} is not a function${shown}`,
-    methodAdvice(call.name) ?? methodLine(call),
+    entries ?? methodAdvice(call.name) ?? methodLine(call),
     generator && `${generator} is a generator function: call it first, as in const iterator = ${generator}()`,
-    kind === undefined && generator === undefined ? SPELLING : undefined,
+    kind === undefined && generator === undefined && entries === undefined ? SPELLING : undefined,
   ];
 }
 

@@ -127,6 +127,22 @@ export const importRules: readonly Rule[] = [
     },
   }),
   rule({
+    type: 'WrongImportName',
+    evidence: 'SyntaxError: the program imports a name that the module does not export.',
+    docs: [DOCS.packages],
+    match: (input) =>
+      /^Could not find export '([^'\n]{1,120})' in module '([^'\n]{1,200})'$/.exec(
+        engineError(input, 'SyntaxError')?.message ?? '',
+      ) ?? undefined,
+    advise: ([, name, module], input) => ({
+      guidance: [
+        `The module '${oneLine(module!, 120)}' does not export '${oneLine(name!, 80)}'`,
+        `console.log(Object.keys(await import('${oneLine(module!, 120)}'))) lists what it exports`,
+        failedAt(input),
+      ],
+    }),
+  }),
+  rule({
     type: 'FileNotFoundInWorkspace',
     evidence: 'A module that the program imports by its path does not exist.',
     docs: [DOCS.files],
@@ -149,6 +165,11 @@ export const importRules: readonly Rule[] = [
     match: (input) => requestedModule(input) ?? requestedVendor(input),
     alternative: (name, input) =>
       describeAlternative(Object.hasOwn(ALTERNATIVES, name) ? ALTERNATIVES[name] : undefined, input),
+    known: ({ packages }) => [
+      ...Object.keys(NODE_FEATURES),
+      ...packages.flatMap(({ import_names }) => import_names),
+    ],
+    exists: (name) => Object.hasOwn(ALTERNATIVES, name),
     moduleFiles: (name) => [`${name}.js`],
     importFile: (path) => `import { f } from './${path}'`,
     hint: "Import your own files by path: import { f } from './name.js'",

@@ -6,7 +6,6 @@ import { ruleTable } from '../../../analysis/rule-table.ts';
 import { CLASS_CALLED, NOT_ITERABLE, parseUncaughtError } from './engine-error.ts';
 import { errorRules } from './error-rules.ts';
 import { importRules } from './import-rules.ts';
-import { javascriptLoops } from './loops.ts';
 import { failedIteration } from './value-origin.ts';
 
 const STACK_OVERFLOWS = ['stack overflow', 'Maximum call stack size exceeded'];
@@ -27,7 +26,6 @@ export const javascriptGuidance: LanguageGuidance = {
   typicalSource: /^[ \t]*(const|let|var) [\w[{]|^[ \t]*function\b|^[ \t]*console\.log\(|=> ?\{|^[ \t]*\/\//m,
   regexCall: /\.(?:test|exec|match|matchAll|replace|replaceAll|search|split)\(/,
   memoization: 'a Map',
-  loops: javascriptLoops,
   isSystemError: () => true,
   isOutOfMemory: ({ type, message }) =>
     (type === 'InternalError' && message === 'out of memory') || type === 'null',

@@ -48,21 +48,25 @@ const NETWORK: MissingGlobal = { needs: 'network access', instead: READ_FILES };
 export const FAILING_GLOBALS: Readonly<Record<string, MissingGlobal>> = { fetch: NETWORK };
 
 const THREADS: MissingGlobal = { needs: 'threads', instead: 'do the work in the main program' };
-const PROCESSES: MissingGlobal = {
-  needs: 'processes',
+const MESSAGES: MissingGlobal = {
+  needs: 'processes that exchange messages',
   instead:
-    'do the work in JavaScript: listFiles and readText for files, array methods such as sort() and filter() for text',
+    'start a process with child_process and pass data through its input or files, or do the work in this program',
+};
+const PROCESSES: MissingGlobal = {
+  needs: 'this way to start processes',
+  instead: 'start the process with require("child_process"), or do the work in JavaScript',
 };
 
 /** Missing features by the Node.js or QuickJS module that needs them. */
 export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
-  child_process: PROCESSES,
+  child_process: MESSAGES,
   crypto: {
-    needs: 'signatures, public keys and key wrapping',
+    needs: 'this algorithm of crypto',
     instead:
-      'crypto has createHash, createHmac, createCipheriv with AES, pbkdf2Sync, scryptSync, hkdfSync, randomBytes and subtle',
+      'crypto has createHash, createHmac, createCipheriv with AES, pbkdf2Sync, scryptSync, hkdfSync, randomBytes, generateKeyPairSync, sign, verify, publicEncrypt and createECDH',
   },
-  cluster: PROCESSES,
+  cluster: MESSAGES,
   dgram: NETWORK,
   dns: NETWORK,
   http: NETWORK,
@@ -71,6 +75,7 @@ export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
   net: NETWORK,
   tls: NETWORK,
   os: PROCESSES,
+  sqlite: { needs: 'SQLite', instead: "Python has sqlite3: run the code with language='python'" },
   std: PROCESSES,
   worker_threads: THREADS,
   zlib: { needs: 'Brotli', instead: 'compress with gzip or deflate' },

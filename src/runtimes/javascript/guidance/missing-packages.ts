@@ -56,7 +56,7 @@ const GROUPS: readonly (readonly [packages: string, alternative: Alternative])[]
   ['joi yup superstruct', SCHEMAS],
   ['big.js bn.js numeric', NUMBERS],
   ['cuid', IDS],
-  ['sqlite3 better-sqlite3 pg mysql mysql2 mongodb mongoose redis knex sequelize prisma', DATABASE],
+  ['sqlite3 better-sqlite3 sql.js pg mysql mysql2 mongodb mongoose redis knex sequelize prisma', DATABASE],
   ['chart.js d3', CHARTS],
   ['jimp pngjs', IMAGES],
   ['sharp canvas', NATIVE_IMAGES],

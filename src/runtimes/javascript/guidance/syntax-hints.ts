@@ -9,12 +9,12 @@ import type { GuestError } from '../../../schema.ts';
 /** TypeScript that is more than types, by the message of the error. */
 const UNSUPPORTED: readonly (readonly [RegExp, string])[] = [
   [
-    /^decorators are not supported/,
-    'Apply the decorator yourself: class A {} followed by log(A), or const method = log(function () {})',
+    /can have decorators, not parameters|^decorators of private members/,
+    'Remove this decorator and do its work in the constructor of the class',
   ],
   [
-    /^namespaces with values are not supported/,
-    'Replace namespace N { export const a = 1 } with const N = { a: 1 }, or move it to a file and import it',
+    /^a namespace can export only declarations/,
+    'Write export in front of the declaration in the namespace, or move the code to a file and import it',
   ],
 ];
 const JSX = /(?:[=(?:]|=>|\breturn)\s{0,4}\(?\s{0,9}<(?:[A-Za-z][\w.]{0,40})?(?:\s+[\w-]+=|\s*\/?>)/;
@@ -26,6 +26,9 @@ export function syntaxHints({ message }: GuestError, input: AnalysisInput): read
     UNSUPPORTED.find(([pattern]) => pattern.test(message))?.[1],
     JSX.test(statement)
       ? 'The code contains JSX: build the markup as text with template literals, without JSX'
+      : undefined,
+    /^unexpected token[^:]{0,40}: ''$|^unexpected end/.test(message)
+      ? 'The code ends too early: a {, ( or [ before this line is not closed'
       : undefined,
     /\bawait\b/.test(statement)
       ? 'await is valid at the top level and in async functions only: declare the function with async'

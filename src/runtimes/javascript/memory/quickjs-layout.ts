@@ -1,21 +1,21 @@
 /**
- * Offsets of QuickJS structures in guest memory, for the binary with the digest in ../index.ts. QuickJS publishes no
+ * Offsets of QuickJS structures in guest memory, for the binary with the digest in ../build/index.ts. QuickJS publishes no
  * table of them; test/sandbox/fuel-profile.test.ts fails if one is wrong.
  */
 
 /** Function that interprets bytecode, its dispatch loop, and the local that points to the next instruction. */
-export const INTERPRETER_PROBE = { function: 92, loop: 5, local: 8 } as const;
+export const INTERPRETER_PROBE = { function: 'JS_CallInternal', loop: 5, local: 7 } as const;
 
 /** Function that stores the stack trace in an error, and its parameters: context, error, and five others. */
 export const BACKTRACE = {
-  function: 195,
+  function: 'build_backtrace',
   parameters: ['i32', 'i64', 'i64', 'i32', 'i32', 'i32', 'i32'],
 } as const;
 
 export const CONTEXT = { runtime: 8 } as const;
 /** Relative to the state of Math.random in the context. Both are values. */
 export const FROM_RANDOM = { globalObject: -24, globalVariables: -16 } as const;
-export const RUNTIME = { atoms: 568, currentFrame: 660 } as const;
+export const RUNTIME = { atoms: 568, currentFrame: 652 } as const;
 export const FRAME = { previous: 0, function: 8, arguments: 16, variables: 20, pc: 28 } as const;
 export const BYTECODE = {
   code: 12,
@@ -54,7 +54,7 @@ export const PROPERTY = { flagsShift: 26, kindMask: 0x30, atom: 4, size: 8 } as 
 export const PROPERTY_KIND = { value: 0x00, accessor: 0x10, reference: 0x20 } as const;
 /** A variable that closures share, and where its value is. */
 export const REFERENCE = { value: 12 } as const;
-export const STRING = { kindShift: 28, data: 24 } as const;
+export const STRING = { kindShift: 28, data: 16 } as const;
 export const BIG_INT = { limbs: 4 } as const;
 
 export const TAG = {

@@ -70,8 +70,6 @@ export function quickJsFunctions(guest: QuickJsGuest, program: ProgramHooks): Ho
       if (loader === 0) return throwReferenceError(guest, `could not load module '${text}'`);
       return textFromGuest(guest, loader, [text], outLength);
     },
-    // The guest's time zone is UTC.
-    host_get_timezone_offset: () => 0,
   });
 }
 

@@ -40,7 +40,9 @@ import { cryptoCalls } from './cryptography.ts';
 import { payForPlan, payInSteps } from './host-work.ts';
 import { throwReferenceError } from './module-loader.ts';
 import { findPackageName, loadPackage } from './package-loader.ts';
+import { processCalls } from './process-calls.ts';
 import type { QuickJsGuest } from './quickjs-guest.ts';
+import { stripTypes } from './typescript.ts';
 
 /** Maximum number of bytes that one call decodes. The boot script splits longer texts. */
 const MAX_DECODE_BYTES = 1 << 20;
@@ -293,6 +295,10 @@ const descriptorCalls: Record<string, SystemCall> = {
   fstat: ({ kernel }, [fd, out]) => storeStatus(out, kernel.fstat(int32(fd))),
   truncate: ({ kernel }, [fd, size]) =>
     returnZero(kernel.volume.truncate(kernel.regularFile(int32(fd), true), toInteger(size))),
+  fchmod: ({ kernel }, [fd, mode]) =>
+    returnZero(kernel.volume.chmod(kernel.regularFile(int32(fd), false), int32(mode))),
+  futimes: ({ kernel }, [fd, milliseconds]) =>
+    returnZero(kernel.volume.utimes(kernel.regularFile(int32(fd), false), Number(milliseconds))),
   dup: ({ kernel }, [fd]) => kernel.dup(int32(fd)),
   dup2: ({ kernel }, [fd, target]) => kernel.dup2(int32(fd), int32(target)),
   /** Returns both descriptors in one number: the reading end times MAX_DESCRIPTORS plus the writing end. */
@@ -302,7 +308,7 @@ const descriptorCalls: Record<string, SystemCall> = {
   },
 };
 
-const processCalls: Record<string, SystemCall> = {
+const runtimeCalls: Record<string, SystemCall> = {
   now: ({ kernel }) => kernel.host.now(),
   monotonic: ({ kernel }) => kernel.host.monotonic(),
   sleep: ({ kernel }, [milliseconds]) => {
@@ -337,6 +343,7 @@ const processCalls: Record<string, SystemCall> = {
     if (bytes.length > MAX_PROGRAM_BYTES) throw syscallError('EINVAL');
     return JSON.stringify(planProgram(lenientDecoder.decode(bytes), payForPlan(guest)));
   },
+  stripTypes,
   evaluate: (guest, args) => evaluate(guest, args, false),
   compiles: (guest, args) => evaluate(guest, args, true),
   findPackage: findPackageName,
@@ -383,6 +390,8 @@ const toolCalls: Record<string, SystemCall> = {
     const time = Number(milliseconds);
     return toolsOf(guest).wait(time < 0 ? Number.POSITIVE_INFINITY : time);
   },
+  toolWithdraw: (guest, [id, reason]) => returnZero(toolsOf(guest).withdraw(toInteger(id), decoded(reason))),
+  hasNetwork: ({ kernel }) => (kernel.tools?.hasNetwork ? 1 : 0),
   toolSearch: (guest, [query, limit]) => toolsOf(guest).search(decoded(query), Number(limit)),
   toolDescribe: (guest, [name]) => toolsOf(guest).describe(decoded(name)),
 };
@@ -391,6 +400,7 @@ export const systemCalls: Readonly<Record<string, SystemCall>> = {
   ...pathCalls,
   ...descriptorCalls,
   ...processCalls,
+  ...runtimeCalls,
   ...contextCalls,
   ...compressionCalls,
   ...cryptoCalls,

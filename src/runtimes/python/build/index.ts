@@ -16,6 +16,7 @@ const BOOT_ENV = {
   PYTHONDONTWRITEBYTECODE: '1',
   PYTHONUTF8: '1',
   HOME: '/app',
+  PATH: '/usr/bin:/bin',
   TZ: 'UTC',
   LANG: 'C.UTF-8',
 };

@@ -11,7 +11,7 @@ import sys
 __builtins__ = dict(vars(builtins))
 
 # Files of this runtime whose frames are left out of tracebacks.
-_OWN_FILES = ('/lib/python3.14/_sandbox_threads.py', '/lib/python3.14/_sandbox_pip.py')
+_OWN_FILES = tuple(f'/lib/python3.14/_sandbox_{name}.py' for name in ('threads', 'pip', 'network', 'processes'))
 _TOOL_FILES = ('/lib/python3.14/_sandbox_tools.py', '/lib/python3.14/_sandbox_tool_calls.py')
 _ARGPARSE_FILE = '/lib/python3.14/argparse.py'
 _SITE_PACKAGES = '/data/site-packages'
@@ -24,6 +24,10 @@ WARM_MODULES = (
 
 
 def _define_entry_points():
+    # Before subprocess, which other modules import.
+    import _sandbox_processes as processes
+
+    processes.install()
     # Before modules that are based on `_thread`.
     import _sandbox_threads as threads
 
@@ -343,8 +347,11 @@ def _define_entry_points():
         lines = [line + '\n' for line in source.split('\n')]
         linecache.cache[file] = (len(source), None, lines, file)
         sys.modules['__main__'].__dict__['__file__'] = file
-        if 'tools' in current:
-            tool_module.begin(current['tools'])
+        has_network = 'network' in current
+        if has_network or '_sandbox_network' in sys.modules:
+            imports.set_network(has_network)
+        if has_network or 'tools' in current:
+            tool_module.begin(current.get('tools'))
             current['tools'] = tool_module
         else:
             tool_module.end()
@@ -384,6 +391,9 @@ def _define_entry_points():
             run_and_record(report, action)
             if threads.is_used:
                 report['uses_threads'] = True
+            numpy = sys.modules.get('_sandbox_numpy')
+            if numpy is not None and numpy.take_asked():
+                report['asks_float_errors'] = True
             if threads.has_others():
                 finish_threads(report)
             if sys.modules.get('_sandbox_matplotlib') is not None:
@@ -469,6 +479,7 @@ def _define_entry_points():
     imports.track(os.listdir(_SITE_PACKAGES))
     imports.install()
     install_display(True)
+    processes.install_wait()
     pip.define_commands()
     prepare_image()
     return prepare, run, resume, preload, limit_text, variables, execute

@@ -26,6 +26,7 @@ IMPORTLIB = '<frozen importlib._bootstrap>'
 # Modules of this runtime that adapt a package to the sandbox, by the module of the package after which they are loaded.
 ADAPTERS = {
     'matplotlib.pyplot': '_sandbox_matplotlib',
+    'numpy': '_sandbox_numpy',
     'altair': '_sandbox_altair',
     'plotly.basedatatypes': '_sandbox_plotly',
     'xlrd': '_sandbox_xlrd',
@@ -78,6 +79,24 @@ def missing_modules(code):
     return [top for top in wanted[:MAX_MISSING] if bootstrap._find_spec(top, None) is None]
 
 
+def set_network(is_allowed):
+    """Permits or forbids requests. The libraries are adapted when they are imported, or now if they have been."""
+    import _sandbox_network as network
+
+    if not is_allowed:
+        network.end()
+        return
+    network.begin()
+    ADAPTERS.update(network.ADAPTERS)
+    _load_adapters(bootstrap._gcd_import)
+
+
+def _load_adapters(import_):
+    for loaded, added in ADAPTERS.items():
+        if loaded in _modules and added not in _modules:
+            _load_adapter(added, import_)
+
+
 def _load_adapter(name, import_):
     """Loads a module of ADAPTERS. With an unknown version of the package this can fail; the package then works as it is."""
     try:
@@ -102,9 +121,7 @@ def _wrap(original):
         result = END
         try:
             module = original(name, import_)
-            for loaded, added in ADAPTERS.items():
-                if loaded in _modules and added not in _modules:
-                    _load_adapter(added, import_)
+            _load_adapters(import_)
             return module
         except Exception:
             result = FAILED

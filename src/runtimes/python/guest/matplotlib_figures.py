@@ -1,7 +1,9 @@
-"""Figures of matplotlib as results. Loaded when pyplot is imported: `plt.show()` displays the open figures and closes them, as
-in a notebook, and the runtime calls `show_open` at the end of a program. A figure is displayed twice only if it changed.
+"""Figures of matplotlib as results. Loaded when pyplot is imported: `plt.show()` displays the open figures, and the runtime calls
+`show_open` at the end of a program. A figure is displayed twice only if it changed. Figures that were shown stay open for `savefig`,
+`gcf` and `gca` until the program draws the next one: a plot function starts a new figure after `show`, as in a notebook.
 """
 
+import sys
 from weakref import WeakKeyDictionary
 
 from matplotlib import pyplot
@@ -31,6 +33,11 @@ class _Record:
 
 _records = WeakKeyDictionary()
 _savefig = Figure.savefig
+_gca = pyplot.gca
+_gcf = pyplot.gcf
+_set_manager = Gcf._set_new_active_manager
+# Functions of pyplot that do not draw in the current figure.
+_READERS = frozenset(('cla', 'clf', 'delaxes', 'draw', 'gci', 'savefig', 'subplots_adjust', 'tight_layout'))
 _bxp = Axes.bxp
 
 
@@ -99,26 +106,53 @@ def _display(figure):
     display(_repr_mimebundle_(figure), raw=True)
 
 
+def _is_shown(figure):
+    record = _records.get(figure)
+    return record is not None and record.shown
+
+
 def show(*args, **options):
-    """Displays the open figures and closes them."""
-    try:
-        for manager in Gcf.get_all_fig_managers():
-            figure = manager.canvas.figure
-            record = _records.get(figure)
-            if not _is_empty(figure) and (record is None or not record.shown):
-                _display(figure)
-    finally:
-        Gcf.destroy_all()
+    """Displays the open figures."""
+    for manager in Gcf.get_all_fig_managers():
+        figure = manager.canvas.figure
+        if not (_is_empty(figure) or _is_shown(figure)):
+            _display(figure)
 
 
 def _show_manager(manager):
-    """`figure.show()`: displays the figure, which stays open."""
+    """`figure.show()`: displays the figure, even if it was shown before."""
     _display(manager.canvas.figure)
 
 
 def show_open():
-    if Gcf.figs:
+    try:
         show()
+    finally:
+        Gcf.destroy_all()
+
+
+def _starts_figure():
+    """Whether a plot function of a library asks for the current figure after it was shown."""
+    manager = Gcf.get_active()
+    if manager is None or not _is_shown(manager.canvas.figure):
+        return False
+    frame = sys._getframe(2)
+    if frame.f_code is _gca.__code__:
+        frame = frame.f_back
+    is_library = frame.f_code.co_filename.startswith(('/lib/', '/data/'))
+    return is_library and frame.f_code.co_name not in _READERS
+
+
+def gcf():
+    return pyplot.figure() if _starts_figure() else _gcf()
+
+
+def _set_new_active_manager(manager):
+    """Closes the figures that were shown when a new one is created."""
+    for other in Gcf.get_all_fig_managers():
+        if _is_shown(other.canvas.figure):
+            Gcf.destroy(other)
+    _set_manager(manager)
 
 
 def bxp(self, bxpstats, *args, **options):
@@ -136,5 +170,7 @@ def _replace(owner, function):
 _replace(Figure, savefig)
 _replace(Axes, bxp)
 _replace(pyplot, show)
+_replace(pyplot, gcf)
+Gcf._set_new_active_manager = _set_new_active_manager
 Figure._repr_mimebundle_ = _repr_mimebundle_
 FigureManagerBase.show = _show_manager

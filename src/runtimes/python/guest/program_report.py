@@ -173,6 +173,25 @@ def define(current, program_files):
             details['available'] = [describe_key(key) for _, key in zip(range(AVAILABLE_LIMIT), container)]
         return details
 
+    def describe_labels(tb):
+        """Describes the columns or the index of pandas in which a label is missing."""
+        table = searched = None
+        while tb is not None:
+            frame = tb.tb_frame
+            if frame.f_globals.get('__name__', '').startswith('pandas.'):
+                value = frame.f_locals.get('self')
+                if type(value).__name__ == 'DataFrameGroupBy':
+                    value = value.__dict__.get('obj')
+                if type(value).__name__ == 'DataFrame':
+                    table = value
+                elif hasattr(type(value), 'get_loc'):
+                    searched = value
+            tb = tb.tb_next
+        labels = table.columns if searched is None else searched
+        container = 'Index' if table is None or labels is not table.columns else 'DataFrame'
+        shown = [short(repr(label)) for label in labels[:AVAILABLE_LIMIT].tolist()]
+        return {'container': container, 'length': len(labels), 'available': shown}
+
     def describe_details(error, tb, last):
         """The details of an exception beyond type and message, by the built-in class from which it derives."""
         details = {}
@@ -210,6 +229,8 @@ def define(current, program_files):
                 details['key'] = describe_key(error.args[0])
             if last is not None and last.tb_frame.f_code.co_filename in program_files:
                 details.update(describe_container(last))
+            elif 'pandas' in sys.modules:
+                details.update(describe_labels(tb))
         elif isinstance(error, BaseExceptionGroup):
             details['available'] = [describe_inner(inner) for inner in error.exceptions[:INNER_LIMIT]]
             details['length'] = len(error.exceptions)

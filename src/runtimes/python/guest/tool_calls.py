@@ -235,7 +235,10 @@ def wait_in_loop(timeout):
 
 def call(name, arguments=None, /, **kwargs):
     """Calls a tool and waits for its answer, for code that is not async: `call("weather", city="Berlin")`."""
-    text = encode_arguments(name, () if arguments is None else (arguments,), kwargs)
+    return call_blocking(name, encode_arguments(name, () if arguments is None else (arguments,), kwargs))
+
+
+def call_blocking(name, text):
     call_id = post(name, text)
     State.blocking[call_id] = None
     try:

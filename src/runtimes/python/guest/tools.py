@@ -196,7 +196,7 @@ _BUILTINS = ('tools', 'search_tools', 'describe_tool', 'ToolError', _RUN := '__r
 
 
 def begin(names):
-    """Installs the tools of a program."""
+    """Installs the tools of a program. A program that has only the network has no names."""
     global _module
     _by_name.clear()
     State.waiting.clear()
@@ -204,6 +204,11 @@ def begin(names):
     State.created.clear()
     State.runner = State.task = None
     State.is_paused = False
+    unix_events._SleepingSelector.tools = _selector
+    if names is None:
+        _remove()
+        builtins.__run_async__ = _run_async
+        return
     module = _module = _ToolsModule('tools', 'The tools that this program can call.')
     for name, path in decode(names):
         tool = Tool(name)
@@ -222,20 +227,22 @@ def begin(names):
     values = (module, search_tools, describe_tool, ToolError, _run_async)
     for name, value in zip(_BUILTINS, values):
         setattr(builtins, name, value)
-    unix_events._SleepingSelector.tools = _selector
 
 
 def end():
     """Removes the tools of an earlier program, for a program that has none."""
+    if unix_events._SleepingSelector.tools is not None:
+        _remove()
+        unix_events._SleepingSelector.tools = None
+
+
+def _remove():
     global _module
-    if _module is None:
-        return
-    if sys.modules.get('tools') is _module:
+    if _module is not None and sys.modules.get('tools') is _module:
         del sys.modules['tools']
     _module = None
     for name in _BUILTINS:
         builtins.__dict__.pop(name, None)
-    unix_events._SleepingSelector.tools = None
 
 
 def _selector(timeout):

@@ -52,6 +52,17 @@ function delimiterLine(available: readonly string[]): string | undefined {
   );
 }
 
+/** The column of a table of this program that a misspelt name means. */
+function similarColumn(error: GuestError, { source }: AnalysisInput): string | undefined {
+  const name = messageMatch(error, /(?:^no such column: |has no column named )(?:\w{1,80}\.)?(\w{1,80})$/);
+  const tables = [...source.slice(0, 50_000).matchAll(/\bcreate\s+table\s[^(;]{1,200}\(([^;]{1,2000})/gi)];
+  const columns = tables.flatMap(([, body]) =>
+    [...body!.matchAll(/(?:^|,)\s*"?(\w{1,80})"?\s/g)].map(([, one]) => one!),
+  );
+  const similar = name === undefined ? undefined : similarNames(name, columns, 1)[0];
+  return similar && `Did you mean the column ${similar}?`;
+}
+
 /** Advice for a loop over the items of a dict without items(). */
 function itemsLine(input: AnalysisInput): string | undefined {
   const [, name] = /^for\s+\(?\w+\s*,\s*\w+\)?\s+in\s+(\w{1,80})\s*:/.exec(failedStatement(input)) ?? [];
@@ -64,6 +75,23 @@ function validIndices(length: number): string {
   return length === 1 ? 'the only valid index is 0' : `valid indices are 0 to ${length - 1}`;
 }
 
+/** What the labels of pandas are called, by container. */
+const LABELS: Readonly<Record<string, { readonly one: string; readonly several: string }>> = {
+  DataFrame: { one: 'column', several: 'columns' },
+  Index: { one: 'label', several: 'labels' },
+};
+
+/** The labels in messages such as "['b'] not in index", which pandas gives as the key. */
+function missingLabels(key: string): string[] | undefined {
+  const [, list] =
+    /^"(?:None of \[Index\()?\[(.{1,200}?)\](?:, dtype.{1,60})? (?:not in index|not found in axis|are in the)/.exec(
+      key,
+    ) ??
+    /^[`"']Column(?:s|\(s\))? not found: (.{1,200}?)["']$/.exec(key) ??
+    [];
+  return list?.split(', ').map((one) => (/^['"]/.test(one) ? oneLine(one, 60) : `'${oneLine(one, 60)}'`));
+}
+
 /** What is known about the container in which a key or index was not found. */
 function containerLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
   const { key, available, length, container } = error;
@@ -74,12 +102,19 @@ function containerLines(error: GuestError, input: AnalysisInput): (string | unde
     ];
   }
   const lines: (string | undefined)[] = [];
-  if (key !== undefined) lines.push(`The key ${oneLine(key)} does not exist`);
+  const labels = Object.hasOwn(LABELS, container ?? '') ? LABELS[container!] : undefined;
+  const names = labels && missingLabels(key ?? '');
+  if (names !== undefined) lines.push(`The ${labels!.one} ${names.join(', ')} does not exist`);
+  else if (key !== undefined) lines.push(`The ${labels?.one ?? 'key'} ${oneLine(key)} does not exist`);
   if (available !== undefined) {
     const keys = available.map((one) => oneLine(one, 60));
     const more = (length ?? 0) > keys.length ? ` and ${length! - keys.length} more` : '';
-    lines.push(keys.length > 0 ? `Existing keys: ${keys.join(', ')}${more}` : 'The dict is empty');
-    const similar = similarNames(unquoted(key ?? ''), available.map(unquoted), 1)[0];
+    lines.push(
+      keys.length > 0
+        ? `Existing ${labels?.several ?? 'keys'}: ${keys.join(', ')}${more}`
+        : `The ${container === 'Index' ? 'index' : (container ?? 'dict')} is empty`,
+    );
+    const similar = similarNames(unquoted(names?.[0] ?? key ?? ''), available.map(unquoted), 1)[0];
     if (available.some((one) => unquoted(one).startsWith('\\ufeff')))
       lines.push("The first key begins with a byte order mark: open the file with encoding='utf-8-sig'");
     else if (key !== undefined) lines.push(otherTypeLine(key, available) ?? delimiterLine(available));
@@ -212,12 +247,13 @@ export const dataRules: readonly Rule[] = [
     evidence: 'An exception from the sqlite3 module.',
     docs: [DOCS.files],
     match: (input) => moduleException(input, 'sqlite3'),
-    lines: (error) => {
+    lines: (error, input) => {
       const table = messageMatch(error, /^no such table: (\S+)/);
       return [
         `SQLite reported an error: ${errorText(error)}`,
         /^no such column|has no column named/.test(error.message)
-          ? 'PRAGMA table_info(table) lists the columns; text values need single quotes or ? placeholders'
+          ? (similarColumn(error, input) ??
+            'PRAGMA table_info(table) lists the columns; text values need single quotes or ? placeholders')
           : undefined,
         /^Incorrect number of bindings/.test(error.message)
           ? 'Pass one value for each ? placeholder, as a tuple: (value,)'

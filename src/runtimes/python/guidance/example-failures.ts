@@ -250,6 +250,29 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     },
   },
 
+  {
+    type: 'RequestFailed',
+    run: {
+      source: "import requests\nprint(requests.get('https://api.example.com/v1/items').json())",
+      error: raised(
+        'ConnectionError',
+        "('Connection aborted.', PermissionError(2, 'GET https://api.example.com/v1/items is not permitted: no rule matches it. Trying again will not help.'))",
+        { module: 'requests.exceptions' },
+      ),
+      requests: [
+        {
+          method: 'GET',
+          url: 'https://api.example.com/v1/items',
+          outcome: 'refused',
+          error:
+            'GET https://api.example.com/v1/items is not permitted: no rule matches it. Trying again will not help.',
+          bytes_up: 0,
+          bytes_down: 0,
+          duration_ms: 0,
+        },
+      ],
+    },
+  },
   // ---- tools ----
   ...toolFailureExamples,
   {

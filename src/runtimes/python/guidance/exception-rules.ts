@@ -12,7 +12,8 @@ import { builtinException, moduleException } from './match-exception.ts';
 import { installationAdvice } from './package-installation.ts';
 import { INSTALLERS, shellCommands } from './shell-commands.ts';
 import {
-  AWAIT,
+  awaitLine,
+  enumValuesLine,
   missingSelf,
   noneLine,
   otherName,
@@ -59,7 +60,7 @@ function commandLines(input: AnalysisInput): string[] {
       ...installationAdvice(words, input).map((line) => `Instead: ${line}`),
     ];
   return [
-    'Remove the line: it is a notebook command, not Python, and the sandbox has no notebook and no shell',
+    'Remove the line: it is a notebook command, not Python',
     ...(statement.startsWith('!') ? [`Instead: ${commandSubstitute(name)}`] : []),
   ];
 }
@@ -113,7 +114,10 @@ export const exceptionRules: readonly Rule[] = [
         : undefined,
       error.suggestion && `Did you mean '${oneLine(error.suggestion, 80)}'?`,
       error.container === 'NoneType' ? noneLine(input) : undefined,
-      error.container === 'coroutine' ? AWAIT : undefined,
+      error.container === 'coroutine' ? awaitLine(input) : undefined,
+      /^can't set attribute|has no setter$|object attribute '\w+' is read-only$/.test(error.message)
+        ? 'The attribute cannot be set: create a changed copy (value._replace(name=...) of a named tuple), or define a setter for the property'
+        : undefined,
       otherName(error),
       ownAttribute(error, input),
       error.module_name && `print(dir(${oneLine(error.module_name, 60)})) lists the attributes of the module`,
@@ -267,8 +271,9 @@ export const exceptionRules: readonly Rule[] = [
     match: (input) =>
       builtinException(input, 'ValueError', 'LookupError', 'ArithmeticError', 'FloatingPointError') ??
       moduleException(input, ...VALUE_ERROR_MODULES),
-    lines: (error) => [
+    lines: (error, input) => [
       `A function rejected a value: ${oneLine(error.message) || oneLine(error.type)}`,
+      enumValuesLine(error, input),
       valueAdvice(error),
     ],
   }),

@@ -2,6 +2,7 @@
 
 import { type AnalysisInput, availablePackage } from '../../../analysis/input.ts';
 import { failedAt, failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
+import type { AdviceLine, GuidanceReader } from '../../../analysis/reader.ts';
 import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
 import {
   type MissingFeature,
@@ -14,7 +15,13 @@ import { failedSystemCall } from '../../../analysis/system-error-code.ts';
 import { PYTHON_PACKAGES, type VendoredPackage } from '../../../packages/vendored-package-table.ts';
 import { commandSubstitute } from './command-substitutes.ts';
 import { builtinException, moduleException } from './match-exception.ts';
-import { NO_BUILD, PROCESSES, UNSUPPORTED_MODULES } from './missing-modules.ts';
+import {
+  ALTERNATIVES,
+  NO_BUILD,
+  PROCESSES,
+  STANDARD_MODULES,
+  UNSUPPORTED_MODULES,
+} from './missing-modules.ts';
 import { alternative, installationAdvice, needsMissingFeature } from './package-installation.ts';
 import { failedCommands, INSTALLERS, NETWORK_PROGRAMS } from './shell-commands.ts';
 import { chartCalls } from './translate-plot-calls.ts';
@@ -72,6 +79,10 @@ const NETWORK: MissingFeature = {
   what: 'network access',
   instead: 'fetch the data outside the sandbox, pass it with the files option, and read it from /app',
 };
+const SOCKETS: MissingFeature = {
+  what: 'sockets',
+  instead: 'send HTTP requests with urllib.request, http.client, requests, urllib3 or httpx',
+};
 /** Modules whose exceptions mean that there is no network. */
 const NETWORK_MODULES = [
   'socket',
@@ -101,7 +112,7 @@ export const MISSING_ATTRIBUTES: Readonly<
   signal: { names: ['alarm', 'setitimer', 'pthread_kill'], feature: SIGNALS },
   os: {
     names:
-      'forkpty posix_spawn posix_spawnp geteuid getegid nice startfile sched_getaffinity sched_setaffinity sched_getscheduler sched_setscheduler setpriority'.split(
+      'forkpty geteuid getegid nice startfile sched_getaffinity sched_setaffinity sched_getscheduler sched_setscheduler setpriority'.split(
         ' ',
       ),
     feature: HOST_PROCESS,
@@ -147,7 +158,9 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   if (ENDLESS_WAIT.test(runtimeError)) return endlessWait(input);
   if (REFUSED_CALLBACK.test(runtimeError)) return FOREIGN_CALLS;
   if (REFUSED_CALL.test(builtinException(input, 'SystemError')?.message ?? '')) return FOREIGN_CALLS;
-  if (moduleException(input, ...NETWORK_MODULES)) return NETWORK;
+  // Programs that may send requests get the errors of the network, which speak for themselves.
+  const hasNetwork = input.requests !== undefined;
+  if (moduleException(input, ...NETWORK_MODULES)) return hasNetwork ? undefined : NETWORK;
   if (
     moduleException(input, 'subprocess')?.type === 'CalledProcessError' &&
     failedCommands(input).some(isInstaller)
@@ -167,20 +180,29 @@ function missingSystemCall(input: AnalysisInput): MissingFeature | undefined {
   const error = builtinException(
     input,
     'OSError',
+    'FileNotFoundError',
     'PermissionError',
     'ConnectionError',
     'NotImplementedError',
   );
   if (error === undefined) return undefined;
   const code = failedSystemCall(input);
-  if (code === 'EAFNOSUPPORT') return NETWORK;
-  if (code === 'EOPNOTSUPP' && (/processes/.test(error.message) || failedCommands(input).length > 0))
-    return missingCommands(input);
+  if (code === 'EAFNOSUPPORT' || code === 'ENETUNREACH' || code === 'ENOTCONN')
+    return input.requests === undefined ? NETWORK : SOCKETS;
+  if (code === 'ENOENT') return isMissingProgram(input) ? missingCommands(input) : undefined;
   if (code === 'ENOSYS' || code === 'EOPNOTSUPP') return { what: 'this system call' };
   if (code === 'EPERM' && error.path == null && error.type === 'PermissionError')
     return missingCommands(input);
   if (/^This Python build lacks multiprocessing/.test(error.message)) return PROCESSES;
   return error.message === 'ctypes cannot call C functions in the sandbox' ? FOREIGN_CALLS : undefined;
+}
+
+/** Whether a program that does not exist was to be started. */
+export function isMissingProgram(failure: Pick<AnalysisInput, 'source' | 'error'>): boolean {
+  const { type, module, path } = failure.error ?? {};
+  if (type !== 'FileNotFoundError' || module !== 'builtins') return false;
+  const name = path?.slice(path.lastIndexOf('/') + 1).toLowerCase();
+  return failedCommands(failure).some((command) => command.name === name);
 }
 
 const isInstaller = ({ name }: { readonly name: string }) => INSTALLERS.has(name);
@@ -198,10 +220,10 @@ function missingCommands(input: AnalysisInput): MissingFeature {
       canBeAdded: true,
     };
   if (names.some((name) => NETWORK_PROGRAMS.has(name)))
-    return { ...NETWORK, what: `network access and processes (${list})` };
+    return { ...NETWORK, what: `network access (${list})` };
   const substitutes = names.map((name) => commandSubstitute(name));
   return {
-    what: list === '' ? 'processes' : `processes (${list})`,
+    what: list === '' ? 'these processes' : `the program ${list}`,
     instead: substitutes.length > 0 ? substitutes : 'do the work in Python with its standard library',
   };
 }
@@ -215,7 +237,7 @@ const missingParser = (input: AnalysisInput) => {
 };
 
 /** Which of the missing packages the operator can add, and which nobody can. */
-function installationLines(names: readonly string[], input: AnalysisInput): string[] {
+function installationLines(names: readonly string[], input: AnalysisInput): AdviceLine[] {
   const useful = names.filter((name) => !needsMissingFeature(name));
   const addable = useful.flatMap((name) => input.addablePackage(name) ?? []);
   const users = addable.flatMap((name) => userOf(name, input.source) ?? []);
@@ -227,10 +249,27 @@ function installationLines(names: readonly string[], input: AnalysisInput): stri
     ...(added === ''
       ? []
       : [
-          `Only the operator of the sandbox can add ${isOne ? 'it' : added.replaceAll(' ', ', ')}, with: llm-wasm-sandbox packages add ${added}`,
+          ({ isOperator }: GuidanceReader) =>
+            `${isOperator ? 'Add' : 'Only the operator of the sandbox can add'} ${isOne ? 'it' : added.replaceAll(' ', ', ')}, with: llm-wasm-sandbox packages add ${added}`,
         ]),
     ...unbuilt.map((name) => `No build of '${name}' exists for the sandbox`),
   ];
+}
+
+/** Names that newer versions of Python have in another module, by module. */
+const MOVED: Readonly<Record<string, readonly [RegExp, string]>> = {
+  collections: [
+    /^(?:Async)?(?:Mutable)?(?:Awaitable|ByteString|Callable|Collection|Container|Coroutine|Generator|Hashable|ItemsView|Iterable|Iterator|KeysView|Mapping|MappingView|Reversible|Sequence|Set|Sized|ValuesView)$/,
+    'collections.abc',
+  ],
+  fractions: [/^gcd$/, 'math'],
+  asyncio: [/^coroutine$/, 'types'],
+};
+
+function movedName(module: string | null | undefined, name: string | null | undefined): string | undefined {
+  if (module == null || name == null || !Object.hasOwn(MOVED, module)) return undefined;
+  const [names, home] = MOVED[module]!;
+  return names.test(name) ? `Write: from ${home} import ${name}` : undefined;
 }
 
 export const importRules: readonly Rule[] = [
@@ -295,7 +334,8 @@ export const importRules: readonly Rule[] = [
           attribute === undefined
             ? `The module '${oneLine(name ?? '')}' does not exist in its package`
             : `The module '${oneLine(name ?? '')}' has no '${attribute}'`,
-          'Check the spelling and the version: print(dir(module)) lists the names in a module',
+          movedName(name, attribute) ??
+            'Check the spelling and the version: print(dir(module)) lists the names in a module',
           location,
         ],
       };
@@ -330,6 +370,13 @@ export const importRules: readonly Rule[] = [
       return module && topLevel(module);
     },
     alternative,
+    known: ({ packages }) => [
+      ...STANDARD_MODULES,
+      ...packages.flatMap(({ import_names }) => import_names),
+      ...Object.keys(ALTERNATIVES),
+    ],
+    exists: (name, { addablePackage }) =>
+      Object.hasOwn(ALTERNATIVES, name) || NO_BUILD.has(name) || addablePackage(name) !== undefined,
     substitutes: (name, { source }) => (PLOT_PACKAGES.has(name) ? chartCalls(source) : []),
     installation: installationLines,
     moduleFiles: (name) => [`${name}.py`, `${name}/__init__.py`],

@@ -4,8 +4,7 @@ import { ruleTable } from '../../../analysis/rule-table.ts';
 import type { GuestError } from '../../../schema.ts';
 import { dataRules } from './data-rules.ts';
 import { exceptionRules } from './exception-rules.ts';
-import { importRules } from './import-rules.ts';
-import { pythonLoops } from './loops.ts';
+import { importRules, isMissingProgram } from './import-rules.ts';
 import { parseTraceback } from './traceback.ts';
 
 /** Built-in classes of system errors. On other exceptions `errno` is an attribute that the program set. */
@@ -19,7 +18,6 @@ export const pythonGuidance: LanguageGuidance = {
   typicalSource: /^[ \t]*(def |import \w+$|from \w+ import|print\()/m,
   regexCall: /\.(?:match|fullmatch|search|findall|finditer|sub|subn|split)\(/,
   memoization: 'functools.cache',
-  loops: pythonLoops,
   abortCauses: 'os.abort(), memory corruption through ctypes, hand-written bytecode',
   isSystemError: ({ kind }) => kind === undefined || SYSTEM_ERRORS.test(kind),
   isOutOfMemory: (error) => isBuiltin(error, 'MemoryError'),
@@ -34,6 +32,7 @@ export const pythonGuidance: LanguageGuidance = {
     new RegExp(
       `^(?:(?:async )?def |class )${name}\\b|^(?:[\\w, ]+, ?)?${name}(?: ?,[\\w, ]+)? ?(?::[^=]+)?=[^=]|^(?:from .* )?import .*\\b${name}\\b`,
     ),
+  isMissingProgram,
   createFolder: (path) => `import os; os.makedirs('${path}', exist_ok=True)`,
 };
 

@@ -45,7 +45,6 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   nltk: { instead: TEXT },
   spacy: { instead: TEXT },
   matplotlib: { instead: PLOTS, packages: ['altair'] },
-  seaborn: { instead: PLOTS, packages: ['matplotlib', 'altair'] },
   bokeh: { instead: PLOTS, packages: ['matplotlib', 'altair'] },
   PIL: { instead: IMAGES },
   cv2: { instead: IMAGES, packages: ['pillow'] },
@@ -105,6 +104,12 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   asyncore: { instead: 'asyncio (asyncore was removed from Python)' },
   cgi: { instead: 'urllib.parse and email.message (cgi was removed from Python)' },
 };
+
+/** Modules of the standard library whose names are long enough to be misspelt. */
+export const STANDARD_MODULES: readonly string[] =
+  'argparse array asyncio base64 bisect calendar cmath collections concurrent configparser contextlib copyreg ctypes dataclasses datetime decimal difflib email fractions functools getpass hashlib heapq importlib inspect itertools keyword linecache locale logging mimetypes numbers operator pathlib pickle platform pprint queue random secrets select shelve shlex shutil signal socket sqlite3 statistics string struct subprocess tarfile tempfile textwrap threading timeit token tokenize tomllib traceback types typing unicodedata unittest urllib warnings weakref zipfile zoneinfo'.split(
+    ' ',
+  );
 
 /** Packages with compiled code for which no build for WebAssembly exists, by top-level import name. */
 export const NO_BUILD: ReadonlySet<string> = new Set(

@@ -69,7 +69,10 @@ function parse(text: string, resolve: (variable: string) => string | undefined):
 }
 
 /** The commands that the failed statement would have run, at most six; empty if the source does not show them. */
-export function failedCommands({ source, error }: AnalysisInput): readonly ShellCommand[] {
+export function failedCommands({
+  source,
+  error,
+}: Pick<AnalysisInput, 'source' | 'error'>): readonly ShellCommand[] {
   const { line, file } = error ?? {};
   if (typeof line !== 'number' || line < 1 || file !== undefined) return [];
   const assigned = (variable: string) => {

@@ -5,11 +5,9 @@ import type { GuestError } from '../../../schema.ts';
 
 const LINE_MAX = 300;
 const DATETIME_METHODS = /^(now|utcnow|today|strptime|strftime|fromisoformat|fromtimestamp|combine)$/;
-export const AWAIT =
-  'The value is a coroutine: await the call to the async function, as in data = await load()';
+const AWAIT = 'The value is a coroutine: await the call to the async function, as in data = await load()';
 /** Advice by the message of a TypeError. */
 const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
-  [/'coroutine'/, AWAIT],
   [
     /offset-naive and offset-aware/,
     'One datetime has a time zone and the other has none: add a time zone with value.replace(tzinfo=timezone.utc), or remove it with value.replace(tzinfo=None)',
@@ -100,6 +98,14 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   'str.toLowerCase': 'lower()',
   'str.append': 'text += part',
   'str.decode': 'the text itself; a str is already decoded',
+  'str.strftime': 'datetime.fromisoformat(text).strftime(...); the value is text, not a date',
+  'str.isoformat': 'the text itself, or datetime.fromisoformat(text); the value is text, not a date',
+  'str.year': 'datetime.fromisoformat(text).year; the value is text, not a date',
+  'str.month': 'datetime.fromisoformat(text).month; the value is text, not a date',
+  'str.timestamp': 'datetime.fromisoformat(text).timestamp(); the value is text, not a date',
+  'str.items': 'json.loads(text).items(), if the text is JSON',
+  'str.keys': 'json.loads(text).keys(), if the text is JSON',
+  'str.get': 'json.loads(text).get(key), if the text is JSON',
   'dict.has_key': 'key in d',
   'dict.iteritems': 'items()',
   'dict.append': 'd[key] = value',
@@ -111,6 +117,43 @@ export function otherName({ container, name, module_name }: GuestError): string 
     return `The class is datetime.datetime: use datetime.datetime.${name}, or import it with "from datetime import datetime"`;
   const key = `${container}.${name}`;
   return Object.hasOwn(OTHER_NAMES, key) ? `Use instead: ${OTHER_NAMES[key]}` : undefined;
+}
+
+const MAX_LINES = 2_000;
+const MAX_FUNCTIONS = 40;
+
+/** The async function whose call the program does not await, if there is one such function. */
+function unawaitedFunction(source: string): string | undefined {
+  const lines = source.split('\n', MAX_LINES).map((line) => line.slice(0, LINE_MAX));
+  const defined = lines.flatMap((line) => /^\s*async def (\w{1,80})\(/.exec(line)?.[1] ?? []);
+  const found = [...new Set(defined)].slice(0, MAX_FUNCTIONS).filter((name) => {
+    const plain = new RegExp(`(?:=|\\breturn)\\s*(?:self\\.)?${name}\\(`);
+    return lines.some((line) => plain.test(line));
+  });
+  return found.length === 1 ? found[0] : undefined;
+}
+
+/** Advice for a value that is a coroutine. */
+export function awaitLine({ source }: AnalysisInput): string {
+  const name = unawaitedFunction(source);
+  return name === undefined ? AWAIT : `The value is a coroutine: write await ${name}(...)`;
+}
+
+/** The values of an enum that the program defines. */
+export function enumValuesLine({ message }: GuestError, { source }: AnalysisInput): string | undefined {
+  const [, name] = /is not a valid (\w{1,80})$/.exec(message) ?? [];
+  if (name === undefined) return undefined;
+  const lines = source.split('\n');
+  const start = lines.findIndex((line) => line.startsWith(`class ${name}(`));
+  if (start < 0) return undefined;
+  const values = [];
+  for (const line of lines.slice(start + 1, start + 60)) {
+    if (/^\S/.test(line)) break;
+    const [, value] =
+      /^\s+\w{1,80}\s*=\s*('[^']{0,40}'|"[^"]{0,40}"|-?\d{1,12})\s*(?:#.*)?$/.exec(line) ?? [];
+    if (value !== undefined) values.push(value);
+  }
+  return values.length === 0 ? undefined : `The values of ${name} are ${values.slice(0, 12).join(', ')}`;
 }
 
 /** Why a value is None, as far as the source shows it. */
@@ -126,6 +169,7 @@ export function noneLine({ source, error }: AnalysisInput): string {
 export function typeAdvice({ message }: GuestError, input: AnalysisInput): string {
   if (/unhashable type: 'list'/.test(message) && /\bgather\(/.test(failedStatement(input)))
     return 'asyncio.gather takes the coroutines as separate arguments: await asyncio.gather(*tasks)';
+  if (/'coroutine'/.test(message)) return awaitLine(input);
   return (
     TYPE_ADVICE.find(([pattern]) => pattern.test(message))?.[1] ??
     'Convert explicitly with str(), int(), float() or list(), or check the type first'
@@ -194,7 +238,7 @@ export function missingSelf(error: GuestError, { source }: AnalysisInput): strin
 /** Advice for an attribute that no method of the program's own class has set. */
 export function ownAttribute({ container, name }: GuestError, input: AnalysisInput): string | undefined {
   if (container == null || name == null || !/^\w{1,80}$/.test(container)) return undefined;
-  const isOwn = new RegExp(`^\\s*class ${container}\\b`, 'm').test(input.source);
+  const isOwn = new RegExp(`^[ \\t]*class ${container}\\b`, 'm').test(input.source);
   const isOnSelf = failedStatement(input).includes(`self.${name}`);
   return isOwn && isOnSelf
     ? `Assign self.${oneLine(name, 60)} in __init__ of ${container} before other methods use it`

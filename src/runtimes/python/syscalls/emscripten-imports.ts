@@ -3,14 +3,18 @@
  * callbacks of CPython. The engine denies all other imports, in particular the bridge to JavaScript.
  */
 import type { MemoryLimit } from '../../../engine/memory-limit.ts';
+import { O } from '../../../kernel/abi.ts';
+import { descriptorCalls, pathCalls } from '../../../kernel/emscripten/file-calls.ts';
+import { timeCalls } from '../../../kernel/emscripten/time-calls.ts';
 import { WASI_ERRNO } from '../../../kernel/errno.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import { guard, type HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
-import { descriptorCalls, pathCalls, type RuntimeRequest } from './file-calls.ts';
 import { libraryCalls } from './native-library-calls.ts';
-import { timeCalls } from './time-calls.ts';
+import { packageRequests } from './package-requests.ts';
+import { processRequests } from './process-requests.ts';
+import { toolExchange } from './tool-exchange.ts';
 
 /** The guest as these functions use it. */
 export interface EmscriptenGuest {
@@ -27,11 +31,11 @@ export interface EmscriptenGuest {
 
 /** "Name does not resolve" in musl. */
 const EAI_NONAME = -2;
-/** Programs rarely check the status that os.system() returns, so the reason is also written to standard error, as a shell does. */
-const NO_SHELL =
-  'os.system: the command was not run, because the sandbox has no shell and no processes. Programs cannot install packages; import the installed packages directly.\n';
 /** Status of libffi for an unknown calling convention. */
 const FFI_BAD_ABI = 2;
+
+/** Handles a request of ioctl that the boot script makes to the runtime. Returns false for any other request. */
+type RuntimeRequest = (request: number, varargs: number) => boolean;
 
 export function emscriptenFunctions(
   kernel: Kernel,
@@ -39,10 +43,20 @@ export function emscriptenFunctions(
   guest: EmscriptenGuest,
   runtimeRequest: RuntimeRequest = () => false,
 ): HostFunctions {
+  const exchange = toolExchange(kernel, memory);
+  const findPackages = packageRequests(kernel, memory);
+  const processes = processRequests(kernel, memory);
+  const handleIoctl = (request: number, varargs: number) => {
+    if (runtimeRequest(request, varargs)) return 0;
+    return exchange(request, varargs) ?? findPackages(request, varargs) ?? processes(request, varargs);
+  };
+  // The interpreter does not import this call.
+  const { __syscall_pipe2: _, ...descriptors } = descriptorCalls(kernel, memory, handleIoctl);
   const guarded = {
     ...pathCalls(kernel, memory),
-    ...descriptorCalls(kernel, memory, runtimeRequest),
+    ...descriptors,
     ...deniedCalls(),
+    ...socketCalls(kernel),
     ...timeCalls(kernel, memory),
     ...libraryCalls(kernel, memory),
     ...processCalls(kernel, memory, guest),
@@ -50,16 +64,38 @@ export function emscriptenFunctions(
   return { ...guard(kernel.host, guarded, -1), ...guestCalls(guest) };
 }
 
+const refuse = (code: Parameters<typeof syscallError>[0]) => () => {
+  throw syscallError(code);
+};
+
+/** Address families of sockets: IPv4 and IPv6. */
+const INTERNET = [2, 10];
+/** O_CLOEXEC and O_NONBLOCK in the type of a socket. */
+const TYPE_FLAGS = 0o2004000;
+const STREAM_OR_DATAGRAM = [1, 2];
+
+/**
+ * Sockets that reach nothing. Libraries create sockets when they are imported, so that must not fail; connecting does. A socket is
+ * a descriptor of /dev/null.
+ */
+function socketCalls(kernel: Kernel): HostFunctions {
+  const group = (names: string, code: Parameters<typeof syscallError>[0]) =>
+    Object.fromEntries(names.split(' ').map((name) => [`__syscall_${name}`, refuse(code)]));
+  return {
+    __syscall_socket: (family: number, type: number) => {
+      if (!INTERNET.includes(family) || !STREAM_OR_DATAGRAM.includes(type & ~TYPE_FLAGS))
+        throw syscallError('EAFNOSUPPORT');
+      return kernel.open('/', '/dev/null', O.RDWR, 0);
+    },
+    ...group('connect bind listen accept4', 'ENETUNREACH'),
+    ...group('getpeername getsockname recvfrom recvmsg sendmsg sendto', 'ENOTCONN'),
+    ...group('getsockopt', 'ENOTSOCK'),
+  };
+}
+
 /** Calls that always fail with an errno, which Python raises as an OSError. */
 function deniedCalls(): HostFunctions {
-  const refuse = (code: Parameters<typeof syscallError>[0]) => () => {
-    throw syscallError(code);
-  };
-  const sockets =
-    'accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmsg sendmsg sendto';
   return {
-    __syscall_socket: refuse('EAFNOSUPPORT'),
-    ...Object.fromEntries(sockets.split(' ').map((name) => [`__syscall_${name}`, refuse('ENOTSOCK')])),
     __syscall_mknodat: refuse('EPERM'),
     _mmap_js: refuse('EOPNOTSUPP'),
     _munmap_js: refuse('EINVAL'),
@@ -84,11 +120,8 @@ function guestCalls(guest: EmscriptenGuest): HostFunctions {
 function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGuest): HostFunctions {
   const zero = () => 0;
   return {
-    _emscripten_system: (command: number) => {
-      // Without a command, the program asks whether there is a shell.
-      if (command !== 0) kernel.write(2, new TextEncoder().encode(NO_SHELL));
-      throw syscallError('ENOSYS');
-    },
+    // guest/processes.py replaces os.system.
+    _emscripten_system: refuse('ENOSYS'),
     emscripten_resize_heap: (bytes: number) => (guest.memoryLimit.grow(bytes >>> 0) ? 1 : 0),
     emscripten_get_heap_max: () => guest.memoryLimit.maxBytes,
     _emscripten_get_progname: (out: number, size: number) => {

@@ -2,10 +2,10 @@
  * The functions that native libraries expect from Emscripten although the interpreter does not use them: console output, stack
  * traces (always empty) and asctime.
  */
+import { TM } from '../../../kernel/emscripten/abi.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import type { HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
-import { TM } from './abi.ts';
 
 /** The result of _Unwind_Backtrace when there are no more frames. */
 const URC_END_OF_STACK = 5;

@@ -9,12 +9,15 @@ import {
   invalidArgType,
   invalidArgValue,
   outOfRange,
+  validateInteger,
+  validateNumber,
   validateString,
 } from './internal/errors.js';
 
 const MAX_LENGTH = 2 ** 32;
 const POOL_SIZE = 8192;
-const SHOWN_BYTES = 50;
+/** How many bytes `inspect` shows. Programs can change it. */
+let shownBytes = 50;
 
 function checkSize(size) {
   if (typeof size !== 'number') throw invalidArgType('size', 'number', size);
@@ -99,6 +102,8 @@ function fromObject(value) {
     for (let i = 0; i < length; i++) buffer[i] = value[i];
     return buffer;
   }
+  if (value.buffer instanceof ArrayBuffer || value.buffer instanceof SharedArrayBuffer)
+    return new FastBuffer(0);
   if (value.type === 'Buffer' && Array.isArray(value.data)) return fromObject(value.data);
   return undefined;
 }
@@ -157,6 +162,7 @@ Buffer.compare = (a, b) => {
 };
 Buffer.concat = (list, length = undefined) => {
   if (!Array.isArray(list)) throw invalidArgType('list', 'Array', list);
+  if (list.length === 0) return new FastBuffer(0);
   const total = length ?? list.reduce((sum, item) => sum + (item?.length ?? 0), 0);
   const joined = Buffer.allocUnsafe(total);
   let at = 0;
@@ -197,6 +203,7 @@ function find(bytes, value, byteOffset, encoding, isLast) {
   let name = encoding;
   if (typeof offset === 'string') [offset, name] = [undefined, offset];
   const needle = needleOf(value, name);
+  if (encodingOf(name) === 'utf16le' && needle.length < 2 && typeof value === 'object') return -1;
   let start = Number(offset);
   if (Number.isNaN(start) || offset === undefined) start = isLast ? bytes.length : 0;
   start = Math.trunc(start);
@@ -216,6 +223,16 @@ function toText(bytes, encoding, start, end) {
   return decodeText(bytes.subarray(from, to), encoding === undefined ? 'utf8' : checkEncoding(encoding));
 }
 
+/** The bytes of an argument of isAscii and isUtf8. */
+function inputBytes(input) {
+  if (!ArrayBuffer.isView(input) && !(input instanceof ArrayBuffer))
+    throw invalidArgType('input', ['ArrayBuffer', 'Buffer', 'TypedArray'], input);
+  const buffer = input.buffer ?? input;
+  if (buffer.detached)
+    throw codedError(Error, 'ERR_INVALID_STATE', 'Invalid state: Cannot validate on a detached buffer');
+  return input.buffer ? new Uint8Array(buffer, input.byteOffset, input.byteLength) : new Uint8Array(buffer);
+}
+
 const methods = {
   toString(encoding, start, end) {
     return toText(this, encoding, start, end);
@@ -230,8 +247,12 @@ const methods = {
     if (!isBytes(other)) throw invalidArgType('otherBuffer', ['Buffer', 'Uint8Array'], other);
     return this.length === other.length && compareBytes(this, other) === 0;
   },
-  compare(target, targetStart = 0, targetEnd = target.length, start = 0, end = this.length) {
+  compare(target, targetStart = 0, targetEnd = target?.length, start = 0, end = this.length) {
     if (!isBytes(target)) throw invalidArgType('target', ['Buffer', 'Uint8Array'], target);
+    validateInteger(targetStart, 'targetStart', 0);
+    validateInteger(targetEnd, 'targetEnd', 0, target.length);
+    validateInteger(start, 'sourceStart', 0);
+    validateInteger(end, 'sourceEnd', 0, this.length);
     return compareBytes(this.subarray(start, end), target.subarray(targetStart, targetEnd));
   },
   indexOf(value, byteOffset, encoding) {
@@ -255,11 +276,15 @@ const methods = {
   slice(start, end) {
     return this.subarray(start, end);
   },
-  copy(target, targetStart = 0, sourceStart = 0, sourceEnd = this.length) {
+  copy(target, targetOffset = 0, sourceOffset = 0, sourceLimit = this.length) {
+    const [targetStart, sourceStart, sourceEnd] = [targetOffset, sourceOffset, sourceLimit].map(
+      (one) => Math.trunc(Number(one)) || 0,
+    );
     if (!ArrayBuffer.isView(target)) throw invalidArgType('target', ['Buffer', 'Uint8Array'], target);
     if (sourceStart < 0 || sourceStart > this.length)
       throw outOfRange('sourceStart', `>= 0 && <= ${this.length}`, sourceStart);
     if (targetStart < 0) throw outOfRange('targetStart', '>= 0', targetStart);
+    if (sourceEnd < 0) throw outOfRange('sourceEnd', '>= 0', sourceEnd);
     const room = Math.max(0, target.length - targetStart);
     const part = this.subarray(sourceStart, Math.min(sourceEnd, sourceStart + room));
     if (part.length > 0) target.set(part, targetStart);
@@ -303,10 +328,10 @@ const methods = {
     return this;
   },
   [customInspect](_depth, options) {
-    let text = Array.from(this.subarray(0, SHOWN_BYTES), (byte) => byte.toString(16).padStart(2, '0')).join(
+    let text = Array.from(this.subarray(0, shownBytes), (byte) => byte.toString(16).padStart(2, '0')).join(
       ' ',
     );
-    const rest = this.length - SHOWN_BYTES;
+    const rest = this.length - shownBytes;
     if (rest > 0) text += ` ... ${rest} more byte${rest > 1 ? 's' : ''}`;
     const keys = Object.keys(this).filter((key) => !/^\d+$/.test(key));
     if (keys.length > 0) {
@@ -375,12 +400,20 @@ export default {
   File,
   Buffer,
   SlowBuffer: Buffer.allocUnsafe,
-  INSPECT_MAX_BYTES: SHOWN_BYTES,
+  get INSPECT_MAX_BYTES() {
+    return shownBytes;
+  },
+  set INSPECT_MAX_BYTES(count) {
+    validateNumber(count, 'INSPECT_MAX_BYTES');
+    if (!(count >= 0)) throw outOfRange('INSPECT_MAX_BYTES', '>= 0', count);
+    shownBytes = count;
+  },
   atob: globalThis.atob,
   btoa: globalThis.btoa,
   constants,
-  isAscii: (input) => new Uint8Array(input.buffer ?? input).every((byte) => byte < 128),
+  isAscii: (input) => inputBytes(input).every((byte) => byte < 128),
   isUtf8(input) {
+    inputBytes(input);
     try {
       new TextDecoder('utf-8', { fatal: true }).decode(input);
       return true;

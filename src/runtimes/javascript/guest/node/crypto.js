@@ -1,6 +1,5 @@
-/** The module `crypto`: hashes, HMAC, key derivation, random values. Ciphers and crypto.subtle are loaded on first use. */
+/** The module `crypto`: hashes, HMAC, key derivation, random values. Ciphers, asymmetric keys and crypto.subtle are loaded on first use. */
 import { crypto as webcrypto } from '../crypto.js';
-import { host } from '../host-calls.js';
 import { load } from '../node-modules.js';
 import { completeLater } from '../timers.js';
 import { Buffer } from './buffer.js';
@@ -9,6 +8,7 @@ import {
   DigestState,
   digest,
   digestOf,
+  fillRandom,
   HASHES,
   hashOf,
   hkdf,
@@ -16,23 +16,28 @@ import {
   KeyObject,
   output,
   pbkdf2,
+  SecretKeyObject,
   scrypt,
 } from './internal/crypto-bytes.js';
 import {
   codedError,
   invalidArgType,
+  invalidArgValue,
   outOfRange,
+  validateBoolean,
   validateFunction,
   validateInteger,
+  validateObject,
   validateString,
 } from './internal/errors.js';
+import { promisify } from './internal/promisify.js';
 import { Transform } from './stream.js';
-
-const RANDOM_BYTES = 65_536;
 
 /** A hash or HMAC. It is also a stream. */
 class Digest extends Transform {
   #state;
+  /** The value that the stream delivered. */
+  #result;
   #isFinished = false;
 
   constructor(state) {
@@ -53,7 +58,7 @@ class Digest extends Transform {
   digest(encoding = undefined) {
     if (this.#isFinished) throw codedError(Error, 'ERR_CRYPTO_HASH_FINALIZED', 'Digest already called');
     this.#isFinished = true;
-    return output(this.#state.digest(), encoding);
+    return output(this.#result ?? this.#state.digest(), encoding);
   }
   _copyState() {
     return this.#state.clone();
@@ -63,7 +68,9 @@ class Digest extends Transform {
     callback();
   }
   _flush(callback) {
-    this.push(this.digest());
+    // The value can be asked for once more, after the stream has delivered it.
+    this.#result = this.#state.digest();
+    this.push(Buffer.from(this.#result));
     callback();
   }
 }
@@ -74,13 +81,6 @@ export class Hash extends Digest {
   }
 }
 export class Hmac extends Digest {}
-
-function fillRandom(bytes) {
-  for (let at = 0; at < bytes.length; at += RANDOM_BYTES) {
-    host.random(bytes.buffer, bytes.byteOffset + at, Math.min(RANDOM_BYTES, bytes.length - at));
-  }
-  return bytes;
-}
 
 /** Calls back later with the value of `action`, or returns it if there is no callback. */
 function syncOrLater(callback, action) {
@@ -207,6 +207,21 @@ function createHash(algorithm, options = undefined) {
   return new Hash(state);
 }
 
+function createHmac(algorithm, key) {
+  validateString(algorithm, 'hmac');
+  if (key === undefined || key === null)
+    throw invalidArgType(
+      'key',
+      ['string', 'ArrayBuffer', 'Buffer', 'TypedArray', 'DataView', 'KeyObject', 'CryptoKey'],
+      key,
+    );
+  return new Hmac(new DigestState(digestOf(algorithm, 'hmac'), bytesOf(key)));
+}
+
+/** A class whose instances `create` makes, with `new` and without. */
+const callable = (Class, create) =>
+  new Proxy(Class, { apply: (_, __, args) => create(...args), construct: (_, args) => create(...args) });
+
 const withCallback =
   (call) =>
   (...args) => {
@@ -218,29 +233,87 @@ const withCallback =
 
 const ciphers = () => load('node:internal/ciphers');
 
+const keys = () => load('node:internal/keys');
+const signatures = () => load('node:internal/signatures');
+
+function generateKeyPairLater(type, options, callback = undefined) {
+  const done = typeof options === 'function' ? options : callback;
+  validateFunction(done, 'callback');
+  const pair = keys().generateKeyPair(type, options === done ? undefined : options);
+  completeLater(() => done(null, pair.publicKey, pair.privateKey));
+}
+Object.defineProperty(generateKeyPairLater, promisify.custom, {
+  value: async (type, options) => keys().generateKeyPair(type, options),
+});
+
+function generateKeySync(type, options) {
+  validateString(type, 'type');
+  validateObject(options, 'options');
+  const { length } = options;
+  if (type === 'hmac') validateInteger(length, 'options.length', 8, 2 ** 31 - 1);
+  else if (type !== 'aes') throw invalidArgValue('type', type, 'must be a supported key type');
+  else if (![128, 192, 256].includes(length))
+    throw invalidArgValue('options.length', length, 'must be one of: 128, 192, 256');
+  return new SecretKeyObject(fillRandom(new Uint8Array(Math.floor(length / 8))));
+}
+
 const crypto = {
   createHash,
-  createHmac: (algorithm, key) => {
-    if (key === undefined || key === null)
-      throw invalidArgType(
-        'key',
-        ['string', 'ArrayBuffer', 'Buffer', 'TypedArray', 'DataView', 'KeyObject', 'CryptoKey'],
-        key,
-      );
-    return new Hmac(new DigestState(digestOf(algorithm, 'hmac'), bytesOf(key)));
+  createHmac,
+  createSecretKey: (key, encoding) => new SecretKeyObject(bytesOf(key, encoding, 'key', KEY_TYPES).slice()),
+  hash(algorithm, data, encoding = 'hex') {
+    validateString(algorithm, 'algorithm');
+    const bytes = bytesOf(data, undefined, 'input');
+    validateString(encoding, 'outputEncoding');
+    if (encoding !== 'buffer' && !Buffer.isEncoding(encoding))
+      throw invalidArgValue('outputEncoding', encoding);
+    return output(digest(hashOf(algorithm), bytes), encoding);
   },
-  createSecretKey: (key, encoding) => new KeyObject(bytesOf(key, encoding)),
-  hash: (algorithm, data, encoding = 'hex') => output(digest(hashOf(algorithm), bytesOf(data)), encoding),
   getHashes: () => [...HASHES],
   getCiphers: () => ciphers().CIPHERS,
   createCipheriv: (...args) => ciphers().createCipher(ciphers().Cipheriv, ...args),
   createDecipheriv: (...args) => ciphers().createCipher(ciphers().Decipheriv, ...args),
-  getCurves: () => [],
+  getCurves: () => Object.keys(keys().CURVES),
+  generateKeyPairSync: (type, options) => keys().generateKeyPair(type, options),
+  generateKeyPair: generateKeyPairLater,
+  generateKeySync,
+  generateKey: withCallback(generateKeySync),
+  createPrivateKey: (key) => keys().createPrivateKey(key),
+  createPublicKey: (key) => keys().createPublicKey(key),
+  sign: (algorithm, data, key, callback) =>
+    syncOrLater(callback, () => signatures().sign(algorithm, data, key)),
+  verify: (algorithm, data, key, signature, callback) =>
+    syncOrLater(callback, () => signatures().verify(algorithm, data, key, signature)),
+  createSign: (algorithm, options) => new (signatures().Sign)(algorithm, options),
+  createVerify: (algorithm, options) => new (signatures().Verify)(algorithm, options),
+  publicEncrypt: (key, data) => signatures().publicEncrypt(key, data),
+  privateDecrypt: (key, data) => signatures().privateDecrypt(key, data),
+  privateEncrypt: (key, data) => signatures().privateEncrypt(key, data),
+  publicDecrypt: (key, data) => signatures().publicDecrypt(key, data),
+  diffieHellman: (options) => signatures().diffieHellman(options),
+  createECDH: (curve) => new (signatures().ECDH)(curve),
+  get ECDH() {
+    const { ECDH } = signatures();
+    return callable(ECDH, (curve) => new ECDH(curve));
+  },
+  get Sign() {
+    const { Sign } = signatures();
+    return callable(Sign, (...args) => new Sign(...args));
+  },
+  get Verify() {
+    const { Verify } = signatures();
+    return callable(Verify, (...args) => new Verify(...args));
+  },
   getFips: () => 0,
   randomBytes,
   pseudoRandomBytes: randomBytes,
   randomInt,
-  randomUUID: () => webcrypto.randomUUID(),
+  randomUUID(options = {}) {
+    validateObject(options, 'options');
+    if (options.disableEntropyCache !== undefined)
+      validateBoolean(options.disableEntropyCache, 'options.disableEntropyCache');
+    return webcrypto.randomUUID();
+  },
   randomFillSync,
   randomFill: withCallback(randomFillSync),
   getRandomValues: (array) => webcrypto.getRandomValues(array),
@@ -251,36 +324,23 @@ const crypto = {
   scrypt: withCallback(scryptSync),
   hkdfSync,
   hkdf: withCallback(hkdfSync),
-  Hash,
-  Hmac,
+  Hash: callable(Hash, createHash),
+  Hmac: callable(Hmac, createHmac),
   KeyObject,
   webcrypto,
   get subtle() {
     return load('node:internal/subtle').subtle;
   },
-  constants: {},
+  get constants() {
+    return signatures().CONSTANTS;
+  },
 };
-for (const name of [
-  'createSign',
-  'createVerify',
-  'sign',
-  'verify',
-  'generateKeyPair',
-  'generateKeyPairSync',
-  'generateKey',
-  'generateKeySync',
-  'createDiffieHellman',
-  'createECDH',
-  'publicEncrypt',
-  'privateDecrypt',
-  'createPrivateKey',
-  'createPublicKey',
-]) {
+for (const name of ['createDiffieHellman', 'createDiffieHellmanGroup', 'getDiffieHellman']) {
   crypto[name] = () => {
     throw codedError(
       Error,
       'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      `crypto.${name} is not available in the sandbox. Hashes, HMAC, pbkdf2, scrypt, hkdf, AES ciphers and random values are.`,
+      `crypto.${name} is not available in the sandbox. Use crypto.createECDH or crypto.diffieHellman with x25519 keys.`,
     );
   };
 }

@@ -8,6 +8,7 @@ import {
   outOfRange,
   validateAbortSignal,
   validateFunction,
+  validateNumber,
 } from './internal/errors.js';
 
 const captureSymbol = Symbol('kCapture');
@@ -65,14 +66,16 @@ function add(emitter, type, listener, isFirst) {
 
 function warnAboutLeak(emitter, type) {
   const listeners = emitter._events[type];
-  const max = emitter.getMaxListeners();
+  const max = methods.getMaxListeners.call(emitter);
   if (typeof listeners === 'function' || max <= 0 || listeners.length <= max || listeners.warned) return;
   listeners.warned = true;
   const name = emitter.constructor?.name ?? 'EventEmitter';
-  globalThis.process.emitWarning(
+  const warning = new Error(
     `Possible EventEmitter memory leak detected. ${listeners.length} ${String(type)} listeners added to [${name}]. MaxListeners is ${max}. Use emitter.setMaxListeners() to increase limit`,
-    'MaxListenersExceededWarning',
   );
+  warning.name = 'MaxListenersExceededWarning';
+  Object.assign(warning, { emitter, type, count: listeners.length });
+  globalThis.process.emitWarning(warning);
 }
 
 function wrapOnce(emitter, type, listener) {
@@ -112,10 +115,14 @@ function capture(emitter, result, type, args) {
   );
 }
 
+function checkLimit(name, count) {
+  validateNumber(count, name);
+  if (count < 0 || Number.isNaN(count)) throw outOfRange(name, 'a non-negative number', count);
+}
+
 const methods = {
   setMaxListeners(count) {
-    if (typeof count !== 'number' || count < 0 || Number.isNaN(count))
-      throw outOfRange('setMaxListeners', 'a non-negative number', count);
+    checkLimit('setMaxListeners', count);
     this._maxListeners = count;
     return this;
   },
@@ -136,9 +143,6 @@ const methods = {
     return true;
   },
   addListener(type, listener) {
-    return add(this, type, listener, false);
-  },
-  on(type, listener) {
     return add(this, type, listener, false);
   },
   prependListener(type, listener) {
@@ -164,9 +168,6 @@ const methods = {
     } else if (found.length === 1) this._events[type] = found[0];
     if (this._events.removeListener !== undefined) this.emit('removeListener', type, unwrap(removed));
     return this;
-  },
-  off(type, listener) {
-    return this.removeListener(type, listener);
   },
   removeAllListeners(...types) {
     if (this._events === undefined) return this;
@@ -205,6 +206,8 @@ const methods = {
     return this._eventsCount > 0 ? Reflect.ownKeys(this._events) : [];
   },
 };
+methods.on = methods.addListener;
+methods.off = methods.removeListener;
 Object.assign(EventEmitter.prototype, methods);
 
 const isTarget = (emitter) =>
@@ -329,12 +332,12 @@ Object.assign(EventEmitter, {
   getMaxListeners: (emitter) =>
     isTarget(emitter) ? (targetLimits.get(emitter) ?? defaultMaxListeners) : emitter.getMaxListeners(),
   setMaxListeners(count = defaultMaxListeners, ...emitters) {
-    if (typeof count !== 'number' || count < 0 || Number.isNaN(count))
-      throw outOfRange('setMaxListeners', 'a non-negative number', count);
+    checkLimit('setMaxListeners', count);
     if (emitters.length === 0) defaultMaxListeners = count;
     for (const emitter of emitters) {
       if (isTarget(emitter)) targetLimits.set(emitter, count);
-      else emitter.setMaxListeners(count);
+      else if (typeof emitter?.setMaxListeners === 'function') emitter.setMaxListeners(count);
+      else throw invalidArgType('eventTargets', ['EventEmitter', 'EventTarget'], emitter);
     }
   },
   EventEmitterAsyncResource: class EventEmitterAsyncResource extends EventEmitter {},
@@ -343,8 +346,7 @@ Object.defineProperties(EventEmitter, {
   defaultMaxListeners: {
     get: () => defaultMaxListeners,
     set(count) {
-      if (typeof count !== 'number' || count < 0 || Number.isNaN(count))
-        throw outOfRange('defaultMaxListeners', 'a non-negative number', count);
+      checkLimit('defaultMaxListeners', count);
       defaultMaxListeners = count;
     },
     enumerable: true,

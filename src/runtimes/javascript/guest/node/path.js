@@ -2,26 +2,25 @@
 import { host } from '../host-calls.js';
 import { load } from '../node-modules.js';
 import { invalidArgType, validateString } from './internal/errors.js';
+import { win32 } from './internal/windows-paths.js';
 
 /** Resolves `.` and `..`, without a slash at the start or end. */
-function normalizeParts(path, isAbsolute, isSeparator, separator) {
+function normalizeParts(path, isAbsolute) {
   const parts = [];
-  for (const part of path.split(isSeparator)) {
+  for (const part of path.split('/')) {
     if (part === '' || part === '.') continue;
     if (part !== '..') parts.push(part);
     else if (parts.length > 0 && parts.at(-1) !== '..') parts.pop();
     else if (!isAbsolute) parts.push('..');
   }
-  return parts.join(separator);
+  return parts.join('/');
 }
-
-const isSlash = /\//;
 
 export function normalize(path) {
   validateString(path, 'path');
   if (path === '') return '.';
   const isAbsolute = path.startsWith('/');
-  let result = normalizeParts(path, isAbsolute, isSlash, '/');
+  let result = normalizeParts(path, isAbsolute);
   if (result === '') {
     if (isAbsolute) return '/';
     return path.endsWith('/') ? './' : '.';
@@ -43,7 +42,7 @@ export function resolve(...paths) {
     validateString(path, `paths[${i}]`);
     if (path !== '') resolved = resolved === '' ? path : `${path}/${resolved}`;
   }
-  return `/${normalizeParts(resolved, true, isSlash, '/')}`;
+  return `/${normalizeParts(resolved, true)}`;
 }
 
 export function isAbsolute(path) {
@@ -128,88 +127,7 @@ export function matchesGlob(path, pattern) {
 export const sep = '/';
 export const delimiter = ':';
 
-const isEither = /[\\/]/;
-/** Root of a Windows path: `C:\`, `\\server\share\`, `\` or nothing. */
-const windowsRoot = (path) => /^(?:[a-zA-Z]:)?[\\/]?/.exec(path)[0];
-
-const win32Join = (paths) => {
-  const joined = paths.filter((path) => path !== '').join('\\');
-  return joined === '' ? '.' : win32.normalize(joined);
-};
-
-export const win32 = {
-  sep: '\\',
-  delimiter: ';',
-  normalize(path) {
-    validateString(path, 'path');
-    if (path === '') return '.';
-    const root = windowsRoot(path).replaceAll('/', '\\');
-    const isAbsolute = root.endsWith('\\');
-    let tail = normalizeParts(path.slice(root.length), isAbsolute, isEither, '\\');
-    if (tail === '' && !isAbsolute) tail = '.';
-    if (tail !== '' && /[\\/]$/.test(path)) tail += '\\';
-    return root + tail;
-  },
-  join(...paths) {
-    for (const path of paths) validateString(path, 'path');
-    return win32Join(paths);
-  },
-  isAbsolute(path) {
-    validateString(path, 'path');
-    return /[\\/]$/.test(windowsRoot(path));
-  },
-  resolve(...paths) {
-    let resolved = '';
-    for (const path of paths)
-      resolved = win32.isAbsolute(path) || resolved === '' ? path : `${resolved}\\${path}`;
-    return win32
-      .normalize(win32.isAbsolute(resolved) ? resolved : `C:\\${resolved}`)
-      .replace(/(?<=[^:])\\$/, '');
-  },
-  relative(from, to) {
-    const a = win32.resolve(from).split('\\').filter(Boolean);
-    const b = win32.resolve(to).split('\\').filter(Boolean);
-    let common = 0;
-    while (common < a.length && common < b.length && a[common].toLowerCase() === b[common].toLowerCase())
-      common++;
-    if (common === 0) return win32.resolve(to);
-    return [...a.slice(common).map(() => '..'), ...b.slice(common)].join('\\');
-  },
-  dirname(path) {
-    validateString(path, 'path');
-    const root = windowsRoot(path);
-    const trimmed = path.slice(root.length).replace(/[\\/]+$/, '');
-    const at = Math.max(trimmed.lastIndexOf('\\'), trimmed.lastIndexOf('/'));
-    if (at >= 0) return root + trimmed.slice(0, at);
-    return root === '' ? '.' : root;
-  },
-  basename(path, suffix = undefined) {
-    validateString(path, 'path');
-    return basename(path.slice(windowsRoot(path).length).replaceAll('\\', '/'), suffix);
-  },
-  extname: (path) => extname(win32.basename(path)),
-  parse(path) {
-    const root = windowsRoot(path);
-    const base = win32.basename(path);
-    const ext = extname(base);
-    const dir = win32.dirname(path);
-    return {
-      root,
-      dir: dir === '.' && !path.startsWith('.') ? '' : dir,
-      base,
-      ext,
-      name: ext === '' ? base : base.slice(0, -ext.length),
-    };
-  },
-  format(pathObject) {
-    const dir = pathObject.dir || pathObject.root;
-    const base = pathObject.base || `${pathObject.name || ''}${pathObject.ext || ''}`;
-    if (!dir) return base;
-    return dir === pathObject.root ? `${dir}${base}` : `${dir}\\${base}`;
-  },
-  toNamespacedPath: (path) => path,
-  matchesGlob: (path, pattern) => matches(path, pattern, true),
-};
+win32.matchesGlob = (path, pattern) => matches(path, pattern, true);
 
 const path = {
   resolve,
@@ -232,4 +150,6 @@ const path = {
 path.posix = path;
 path.win32 = win32;
 Object.assign(win32, { win32, posix: path });
+
+export { win32 };
 export default path;

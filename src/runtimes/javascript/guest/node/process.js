@@ -1,4 +1,5 @@
-/** The module `process`. The process has no children or users, and gets only signals that it sends to itself; its output goes to the streams of the program. */
+/** The module `process`. The process has no users, and gets only signals that it sends to itself; its output goes to the streams of the program. */
+import { LINUX_ERRNO } from '../../linux-errno.js';
 import { host } from '../host-calls.js';
 import { environment, SIGNALS } from '../os.js';
 import { addTick, exit, hooks, programSource } from '../program-events.js';
@@ -110,7 +111,15 @@ function exitCodeOf(code) {
   return number;
 }
 
-const argumentsOf = ({ file, args }) => ['/usr/local/bin/node', file || '/app/main.js', ...args];
+/** As in Node.js, code that is no file has no place among the arguments. */
+const argumentsOf = ({ file, args }) =>
+  /\/\[(?:eval|stdin)\][^/]*$/.test(file)
+    ? ['/usr/bin/node', ...args]
+    : ['/usr/bin/node', file || '/app/main.js', ...args];
+
+// A child has numbers of its own.
+for (const [name, get] of Object.entries({ pid: () => host.getpid(), ppid: () => host.getppid() }))
+  Object.defineProperty(process, name, { get, enumerable: true, configurable: true });
 
 Object.assign(process, {
   version: `v${VERSION}`,
@@ -119,16 +128,14 @@ Object.assign(process, {
   platform: 'linux',
   release: { name: 'node', lts: 'Iron' },
   title: 'node',
-  pid: 1,
-  ppid: 0,
-  execPath: '/usr/local/bin/node',
+  execPath: '/usr/bin/node',
   execArgv: [],
   argv: argumentsOf(programSource),
   argv0: 'node',
   debugPort: 9229,
   env,
   features: { inspector: false, debug: false, uv: true, ipv6: false, tls: false, typescript: false },
-  config: { target_defaults: {}, variables: {} },
+  config: { target_defaults: {}, variables: { v8_enable_i18n_support: 1 } },
   stdin,
   stdout,
   stderr,
@@ -166,12 +173,20 @@ Object.assign(process, {
     if (pid != (pid | 0)) throw invalidArgType('pid', 'number', pid);
     const number = signal === (signal | 0) ? signal : signalNumber(signal || 'SIGTERM');
     if (number < 0 || number > MAX_SIGNAL) throw killError('EINVAL', 22);
-    if (Math.abs(pid) > 1) throw killError('ESRCH', 3);
+    if (pid !== 0 && Math.abs(pid) !== process.pid) {
+      const result = host.kill(pid, number);
+      if (result < 0) throw killError(result === -LINUX_ERRNO.EPERM ? 'EPERM' : 'ESRCH', -result);
+      return true;
+    }
     if (number === 0) return true;
     const name = Object.keys(SIGNALS).find((one) => SIGNALS[one] === number);
     if (process.listenerCount(name) > 0 && !UNSTOPPABLE.includes(name))
       completeLater(() => process.emit(name, name, number));
-    else if (!IGNORED.includes(name)) process.exit(128 + number);
+    else if (!IGNORED.includes(name)) {
+      // Only a child can end by a signal. The program of a call exits.
+      if (process.ppid !== 1) host.kill(process.pid, number);
+      process.exit(128 + number);
+    }
     return true;
   },
   emitWarning(warning, typeOrOptions = 'Warning', code = undefined) {

@@ -1,11 +1,27 @@
 /** The module `querystring`. */
 import { Buffer } from './buffer.js';
+import { codedError } from './internal/errors.js';
 
 const MAX_KEYS = 1000;
 
 export function escape(value) {
   const text = typeof value === 'string' ? value : typeof value === 'object' ? String(value) : `${value}`;
-  return encodeURIComponent(text);
+  try {
+    return encodeURIComponent(text);
+  } catch (cause) {
+    if (/[\ud800-\udfff]$/.test(text)) throw codedError(URIError, 'ERR_INVALID_URI', 'URI malformed');
+    if (!(cause instanceof URIError)) throw cause;
+    // As in Node.js, a lone surrogate is combined with what follows.
+    return text.replace(/[\ud800-\udfff].|./gs, (part) =>
+      part.length === 1 || /[\ud800-\udbff][\udc00-\udfff]/.test(part)
+        ? encodeURIComponent(part)
+        : encodeURIComponent(
+            String.fromCodePoint(
+              0x10000 + (((part.charCodeAt(0) & 0x3ff) << 10) | (part.charCodeAt(1) & 0x3ff)),
+            ),
+          ),
+    );
+  }
 }
 
 /** Decodes percent escapes; invalid ones stay. */

@@ -1,7 +1,9 @@
 /** The module `readline`: reads lines of a stream, usually standard input. */
 import EventEmitter from './events.js';
-import { AbortError } from './internal/errors.js';
+import { AbortError, codedError } from './internal/errors.js';
 import { StringDecoder } from './string_decoder.js';
+
+const useAfterClose = () => codedError(Error, 'ERR_USE_AFTER_CLOSE', 'readline was closed');
 
 export class Interface extends EventEmitter {
   #lines = [];
@@ -31,6 +33,7 @@ export class Interface extends EventEmitter {
       this.#buffer = '';
       this.close();
     });
+    this.input.on('error', (error) => this.emit('error', error));
     options.signal?.addEventListener('abort', () => this.close(), { once: true });
     this.input.resume?.();
   }
@@ -62,7 +65,7 @@ export class Interface extends EventEmitter {
   }
   question(query, optionsOrCallback, callback = undefined) {
     const answer = typeof optionsOrCallback === 'function' ? optionsOrCallback : callback;
-    if (this.closed) throw Object.assign(new Error('readline was closed'), { code: 'ERR_USE_AFTER_CLOSE' });
+    if (this.closed) throw useAfterClose();
     this.output?.write(query);
     this.#questions.push(answer);
     this.resume();
@@ -78,7 +81,11 @@ export class Interface extends EventEmitter {
     for (const line of this.#lines.splice(0)) this.#emitLine(line);
     return this;
   }
-  write() {}
+  /** Adds text to the input. */
+  write(text) {
+    if (this.closed) throw useAfterClose();
+    if (text !== undefined && text !== null) this.#add(`${text}`);
+  }
   close() {
     if (this.closed) return;
     this.closed = true;
@@ -89,6 +96,7 @@ export class Interface extends EventEmitter {
     const lines = [];
     let wake;
     let isDone = this.closed;
+    let failure;
     const onLine = (line) => {
       lines.push(line);
       wake?.();
@@ -97,17 +105,24 @@ export class Interface extends EventEmitter {
       isDone = true;
       wake?.();
     };
+    const onError = (error) => {
+      failure = { error };
+      wake?.();
+    };
+    this.on('error', onError);
     this.on('line', onLine);
     this.on('close', onClose);
     try {
       for (;;) {
         while (lines.length > 0) yield lines.shift();
+        if (failure !== undefined) throw failure.error;
         if (isDone) return;
         await new Promise((resolve) => {
           wake = resolve;
         });
       }
     } finally {
+      this.off('error', onError);
       this.off('line', onLine);
       this.off('close', onClose);
       this.close();

@@ -1,5 +1,7 @@
 /** The module `stream`: the streams of Node.js from the package readable-stream. */
 import Stream from 'readable-stream/lib/stream.js';
+import { load } from '../node-modules.js';
+import { AbortError } from './internal/errors.js';
 import promises from './stream/promises.js';
 
 Object.defineProperty(Stream, 'promises', { value: promises, configurable: true, enumerable: true });
@@ -35,6 +37,28 @@ function duplexPair(options) {
   return sides;
 }
 Stream.duplexPair = duplexPair;
+
+/** Loaded on first use, because the streams of the web are large. */
+const web = () => load('node:internal/web-streams');
+Stream.Readable.toWeb = (readable, options) => web().readableToWeb(readable, options);
+Stream.Readable.fromWeb = (stream, options) => web().readableFromWeb(stream, options);
+Stream.Writable.toWeb = (writable) => web().writableToWeb(writable);
+Stream.Writable.fromWeb = (stream, options) => web().writableFromWeb(stream, options);
+Stream.Duplex.toWeb = (duplex) => web().duplexToWeb(duplex);
+Stream.Duplex.fromWeb = (pair, options) => web().duplexFromWeb(pair, options);
+
+Object.defineProperty(Stream.Writable.prototype, Symbol.asyncDispose, {
+  value() {
+    if (!this.destroyed) this.destroy(this.writableFinished ? null : new AbortError());
+    return new Promise((resolve, reject) => {
+      Stream.finished(this, (error) =>
+        error && error.name !== 'AbortError' ? reject(error) : resolve(null),
+      );
+    });
+  },
+  writable: true,
+  configurable: true,
+});
 
 export const { Readable, Writable, Duplex, Transform, PassThrough, pipeline, finished } = Stream;
 export default Stream;

@@ -29,39 +29,50 @@ const INCOMPLETE = {
   base64url: (bytes) => bytes.length % 3,
 };
 
-export class StringDecoder {
-  #rest = Buffer.alloc(0);
+/** The bytes of a character that is not complete. */
+const rest = Symbol('rest');
 
-  constructor(encoding = 'utf8') {
-    const found = encodingOf(encoding);
-    if (found === undefined)
-      throw codedError(TypeError, 'ERR_UNKNOWN_ENCODING', `Unknown encoding: ${encoding}`);
-    this.encoding = found;
-  }
+/** As in Node.js, a program may call it for an object of its own. */
+export function StringDecoder(encoding = 'utf8') {
+  const found = encodingOf(encoding);
+  if (found === undefined)
+    throw codedError(TypeError, 'ERR_UNKNOWN_ENCODING', `Unknown encoding: ${encoding}`);
+  const decoder = this ?? Object.create(StringDecoder.prototype);
+  decoder.encoding = found;
+  Object.defineProperty(decoder, rest, { value: Buffer.alloc(0), writable: true, configurable: true });
+  return decoder;
+}
 
+Object.assign(StringDecoder.prototype, {
   write(chunk) {
     if (typeof chunk === 'string') return chunk;
     if (!ArrayBuffer.isView(chunk)) throw invalidArgType('buf', ['Buffer', 'TypedArray', 'DataView'], chunk);
     const part = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    const bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part]);
+    const bytes = this[rest].length === 0 ? part : Buffer.concat([this[rest], part]);
     const kept = INCOMPLETE[this.encoding]?.(bytes) ?? 0;
-    this.#rest = Buffer.from(bytes.subarray(bytes.length - kept));
+    this[rest] = Buffer.from(bytes.subarray(bytes.length - kept));
     return bytes.toString(this.encoding, 0, bytes.length - kept);
-  }
+  },
 
   end(chunk = undefined) {
     const text = chunk === undefined ? '' : this.write(chunk);
-    const rest = this.#rest.toString(this.encoding);
-    this.#rest = Buffer.alloc(0);
-    return text + (this.encoding === 'utf8' && rest !== '' ? '\ufffd' : rest);
-  }
+    const last = this[rest].toString(this.encoding);
+    this[rest] = Buffer.alloc(0);
+    return text + (this.encoding === 'utf8' && last !== '' ? '\ufffd' : last);
+  },
+});
 
-  get lastNeed() {
-    return 0;
-  }
-  get lastTotal() {
-    return this.#rest.length;
-  }
+for (const [name, read] of [
+  ['lastNeed', () => 0],
+  ['lastTotal', (decoder) => decoder[rest].length],
+]) {
+  Object.defineProperty(StringDecoder.prototype, name, {
+    get() {
+      return read(this);
+    },
+    configurable: true,
+    enumerable: true,
+  });
 }
 
 export default { StringDecoder };

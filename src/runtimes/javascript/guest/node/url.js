@@ -1,6 +1,8 @@
 /** The module `url`: URL and URLSearchParams, and the older functions parse, format and resolve. */
 import { URL, URLSearchParams } from '../url.js';
 import { codedError, invalidArgType, validateString } from './internal/errors.js';
+import { win32 } from './internal/windows-paths.js';
+import punycode from './punycode.js';
 import querystring from './querystring.js';
 
 const WITH_SLASHES = new Set([
@@ -164,14 +166,25 @@ export function resolve(from, to) {
   return from.startsWith('/') || to.startsWith('/') ? path : path.replace(/^\//, '');
 }
 
-export function domainToASCII(domain) {
+const missingArgument = (name) =>
+  codedError(TypeError, 'ERR_MISSING_ARGS', `The "${name}" argument must be specified`);
+
+export function domainToASCII(...args) {
+  if (args.length === 0) throw missingArgument('domain');
   try {
-    return new URL(`http://${domain}`).hostname;
+    return new URL(`ws://${args[0]}`).hostname;
   } catch {
     return '';
   }
 }
-export const domainToUnicode = (domain) => domain;
+export function domainToUnicode(...args) {
+  if (args.length === 0) throw missingArgument('domain');
+  try {
+    return punycode.toUnicode(domainToASCII(args[0]));
+  } catch {
+    return '';
+  }
+}
 
 export function fileURLToPath(input) {
   const url = typeof input === 'string' ? new URL(input) : input;
@@ -194,27 +207,46 @@ export function fileURLToPath(input) {
   return decodeURIComponent(url.pathname);
 }
 
-export function pathToFileURL(path) {
+/** The URL of a path of Windows. A share is its host. */
+function windowsFileUrl(path) {
+  const share = /^\\\\(?:\?\\UNC\\)?([^\\?]+)\\(.*)$/s.exec(path);
+  const url = new URL('file:///');
+  const escaped = (text) => encodePath(text, /[%\n\r\t?#]/g).replaceAll('\\', '/');
+  if (share !== null) {
+    url.hostname = domainToASCII(share[1]);
+    url.pathname = escaped(share[2]);
+    return url;
+  }
+  const resolved = win32.resolve(path);
+  const isFolder = /[\\/]$/.test(path) && !resolved.endsWith('\\');
+  url.pathname = escaped(isFolder ? `${resolved}\\` : resolved);
+  return url;
+}
+
+const encodePath = (path, characters) =>
+  path.replace(characters, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+
+export function pathToFileURL(path, options = undefined) {
   validateString(path, 'path');
+  if (options?.windows) return windowsFileUrl(path);
   const full = path.startsWith('/') ? path : `${globalThis.process.cwd()}/${path}`;
   const url = new URL('file:///');
-  url.pathname = full.replace(
-    /[%\\\n\r\t?#]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
-  );
+  url.pathname = encodePath(full, /[%\\\n\r\t?#]/g);
   return url;
 }
 
 export const urlToHttpOptions = (url) => ({
   __proto__: null,
+  // Properties of the program, such as those of a copied URL.
+  ...url,
   protocol: url.protocol,
-  hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+  hostname: url.hostname?.replace(/^\[(.*)\]$/, '$1'),
   hash: url.hash,
   search: url.search,
   pathname: url.pathname,
-  path: `${url.pathname}${url.search}`,
+  path: `${url.pathname ?? ''}${url.search ?? ''}`,
   href: url.href,
-  ...(url.port !== '' && { port: Number(url.port) }),
+  ...(url.port !== '' && url.port !== undefined && { port: Number(url.port) }),
   ...((url.username || url.password) && {
     auth: `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`,
   }),

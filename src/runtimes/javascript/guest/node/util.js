@@ -93,6 +93,7 @@ const warned = new Set();
 
 /** Wraps a function so that its first call prints a warning. */
 function deprecate(original, message, code = undefined) {
+  if (code !== undefined) validateString(code, 'code');
   let isWarned = false;
   function deprecated(...args) {
     if (!isWarned) {
@@ -111,10 +112,21 @@ function deprecate(original, message, code = undefined) {
 
 function inherits(constructor, parent) {
   if (typeof constructor !== 'function') throw invalidArgType('ctor', 'function', constructor);
-  if (typeof parent !== 'function') throw invalidArgType('superCtor', 'function', parent);
+  if (parent === undefined || parent === null) throw invalidArgType('superCtor', 'function', parent);
   if (parent.prototype === undefined) throw invalidArgType('superCtor.prototype', 'Object', parent.prototype);
   Object.defineProperty(constructor, 'super_', { value: parent, writable: true, configurable: true });
   Object.setPrototypeOf(constructor.prototype, parent.prototype);
+}
+
+const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
+
+/** Prints a text after the time. */
+function log(...args) {
+  const now = new Date();
+  const time = [now.getHours(), now.getMinutes(), now.getSeconds()].map((one) => `${one}`.padStart(2, '0'));
+  globalThis.console.log(
+    `${now.getDate()} ${MONTHS[now.getMonth()]} ${time.join(':')} - ${formatList(args)}`,
+  );
 }
 
 const debugSections = () =>
@@ -156,15 +168,18 @@ const util = {
   inspect,
   isArray: Array.isArray,
   isDeepStrictEqual,
+  log,
   parseArgs,
   parseEnv,
   promisify,
   stripVTControlCharacters(text) {
     validateString(text, 'str');
-    return removeColors(text).replace(
-      /[\u001b\u009b][[()#;?]*(?:\d{1,4}(?:;\d{0,4})*)?[\dA-PR-TZcf-nq-uy=><~]/g,
+    // Links and titles end with a control character; the other sequences with a letter.
+    const plain = removeColors(text).replace(
+      /(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)/g,
       '',
     );
+    return plain.replace(/[\u001b\u009b][[()#;?]*(?:\d{1,4}(?:;\d{0,4})*)?[\dA-PR-TZcf-nq-uy=><~]/g, '');
   },
   styleText,
   toUSVString: (text) => String(text).toWellFormed(),

@@ -1,13 +1,11 @@
 /** The module `v8`: serialize and deserialize. The engine is not V8, so everything else throws. */
-import { Buffer } from './buffer.js';
 import { codedError } from './internal/errors.js';
 import { createModule } from './internal/unavailable.js';
-import { decodeValue } from './internal/v8-reader.js';
-import { encodeValue } from './internal/v8-writer.js';
+import { decodeValue, encodeValue } from './internal/v8-format.js';
 
 export default {
   ...createModule('v8'),
-  serialize: (value) => Buffer.from(encodeValue(value).buffer),
+  serialize: encodeValue,
   deserialize(buffer) {
     if (!ArrayBuffer.isView(buffer))
       throw codedError(TypeError, 'ERR_INVALID_ARG_TYPE', 'buffer must be a TypedArray or a DataView');

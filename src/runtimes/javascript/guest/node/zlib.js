@@ -7,10 +7,11 @@ import {
   invalidArgType,
   outOfRange,
   validateFunction,
+  validateInteger,
   validateNumber,
 } from './internal/errors.js';
 import { promisify } from './internal/promisify.js';
-import { Transform } from './stream.js';
+import { finished, Transform } from './stream.js';
 
 const constants = {
   Z_NO_FLUSH: 0,
@@ -18,11 +19,16 @@ const constants = {
   Z_SYNC_FLUSH: 2,
   Z_FULL_FLUSH: 3,
   Z_FINISH: 4,
+  Z_BLOCK: 5,
   Z_OK: 0,
   Z_STREAM_END: 1,
   Z_NEED_DICT: 2,
+  Z_ERRNO: -1,
+  Z_STREAM_ERROR: -2,
   Z_DATA_ERROR: -3,
+  Z_MEM_ERROR: -4,
   Z_BUF_ERROR: -5,
+  Z_VERSION_ERROR: -6,
   Z_NO_COMPRESSION: 0,
   Z_BEST_SPEED: 1,
   Z_BEST_COMPRESSION: 9,
@@ -35,6 +41,15 @@ const constants = {
   Z_MIN_WINDOWBITS: 8,
   Z_MAX_WINDOWBITS: 15,
   Z_DEFAULT_WINDOWBITS: 15,
+  Z_MIN_CHUNK: 64,
+  Z_MAX_CHUNK: Number.POSITIVE_INFINITY,
+  Z_DEFAULT_CHUNK: 16384,
+  Z_MIN_MEMLEVEL: 1,
+  Z_MAX_MEMLEVEL: 9,
+  Z_DEFAULT_MEMLEVEL: 8,
+  Z_MIN_LEVEL: -1,
+  Z_MAX_LEVEL: 9,
+  Z_DEFAULT_LEVEL: -1,
 };
 /** Formats as the host numbers them: raw data, with a header of zlib, of gzip, or of one of these two. */
 const [RAW, ZLIB, GZIP, EITHER] = [0, 1, 2, 3];
@@ -68,24 +83,52 @@ function failure(message) {
   return Object.assign(new Error(message), { errno: constants[code], code });
 }
 
-function optionOf(options, [name, min, max, usual]) {
-  const value = options?.[name];
+/** A number within a range; the usual value if there is none. `max` may be infinite. */
+function rangeOption(name, value, [min, max, usual]) {
   if (value === undefined || Number.isNaN(value)) return usual;
-  validateNumber(value, `options.${name}`);
-  // Zero leaves the window size to the header.
-  if (name === 'windowBits' && value === 0) return usual;
-  if (value >= min && value <= max) return Math.trunc(value);
-  throw outOfRange(
-    `options.${name}`,
-    Number.isFinite(value) ? `>= ${min} and <= ${max}` : 'a finite number',
-    value,
-  );
+  validateNumber(value, name);
+  if (Number.isFinite(value) && value >= min && value <= max) return Math.trunc(value);
+  const range = max === Number.POSITIVE_INFINITY ? `>= ${min}` : `>= ${min} and <= ${max}`;
+  throw outOfRange(name, Number.isFinite(value) ? range : 'a finite number', value);
+}
+
+function optionOf(options, [name, min, max, usual]) {
+  return rangeOption(`options.${name}`, options?.[name], [min, max, usual]);
+}
+
+/** Options of streams that the conversion does not need. */
+const STREAM_OPTIONS = [
+  ['chunkSize', 64, Number.POSITIVE_INFINITY, 16384],
+  ['flush', 0, 5, 0],
+  ['finishFlush', 0, 5, 4],
+];
+
+/** Throws if an option of a conversion is invalid, and returns the options with their values. */
+function checkOptions(options, format, isExpanding) {
+  if (options === null || typeof options !== 'object') return checkOptions({}, format, isExpanding);
+  const checked = { ...options };
+  for (const option of [...STREAM_OPTIONS, ...OPTIONS]) {
+    const [name, min, ...rest] = option;
+    const isWindow = name === 'windowBits';
+    // Zero leaves the window size to the header. Only the header of zlib allows the smallest window.
+    if (isWindow && isExpanding && !options.windowBits) checked.windowBits = 15;
+    else checked[name] = optionOf(options, [name, isWindow && format === GZIP ? 9 : min, ...rest]);
+  }
+  const { dictionary } = options;
+  if (dictionary !== undefined && !ArrayBuffer.isView(dictionary) && !(dictionary instanceof ArrayBuffer))
+    throw invalidArgType(
+      'options.dictionary',
+      ['Buffer', 'TypedArray', 'DataView', 'ArrayBuffer'],
+      dictionary,
+    );
+  return checked;
 }
 
 /** Calls the host with the data and the options. */
 function convert(call, data, format, options, result) {
   const { buffer, byteOffset, byteLength } = bytesOf(data);
-  const settings = Float64Array.of(format, ...OPTIONS.map((option) => optionOf(options, option)));
+  const checked = checkOptions(options, format, call === host.inflate);
+  const settings = Float64Array.of(format, ...OPTIONS.map(([name]) => checked[name]));
   // As in zlib, only its own header allows the smallest window.
   if (call === host.deflate && format !== ZLIB) settings[2] = Math.max(9, settings[2]);
   const dictionary = options?.dictionary && bytesOf(options.dictionary).slice().buffer;
@@ -117,50 +160,116 @@ function expand(format, data, options) {
 }
 
 const CALLS = {
-  deflate: (data, options) => compress(ZLIB, data, options),
-  deflateRaw: (data, options) => compress(RAW, data, options),
-  gzip: (data, options) => compress(GZIP, data, options),
-  inflate: (data, options) => expand(ZLIB, data, options),
-  inflateRaw: (data, options) => expand(RAW, data, options),
-  gunzip: (data, options) => expand(GZIP, data, options),
-  unzip: (data, options) => expand(EITHER, data, options),
-};
-const CLASS_NAMES = {
-  deflate: 'Deflate',
-  deflateRaw: 'DeflateRaw',
-  gzip: 'Gzip',
-  inflate: 'Inflate',
-  inflateRaw: 'InflateRaw',
-  gunzip: 'Gunzip',
-  unzip: 'Unzip',
+  deflate: ['Deflate', compress, ZLIB],
+  deflateRaw: ['DeflateRaw', compress, RAW],
+  gzip: ['Gzip', compress, GZIP],
+  inflate: ['Inflate', expand, ZLIB],
+  inflateRaw: ['InflateRaw', expand, RAW],
+  gunzip: ['Gunzip', expand, GZIP],
+  unzip: ['Unzip', expand, EITHER],
 };
 
-/** A stream that converts its whole input at its end. */
-function streamClass(call) {
-  return class extends Transform {
-    #chunks = [];
-    #options;
-    constructor(options = {}) {
-      super();
-      this.#options = options;
+/** The methods of all streams of this module. A stream converts its whole input at its end. */
+function ZlibBase(options, format, isExpanding) {
+  const checked = checkOptions(options, format, isExpanding);
+  Transform.call(this, { autoDestroy: true, ...options, objectMode: false, encoding: null });
+  this._handle = { chunks: [] };
+  this._chunkSize = checked.chunkSize;
+  this._level = checked.level;
+  this._strategy = checked.strategy;
+  this._options = checked;
+  this.bytesWritten = 0;
+}
+Object.setPrototypeOf(ZlibBase, Transform);
+ZlibBase.prototype = Object.create(Transform.prototype, {
+  constructor: { value: ZlibBase, configurable: true, writable: true },
+  _closed: {
+    configurable: true,
+    get() {
+      return this._handle === null;
+    },
+  },
+  bytesRead: {
+    configurable: true,
+    get() {
+      return this.bytesWritten;
+    },
+    set(value) {
+      this.bytesWritten = value;
+    },
+  },
+});
+Object.assign(ZlibBase.prototype, {
+  _transform(chunk, _encoding, callback) {
+    this._handle?.chunks.push(chunk);
+    this.bytesWritten += chunk.byteLength;
+    callback();
+  },
+  _flush(callback) {
+    if (this._handle === null) return callback();
+    try {
+      const result = this._convert(Buffer.concat(this._handle.chunks));
+      for (let at = 0; at < result.length; at += this._chunkSize)
+        this.push(result.subarray(at, at + this._chunkSize));
+    } catch (error) {
+      return callback(error);
     }
-    _transform(chunk, _encoding, callback) {
-      this.#chunks.push(chunk);
-      callback();
-    }
-    _flush(callback) {
-      try {
-        this.push(call(Buffer.concat(this.#chunks), this.#options));
-        callback();
-      } catch (error) {
-        callback(error);
-      }
-    }
-  };
+    return callback();
+  },
+  _destroy(error, callback) {
+    this._handle = null;
+    callback(error);
+  },
+  /** Calls back when what was written before is processed. All output comes at the end. */
+  flush(kind, callback) {
+    const done = typeof kind === 'function' ? kind : callback;
+    if (this.writableEnded) {
+      if (done !== undefined) globalThis.process.nextTick(done);
+    } else this.write(Buffer.alloc(0), '', done);
+  },
+  close(callback) {
+    if (callback !== undefined) finished(this, callback);
+    this.destroy();
+  },
+  reset() {
+    if (this._handle === null)
+      throw codedError(Error, 'ERR_INVALID_STATE', 'Invalid state: zlib binding closed');
+    this._handle.chunks = [];
+  },
+  /** The level and the strategy apply to the whole output, which is compressed at the end. */
+  params(level, strategy, callback) {
+    this._level = rangeOption('level', level, [-1, 9, -1]);
+    this._strategy = rangeOption('strategy', strategy, [0, 4, 0]);
+    Object.assign(this._options, { level: this._level, strategy: this._strategy });
+    this.flush(constants.Z_SYNC_FLUSH, callback);
+  },
+});
+
+/** The class of a stream, which programs may call without `new`. */
+function streamClass(name, convertAll, format) {
+  function Stream(options) {
+    if (!(this instanceof Stream)) return new Stream(options);
+    ZlibBase.call(this, options, format, convertAll === expand);
+    return this;
+  }
+  Object.setPrototypeOf(Stream, ZlibBase);
+  Stream.prototype = Object.create(ZlibBase.prototype, {
+    constructor: { value: Stream, configurable: true, writable: true },
+    _convert: {
+      value(data) {
+        return convertAll(format, data, this._options);
+      },
+    },
+  });
+  Object.defineProperty(Stream, 'name', { value: name });
+  return Stream;
 }
 
 let table;
 function crc32(data, value = 0) {
+  if (typeof data !== 'string' && !ArrayBuffer.isView(data))
+    throw invalidArgType('data', ['string', 'Buffer', 'TypedArray', 'DataView'], data);
+  validateInteger(value, 'value', 0, 0xffffffff);
   table ??= Array.from({ length: 256 }, (_, n) => {
     let c = n;
     for (let k = 0; k < 8; k++) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
@@ -171,20 +280,39 @@ function crc32(data, value = 0) {
   return ~crc >>> 0;
 }
 
-const zlib = {
-  constants,
-  codes: { Z_OK: 0, Z_STREAM_END: 1, Z_NEED_DICT: 2, Z_DATA_ERROR: -3, Z_BUF_ERROR: -5 },
-  crc32,
-  ...constants,
-};
-for (const [name, call] of Object.entries(CALLS)) {
-  const type = streamClass(call);
-  Object.defineProperty(type, 'name', { value: CLASS_NAMES[name] });
+const CODE_NAMES = [
+  'OK',
+  'STREAM_END',
+  'NEED_DICT',
+  'ERRNO',
+  'STREAM_ERROR',
+  'DATA_ERROR',
+  'MEM_ERROR',
+  'BUF_ERROR',
+];
+const codes = {};
+for (const name of [...CODE_NAMES, 'VERSION_ERROR'].map((one) => `Z_${one}`)) {
+  codes[name] = constants[name];
+  codes[constants[name]] = name;
+}
+
+const zlib = { crc32, ...constants };
+const fixed = { enumerable: true, configurable: false, writable: false };
+Object.defineProperty(zlib, 'constants', { ...fixed, value: Object.freeze(constants) });
+Object.defineProperty(zlib, 'codes', { ...fixed, value: Object.freeze(codes) });
+for (const [name, [className, convertAll, format]] of Object.entries(CALLS)) {
+  const type = streamClass(className, convertAll, format);
+  const call = (data, options) => {
+    const buffer = convertAll(format, data, options);
+    return options?.info ? { buffer, engine: new type(options) } : buffer;
+  };
   zlib[`${name}Sync`] = (data, options) => call(data, options);
   zlib[name] = (data, ...rest) => {
     const callback = rest.pop();
     validateFunction(callback, 'callback');
     const input = bytesOf(data);
+    // Options that are invalid are an error of the call, not of the conversion.
+    checkOptions(rest[0], format, convertAll === expand);
     let values;
     try {
       values = [null, call(input, rest[0])];
@@ -193,8 +321,8 @@ for (const [name, call] of Object.entries(CALLS)) {
     }
     completeLater(() => callback(...values));
   };
-  zlib[CLASS_NAMES[name]] = type;
-  zlib[`create${CLASS_NAMES[name]}`] = (options) => new type(options);
+  zlib[className] = type;
+  zlib[`create${className}`] = (options) => new type(options);
 }
 for (const name of [
   'brotliCompress',

@@ -3,14 +3,19 @@ import { load } from '../../node-modules.js';
 import { completeLater } from '../../timers.js';
 import { Buffer } from '../buffer.js';
 import EventEmitter from '../events.js';
-import { codedError } from '../internal/errors.js';
+import { AbortError, codedError } from '../internal/errors.js';
 import * as sync from '../internal/fs-sync.js';
 import { constants, flagsOf, optionsOf } from '../internal/fs-values.js';
 
 /** Calls a synchronous function and settles with its result in a later turn, like an asynchronous operation. */
-function later(action) {
+function later(action, signal) {
   return new Promise((resolve, reject) => {
     let settle;
+    const abort = () => reject(new AbortError(undefined, { cause: signal.reason }));
+    if (signal?.aborted) {
+      abort();
+      return;
+    }
     try {
       const value = action();
       settle = () => resolve(value);
@@ -21,9 +26,14 @@ function later(action) {
       }
       settle = () => reject(error);
     }
-    completeLater(settle);
+    completeLater(() => (signal?.aborted ? abort() : settle()));
   });
 }
+/** The options of functions that can be aborted. */
+const signalOf = (options) => {
+  const signal = typeof options === 'object' ? options?.signal : undefined;
+  return typeof signal === 'object' && signal !== null ? signal : undefined;
+};
 
 export class FileHandle extends EventEmitter {
   #fd;
@@ -34,21 +44,31 @@ export class FileHandle extends EventEmitter {
   get fd() {
     return this.#fd;
   }
-  #with(action) {
+  #with(syscall, action, signal) {
     return later(() => {
-      if (this.#fd < 0) throw codedError(Error, 'EBADF', 'file closed');
+      if (this.#fd < 0) throw Object.assign(new Error('file closed'), { code: 'EBADF', syscall });
       return action(this.#fd);
-    });
+    }, signal);
   }
   close() {
-    return this.#with((fd) => {
+    if (this.#fd < 0) return Promise.resolve();
+    return this.#with('close', (fd) => {
       this.#fd = -1;
       sync.closeSync(fd);
       this.emit('close');
     });
   }
+  chmod(mode) {
+    return this.#with('fchmod', (fd) => sync.fchmodSync(fd, mode));
+  }
+  chown(uid, gid) {
+    return this.#with('fchown', (fd) => sync.fchownSync(fd, uid, gid));
+  }
+  utimes(accessed, modified) {
+    return this.#with('futimes', (fd) => sync.futimesSync(fd, accessed, modified));
+  }
   read(bufferOrOptions, offset, length, position) {
-    return this.#with((fd) => {
+    return this.#with('read', (fd) => {
       const isBuffer = ArrayBuffer.isView(bufferOrOptions);
       const options = isBuffer
         ? typeof offset === 'object' && offset !== null
@@ -69,44 +89,44 @@ export class FileHandle extends EventEmitter {
     });
   }
   write(data, ...rest) {
-    return this.#with((fd) => ({ bytesWritten: sync.writeSync(fd, data, ...rest), buffer: data }));
+    return this.#with('write', (fd) => ({ bytesWritten: sync.writeSync(fd, data, ...rest), buffer: data }));
   }
   readFile(options) {
-    return this.#with((fd) => sync.readFileSync(fd, options));
+    return this.#with('readFile', (fd) => sync.readFileSync(fd, options), signalOf(options));
   }
   writeFile(data, options) {
-    return this.#with((fd) => sync.writeFileSync(fd, data, options));
+    return this.#fd < 0 ? this.#with('writeFile', () => {}) : promises.writeFile(this, data, options);
   }
   appendFile(data, options) {
-    return this.#with((fd) => sync.writeFileSync(fd, data, options));
+    return this.#with('writeFile', (fd) => sync.writeFileSync(fd, data, options), signalOf(options));
   }
   stat(options) {
-    return this.#with((fd) => sync.fstatSync(fd, options));
+    return this.#with('fstat', (fd) => sync.fstatSync(fd, options));
   }
   truncate(length) {
-    return this.#with((fd) => sync.ftruncateSync(fd, length));
+    return this.#with('ftruncate', (fd) => sync.ftruncateSync(fd, length));
   }
   writev(buffers, position) {
-    return this.#with((fd) => ({ bytesWritten: sync.writevSync(fd, buffers, position), buffers }));
+    return this.#with('writev', (fd) => ({ bytesWritten: sync.writevSync(fd, buffers, position), buffers }));
   }
   readv(buffers, position) {
-    return this.#with((fd) => ({ bytesRead: sync.readvSync(fd, buffers, position), buffers }));
+    return this.#with('readv', (fd) => ({ bytesRead: sync.readvSync(fd, buffers, position), buffers }));
   }
   sync() {
-    return this.#with((fd) => sync.fsyncSync(fd));
+    return this.#with('fsync', (fd) => sync.fsyncSync(fd));
   }
   datasync() {
     return this.sync();
   }
   createReadStream(options) {
-    return load('node:fs').createReadStream(null, { ...options, fd: this.#fd, autoClose: false });
+    return load('node:fs').createReadStream(null, { ...options, fd: this });
   }
   createWriteStream(options) {
-    return load('node:fs').createWriteStream(null, { ...options, fd: this.#fd, autoClose: false });
+    return load('node:fs').createWriteStream(null, { ...options, fd: this });
   }
   readLines(options) {
     return load('node:readline').createInterface({
-      input: this.createReadStream(options).once('close', () => this.close()),
+      input: this.createReadStream(options),
       crlfDelay: Number.POSITIVE_INFINITY,
     });
   }
@@ -120,7 +140,8 @@ for (const [name, call] of Object.entries(sync)) {
   const plain = name.slice(0, -'Sync'.length);
   if (/^(?:f[a-z]+|close|exists|read|write|readv|writev|open)$/.test(plain) && !['fsync'].includes(plain))
     continue;
-  promises[plain] = (...args) => later(() => call(...args));
+  promises[plain] = (...args) =>
+    later(() => call(...args), plain.endsWith('File') ? signalOf(args.at(-1)) : undefined);
   Object.defineProperty(promises[plain], 'name', { value: plain });
 }
 Object.assign(promises, {
@@ -132,13 +153,15 @@ Object.assign(promises, {
       ArrayBuffer.isView(data) ||
       (!data?.[Symbol.asyncIterator] && !data?.[Symbol.iterator])
     ) {
-      return later(() => sync.writeFileSync(file, data, options));
+      return later(() => sync.writeFileSync(file, data, options), signalOf(options));
     }
-    const { encoding, flag, mode } = optionsOf(options, { flag: 'w' });
+    const { encoding, flag, mode, signal } = optionsOf(options, { flag: 'w' });
     const fd = file?.fd ?? sync.openSync(file, flagsOf(flag), mode);
     try {
-      for await (const chunk of data)
+      for await (const chunk of data) {
+        if (signal?.aborted) throw new AbortError(undefined, { cause: signal.reason });
         sync.writeSync(fd, typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk);
+      }
     } finally {
       if (typeof file?.fd !== 'number') sync.closeSync(fd);
     }

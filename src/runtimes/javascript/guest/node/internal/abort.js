@@ -9,10 +9,6 @@ const stopped = new WeakMap();
 let setTarget;
 
 export class Event {
-  static NONE = 0;
-  static CAPTURING_PHASE = 1;
-  static AT_TARGET = 2;
-  static BUBBLING_PHASE = 3;
   #type;
   #options;
   #time = interpreterClock.now();
@@ -98,6 +94,14 @@ export class Event {
     return `${name} ${inspect({ type, defaultPrevented, cancelable, timeStamp }, { ...options, depth: Number.isInteger(depth) ? depth - 1 : depth })}`;
   }
 }
+for (const [name, value] of Object.entries({
+  NONE: 0,
+  CAPTURING_PHASE: 1,
+  AT_TARGET: 2,
+  BUBBLING_PHASE: 3,
+}))
+  for (const owner of [Event, Event.prototype])
+    Object.defineProperty(owner, name, { value, enumerable: true });
 
 export class CustomEvent extends Event {
   #detail;

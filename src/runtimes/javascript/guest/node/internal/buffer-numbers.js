@@ -17,7 +17,7 @@ const FIXED = [
 
 function checkOffset(bytes, offset, size) {
   if (typeof offset !== 'number') throw invalidArgType('offset', 'number', offset);
-  if (!Number.isInteger(offset)) throw outOfRange('offset', 'an integer', offset);
+  if (Math.floor(offset) !== offset) throw outOfRange('offset', 'an integer', offset);
   if (bytes.length < size)
     throw codedError(
       RangeError,
@@ -66,7 +66,7 @@ function addFixed(methods, [name, type, size, min, max]) {
 function checkByteLength(byteLength) {
   if (byteLength === undefined) throw invalidArgType('byteLength', 'number', byteLength);
   if (typeof byteLength !== 'number') throw invalidArgType('byteLength', 'number', byteLength);
-  if (!Number.isInteger(byteLength)) throw outOfRange('byteLength', 'an integer', byteLength);
+  if (Math.floor(byteLength) !== byteLength) throw outOfRange('byteLength', 'an integer', byteLength);
   if (byteLength < 1 || byteLength > 6) throw outOfRange('byteLength', '>= 1 and <= 6', byteLength);
 }
 

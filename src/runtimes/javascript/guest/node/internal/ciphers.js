@@ -256,9 +256,12 @@ export class Decipheriv extends Cipher {
   }
 }
 
+/** Names without a mode are those of CBC. */
+const fullName = (name) => (/^aes-?(?:128|192|256)$/i.test(name) ? `${name}-cbc` : name);
+
 /** Checks the arguments that Node.js checks first. */
 export function createCipher(Type, name, key, iv, options) {
   if (iv !== null && typeof iv !== 'string' && !ArrayBuffer.isView(iv) && !(iv instanceof ArrayBuffer))
     throw invalidArgType('iv', ['string', 'ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'], iv);
-  return new Type(name, key, iv, options);
+  return new Type(fullName(name), key, iv, options);
 }

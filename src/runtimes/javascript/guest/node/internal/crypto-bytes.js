@@ -2,7 +2,7 @@
 import { LINUX_ERRNO } from '../../../linux-errno.js';
 import { host } from '../../host-calls.js';
 import { Buffer } from '../buffer.js';
-import { codedError, invalidArgType, validateString } from './errors.js';
+import { codedError, invalidArgType, invalidArgValue, validateString } from './errors.js';
 
 /** Names of digests and the lengths of their hashes; the default length for SHAKE. */
 export const DIGEST_BYTES = {
@@ -166,6 +166,16 @@ export function hkdf(algorithm, key, salt, info, length) {
   return out;
 }
 
+const RANDOM_BYTES = 65_536;
+
+/** Fills the bytes with random ones. The host gives a limited number at a time. */
+export function fillRandom(bytes) {
+  for (let at = 0; at < bytes.length; at += RANDOM_BYTES)
+    host.random(bytes.buffer, bytes.byteOffset + at, Math.min(RANDOM_BYTES, bytes.length - at));
+  return bytes;
+}
+export const randomBytes = (length) => fillRandom(new Uint8Array(length));
+
 const VIEWS = ['Buffer', 'TypedArray', 'DataView'];
 /** What a hash accepts, and what a key derivation accepts. */
 export const DATA_TYPES = ['string', ...VIEWS];
@@ -176,7 +186,7 @@ export function bytesOf(data, encoding, name = 'data', types = DATA_TYPES) {
     return new Uint8Array(Buffer.from(data, encoding === 'buffer' ? 'utf8' : encoding));
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  if (data instanceof KeyObject) return data.bytes;
+  if (data instanceof SecretKeyObject) return data.data;
   throw invalidArgType(name, types, data);
 }
 
@@ -187,15 +197,31 @@ export const output = (bytes, encoding) => {
     : buffer.toString(encoding);
 };
 
+/** A key of a program. `data` are the bytes of a secret key, or the numbers of an asymmetric one. */
 export class KeyObject {
+  constructor(type, data) {
+    if (type !== 'secret' && type !== 'public' && type !== 'private') throw invalidArgValue('type', type);
+    Object.defineProperty(this, 'type', { value: type, enumerable: false });
+    Object.defineProperty(this, 'data', { value: data, enumerable: false });
+  }
+  get [Symbol.toStringTag]() {
+    return 'KeyObject';
+  }
+}
+
+export class SecretKeyObject extends KeyObject {
   constructor(bytes) {
-    this.type = 'secret';
-    Object.defineProperty(this, 'bytes', { value: bytes, enumerable: false });
+    super('secret', bytes);
   }
   get symmetricKeySize() {
-    return this.bytes.length;
+    return this.data.length;
   }
-  export() {
-    return Buffer.from(this.bytes);
+  export(options = undefined) {
+    if (options?.format === 'jwk') return { kty: 'oct', k: Buffer.from(this.data).toString('base64url') };
+    return Buffer.from(this.data);
+  }
+  equals(other) {
+    if (!(other instanceof KeyObject)) throw invalidArgType('otherKeyObject', 'KeyObject', other);
+    return other.type === 'secret' && Buffer.from(this.data).equals(Buffer.from(other.data));
   }
 }

@@ -36,6 +36,9 @@ export function received(value) {
 
 const TYPES = ['string', 'function', 'number', 'object', 'Function', 'Object', 'boolean', 'bigint', 'symbol'];
 
+/** The name of a class, as opposed to a description. */
+const CLASS = /^(?:[A-Z][a-z0-9]*)+$/;
+
 function either(list, start) {
   if (list.length === 1) return `${start}${list[0]}`;
   if (list.length === 2) return `${start}${list[0]} or ${list[1]}`;
@@ -49,8 +52,8 @@ export function invalidArgType(name, expected, actual) {
     ? `The ${name}`
     : `The "${name}" ${name.includes('.') ? 'property' : 'argument'}`;
   const types = list.filter((one) => TYPES.includes(one)).map((one) => one.toLowerCase());
-  const classes = list.filter((one) => !TYPES.includes(one) && /^[A-Z]/.test(one));
-  const others = list.filter((one) => !TYPES.includes(one) && !/^[A-Z]/.test(one));
+  const classes = list.filter((one) => !TYPES.includes(one) && CLASS.test(one));
+  const others = list.filter((one) => !TYPES.includes(one) && !CLASS.test(one));
   const parts = [];
   if (types.length > 0) parts.push(types.length > 1 ? either(types, 'one of type ') : `of type ${types[0]}`);
   if (classes.length > 0) parts.push(either(classes, 'an instance of '));
@@ -58,7 +61,7 @@ export function invalidArgType(name, expected, actual) {
     parts.push(
       others.length > 1
         ? either(others, 'one of ')
-        : /^[a-z]/.test(others[0]) && others[0].toLowerCase() !== others[0]
+        : others[0].toLowerCase() !== others[0]
           ? `an ${others[0]}`
           : others[0],
     );
@@ -98,6 +101,9 @@ export function validateString(value, name) {
 }
 export function validateNumber(value, name) {
   if (typeof value !== 'number') throw invalidArgType(name, 'number', value);
+}
+export function validateBoolean(value, name) {
+  if (typeof value !== 'boolean') throw invalidArgType(name, 'boolean', value);
 }
 export function validateInteger(value, name, min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER) {
   validateNumber(value, name);

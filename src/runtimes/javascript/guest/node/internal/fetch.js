@@ -1,11 +1,12 @@
 /**
- * Headers, FormData, Request, Response and `fetch` without a network: requests and responses hold data of the program.
- * `fetch` serves `data:` URLs and rejects all others with an error that names the alternative.
+ * Headers, FormData, Request, Response and `fetch`. `fetch` serves `data:` URLs. The host sends other requests; without a network,
+ * they are rejected with an error that names the alternative.
  */
 import { customInspect, inspect } from '../../inspect.js';
 import { decodeUtf8, encodeUtf8 } from '../../text-encoding.js';
 import { Blob, concatBytes, File } from './blob.js';
 import { readMultipart, writeMultipart } from './multipart.js';
+import { hasNetwork, sendRequest } from './requests.js';
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
 
@@ -329,17 +330,120 @@ function dataResponse(url) {
   return new Response(body, { headers: { 'content-type': type || 'text/plain;charset=US-ASCII' } });
 }
 
+const NO_NETWORK =
+  'fetch is not available in the sandbox: it has no network. Call a tool that gets the data, or pass the data as files or standard input';
+const REDIRECTS = [301, 302, 303, 307, 308];
+const MAX_REDIRECTS = 20;
+const DEFAULT_HEADERS = { accept: '*/*', 'user-agent': 'node', 'accept-encoding': 'gzip, deflate, br' };
+/** Headers that describe a body, and headers that another host must not get. */
+const BODY_HEADERS = [
+  'content-encoding',
+  'content-language',
+  'content-location',
+  'content-type',
+  'content-length',
+];
+const OWN_HEADERS = ['authorization', 'cookie', 'proxy-authorization', 'host'];
+
+function failed(cause) {
+  // What a person can permit must be visible, also where only the message is shown.
+  const message = cause.kind === 'refused' ? `fetch failed: ${cause.message}` : 'fetch failed';
+  return new TypeError(message, { cause });
+}
+
+/** The response of the host as a `Response`. */
+async function toResponse({ status, reason, headers, body }, url, signal) {
+  const isEmpty = NULL_BODY.includes(status);
+  const list = new Headers();
+  for (const [name, value] of headers) list.append(name, value);
+  let content = null;
+  // A body that has arrived can be copied by clone().
+  if (!isEmpty && body.isComplete) content = (await body.next()) ?? new Uint8Array();
+  else if (!isEmpty)
+    content = new ReadableStream({
+      async pull(controller) {
+        try {
+          const bytes = await body.next(signal);
+          if (bytes === undefined) controller.close();
+          else controller.enqueue(bytes);
+        } catch (cause) {
+          controller.error(signal.aborted ? signal.reason : new TypeError('terminated', { cause }));
+        }
+      },
+      cancel: () => body.close(),
+    });
+  const response = new Response(content, { headers: list });
+  return Object.assign(response, {
+    status,
+    statusText: reason,
+    ok: status >= 200 && status < 300,
+    type: 'basic',
+    url,
+  });
+}
+
+/** The request that follows a redirect; undefined if the response is not one. */
+function redirected(request, { status, headers }) {
+  const location = headers.find(([name]) => name.toLowerCase() === 'location')?.[1];
+  if (!REDIRECTS.includes(status) || location === undefined) return undefined;
+  let url;
+  try {
+    url = new URL(location, request.url);
+  } catch (cause) {
+    throw failed(Object.assign(new Error('the redirect has an invalid URL'), { cause }));
+  }
+  if (!['http:', 'https:'].includes(url.protocol))
+    throw failed(new Error('URL scheme must be a HTTP(S) scheme'));
+  const isOther = url.origin !== new URL(request.url).origin;
+  const changes = status === 303 ? request.method !== 'HEAD' : request.method === 'POST' && status < 307;
+  const drops = (name) =>
+    (changes && BODY_HEADERS.includes(name.toLowerCase())) ||
+    (isOther && OWN_HEADERS.includes(name.toLowerCase()));
+  url.hash ||= new URL(request.url).hash;
+  return {
+    method: changes && request.method !== 'GET' ? 'GET' : request.method,
+    url: url.href,
+    headers: request.headers.filter(([name]) => !drops(name)),
+    body: changes ? undefined : request.body,
+  };
+}
+
+async function follow(first, { redirect, signal }) {
+  let request = first;
+  for (let count = 0; ; count++) {
+    const answer = await sendRequest(request, signal).catch((cause) => {
+      throw signal.aborted ? signal.reason : failed(cause);
+    });
+    const next = redirect === 'manual' ? undefined : redirected(request, answer);
+    if (next === undefined) {
+      const response = await toResponse(answer, request.url.replace(/#.*$/, ''), signal);
+      return Object.assign(response, { redirected: count > 0 });
+    }
+    answer.body.close();
+    if (redirect === 'error') throw failed(new Error('unexpected redirect'));
+    if (count >= MAX_REDIRECTS) throw failed(new Error('redirect count exceeded'));
+    request = next;
+  }
+}
+
 export async function fetch(input, init = undefined) {
   const request = new Request(input, init);
   request.signal.throwIfAborted();
   if (request.url.startsWith('data:')) return dataResponse(request.url);
-  const { host } = new URL(request.url);
-  const cause = Object.assign(new Error(`connect ENETUNREACH ${host}`), {
-    code: 'ENETUNREACH',
-    syscall: 'connect',
-  });
-  throw new TypeError(
-    'fetch is not available in the sandbox: it has no network. Call a tool that gets the data, or pass the data as files or standard input',
-    { cause },
-  );
+  const { host, username } = new URL(request.url);
+  if (!hasNetwork()) {
+    const cause = Object.assign(new Error(`connect ENETUNREACH ${host}`), {
+      code: 'ENETUNREACH',
+      syscall: 'connect',
+    });
+    throw new TypeError(NO_NETWORK, { cause });
+  }
+  if (username !== '')
+    throw new TypeError(`Request cannot be constructed from a URL that includes credentials: ${request.url}`);
+  const { method, url, headers, redirect, signal } = request;
+  for (const [name, value] of Object.entries(DEFAULT_HEADERS))
+    if (!headers.has(name)) headers.set(name, value);
+  const bytes = await request.bytes();
+  const body = bytes.length > 0 ? bytes : undefined;
+  return follow({ method, url, headers: [...headers], body }, { redirect, signal });
 }

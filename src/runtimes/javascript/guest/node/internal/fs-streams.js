@@ -1,151 +1,325 @@
-/** fs.createReadStream, fs.createWriteStream and fs.Dir. */
+/**
+ * fs.createReadStream, fs.createWriteStream and fs.Dir. Streams call the functions of `fs`, or those of their option `fs`, so that
+ * programs can replace them.
+ */
+import { load } from '../../node-modules.js';
 import { completeLater } from '../../timers.js';
 import { Buffer } from '../buffer.js';
-import { Readable, Writable } from '../stream.js';
-import { invalidArgType } from './errors.js';
-import { closeSync, openSync, readdirSync, readSync, writeSync } from './fs-sync.js';
-import { optionsOf, pathOf } from './fs-values.js';
+import { finished, Readable, Writable } from '../stream.js';
+import {
+  codedError,
+  invalidArgType,
+  outOfRange,
+  validateBoolean,
+  validateFunction,
+  validateInteger,
+} from './errors.js';
+import { readdirSync } from './fs-sync.js';
+import { descriptorOf, optionsOf, pathOf } from './fs-values.js';
 
-function open(stream, path, flags, mode, callback) {
-  completeLater(() => {
-    try {
-      stream.fd ??= openSync(path, flags, mode);
-    } catch (error) {
-      callback(error);
-      return;
-    }
+const calls = Symbol('fs');
+const isBusy = Symbol('isBusy');
+/** Emitted when the operation that was running at the time of `destroy` has ended. */
+const idle = Symbol('idle');
+
+/** The functions of `fs` for an open FileHandle. */
+function handleCalls(handle) {
+  const settle = (promise, count, callback) =>
+    promise.then(
+      (result) => callback(null, result?.[count]),
+      (error) => callback(error, 0),
+    );
+  return {
+    close: (_, callback) => settle(handle.close(), '', callback),
+    fsync: (_, callback) => settle(handle.sync(), '', callback),
+    read: (_, buffer, offset, length, position, callback) =>
+      settle(handle.read(buffer, offset, length, position), 'bytesRead', callback),
+    write: (_, buffer, offset, length, position, callback) =>
+      settle(handle.write(buffer, offset, length, position), 'bytesWritten', callback),
+    writev: (_, buffers, position, callback) =>
+      settle(handle.writev(buffers, position), 'bytesWritten', callback),
+  };
+}
+
+/** Sets the descriptor or the path of a stream, and the functions that it calls. */
+function setFile(stream, path, settings, flags) {
+  const { fd } = settings;
+  const isHandle = typeof fd === 'object' && fd !== null && typeof fd.fd === 'number';
+  if (isHandle && settings.fs)
+    throw codedError(Error, 'ERR_METHOD_NOT_IMPLEMENTED', 'The FileHandle with fs method is not implemented');
+  stream[calls] = isHandle ? handleCalls(fd) : settings.fs || load('node:fs');
+  stream[isBusy] = false;
+  stream.pos = undefined;
+  if (fd === undefined || fd === null) {
+    validateFunction(stream[calls].open, 'options.fs.open');
+    stream.fd = null;
+    stream.path = typeof path === 'object' && path?.href !== undefined ? pathOf(path) : path;
+    pathOf(path);
+    stream.flags = settings.flags ?? flags;
+    stream.mode = settings.mode ?? 0o666;
+    return;
+  }
+  if (!isHandle && typeof fd !== 'number') throw invalidArgType('options.fd', ['number', 'FileHandle'], fd);
+  stream.fd = descriptorOf(isHandle ? fd.fd : fd);
+  if (isHandle) fd.on('close', () => stream.close());
+}
+
+/** A copy of the options with those that they inherit. */
+function settingsOf(options) {
+  const settings = optionsOf(options);
+  if (typeof options === 'object') for (const name in options) settings[name] = options[name];
+  return settings;
+}
+
+function setStart(stream, { start }) {
+  stream.start = start;
+  if (start === undefined) return;
+  validateInteger(start, 'start', 0);
+  stream.pos = start;
+}
+
+/** The methods `open`, which do nothing. A program may replace them and emit "open" itself. */
+const unchanged = new Set();
+function deprecatedOpen(name) {
+  let isTold = false;
+  const open = function open() {
+    if (isTold) return;
+    isTold = true;
+    globalThis.process.emitWarning(`${name}.prototype.open() is deprecated`, 'DeprecationWarning', 'DEP0135');
+  };
+  unchanged.add(open);
+  return open;
+}
+
+function construct(callback) {
+  if (typeof this.fd === 'number') {
     callback();
-    stream.emit('open', stream.fd);
-    stream.emit('ready');
+    return;
+  }
+  if (unchanged.has(this.open)) {
+    this[calls].open(this.path, this.flags, this.mode, (error, fd) => {
+      if (error) {
+        callback(error);
+        return;
+      }
+      this.fd = fd;
+      callback();
+      this.emit('open', fd);
+      this.emit('ready');
+    });
+    return;
+  }
+  const { emit } = this;
+  this.emit = function emitOpened(name, ...args) {
+    if (name !== 'open' && name !== 'error') return emit.call(this, name, ...args);
+    this.emit = emit;
+    callback(name === 'error' ? args[0] : undefined);
+    return name === 'open' && emit.call(this, name, ...args);
+  };
+  this.open();
+}
+
+function closeFile(stream, error, callback) {
+  const { fd } = stream;
+  if (fd === null || fd === undefined) {
+    callback(error);
+    return;
+  }
+  const close = (failure) => {
+    stream[calls].close(fd, (another) => callback(error || failure || another));
+    stream.fd = null;
+  };
+  if (stream.flush) stream[calls].fsync(fd, close);
+  else close();
+}
+
+function destroy(error, callback) {
+  if (this[isBusy]) this.once(idle, (failure) => closeFile(this, error || failure, callback));
+  else closeFile(this, error, callback);
+}
+
+/** As in Node.js, a program may call it without `new`, also for an object of its own class. */
+export function ReadStream(path, options) {
+  if (!(this instanceof ReadStream)) return new ReadStream(path, options);
+  const settings = settingsOf(options);
+  setFile(this, path, settings, 'r');
+  const { highWaterMark = 65_536, autoClose = true, end = Number.POSITIVE_INFINITY } = settings;
+  validateFunction(this[calls].read, 'options.fs.read');
+  if (autoClose) validateFunction(this[calls].close, 'options.fs.close');
+  this.bytesRead = 0;
+  setStart(this, settings);
+  this.end = end;
+  if (end !== Number.POSITIVE_INFINITY) validateInteger(end, 'end', 0);
+  if (this.start > end) throw outOfRange('start', `<= "end" (here: ${end})`, this.start);
+  Readable.call(this, {
+    ...settings,
+    highWaterMark,
+    autoDestroy: autoClose,
+    encoding: settings.encoding ?? undefined,
   });
 }
+Object.setPrototypeOf(ReadStream.prototype, Readable.prototype);
+Object.setPrototypeOf(ReadStream, Readable);
 
-function close(stream, error, callback) {
-  try {
-    if (stream.fd !== null && stream.autoClose !== false) closeSync(stream.fd);
-    stream.fd = null;
-    callback(error);
-  } catch (failure) {
-    callback(error ?? failure);
-  }
-}
-
-export class ReadStream extends Readable {
-  constructor(path, options) {
-    const settings = optionsOf(options);
-    super({ highWaterMark: 65_536, ...settings, encoding: settings.encoding ?? undefined });
-    this.fd = settings.fd?.fd ?? settings.fd ?? null;
-    this.path = this.fd === null ? pathOf(path) : path;
-    this.flags = settings.flags ?? 'r';
-    this.mode = settings.mode ?? 0o666;
-    this.start = settings.start;
-    this.end = settings.end ?? Number.POSITIVE_INFINITY;
-    this.pos = settings.start;
-    this.bytesRead = 0;
-    this.autoClose = settings.autoClose ?? true;
-    if (this.start !== undefined && typeof this.start !== 'number')
-      throw invalidArgType('start', 'number', this.start);
-  }
-  _construct(callback) {
-    if (this.fd !== null) callback();
-    else open(this, this.path, this.flags, this.mode, callback);
-  }
+Object.assign(ReadStream.prototype, {
+  open: deprecatedOpen('ReadStream'),
+  _construct: construct,
+  _destroy: destroy,
   _read(size) {
-    const rest = this.end - (this.start ?? 0) + 1 - this.bytesRead;
-    const wanted = Math.min(size, rest);
+    const wanted = Math.min(size, this.end - (this.pos ?? this.bytesRead) + 1);
     if (wanted <= 0) {
       this.push(null);
       return;
     }
-    completeLater(() => {
-      if (this.destroyed) return;
-      const chunk = Buffer.allocUnsafe(wanted);
-      let count;
-      try {
-        count = readSync(this.fd, chunk, 0, wanted, this.pos);
-      } catch (error) {
-        this.destroy(error);
-        return;
-      }
-      if (this.pos !== undefined) this.pos += count;
-      this.bytesRead += count;
-      this.push(count > 0 ? chunk.subarray(0, count) : null);
+    const buffer = Buffer.allocUnsafe(wanted);
+    this[isBusy] = true;
+    this[calls].read(this.fd, buffer, 0, wanted, this.pos, (error, count) => {
+      this[isBusy] = false;
+      if (this.destroyed) this.emit(idle, error);
+      else if (error) this.destroy(error);
+      else if (count > 0) {
+        if (this.pos !== undefined) this.pos += count;
+        this.bytesRead += count;
+        // A copy does not keep the memory of a large buffer for few bytes.
+        this.push(count === wanted ? buffer : Buffer.from(buffer.subarray(0, count)));
+      } else this.push(null);
     });
-  }
-  _destroy(error, callback) {
-    close(this, error, callback);
-  }
+  },
   close(callback) {
-    if (callback !== undefined) this.once('close', callback);
+    if (typeof callback === 'function') finished(this, callback);
     this.destroy();
+  },
+});
+
+export function WriteStream(path, options) {
+  if (!(this instanceof WriteStream)) return new WriteStream(path, options);
+  const settings = settingsOf(options);
+  setFile(this, path, settings, 'w');
+  const { autoClose = true, flush } = settings;
+  const { write, writev } = this[calls];
+  if (write || !writev) validateFunction(write, 'options.fs.write');
+  if (writev) validateFunction(writev, 'options.fs.writev');
+  if (autoClose) validateFunction(this[calls].close, 'options.fs.close');
+  this.flush = flush ?? false;
+  validateBoolean(this.flush, 'options.flush');
+  if (flush !== undefined && flush !== null) validateFunction(this[calls].fsync, 'options.fs.fsync');
+  if (!write) this._write = null;
+  if (!writev) this._writev = null;
+  this.bytesWritten = 0;
+  setStart(this, settings);
+  Writable.call(this, { ...settings, decodeStrings: true, autoDestroy: autoClose });
+  if (settings.encoding) this.setDefaultEncoding(settings.encoding);
+}
+Object.setPrototypeOf(WriteStream.prototype, Writable.prototype);
+Object.setPrototypeOf(WriteStream, Writable);
+
+/** Ends a write: reports the failure, or calls `next` if a part was not written. */
+function written(stream, size, { error, count }, { next, callback }) {
+  if (!error && !stream.destroyed) {
+    stream.bytesWritten += count;
+    if (stream.pos !== undefined) stream.pos += count;
+    if (count > 0 && count < size) {
+      next(count);
+      return;
+    }
   }
-  get pending() {
-    return this.fd === null;
-  }
+  stream[isBusy] = false;
+  callback(error);
+  if (stream.destroyed) stream.emit(idle, error);
 }
 
-export class WriteStream extends Writable {
-  constructor(path, options) {
-    const settings = optionsOf(options);
-    super({ ...settings, decodeStrings: true });
-    this.fd = settings.fd?.fd ?? settings.fd ?? null;
-    this.path = this.fd === null ? pathOf(path) : path;
-    this.flags = settings.flags ?? 'w';
-    this.mode = settings.mode ?? 0o666;
-    this.start = settings.start;
-    this.pos = settings.start;
-    this.bytesWritten = 0;
-    this.autoClose = settings.autoClose ?? true;
-    if (settings.encoding) this.setDefaultEncoding(settings.encoding);
-  }
-  _construct(callback) {
-    if (this.fd !== null) callback();
-    else open(this, this.path, this.flags, this.mode, callback);
-  }
+Object.assign(WriteStream.prototype, {
+  open: deprecatedOpen('WriteStream'),
+  _construct: construct,
+  _destroy: destroy,
   _write(chunk, _encoding, callback) {
-    completeLater(() => {
-      try {
-        const count = writeSync(this.fd, chunk, 0, chunk.length, this.pos);
-        this.bytesWritten += count;
-        if (this.pos !== undefined) this.pos += count;
-        callback();
-      } catch (error) {
-        callback(error);
-      }
+    this[isBusy] = true;
+    this[calls].write(this.fd, chunk, 0, chunk.length, this.pos, (error, count) => {
+      const next = (done) => this._write(chunk.subarray(done), _encoding, callback);
+      written(this, chunk.length, { error, count }, { next, callback });
     });
-  }
-  _destroy(error, callback) {
-    close(this, error, callback);
-  }
+  },
+  _writev(data, callback) {
+    const chunks = data.map(({ chunk }) => chunk);
+    const size = chunks.reduce((sum, { length }) => sum + length, 0);
+    this[isBusy] = true;
+    this[calls].writev(this.fd, chunks, this.pos, (error, count) => {
+      const next = (done) => this._writev([{ chunk: Buffer.concat(chunks).subarray(done) }], callback);
+      written(this, size, { error, count }, { next, callback });
+    });
+  },
   close(callback) {
-    if (callback !== undefined) this.once('close', callback);
+    if (callback !== undefined) {
+      if (this.closed) {
+        globalThis.process.nextTick(callback);
+        return;
+      }
+      this.on('close', callback);
+    }
+    // Without it, a stream that is not closed by its end would stay open.
+    if (!this.autoClose) this.on('finish', this.destroy);
     this.end();
-  }
-  get pending() {
-    return this.fd === null;
-  }
+  },
+  destroySoon: Writable.prototype.end,
+});
+
+for (const [type, state] of [
+  [ReadStream, '_readableState'],
+  [WriteStream, '_writableState'],
+]) {
+  Object.defineProperties(type.prototype, {
+    autoClose: {
+      get() {
+        return this[state].autoDestroy;
+      },
+      set(value) {
+        this[state].autoDestroy = value;
+      },
+      configurable: true,
+    },
+    pending: {
+      get() {
+        return this.fd === null;
+      },
+      configurable: true,
+    },
+  });
 }
-WriteStream.prototype.destroySoon = WriteStream.prototype.end;
+
+const closedError = () => codedError(Error, 'ERR_DIR_CLOSED', 'Directory handle was closed');
 
 export class Dir {
   #entries;
-  constructor(path) {
+  constructor(path, options) {
     this.path = path;
-    this.#entries = readdirSync(path, { withFileTypes: true });
+    this.#entries = readdirSync(path, { ...optionsOf(options), withFileTypes: true });
   }
   readSync() {
+    if (this.#entries === undefined) throw closedError();
     return this.#entries.shift() ?? null;
   }
-  read(callback) {
-    const entry = this.readSync();
-    if (callback === undefined) return Promise.resolve(entry);
-    return completeLater(() => callback(null, entry));
+  closeSync() {
+    if (this.#entries === undefined) throw closedError();
+    this.#entries = undefined;
   }
-  closeSync() {}
+  #later(action, callback) {
+    if (callback === undefined) return new Promise((resolve) => resolve(action()));
+    validateFunction(callback, 'callback');
+    const value = action();
+    completeLater(() => (value === undefined ? callback(null) : callback(null, value)));
+    return undefined;
+  }
+  read(callback) {
+    return this.#later(() => this.readSync(), callback);
+  }
   close(callback) {
-    return callback === undefined ? Promise.resolve() : completeLater(() => callback(null));
+    return this.#later(() => this.closeSync(), callback);
   }
   async *[Symbol.asyncIterator]() {
-    for (let entry = this.readSync(); entry !== null; entry = this.readSync()) yield entry;
+    try {
+      for (let entry = this.readSync(); entry !== null; entry = this.readSync()) yield entry;
+    } finally {
+      if (this.#entries !== undefined) this.closeSync();
+    }
   }
 }

@@ -2,15 +2,18 @@
 
 import { LINUX_ERRNO } from '../../../linux-errno.js';
 import { host, statusBuffer } from '../../host-calls.js';
+import { load } from '../../node-modules.js';
 import { Buffer } from '../buffer.js';
 import { dirname, join } from '../path.js';
 import {
   codedError,
   invalidArgType,
+  invalidArgValue,
   outOfRange,
   systemError,
+  validateAbortSignal,
+  validateBoolean,
   validateInteger,
-  validateString,
 } from './errors.js';
 import { check, readDescriptor, writeAll } from './file-access.js';
 import {
@@ -24,6 +27,7 @@ import {
   optionsOf,
   pathOf,
   readStats,
+  toUnixTimestamp,
 } from './fs-values.js';
 
 const { ENOENT, ENOTDIR, EEXIST, EISDIR } = LINUX_ERRNO;
@@ -46,14 +50,21 @@ function withFile(file, flags, mode, use) {
 }
 
 export function readFileSync(file, options) {
-  const { encoding, flag } = optionsOf(options);
+  const { encoding, flag, signal } = optionsOf(options);
+  validateAbortSignal(signal);
   return encoded(withFile(file, flagsOf(flag), 0o666, readDescriptor), encoding);
 }
 
 export function writeFileSync(file, data, options) {
-  const { encoding, flag, mode } = optionsOf(options, { flag: 'w' });
+  const { encoding, flag, mode, signal, flush } = optionsOf(options, { flag: 'w' });
+  validateAbortSignal(signal);
+  if (flush !== undefined && flush !== null) validateBoolean(flush, 'options.flush');
   const bytes = bytesOf(data, encoding);
-  withFile(file, flagsOf(flag, 'w'), modeOf(mode, 0o666), (fd) => writeAll(fd, bytes));
+  withFile(file, flagsOf(flag, 'w'), modeOf(mode, 0o666), (fd) => {
+    writeAll(fd, bytes);
+    // Programs can replace the function.
+    if (flush) load('node:fs').fsyncSync(fd);
+  });
 }
 
 export const appendFileSync = (file, data, options) =>
@@ -81,8 +92,15 @@ export function fstatSync(fd, options = {}) {
   return readStats(options?.bigint === true);
 }
 
+function validateAccess(mode) {
+  if (mode === undefined || mode === null) return;
+  if (!Number.isInteger(mode))
+    throw codedError(TypeError, 'ERR_INVALID_ARG_TYPE', 'mode must be int32 or null/undefined');
+  validateInteger(mode, 'mode', 0, 7);
+}
 export function accessSync(path, mode = constants.F_OK) {
   const name = pathOf(path);
+  validateAccess(mode);
   check(host.stat(name, 1, statusBuffer), 'access', name);
   const isWritable = (Number(readStats().mode) & 0o222) !== 0;
   if ((mode & constants.W_OK) !== 0 && !isWritable) throw systemError(LINUX_ERRNO.EACCES, 'access', name);
@@ -108,6 +126,15 @@ function atPosition(fd, position, use) {
   }
 }
 
+function validatePosition(position) {
+  if (position === undefined || position === null) return;
+  if (typeof position === 'bigint') {
+    if (position < -1n || position > 2n ** 63n - 1n)
+      throw outOfRange('position', `>= -1 && <= ${2n ** 63n - 1n}`, position);
+  } else if (typeof position === 'number') validateInteger(position, 'position', -1);
+  else throw invalidArgType('position', ['integer', 'bigint'], position);
+}
+
 export function readSync(fd, buffer, offsetOrOptions, length, position) {
   descriptorOf(fd);
   if (!ArrayBuffer.isView(buffer))
@@ -118,9 +145,12 @@ export function readSync(fd, buffer, offsetOrOptions, length, position) {
       : { offset: offsetOrOptions, length, position };
   const offset = options.offset ?? 0;
   validateInteger(offset, 'offset', 0);
-  const size = options.length ?? buffer.byteLength - offset;
-  if (size < 0 || offset + size > buffer.byteLength)
-    throw outOfRange('length', `>= 0 && <= ${buffer.byteLength - offset}`, size);
+  const size = options.length === undefined ? buffer.byteLength - offset : options.length | 0;
+  if (size === 0) return 0;
+  if (buffer.byteLength === 0) throw invalidArgValue('buffer', buffer, 'is empty and cannot be written');
+  if (size < 0) throw outOfRange('length', '>= 0', size);
+  if (offset + size > buffer.byteLength) throw outOfRange('length', `<= ${buffer.byteLength - offset}`, size);
+  validatePosition(options.position);
   return atPosition(fd, options.position, () =>
     check(host.read(fd, buffer.buffer, buffer.byteOffset + offset, size), 'read'),
   );
@@ -140,6 +170,8 @@ export function writeSync(fd, data, offsetOrOptions, lengthOrEncoding, position)
         ? offsetOrOptions
         : { offset: offsetOrOptions, length: lengthOrEncoding, position };
     const offset = options.offset ?? 0;
+    validateInteger(offset, 'offset', 0, all.length);
+    if (options.length != null) validateInteger(options.length, 'length', 0, all.length - offset);
     bytes = all.subarray(
       offset,
       options.length === undefined || options.length === null ? undefined : offset + options.length,
@@ -151,8 +183,13 @@ export function writeSync(fd, data, offsetOrOptions, lengthOrEncoding, position)
     return bytes.length;
   });
 }
+function checkBuffers(buffers) {
+  if (!Array.isArray(buffers) || !buffers.every((one) => ArrayBuffer.isView(one)))
+    throw invalidArgType('buffers', 'ArrayBufferView[]', buffers);
+  return buffers;
+}
 export const writevSync = (fd, buffers, position) =>
-  buffers.reduce(
+  checkBuffers(buffers).reduce(
     (sum, one) =>
       sum +
       writeSync(
@@ -165,7 +202,7 @@ export const writevSync = (fd, buffers, position) =>
     0,
   );
 export const readvSync = (fd, buffers, position) =>
-  buffers.reduce(
+  checkBuffers(buffers).reduce(
     (sum, one) =>
       sum +
       readSync(
@@ -181,6 +218,7 @@ export const readvSync = (fd, buffers, position) =>
 export function mkdirSync(path, options) {
   const { recursive = false, mode } =
     typeof options === 'object' && options !== null ? options : { mode: options };
+  validateBoolean(recursive, 'options.recursive');
   const name = pathOf(path);
   const rights = modeOf(mode, 0o777);
   if (!recursive) {
@@ -188,7 +226,7 @@ export function mkdirSync(path, options) {
     return undefined;
   }
   const missing = [];
-  for (let current = join(name); ; current = dirname(current)) {
+  for (let current = name; ; current = dirname(current)) {
     if (host.stat(current, 1, statusBuffer) === 0) {
       if (!readStats().isDirectory())
         throw systemError(missing.length === 0 ? EEXIST : ENOTDIR, 'mkdir', name);
@@ -197,7 +235,11 @@ export function mkdirSync(path, options) {
     missing.push(current.replace(/(?<=.)\/$/, ''));
     if (dirname(current) === current) break;
   }
-  for (const folder of [...missing].reverse()) check(host.mkdir(folder, rights), 'mkdir', name);
+  for (const folder of [...missing].reverse()) {
+    const result = host.mkdir(folder, rights);
+    // The path can contain "..", whose folder exists as soon as the part before it does.
+    if (result !== -EEXIST) check(result, 'mkdir', name);
+  }
   const first = missing.at(-1);
   return first === undefined ? undefined : first.startsWith('/') ? first : join(host.getcwd(), first);
 }
@@ -220,21 +262,41 @@ function listEntries(folder, relative, options, found) {
   return found;
 }
 
+/** The name of a file in the encoding of the options. */
+function nameIn(name, { encoding }) {
+  return encoding === undefined || encoding === null || encoding === 'utf8'
+    ? name
+    : encoded(Buffer.from(name), encoding);
+}
+
 export function readdirSync(path, options) {
   const settings = optionsOf(options);
   const found = listEntries(pathOf(path), '', settings, []);
-  return settings.encoding === 'buffer' && !settings.withFileTypes
-    ? found.map((name) => Buffer.from(name))
-    : found;
+  return settings.withFileTypes ? found : found.map((name) => nameIn(name, settings));
 }
 
 export function unlinkSync(path) {
   const name = pathOf(path);
   check(host.unlink(name), 'unlink', name);
 }
+/** Codes of the deprecations that the program was told. */
+const warned = new Set();
+function warnOnce(code, message) {
+  if (warned.has(code)) return;
+  warned.add(code);
+  globalThis.process.emitWarning(message, 'DeprecationWarning', code);
+}
+
 export function rmdirSync(path, options = {}) {
-  if (options?.recursive) return rmSync(path, { recursive: true, force: true });
   const name = pathOf(path);
+  if (options?.recursive) {
+    warnOnce(
+      'DEP0147',
+      'In future versions of Node.js, fs.rmdir(path, { recursive: true }) will be removed. Use fs.rm(path, { recursive: true }) instead',
+    );
+    if (!lstatSync(name).isDirectory()) throw systemError(ENOTDIR, 'rmdir', name);
+    return rmSync(name, { recursive: true });
+  }
   return void check(host.rmdir(name), 'rmdir', name);
 }
 export function rmSync(path, options = {}) {
@@ -267,6 +329,7 @@ export function renameSync(from, to) {
 }
 export function copyFileSync(from, to, mode = 0) {
   const [source, target] = [pathOf(from, 'src'), pathOf(to, 'dest')];
+  validateAccess(mode);
   const failed = (errno) => systemError(errno, 'copyfile', source, target);
   const found = host.stat(source, 1, statusBuffer);
   if (found < 0) throw failed(-found);
@@ -310,57 +373,99 @@ export function cpSync(from, to, options = {}) {
   }
 }
 
-export function symlinkSync(target, path) {
+export function symlinkSync(target, path, type = undefined) {
+  if (type !== undefined && type !== null && !['dir', 'file', 'junction'].includes(type))
+    throw codedError(
+      Error,
+      'ERR_FS_INVALID_SYMLINK_TYPE',
+      `Symlink type must be one of "dir", "file", or "junction". Received "${type}"`,
+    );
   const [to, name] = [pathOf(target, 'target'), pathOf(path)];
   check(host.symlink(to, name), 'symlink', to, name);
 }
-export function readlinkSync(path) {
+export function readlinkSync(path, options) {
   const name = pathOf(path);
-  return check(host.readlink(name), 'readlink', name);
+  return nameIn(check(host.readlink(name), 'readlink', name), optionsOf(options));
 }
-export function realpathSync(path) {
+export function realpathSync(path, options) {
   const name = pathOf(path);
-  return check(host.realpath(name), 'lstat', name);
+  return nameIn(check(host.realpath(name), 'lstat', name), optionsOf(options));
 }
 realpathSync.native = realpathSync;
 
 export function truncateSync(path, length = 0) {
+  if (typeof path === 'number')
+    warnOnce(
+      'DEP0081',
+      'Using fs.truncate with a file descriptor is deprecated. Please use fs.ftruncate with a file descriptor instead.',
+    );
   withFile(path, constants.O_RDWR, 0o666, (fd) => ftruncateSync(fd, length));
 }
 export function ftruncateSync(fd, length = 0) {
   validateInteger(length, 'len');
   check(host.truncate(descriptorOf(fd), Math.max(0, length)), 'ftruncate');
 }
-const millisecondsOf = (time) => (time instanceof Date ? time.getTime() : Number(time) * 1000);
-export function utimesSync(path, _accessed, modified) {
+export function utimesSync(path, accessed, modified) {
   const name = pathOf(path);
-  check(host.utimes(name, millisecondsOf(modified)), 'utime', name);
+  toUnixTimestamp(accessed);
+  check(host.utimes(name, toUnixTimestamp(modified) * 1000), 'utime', name);
+}
+export function futimesSync(fd, accessed, modified) {
+  descriptorOf(fd);
+  toUnixTimestamp(accessed, 'atime');
+  check(host.futimes(fd, toUnixTimestamp(modified, 'mtime') * 1000), 'futime');
+}
+/** The permissions that must be given. */
+function requiredMode(mode) {
+  const value = modeOf(mode);
+  if (value === undefined) throw invalidArgType('mode', 'number', mode);
+  return value;
 }
 export function chmodSync(path, mode) {
   const name = pathOf(path);
-  check(host.chmod(name, modeOf(mode)), 'chmod', name);
+  check(host.chmod(name, requiredMode(mode)), 'chmod', name);
+}
+export function fchmodSync(fd, mode) {
+  check(host.fchmod(descriptorOf(fd), requiredMode(mode)), 'fchmod');
+}
+function validateOwner(uid, gid) {
+  validateInteger(uid, 'uid', -1, 2 ** 32 - 1);
+  validateInteger(gid, 'gid', -1, 2 ** 32 - 1);
 }
 /** Files have one owner, so changing it checks only that the file exists. */
-export const chownSync = (path) => void statSync(path);
-export const fchownSync = (fd) => void fstatSync(fd);
+export function chownSync(path, uid, gid) {
+  pathOf(path);
+  validateOwner(uid, gid);
+  statSync(path);
+}
+export function lchownSync(path, uid, gid) {
+  pathOf(path);
+  validateOwner(uid, gid);
+  lstatSync(path);
+}
+export function fchownSync(fd, uid, gid) {
+  descriptorOf(fd);
+  validateOwner(uid, gid);
+  fstatSync(fd);
+}
 export const fsyncSync = (fd) => void fstatSync(fd);
 
 export function mkdtempSync(prefix, options) {
-  validateString(prefix, 'prefix');
-  optionsOf(options);
+  const start = pathOf(prefix, 'prefix');
+  const settings = optionsOf(options);
   for (;;) {
-    let name = prefix;
+    let name = start;
     for (let i = 0; i < 6; i++) name += LETTERS[Math.floor(Math.random() * LETTERS.length)];
     const result = host.mkdir(name, 0o700);
     if (result === -EEXIST) continue;
-    check(result, 'mkdtemp', `${prefix}XXXXXX`);
-    return name;
+    check(result, 'mkdtemp', `${start}XXXXXX`);
+    return nameIn(name, settings);
   }
 }
 export function linkSync(from, to) {
   throw systemError(LINUX_ERRNO.EPERM, 'link', pathOf(from, 'existingPath'), pathOf(to, 'newPath'));
 }
-export const statfsSync = () => ({
+const VOLUME = {
   type: 0,
   bsize: 4096,
   blocks: 65_536,
@@ -368,4 +473,9 @@ export const statfsSync = () => ({
   bavail: 32_768,
   files: 10_000,
   ffree: 5000,
-});
+};
+export function statfsSync(path, options = {}) {
+  statSync(path);
+  if (!options?.bigint) return { ...VOLUME };
+  return Object.fromEntries(Object.entries(VOLUME).map(([name, value]) => [name, BigInt(value)]));
+}

@@ -80,6 +80,12 @@ export function pathOf(path, name = 'path') {
   ) {
     if (path.protocol !== 'file:')
       throw codedError(TypeError, 'ERR_INVALID_URL_SCHEME', 'The URL must be of scheme file');
+    if (/%2f/i.test(path.pathname))
+      throw codedError(
+        TypeError,
+        'ERR_INVALID_FILE_URL_PATH',
+        'File URL path must not include encoded / characters',
+      );
     text = decodeURIComponent(path.pathname);
   } else if (path instanceof Uint8Array) text = Buffer.from(path).toString();
   if (typeof text !== 'string') throw invalidArgType(name, ['string', 'Buffer', 'URL'], path);
@@ -112,9 +118,20 @@ export function descriptorOf(fd) {
 
 export function modeOf(mode, fallback) {
   if (mode === undefined || mode === null) return fallback;
-  if (typeof mode === 'string' && /^[0-7]+$/.test(mode)) return Number.parseInt(mode, 8);
-  if (typeof mode !== 'number') throw invalidArgType('mode', 'number', mode);
+  if (typeof mode === 'string') {
+    if (/^[0-7]+$/.test(mode)) return Number.parseInt(mode, 8);
+    throw invalidArgValue('mode', mode, 'must be a 32-bit unsigned integer or an octal string');
+  }
+  validateInteger(mode, 'mode', 0, 2 ** 32 - 1);
   return mode;
+}
+
+/** Seconds since 1970, from a date, a number or a text. */
+export function toUnixTimestamp(time, name = 'time') {
+  if (time instanceof Date) return time.getTime() / 1000;
+  if (typeof time === 'string' && +time === Number(time) && time.trim() !== '') return +time;
+  if (Number.isFinite(time)) return time < 0 ? Date.now() / 1000 : time;
+  throw invalidArgType(name, ['Date', 'Time in seconds'], time);
 }
 
 export function bytesOf(data, encoding, name = 'data') {

@@ -10,9 +10,6 @@ const CONDITIONS = ['node', 'import', 'module-sync'];
 const PREFIX = 'there is no package ';
 const MAX_REEXPORTS = 100;
 
-// This package exports WebAssembly for `import` and JavaScript for `require`.
-const { parse } = require('cjs-module-lexer');
-
 function missing(name, hasPackages) {
   if (!hasPackages) {
     return `'${name.slice(0, 100)}': packages are disabled for this run (inject_setup is false); available: "std", "os", Node.js modules and files by path, such as "./name.js"`;
@@ -67,7 +64,7 @@ function exportedNames(text, file, seen) {
   seen.add(file);
   let found;
   try {
-    found = parse(text);
+    found = load('node:internal/cjs-lexer').parse(text);
   } catch {
     return [];
   }

@@ -1,20 +1,14 @@
 /**
  * The tools of the caller: the global `tools` and the module of the same name. A call is sent to the host immediately and returns a
- * promise. The event loop fetches the answers when it has nothing else to do.
+ * promise.
  */
 import { framesOf } from '../../error-stack.js';
 import { host } from '../../host-calls.js';
 import { programSource } from '../../program-events.js';
-import { endWaiting, startWaiting } from '../../timers.js';
+import { ENOSYS, forgetCalls, sendCall } from './async-calls.js';
 
 const { parse, stringify } = JSON;
 const { defineProperty } = Object;
-/** The errno of a call that the host does not accept yet. */
-const EAGAIN = -11;
-/** The errno of a run without tools. */
-const ENOSYS = -38;
-/** Returned by `waitForAnswer` if the program is paused or interrupted. */
-const WAIT_OUTSIDE = 2;
 const MAX_LINE = 500;
 const MAX_NAME = 190;
 /** The number of keys of a path in an error. */
@@ -43,12 +37,6 @@ const stringOf = (value) => String(value).slice(0, MAX_NAME);
 
 /** What the report says about an error of a call; undefined for other errors. */
 export const failedCallOf = (error) => failedCalls.get(error);
-
-let lastId = 0;
-/** Calls without an answer, by number. */
-const waiting = new Map();
-/** Calls that the host does not accept yet. */
-let queue = [];
 
 // ---- arguments ----
 
@@ -106,57 +94,28 @@ function encodeArguments(tool, args) {
 
 // ---- calls ----
 
-/** Whether the host accepted the call. */
-function send({ id, tool, text, reject }) {
-  const result = host.toolCall(id, tool, text);
-  if (result === EAGAIN) return false;
-  if (result !== 0) {
-    waiting.delete(id);
-    if (waiting.size === 0) endWaiting();
-    reject(
-      result === ENOSYS
-        ? toolError('no tools are available in this call of the session', 'unknown_tool', tool)
-        : toolError('the host rejected the call: its name or its arguments are too long', 'limit', tool),
-    );
-  }
-  return true;
-}
-
-function settle({ id, value, code, message }) {
-  const call = waiting.get(id);
-  waiting.delete(id);
-  if (code === undefined) call?.resolve(value);
-  else call?.reject(failedCall(call, message, code));
-  while (queue.length > 0 && send(queue[0])) queue.shift();
-  if (waiting.size === 0) endWaiting();
+/** The error of a call that the host has not accepted. */
+function refusedCall(tool, errno) {
+  return errno === ENOSYS
+    ? toolError('no tools are available in this call of the session', 'unknown_tool', tool)
+    : toolError('the host rejected the call: its name or its arguments are too long', 'limit', tool);
 }
 
 /** The error of a call, with the place of the call. */
-function failedCall({ tool, made }, message, code) {
+function failedCall(tool, made, message, code) {
   const error = toolError(message, code, tool);
   error.stack = `ToolError: ${message}\n${framesOf(made)}`;
   return error;
 }
 
-/** Waits for an answer. Returns a callback, a number if the program is paused or interrupted, or undefined after the timeout. */
-function waitForAnswer(milliseconds) {
-  const text = host.toolWait(milliseconds === Number.POSITIVE_INFINITY ? -1 : Math.max(0, milliseconds));
-  const answer = typeof text === 'string' ? parse(text) : { status: 'idle' };
-  if (answer.id !== undefined) return () => settle(answer);
-  if (answer.status === 'timeout') return undefined;
-  if (answer.status !== 'idle') return WAIT_OUTSIDE;
-  waiting.clear();
-  endWaiting();
-  return undefined;
-}
-
 function startCall(tool, args) {
   const made = new Error();
   const promise = new Promise((resolve, reject) => {
-    const call = { id: ++lastId, tool, text: encodeArguments(tool, args), resolve, reject, made };
-    waiting.set(call.id, call);
-    startWaiting(waitForAnswer);
-    if (queue.length > 0 || !send(call)) queue.push(call);
+    sendCall(tool, encodeArguments(tool, args), ({ value, code, message, refusal }) => {
+      if (refusal !== undefined) reject(refusedCall(tool, refusal));
+      else if (code === undefined) resolve(value);
+      else reject(failedCall(tool, made, message, code));
+    });
   });
   return guardResult(promise, tool, made);
 }
@@ -292,8 +251,7 @@ let generation = 0;
 
 /** Installs the tools of a program. */
 export function begin(text) {
-  waiting.clear();
-  queue = [];
+  forgetCalls();
   generation++;
   const functions = { call, search_tools: searchTools, describe_tool: describeTool, ToolError };
   const root = Object.assign(buildTools(parse(text)), functions);

@@ -1,5 +1,5 @@
 /**
- * Node.js modules that need features the sandbox does not have: processes, network, threads, contexts. They can be loaded, so that
+ * Node.js modules that need features the sandbox does not have: network, threads, contexts. They can be loaded, so that
  * programs that import them without using them run. Calling a function throws an error that names the alternative.
  */
 import { host } from '../../host-calls.js';
@@ -7,7 +7,8 @@ import { codedError } from './errors.js';
 
 const NETWORK =
   'The sandbox has no network. Call a tool that gets the data, or pass the data as files or standard input';
-const PROCESSES = 'The sandbox cannot start processes. Do the work in this program, or use a package';
+const PROCESSES =
+  'Processes of the sandbox run one after the other and exchange no messages. Use child_process.spawnSync';
 
 const RESOLVE =
   'lookup lookupService getDefaultResultOrder setDefaultResultOrder setServers getServers resolve resolve4 resolve6 resolveAny resolveCaa resolveCname resolveMx resolveNaptr resolveNs resolvePtr resolveSoa resolveSrv resolveTxt reverse';
@@ -15,7 +16,6 @@ const DEBUGGER = 'Print values with console.log';
 
 /** What to use instead of each module, and the names of its functions and classes. */
 const MODULES = {
-  child_process: [PROCESSES, 'exec execSync execFile execFileSync fork spawn spawnSync', 'ChildProcess'],
   cluster: [PROCESSES, 'fork setupPrimary setupMaster disconnect', 'Worker'],
   dgram: [NETWORK, 'createSocket', 'Socket'],
   dns: [NETWORK, RESOLVE, 'Resolver'],

@@ -1,0 +1,49 @@
+/** Builds the guest of the bash runtime: a shell that has started and waits for its first program. */
+import type { Guest } from '../../../engine/guest.ts';
+import type { RuntimeBuild } from '../../build/runtime-build.ts';
+import { callForking } from '../../programs/fork.ts';
+import { FORK_EXPORTS, initialise, PROGRAM_EXPORTS } from '../../programs/run-program.ts';
+import type { Handles } from '../../runtime.ts';
+import { bash } from '../index.ts';
+
+/** Of shims/bash-session.c. */
+const SESSION_EXPORTS = [
+  'bash_start',
+  'bash_setup',
+  'bash_eval',
+  'bash_output',
+  'bash_end',
+  'bash_interrupt',
+  'bash_state',
+];
+
+function boot(guest: Guest): Handles {
+  initialise(guest);
+  callForking(guest, 'bash_start', []);
+  const state = guest.call('bash_state') >>> 0;
+  const [line, running, variables] = [0, 4, 8].map((offset) => guest.view.u32(state + offset));
+  return { line: line!, function: running!, variables: variables! };
+}
+
+export const build: RuntimeBuild = {
+  runtime: bash,
+  binary: {
+    specifier: './packages/bash/bash.wasm',
+    sha256: '3df0bcbad87aa4e3a8505bc3eed90db3684eba71fee6629232902ed7fb0352d7',
+  },
+  prepare: {
+    exports: [...PROGRAM_EXPORTS, ...FORK_EXPORTS, ...SESSION_EXPORTS],
+    stackPointer: '__stack_pointer',
+  },
+  bootEnv: {
+    PATH: '/usr/bin:/bin',
+    HOME: '/app',
+    PWD: '/app',
+    LANG: 'C.UTF-8',
+    SHELL: '/bin/bash',
+    TERM: 'dumb',
+    USER: 'root',
+  },
+  buildLayers: async () => [],
+  boot,
+};

@@ -1,0 +1,3 @@
+import type { FileExtensions } from '../language.ts';
+
+export const bashExtensions: FileExtensions = { extensions: ['.sh', '.bash'] };

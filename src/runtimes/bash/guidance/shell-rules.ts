@@ -1,0 +1,144 @@
+/** Rules for shell programs: what a status and the messages on standard error say about a failed command. */
+import type { AnalysisInput } from '../../../analysis/input.ts';
+import { failedAt, oneLine } from '../../../analysis/quote-guest-text.ts';
+import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
+import { existingFileLine, workspaceListing } from '../../../analysis/rules/file-rules.ts';
+import { similarNames } from '../../../schema/similar-names.ts';
+import { availableCommands } from '../../programs/program-list.ts';
+import { messageOf, type ShellError, shellError, withLine } from './shell-error.ts';
+
+/** What to do instead of commands that agents expect and the sandbox does not have. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  sudo: 'The program is the only user and may change every file of the workspace: leave sudo out',
+  git: 'There is no git: keep copies of files, or use diff -u and patch; the sandbox can return to an earlier state',
+  make: 'There is no make: run the commands of the recipe',
+  gcc: 'There are no compilers: write the program in Python or JavaScript',
+  perl: "There is no Perl: use sed, awk or python3 -c '…'",
+  ruby: "There is no Ruby: use python3 -c '…'",
+  rg: "Use grep -rn 'pattern' .",
+  fd: "Use find . -name '*.txt'",
+  gawk: 'Use awk',
+  nano: 'There are no editors: write files with cat > file <<EOF, and change them with sed -i',
+  vim: 'There are no editors: write files with cat > file <<EOF, and change them with sed -i',
+};
+const INSTALLERS = ['apt', 'apt-get', 'yum', 'dnf', 'apk', 'brew', 'conda', 'snap'];
+const NETWORK = ['curl', 'wget', 'ssh', 'scp', 'nc', 'ping', 'telnet', 'ftp', 'rsync'];
+
+const nameOf = (subject: string) => oneLine(subject.slice(subject.lastIndexOf('/') + 1), 60);
+
+function missingCommandLines(name: string): string[] {
+  if (INSTALLERS.includes(name)) return ['Nothing can be installed: use the commands that exist'];
+  if (NETWORK.includes(name))
+    return ['The sandbox has no network: pass the data as files, or through tools of the caller'];
+  const instead = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
+  if (instead !== undefined) return [instead];
+  const letters = (text: string) => [...text].sort().join('');
+  const commands = availableCommands();
+  const swapped = commands.filter((command) => letters(command) === letters(name));
+  const similar = [...new Set([...swapped, ...similarNames(name, commands)])].slice(0, 3);
+  return similar.length > 0 ? [`Did you mean ${similar.join(', ')}?`] : [];
+}
+
+interface ShellRule {
+  readonly type: string;
+  readonly evidence: string;
+  readonly docs?: readonly string[];
+  readonly match: (input: AnalysisInput) => ShellError | undefined;
+  readonly lines: (error: ShellError, input: AnalysisInput) => readonly (string | undefined)[];
+}
+
+const shellRule = ({ type, evidence, docs = [DOCS.unsupported], match, lines }: ShellRule): Rule =>
+  rule({
+    type,
+    evidence,
+    docs,
+    match,
+    advise: (error, input) => {
+      const located = withLine(input, error);
+      return {
+        message: oneLine(messageOf(error), 300),
+        guidance: [...lines(error, located), failedAt(located)],
+      };
+    },
+  });
+
+const NO_MESSAGE: ShellError = { subject: '', text: '', line: undefined };
+
+export const shellRules: readonly Rule[] = [
+  shellRule({
+    type: 'CommandNotFound',
+    evidence: 'bash wrote "command not found" to standard error, and the exit code is 127.',
+    match: (input) => (input.exitCode === 127 ? shellError(input, /^command not found$/) : undefined),
+    lines: ({ subject }) => [
+      `There is no command '${nameOf(subject)}' in the sandbox`,
+      ...missingCommandLines(nameOf(subject)),
+      'ls /usr/bin lists the commands; python3 and node run programs in other languages',
+    ],
+  }),
+  shellRule({
+    type: 'CannotExecute',
+    evidence: 'The exit code is 126, and a message on standard error says why a file cannot be executed.',
+    match: (input) =>
+      input.exitCode === 126
+        ? shellError(input, /^(?:Permission denied|cannot execute.*|Is a directory|.*[Ee]xec format error)$/)
+        : undefined,
+    lines: ({ subject, text }) => [
+      text === 'Permission denied'
+        ? `The file is not executable: chmod +x ${nameOf(subject)}, or run it with its interpreter: bash ${nameOf(subject)}`
+        : 'Only the programs of the sandbox can be executed, and scripts whose first line names one of them, such as #!/bin/bash',
+    ],
+  }),
+  shellRule({
+    type: 'UnsupportedOption',
+    evidence: 'A command wrote that it does not know an option.',
+    match: (input) => shellError(input, /^(?:Unknown option|invalid option|unrecognized option)/),
+    lines: ({ subject, text }) => [
+      `${oneLine(subject, 60)} does not have this option: ${oneLine(text)}`,
+      `Commands are those of toybox, which have the common options of the GNU versions; ${oneLine(subject, 60)} --help lists them`,
+    ],
+  }),
+  shellRule({
+    type: 'FileNotFound',
+    evidence: 'A command wrote "No such file or directory" to standard error.',
+    docs: [DOCS.files],
+    match: (input) => shellError(input, /^No such file or directory$/),
+    lines: ({ subject }, input) => {
+      const path = subject.slice(subject.lastIndexOf(': ') + 2).replace(/^['"]|['"]$/g, '');
+      return [existingFileLine(path, input) ?? `'${oneLine(path)}' does not exist`, workspaceListing(input)];
+    },
+  }),
+  shellRule({
+    type: 'SyntaxError',
+    evidence: 'bash wrote "syntax error" or "unexpected EOF" to standard error.',
+    docs: [DOCS.unsupported],
+    match: (input) => shellError(input, /^(?:syntax error.*|unexpected EOF.*)$/),
+    lines: () => ['bash could not parse the program; commands before this line have run'],
+  }),
+  shellRule({
+    type: 'EndedBySignal',
+    evidence: 'The exit code is 128 plus the number of a signal: 130, 137, 139, 141 or 143.',
+    docs: [DOCS.limits],
+    match: ({ exitCode, trap }) =>
+      trap === null && [130, 137, 139, 141, 143].includes(exitCode) ? NO_MESSAGE : undefined,
+    lines: (_, { exitCode }) => [
+      `A command was ended by signal ${exitCode - 128}`,
+      exitCode === 137
+        ? 'All processes of a call share its limits: less data at a time, or a higher memory limit, may help'
+        : undefined,
+    ],
+  }),
+  shellRule({
+    type: 'CommandFailed',
+    evidence: 'The program ended with a status other than 0, and none of the other rules applies.',
+    match: ({ trap }) => (trap === null ? NO_MESSAGE : undefined),
+    lines: (_, { exitCode, source, stderr }) => [
+      `The exit code ${exitCode} is that of the last command, or of exit`,
+      /^[ \t]{0,40}set -[A-Za-z]{0,20}e/m.test(source)
+        ? 'With set -e, the first command that fails ends the program: write "command || true" where a failure is expected (grep without a match returns 1)'
+        : undefined,
+      stderr === ''
+        ? 'Nothing was written to standard error; set -x shows the commands as they run'
+        : undefined,
+    ],
+  }),
+];

@@ -1,0 +1,52 @@
+/** bash as the code above `runtimes/` sees it. */
+import { WASI_ERRNO } from '../../kernel/errno.ts';
+import type { Language } from '../language.ts';
+import { bashExtensions } from './file-extensions.ts';
+import { bashGuidance, bashRules } from './guidance/index.ts';
+import { quote } from './quote.ts';
+import { VARIABLES_PROGRAM } from './variables-program.ts';
+
+const VERSION = '5.2';
+
+/** What bash writes if a program ends too early. */
+const ENDS_EARLY =
+  /unexpected end of file|unexpected EOF while looking for matching|here-document at line \d{1,9} delimited by end-of-file/;
+
+export const bashLanguage: Language = {
+  ...bashExtensions,
+  name: 'bash',
+  title: 'bash',
+  engine: 'GNU bash',
+  version: VERSION,
+  level: `GNU bash ${VERSION} with about 120 commands (toybox, awk, jq, sqlite3, zip), python3 and node as processes`,
+  entryFiles: ['main.sh', 'run.sh'],
+  apiNotes: [
+    'Variables, functions, the working directory and options stay in a session, unless a limit ends the call.',
+    'Pipelines, $(…), <(…), background jobs and here-documents work. A process runs to its end before the one that waits for it continues, and a pipe holds at most 16 MiB.',
+    'Commands are those of toybox: the usual options of the GNU tools, not all of them.',
+    'No network, no package managers, no job control at a terminal.',
+  ],
+  helpers: ['python3', 'node', 'jq', 'sqlite3', 'awk'],
+  pitfalls: [],
+  unavailable: undefined,
+  packagesByPurpose: {},
+  speedProgram: `
+work() {
+  local i words=()
+  for ((i = 0; i < 500; i++)); do words[i % 97]=$((i * i)); done
+  echo "\${words[*]}" > /dev/null
+}
+while :; do work; done`,
+  checkProgram: 'echo $((6 * 7))',
+  documentation: 'docs/SHELL.md',
+  errno: WASI_ERRNO,
+  guidance: bashGuidance,
+  rules: bashRules,
+  summary: () => `${VERSION}, toybox, jq`,
+  importStatement: (module) => `source ${quote(module)}`,
+  localImports: () => [],
+  importedModules: () => [],
+  variablesProgram: () => VARIABLES_PROGRAM,
+  parseProgram: (code) => `bash -n -c ${quote(code)}`,
+  isIncomplete: ({ stderr }) => ENDS_EARLY.test(stderr),
+};

@@ -1,0 +1,56 @@
+/** Prepares C programs: meters their modules and captures their memory before the first instruction. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type CompiledModule, Guest } from '../../engine/guest.ts';
+import { captureImage } from '../../engine/image.ts';
+import { SandboxError } from '../../errors.ts';
+import { sha256Hex } from '../../framing/digest.ts';
+import { Volume } from '../../fs/volume.ts';
+import { prepareModule } from '../../wasm/prepare-module.ts';
+import { type BuiltProgram, writePrograms } from '../programs/program-files.ts';
+import { PROGRAM_LINKAGE } from '../programs/program-linkage.ts';
+import { FORK_EXPORTS, PROGRAM_EXPORTS } from '../programs/run-program.ts';
+
+const MAX_PAGES = 16_384;
+
+interface ManifestEntry {
+  readonly name: string;
+  readonly file: string;
+  readonly sha256: string;
+  readonly asyncify: boolean;
+  readonly commands: readonly string[];
+}
+
+/** Prepares the commands of the manifest in a folder, and writes them to another. Returns their sizes in bytes. */
+export function preparePrograms(from: string, to: string, inputs: string): number {
+  const text = readFileSync(join(from, 'manifest.json'), 'utf8');
+  const { programs } = JSON.parse(text) as { programs: ManifestEntry[] };
+  const built = programs
+    .filter(({ commands }) => commands.length > 0)
+    .map((entry) => prepareProgram(entry, readBinary(from, entry)));
+  writePrograms(to, built, inputs);
+  return built.reduce((sum, { module, image }) => sum + module.length + image.length, 0);
+}
+
+function readBinary(folder: string, { file, sha256 }: ManifestEntry): Uint8Array {
+  const bytes = readFileSync(join(folder, file));
+  if (sha256Hex(bytes) === sha256) return bytes;
+  throw new SandboxError('build_failed', `${file} is not the program that its manifest describes.`);
+}
+
+function prepareProgram({ name, asyncify, commands }: ManifestEntry, binary: Uint8Array): BuiltProgram {
+  const exports = [...PROGRAM_EXPORTS, ...(asyncify ? FORK_EXPORTS : [])];
+  const prepared = prepareModule(binary, { exports, stackPointer: '__stack_pointer' });
+  const compiled: CompiledModule = {
+    module: new WebAssembly.Module(prepared.bytes as BufferSource),
+    minPages: prepared.memory.minPages,
+    stateGlobals: prepared.stateGlobals.map((global) => global.name),
+  };
+  const { minPages, stateGlobals } = compiled;
+  const volume = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
+  const guest = new Guest(compiled, PROGRAM_LINKAGE, { pages: minPages, maxPages: MAX_PAGES }, volume);
+  for (const { offset, bytes } of prepared.data) guest.view.bytes(offset, bytes.length).set(bytes);
+  const origin = { runtime: name, module: sha256Hex(prepared.bytes), layers: '' };
+  const image = captureImage(guest, origin, {});
+  return { name, commands, module: prepared.bytes, minPages, stateGlobals, origin, image };
+}

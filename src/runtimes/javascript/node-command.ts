@@ -1,0 +1,119 @@
+/** The command `node` in a child process: which program a command line stands for. */
+import type { Guest } from '../../engine/guest.ts';
+import { isSyscallError } from '../../kernel/syscall-error.ts';
+import type { Kernel } from '../../kernel/syscalls.ts';
+import type { LanguageName } from '../../schema.ts';
+import type { CommandRequest, GuestRequest, Handles } from '../runtime.ts';
+
+/** Largest program that the command reads. */
+const MAX_PROGRAM_BYTES = 16 * 1024 * 1024;
+const READ_BYTES = 65_536;
+const OPTIONS_WITH_VALUE = ['-r', '--require', '--import', '--loader', '--env-file', '-C', '--conditions'];
+const SUFFIXES = ['', '.js', '.json', '/index.js'];
+const VERSION_PROGRAM = 'console.log(process.version)';
+const USAGE = 'Usage: node [options] [ script.js | -e code | - ] [arguments]\n';
+
+type RunRequest = (guest: Guest, handles: Handles, request: GuestRequest) => string;
+
+interface CommandProgram {
+  readonly code: string;
+  readonly file: string;
+  readonly args: readonly string[];
+}
+
+/** What the command prints instead of running a program. */
+interface CommandMessage {
+  readonly stream: 1 | 2;
+  readonly text: string;
+  readonly exitCode: number;
+}
+
+function readAll(kernel: Kernel, fd: number): string {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const chunk = new Uint8Array(READ_BYTES);
+    const count = kernel.read(fd, chunk);
+    size += count;
+    if (count === 0 || size > MAX_PROGRAM_BYTES) break;
+    chunks.push(chunk.subarray(0, count));
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** The path and text of a program file, found as Node.js finds it; undefined if there is none. */
+function readProgram(kernel: Kernel, name: string): { file: string; code: string } | undefined {
+  for (const suffix of SUFFIXES) {
+    try {
+      const fd = kernel.open(kernel.cwd, name + suffix, 0, 0);
+      try {
+        return { file: kernel.realpath(name + suffix), code: readAll(kernel, fd) };
+      } finally {
+        kernel.close(fd);
+      }
+    } catch (cause) {
+      if (!isSyscallError(cause)) throw cause;
+    }
+  }
+  return undefined;
+}
+
+const directoryOf = (kernel: Kernel) => (typeof kernel.cwd === 'string' ? kernel.cwd : '/app');
+
+function plan(kernel: Kernel, words: readonly string[]): CommandProgram | CommandMessage {
+  let isModule = false;
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]!;
+    const rest = words.slice(i + 2);
+    const file = `${directoryOf(kernel)}/[eval]${isModule ? '.mjs' : ''}`;
+    if (word === '-v' || word === '--version') return { code: VERSION_PROGRAM, file, args: [] };
+    if (word === '-h' || word === '--help') return { stream: 1, text: USAGE, exitCode: 0 };
+    if (/^(?:-e|--eval|-p|--print|-pe)$/.test(word)) {
+      const code = words[i + 1];
+      if (code === undefined) return { stream: 2, text: `node: ${word} requires an argument\n`, exitCode: 9 };
+      const isPrinted = word.includes('p');
+      return { code: isPrinted ? `console.log((0, eval)(${JSON.stringify(code)}))` : code, file, args: rest };
+    }
+    if (word === '--input-type=module') isModule = true;
+    else if (OPTIONS_WITH_VALUE.includes(word)) i++;
+    else if (word === '-') return { code: readAll(kernel, 0), file, args: words.slice(i + 1) };
+    else if (!word.startsWith('-')) return scriptAt(kernel, word, words.slice(i + 1));
+  }
+  return { code: readAll(kernel, 0), file: `${directoryOf(kernel)}/[stdin]`, args: [] };
+}
+
+function scriptAt(kernel: Kernel, name: string, args: readonly string[]): CommandProgram | CommandMessage {
+  const found = readProgram(kernel, name);
+  if (found !== undefined) return { ...found, args };
+  const path = name.startsWith('/') ? name : `${directoryOf(kernel)}/${name}`;
+  return { stream: 2, text: `Error: Cannot find module '${path}'\n`, exitCode: 1 };
+}
+
+const languageOf = (file: string): LanguageName => (/\.[cm]?ts$/.test(file) ? 'typescript' : 'javascript');
+
+export function runNodeCommand(
+  guest: Guest,
+  handles: Handles,
+  { argv, env, pid: _, ...common }: CommandRequest,
+  run: RunRequest,
+): string {
+  const { kernel } = guest;
+  const program = plan(kernel, argv.slice(1));
+  if ('stream' in program) {
+    kernel.write(program.stream, new TextEncoder().encode(program.text));
+    return JSON.stringify({ exit_code: program.exitCode });
+  }
+  const { code, file, args } = program;
+  return run(guest, handles, {
+    ...common,
+    code: code.replace(/^#!.*/, ''),
+    file,
+    args,
+    language: languageOf(file),
+    env: Object.fromEntries(
+      env.map((entry) => [entry.split('=', 1)[0]!, entry.slice(entry.indexOf('=') + 1)]),
+    ),
+    call: 1,
+    keep: false,
+  });
+}

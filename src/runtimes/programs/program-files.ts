@@ -1,0 +1,81 @@
+/**
+ * Writes and reads the prepared C programs: for each a metered module and the image of its memory, and a description with
+ * their digests. Threads read a program when a guest first starts it.
+ *
+ * dist/guests/programs/ programs.json, <name>.wasm, <name>.image
+ *
+ * bash has a package of its own, @llm-wasm-sandbox/bash, because of its licence.
+ */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { CompiledModule } from '../../engine/guest.ts';
+import { type Image, readImage } from '../../engine/image.ts';
+import { type ImageOrigin, imageDigest } from '../../engine/image-identity.ts';
+import { sha256Hex } from '../../framing/digest.ts';
+import { replaceFileSync, SHARED_FILE } from '../../host/replace-file.ts';
+import { damagedFile } from '../../host/shared-layer.ts';
+import {
+  type FoundProgram,
+  PROGRAMS_FORMAT,
+  type ProgramsDescription,
+  programsByCommand,
+  readProgramList,
+} from './program-list.ts';
+
+export interface BuiltProgram {
+  readonly name: string;
+  readonly commands: readonly string[];
+  readonly module: Uint8Array;
+  readonly minPages: number;
+  readonly stateGlobals: readonly string[];
+  readonly origin: ImageOrigin;
+  readonly image: Uint8Array;
+}
+
+/** A program that can be started. */
+export interface PreparedProgram {
+  readonly compiled: CompiledModule;
+  readonly image: Image;
+}
+
+/** Whether the programs in a folder were built from these inputs. */
+export const arePrepared = (folder: string, inputs: string) => readProgramList(folder)?.inputs === inputs;
+
+/** The description is written last, so that an interrupted build is not considered complete. */
+export function writePrograms(folder: string, programs: readonly BuiltProgram[], inputs: string): void {
+  const put = (name: string, bytes: Uint8Array | string) =>
+    replaceFileSync(join(folder, name), bytes, SHARED_FILE);
+  mkdirSync(folder, { recursive: true });
+  const descriptions = programs.map(({ module, image, ...facts }) => {
+    put(`${facts.name}.wasm`, module);
+    put(`${facts.name}.image`, image);
+    return { ...facts, image: { digest: imageDigest(image), bytes: image.length } };
+  });
+  const description: ProgramsDescription = { format: PROGRAMS_FORMAT, inputs, programs: descriptions };
+  put('programs.json', `${JSON.stringify(description, null, 2)}\n`);
+}
+
+const loaded = new Map<string, PreparedProgram>();
+
+/** The program of a command, which this thread compiles when it is first used. Undefined if there is none. */
+export function findProgram(command: string): PreparedProgram | undefined {
+  const program = programsByCommand().get(command);
+  if (program === undefined) return undefined;
+  const key = join(program.folder, program.facts.name);
+  const before = loaded.get(key);
+  if (before !== undefined) return before;
+  const read = loadProgram(program);
+  loaded.set(key, read);
+  return read;
+}
+
+function loadProgram({ folder, facts }: FoundProgram): PreparedProgram {
+  const { name, minPages, stateGlobals, origin } = facts;
+  const path = join(folder, `${name}.wasm`);
+  const bytes = readFileSync(path);
+  if (sha256Hex(bytes) !== origin.module) throw damagedFile(path, 'its digest does not match');
+  return {
+    compiled: { module: new WebAssembly.Module(bytes), minPages, stateGlobals },
+    image: readImage(readFileSync(join(dirname(path), `${name}.image`)), origin),
+  };
+}

@@ -1,0 +1,146 @@
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createSandbox } from 'llm-wasm-sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runProcess } from '../support/cli.ts';
+import { javascript } from '../support/sandbox.ts';
+
+let sandbox: Awaited<ReturnType<typeof createSandbox>>;
+beforeAll(async () => {
+  sandbox = await createSandbox({ runtime: 'javascript', policy: { timeout_seconds: 100 } });
+});
+afterAll(() => sandbox.close());
+
+const IMPORTS =
+  "const { spawn, spawnSync, exec, execSync, execFile, execFileSync } = require('child_process'); const fs = require('fs');\n";
+
+describe('child_process', () => {
+  test.each<[string, string, string]>([
+    [
+      'spawnSync',
+      "const r = spawnSync('node', ['-e', 'console.log(1); console.error(2); process.exit(3)'], { encoding: 'utf8' });\nconsole.log(r.status, r.signal, [r.stdout, r.stderr], r.pid > 0)",
+      "3 null [ '1\\n', '2\\n' ] true\n",
+    ],
+    ['buffers', "console.log(spawnSync('node', ['-p', '1']).stdout)", '<Buffer 31 0a>\n'],
+    [
+      'input',
+      "console.log(spawnSync('python3', ['-c', 'print(input().upper())'], { input: 'abc' }).stdout.toString())",
+      'ABC\n\n',
+    ],
+    [
+      'stdio: inherit',
+      "spawnSync('node', ['-e', 'console.log(1)'], { stdio: 'inherit' }); console.log(2)",
+      '1\n2\n',
+    ],
+    ['execFileSync', "console.log(execFileSync('python3', ['-c', 'print(1)']).toString())", '1\n\n'],
+    ['execSync with plain words', "console.log(execSync('node -p \"6*7\"', { encoding: 'utf8' }))", '42\n\n'],
+    [
+      'execSync that fails',
+      "try { execSync('node -e \"process.exit(2)\"', { stdio: 'pipe' }) } catch (e) { console.log(e.status, e.message) }",
+      '2 Command failed: node -e "process.exit(2)"\n',
+    ],
+    [
+      'a program that does not exist',
+      "const r = spawnSync('nope'); console.log(r.error.code, r.error.message, r.status)",
+      'ENOENT spawnSync nope ENOENT null\n',
+    ],
+    [
+      'cwd and env',
+      "fs.mkdirSync('d'); console.log(spawnSync('node', ['-p', 'process.cwd() + process.env.A + Object.keys(process.env)'], { cwd: 'd', env: { A: '1' } }).stdout.toString())",
+      '/app/d1A\n\n',
+    ],
+    [
+      'timeout',
+      "const r = spawnSync('node', ['-e', 'for (;;);'], { timeout: 200 }); console.log(r.error.code, r.signal, r.status)",
+      'ETIMEDOUT SIGTERM null\n',
+    ],
+    [
+      'maxBuffer',
+      "const r = spawnSync('node', ['-e', 'console.log(\"x\".repeat(100))'], { maxBuffer: 10 }); console.log(r.error.code, r.stdout.length)",
+      'ENOBUFS 10\n',
+    ],
+    [
+      'an end by a signal',
+      "console.log(spawnSync('node', ['-e', 'process.kill(process.pid)']).signal)",
+      'SIGTERM\n',
+    ],
+    [
+      'a script with require, and arguments',
+      "fs.writeFileSync('m.js', 'exports.x = 7'); fs.writeFileSync('s.js', 'console.log(require(\"./m\").x, process.argv.slice(1))'); spawnSync('node', ['s.js', 'a'], { stdio: 'inherit' })",
+      "7 [ '/app/s.js', 'a' ]\n",
+    ],
+    [
+      'spawn',
+      "const c = spawn('node', ['-e', 'console.log(1); process.exitCode = 4']); c.stdout.on('data', (d) => console.log('data', String(d))); c.on('exit', (code) => console.log('exit', code)); c.on('close', (code) => console.log('close', code)); console.log('started')",
+      'started\ndata 1\n\nexit 4\nclose 4\n',
+    ],
+    [
+      'spawn with input',
+      "const c = spawn('python3', ['-c', 'import sys; print(sys.stdin.read()[::-1])']); c.stdout.on('data', (d) => console.log(String(d).trim())); c.stdin.write('ab'); setTimeout(() => c.stdin.end('cd'), 10)",
+      'dcba\n',
+    ],
+    [
+      'spawn of a program that does not exist',
+      "spawn('nope').on('error', (e) => console.log(e.code, e.syscall))",
+      'ENOENT spawn nope\n',
+    ],
+    [
+      'kill',
+      "const c = spawn('node', ['-e', '1']); c.on('exit', (code, signal) => console.log(code, signal)); console.log(c.kill())",
+      'true\nnull SIGTERM\n',
+    ],
+    ['exec', "exec('node -p 1', (e, out, err) => console.log(e, [out, err]))", "null [ '1\\n', '' ]\n"],
+    [
+      'execFile',
+      "execFile('node', ['-e', 'process.exit(1)'], (e) => console.log(e.code, e.cmd))",
+      '1 node -e process.exit(1)\n',
+    ],
+    [
+      'util.promisify',
+      "require('util').promisify(exec)('node -p 1').then((r) => console.log(r))",
+      "{ stdout: '1\\n', stderr: '' }\n",
+    ],
+    [
+      'pipes between processes',
+      "const a = spawn('node', ['-e', 'console.log(\"b\\\\na\")']); const b = spawn('python3', ['-c', 'import sys; print(sorted(sys.stdin))']); a.stdout.pipe(b.stdin); b.stdout.on('data', (d) => console.log(String(d).trim()))",
+      "['a\\n', 'b\\n']\n",
+    ],
+  ])('runs programs with %s', async (_, program, expected) => {
+    const { stdout, stderr } = await sandbox.execute(IMPORTS + program);
+    expect({ stdout, stderr }).toEqual({ stdout: expected, stderr: '' });
+  });
+
+  test('runs commands in a shell', async () => {
+    const { stdout, stderr } = await javascript(
+      "const { execSync } = require('child_process'); console.log(String(execSync('for i in 1 2 3; do echo $i; done | tail -2')).split('\\n')); try { execSync('exit 4') } catch (e) { console.log(e.status) }",
+    );
+    expect({ stdout, stderr }).toEqual({ stdout: "[ '2', '3', '' ]\n4\n", stderr: '' });
+  });
+
+  test('says how to install bash, and runs plain commands without it', { tags: 'full' }, async () => {
+    const root = fileURLToPath(new URL('../../', import.meta.url));
+    const installed = mkdtempSync(join(tmpdir(), 'without bash '));
+    try {
+      const bash = join(root, 'dist/guests/bash');
+      cpSync(join(root, 'dist'), join(installed, 'dist'), {
+        recursive: true,
+        filter: (path) => path !== bash,
+      });
+      for (const name of ['package.json', 'node_modules'])
+        symlinkSync(join(root, name), join(installed, name));
+      const program =
+        'const { execSync, spawnSync } = require("child_process"); console.log(String(execSync("expr 6 \\"*\\" 7"))); require("fs").writeFileSync("loop", "#!/bin/sh -c\\n", { mode: 0o755 }); console.log(spawnSync("./loop").status); execSync("ls | wc")';
+      const cli = join(installed, 'dist/cli/main.js');
+      const args = ['run', '-l', 'javascript', '-c', program];
+      const { stdout, stderr } = await runProcess(process.execPath, [cli, ...args]);
+      expect(stdout).toBe('42\n\n126\n');
+      expect(stderr).toMatch(
+        /sh: the command was not run, because bash is not installed: npm install @llm-wasm-sandbox\/bash\./,
+      );
+    } finally {
+      rmSync(installed, { recursive: true, force: true });
+    }
+  });
+});
