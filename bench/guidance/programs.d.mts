@@ -15,4 +15,4 @@ export interface FailingProgram {
   readonly cause: string;
 }
 
-export function failingPrograms(languages?: readonly RuntimeName[]): FailingProgram[];
+export function failingPrograms(languages?: readonly RuntimeName[], folder?: 'held-out/'): FailingProgram[];

@@ -42,10 +42,10 @@ function parse(language, name, code, json) {
   };
 }
 
-/** The programs of one language, or of both. */
-export function failingPrograms(languages = LANGUAGES) {
+/** The programs of one language, or of both, in this folder or in one below. */
+export function failingPrograms(languages = LANGUAGES, folder = '') {
   return languages.flatMap((language) => {
-    const text = readFileSync(new URL(`${language}.md`, import.meta.url), 'utf8');
+    const text = readFileSync(new URL(`${folder}${language}.md`, import.meta.url), 'utf8');
     const programs = [...text.matchAll(PROGRAM)];
     const headings = [...text.matchAll(/^## (?!#)/gm)].length;
     if (programs.length !== headings)

@@ -39,17 +39,19 @@ function analysedPart(source: string): string {
 export function analyse(run: AnalysisInput, rules: readonly Rule[], options: AnalysisOptions): Analysis {
   const source = analysedPart(run.source);
   const isShortened = source.length < run.source.length;
-  const input = { ...run, source, isShortened };
+  const input = { ...run, source };
   const failed = input.trap !== null || input.exitCode !== 0;
   const classification = options.error_guidance && failed ? classify(input, rules) : undefined;
-  const guidance = classification && buildGuidance(classification);
-  const fuel = options.fuel_analysis ? analyseFuel(input, guidance !== undefined) : undefined;
-  if (guidance !== undefined && fuel?.status === 'exhausted')
-    guidance.actionable_guidance.push(SEE_FUEL_ANALYSIS);
-  if (isShortened)
-    guidance?.actionable_guidance.push(
-      `The program has ${formatCount(run.source.length)} characters; only the first ${formatCount(source.length)} were analysed`,
-    );
+  const fuel = options.fuel_analysis ? analyseFuel(input, classification !== undefined) : undefined;
+  const isExhausted = fuel?.status === 'exhausted';
+  const guidance =
+    classification &&
+    buildGuidance(classification, [
+      ({ hasFuelAnalysis }) => (isExhausted && hasFuelAnalysis ? SEE_FUEL_ANALYSIS : undefined),
+      isShortened
+        ? `The program has ${formatCount(run.source.length)} characters; only the first ${formatCount(source.length)} were analysed`
+        : undefined,
+    ]);
   return {
     ...(guidance && { error_guidance: guidance }),
     ...(fuel && { fuel_analysis: fuel }),

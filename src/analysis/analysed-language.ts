@@ -4,7 +4,6 @@
  */
 
 import type { GuestError, RuntimeName } from '../schema.ts';
-import type { SourceLoop } from './source-loop.ts';
 
 export interface AnalysedLanguage {
   readonly name: RuntimeName;
@@ -29,8 +28,6 @@ export interface LanguageGuidance {
   endlessTimer?(source: string): string | undefined;
   /** A call that matches a regular expression. */
   readonly regexCall: RegExp;
-  /** The loops of a program, outer loops before the loops that they contain. `isShortened`: the end of it is missing. */
-  loops(source: string, isShortened?: boolean): readonly SourceLoop[];
   /** Constructs that usually make the interpreter abort. */
   readonly abortCauses?: string;
   /** The error number of this exception is that of a failed system call. */
@@ -47,6 +44,8 @@ export interface LanguageGuidance {
   packageOfModule(module: string): string;
   /** Matches a top-level line that assigns, declares or imports a name. `name` is an identifier, escaped for patterns. */
   definitionOf(name: string): RegExp;
+  /** Whether a program to be started does not exist; the missing path is then no file of the workspace. */
+  isMissingProgram?(failure: { readonly source: string; readonly error: GuestError | undefined }): boolean;
   /** The statement that creates a folder, in the style of the program. */
   createFolder(path: string, source: string): string;
 }

@@ -1,13 +1,14 @@
 /**
  * The `fuel_analysis` block of a result: how much fuel a run used, why, and which budget a similar run needs. The texts are
- * those of the specification; package costs are measured, in the run itself or beforehand.
+ * those of docs/specification.md; package costs are measured, in the run itself or beforehand.
  */
-import { formatFuel, formatLiteral } from '../quantities.ts';
+import { formatFuel } from '../quantities.ts';
 import type { FuelAnalysis } from '../schema.ts';
 import { type HeavyImport, heavyImports, NOTICEABLE_FUEL, packageImports } from './heavy-imports.ts';
 import type { AnalysisInput } from './input.ts';
 import { backtrackingText, causeToFix, isStoppedByLimit, runFindings } from './limit-cause.ts';
 import { failedLocation } from './quote-guest-text.ts';
+import { type AdviceLine, renderable, renderLines } from './reader.ts';
 import { type FuelStatus, fuelStatus, suggestedBudgets } from './suggested-limits.ts';
 
 /** Above this share of the budget, and without a heavy package, the data or the algorithm is the likely cause. */
@@ -67,7 +68,7 @@ export function stoppedLocation(input: AnalysisInput): string | undefined {
   return isStoppedByLimit(input) ? failedLocation(input) : undefined;
 }
 
-/** The text of the specification for a run without a known cause. */
+/** The text for a run without a known cause (docs/specification.md). */
 export const GUESSED_CAUSE =
   'Complex data processing or large dataset detected (a guess: most of the budget was used without a heavy import)';
 
@@ -106,13 +107,16 @@ function upperBound(fuel: number): string {
 }
 
 /** How sessions change the cost of the run's imports. */
-function sessionNotes({ earlier }: AnalysisInput, heavy: readonly HeavyImport[]): string[] {
+function sessionNotes({ earlier }: AnalysisInput, heavy: readonly HeavyImport[]): AdviceLine[] {
   const complete = heavy.filter(({ cached, missing }) => !cached && missing === 0);
   const isImportedEarlier = (one: HeavyImport) => earlier.heavyImports.has(one.package.name);
   if (!earlier.persistent) {
     return complete.some(isImportedEarlier)
       ? [
-          'Consider using persistent session with auto_persist_globals=True to cache imports across executions.',
+          ({ hasSessions }) =>
+            hasSessions
+              ? 'Consider using persistent session with auto_persist_globals=True to cache imports across executions.'
+              : undefined,
         ]
       : [];
   }
@@ -127,7 +131,8 @@ function sessionNotes({ earlier }: AnalysisInput, heavy: readonly HeavyImport[])
 
 const CODE_CHANGE = 'Change the code: more fuel does not help.';
 
-function statusTexts(input: AnalysisInput, status: FuelStatus, hasGuidance: boolean): string[] {
+function statusTexts(input: AnalysisInput, status: FuelStatus, hasGuidance: boolean): AdviceLine[] {
+  const { name: language } = input.language;
   if (status === 'efficient') return [];
   const { fuel_budget: budget } = input.limits;
   const percent = Math.floor((input.fuelConsumed / budget) * 100);
@@ -140,7 +145,11 @@ function statusTexts(input: AnalysisInput, status: FuelStatus, hasGuidance: bool
       if (mustChangeCode) return [`Code used ${percent}% of fuel budget. ${CODE_CHANGE}`];
       return [
         `Code used ${percent}% of fuel budget. Consider increasing budget to ${formatFuel(low)}+ instructions for similar workloads to avoid exhaustion.`,
-        `Suggested: fuel_budget=${formatLiteral(low)} (1.5x current consumption)${high > low ? ` to fuel_budget=${formatLiteral(high)} (2x)` : ''}, rounded up.`,
+        (reader) => {
+          const [first, second] = [low, high].map((value) => reader.raise('fuel_budget', value, language));
+          const more = high > low ? ` to ${second} (2x)` : '';
+          return first && `Suggested: ${first} (1.5x current consumption)${more}, rounded up.`;
+        },
       ];
     case 'critical':
       return [
@@ -176,13 +185,13 @@ export function analyseFuel(input: AnalysisInput, hasGuidance: boolean): FuelAna
   const status = fuelStatus(consumed, budget, input.trap?.reason === 'out_of_fuel');
   const { cause } = runFindings(input);
   const texts = [...statusTexts(input, status, hasGuidance), ...sessionNotes(input, heavyImports(input))];
-  return {
+  return renderable((reader) => ({
     consumed,
     budget,
     utilization_percent: Math.min(100, Math.round((consumed / budget) * 1000) / 10),
     status,
-    recommendation: texts.length === 0 ? null : texts.join(' '),
+    recommendation: renderLines(texts, reader).join(' ') || null,
     likely_causes: likelyCauses(input),
     ...(cause && { cause: cause.kind }),
-  };
+  }));
 }

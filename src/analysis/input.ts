@@ -6,6 +6,7 @@ import type { QuotaLimit } from '../schema/workspace-quota.ts';
 import type {
   GuestError,
   ImportFacts,
+  NetworkExchange,
   PackageFacts,
   PendingCall,
   Policy,
@@ -13,6 +14,7 @@ import type {
   TrapReason,
 } from '../schema.ts';
 import type { AnalysedLanguage } from './analysed-language.ts';
+import type { SourceFacts } from './program-facts.ts';
 import type { RunProfile } from './run-profile-schema.ts';
 
 /** How a run without a trap ended. `unknown`: the boot script's report is missing or invalid. */
@@ -50,8 +52,8 @@ export interface AnalysisInput {
   readonly language: AnalysedLanguage;
   readonly otherLanguages: readonly AnalysedLanguage[];
   readonly source: string;
-  /** Whether `source` is only the beginning of the program. */
-  readonly isShortened?: boolean;
+  /** What the worker found in the source of the whole program; undefined if it was not needed or could not be parsed. */
+  readonly program: SourceFacts | undefined;
   readonly exitCode: number;
   readonly ending: Ending;
   readonly trap: { readonly reason: TrapReason; readonly message: string } | null;
@@ -79,6 +81,8 @@ export interface AnalysisInput {
   readonly profile: RunProfile | undefined;
   /** Whether the program could call tools. */
   readonly hasTools: boolean;
+  /** The requests of the program; undefined if it may send none. */
+  readonly requests: readonly NetworkExchange[] | undefined;
   /** The calls for which the program is paused; undefined if it is not. */
   readonly pending: readonly PendingCall[] | undefined;
   /** Where a limit or an uncaught exception ended the program. */

@@ -7,10 +7,10 @@ import { HELPED_BY_HIGHER_LIMITS, type RUN_CAUSES } from '../schema.ts';
 import { functionKey, isMain, isNested } from './function-identity.ts';
 import type { AnalysisInput } from './input.ts';
 import { examineLoop, type LoopProgress, type LoopSample, nestedProgress, sizeOf } from './loop-progress.ts';
+import type { SourceLoop } from './program-facts.ts';
 import { oneLine, sourceLine } from './quote-guest-text.ts';
 import { findRecursion } from './recursion.ts';
 import type { ProgramState, RunProfile } from './run-profile-schema.ts';
-import type { SourceLoop } from './source-loop.ts';
 
 interface RunCause {
   readonly kind: (typeof RUN_CAUSES)[number];
@@ -68,12 +68,12 @@ function examine(input: AnalysisInput): RunFindings {
   if (heavyImport !== undefined) return { cause: heavyImport, progress: undefined };
   const isRepeated = profile.states.length >= MIN_STATES;
   const late = isRepeated ? lateStates(profile) : profile.states;
-  const loops = input.language.guidance.loops(input.source, input.isShortened);
+  const loops = input.program?.loops ?? [];
   const recursion = isRepeated ? findRecursion(input, late, loops) : undefined;
   if (recursion !== undefined) return { cause: recursion, progress: undefined };
   // That a loop never ends can be clear from its source alone.
   const examined = isRepeated ? loops : loops.filter(({ isInfinite }) => isInfinite);
-  const { endless, progress } = examineLoops(input, profile, late, examined);
+  const { endless, progress } = examineLoops(profile, late, examined);
   return endless === undefined
     ? { cause: findLargeData(profile), progress }
     : { cause: endless, progress: undefined };
@@ -174,7 +174,6 @@ const MAX_NESTED = 50;
 
 /** Examines the loops that contain all late samples, from the innermost to the outermost. */
 function examineLoops(
-  input: AnalysisInput,
   profile: RunProfile,
   late: readonly ProgramState[],
   loops: readonly SourceLoop[],
@@ -182,10 +181,9 @@ function examineLoops(
   let progress: LoopProgress | undefined;
   let isInnerKnown = true;
   let isRepeated = false;
-  const bodyOf = bodies(input.source);
   const found = candidates(loops, profile, late).slice(0, MAX_NESTED);
   for (const { loop, position } of found) {
-    const finding = examineLoop(loop, bodyOf(loop), samplesAt(late, loop, position));
+    const finding = examineLoop(loop, samplesAt(late, loop, position));
     if (finding.kind === 'endless' && (isInnerKnown || loop.isInfinite)) {
       const isProven =
         finding.isConstant !== true || isRepeated || hasIterated({ loop, position }, loops, late);
@@ -204,16 +202,6 @@ function examineLoops(
     .map(({ loop, position }) => ({ loop, samples: samplesAt(late, loop, position) }))
     .reverse();
   return { endless: undefined, progress: nestedProgress(nested) ?? progress };
-}
-
-/** The source of a loop without the word that starts it. Loops can be nested, so no text is copied. */
-function bodies(source: string): (loop: SourceLoop) => string {
-  const starts = [0];
-  for (let at = source.indexOf('\n'); at >= 0; at = source.indexOf('\n', at + 1)) starts.push(at + 1);
-  return ({ line, lastLine }) => {
-    const body = source.slice(starts[line - 1], (starts[lastLine] ?? source.length + 1) - 1);
-    return body.slice(/^\s*(?:async\s+)?(?:for|while)\b/.exec(body)?.[0].length ?? 0);
-  };
 }
 
 /**
@@ -293,7 +281,7 @@ function candidates(
           .findIndex(({ file, line }) => file === programFile && line >= loop.line && line <= loop.lastLine),
       )
       .filter((position) => position >= 0);
-    if (positions.length >= MIN_AWAITING) found.push({ loop, position: positions[0]! });
+    if (positions.length > 0) found.push({ loop, position: positions[0]! });
   }
   return found.reverse();
 }

@@ -3,8 +3,9 @@
  * texts from guest memory, so they are compared as texts and parsed as numbers only if they are plain numbers.
  */
 
+import { type Comparison, comparisonIn, namesIn } from './loop-condition.ts';
+import type { LoopBody, SourceLoop } from './program-facts.ts';
 import type { Variables } from './run-profile-schema.ts';
-import { type Comparison, comparisonIn, namesIn, type SourceLoop } from './source-loop.ts';
 
 /** The variables of the loop's frame at a sample, and the fuel consumed by then. */
 export interface LoopSample {
@@ -52,11 +53,9 @@ const EARLIER_RESULTS = 1.5;
 /** A bound that rises with the variable counts as approached only if the distance shrinks by 1 in this many steps. */
 const PUSHED_STEPS = 1_000;
 
-/**
- * Conclusions from variables need at least four samples, in the order of the run. `body` is the source of the loop without
- * the words that start it.
- */
-export function examineLoop(loop: SourceLoop, body: string, samples: readonly LoopSample[]): LoopFinding {
+/** Conclusions from variables need at least four samples, in the order of the run. */
+export function examineLoop(loop: SourceLoop, samples: readonly LoopSample[]): LoopFinding {
+  const { body } = loop;
   if (loop.isInfinite) {
     const { items } = loop;
     const reason = items ? `${items.collection} never ends` : 'its condition is always true';
@@ -89,40 +88,26 @@ const limitItems = (collection: string) =>
 const copyOf = (collection: string) =>
   `Iterate over a copy of ${collection}, or collect the new items in another list and add them after the loop`;
 
-/** Statements that decide whether or how often a statement runs. */
-const CONDITIONAL =
-  /\b(?:if|for|while|switch|and|or|try|continue|break|return|raise|throw|yield|await)\b|[?]|&&|\|\|/;
-
 /** Whether every iteration adds items. A search adds them too, but only those that it has not seen yet. */
-function addsItems(body: string, collection: string): boolean {
-  const name = collection.replace(/[^\w]/g, '\\$&');
-  const adds = new RegExp(`(?<![\\w.$])${name}(?:\\.(?:append|push|insert|extend|unshift)\\(|\\s*\\+=)`);
-  return adds.test(body) && !CONDITIONAL.test(body);
-}
+const addsItems = ({ isConditional, grown }: LoopBody, collection: string) =>
+  !isConditional && grown.includes(collection);
 
 /**
  * Whether every iteration can move a variable away from its bound. One that the loop increases and decreases can approach
  * the bound later, as the size of a stack does. If the bound moves too, both must move in every iteration: a search moves
  * the end of its queue only for what it has not seen yet.
  */
-function movesAway(body: string, name: string, movingBound: string | undefined): boolean {
-  const moves = (variable: string, sign: string) => {
-    const one = variable.replace(/[^\w]/g, '\\$&');
-    return new RegExp(
-      `(?<![\\w.$])${one}\\s*(?:\\${sign}=|\\${sign}\\${sign}|=\\s*${one}\\s*\\${sign})|\\${sign}\\${sign}${one}(?![\\w$])`,
-    ).test(body);
-  };
-  if (moves(name, '+') && moves(name, '-')) return false;
+function movesAway(body: LoopBody, name: string, movingBound: string | undefined): boolean {
+  const { increased, decreased, isConditional } = body;
+  if (increased.includes(name) && decreased.includes(name)) return false;
   if (movingBound === undefined) return true;
-  const isMoved = [name, /^[\w$]*/.exec(movingBound)![0]].every(
-    (variable) => moves(variable, '+') || moves(variable, '-'),
-  );
-  return isMoved && !CONDITIONAL.test(body);
+  const moved = [...increased, ...decreased];
+  return !isConditional && moved.includes(name) && moved.includes(/^[\w$]*/.exec(movingBound)![0]);
 }
 
 function examineItems(
   { names, collection }: NonNullable<SourceLoop['items']>,
-  body: string,
+  body: LoopBody,
   samples: readonly LoopSample[],
 ): LoopFinding {
   const sizes = samples.map(({ variables }) => sizeOf(variables[collection]));
@@ -141,15 +126,14 @@ function examineItems(
 /** The progress of a loop over items that adds one result for each of them to a list. */
 function progressOfResults(
   sizes: readonly (number | undefined)[],
-  body: string,
+  body: LoopBody,
   samples: readonly LoopSample[],
 ): LoopProgress | undefined {
   const bound = sizes[0];
-  if (bound === undefined || sizes.some((size) => size !== bound) || CONDITIONAL.test(body)) return undefined;
-  const added = [...body.matchAll(/(?<![\w.$])([\w$]+)\.(?:append|push)\(/g)].map(([, name]) => name!);
-  for (const name of new Set(added)) {
+  if (bound === undefined || sizes.some((size) => size !== bound) || body.isConditional) return undefined;
+  for (const name of new Set(body.appended)) {
     const counts = samples.map(({ variables }) => sizeOf(variables[name]));
-    if (added.filter((other) => other === name).length > 1 || !isRising(counts)) continue;
+    if (body.appended.filter((other) => other === name).length > 1 || !isRising(counts)) continue;
     const [first, last] = [counts[0]!, counts.at(-1)!];
     const fuelPerItem = (samples.at(-1)!.fuel - samples[0]!.fuel) / (last - first);
     // A list with more results than the fuel accounts for was not empty at the start.
@@ -162,7 +146,7 @@ function progressOfResults(
 /** A finding for a loop whose variable rises or falls; `restarting` if it does neither; undefined if it is not a number. */
 function examineNumber(
   comparison: Comparison,
-  body: string,
+  body: LoopBody,
   samples: readonly LoopSample[],
 ): LoopFinding | undefined {
   const { name, operator, bound } = comparison;
@@ -210,20 +194,14 @@ function examineNumber(
 /** Endless if the loop follows links that it does not change, as in `node = node.next`, and returns to the same objects. */
 function examineLinks(
   condition: string,
-  body: string,
+  body: LoopBody,
   samples: readonly LoopSample[],
 ): LoopFinding | undefined {
   const [name, ...others] = namesIn(condition);
   if (name === undefined || others.length > 0 || CALL.test(condition)) return undefined;
   const objects = samples.map(({ variables }) => [variables[name] ?? '']);
   if (!objects.every(([text]) => /^<.* #\d+>$/.test(text!)) || !isRepeating(objects)) return undefined;
-  // Cheaper than the regular expression: every loop around this one searches the same source.
-  if (!body.includes(`${name} = ${name}.`)) return undefined;
-  const step = new RegExp(
-    `(?<![\\w.$])${name.replaceAll('$', '\\$')} = ${name.replaceAll('$', '\\$')}\\.([\\w$]{1,60});?$`,
-    'm',
-  ).exec(body);
-  if (step === null || /\.[\w$]{1,60} = /.test(body)) return undefined;
+  if (!body.followed.includes(name)) return undefined;
   return { kind: 'endless', evidence: `${name} returns to objects that the loop has already visited` };
 }
 

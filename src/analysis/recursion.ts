@@ -2,14 +2,13 @@
  * Recursion in the late samples of a run: a function that only recurses deeper, or one that calls itself several times and
  * repeats its work. The evidence is in the stacks, in the variables of their frames and in the source of the function.
  */
-import { definitionLine, hasHiddenEffects, parametersOf } from './function-effects.ts';
 import { functionKey, isNested } from './function-identity.ts';
 import type { AnalysisInput } from './input.ts';
 import { INCOMPLETE } from './loop-progress.ts';
 import { MAX_STACK_DEPTH } from './max-stack-depth.ts';
-import { oneLine, sourceLine } from './quote-guest-text.ts';
+import type { SourceFunction, SourceLoop } from './program-facts.ts';
+import { oneLine } from './quote-guest-text.ts';
 import type { ProgramState, StackFrame, Variables } from './run-profile-schema.ts';
-import type { SourceLoop } from './source-loop.ts';
 
 interface Recursion {
   readonly kind: 'deep_recursion' | 'exponential_recursion';
@@ -56,9 +55,13 @@ export function findRecursion(
       function: name,
     };
   }
-  const calls = selfCalls(input.source, loops, name, key, late);
-  if (calls.count < 2 && !calls.isRepeated) return undefined;
-  if (!repeatsWork(input.source, name, key, late)) return undefined;
+  const { line } = found.frame;
+  const source = input.program?.functions.find(
+    (one) => one.name === name && one.line <= line && line <= one.lastLine,
+  );
+  const calls = source && selfCalls(source, loops, key, late);
+  if (calls === undefined || (calls.count < 2 && !calls.isRepeated)) return undefined;
+  if (!repeatsWork(source!, key, late)) return undefined;
   const depthText = `up to ${Math.max(...depths)} calls deep`;
   const times = calls.count < 2 ? 'several' : calls.count;
   return {
@@ -77,9 +80,8 @@ interface SelfCalls {
 
 /** The lines on which the function calls itself in the samples, and the number of calls on them. */
 function selfCalls(
-  source: string,
+  source: SourceFunction,
   loops: readonly SourceLoop[],
-  name: string,
   key: string,
   late: readonly ProgramState[],
 ): SelfCalls {
@@ -103,14 +105,11 @@ function selfCalls(
       isInner = false;
     }
   }
-  // The line of a call can also contain the definition.
-  const call = `(?<!\\bdef |\\bfunction |\\bfunction\\* |\\bfunction \\*|[\\w$])${name.replace(/[^\w]/g, '\\$&')}\\s*\\(`;
-  const definition = definitionLine(source, name);
-  let count = 0;
-  for (const line of lines) {
-    count += sourceLine(source, line).split(new RegExp(call)).length - 1;
-    isRepeated ||= loops.some((loop) => loop.line > definition && loop.line <= line && line <= loop.lastLine);
-  }
+  const count = source.selfCalls.filter((line) => lines.has(line)).length;
+  for (const line of lines)
+    isRepeated ||= loops.some(
+      (loop) => loop.line > source.line && loop.line <= line && line <= loop.lastLine,
+    );
   return { count, lines: [...lines].sort((a, b) => a - b).slice(0, 3), isRepeated };
 }
 
@@ -124,7 +123,7 @@ const SMALL_CALLS = 2;
  * Frames that stay on the stack keep their callers. Values that are not completely known are not evidence, unless the
  * function passes the same object on in every call and does not change it.
  */
-function repeatsWork(source: string, name: string, key: string, late: readonly ProgramState[]): boolean {
+function repeatsWork(source: SourceFunction, key: string, late: readonly ProgramState[]): boolean {
   const stacks = late.map(({ stack, variables }) =>
     variables.filter((_, i) => stack[i] !== undefined && functionKey(stack[i]!) === key),
   );
@@ -132,12 +131,15 @@ function repeatsWork(source: string, name: string, key: string, late: readonly P
   for (const [variable, text] of stacks.flat().flatMap((one) => Object.entries(one)))
     texts.set(variable, (texts.get(variable) ?? new Set()).add(text));
   const isIncomplete = (variable: string) => [...texts.get(variable)!].some((text) => INCOMPLETE.test(text));
-  if (hasHiddenEffects(source, name, (variable) => texts.has(variable) && !isIncomplete(variable)))
-    return false;
+  const isHidden = (variable: string) =>
+    variable === 'self' || variable === 'this' || !texts.has(variable) || isIncomplete(variable);
+  // Calls of a function that works through effects can do different work with the same arguments.
+  if (source.callsItselfForEffect || source.changed.some(isHidden)) return false;
   const isConstant = (variable: string) => texts.get(variable)!.size === 1 && isIncomplete(variable);
-  const parameters = parametersOf(source, name);
   const isArgument = (variable: string) =>
-    (parameters === undefined || parameters.has(variable)) && variable !== 'self' && !isConstant(variable);
+    (source.parameters === undefined || source.parameters.includes(variable)) &&
+    variable !== 'self' &&
+    !isConstant(variable);
   const argumentsOf = (variables: Variables) =>
     Object.fromEntries(Object.entries(variables).filter(([variable]) => isArgument(variable)));
   const callers = new Map<string, Variables[]>();

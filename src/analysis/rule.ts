@@ -5,12 +5,13 @@
 import type { GuestError } from '../schema.ts';
 import type { AnalysisInput } from './input.ts';
 import { failedAt } from './quote-guest-text.ts';
+import type { AdviceLine } from './reader.ts';
 
 export interface Advice {
   /** Replaces the message of the exception or trap. */
   readonly message?: string | undefined;
-  /** Lines of guidance, most important first. Undefined lines are left out. */
-  readonly guidance: readonly (string | undefined)[];
+  /** Lines of guidance, most important first. */
+  readonly guidance: readonly AdviceLine[];
   readonly examples?: readonly string[] | undefined;
 }
 
@@ -39,7 +40,7 @@ export function exceptionRule(row: {
   readonly evidence: string;
   readonly docs?: readonly string[];
   readonly match: (input: AnalysisInput) => GuestError | undefined;
-  readonly lines: (error: GuestError, input: AnalysisInput) => readonly (string | undefined)[];
+  readonly lines: (error: GuestError, input: AnalysisInput) => readonly AdviceLine[];
 }): Rule {
   const { type, evidence, docs = [], match, lines } = row;
   return rule({
@@ -61,4 +62,5 @@ export const DOCS = {
   limits: 'docs/ERROR_GUIDANCE.md#limits',
   tools: 'docs/TOOLS.md#calling-tools',
   pausing: 'docs/TOOLS.md#pausing-and-resuming',
+  network: 'docs/NETWORK.md#when-a-request-fails',
 } as const;

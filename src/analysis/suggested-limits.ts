@@ -1,4 +1,4 @@
-/** Suggested limits, and the status of a fuel budget. Thresholds and arithmetic of fuel are those of the specification. */
+/** Suggested limits, and the status of a fuel budget. Thresholds and arithmetic of fuel: docs/specification.md. */
 import type { FuelAnalysis } from '../schema.ts';
 
 export type FuelStatus = FuelAnalysis['status'];

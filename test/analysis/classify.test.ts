@@ -210,7 +210,7 @@ describe('packages', () => {
 });
 
 describe('names of earlier calls', () => {
-  const undefinedName = (runtime: RuntimeName, source: string, persistent = false) => {
+  const undefinedName = (runtime: Exclude<RuntimeName, 'bash'>, source: string, persistent = false) => {
     const errors = {
       python: exception('NameError', "name 'df' is not defined", { name: 'df' }),
       javascript: { type: 'ReferenceError', message: 'df is not defined', line: 1 },
@@ -266,24 +266,14 @@ describe('a long program', () => {
     ['characters', 'x'.repeat(300_000), 32_768],
     ['lines', 'x = 1\n'.repeat(50_000), 2000 * 6 - 1],
   ])('is analysed only at its beginning if it has many %s', (_, source, analysed) => {
-    const seen: number[] = [];
     for (const runtime of ['python', 'javascript'] as const) {
-      const base = run(runtime, { source, trap: OUT_OF_FUEL, exitCode: 152, profile });
-      const guidance = {
-        ...base.language.guidance,
-        loops: (code: string) => {
-          seen.push(code.length);
-          return [];
-        },
-      };
-      const input = { ...base, language: { ...base.language, guidance } };
+      const input = run(runtime, { source, trap: OUT_OF_FUEL, exitCode: 152, profile });
       const { error_guidance } = analyse(input, LANGUAGES[runtime].rules, BOTH);
       expect(error_guidance).toMatchObject({ error_type: 'OutOfFuel' });
       expect(error_guidance!.actionable_guidance.at(-1)).toBe(
         `The program has 300,000 characters; only the first ${analysed.toLocaleString('en-US')} were analysed`,
       );
     }
-    expect(seen).toEqual([analysed, analysed]);
   });
 
   test('still gets the class and the line of its error', () => {

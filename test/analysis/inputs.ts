@@ -1,7 +1,10 @@
 /** Inputs of the analysis for tests, with a few vendored packages whose costs are round numbers. */
 import { exampleInput, type GuidanceExample } from '../../src/analysis/example-failure.ts';
 import type { AnalysisInput, AvailablePackage } from '../../src/analysis/input.ts';
+import { bashSource } from '../../src/runtimes/bash/source-reader.ts';
+import { javascriptSource } from '../../src/runtimes/javascript/source-reader.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
+import { pythonSource } from '../../src/runtimes/python/source-reader.ts';
 import type { GuestError, RuntimeName } from '../../src/schema.ts';
 
 const vendored = (
@@ -27,13 +30,26 @@ const PACKAGES: Readonly<Record<RuntimeName, readonly AvailablePackage[]>> = {
     vendored('pyyaml', 90_000_000, 1_000, { import_names: ['yaml'] }),
   ],
   javascript: [vendored('dayjs', 1_000_000, 1_000), vendored('decimal.js', 6_000_000, 1_000)],
+  bash: [],
 };
+
+/** How workers read the source of programs. */
+export const READERS = { python: pythonSource, javascript: javascriptSource, bash: bashSource };
 
 /** A run that exited with 1, or ended with `error` if there is one. */
 export function run(runtime: RuntimeName, change: GuidanceExample['run'] = {}): AnalysisInput {
   const others = Object.values(LANGUAGES).filter(({ name }) => name !== runtime);
   const ending = change.error === undefined ? 'exited' : 'exception';
-  const base = { ending, packages: PACKAGES[runtime] } as const;
+  const isStopped = change.trap != null;
+  const program =
+    'program' in change
+      ? change.program
+      : READERS[runtime].examine(change.source ?? '', {
+          language: runtime,
+          isStopped,
+          error: change.error,
+        });
+  const base = { ending, packages: PACKAGES[runtime], program } as const;
   return exampleInput(LANGUAGES[runtime], { ...base, ...change }, others);
 }
 

@@ -5,6 +5,7 @@ import { classify } from '../../src/analysis/find-rule.ts';
 import type { KnownErrno } from '../../src/analysis/system-error-code.ts';
 import { readImportCosts } from '../../src/packages/import-costs.ts';
 import { PRESETS } from '../../src/packages/resolve-packages.ts';
+import { guidanceExamples as bashExamples } from '../../src/runtimes/bash/guidance/example-failures.ts';
 import { guidanceExamples as javascriptExamples } from '../../src/runtimes/javascript/guidance/example-failures.ts';
 import { ALTERNATIVES as JAVASCRIPT_ALTERNATIVES } from '../../src/runtimes/javascript/guidance/missing-packages.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
@@ -20,6 +21,7 @@ const INTERVAL = repetitions(4, 1);
 const EXAMPLES = [
   ...pythonExamples.map((example) => ({ ...example, runtime: 'python' as const })),
   ...javascriptExamples.map((example) => ({ ...example, runtime: 'javascript' as const })),
+  ...bashExamples.map((example) => ({ ...example, runtime: 'bash' as const })),
 ];
 const classified = ({ runtime, run: change }: (typeof EXAMPLES)[number]) =>
   classify(run(runtime, change), LANGUAGES[runtime].rules)!;
@@ -48,7 +50,7 @@ describe('rule table', () => {
       ...Object.keys(policy.shape),
       ...Object.keys(executeOptions.shape),
       ...Object.keys(sandboxOptions.shape),
-      // The tool in the examples of the specification, and the blocks of a result.
+      // The tool in docs/specification.md, and the blocks of a result.
       'create_session',
       'error_guidance',
       'fuel_analysis',
@@ -58,6 +60,8 @@ describe('rule table', () => {
       'resume_execution',
       // The tool of an example.
       'send_mail',
+      // A module of Node.js.
+      'child_process',
       // Names of Python's standard library.
       'set_int_max_str_digits',
       'exist_ok',
@@ -72,7 +76,7 @@ describe('rule table', () => {
     }
   });
 
-  test('has the types of the specification', () => {
+  test('has the types of docs/specification.md', () => {
     const types = RUNTIME_NAMES.flatMap((name) => LANGUAGES[name].rules.map(({ type }) => type));
     for (const type of [
       'OutOfFuel',
@@ -154,8 +158,8 @@ describe('hostile text', () => {
           line: 1,
         };
         const changes: GuidanceExample['run'][] = [
-          { ...change, source: text, earlier },
-          { ...change, source: text, earlier, error },
+          { ...change, source: text, earlier, program: undefined },
+          { ...change, source: text, earlier, error, program: undefined },
           { ...change, error: undefined, ending: 'unknown', stderr: text },
         ];
         for (const hostile of changes) {

@@ -1,5 +1,5 @@
 /** The last rules of the table: programs that raised an exception themselves or chose their exit code. */
-import { formatBytes, formatLiteral } from '../../quantities.ts';
+import { formatBytes } from '../../quantities.ts';
 import { errorText, failedAt } from '../quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
 import { suggestedBytes } from '../suggested-limits.ts';
@@ -28,7 +28,7 @@ export const exitRules: readonly Rule[] = [
       error === undefined && stdoutDroppedBytes + stderrDroppedBytes > 0
         ? { stdout: stdoutDroppedBytes, stderr: stderrDroppedBytes }
         : undefined,
-    advise: ({ stdout, stderr }, { exitCode, limits }) => ({
+    advise: ({ stdout, stderr }, { exitCode, limits, language }) => ({
       message: `Exit code ${exitCode}; output was truncated`,
       guidance: [
         stdout > 0
@@ -39,7 +39,14 @@ export const exitRules: readonly Rule[] = [
           : undefined,
         `The program exited with code ${exitCode}; the reason may be in the dropped output`,
         'Print less, write large results to a file in /app, or print error messages first',
-        `Or raise the limit: policy stdout_max_bytes=${formatLiteral(suggestedBytes(limits.stdout_max_bytes))}`,
+        (reader) => {
+          const how = reader.raise(
+            'stdout_max_bytes',
+            suggestedBytes(limits.stdout_max_bytes),
+            language.name,
+          );
+          return how && `Or raise the limit: ${how}`;
+        },
       ],
     }),
   }),

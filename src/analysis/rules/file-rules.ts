@@ -1,5 +1,5 @@
 /** Rules for failed file operations. They rely on the error number and the path of the failed system call. */
-import { formatBytes, formatItems, formatLiteral } from '../../quantities.ts';
+import { formatBytes, formatItems } from '../../quantities.ts';
 import { similarNames } from '../../schema/similar-names.ts';
 import { maxPathBytes, type QuotaLimit } from '../../schema/workspace-quota.ts';
 import type { GuestError } from '../../schema.ts';
@@ -61,7 +61,7 @@ export function existingFileLine(path: string, input: AnalysisInput): string | u
   return `'${oneLine(path)}' does not exist, but '/app/${oneLine(found, 200)}' exists: use that path`;
 }
 
-/** Guidance for a path outside /app: the text of the specification, unless the program means a file in /app. */
+/** Guidance for a path outside /app: the text of docs/specification.md, unless the program means a file in /app. */
 export function restrictedPathLines(path: string, input: AnalysisInput): (string | undefined)[] {
   const existing = REFUSED.includes(failedSystemCall(input)) ? undefined : existingFileLine(path, input);
   const usage =
@@ -132,8 +132,9 @@ export const fileRules: readonly Rule[] = [
       const { exceededQuota = 'bytes' } = input;
       const [policy, limit, larger] =
         exceededQuota === 'bytes'
-          ? ['workspace_max_bytes', bytes, suggestedBytes(bytes)]
-          : ['workspace_max_files', files, suggestedFiles(files)];
+          ? (['workspace_max_bytes', bytes, suggestedBytes(bytes)] as const)
+          : (['workspace_max_files', files, suggestedFiles(files)] as const);
+      const or = (how: string | undefined) => how && `Or create a sandbox with a larger quota: ${how}`;
       return {
         guidance: [
           exceededQuota === 'path_bytes'
@@ -141,9 +142,7 @@ export const fileRules: readonly Rule[] = [
             : `The workspace is full: /app and /tmp together hold at most ${formatBytes(bytes)} in ${formatItems(files, 'file')}`,
           failedAt(input, 'The write failed on'),
           `Delete files that are no longer needed, or ${LESS[exceededQuota]}`,
-          larger > limit
-            ? `Or create a sandbox with a larger quota: policy ${policy}=${formatLiteral(larger)}`
-            : undefined,
+          larger > limit ? (reader) => or(reader.raise(policy, larger, input.language.name)) : undefined,
         ],
       };
     },
@@ -152,7 +151,10 @@ export const fileRules: readonly Rule[] = [
     type: 'FileNotFoundInWorkspace',
     evidence: 'A path in /app, /tmp or a mount does not exist.',
     docs: [DOCS.files],
-    match: (input) => (failedSystemCall(input) === 'ENOENT' ? pathsOf(input)[0] : undefined),
+    match: (input) => {
+      const isFile = !input.language.guidance.isMissingProgram?.(input);
+      return isFile && failedSystemCall(input) === 'ENOENT' ? pathsOf(input)[0] : undefined;
+    },
     advise: (path, input) => {
       const existing = existingFileLine(path, input);
       const usage = 'Relative paths start at /app; names are case-sensitive';

@@ -13,6 +13,7 @@ import { heavyImports } from '../heavy-imports.ts';
 import { type AnalysisInput, availablePackage } from '../input.ts';
 import { backtrackingText, causeToFix, hottestFunction, stuckRegex } from '../limit-cause.ts';
 import { failedAt, failedStatement, oneLine } from '../quote-guest-text.ts';
+import type { AdviceLine, RaisableLimit } from '../reader.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
 import { suggestedBytes, suggestedSeconds } from '../suggested-limits.ts';
 
@@ -27,6 +28,23 @@ function raisedInstead(
   if (found === undefined || found.raised === true) return undefined;
   return isExpected(found) ? { message: undefined } : undefined;
 }
+
+/** A line that names what the reader can do to raise a limit. */
+const raise =
+  (
+    { language }: AnalysisInput,
+    limit: RaisableLimit,
+    value: number,
+    line: (how: string | undefined) => string | undefined,
+  ): AdviceLine =>
+  (reader) =>
+    line(reader.raise(limit, value, language.name));
+
+/** A line of docs/specification.md for readers that have sessions. */
+const fixed =
+  (line: string): AdviceLine =>
+  ({ hasSessions }) =>
+    hasSessions ? line : undefined;
 
 /** What to change in a program for which no budget is enough; undefined for other programs. */
 function fixOf(input: AnalysisInput): readonly string[] | undefined {
@@ -55,6 +73,16 @@ function fixOf(input: AnalysisInput): readonly string[] | undefined {
   ];
 }
 
+/** Advice for a line that runs as often as several loops multiply. */
+function nestedLoops({ program, stoppedAt }: AnalysisInput): string | undefined {
+  const line = stoppedAt?.line;
+  if (line === undefined) return undefined;
+  const around = (program?.loops ?? []).filter((loop) => loop.line <= line && line <= loop.lastLine);
+  return around.length < 2
+    ? undefined
+    : `Line ${line} is in ${around.length} nested loops, whose iterations multiply: leave the inner loops early, or replace the innermost one by a lookup in a set or map`;
+}
+
 /** What the samples show beyond the cause. */
 function samplesText(input: AnalysisInput): (string | undefined)[] {
   const hot = hottestFunction(input);
@@ -69,7 +97,7 @@ function samplesText(input: AnalysisInput): (string | undefined)[] {
   ];
 }
 
-/** The cause for the `Likely cause:` line of the specification; undefined if nothing was found. */
+/** The cause for the `Likely cause:` line (docs/specification.md); undefined if nothing was found. */
 function likelyCause(input: AnalysisInput): string | undefined {
   const toFix = causeToFix(input);
   if (toFix !== undefined) return toFix.text;
@@ -115,21 +143,28 @@ export const limitRules: readonly Rule[] = [
       const { language } = input;
       const location = stoppedLocation(input);
       const cause = likelyCause(input);
-      const budget = formatLiteral(budgetToTry(input));
+      const budget = budgetToTry(input);
       return {
         message: trap.message,
         guidance: [
           `Code exceeded ${formatFuel(input.limits.fuel_budget)} instruction budget`,
-          `Likely cause: ${cause}`,
+          cause && `Likely cause: ${cause}`,
           importing(input) === undefined
             ? undefined
             : `The program was importing ${importing(input)}: give the import more fuel, or do without it`,
           ...(fixOf(input) ?? [
-            `To give this call more fuel, run it again with fuel_budget=${budget}`,
+            raise(input, 'fuel_budget', budget, (how) =>
+              how === undefined
+                ? 'Reduce the work of the program: a higher budget cannot be chosen here'
+                : `To give this call more fuel, run it again with ${how}`,
+            ),
             'Solution 1: Simplify code or use lighter alternatives',
-            'Solution 2: Create session with higher fuel budget',
-            `Example: create_session(language='${language.name}', fuel_budget=${budget})`,
+            fixed('Solution 2: Create session with higher fuel budget'),
+            fixed(
+              `Example: create_session(language='${language.name}', fuel_budget=${formatLiteral(budget)})`,
+            ),
             progressText(input),
+            nestedLoops(input),
           ]),
           location && !cause?.includes(location) ? `The fuel ran out at ${location}` : undefined,
           ...samplesText(input),
@@ -163,7 +198,12 @@ export const limitRules: readonly Rule[] = [
                       : 'The program was computing: use a faster algorithm or less data'),
                 timers
                   ? undefined
-                  : `${imported === undefined ? 'Or raise' : 'Raise'} the limit: timeout_seconds=${suggestedSeconds(seconds)}`,
+                  : raise(
+                      input,
+                      'timeout_seconds',
+                      suggestedSeconds(seconds),
+                      (how) => how && `${imported === undefined ? 'Or raise' : 'Raise'} the limit: ${how}`,
+                    ),
               ]
             : [`Likely cause: ${cause}`, ...fixOf(input)!]),
           ...(isWaiting ? [] : samplesText(input)),
@@ -198,8 +238,8 @@ export const limitRules: readonly Rule[] = [
         guidance: [
           `Code exceeded the memory limit of ${formatBytes(limit)}`,
           failedAt(input, 'Memory ran out at'),
-          'Solution 1: Process the data in chunks: read line by line, use generators, delete objects that are no longer needed',
-          `Solution 2: Create a session with more memory: create_session(language='${input.language.name}', memory_bytes=${formatLiteral(suggestedBytes(limit))})`,
+          'Process the data in chunks: read line by line, use generators, delete objects that are no longer needed',
+          raise(input, 'memory_bytes', suggestedBytes(limit), (how) => how && `Or allow more memory: ${how}`),
         ],
       };
     },

@@ -1,9 +1,11 @@
 /** Rules that every language has, each with its own evidence: the language recognises the failure, the advice is shared. */
 
+import { intendedName } from '../../schema/similar-names.ts';
 import type { GuestError } from '../../schema.ts';
 import { isDefinedEarlier } from '../earlier-definitions.ts';
 import type { AnalysisInput, AvailablePackage } from '../input.ts';
 import { failedAt, markdownFenceAdvice, oneLine } from '../quote-guest-text.ts';
+import type { AdviceLine } from '../reader.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
 
 interface SharedRow<Match> {
@@ -79,10 +81,14 @@ function otherMissing(name: string, { error }: AnalysisInput): string[] {
 export const packageNotAvailableRule = (
   row: SharedRow<string> & {
     readonly alternative: (name: string, input: AnalysisInput) => string | undefined;
+    /** Names that a program may have misspelt. */
+    readonly known: (input: AnalysisInput) => readonly string[];
+    /** Whether a package of this name exists, so that it is not misspelt. */
+    readonly exists: (name: string, input: AnalysisInput) => boolean;
     /** Lines of code that do what the program wanted to do with the package. */
     readonly substitutes?: (name: string, input: AnalysisInput) => readonly string[];
     /** Which of the packages can be made available, and how. */
-    readonly installation?: (names: readonly string[], input: AnalysisInput) => readonly string[];
+    readonly installation?: (names: readonly string[], input: AnalysisInput) => readonly AdviceLine[];
     /** File names of a module of this name. */
     readonly moduleFiles: (name: string) => readonly string[];
     /** The statement that imports a file in /app. */
@@ -97,7 +103,13 @@ export const packageNotAvailableRule = (
     docs: [DOCS.packages],
     match: row.match,
     advise: (name, input) => {
-      const alternative = row.alternative(name, input);
+      const intended = (one: string) =>
+        row.exists(one, input) ? undefined : intendedName(one, row.known(input));
+      const about = (one: string) => {
+        const known = intended(one);
+        return known === undefined ? row.alternative(one, input) : `Did you mean '${known}'?`;
+      };
+      const alternative = about(name);
       const others = otherMissing(name, input);
       const files = row.moduleFiles(name).map((file) => `/${file}`);
       const substitutes = row.substitutes?.(name, input) ?? [];
@@ -108,10 +120,13 @@ export const packageNotAvailableRule = (
           alternative,
           ...substitutes.map((line) => `In this program: ${line}`),
           ...others.map((other) => {
-            const line = row.alternative(other, input);
+            const line = about(other);
             return `Also missing: '${other}'${line === undefined ? '' : `. ${line}`}`;
           }),
-          ...(row.installation?.([name, ...others], input) ?? []),
+          ...(row.installation?.(
+            [name, ...others].map((one) => intended(one) ?? one),
+            input,
+          ) ?? []),
           ownFile &&
             `To import your file '${oneLine(ownFile, 80)}', use: ${row.importFile(oneLine(ownFile, 80))}`,
           alternative === undefined && ownFile === undefined ? row.hint : undefined,
@@ -174,9 +189,10 @@ export function packageByOtherName(name: string, packages: readonly AvailablePac
 }
 
 /** Advice for an undefined name that an earlier call defined. */
-export function earlierDefinitionAdvice(name: string, input: AnalysisInput): string | undefined {
+export function earlierDefinitionAdvice(name: string, input: AnalysisInput): AdviceLine {
   if (!isDefinedEarlier(input, name)) return undefined;
-  return input.earlier.persistent
-    ? `An earlier call defined '${name}', but '${name}' was deleted or that call was rolled back`
-    : `An earlier call defined '${name}', but variables do not persist between calls: use a session with auto_persist_globals=True, or define it again`;
+  if (input.earlier.persistent)
+    return `An earlier call defined '${name}', but '${name}' was deleted or that call was rolled back`;
+  return ({ hasSessions }) =>
+    `An earlier call defined '${name}', but variables do not persist between calls: ${hasSessions ? 'use a session with auto_persist_globals=True, or ' : ''}define it again`;
 }

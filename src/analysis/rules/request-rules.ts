@@ -1,0 +1,38 @@
+/** Rules for programs that may send requests: requests that were refused, and requests that failed. */
+import type { NetworkExchange } from '../../schema.ts';
+import type { AnalysisInput } from '../input.ts';
+import { failedAt, oneLine } from '../quote-guest-text.ts';
+import { DOCS, type Rule, rule } from '../rule.ts';
+
+/** Characters of the reason for which a request failed that the message of the exception has to contain. */
+const COMPARED = 60;
+/** Exceptions that name no reason. */
+const WITHOUT_REASON = /^(?:fetch failed|terminated|socket hang up)$/;
+
+/** The request whose failure ended the program. */
+function failedRequest({ requests, error, ending }: AnalysisInput): NetworkExchange | undefined {
+  if (requests === undefined || error === undefined || ending !== 'exception' || error.raised === true)
+    return undefined;
+  const failed = requests.filter((request) => request.error !== undefined).reverse();
+  const hasReason = !WITHOUT_REASON.test(error.message);
+  return failed.find((request) => !hasReason || error.message.includes(request.error!.slice(0, COMPARED)));
+}
+
+export const requestRules: readonly Rule[] = [
+  rule({
+    type: 'RequestFailed',
+    evidence: 'A request was refused or failed, and the program does not handle the exception.',
+    docs: [DOCS.network],
+    match: failedRequest,
+    advise: (request, input) => ({
+      guidance: [
+        `${oneLine(request.method, 20)} ${oneLine(request.url, 200)} failed: ${oneLine(request.error!)}`,
+        request.outcome === 'refused'
+          ? 'Nothing was sent. Only the person who runs the sandbox can permit requests: do not try the same request or another address of the host again'
+          : 'Catch the exception if the program can continue without the response',
+        'metadata.network lists the requests that were made: do not repeat those that changed something',
+        failedAt(input),
+      ],
+    }),
+  }),
+];
