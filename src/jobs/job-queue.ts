@@ -3,8 +3,18 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import { parse, policy, type SandboxResult } from '../schema.ts';
-import { type BatchError, type BatchProgram, batchProgram } from '../session/run-batch.ts';
+import {
+  type BatchProgram,
+  batchProgram,
+  type JobQueueOptions,
+  jobQueueOptions,
+  parse,
+  policy,
+  type SandboxResult,
+  type SubmitOptions,
+  submitOptions,
+} from '../schema.ts';
+import type { BatchError } from '../session/run-batch.ts';
 import { toStoreError } from '../stores/postgres/database.ts';
 import {
   closeJobStore,
@@ -13,43 +23,14 @@ import {
   inTransaction,
   type JobData,
   type JobStore,
-  type JobStoreOptions,
   openJobStore,
   queueOf,
 } from './pg-boss-store.ts';
 
-const DEFAULT_LEASE_SECONDS = 60;
 /** Maximum number of jobs per SQL statement. */
 const INSERT_CHUNK = 500;
 const MAX_PROGRAM_CHARS = 16 * 1024 * 1024;
 const POLL_MS = { first: 50, last: 1000 };
-
-const queueOptions = z.object({
-  tenant: z.string().max(200).default(''),
-  leaseSeconds: z.number().min(1).max(86_400).default(DEFAULT_LEASE_SECONDS),
-});
-const submitOptions = z.strictObject({
-  priority: z.number().int().min(-1_000_000).max(1_000_000).default(0),
-});
-
-/** Options of `openJobQueue`. */
-export interface JobQueueOptions extends JobStoreOptions {
-  /** Tenant that submits and reads the jobs. Default: the empty string. Maximum: 200 characters. */
-  readonly tenant?: string;
-  /**
-   * A worker is considered crashed if it has not recorded the result this many seconds after the time limit of the program.
-   * Another worker then retries the job. Default: 60. Maximum: 86,400.
-   */
-  readonly leaseSeconds?: number;
-}
-
-/** Options of `submit` and `submitMany`. */
-export interface SubmitOptions {
-  /**
-   * Priority of the jobs, from -1,000,000 to 1,000,000. Within a tenant, jobs with a higher priority run first. Default: 0.
-   */
-  readonly priority?: number;
-}
 
 /**
  * The state of a job. `queued`: the job is waiting. `running`: a worker is running the job. `completed`: the job has ended
@@ -107,12 +88,11 @@ export class JobQueue {
     const name = queueOf(this.#tenant);
     const jobs = programs.map((program, i) => this.#job(name, program, i, priority));
     await this.#withErrors('submit the programs', async () => {
-      const { boss } = this.#store;
       await createTenantQueue(this.#store, name);
-      if (jobs.length <= INSERT_CHUNK) return boss.insert(jobs);
+      if (jobs.length <= INSERT_CHUNK) return this.#store.insert(name, jobs);
       return inTransaction(this.#store, async (db) => {
         for (let start = 0; start < jobs.length; start += INSERT_CHUNK)
-          await boss.insert(jobs.slice(start, start + INSERT_CHUNK), { db });
+          await this.#store.insert(name, jobs.slice(start, start + INSERT_CHUNK), db);
       });
     });
     return jobs.map(({ id }) => id);
@@ -139,7 +119,7 @@ export class JobQueue {
     const id = parse(z.guid(), job_id, 'job_id');
     const options = { includeArchive: true };
     const job = await this.#withErrors('read the job', () =>
-      this.#store.boss.getJobById<JobData>(queueOf(this.#tenant), id, options),
+      this.#store.boss.getJobById(queueOf(this.#tenant), id, options),
     );
     if (job === null) return undefined;
     const state = STATES[job.state] ?? 'failed';
@@ -210,6 +190,6 @@ function failureOf(output: unknown): BatchError {
  * `pg-boss` is missing, or `store_failed` if the database is not reachable.
  */
 export async function openJobQueue(options: JobQueueOptions): Promise<JobQueue> {
-  const { tenant, leaseSeconds } = parse(queueOptions, options, 'options');
-  return new JobQueue(await openJobStore(options, {}), tenant, leaseSeconds);
+  const { tenant, leaseSeconds, ...connection } = parse(jobQueueOptions, options, 'options');
+  return new JobQueue(await openJobStore(connection, {}), tenant, leaseSeconds);
 }

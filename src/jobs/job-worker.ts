@@ -5,23 +5,28 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type PgBoss from 'pg-boss';
-import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
-import { DEFAULT_MAXIMUMS, type PolicyInput, parse, policy, RUNTIME_NAMES } from '../schema.ts';
+import { installedRuntimes } from '../runtimes/guest-artifacts.ts';
+import {
+  DEFAULT_MAXIMUMS,
+  type JobEvent,
+  type JobWorkerOptions,
+  jobWorkerOptions,
+  type PolicyInput,
+  parse,
+} from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import { type BatchResult, runBatchProgram } from '../session/run-batch.ts';
 import { toStoreError } from '../stores/postgres/database.ts';
-import { createPool, type Pool } from '../worker/pool.ts';
+import { createPool, type Pool } from '../worker/pool/pool.ts';
 import {
   closeJobStore,
   connect,
   encodeOutcome,
   isTenantQueue,
-  type JobData,
   type JobStore,
-  type JobStoreOptions,
   openJobStore,
+  type StoredJob,
 } from './pg-boss-store.ts';
 import { type TenantSlot, TenantSlots } from './tenant-slots.ts';
 
@@ -36,60 +41,6 @@ const PROGRAM_ERRORS: readonly ErrorCode[] = [
   'quota_exceeded',
 ];
 
-const workerOptions = z.object({
-  jobs: z.number().int().min(1).max(1024).optional(),
-  tenantJobs: z.number().int().min(1).max(1024).optional(),
-  policy: policy.optional(),
-  shutdownSeconds: z.number().min(0).max(86_400).default(30),
-  maintenanceSeconds: z.number().int().min(1).max(3600).default(10),
-  signal: z.instanceof(AbortSignal).optional(),
-});
-
-/** What happened to a job in this worker. */
-export interface JobEvent {
-  /** Identifies the job. */
-  readonly job_id: string;
-  /** Tenant that submitted the job. */
-  readonly tenant: string;
-  /**
-   * `completed`: the job has a result. `retried`: the host failed, and the job is retried if attempts are left. `returned`:
-   * the worker was stopped, and the job is in the queue again without having used an attempt. `discarded`: the lease had
-   * expired, and the result was not recorded, because another worker ran the job.
-   */
-  readonly outcome: 'completed' | 'retried' | 'returned' | 'discarded';
-  /** Whether the program succeeded. Present only if `outcome` is `completed`. */
-  readonly success?: boolean;
-}
-
-/** Options of `runJobWorker`. */
-export interface JobWorkerOptions extends JobStoreOptions {
-  /** Maximum number of programs that run concurrently. Default: the number of CPU cores. Maximum: 1,024. */
-  readonly jobs?: number;
-  /**
-   * Maximum number of programs of one tenant that run concurrently, across all workers. Default: no limit. Maximum:
-   * 1,024.
-   */
-  readonly tenantJobs?: number;
-  /**
-   * Limits of every program. If the policy does not set `fuel_budget` or `timeout_seconds`, each program can set its own: at
-   * most 1,000,000,000,000 instructions and 300 seconds.
-   */
-  readonly policy?: PolicyInput;
-  /**
-   * Time in seconds that running programs have to finish after the signal is aborted. After that, their jobs return to the
-   * queue. Default: 30. Maximum: 86,400.
-   */
-  readonly shutdownSeconds?: number;
-  /** Interval in seconds at which the worker looks for jobs of crashed workers. Default: 10. Maximum: 3,600. */
-  readonly maintenanceSeconds?: number;
-  /** Stops the worker. */
-  readonly signal?: AbortSignal;
-  /** Called once, when the worker has connected to the database and starts to wait for jobs. */
-  readonly onReady?: () => void;
-  /** Receives an event when a run of a job has ended. */
-  readonly onJob?: (event: JobEvent) => void;
-}
-
 /**
  * Runs jobs until the signal is aborted. Resolves when the last program has ended. Throws `invalid_argument` if the options
  * are invalid, or `store_failed` if the database is not reachable when the worker starts.
@@ -99,23 +50,24 @@ export async function runJobWorker(options: JobWorkerOptions): Promise<void> {
     jobs = availableParallelism(),
     maintenanceSeconds,
     ...checked
-  } = parse(workerOptions, options, 'options');
+  } = parse(jobWorkerOptions, options, 'options');
   await using pool = createPool({ maxWorkers: jobs });
-  for (const runtime of RUNTIME_NAMES) {
+  for (const runtime of installedRuntimes()) {
     // Reports an unusable policy now, instead of as the result of every job.
     await using _ = await createSandbox({ runtime, policy: options.policy ?? {}, pool });
   }
-  const store = await openJobStore(options, {
+  const store = await openJobStore(checked, {
     supervise: true,
     maintenanceIntervalSeconds: maintenanceSeconds,
+    superviseIntervalSeconds: maintenanceSeconds,
   });
   const worker = new JobWorker(
     store,
     pool,
     { ...checked, jobs, policy: options.policy ?? {} },
-    options.onJob,
+    checked.onJob,
   );
-  options.onReady?.();
+  checked.onReady?.();
   try {
     await worker.run(checked.signal ?? new AbortController().signal, checked.shutdownSeconds);
   } finally {
@@ -129,8 +81,6 @@ interface WorkerLimits {
   readonly tenantJobs?: number | undefined;
   readonly policy: PolicyInput;
 }
-
-type FetchedJob = PgBoss.JobWithMetadata<JobData>;
 
 class JobWorker {
   readonly #running = new Set<Promise<void>>();
@@ -198,11 +148,11 @@ class JobWorker {
 
   async #startJob(queue: string): Promise<boolean> {
     let slot: TenantSlot | undefined;
-    let job: FetchedJob | undefined;
+    let job: StoredJob | undefined;
     try {
       slot = await this.#slots?.acquire(queue);
       if (this.#slots !== undefined && slot === undefined) return false;
-      [job] = await this.store.boss.fetch<JobData>(queue, { batchSize: 1, includeMetadata: true });
+      [job] = await this.store.boss.fetch(queue, { batchSize: 1, includeMetadata: true });
     } catch {
       // The database is not reachable: the next poll tries again.
     }
@@ -222,7 +172,7 @@ class JobWorker {
   }
 
   /** Runs a job and records its end. If the database stays unreachable, the job expires and is retried. */
-  async #run(job: FetchedJob): Promise<void> {
+  async #run(job: StoredJob): Promise<void> {
     const { tenant, timeout_seconds, program } = job.data;
     const own = this.limits.policy;
     const limit = Math.min(timeout_seconds, own.timeout_seconds ?? DEFAULT_MAXIMUMS.timeout_seconds);
@@ -249,7 +199,7 @@ class JobWorker {
   }
 
   /** Whether the result of the job is that of this run, and not of another worker. */
-  async #isResultOf({ name, id }: FetchedJob, run: string): Promise<boolean> {
+  async #isResultOf({ name, id }: StoredJob, run: string): Promise<boolean> {
     const { boss, schema } = this.store;
     const statement = `SELECT output->>'run' AS run FROM ${schema}.job WHERE name = $1 AND id = $2`;
     const { rows } = await persistently(() => boss.getDb().executeSql(statement, [name, id]));
@@ -260,7 +210,7 @@ class JobWorker {
    * Returns a job to its queue as if it had not been started. A job that expired in the meantime has a higher
    * number of attempts and is left alone.
    */
-  async #return({ name, id, retryCount }: FetchedJob): Promise<void> {
+  async #return({ name, id, retryCount }: StoredJob): Promise<void> {
     const { boss, schema } = this.store;
     await boss.getDb().executeSql(
       `UPDATE ${schema}.job SET state = 'retry', started_on = NULL

@@ -2,62 +2,84 @@
  * The connection to pg-boss, which stores the jobs in PostgreSQL. Every tenant has its own queue, so tenants cannot delay
  * each other. Programs and results are stored as JSON text inside JSON, because PostgreSQL rejects some strings.
  */
-import type PgBoss from 'pg-boss';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
-import { parse } from '../schema.ts';
 import type { BatchResult } from '../session/run-batch.ts';
 import { toStoreError } from '../stores/postgres/database.ts';
 
-/** Schema of the tables of pg-boss. */
-const DEFAULT_SCHEMA = 'llm_wasm_sandbox_jobs';
 /** Receives the jobs that the host has repeatedly failed to run. */
 const DEAD_LETTER_QUEUE = 'dead-letters';
 const QUEUE_PREFIX = 'programs-';
 /** How often a job is retried after a host failure. */
 const RETRIES = 3;
 
-const connectionOptions = z.object({
-  connectionString: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be an address that starts with postgres://')
-    .refine(
-      (address) => URL.canParse(address),
-      'must be a valid URL, with special characters percent-encoded',
-    ),
-  schema: z
-    .string()
-    .regex(
-      /^[a-z_][a-z0-9_]{0,49}$/,
-      'must consist of up to 50 lower-case letters, digits and underscores, and start with a letter or an underscore',
-    )
-    .default(DEFAULT_SCHEMA),
-});
-
-/** The database in which jobs are stored. */
-export interface JobStoreOptions {
-  /** URL of the database, such as `postgres://user:password@host:5432/database`. Requires the packages `pg` and `pg-boss`. */
-  readonly connectionString: string;
-  /** Schema of the tables. Default: `llm_wasm_sandbox_jobs`. */
-  readonly schema?: string;
+/** Runs SQL statements. */
+export interface SqlExecutor {
+  executeSql(
+    text: string,
+    values?: unknown[],
+  ): Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
 }
 
+interface NewJob {
+  readonly id: string;
+  readonly name: string;
+  readonly data: JobData;
+  readonly priority: number;
+  readonly expireInSeconds: number;
+}
+
+/** A job as pg-boss returns it. */
+export interface StoredJob {
+  readonly id: string;
+  readonly name: string;
+  readonly data: JobData;
+  readonly state: string;
+  readonly retryCount: number;
+  readonly startedOn: Date | null;
+  readonly output: unknown;
+}
+
+/** The part of pg-boss that is used. Versions 10 and 12 have it, except for the arguments of `insert`. */
+interface Boss {
+  on(event: 'error', listener: () => void): unknown;
+  start(): Promise<unknown>;
+  stop(options: { graceful: boolean }): Promise<void>;
+  createQueue(name: string, options?: object): Promise<void>;
+  insert(...args: unknown[]): Promise<unknown>;
+  fetch(name: string, options: { batchSize: number; includeMetadata: true }): Promise<StoredJob[]>;
+  getJobById(name: string, id: string, options: { includeArchive: boolean }): Promise<StoredJob | null>;
+  complete(name: string, id: string, output: object): Promise<unknown>;
+  fail(name: string, id: string, output: object): Promise<unknown>;
+  getDb(): SqlExecutor;
+}
+
+type BossClass = new (options: object) => Boss;
+
 export interface JobStore {
-  readonly boss: PgBoss;
+  readonly boss: Boss;
+  /** Adds jobs to a queue. */
+  readonly insert: (name: string, jobs: readonly NewJob[], db?: SqlExecutor) => Promise<unknown>;
   readonly schema: string;
   readonly connectionString: string;
 }
 
 function rejectMissing(cause: unknown): never {
-  const message = 'Jobs require the packages pg and pg-boss. Install them with "npm install pg pg-boss@10".';
+  const message =
+    'Jobs require the packages pg and pg-boss. Install them with "npm install pg pg-boss", or "npm install pg pg-boss@10" with Node.js 20.';
   throw new SandboxError('not_installed', message, { cause });
 }
 
 /** Connects to the database, and creates or upgrades the tables. */
-export async function openJobStore(options: JobStoreOptions, supervision: object): Promise<JobStore> {
-  const { connectionString, schema } = parse(connectionOptions, options, 'options');
-  const { default: Boss } = await import('pg-boss').catch(rejectMissing);
+export async function openJobStore(
+  { connectionString, schema }: Pick<JobStore, 'connectionString' | 'schema'>,
+  supervision: object,
+): Promise<JobStore> {
+  const module: { PgBoss?: unknown; default?: unknown } = await import('pg-boss').catch(rejectMissing);
+  // Version 12 has no default export, and `insert` takes the name of the queue.
+  const isNew = module.PgBoss !== undefined;
+  const Boss = (module.PgBoss ?? module.default) as BossClass;
   const boss = new Boss({ connectionString, schema, schedule: false, supervise: false, ...supervision });
   // Failed queries are reported by the call that made them; maintenance is retried.
   boss.on('error', () => {});
@@ -68,7 +90,16 @@ export async function openJobStore(options: JobStoreOptions, supervision: object
     await boss.stop({ graceful: false }).catch(() => {});
     throw toStoreError(cause, 'open the job queue');
   }
-  return { boss, schema, connectionString };
+  const insert: JobStore['insert'] = (name, jobs, db) => {
+    const options = db === undefined ? {} : { db };
+    if (!isNew) return boss.insert(jobs, options);
+    return boss.insert(
+      name,
+      jobs.map(({ name: _, ...job }) => job),
+      options,
+    );
+  };
+  return { boss, insert, schema, connectionString };
 }
 
 export async function closeJobStore({ boss }: JobStore): Promise<void> {
@@ -88,7 +119,7 @@ export async function connect({ connectionString }: JobStore) {
 /** Runs statements of pg-boss in one transaction. */
 export async function inTransaction(
   store: JobStore,
-  work: (db: PgBoss.Db) => Promise<unknown>,
+  work: (db: SqlExecutor) => Promise<unknown>,
 ): Promise<void> {
   const client = await connect(store);
   try {

@@ -18,7 +18,7 @@ import type { CommittedSession } from './known-revisions.ts';
 const MAX_HOLD_MS = 1000;
 
 /** What the lease needs from the session. */
-interface LeasedSession {
+export interface LeasedSession {
   acquire(wait: LeaseWait): Promise<void>;
   /** Reads the session again if another process has written it. Returns what is in memory then. */
   refresh(): Promise<CommittedSession>;

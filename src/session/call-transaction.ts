@@ -1,22 +1,28 @@
 /**
  * One call of a session, from the state it starts from to the state it leaves. Memory and files are committed together
- * or not at all. The steps are called in order: begin, answer, settle; or revert at any point, even after the commit.
+ * or not at all. The steps are called in order: begin, answer, then one of the commits; or revert at any point.
  */
+import { SandboxError } from '../errors.ts';
 import type { TreeEdit } from '../fs/flat-entries.ts';
 import { FileTree } from '../fs/immutable-file-tree.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import { notableImports } from '../packages/import-costs.ts';
 import type { Call } from '../sandbox/call-options.ts';
+import { stoppedByHost } from '../sandbox/to-result.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
 import type { PausedExecution } from '../schema.ts';
 import { cacheDigest } from '../stores/format/content-digest.ts';
 import type { SessionState } from '../stores/store.ts';
-import type { RunOutcome, SavedState, SessionInput } from '../worker/protocol.ts';
+import type { JobHandle } from '../worker/pool/job-handle.ts';
+import type { WorkerTurn } from '../worker/pool/pool.ts';
+import type { RunOutcome, SavedState, SessionInput } from '../worker/protocol/messages.ts';
 import { claimExecution, renewExecution } from './resume-options.ts';
+import type { SessionAccess } from './session-access.ts';
 import type { SessionStates } from './session-states.ts';
 import type { StatesSavepoint } from './update-session-record.ts';
 
 export class CallTransaction {
+  readonly #access: SessionAccess;
   readonly #states: SessionStates;
   readonly #workspace: Workspace;
   readonly #before: StatesSavepoint;
@@ -27,7 +33,9 @@ export class CallTransaction {
   #paused: PausedExecution | undefined;
   #progress: 'open' | 'committed' | 'reverted' = 'open';
 
-  private constructor(states: SessionStates, workspace: Workspace) {
+  private constructor(access: SessionAccess) {
+    const { states, workspace } = access;
+    this.#access = access;
     this.#states = states;
     this.#workspace = workspace;
     this.#before = beforeResume(states.savepoint());
@@ -40,14 +48,14 @@ export class CallTransaction {
    * when it was claimed, under another id.
    */
   static async begin(
-    states: SessionStates,
-    workspace: Workspace,
+    access: SessionAccess,
     { files = {}, resumption }: Pick<Call, 'files' | 'resumption'>,
   ): Promise<CallTransaction> {
+    const { states, workspace } = access;
     await states.syncExternalEdits(workspace);
     const claimed = claimExecution(states.state.paused, resumption);
     if (claimed !== undefined) await states.savePaused(claimed);
-    const transaction = new CallTransaction(states, workspace);
+    const transaction = new CallTransaction(access);
     workspace.write(files);
     transaction.#edits = workspace.takeEdits();
     states.setWorkspace(workspace.snapshot());
@@ -61,7 +69,7 @@ export class CallTransaction {
     return { id, version, delta, tmp, edits: this.#edits, discardState: false };
   }
 
-  /** Applies the files that a call left. The memory of a committed call follows with `settle`. */
+  /** Applies the files that a call left. The memory of a committed call follows. */
   answer(outcome: RunOutcome, paused: PausedExecution | undefined): void {
     this.#paused = paused;
     const imports = notableImports(outcome.imports, []).map(({ name }) => name);
@@ -69,33 +77,76 @@ export class CallTransaction {
     if (outcome.state === 'rolled_back') return;
     this.#workspace.apply(outcome);
     if (outcome.state === 'committed') this.#workspace.otherUsage = outcome.otherUsage;
-    if (outcome.state === 'fresh') this.#commit({ delta: undefined, tmp: [] });
+    if (outcome.state === 'fresh') this.#commit(this.#after({ delta: undefined, tmp: [] }));
   }
 
-  /** The states that are in memory once the call is committed with what the worker saved. */
-  statesAfter(saved: SavedState): SessionState[] {
+  /** Commits the state that the worker saves after the outcome. Only then can the next call of the session start. */
+  async commitInBackground(turn: WorkerTurn, job: JobHandle, { state }: RunOutcome): Promise<void> {
+    const unpin = this.#access.pin();
+    const { calls } = this.#states.record;
+    try {
+      const isCommitted = await this.#settle(job);
+      if (!isCommitted && state === 'committed') this.#states.recordLostCommit(calls);
+    } catch (cause) {
+      this.#revert();
+      this.#states.recordLostCommit(calls, cause instanceof SandboxError ? cause : undefined);
+    } finally {
+      unpin();
+      turn.release();
+    }
+  }
+
+  /**
+   * Commits a call before it returns, so that a later failure cannot invalidate its result. Throws `store_failed` if
+   * the store fails; the caller then reverts the call.
+   */
+  async commitBeforeAnswer(job: JobHandle, outcome: RunOutcome): Promise<RunOutcome> {
+    const isCommitted = await this.#settle(job);
+    if (isCommitted) await this.#states.flush();
+    else await this.revert();
+    if (!isCommitted && outcome.state === 'committed')
+      return { ...stoppedByHost('worker_lost', outcome.durationMs), state: 'rolled_back' };
+    return outcome;
+  }
+
+  /**
+   * Commits the memory that the worker saved; without it, reverts the call. Returns whether the call is committed. Throws
+   * `session_limit` if the memory for it is not available.
+   */
+  async #settle(job: JobHandle): Promise<boolean> {
+    const saved = await job.saved;
     const { state } = this.#before;
-    const workspace = this.#workspace.snapshot();
-    return [{ ...applySaved(state, saved), version: state.version + 1, workspace }, state];
-  }
-
-  /** Commits the memory that the worker saved; without it, reverts the call. Returns whether the call is committed. */
-  settle(saved: SavedState | undefined): boolean {
-    if (saved !== undefined) this.#commit(applySaved(this.#before.state, saved));
-    else if (this.#progress === 'open') this.revert();
+    if (saved !== undefined) {
+      const after = this.#after(applySaved(state, saved));
+      await this.#access.claim([after, state]);
+      this.#commit(after);
+    } else if (this.#progress === 'open') this.#revert();
     return this.#progress === 'committed';
   }
 
-  #commit({ delta, tmp }: Pick<SessionState, 'delta' | 'tmp'>): void {
+  #after({ delta, tmp }: Pick<SessionState, 'delta' | 'tmp'>): SessionState {
+    const { version } = this.#before.state;
+    const next = { version: version + 1, delta, tmp, workspace: this.#workspace.snapshot() };
+    return this.#paused === undefined ? next : { ...next, paused: this.#paused };
+  }
+
+  #commit(after: SessionState): void {
     this.#progress = 'committed';
-    const { state } = this.#before;
-    const next = { version: state.version + 1, delta, tmp, workspace: this.#workspace.snapshot() };
-    const paused = this.#paused;
-    this.#states.commit(paused === undefined ? next : { ...next, paused }, state);
+    // The host may have edited files while memory was claimed.
+    this.#states.commit({ ...after, workspace: this.#workspace.snapshot() }, this.#before.state);
+  }
+
+  /**
+   * Reverts the call, even if it was committed. After a resume, waits until the new id of the paused execution is saved, so
+   * that every process finds it when the call has returned. The next operation reports a save that fails.
+   */
+  async revert(): Promise<void> {
+    this.#revert();
+    if (this.#states.state.paused !== undefined) await this.#states.isSaved();
   }
 
   /** Restores the state before the call. Edits of the host since then are kept. */
-  revert(): void {
+  #revert(): void {
     const isCommitted = this.#progress === 'committed';
     if (this.#progress === 'reverted') return;
     this.#progress = 'reverted';

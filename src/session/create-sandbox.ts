@@ -10,7 +10,7 @@ import { memoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { Session, type SessionOwner } from './session.ts';
 import { sessionExists, sessionNotFound } from './session-errors.ts';
-import { recordedPreload, withRecordedImage } from './session-image.ts';
+import { recordedPreload, withRecordedImage, withRecordedModules } from './session-image.ts';
 import { SessionStates } from './session-states.ts';
 
 /** Options of `createSandbox` that create or open a session: a name, a store, or `auto_persist_globals: true`. */
@@ -70,13 +70,17 @@ export async function openSession(
 ): Promise<Session> {
   const { runtime, session_id = randomUUID(), auto_persist_globals = true } = options;
   let parts = await createParts(options, measureImport);
+  // Other processes that have opened the session would not notice that its image changes.
+  if (owner?.leaseWaitMs !== undefined) parts = { ...parts, loadsImports: false };
   const isRecorded = usesRecorded || areOnDemand(options.packages);
   const settings = {
     session_id,
     runtime,
     auto_persist_globals,
     preload: isRecorded ? undefined : recordedPreload(parts.extension),
+    loadsImports: parts.loadsImports,
     policy: givenLimits(givenPolicy),
+    placeholders: parts.network?.secrets.placeholders,
   };
   const store = (options.store as SessionStore | undefined) ?? processStore;
   const wait = owner?.leaseWaitMs === undefined ? undefined : { ms: owner.leaseWaitMs };
@@ -89,8 +93,10 @@ export async function openSession(
     throw mustBe === 'new' ? sessionExists(session_id) : sessionNotFound(session_id);
   }
   const policy = { ...parts.policy, ...states.record.policy };
+  parts.network?.secrets.use(policy.env);
   try {
     if (isRecorded) parts = await withRecordedImage(parts, states.record);
+    else if (parts.loadsImports) parts = await withRecordedModules(parts, states.record);
     checkMemory(policy, parts.assets);
   } catch (cause) {
     await states.release();
@@ -98,12 +104,12 @@ export async function openSession(
   }
   parts.pool.prepareFirst(parts.assets, policy.memory_bytes);
   const session = new Session({ ...parts, policy }, states, owner);
-  await session.saveIfNew();
+  await session.openStates();
   session.logOpened();
   return session;
 }
 
-/** The limits that the caller gave, without mounts. Limits that are left out are those of the stored session. */
-function givenLimits({ mounts, ...limits }: PolicyInput): PolicyInput {
+/** The limits that the caller gave, without what is not stored. Limits that are left out are those of the stored session. */
+function givenLimits({ mounts, network, ...limits }: PolicyInput): PolicyInput {
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
 }

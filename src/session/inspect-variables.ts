@@ -4,37 +4,39 @@ import { z } from 'zod';
 import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { type Variable, variable } from '../runtimes/variable.ts';
-import type { Call, CallLimits } from '../sandbox/call-options.ts';
+import type { Call } from '../sandbox/call-options.ts';
 import { OutputDelivery } from '../sandbox/output-delivery.ts';
 import { ResultDelivery } from '../sandbox/result-delivery.ts';
 import { Stdin } from '../sandbox/stdin.ts';
-import type { RuntimeName } from '../schema.ts';
+import type { Policy, RuntimeName } from '../schema.ts';
 import type { SessionState } from '../stores/store.ts';
-import type { SessionInput } from '../worker/protocol.ts';
+import type { SessionInput } from '../worker/protocol/messages.ts';
 
 /** Upper bounds for the program that lists the variables. */
 const LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 10 } as const;
 
-/** `limits` are those of the session. */
+/** `policy` is that of the session. */
 export function inspectionCall(
   runtime: RuntimeName,
   declared: readonly string[],
-  limits: CallLimits,
+  policy: Pick<Policy, 'env' | 'fuel_budget' | 'timeout_seconds'>,
   signal: CancelSignal,
 ): Call {
   const output = new OutputDelivery();
   return {
-    code: LANGUAGES[runtime].variablesProgram(declared),
-    language: runtime,
+    program: {
+      code: LANGUAGES[runtime].variablesProgram(declared),
+      language: runtime,
+      env: policy.env,
+      args: [],
+      inject_setup: true,
+    },
     stdin: new Stdin(),
     onInputError: () => {},
-    args: [],
     limits: {
-      fuel_budget: Math.min(LIMITS.fuel_budget, limits.fuel_budget),
-      timeout_seconds: Math.min(LIMITS.timeout_seconds, limits.timeout_seconds),
+      fuel_budget: Math.min(LIMITS.fuel_budget, policy.fuel_budget),
+      timeout_seconds: Math.min(LIMITS.timeout_seconds, policy.timeout_seconds),
     },
-    fileName: undefined,
-    injectSetup: true,
     profile: false,
     files: undefined,
     onProgress: undefined,

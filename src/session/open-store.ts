@@ -4,20 +4,31 @@
  */
 import { join } from 'node:path';
 import { SandboxError } from '../errors.ts';
+import { ensureWritableFolder } from '../host/ensure-writable-folder.ts';
+import type { Coordination, SessionBlobs } from '../stores/coordination.ts';
+import { diskBlobs } from '../stores/disk/disk-blobs.ts';
 import { diskStore } from '../stores/disk/disk-store.ts';
 import { isDatabaseAddress } from '../stores/is-database-address.ts';
+import { memoryCoordination } from '../stores/memory-coordination.ts';
 import { connectionPool } from '../stores/postgres/connection-pool.ts';
 import { Database } from '../stores/postgres/database.ts';
+import {
+  type BlobTable,
+  PostgresBlobs,
+  postgresCoordination,
+} from '../stores/postgres/postgres-coordination.ts';
 import { DEFAULT_SCHEMA, postgresStore } from '../stores/postgres/postgres-store.ts';
 import type { SessionStore } from '../stores/store.ts';
 
 export interface OpenedStore {
   /** The folder or the database, for messages. */
   readonly location: string;
-  /** The database, for data that is not a session; undefined for a folder. */
-  readonly database: Database | undefined;
+  /** What servers with the same store share besides sessions. */
+  readonly coordination: Coordination;
   /** The sessions of a tenant. In a folder, they are in the subfolder `folder`. A database enforces `maxSessions`. */
   storeFor(tenant: string, folder: string, maxSessions?: number): SessionStore;
+  /** Data that belongs to the sessions of a tenant. In a folder, it is in the subfolder `folder`; in a database, in a table. */
+  blobsFor(tenant: string, folder: string, table: BlobTable): SessionBlobs;
   /** Closes the connections. */
   close(): Promise<void>;
 }
@@ -37,16 +48,19 @@ export function openStore(address: string, settings: StoreSettings = {}): Opened
   if (!isDatabaseAddress(address))
     return {
       location: address,
-      database: undefined,
+      coordination: { ...memoryCoordination(), check: () => ensureWritableFolder(address) },
       storeFor: (_, folder) => diskStore(join(address, folder)),
+      blobsFor: (_, folder) => diskBlobs(join(address, folder)),
       close: async () => {},
     };
   const { maxConnections, ...options } = settings;
   const location = withoutPassword(address);
   const pool = connectionPool(address, maxConnections);
+  const database = new Database(pool, DEFAULT_SCHEMA);
   return {
     location,
-    database: new Database(pool, DEFAULT_SCHEMA),
+    coordination: postgresCoordination(database),
+    blobsFor: (tenant, _, table) => new PostgresBlobs(database, tenant, table),
     storeFor: (tenant, _, maxSessions) =>
       postgresStore({ pool, tenant, ...(maxSessions !== undefined && { maxSessions }), ...options }),
     close: () => pool.end(),

@@ -1,8 +1,9 @@
 /** Deletes sessions that have not been used for some time. */
 
 import { isoTime } from '../schema/iso-time.ts';
+import type { PruneOptions } from '../schema.ts';
 import type { SessionRecord, SessionStore } from '../stores/store.ts';
-import type { PruneOptions, PruneReport } from './registry-options.ts';
+import type { PruneReport } from './registry-options.ts';
 
 const HOUR_MS = 3_600_000;
 const YEAR_MS = 365 * 24 * HOUR_MS;

@@ -68,6 +68,13 @@ export function toolsRequired(): SandboxError {
   );
 }
 
+export function networkRequired(): SandboxError {
+  return new SandboxError(
+    'invalid_argument',
+    'policy.network: the paused program waits for the approval of a request. Open the session with policy.network and its field ask.',
+  );
+}
+
 /** Throws if the session is paused in another execution, or in none. */
 export function checkExecution(
   paused: PausedExecution | undefined,

@@ -4,84 +4,24 @@
  * be a stream of any length.
  */
 import { availableParallelism } from 'node:os';
-import { z } from 'zod';
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { runtimeOf } from '../runtimes/program-files.ts';
 import {
-  executeOptions,
-  type LanguageName,
-  languageName,
+  type BatchOptions,
+  type BatchProgram,
+  batchOptions,
+  batchProgram,
   type PolicyInput,
   parse,
-  policy,
   type SandboxResult,
 } from '../schema.ts';
-import { createPool, type Pool } from '../worker/pool.ts';
+import { createPool, type Pool } from '../worker/pool/pool.ts';
 import { createSandbox } from './create-sandbox.ts';
 
 /** Programs in memory per running program. */
 const WINDOW_PER_JOB = 16;
 /** No program is read while those in memory have this many characters of code, standard input and files. */
 const WINDOW_CHARACTERS = 64 * 1024 * 1024;
-
-const { args, timeout_seconds, fuel_budget, inject_setup, profile } = executeOptions.shape;
-export const batchProgram = z.strictObject({
-  id: z.union([z.string().max(200), z.number()]).optional(),
-  code: z.string(),
-  language: languageName.optional(),
-  stdin: z.string().optional(),
-  files: z.record(z.string(), z.string()).optional(),
-  args,
-  timeout_seconds,
-  fuel_budget,
-  inject_setup,
-  profile,
-});
-
-/** A program of a batch. */
-export interface BatchProgram {
-  /** Identifies the program. It is copied to the result. */
-  readonly id?: string | number;
-  /** Source code of the program. */
-  readonly code: string;
-  /** Language of the program. Default: Python. */
-  readonly language?: LanguageName;
-  /** Standard input of the program. */
-  readonly stdin?: string;
-  /** Files to write into the workspace before the run: contents by path. */
-  readonly files?: Readonly<Record<string, string>>;
-  /** Arguments of the program. */
-  readonly args?: readonly string[];
-  /**
-   * Maximum wall-clock time for this program in seconds. It cannot exceed a limit that the policy sets. Default: that of
-   * the policy.
-   */
-  readonly timeout_seconds?: number;
-  /**
-   * Maximum number of WebAssembly instructions for this program. It cannot exceed a limit that the policy sets. Default:
-   * that of the policy.
-   */
-  readonly fuel_budget?: number;
-  /** Whether packages and helpers are available. Default: true. */
-  readonly inject_setup?: boolean;
-  /** Whether to sample fuel use more often and to record complete stacks. Default: false. */
-  readonly profile?: boolean;
-}
-
-const batchOptions = z.strictObject({
-  policy: policy.optional(),
-  jobs: z.number().int().min(1).max(1024).optional(),
-  signal: z.instanceof(AbortSignal).optional(),
-});
-/** Options of `runBatch`. */
-export interface BatchOptions {
-  /** Limits of every program. */
-  readonly policy?: PolicyInput;
-  /** Maximum number of programs that run concurrently. Default: the number of CPU cores. Maximum: 1,024. */
-  readonly jobs?: number;
-  /** Cancels the running programs. No further programs are started. */
-  readonly signal?: AbortSignal;
-}
 
 /** The reason why a program of a batch or a job could not be run. */
 export interface BatchError {

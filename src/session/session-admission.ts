@@ -5,8 +5,8 @@
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
 import { formatCount, formatItems } from '../quantities.ts';
+import type { SessionLimits } from '../schema.ts';
 import type { SessionStore } from '../stores/store.ts';
-import type { SessionLimits } from './registry-limits.ts';
 import { sessionExists } from './session-errors.ts';
 
 export class SessionAdmission {

@@ -11,8 +11,8 @@ import {
 } from '../packages/read-user-packages.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
 import type { SessionRecord } from '../stores/store.ts';
-import { extendedAssets, type ImageExtension } from '../worker/guest-assets.ts';
-import { unpackInThread } from '../worker/unpack-in-thread.ts';
+import { extendedAssets, type ImageExtension } from '../worker/pool/guest-assets.ts';
+import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
 import { packagesMissing } from './session-errors.ts';
 
 type Preload = SessionRecord['preload'];
@@ -46,6 +46,9 @@ export function recordedPackage(
 export const imageKey = (preload: Preload) =>
   String(preload.map((name) => PACKAGE.exec(name)?.slice(1, 3).join(':') ?? name));
 
+/** The same without the modules. */
+export const packagesKey = (preload: Preload) => imageKey(preload.filter((name) => PACKAGE.test(name)));
+
 /** The names of the preloaded modules and packages of an image. */
 export const imageParts = (preload: Preload) => ({
   modules: modulesOf(preload),
@@ -77,6 +80,19 @@ export async function withRecordedImage(parts: SandboxParts, record: SessionReco
   const extension = await recordedExtension(record);
   const { pool, policy, runtime } = parts;
   const build = { pool, tenant: parts.tenant ?? record.session_id, limits: policy, signal: undefined };
+  return { ...parts, extension, assets: await extendedAssets(runtime, extension, build) };
+}
+
+/** The parts with the modules that a session has loaded from the packages of its options. */
+export async function withRecordedModules(
+  parts: SandboxParts,
+  { session_id, preload }: SessionRecord,
+): Promise<SandboxParts> {
+  const modules = modulesOf(preload);
+  if (modules.length === 0) return parts;
+  const extension = { ...parts.extension!, preload: modules };
+  const { pool, policy, runtime } = parts;
+  const build = { pool, tenant: parts.tenant ?? session_id, limits: policy, signal: undefined };
   return { ...parts, extension, assets: await extendedAssets(runtime, extension, build) };
 }
 

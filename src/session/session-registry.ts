@@ -5,25 +5,30 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { type Commit, parse, sandboxOptions, textArgument } from '../schema.ts';
+import {
+  type Commit,
+  type CreateMode,
+  createMode,
+  type PruneOptions,
+  parse,
+  pruneOptions,
+  type SessionLimits,
+  sandboxOptions,
+  sessionsOptions,
+  textArgument,
+} from '../schema.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import type { LeaseWait, SessionRecord, SessionStore } from '../stores/store.ts';
 import { openSession } from './create-sandbox.ts';
 import { OpenSessions } from './open-sessions.ts';
 import { pruneSessions } from './prune-sessions.ts';
-import type { SessionLimits } from './registry-limits.ts';
-import {
-  type CreateMode,
-  type CreateOptions,
-  createMode,
-  type ImportOptions,
-  type OpenOptions,
-  type PruneOptions,
-  type PruneReport,
-  pruneOptions,
-  type SessionInfo,
-  type SessionsOptions,
-  sessionsOptions,
+import type {
+  CreateOptions,
+  ImportOptions,
+  OpenOptions,
+  PruneReport,
+  SessionInfo,
+  SessionsOptions,
 } from './registry-options.ts';
 import type { Session, SessionOwner } from './session.ts';
 import { SessionAdmission } from './session-admission.ts';

@@ -19,7 +19,7 @@ import type {
   SessionStore,
   StoredSession,
 } from '../stores/store.ts';
-import type { RunOutcome } from '../worker/protocol.ts';
+import type { RunOutcome } from '../worker/protocol/messages.ts';
 import { KnownRevisions } from './known-revisions.ts';
 import {
   type CheckpointInfo,
@@ -40,13 +40,27 @@ import {
 import type { SessionSettings, StatesSavepoint } from './update-session-record.ts';
 import { countCall, EMPTY_STATE, newSession, policyFor, withPaused } from './update-session-record.ts';
 
+/** How the states of a session were opened. */
+interface OpenedStates {
+  readonly policy: SessionPolicy;
+  /** The store does not have the session yet. */
+  readonly isNew?: boolean;
+  /** Releases the lease; absent without one. */
+  readonly release?: (() => Promise<void>) | undefined;
+  readonly revision: string | undefined;
+}
+
 export class SessionStates {
+  /** The store does not have the session yet. */
+  readonly isNew: boolean;
   #record: SessionRecord;
   #state: SessionState;
   #undo: SessionState | undefined;
   /** Whether the states are in memory, and not only in the store. */
   #isLoaded = true;
   #checkpoints: Map<string, Checkpoint>;
+  /** What the interpreter had imported, by its memory. */
+  readonly #importsOf = new WeakMap<object, readonly string[]>();
   /** Whether the store has the session with this record. */
   readonly #isStored: boolean;
   /** The first save is in progress, so no other program can have edited the session's files. */
@@ -69,12 +83,9 @@ export class SessionStates {
   private constructor(
     readonly store: SessionStore,
     stored: StoredSession,
-    policy: SessionPolicy,
-    /** The store does not have the session yet. */
-    readonly isNew: boolean,
-    release: (() => Promise<void>) | undefined,
-    revision: string | undefined,
+    { policy, isNew = false, release, revision }: OpenedStates,
   ) {
+    this.isNew = isNew;
     this.#releaseLease = release;
     this.known = new KnownRevisions(store, stored, revision);
     this.#record = withPaused({ ...stored.record, policy }, stored.state);
@@ -97,7 +108,7 @@ export class SessionStates {
       const found = await store.read(settings.session_id);
       const policy = policyFor(settings, found?.record);
       const stored = found ?? newSession(settings, policy, origin);
-      return new SessionStates(store, stored, policy, found === undefined, release, revision);
+      return new SessionStates(store, stored, { policy, isNew: found === undefined, release, revision });
     } catch (cause) {
       await release();
       throw cause;
@@ -114,7 +125,7 @@ export class SessionStates {
     if (!found) return undefined;
     const policy = policyFor(settings, found.record);
     if (!isDeepStrictEqual(policy, found.record.policy)) return undefined;
-    return new SessionStates(store, found, policy, false, undefined, revision);
+    return new SessionStates(store, found, { policy, revision });
   }
 
   /** Creates another session from the current state or a checkpoint of this one; `persistIfNew` saves it. */
@@ -123,7 +134,7 @@ export class SessionStates {
     rejectCaseConflict(newId, [this.#record.session_id]);
     if ((await this.store.read(newId)) !== undefined) throw sessionExists(newId);
     const state = checkpoint === undefined ? this.#state : await this.#checkpointState(checkpoint);
-    const origin = { record: this.#record, state };
+    const origin = { record: { ...this.#record, imports: this.#importsIn(state) }, state };
     return SessionStates.open(this.store, { ...this.#record, session_id: newId }, origin);
   }
 
@@ -261,7 +272,13 @@ export class SessionStates {
   commit(next: SessionState, before: SessionState): void {
     this.#undo = before;
     this.#replaceState(next);
+    if (next.delta !== undefined) this.#importsOf.set(next.delta, this.#record.imports);
     this.persist();
+  }
+
+  /** The imports of a state. If they are not known, because a store had the state, those of all calls. */
+  #importsIn({ delta }: SessionState): readonly string[] {
+    return delta === undefined ? [] : (this.#importsOf.get(delta) ?? this.#record.imports);
   }
 
   /** The record says whether the current state is paused, so that a store can list it. */
@@ -314,8 +331,17 @@ export class SessionStates {
     const target = name === undefined ? this.#undo : await this.#checkpointState(name);
     if (target === undefined) throw nothingToUndo();
     if (name === undefined) this.#undo = undefined;
+    this.#record = { ...this.#record, imports: this.#importsIn(target) };
     // The old state gets a new version, so that no live guest is mistaken for it.
     this.#replaceState({ ...target, version: this.#state.version + 1 });
+    this.persist({ isDeferred: true });
+  }
+
+  /** Replaces the interpreter with a new one. The files stay. */
+  restart(): void {
+    const { version, workspace } = this.#state;
+    this.#record = { ...this.#record, imports: [], declared: [] };
+    this.#replaceState({ ...EMPTY_STATE, version: version + 1, workspace });
     this.persist({ isDeferred: true });
   }
 

@@ -16,21 +16,25 @@ import { type FinishedCall, outcomeOf } from '../sandbox/observe-run.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
 import { stoppedByHost } from '../sandbox/to-result.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
-import { type PausedExecution, parse, type RuntimeName, textArgument } from '../schema.ts';
+import { type PausedExecution, type Policy, parse, type RuntimeName, textArgument } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
-import type { ImageExtension } from '../worker/guest-assets.ts';
-import type { WorkerTurn } from '../worker/pool.ts';
-import type { RunOutcome } from '../worker/protocol.ts';
-import { CallSaver } from './call-saver.ts';
+import { NETWORK_CALLS } from '../tools/tool-limits.ts';
+import type { ImageExtension } from '../worker/pool/guest-assets.ts';
+import type { WorkerTurn } from '../worker/pool/pool.ts';
+import type { RunOutcome } from '../worker/protocol/messages.ts';
 import { CallTransaction } from './call-transaction.ts';
 import { copyOf, inspectionCall, reportedVariables } from './inspect-variables.ts';
 import type { CommittedSession } from './known-revisions.ts';
 import type { CheckpointInfo, ForkOptions } from './make-checkpoint.ts';
-import { loadFiles, OrderedOperations } from './ordered-operations.ts';
-import { checkExecution, parseResolutions, type ResumeOptions, toolsRequired } from './resume-options.ts';
+import {
+  checkExecution,
+  networkRequired,
+  parseResolutions,
+  type ResumeOptions,
+  toolsRequired,
+} from './resume-options.ts';
+import { SessionAccess } from './session-access.ts';
 import { recordedPackage, recordedPreload, withRecordedImage } from './session-image.ts';
-import { SessionStateAccess } from './session-state-access.ts';
-import { SessionStateLoader } from './session-state-loader.ts';
 import type { SessionStates } from './session-states.ts';
 import { SharedFilesSandbox } from './shared-files-sandbox.ts';
 
@@ -52,10 +56,7 @@ export interface SessionOwner {
 export class Session extends Sandbox {
   readonly #states: SessionStates;
   readonly #owner: SessionOwner | undefined;
-  readonly #loader: SessionStateLoader;
-  readonly #saver: CallSaver;
-  readonly #access: SessionStateAccess;
-  readonly #operations: OrderedOperations;
+  readonly #access: SessionAccess;
   #closed: Promise<void> | undefined;
 
   /** @internal */
@@ -63,30 +64,16 @@ export class Session extends Sandbox {
     super(parts);
     this.#states = states;
     this.#owner = owner;
-    this.#loader = new SessionStateLoader(states, this.workspace, parts.pool, this.tenant);
-    this.#saver = new CallSaver(states, this.#loader);
-    const { workspace } = this;
-    loadFiles(states, workspace);
-    const shared = {
-      checkOpen: () => this.checkOpen(),
-      acquireTurn: () => parts.pool.acquireKey(this.tenant, this.key),
-    };
-    const accessed = {
-      ...shared,
-      isClosed: () => this.isClosed,
-      loadFiles: () => loadFiles(states, workspace),
-      onGone: () => void this.close().catch(() => {}),
-    };
-    this.#access = new SessionStateAccess(states, this.#loader, accessed, owner?.leaseWaitMs);
-    const { commit } = parts;
-    const operated = { ...shared, states, workspace, loader: this.#loader, access: this.#access, commit };
-    this.#operations = new OrderedOperations(operated);
+    const { tenant, key } = this;
+    const { pool, commit } = parts;
+    const place = { pool, tenant, key, commit, leaseWaitMs: owner?.leaseWaitMs };
+    this.#access = new SessionAccess(states, this.workspace, this, place);
     states.onSaveFailed = (error) => this.events.saveFailed(this.session_id, error);
   }
 
   /** Whether the store still has this session. @internal */
   async isCurrent(): Promise<boolean> {
-    await this.#access.refresh();
+    await this.#access.bringUpToDate();
     return !this.isClosed;
   }
 
@@ -122,8 +109,8 @@ export class Session extends Sandbox {
 
   /** @internal */
   protected override async run(call: Call): Promise<FinishedCall> {
-    const { onDemand, pool } = this.parts;
-    const needsPackages = onDemand !== undefined && call.resumption === undefined;
+    const { onDemand, loadsImports, pool } = this.parts;
+    const needsPackages = (onDemand !== undefined || loadsImports) && call.resumption === undefined;
     if (!needsPackages) return this.#access.use(() => this.#run(call), call.signal);
     // Calls that can start again run one after another, so that they stay in order.
     const place = await pool.acquireKey(this.tenant, `${this.key}:packages`, call.signal);
@@ -135,7 +122,8 @@ export class Session extends Sandbox {
   }
 
   async #runWithPackages(call: Call): Promise<FinishedCall> {
-    const image = await undefinedIfAborted(this.imageFor(call), call.signal);
+    const isFixed = this.parts.loadsImports && !this.#isUnused;
+    const image = isFixed ? undefined : await undefinedIfAborted(this.imageFor(call), call.signal);
     return this.#access.use(async () => {
       if (image?.extension !== undefined) await this.#continueWith(image.extension, image.assets);
       const { extension } = this.parts;
@@ -145,10 +133,17 @@ export class Session extends Sandbox {
 
   /** Adds packages to the session if it lacks some, after the calls that were started. */
   async #continueWith(added: ImageExtension, assets: GuestAssets): Promise<void> {
-    const { extension } = this.parts;
+    const { extension, loadsImports } = this.parts;
     const present = (extension?.grown ?? extension?.packages)?.digests ?? [];
     const missing = added.packages!.digests.filter((digest) => !present.includes(digest));
-    if (missing.length > 0) await this.#operations.inTurn(() => this.#changeImage(added, assets, missing));
+    if (missing.length > 0 || loadsImports)
+      await this.#access.inTurn(() => this.#changeImage(added, assets, missing));
+  }
+
+  /** Whether no call has run and the interpreter is that of the image. */
+  get #isUnused(): boolean {
+    const { record, state } = this.#states;
+    return record.calls === 0 && state.delta === undefined;
   }
 
   /**
@@ -156,12 +151,14 @@ export class Session extends Sandbox {
    * is stored as its difference from that image, and gets only the files of the packages. A fork is not empty.
    */
   async #changeImage(added: ImageExtension, assets: GuestAssets, missing: readonly string[]): Promise<void> {
-    const { record, state } = this.#states;
-    if (record.calls === 0 && state.delta === undefined && this.parts.extension === undefined) {
+    const { extension, loadsImports } = this.parts;
+    if (this.#isUnused && (extension === undefined || loadsImports)) {
       this.parts = { ...this.parts, extension: added, assets };
       this.#states.setImage(recordedPreload(added));
       return;
     }
+    if (missing.length === 0) return;
+    const { record } = this.#states;
     const preload = [
       ...record.preload,
       ...missing.map((digest) => recordedPackage('later', digest, added.packages!)),
@@ -178,13 +175,16 @@ export class Session extends Sandbox {
       return this.#finished({ ...stoppedByHost('cancelled', 0), state: 'rolled_back' }, queueMs);
     let transaction: CallTransaction | undefined;
     try {
-      transaction = await CallTransaction.begin(this.#states, this.workspace, call);
+      transaction = await CallTransaction.begin(this.#access, call);
       call.packages?.begin(this.parts.extension);
       // A session always runs in the image it began in, because its memory is stored as its difference from that image.
-      const job = this.start(turn, this.parts.assets, call, transaction.sessionInput(this.key));
+      const job = this.start(turn, call, {
+        assets: this.parts.assets,
+        session: transaction.sessionInput(this.key),
+      });
       const outcome = await outcomeOf(job, call);
       if (outcome.trap?.reason === 'worker_lost' || call.packages?.mustRestart) {
-        await this.#saver.revert(transaction);
+        await transaction.revert();
         const finished = this.#finished({ ...outcome, state: 'rolled_back' }, queueMs);
         turn.release();
         return finished;
@@ -194,15 +194,15 @@ export class Session extends Sandbox {
       // not be found paused again, so both are saved first.
       const isDeferrable = !outcome.isPaused && call.resumption === undefined;
       if (this.parts.commit === 'background' && isDeferrable) {
-        this.#access.saveInBackground(this.#saver.inBackground(turn, job, transaction, outcome));
+        this.#access.saveInBackground(transaction.commitInBackground(turn, job, outcome));
         return { outcome, queueMs };
       }
-      const saved = await this.#saver.beforeAnswer(job, transaction, outcome);
+      const saved = await transaction.commitBeforeAnswer(job, outcome);
       const finished = this.#finished(saved, queueMs);
       turn.release();
       return finished;
     } catch (cause) {
-      if (transaction !== undefined) await this.#saver.revert(transaction);
+      await transaction?.revert();
       turn.release();
       throw cause;
     }
@@ -238,15 +238,19 @@ export class Session extends Sandbox {
    * or was already resumed.
    */
   resume(execution_id: string, { resolutions, ...options }: ResumeOptions): Execution {
-    return startExecution(async (output, cancellation) => {
+    return startExecution(async (started) => {
       try {
         const paused = await this.paused();
         checkExecution(paused, parse(textArgument, execution_id, 'execution_id'));
         const resumption = { paused, resolutions: parseResolutions(resolutions, paused) };
-        if (options.tools === undefined && this.parts.tools.toolset === undefined) throw toolsRequired();
-        return await this.executeCall(paused.code, options, output, cancellation, resumption);
+        const waitsForTools = paused.pending.some(({ name }) => name !== NETWORK_CALLS.request);
+        if (waitsForTools && options.tools === undefined && this.parts.tools.toolset === undefined)
+          throw toolsRequired();
+        if (paused.pending.some(({ name }) => name === NETWORK_CALLS.request) && !this.policy.network)
+          throw networkRequired();
+        return await this.executeCall(paused.code, options, started, resumption);
       } catch (cause) {
-        output.abandon();
+        started.output.abandon();
         throw cause;
       }
     });
@@ -258,7 +262,7 @@ export class Session extends Sandbox {
    * MiB of checkpoints.
    */
   async checkpoint(name?: string): Promise<CheckpointInfo> {
-    return this.#operations.change(async () => {
+    return this.#access.change(async () => {
       await this.#states.syncExternalEdits(this.workspace);
       const made = this.#states.checkpoint(name);
       this.events.session('session.checkpoint', this.session_id, { checkpoint: made.name });
@@ -270,15 +274,13 @@ export class Session extends Sandbox {
   async checkpoints(): Promise<CheckpointInfo[]> {
     this.checkOpen();
     return this.#access.read(async (committed) =>
-      committed
-        ? [...committed.checkpoints]
-        : this.#operations.inTurn(async () => this.#states.checkpoints()),
+      committed ? [...committed.checkpoints] : this.#access.inTurn(async () => this.#states.checkpoints()),
     );
   }
 
   /** Deletes a checkpoint. Throws `checkpoint_not_found` if it does not exist. */
   async deleteCheckpoint(name: string): Promise<void> {
-    return this.#operations.change(async () => this.#states.deleteCheckpoint(name));
+    return this.#access.change(async () => this.#states.deleteCheckpoint(name));
   }
 
   /**
@@ -286,9 +288,9 @@ export class Session extends Sandbox {
    * checkpoint does not exist, or `nothing_to_undo` if there is no call to undo.
    */
   async rollback(name?: string): Promise<void> {
-    return this.#operations.change(async () => {
+    return this.#access.change(async () => {
       await this.#states.rollback(name);
-      loadFiles(this.#states, this.workspace);
+      this.#access.loadFiles();
       const fields = name === undefined ? {} : { checkpoint: name };
       this.events.session('session.rollback', this.session_id, fields);
     });
@@ -297,6 +299,15 @@ export class Session extends Sandbox {
   /** Restores the state before the last call. Throws `nothing_to_undo` if there is no call to undo. */
   async undo(): Promise<void> {
     return this.rollback();
+  }
+
+  /** Gives the session a new interpreter and an empty /tmp. Its files and checkpoints are kept. @internal */
+  async restart(): Promise<void> {
+    return this.#access.change(async () => {
+      await this.#states.syncExternalEdits(this.workspace);
+      this.#states.restart();
+      this.#access.loadFiles();
+    });
   }
 
   /**
@@ -308,12 +319,12 @@ export class Session extends Sandbox {
     this.checkOpen();
     const unreserve = await this.#owner?.reserve(newId);
     try {
-      return await this.#operations.inOrder(async () => {
+      return await this.#access.inOrder(async () => {
         await this.#states.syncExternalEdits(this.workspace);
         const states = await this.#states.fork(newId, checkpoint);
         this.events.session('session.fork', newId, { forked_from: this.session_id });
         const fork = new Session(this.parts, states, this.#owner);
-        await fork.saveIfNew();
+        await fork.openStates();
         this.#owner?.adopt(fork);
         return fork;
       });
@@ -343,7 +354,11 @@ export class Session extends Sandbox {
       const { record, state } = committed ?? this.#states;
       const call = inspectionCall(this.runtime, record.declared, this.policy, cancellation.signal);
       const files = committed && FileTree.of(state.workspace);
-      const job = this.start(turn, this.parts.assets, call, copyOf(state, this.key), files);
+      const job = this.start(turn, call, {
+        assets: this.parts.assets,
+        session: copyOf(state, this.key),
+        tree: files,
+      });
       const { report } = await outcomeOf(job, call);
       this.checkOpen();
       return reportedVariables(report?.result);
@@ -353,28 +368,16 @@ export class Session extends Sandbox {
     }
   }
 
-  /**
-   * Counts the memory of the session, and saves a new session; with `commit: 'answer'` it closes the session and throws if
-   * that fails. @internal
-   */
-  async saveIfNew(): Promise<void> {
-    try {
-      await this.#loader.open();
-      this.#states.persistIfNew();
-      if (this.parts.commit === 'answer' && this.#states.isNew) await this.#states.flush();
-    } catch (cause) {
-      this.#loader.close();
-      await this.#states.release();
-      throw cause;
-    }
-    await this.#access.opened();
+  /** Saves a new session (see SessionAccess.open). @internal */
+  openStates(): Promise<void> {
+    return this.#access.open();
   }
 
   /** Waits until the session is saved. Throws the error of the store, such as `store_failed`, if a save has failed. */
   async flush(): Promise<void> {
     // A session is saved before its lease is released.
     if (this.#access.isReleased) return this.#states.reportFailure();
-    await this.#operations.inOrder(() => this.#states.flush());
+    await this.#access.inOrder(() => this.#states.flush());
   }
 
   /**
@@ -389,15 +392,9 @@ export class Session extends Sandbox {
 
   async #close(): Promise<void> {
     await super.close();
-    await this.#access.close();
-    const turn = await this.parts.pool.acquireKey(this.tenant, this.key);
-    // Only now, because the end of the last call records its thread again.
-    this.parts.pool.forget(this.key);
     try {
-      await this.#states.close();
+      await this.#access.close();
     } finally {
-      this.#loader.close();
-      turn.release();
       this.#owner?.closed(this);
     }
     this.events.session('session.close', this.session_id);
@@ -418,7 +415,7 @@ export class Session extends Sandbox {
 
   /** @internal */
   protected override async workspaceChanged(): Promise<void> {
-    await this.#operations.saveHostEdits();
+    await this.#access.saveHostEdits();
   }
 
   /** @internal */
@@ -434,17 +431,13 @@ export class Session extends Sandbox {
     );
   }
 
-  /** The two sandboxes share the files, which stay in memory unless other processes can change them. @internal */
-  override async withRuntime(runtime: RuntimeName): Promise<Sandbox> {
+  /** A sandbox of any runtime with the same files. The next call of the session sees what its programs change. @internal */
+  override async withRuntime(runtime: RuntimeName, changed: Partial<Policy> = {}): Promise<Sandbox> {
     this.checkOpen();
-    if (this.#owner?.leaseWaitMs !== undefined)
-      return new SharedFilesSandbox(await this.partsFor(runtime), this.workspace, {
-        withFiles: (work, access) => this.withFiles(work, access),
-        workspaceChanged: () => this.workspaceChanged(),
-      });
-    return this.#loader.use(() => {
-      this.#loader.pin();
-      return super.withRuntime(runtime);
+    return new SharedFilesSandbox(await this.partsFor(runtime, changed), this.workspace, {
+      withFiles: (work, access) => this.withFiles(work, access),
+      workspaceChanged: () => this.workspaceChanged(),
+      hasInterpreter: this.#states.record.auto_persist_globals,
     });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A sandbox without a session whose files several processes share. Programs start from the newest files and run at the
- * same time; the changes of each program are applied to the files as the others have left them.
+ * A sandbox without an interpreter of its own that uses the files of a session. Programs start from the newest files and run
+ * at the same time; the changes of each program are applied to the files as the others have left them.
  */
 import type { FileTree } from '../fs/immutable-file-tree.ts';
 import type { Call } from '../sandbox/call-options.ts';
@@ -8,6 +8,7 @@ import type { SandboxParts } from '../sandbox/create-parts.ts';
 import type { FinishedCall } from '../sandbox/observe-run.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
+import type { RunOutcome } from '../worker/protocol/messages.ts';
 
 /** The session that stores the files. */
 interface FilesOwner {
@@ -15,6 +16,8 @@ interface FilesOwner {
   withFiles<T>(work: (files: Workspace) => Promise<T>, access: 'read' | 'write'): Promise<T>;
   /** Saves the files. */
   workspaceChanged(): Promise<void>;
+  /** Whether the session has an interpreter that must learn of the changes. */
+  readonly hasInterpreter: boolean;
 }
 
 export class SharedFilesSandbox extends Sandbox {
@@ -29,6 +32,11 @@ export class SharedFilesSandbox extends Sandbox {
     return this.untilComplete(call, () =>
       this.#owner.withFiles((files) => this.runIn(call, files.snapshot()), 'read'),
     );
+  }
+
+  protected override applyFiles(outcome: RunOutcome): void {
+    if (this.#owner.hasInterpreter) this.workspace.merge(outcome.changes);
+    else super.applyFiles(outcome);
   }
 
   protected override changeFiles(change: () => void): Promise<FileTree> {

@@ -1,11 +1,11 @@
 /** Export of a stored session as one file, and import of such a file. */
 import { SandboxError } from '../errors.ts';
 import { isoTime } from '../schema/iso-time.ts';
-import { parse, sessionPolicy } from '../schema.ts';
+import { importOptions, parse, sessionPolicy } from '../schema.ts';
 import { decodeBundle, encodeBundle } from '../stores/bundle/session-bundle.ts';
 import { checkSessionId } from '../stores/session-id.ts';
 import type { Checkpoint, SessionStore, StoredSession } from '../stores/store.ts';
-import { type ImportOptions, importOptions } from './registry-options.ts';
+import type { ImportOptions } from './registry-options.ts';
 import { sessionNotFound } from './session-errors.ts';
 import { withPaused } from './update-session-record.ts';
 

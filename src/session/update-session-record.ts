@@ -4,10 +4,11 @@ import { SandboxError } from '../errors.ts';
 import { EMPTY_TREE } from '../fs/immutable-file-tree.ts';
 import { MAX_VARIABLES } from '../runtimes/language.ts';
 import { isoTime } from '../schema/iso-time.ts';
+import { isPlaceholder } from '../schema/placeholders.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from '../schema.ts';
 import type { Checkpoint, SessionRecord, SessionState, StoredSession } from '../stores/store.ts';
-import type { RunOutcome } from '../worker/protocol.ts';
-import { describeImage, imageKey } from './session-image.ts';
+import type { RunOutcome } from '../worker/protocol/messages.ts';
+import { describeImage, imageKey, packagesKey } from './session-image.ts';
 
 /** How a session is opened. */
 export interface SessionSettings {
@@ -16,8 +17,12 @@ export interface SessionSettings {
   readonly auto_persist_globals: boolean;
   /** Undefined: the recorded image. */
   readonly preload: readonly string[] | undefined;
+  /** Whether the recorded image may have modules of its packages that `preload` does not name. */
+  readonly loadsImports?: boolean;
   /** Limits that replace those of the stored session, from now on. */
-  readonly policy: Omit<PolicyInput, 'mounts'>;
+  readonly policy: Omit<PolicyInput, 'mounts' | 'network'>;
+  /** Environment variables that the session gets unless it has them. */
+  readonly placeholders?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What a failed change restores. */
@@ -64,12 +69,21 @@ export function newSession(
 /** The limits of a session that is opened. Throws `session_mismatch` if the stored session has other settings. */
 export function policyFor(settings: SessionSettings, stored: SessionRecord | undefined): SessionPolicy {
   if (stored !== undefined) checkSettings(stored, settings);
-  return parse(sessionPolicy, { ...stored?.policy, ...settings.policy }, 'policy');
+  const policy = parse(sessionPolicy, { ...stored?.policy, ...settings.policy }, 'policy');
+  const names = Object.keys(settings.placeholders ?? {});
+  if (names.length === 0) return policy;
+  const known = stored?.policy.env ?? {};
+  const kept = names.map((name) => [
+    name,
+    isPlaceholder(known[name]) ? known[name]! : settings.placeholders![name]!,
+  ]);
+  return { ...policy, env: { ...policy.env, ...Object.fromEntries(kept) } };
 }
 
 function checkSettings(record: SessionRecord, settings: SessionSettings): void {
   const { preload } = settings;
-  if (preload !== undefined && imageKey(record.preload) !== imageKey(preload))
+  const key = settings.loadsImports ? packagesKey : imageKey;
+  if (preload !== undefined && key(record.preload) !== key(preload))
     throw settingsMismatch(
       record,
       `${describeImage(record.preload)}, but was opened with ${describeImage(preload)}`,

@@ -5,6 +5,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import {
   type JobEvent,
   type JobWorkerOptions,
@@ -14,6 +16,7 @@ import {
 } from 'llm-wasm-sandbox';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { installPinned } from '../../scripts/install-pinned-packages.mjs';
 import { CLI, runCli } from '../support/cli.ts';
 import { newDatabase } from '../support/shared-postgres.ts';
 
@@ -33,8 +36,11 @@ afterAll(async () => {
 const connection = () => ({ connectionString });
 
 /** A worker in a process of its own. */
-function spawnWorker(...flags: string[]) {
-  const worker = spawn(process.execPath, [CLI, 'worker', '--store', connectionString, ...flags]);
+function spawnWorker(flags: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const store = { LLM_WASM_SANDBOX_STORE: connectionString };
+  const worker = spawn(process.execPath, [CLI, 'worker', ...flags], {
+    env: { ...process.env, ...store, ...env },
+  });
   children.add(worker);
   worker.once('exit', () => children.delete(worker));
   return worker;
@@ -136,7 +142,7 @@ describe('jobs', () => {
     const program = { code: 'import time; time.sleep(1); print("done")', timeout_seconds: 5 };
     const ids = await queue.submitMany([program, program]);
     const states = () => Promise.all(ids.map(async (id) => (await queue.result(id))?.state));
-    const [killed, suspended] = [spawnWorker('--jobs', '1'), spawnWorker('--jobs', '1')];
+    const [killed, suspended] = [spawnWorker(['--jobs', '1']), spawnWorker(['--jobs', '1'])];
     let stderr = '';
     suspended.stderr.on('data', (text) => {
       stderr += text;
@@ -235,9 +241,27 @@ describe('jobs', () => {
   });
 });
 
-describe('command line', () => {
-  test('submits the programs of a file, waits for a worker and prints the results', async () => {
-    const env = { LLM_WASM_SANDBOX_STORE: connectionString };
+/** Makes processes import another version of pg-boss. */
+function withPgBoss(folder: string) {
+  const url = pathToFileURL(join(folder, 'node_modules/pg-boss/dist/index.js')).href;
+  const inUrl = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
+  const hook = `export const resolve = (name, context, next) =>
+    name === 'pg-boss' ? { url: '${url}', shortCircuit: true } : next(name, context);`;
+  const register = `import { register } from 'node:module'; register('${inUrl(hook).replaceAll("'", '%27')}');`;
+  return { NODE_OPTIONS: `--import ${inUrl(register)}` };
+}
+
+describe.each(['10', '12.30.0'])('command line with pg-boss %s', (version) => {
+  test('submits the programs of a file, waits for a worker and prints the results', async ({ skip }) => {
+    const env: Record<string, string> = { LLM_WASM_SANDBOX_STORE: connectionString };
+    if (version !== '10') {
+      env['LLM_WASM_SANDBOX_STORE'] = await newDatabase();
+      try {
+        Object.assign(env, withPgBoss(installPinned('pg-boss', [`pg-boss@${version}`])));
+      } catch (cause) {
+        skip((cause as Error).message);
+      }
+    }
     const lines = [{ code: 'print(1)' }, { code: 'print(2)', id: 'two' }].map((one) => JSON.stringify(one));
     const submitted = await runCli(['batch', 'submit', '--tenant', 'h'], {
       env,
@@ -253,7 +277,7 @@ describe('command line', () => {
       { index: 1 },
       { index: 2, error: { code: 'invalid_argument' } },
     ]);
-    const worker = spawnWorker('--shutdown-seconds', '20');
+    const worker = spawnWorker(['--shutdown-seconds', '20'], env);
     let stderr = '';
     worker.stderr.on('data', (text) => {
       stderr += text;
@@ -272,8 +296,16 @@ describe('command line', () => {
     worker.kill('SIGTERM');
     expect(await once(worker, 'exit')).toEqual([0, null]);
     expect(stderr).toBe('llm-wasm-sandbox: waiting for jobs\nJobs: 2 completed, 0 to be retried.\n');
+    // Each major version of pg-boss has its own version of the tables.
+    const client = new pg.Client({ connectionString: env['LLM_WASM_SANDBOX_STORE'] });
+    await client.connect();
+    const { rows } = await client.query('SELECT version FROM llm_wasm_sandbox_jobs.version');
+    await client.end();
+    expect(rows[0].version > 25).toBe(version !== '10');
   });
+});
 
+describe('command line', () => {
   test('does not wait for jobs if the database cannot be reached', async () => {
     const { status, stderr } = await runCli(['worker', '--store', 'postgres://postgres@127.0.0.1:1/none']);
     expect([status, stderr]).toEqual([69, expect.not.stringContaining('waiting for jobs')]);

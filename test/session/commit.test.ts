@@ -149,7 +149,9 @@ describe('a session with `commit: "answer"`', () => {
     },
   );
 
-  test('saves a call that is answered while the pool closes, or reports it as lost', async () => {
+  test('saves a call that is answered while the pool closes, or reports it as lost', {
+    tags: 'full',
+  }, async () => {
     await using pool = createPool({ maxWorkers: 1, optimization: 'demand' });
     await using session = await open(memoryStore(), { commit: 'answer', pool, runtime: 'python' });
     await session.execute('x = 1');

@@ -18,12 +18,19 @@ const CALLS: Record<RuntimeName, readonly string[]> = {
     'console.log(Date.now(), crypto.randomUUID()); throw new Error("no")',
     'let n = 0; for (let i = 0; i < 10000; i++) n += i;\nconsole.log(n, Date.now(), Math.random())',
   ],
+  bash: [
+    'echo $EPOCHREALTIME $RANDOM $SRANDOM $SECONDS $$',
+    'for name in c a b; do touch $name; done; echo $(date +%s) $RANDOM $(head -c 5 /dev/urandom | base64)',
+    'sleep 3600; date +%s; ls -l; ls -ld /app /tmp; f() { echo $1 $RANDOM; }; x=(1 2 3)',
+    'echo $EPOCHREALTIME $SECONDS $(f a) "$x"; false',
+    'for ((i = 0; i < 100; i++)); do n=$((n + i)); done; echo $n $EPOCHREALTIME $(f b)',
+  ],
 };
-const TIME: Record<RuntimeName, string> = {
+const TIME: Record<Exclude<RuntimeName, 'bash'>, string> = {
   python: 'time.time() * 1000',
   javascript: '(os.sleep(1), Date.now())',
 };
-const CHANCE: Record<RuntimeName, string> = {
+const CHANCE: Record<Exclude<RuntimeName, 'bash'>, string> = {
   python: 'os.urandom(8).hex() + str(random.random())',
   javascript: 'crypto.randomUUID() + Math.random()',
 };
@@ -33,7 +40,7 @@ async function told(sandbox: Sandbox, code: string) {
   return { stdout, stderr, exit_code, fuel_consumed };
 }
 
-describe.each(['python', 'javascript'] as const)('a deterministic session: %s', (runtime) => {
+describe.each(['python', 'javascript', 'bash'] as const)('a deterministic session: %s', (runtime) => {
   const policy = { deterministic: { seed: 7 } };
   const begin = () => createSandbox({ runtime, auto_persist_globals: true, policy });
 
@@ -53,6 +60,11 @@ describe.each(['python', 'javascript'] as const)('a deterministic session: %s', 
       expect(await told(resumed, code)).toEqual(expected);
     }
   });
+});
+
+describe.each(['python', 'javascript'] as const)('the clock of a deterministic session: %s', (runtime) => {
+  const policy = { deterministic: { seed: 7 } };
+  const begin = () => createSandbox({ runtime, auto_persist_globals: true, policy });
 
   test('advances its clock from call to call and never repeats random values', async () => {
     await using session = await begin();
@@ -83,7 +95,7 @@ describe.each(['python', 'javascript'] as const)('a deterministic session: %s', 
   });
 });
 
-test('the monotonic clock of a session never goes backwards across reopening', async () => {
+test('the monotonic clock of a session never goes backwards across reopening', { tags: 'full' }, async () => {
   const options = { runtime: 'python', session_id: 'clock', store: diskStore(scratch()) } as const;
   let time = Number.NEGATIVE_INFINITY;
   for (let call = 0; call < 4; call++) {

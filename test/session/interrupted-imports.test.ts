@@ -91,12 +91,15 @@ async function interruptRandomly(session: Session, one: Import, runs: number): P
   return stopped;
 }
 
-const assignment = { python: "kept = 'before'", javascript: "var kept = 'before'" };
+const assignment: Partial<Record<RuntimeName, string>> = {
+  python: "kept = 'before'",
+  javascript: "var kept = 'before'",
+};
 
 describe('an import that a limit stops', () => {
   test.each(Object.entries(IMPORTS))('works in the next call: %s', async (_, one) => {
     const session = await createSandbox({ runtime: one.runtime, auto_persist_globals: true });
-    await session.execute(assignment[one.runtime], { files: one.files ?? {} });
+    await session.execute(assignment[one.runtime]!, { files: one.files ?? {} });
     const stopped = await interruptRandomly(session, one, repetitions(5, 60));
     await session.close();
     const noted = stopped.filter(({ metadata }) => metadata.notes !== undefined);
@@ -204,7 +207,7 @@ describe.runIf(isNightly)('a large import that a limit stops', () => {
         auto_persist_globals: true,
         policy: { timeout_seconds: 100, memory_bytes: 512 * 2 ** 20 },
       });
-      await session.execute(assignment.python);
+      await session.execute(assignment.python!);
       await interruptRandomly(session, one, 20);
       await session.close();
     },

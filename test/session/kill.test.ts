@@ -15,7 +15,7 @@ import { startSessionProcess } from './start-session-process.ts';
 
 const CALLS = repetitions(24, 400);
 const MIN_KILLS = repetitions(3, 24);
-const SESSIONS: Record<string, RuntimeName> = {
+const SESSIONS: Record<string, Exclude<RuntimeName, 'bash'>> = {
   'python-1': 'python',
   'python-2': 'python',
   'javascript-1': 'javascript',
@@ -23,7 +23,7 @@ const SESSIONS: Record<string, RuntimeName> = {
 };
 
 /** Prints the variables and the contents of the files. */
-const SHOW: Record<RuntimeName, string> = {
+const SHOW: Record<Exclude<RuntimeName, 'bash'>, string> = {
   python: `
 import json, os
 memory = [xs, {str(key): value for key, value in own.items()}, n] if 'xs' in globals() else [[], {}, None]

@@ -2,7 +2,7 @@
 import { createPool, diskStore, memoryStore, openSessions, type SessionStore } from 'llm-wasm-sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMemoryStore } from '../../dist/stores/memory/memory-store.js';
-import type { WorkerPool } from '../../dist/worker/pool.js';
+import type { WorkerPool } from '../../dist/worker/pool/pool.js';
 import { scratch } from '../stores/fixtures.ts';
 
 const MB = 1_000_000;

@@ -8,6 +8,14 @@ import { alteredDelta } from '../support/altered-delta.ts';
 const BEGIN: Record<RuntimeName, string> = {
   python: 'x = 1\nprint(open("kept.txt", "w").write("kept"))',
   javascript: 'let x = 1; std.open("kept.txt", "w").puts("kept")',
+  bash: 'x=1; printf kept > kept.txt',
+};
+
+/** Programs that print a number. */
+const PRINT: Record<RuntimeName, (expression: string) => string> = {
+  python: (expression) => `print(${expression})`,
+  javascript: (expression) => `console.log(${expression})`,
+  bash: (expression) => `echo $((${expression}))`,
 };
 
 interface Alteration {
@@ -72,7 +80,7 @@ async function keptFile(store: SessionStore): Promise<unknown> {
   return [found.damage, Buffer.from(found.workspace.get('kept.txt')!.data!).toString()];
 }
 
-describe.each(['python', 'javascript'] as const)('saved %s state', (runtime) => {
+describe.each(['python', 'javascript', 'bash'] as const)('saved %s state', (runtime) => {
   test.each(Object.keys(ALTERATIONS))(
     'with %s is rejected with the reason, and its files stay readable',
     async (name) => {
@@ -102,7 +110,7 @@ describe.each(['python', 'javascript'] as const)('saved %s state', (runtime) => 
         message: expect.stringMatching(/^The saved state is damaged \(.+\)\. Its files can still be read; /),
       });
       await using other = await createSandbox({ runtime });
-      expect((await other.execute('1 + 1')).metadata.result).toBe(2);
+      expect((await other.execute(PRINT[runtime]('1 + 1'))).stdout).toBe('2\n');
       expect(await sandbox.readFile('kept.txt', 'utf8')).toBe('kept');
     },
   );
@@ -119,7 +127,7 @@ describe.each(['python', 'javascript'] as const)('saved %s state', (runtime) => 
     await using sandbox = await createSandbox({ runtime, session_id: 'one', store });
     await expect(sandbox.execute('x')).rejects.toMatchObject({ code: 'image_invalid' });
     await sandbox.rollback('good');
-    expect((await sandbox.execute('x')).metadata.result).toBe(1);
+    expect((await sandbox.execute(PRINT[runtime]('x'))).stdout).toBe('1\n');
   });
 });
 

@@ -118,7 +118,7 @@ async function matchReplay(seed: number): Promise<void> {
   });
   expect((await first.sandbox.execute(SETUP)).success).toBe(true);
   const lives = [first];
-  for (let i = 0; i < repetitions(35, 200); i++) {
+  for (let i = 0; i < repetitions(25, 200); i++) {
     const life = lives[next(lives.length)]!;
     const fork = await step(life, next, reopen);
     if (fork !== undefined && lives.length < 4) lives.push(fork);

@@ -23,7 +23,9 @@ const open = (store: SessionStore, pool: ReturnType<typeof createPool>) =>
 describe.each(Object.entries(FILL))('session whose guest filled %s', (_, fill) => {
   // guarantee: workspace-limit
   // proves: A session whose guest has filled its quota rejects files from the host with quota_exceeded and runs further calls.
-  test('refuses host files with quota_exceeded and runs further calls, live and restored', async () => {
+  test('refuses host files with quota_exceeded and runs further calls, live and restored', {
+    tags: 'full',
+  }, async () => {
     const store = memoryStore();
     await using first = createPool({ maxWorkers: 1, optimization: 'demand' });
     const live = await open(store, first);

@@ -194,7 +194,7 @@ ${body}`;
   });
 }
 
-describe('a resume whose process is killed with SIGKILL', () => {
+describe('a resume whose process is killed with SIGKILL', { tags: 'full' }, () => {
   // guarantee: paused-programs
   // proves: If SIGKILL ends the process during a resume, the execution id is not accepted again. A result that was returned is in the store.
   it('uses up the execution, and is in the store if it has returned', async () => {

@@ -32,7 +32,7 @@ const tools = {
 const folder = mkdtempSync(join(tmpdir(), 'resume-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const PROGRAMS: Record<RuntimeName, string> = {
+const PROGRAMS: Record<Exclude<RuntimeName, 'bash'>, string> = {
   python: `import asyncio
 counter = 40
 async def main():
@@ -50,7 +50,7 @@ counter += 2;
 console.log(answers.join(), (await tools.echo({ n: 1 })).n);
 answers`,
 };
-const PRINTED: Record<RuntimeName, string> = {
+const PRINTED: Record<Exclude<RuntimeName, 'bash'>, string> = {
   python: "['a!', 'b!', 'C'] 1\n",
   javascript: 'a!,b!,C 1\n',
 };
@@ -59,7 +59,10 @@ const open = (runtime: RuntimeName, store: SessionStore, session_id: string): Pr
   createSandbox({ runtime, store, session_id, tools });
 
 /** Pauses a program in a separate process, which then kills itself. Returns the result. */
-function pauseInOtherProcess(runtime: RuntimeName, session_id: string): Promise<{ metadata: never }> {
+function pauseInOtherProcess(
+  runtime: Exclude<RuntimeName, 'bash'>,
+  session_id: string,
+): Promise<{ metadata: never }> {
   const script = `import { createSandbox, diskStore } from 'llm-wasm-sandbox';
 const tools = { approve: { needsApproval: true, execute: async () => 0 }, wait: async () => 0, echo: async () => 0 };
 const session = await createSandbox({ runtime: '${runtime}', store: diskStore(${JSON.stringify(folder)}), session_id: '${session_id}', tools });

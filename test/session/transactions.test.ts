@@ -1,4 +1,4 @@
-import { createSandbox, memoryStore, type RuntimeName, type Session } from 'llm-wasm-sandbox';
+import { createSandbox, memoryStore, type Session } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
 const LANGUAGES = {
@@ -24,7 +24,7 @@ const LANGUAGES = {
   },
 } as const;
 
-describe.each(Object.keys(LANGUAGES) as RuntimeName[])('call in a %s session', (runtime) => {
+describe.each(Object.keys(LANGUAGES) as (keyof typeof LANGUAGES)[])('call in a %s session', (runtime) => {
   const programs = LANGUAGES[runtime];
   const begin = async (policy = {}): Promise<Session> => {
     const sandbox = await createSandbox({ runtime, auto_persist_globals: true, policy });

@@ -63,7 +63,12 @@ var v = 5; globalThis.w = 6`;
 // guarantee: time-limit
 test('reading variables takes at most the time limit of the session', () => {
   const limitsOf = (timeout_seconds: number) =>
-    inspectionCall('python', [], { fuel_budget: 1000, timeout_seconds }, new AbortController().signal).limits;
+    inspectionCall(
+      'python',
+      [],
+      { env: {}, fuel_budget: 1000, timeout_seconds },
+      new AbortController().signal,
+    ).limits;
   expect(limitsOf(0.2)).toEqual({ fuel_budget: 1000, timeout_seconds: 0.2 });
   expect(limitsOf(1000)).toEqual({ fuel_budget: 1000, timeout_seconds: 10 });
 });

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { atOnce } from '../../src/concurrency/slices.ts';
 import { heldBytes } from '../../src/stores/format/state-size.ts';
 import { type Holding, StateMemoryBudget } from '../../src/stores/state-memory-budget.ts';
+import type { SessionState } from '../../src/stores/store.ts';
 import { state } from './fixtures.ts';
 
 const limitError = expect.objectContaining({ name: 'SandboxError', code: 'session_limit' });
@@ -68,8 +70,22 @@ describe('held bytes', () => {
   test('count contents that states share once', () => {
     const one = state(1, { f: 'x'.repeat(10_000) });
     const two = { ...one, version: 2 };
-    expect(heldBytes([one, two])).toBeLessThan(heldBytes([one]) + 1000);
-    expect(heldBytes([one, one])).toBe(heldBytes([one]));
-    expect(heldBytes([one, state(2, { f: 'x'.repeat(10_000) })])).toBeGreaterThan(20_000);
+    const held = (...states: SessionState[]) => atOnce(heldBytes(states));
+    expect(held(one, two)).toBeLessThan(held(one) + 1000);
+    expect(held(one, one)).toBe(held(one));
+    expect(held(one, state(2, { f: 'x'.repeat(10_000) }))).toBeGreaterThan(20_000);
+  });
+
+  test('are counted in steps whose number grows with the files that differ', () => {
+    const many = (count: number) =>
+      state(2, Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, 'x'])));
+    const steps = (...states: SessionState[]) => [...heldBytes(states)].length;
+    expect(steps(state(1, {}), many(400))).toBeLessThan(2);
+    expect(steps(state(1, {}), many(5_000))).toBeGreaterThanOrEqual(10);
+    const { tmp } = { tmp: [...many(5_000).workspace.values()] };
+    expect(steps({ ...state(1, {}), tmp })).toBeGreaterThanOrEqual(10);
+    // Trees that share their entries need none.
+    const one = many(5_000);
+    expect(steps(one, { ...one, version: 3 })).toBe(0);
   });
 });

@@ -2,9 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { atOnce } from '../../src/concurrency/slices.ts';
 import type { Entry } from '../../src/fs/flat-entries.ts';
+import { FileTree } from '../../src/fs/immutable-file-tree.ts';
+import { type EncodedTree, encodeTree } from '../../src/stores/format/encode-tree.ts';
 import { type ObjectRef, objectName, refTo } from '../../src/stores/format/object-ref.ts';
 import { encodeText } from '../../src/stores/format/stored-json.ts';
-import { encodeTree, readTree, toTreeEntry } from '../../src/stores/format/stored-tree.ts';
+import { readTree, toTreeEntry } from '../../src/stores/format/stored-tree.ts';
+import { repetitions } from '../support/repetitions.ts';
 import { files } from './fixtures.ts';
 
 const TIME = 1_700_000_000_000;
@@ -12,12 +15,13 @@ const TIME = 1_700_000_000_000;
 const numbered = (count: number, change: Record<number, string> = {}) =>
   files(Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, change[i] ?? ''])));
 
-/** Encodes a tree and returns its objects by name. */
+const treeObjects = ({ groups }: EncodedTree) =>
+  new Map(groups.flatMap((group) => [...group].filter(([name]) => name.endsWith('.tree.json'))));
+
+/** Encodes a tree and returns its objects by name, without the contents of files. */
 function encode(entries: Iterable<Entry>): { ref: ObjectRef | null; objects: Map<string, Uint8Array> } {
-  const objects = new Map<string, Uint8Array>();
-  const sorted = [...entries].sort((a, b) => (a.path < b.path ? -1 : 1)).map(toTreeEntry);
-  const ref = atOnce(encodeTree(sorted, (part, bytes) => objects.set(objectName('tree', part), bytes)));
-  return { ref, objects };
+  const encoded = atOnce(encodeTree(FileTree.from(entries)));
+  return { ref: encoded.ref, objects: treeObjects(encoded) };
 }
 
 const sourceOf = (objects: ReadonlyMap<string, Uint8Array>) => ({
@@ -40,6 +44,16 @@ const damaged = (message: RegExp) =>
   expect.objectContaining({ code: 'session_damaged', message: expect.stringMatching(message) });
 
 describe('stored tree', () => {
+  test('is encoded in steps of one object, with at most 64 entries', () => {
+    const sorted = [...numbered(2_000).values()].map(toTreeEntry).sort((a, b) => (a.path < b.path ? -1 : 1));
+    const entries = FileTree.from(numbered(2_000).values());
+    const steps = [...encodeTree(entries)].length;
+    const sizes = [...treeObjects(atOnce(encodeTree(entries))).values()].map(({ length }) => length);
+    expect(steps).toBeGreaterThanOrEqual(2_000 / 64);
+    // An object has one line per entry.
+    expect(Math.max(...sizes)).toBeLessThan(65 * JSON.stringify(sorted[0]).length * 2);
+  });
+
   test('returns the entries of any tree, and the objects that contain them', async () => {
     const name = fc.string({ unit: fc.constantFrom('a', 'b', 'z', '0', 'é'), minLength: 1, maxLength: 8 });
     const names = fc.uniqueArray(name, { maxLength: 400 });
@@ -56,7 +70,7 @@ describe('stored tree', () => {
           [...objects].map(([object, { length }]) => [object, length]).sort(),
         );
       }),
-      { numRuns: 30 },
+      { numRuns: repetitions(10, 100) },
     );
   });
 
@@ -72,6 +86,37 @@ describe('stored tree', () => {
     const total = [...after.values()].reduce((sum, { length }) => sum + length, 0);
     expect(written.length).toBeGreaterThan(1);
     expect(bytes).toBeLessThan(total / 10);
+  });
+
+  test('has the same objects if it is encoded from an earlier tree', () => {
+    const path = fc
+      .tuple(fc.constantFrom('', 'a', 'f1', 'zz'), fc.integer({ min: 0, max: 1500 }))
+      .map(([prefix, i]) => prefix + i);
+    const edit = fc.record({
+      removed: fc.array(path, { maxLength: 120 }),
+      added: fc.array(path, { maxLength: 120 }),
+    });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 600 }),
+        fc.array(edit, { minLength: 1, maxLength: 4 }),
+        (count, edits) => {
+          let tree = FileTree.from(numbered(count).values());
+          let encoded = atOnce(encodeTree(tree));
+          for (const { removed, added } of edits) {
+            const entries = [...files(Object.fromEntries(added.map((name) => [name, 'new']))).values()];
+            tree = tree.apply({ removed, entries });
+            encoded = atOnce(encodeTree(tree, encoded));
+            const whole = atOnce(
+              encodeTree(FileTree.from([...tree.values()].map((entry) => ({ ...entry })))),
+            );
+            expect(encoded.ref).toEqual(whole.ref);
+            expect([...treeObjects(encoded).keys()]).toEqual([...treeObjects(whole).keys()]);
+          }
+        },
+      ),
+      { numRuns: repetitions(15, 300) },
+    );
   });
 
   test('has a bounded number of objects, whatever the paths are', () => {

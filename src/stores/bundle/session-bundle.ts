@@ -24,6 +24,7 @@ import {
   decodeSessionManifest,
   encodeStates,
   MAX_MANIFEST_BYTES,
+  objectsOf,
   readStates,
   type SessionManifest,
   toSessionManifest,
@@ -51,7 +52,7 @@ export async function encodeBundle(session: StoredSession): Promise<Uint8Array> 
   checkSession(session);
   const objects = new Map<string, Uint8Array>();
   for (const state of await encodeStates(statesOf(session)))
-    for (const bytes of state.objects.values()) objects.set(contentDigest(bytes), bytes);
+    for (const [, bytes] of objectsOf(state)) objects.set(contentDigest(bytes), bytes);
   const manifest = new TextEncoder().encode(JSON.stringify(toSessionManifest(session)));
   const sorted = [...objects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, bytes]) => bytes);
   const parts = [manifest, ...sorted];

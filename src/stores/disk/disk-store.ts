@@ -8,7 +8,7 @@
  *   <dir>/.trash/         sessions that are being deleted
  */
 import { randomUUID } from 'node:crypto';
-import { readdir, realpath, rename, rm } from 'node:fs/promises';
+import { readdir, realpath, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { SandboxError } from '../../errors.ts';
@@ -18,7 +18,7 @@ import { SessionWriters, withStoreErrors } from '../session-writers.ts';
 import { byLastUse, type RecoveredWorkspace, type SessionRecord, type SessionStore } from '../store.ts';
 import { readDiskManifest } from './disk-manifest.ts';
 import { isNotFound, toStoreError } from './file-errors.ts';
-import { folderSize } from './folder-size.ts';
+import { folderSize, removeFolder } from './folder-size.ts';
 import { type Durability, ensureFolder, ensureFolderPath, isFolder } from './safe-files.ts';
 import { SessionFolder } from './session-folder.ts';
 import { acquireLease, type WriterLease } from './writer-lease.ts';
@@ -152,7 +152,11 @@ class DiskStore {
   async #lock(id: string): Promise<() => Promise<void>> {
     const root = await this.#createRoot();
     const lease = await acquireLease(join(root, LOCKS), foldSessionId(id), id);
-    return this.#writers.add(id, { lease, folder: this.#folder(id) }, () => lease.release());
+    const folder = this.#folder(id);
+    return this.#writers.add(id, { lease, folder }, () => {
+      folder.close();
+      return lease.release();
+    });
   }
 
   /** Runs `work` as the writer of a session. Acquires the session for this purpose unless the store already holds it. */
@@ -203,7 +207,7 @@ class DiskStore {
     await rename(folder.path, trashed);
     folder.clearCache();
     // The session is already deleted. The next deletion by a new process removes what remains.
-    await rm(trashed, { recursive: true, force: true }).catch(() => {});
+    await removeFolder(trashed).catch(() => {});
     return freed;
   }
 
@@ -211,7 +215,7 @@ class DiskStore {
   async #cleanUp(): Promise<void> {
     this.#hasCleanedUp = true;
     const trash = join(this.dir, TRASH);
-    for (const name of await readdir(trash)) await rm(join(trash, name), { recursive: true, force: true });
+    for (const name of await readdir(trash)) await removeFolder(join(trash, name));
     for (const id of await this.#sessionIds()) {
       if ((await this.#isCommitted(id)) || this.#writers.has(id)) continue;
       await this.asWriter(id, async ({ folder }) => {

@@ -5,7 +5,9 @@
  */
 import { Slices } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';
+import { isWorkspacePath } from '../../fs/file-names.ts';
 import type { Entry, TreeEdit } from '../../fs/flat-entries.ts';
+import type { FileTree } from '../../fs/immutable-file-tree.ts';
 import { formatBytes } from '../../quantities.ts';
 import { digestInSlices } from '../format/content-digest.ts';
 import { parentOf } from '../format/parent-path.ts';
@@ -24,16 +26,20 @@ const NEW_FOLDER_MODE = 0o755;
 
 /** The workspace that session and store last agreed on. */
 interface SyncedWorkspace {
-  readonly tree: ReadonlyMap<string, TreeEntry>;
+  readonly tree: FileTree;
   /** The paths that are in workspace/, with their fingerprints. */
   readonly mirrored: ReadonlyMap<string, string>;
 }
 
-interface ExternalEdits {
+export interface ExternalEdits {
   readonly edits: TreeEdit;
-  /** The synced workspace once the session has applied the edits. */
-  readonly next: SyncedWorkspace;
+  /** New fingerprints, for the next comparison. */
+  readonly fingerprints: ReadonlyMap<string, string>;
+  /** Paths that are no longer in workspace/. */
+  readonly gone: readonly string[];
 }
+
+const NO_EDITS: ExternalEdits = { edits: { removed: [], entries: [] }, fingerprints: new Map(), gone: [] };
 
 /** Finds external edits. Throws `quota_exceeded` if they are too large to import. */
 export async function findExternalEdits(
@@ -41,37 +47,80 @@ export async function findExternalEdits(
   synced: SyncedWorkspace,
   foldsCase: boolean,
 ): Promise<ExternalEdits> {
-  const none = { edits: { removed: [], entries: [] }, next: synced };
-  if (await isUnchanged(mirror, synced)) return none;
+  if (await isUnchanged(mirror, synced)) return NO_EDITS;
   const scanned = await mirror.scan(synced.mirrored.size + MAX_NEW_ENTRIES);
-  if (hasFoundAll(scanned, synced)) return none;
+  if (hasFoundAll(scanned, synced)) return NO_EDITS;
   const sorted = new Map([...scanned].sort(([a], [b]) => (a < b ? -1 : 1)));
   const found = foldsCase ? withMirroredNames(sorted, synced) : sorted;
-  const mirrored = new Map<string, string>();
+  const gone = [...synced.mirrored.keys()].filter((path) => !found.has(path));
+  return importEdits(mirror, synced, found, gone);
+}
+
+/**
+ * Finds the external edits among some paths. Returns undefined if a folder was added, removed or replaced: then other paths have
+ * changed as well.
+ */
+export async function findEditsAmong(
+  mirror: WorkspaceMirror,
+  synced: SyncedWorkspace,
+  paths: Iterable<string>,
+): Promise<ExternalEdits | undefined> {
+  const { tree, mirrored } = synced;
+  const isFolder = (path: string) => mirrored.has(path) && tree.get(path)?.kind === 'dir';
+  const found = new Map<string, MirrorEntry>();
+  const gone: string[] = [];
+  for (const path of [...new Set(paths)].filter(isWorkspacePath).sort()) {
+    const parent = parentOf(path);
+    const entry = mirror.find(path);
+    if (entry?.kind === 'dir' && isFolder(path)) continue;
+    if (entry?.kind === 'dir' || isFolder(path) || (parent !== '' && !isFolder(parent))) return undefined;
+    if (entry === undefined) {
+      if (mirrored.has(path)) gone.push(path);
+    } else if (entry.fingerprint !== mirrored.get(path)) found.set(path, entry);
+  }
+  return found.size + gone.length > 0 ? importEdits(mirror, synced, found, gone) : NO_EDITS;
+}
+
+/** Reads the files among `found`, sorted by path, that have changed. */
+async function importEdits(
+  mirror: WorkspaceMirror,
+  synced: SyncedWorkspace,
+  found: ReadonlyMap<string, MirrorEntry>,
+  gone: readonly string[],
+): Promise<ExternalEdits> {
+  const fingerprints = new Map<string, string>();
   const entries: Entry[] = [];
   let freeBytes = MAX_NEW_BYTES;
   for (const [path, item] of found) {
     const old = synced.tree.get(path);
-    const fingerprint = synced.mirrored.get(path);
-    if (fingerprint !== undefined) mirrored.set(path, fingerprint);
     if (item.kind === 'dir') {
-      mirrored.set(path, '');
+      if (synced.mirrored.get(path) !== '') fingerprints.set(path, '');
       const { mtimeMs } = item;
       if (old?.kind !== 'dir') entries.push({ path, kind: 'dir', mode: NEW_FOLDER_MODE, mtimeMs });
       continue;
     }
-    if (item.fingerprint === fingerprint) continue;
+    if (item.fingerprint === synced.mirrored.get(path)) continue;
     if (item.bytes > freeBytes) throw editsTooLarge(mirror.hostPath(path));
     const data = await readIfPossible(mirror.hostPath(item.path), freeBytes);
     if (data === undefined) continue;
-    mirrored.set(path, settledFingerprint(item));
-    if (old?.kind === 'file' && old.sha256 === (await digestInSlices(data))) continue;
+    fingerprints.set(path, settledFingerprint(item));
+    if (old?.kind === 'file' && digestOf(old) === (await digestInSlices(data))) continue;
     freeBytes -= data.length;
     const mode = old?.kind === 'file' ? old.mode : NEW_FILE_MODE;
     entries.push({ path, kind: 'file', mode, mtimeMs: item.mtimeMs, data });
   }
-  const { removed, tree } = applyEdits(synced, found, entries);
-  return { edits: { removed, entries }, next: { tree, mirrored } };
+  return { edits: { removed: removedPaths(synced.tree, entries, gone), entries }, fingerprints, gone };
+}
+
+/** The paths that a tree loses: those that are gone, and all below them and below folders that are files now. */
+function removedPaths(tree: FileTree, entries: readonly Entry[], gone: readonly string[]): string[] {
+  const removed = new Set(gone.filter((path) => tree.has(path)));
+  const replaced = entries.filter(({ path, kind }) => kind === 'file' && tree.get(path)?.kind === 'dir');
+  for (const path of [...gone, ...replaced.map((entry) => entry.path)]) {
+    if (tree.get(path)?.kind !== 'dir') continue;
+    for (const below of tree.below(path)) removed.add(below.path);
+  }
+  return [...removed].sort();
 }
 
 /** Whether workspace/ contains what was mirrored, and nothing else. This is the case before most calls. */
@@ -123,27 +172,6 @@ async function readIfPossible(path: string, maxBytes: number): Promise<Uint8Arra
   }
 }
 
-/** Applies the edits to the tree; removes mirrored paths that no longer exist and everything below them. */
-function applyEdits(
-  { tree, mirrored }: SyncedWorkspace,
-  found: ReadonlyMap<string, MirrorEntry>,
-  entries: readonly Entry[],
-): { removed: string[]; tree: ReadonlyMap<string, TreeEntry> } {
-  if (entries.length === 0 && [...mirrored.keys()].every((path) => found.has(path)))
-    return { removed: [], tree };
-  const next = new Map(tree);
-  for (const entry of entries) next.set(entry.path, toTreeEntry(entry));
-  const removed: string[] = [];
-  for (const path of tree.keys()) {
-    const parent = parentOf(path);
-    const isOrphan = parent !== '' && next.get(parent)?.kind !== 'dir';
-    if (!isOrphan && (!mirrored.has(path) || found.has(path))) continue;
-    next.delete(path);
-    removed.push(path);
-  }
-  return { removed, tree: new Map([...next].sort(([a], [b]) => (a < b ? -1 : 1))) };
-}
-
 function editsTooLarge(path: string): SandboxError {
   return new SandboxError(
     'quota_exceeded',
@@ -157,25 +185,36 @@ function editsTooLarge(path: string): SandboxError {
  */
 export function* outdatedPaths(
   synced: SyncedWorkspace | undefined,
-  target: ReadonlyMap<string, TreeEntry>,
+  target: ReadonlyMap<string, Entry>,
   outdated: Map<string, string | null>,
 ): Generator<undefined, void> {
-  const currentDigest = (path: string) => {
-    const entry = synced?.mirrored.has(path) ? synced.tree.get(path) : undefined;
-    return entry?.kind === 'file' ? entry.sha256 : null;
-  };
   for (const [path, entry] of target) {
-    if (!synced?.mirrored.has(path) || !hasSameContents(synced.tree.get(path), entry))
-      outdated.set(path, currentDigest(path));
+    if (!isMirrored(synced, entry)) outdated.set(path, mirroredDigest(synced, path));
     yield;
   }
   for (const path of synced?.mirrored.keys() ?? []) {
-    if (!target.has(path)) outdated.set(path, currentDigest(path));
+    if (!target.has(path)) outdated.set(path, mirroredDigest(synced, path));
     yield;
   }
 }
 
-function hasSameContents(a: TreeEntry | undefined, b: TreeEntry): boolean {
-  if (a === b) return true;
-  return a?.kind === 'file' && b.kind === 'file' ? a.sha256 === b.sha256 : a?.kind === b.kind;
+/** Whether workspace/ has the entry. */
+export function isMirrored(synced: SyncedWorkspace | undefined, entry: Entry): boolean {
+  if (!synced?.mirrored.has(entry.path)) return false;
+  const old = synced.tree.get(entry.path);
+  if (old === entry) return true;
+  return old?.kind === 'file' && entry.kind === 'file'
+    ? digestOf(old) === digestOf(entry)
+    : old?.kind === entry.kind;
+}
+
+/** The digest of the file that workspace/ has at a path. */
+export function mirroredDigest(synced: SyncedWorkspace | undefined, path: string): string | null {
+  const entry = synced?.mirrored.has(path) ? synced.tree.get(path) : undefined;
+  return entry?.kind === 'file' ? digestOf(entry) : null;
+}
+
+/** The digest of the contents of a file. */
+export function digestOf(file: Entry): string {
+  return (toTreeEntry(file) as TreeEntry & { kind: 'file' }).sha256;
 }

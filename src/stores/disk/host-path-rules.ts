@@ -4,7 +4,7 @@
  * links are never mirrored, because a link that the guest created could point at any file of the host.
  */
 import { isLongerThan } from '../../fs/file-names.ts';
-import type { TreeEntry } from '../format/stored-tree.ts';
+import type { Entry } from '../../fs/flat-entries.ts';
 
 export interface HostPathRules {
   readonly platform: NodeJS.Platform;
@@ -27,14 +27,23 @@ export function foldPath(path: string): string {
   return path.normalize('NFC').toUpperCase().toLowerCase();
 }
 
+const maxPathBytes = ({ platform, rootBytes }: HostPathRules) =>
+  (MAX_HOST_PATH_BYTES[platform] ?? DEFAULT_MAX_HOST_PATH_BYTES) - rootBytes;
+
+/** Whether the host can represent an entry of a tree, if the file system does not fold case. */
+export function isMirrorable({ path, kind }: Entry, rules: HostPathRules): boolean {
+  if (kind === 'symlink' || isLongerThan(path, maxPathBytes(rules))) return false;
+  return rules.platform !== 'win32' || !path.split('/').some((name) => INVALID_ON_WINDOWS.test(name));
+}
+
 /** Returns the entries of a sorted tree that the host can represent. Each entry is a step. */
 export function* mirrorableEntries(
-  tree: Iterable<TreeEntry>,
+  tree: Iterable<Entry>,
   rules: HostPathRules,
-): Generator<undefined, Map<string, TreeEntry>> {
-  const mirrorable = new Map<string, TreeEntry>();
+): Generator<undefined, Map<string, Entry>> {
+  const mirrorable = new Map<string, Entry>();
   const folded = new Set<string>();
-  const maxBytes = (MAX_HOST_PATH_BYTES[rules.platform] ?? DEFAULT_MAX_HOST_PATH_BYTES) - rules.rootBytes;
+  const maxBytes = maxPathBytes(rules);
   // Entries of a folder follow each other, so most have the folder of the entry before them.
   let folder = '';
   for (const entry of tree) {

@@ -32,9 +32,8 @@ interface MirrorIndex {
   readonly fingerprints: ReadonlyMap<string, string>;
 }
 
-/** The contents of the file, as long as the file is the same. */
+/** The file that was last read or written. */
 interface Known {
-  readonly fingerprints: ReadonlyMap<string, string>;
   readonly file: string;
   readonly bytes: number;
   readonly firstPartBytes: number;
@@ -59,8 +58,7 @@ export class MirrorIndexFile {
       const bytes = await readFileSafely(this.#path, { maxBytes: MAX_TREE_BYTES });
       if (bytes === undefined) return undefined;
       const { index, firstPartBytes, isComplete } = decode(bytes, this.#path);
-      const { fingerprints } = index;
-      if (isComplete) this.#known = { fingerprints, file, bytes: bytes.length, firstPartBytes };
+      if (isComplete) this.#known = { file, bytes: bytes.length, firstPartBytes };
       return index;
     } catch (error) {
       if (error instanceof SandboxError || isNotFound(error)) return undefined;
@@ -68,16 +66,22 @@ export class MirrorIndexFile {
     }
   }
 
-  async write(index: MirrorIndex): Promise<void> {
-    if (!(await this.#append(index))) await this.#replace(index);
+  /** `changed` contains the paths that have changed since the last read or write. */
+  async write(index: MirrorIndex, changed: Iterable<string>): Promise<void> {
+    if (!(await this.#append(index, changed))) await this.#replace(index);
   }
 
   /** Returns false if the file is not the known one or would become too long. */
-  async #append({ syncedCommit, fingerprints }: MirrorIndex): Promise<boolean> {
+  async #append({ syncedCommit, fingerprints }: MirrorIndex, paths: Iterable<string>): Promise<boolean> {
     const known = this.#known;
     if (known === undefined) return false;
-    const changed = [...fingerprints].filter(([path, value]) => known.fingerprints.get(path) !== value);
-    const removed = [...known.fingerprints.keys()].filter((path) => !fingerprints.has(path));
+    const changed: [path: string, fingerprint: string][] = [];
+    const removed: string[] = [];
+    for (const path of paths) {
+      const fingerprint = fingerprints.get(path);
+      if (fingerprint === undefined) removed.push(path);
+      else changed.push([path, fingerprint]);
+    }
     const line = encodeText(`${JSON.stringify({ synced: syncedCommit, removed, files: changed })}\n`);
     const bytes = known.bytes + line.length;
     if (bytes > 2 * known.firstPartBytes) return false;
@@ -88,7 +92,7 @@ export class MirrorIndexFile {
       if (identityOf(await handle.stat({ bigint: true })) !== known.file) return false;
       await handle.appendFile(line);
       const file = identityOf(await handle.stat({ bigint: true }));
-      this.#known = { ...known, fingerprints, file, bytes };
+      this.#known = { ...known, file, bytes };
       return true;
     } catch {
       // Replacing the file either succeeds or reports the error.
@@ -104,7 +108,7 @@ export class MirrorIndexFile {
     this.#known = undefined;
     await replaceFile(this.staging, this.#path, bytes, 'relaxed');
     const file = await identify(this.#path);
-    this.#known = { fingerprints, file, bytes: bytes.length, firstPartBytes: bytes.length };
+    this.#known = { file, bytes: bytes.length, firstPartBytes: bytes.length };
   }
 }
 

@@ -21,8 +21,8 @@ import { type Durability, ensureFolder, readFileSafely, replaceFile, syncFolder 
 export class ObjectFolder implements ObjectSource {
   /** Names of the objects that this process has written or verified. */
   readonly #verified = new Set<string>();
-  /** Names in the folder; undefined if they are unknown. Only the holder of the lease writes, so they stay correct. */
-  #present: Set<string> | undefined;
+  /** Whether the folder has no other objects than those that were referenced at the last removal, or written since. */
+  #isClean = false;
 
   constructor(
     readonly location: string,
@@ -47,36 +47,41 @@ export class ObjectFolder implements ObjectSource {
     const missing: [name: string, bytes: Uint8Array][] = [];
     for (const [name, bytes] of objects) if (!this.#verified.has(name)) missing.push([name, bytes]);
     if (missing.length === 0) return;
-    const present = this.#present;
+    const isClean = this.#isClean;
     // If a write fails, some of the files exist.
-    this.#present = undefined;
+    this.#isClean = false;
     await forEachConcurrently(missing, async ([name, bytes]) => {
       await replaceFile(this.staging, join(this.location, name), bytes, this.durability);
     });
     await syncFolder(this.location, this.durability);
-    for (const [name] of missing) {
-      this.#verified.add(name);
-      present?.add(name);
-    }
-    this.#present = present;
+    for (const [name] of missing) this.#verified.add(name);
+    this.#isClean = isClean;
   }
 
-  /** Removes every object whose name is not a key of `referenced`. */
-  async removeUnreferenced(referenced: ReadonlyMap<string, unknown>): Promise<void> {
-    const present = this.#present ?? new Set(await this.#list());
-    this.#present = present;
-    for (const name of present) {
+  /** Lets the next removal examine all objects: some that are not referenced may stay until then. */
+  keepUnreferenced(): void {
+    this.#isClean = false;
+  }
+
+  /** Removes every object that is not referenced. `dropped` are those that were until now. */
+  async removeUnreferenced(
+    referenced: { has(name: string): boolean },
+    dropped: readonly string[],
+  ): Promise<void> {
+    const names = this.#isClean ? dropped : await this.#list();
+    this.#isClean = false;
+    for (const name of names) {
       if (referenced.has(name)) continue;
       this.#verified.delete(name);
       await rm(join(this.location, name), { force: true, recursive: true });
-      present.delete(name);
     }
+    this.#isClean = true;
   }
 
   /** Makes later reads and writes assume nothing about the folder. */
   clearCache(): void {
     this.#verified.clear();
-    this.#present = undefined;
+    this.#isClean = false;
   }
 
   async #list(): Promise<string[]> {

@@ -12,8 +12,8 @@ interface FoundCheckpoints {
   /** The states, by name of the checkpoint. */
   readonly states: ReadonlyMap<string, StateManifest>;
   /** The objects that the states reference, with their sizes. */
-  readonly objects: ReadonlyMap<string, number>;
-  /** Whether `objects` lists all of them. */
+  readonly groups: readonly ReadonlyMap<string, number>[];
+  /** Whether `groups` lists all of them. */
   readonly isComplete: boolean;
 }
 
@@ -40,16 +40,16 @@ export class RetainedCheckpoints {
       }
       states.set(name, found.state);
     }
-    const objects = new Map<string, number>();
+    const groups: ReadonlyMap<string, number>[] = [];
     let isComplete = true;
     for (const state of states.values()) {
       const referenced = await this.#objectsOf(state);
       if (referenced === undefined) isComplete = false;
-      for (const [name, bytes] of referenced ?? []) objects.set(name, bytes);
+      else groups.push(referenced);
     }
     const keys = new Set([...states.values()].map(keyOf));
     for (const key of this.#objectsByState.keys()) if (!keys.has(key)) this.#objectsByState.delete(key);
-    return { states, objects, isComplete };
+    return { states, groups, isComplete };
   }
 
   /** Undefined if a tree cannot be read. Reading the checkpoint reports the damage; the session can still be used. */

@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import type { Entry } from '../../fs/flat-entries.ts';
+import { EMPTY_TREE } from '../../fs/immutable-file-tree.ts';
 import { MissingObjectError, type ObjectSource } from '../format/object-ref.ts';
 import { ifIntact, recoverEntries } from '../format/recover-entries.ts';
 import { readStates } from '../format/session-codec.ts';
@@ -84,7 +85,7 @@ export async function recoverWorkspace(
   const mirror = new WorkspaceMirror(join(folder, WORKSPACE_FOLDER), 'relaxed');
   const recovered = new Map<string, Entry>();
   if (mirror.exists()) {
-    const { edits } = await findExternalEdits(mirror, { tree: new Map(), mirrored: new Map() }, false);
+    const { edits } = await findExternalEdits(mirror, { tree: EMPTY_TREE, mirrored: new Map() }, false);
     for (const entry of edits.entries) recovered.set(entry.path, entry);
   }
   await recoverEntries(await intactTree(folder, id, objects), objects, maxBytes, recovered);

@@ -18,14 +18,15 @@ import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts'
 import { finishInSlices } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';
 import { utf8Length } from '../../fs/file-names.ts';
-import type { TreeEdit } from '../../fs/flat-entries.ts';
+import type { Entry, TreeEdit } from '../../fs/flat-entries.ts';
+import { FileTree } from '../../fs/immutable-file-tree.ts';
 import { formatBytes } from '../../quantities.ts';
 import { digestInSlices } from '../format/content-digest.ts';
 import { MissingObjectError, objectName, refTo } from '../format/object-ref.ts';
 import { encodeStates, MAX_MANIFEST_BYTES } from '../format/session-codec.ts';
 import { checkSession, statesOf } from '../format/session-validation.ts';
 import { damaged, encodePrettyJson } from '../format/stored-json.ts';
-import { MAX_TREE_BYTES, readTree, type TreeEntry } from '../format/stored-tree.ts';
+import { MAX_TREE_BYTES, readTree, storedEntry, toTreeEntry } from '../format/stored-tree.ts';
 import type { RecoveredWorkspace, SessionState, StoredSession } from '../store.ts';
 import {
   type DiskManifest,
@@ -37,10 +38,21 @@ import {
   readDiskManifest,
   WORKSPACE_FOLDER,
 } from './disk-manifest.ts';
-import { findExternalEdits, outdatedPaths } from './external-edits.ts';
-import { mirrorableEntries } from './host-path-rules.ts';
+import {
+  digestOf,
+  type ExternalEdits,
+  findEditsAmong,
+  findExternalEdits,
+  isMirrored,
+  mirroredDigest,
+  outdatedPaths,
+} from './external-edits.ts';
+import { removeFolder } from './folder-size.ts';
+import { FolderWatch } from './folder-watch.ts';
+import { type HostPathRules, isMirrorable, mirrorableEntries } from './host-path-rules.ts';
 import { MirrorIndexFile } from './mirror-index.ts';
 import { ObjectFolder } from './object-folder.ts';
+import { type ReferencedGroup, ReferencedObjects } from './referenced-objects.ts';
 import { RetainedCheckpoints } from './retained-checkpoints.ts';
 import {
   type Durability,
@@ -59,9 +71,11 @@ import type { WriterLease } from './writer-lease.ts';
 interface FolderState {
   readonly commit: string;
   /** The workspace of the session, including edits that have been reported to it. */
-  readonly tree: ReadonlyMap<string, TreeEntry>;
+  readonly tree: FileTree;
+  /** Whether the tree was read from the store, so that it shares nothing with that of the session. */
+  readonly isStored: boolean;
   /** The paths of the tree that are in workspace/, with their fingerprints. */
-  readonly mirrored: ReadonlyMap<string, string>;
+  readonly mirrored: Map<string, string>;
   /** The paths of workspace/ that may differ from the tree. */
   readonly outdated: MirrorChanges;
 }
@@ -69,8 +83,10 @@ interface FolderState {
 /** Attempts to read external edits without the lease while a writer is active. */
 const MAX_PEEK_ATTEMPTS = 5;
 
+/** Paths that a call compares although nothing was reported. */
+const PATHS_PER_CALL = 32;
+
 const NO_EDITS: TreeEdit = { removed: [], entries: [] };
-const NO_ENTRIES: ReadonlyMap<string, TreeEntry> = new Map();
 
 export class SessionFolder {
   readonly #objects: ObjectFolder;
@@ -78,7 +94,15 @@ export class SessionFolder {
   readonly #mirror: WorkspaceMirror;
   readonly #index: MirrorIndexFile;
   readonly #checkpoints: RetainedCheckpoints;
+  #references = new ReferencedObjects();
   #state: FolderState | undefined;
+  /** Paths whose fingerprints have changed since workspace.json was written. */
+  readonly #unindexed = new Set<string>();
+  readonly #watch: FolderWatch;
+  /** Files that were edited a moment ago, and folders among them. They are compared again, because they can change and keep their times. */
+  readonly #unsettled = new Set<string>();
+  /** The paths that are compared next, whether they are reported or not. */
+  #rest: Iterator<string> | undefined;
   #foldsCase: boolean | undefined;
 
   constructor(
@@ -90,6 +114,7 @@ export class SessionFolder {
     this.#staging = join(path, 'staging');
     this.#objects = new ObjectFolder(join(path, 'objects'), this.#staging, durability);
     this.#mirror = new WorkspaceMirror(join(path, WORKSPACE_FOLDER), durability);
+    this.#watch = new FolderWatch(this.#mirror.root);
     this.#index = new MirrorIndexFile(path, this.#staging);
     this.#checkpoints = new RetainedCheckpoints(path, id, this.#objects);
   }
@@ -116,42 +141,64 @@ export class SessionFolder {
     const { workspace: tree } = states[0]!;
     const foldsCase = await this.#prepare();
     const before = await this.#load().catch(undefinedIfDamaged);
-    const isSameTree = tree === before?.tree;
-    const target =
-      isSameTree && before.outdated.size === 0 ? NO_ENTRIES : await this.#mirrorable(tree, foldsCase);
-    const changes = new Map<string, string | null>();
-    if (!isSameTree) await finishInSlices(outdatedPaths(before, target, changes));
-    for (const [path, digest] of before?.outdated ?? []) changes.set(path, digest);
+    const changes = await this.#changesTo(tree, before, foldsCase);
+    const target = await this.#entriesToMirror(tree, changes.keys(), foldsCase);
 
-    const objects = new Map<string, Uint8Array>();
-    for (const state of states) for (const [name, bytes] of state.objects) objects.set(name, bytes);
     const changesBytes = changes.size > 0 ? await encodeChanges(changes) : undefined;
-    if (changesBytes !== undefined) objects.set(objectName('changes', refTo(changesBytes)), changesBytes);
     const stored = await this.#checkpoints.find(session);
     const manifest = newDiskManifest(session, stored.states, changesBytes);
     const manifestBytes = encodePrettyJson(manifest);
-    const referenced = new Map(stored.objects);
-    for (const [name, { length }] of objects) referenced.set(name, length);
-    this.#checkSize(referenced, manifestBytes);
+    const groups = new Set<ReferencedGroup>(stored.groups);
+    for (const state of states) for (const group of state.groups) groups.add(group);
+    if (changesBytes !== undefined)
+      groups.add(new Map([[objectName('changes', refTo(changesBytes)), changesBytes]]));
+    const references = this.#references;
+    const { before: referenced, added, dropped } = references.replace(groups);
 
     const staged = new Map<string, string>();
     try {
-      const contentsOf = async (path: string) => session.state.workspace.get(path)!.data!;
-      await allSettled(this.#objects.write(objects), this.#stage(changes.keys(), target, contentsOf, staged));
+      this.#checkSize(added, manifestBytes);
+      await allSettled(this.#objects.write(added), this.#stage(target, staged));
       if (!(await lease.isHeld())) throw leaseLost(this.id);
       this.#state = undefined;
       await replaceFile(this.#staging, join(this.path, MANIFEST_FILE), manifestBytes, this.durability);
       await syncFolder(this.path, this.durability);
     } catch (error) {
+      references.replace(referenced);
+      this.#objects.keepUnreferenced();
       await discard(staged);
       throw error;
     }
     const mirrored = before?.mirrored ?? new Map();
-    this.#state = { commit: manifest.commit, tree, mirrored, outdated: changes };
+    this.#state = { commit: manifest.commit, tree, isStored: false, mirrored, outdated: changes };
     // The session is committed. If updating workspace/ fails, the next call to edits() retries and reports the error.
     await this.#updateMirror(target, staged).catch(() => discard(staged));
     // Without a complete list, an object that a checkpoint needs could be removed.
-    if (stored.isComplete) await this.#objects.removeUnreferenced(referenced).catch(() => {});
+    if (stored.isComplete) await this.#objects.removeUnreferenced(references, dropped).catch(() => {});
+    else this.#objects.keepUnreferenced();
+  }
+
+  /** The paths of workspace/ that differ from a tree, with the digests of the files that are there now. */
+  async #changesTo(
+    tree: FileTree,
+    before: FolderState | undefined,
+    foldsCase: boolean,
+  ): Promise<Map<string, string | null>> {
+    const changes = new Map<string, string | null>();
+    if (before === undefined || before.isStored || foldsCase) {
+      const target = await this.#mirrorable(tree, foldsCase);
+      await finishInSlices(outdatedPaths(before, target, changes));
+    } else if (tree !== before.tree) {
+      const { removed, entries } = before.tree.difference(tree);
+      const rules = this.#pathRules(foldsCase);
+      const isOutdated = (entry: Entry) =>
+        isMirrorable(entry, rules) ? !isMirrored(before, entry) : before.mirrored.has(entry.path);
+      const paths = removed.filter((path) => before.mirrored.has(path));
+      for (const entry of entries) if (isOutdated(entry)) paths.push(entry.path);
+      for (const path of paths.sort()) changes.set(path, mirroredDigest(before, path));
+    }
+    for (const [path, digest] of before?.outdated ?? []) changes.set(path, digest);
+    return changes;
   }
 
   /**
@@ -167,7 +214,7 @@ export class SessionFolder {
       if (unsynced !== null && index?.syncedCommit !== commit) return NO_EDITS;
       const stored = await readTree(this.#objects, state.workspace).catch(undefinedIfMissing);
       if (stored === undefined) continue;
-      const tree = new Map(stored.entries.map((entry) => [entry.path, entry]));
+      const tree = FileTree.from(stored.entries.map(storedEntry));
       const mirrored = new Map([...(index?.fingerprints ?? [])].filter(([path]) => tree.has(path)));
       const foldsCase = await this.#detectCaseFolding();
       const { edits } = await findExternalEdits(this.#mirror, { tree, mirrored }, foldsCase);
@@ -195,28 +242,70 @@ export class SessionFolder {
       const outdated = new Map(
         [...(await this.#mirrorable(tree, foldsCase)).keys()].map((path) => [path, null]),
       );
-      state = this.#state = { commit, tree, mirrored: new Map(), outdated };
+      state = this.#state = { commit, tree, isStored: true, mirrored: new Map(), outdated };
     }
     if (state.outdated.size > 0) {
-      const target = await this.#mirrorable(state.tree, foldsCase);
+      const target = await this.#entriesToMirror(state.tree, state.outdated.keys(), foldsCase);
       const staged = new Map<string, string>();
-      const contentsOf = (path: string) => this.#readObject(target.get(path)!);
       try {
-        await this.#stage(state.outdated.keys(), target, contentsOf, staged);
+        await this.#stage(target, staged);
         state = await this.#updateMirror(target, staged);
       } finally {
         await discard(staged);
       }
     }
-    const { edits, next } = await findExternalEdits(this.#mirror, state, foldsCase);
-    this.#state = { ...state, ...next };
+    const { edits, fingerprints, gone } = await this.#findEdits(state, foldsCase);
+    const { mirrored } = state;
+    for (const path of gone) mirrored.delete(path);
+    for (const [path, fingerprint] of fingerprints) {
+      mirrored.set(path, fingerprint);
+      if (fingerprint === '') this.#unsettled.add(path);
+    }
+    for (const path of [...gone, ...fingerprints.keys()]) this.#unindexed.add(path);
+    this.#state = { ...state, tree: state.tree.apply(edits) };
     return edits;
+  }
+
+  /** Compares the paths that the kernel reports, or all if it cannot report them. */
+  async #findEdits(state: FolderState, foldsCase: boolean): Promise<ExternalEdits> {
+    const { tree, mirrored } = state;
+    const reported = await this.#watch.changes();
+    if (reported?.every((path) => tree.get(path)?.kind !== 'dir' || this.#watch.isWatching(path))) {
+      for (const path of this.#unsettled) if (mirrored.get(path) !== '') this.#unsettled.delete(path);
+      const paths = [...reported, ...this.#unsettled, ...this.#nextPaths(mirrored)];
+      const found = await findEditsAmong(this.#mirror, state, paths);
+      if (found !== undefined) return found;
+    }
+    const folders = new Set(['']);
+    for (const path of mirrored.keys()) if (tree.get(path)?.kind === 'dir') folders.add(path);
+    if (!foldsCase) await this.#watch.start(folders, mirrored.size);
+    const found = await findExternalEdits(this.#mirror, state, foldsCase);
+    if (found.edits.entries.some(({ kind }) => kind === 'dir')) this.#watch.suspend();
+    return found;
+  }
+
+  /** A few other paths at a time, so that changes that the kernel does not report are found in the end. */
+  *#nextPaths(mirrored: ReadonlyMap<string, string>): Generator<string> {
+    for (let i = 0; i < PATHS_PER_CALL; i++) {
+      let next = this.#rest?.next();
+      if (next === undefined || next.done) {
+        this.#rest = mirrored.keys();
+        next = this.#rest.next();
+      }
+      if (!next.done) yield next.value;
+    }
+  }
+
+  /** Ends what runs in the background. */
+  close(): void {
+    this.#watch.stop();
   }
 
   /** Clears all cached knowledge after the folder was deleted. */
   clearCache(): void {
     this.#state = undefined;
     this.#foldsCase = undefined;
+    this.#references = new ReferencedObjects();
     this.#objects.clearCache();
   }
 
@@ -229,7 +318,7 @@ export class SessionFolder {
     }
     await ensureFolder(this.#staging);
     for (const name of await readdir(this.#staging)) {
-      await rm(join(this.#staging, name), { recursive: true, force: true });
+      await removeFolder(join(this.#staging, name));
     }
     this.#foldsCase = await this.#detectCaseFolding();
     return this.#foldsCase;
@@ -254,7 +343,7 @@ export class SessionFolder {
 
   async #inspect({ commit, state, unsynced }: DiskManifest): Promise<FolderState> {
     const { entries } = await readTree(this.#objects, state.workspace);
-    const tree = new Map(entries.map((entry) => [entry.path, entry]));
+    const tree = FileTree.from(entries.map(storedEntry));
     const index = await this.#index.read();
     const outdated = new Map<string, string | null>();
     if (unsynced !== null && index?.syncedCommit !== commit) {
@@ -269,55 +358,67 @@ export class SessionFolder {
       // Without an index it is unknown whether the file was mirrored or deleted; writing it again loses nothing.
       else if (index === undefined && !this.#mirror.has(path)) outdated.set(path, null);
     }
-    return { commit, tree, mirrored, outdated };
+    for (const path of index?.fingerprints.keys() ?? []) if (!mirrored.has(path)) this.#unindexed.add(path);
+    return { commit, tree, isStored: true, mirrored, outdated };
   }
 
   /**
    * Whether a file has neither its contents from before a commit nor those from after it, which means that a user
    * edited it.
    */
-  async #isEdited(path: string, before: string | null, after: TreeEntry | undefined): Promise<boolean> {
+  async #isEdited(path: string, before: string | null, after: Entry | undefined): Promise<boolean> {
     const found = this.#mirror.find(path);
     if (found?.kind !== 'file') return false;
     if (found.bytes > this.maxBytes) return true;
     const bytes = await readFileSafely(this.#mirror.hostPath(path), { maxBytes: this.maxBytes });
     if (bytes === undefined) return false;
     const digest = await digestInSlices(bytes);
-    return digest !== before && !(after?.kind === 'file' && digest === after.sha256);
+    return digest !== before && !(after?.kind === 'file' && digest === digestOf(after));
   }
 
-  #mirrorable(tree: ReadonlyMap<string, TreeEntry>, foldsCase: boolean): Promise<Map<string, TreeEntry>> {
-    const rootBytes = utf8Length(this.#mirror.root);
-    return finishInSlices(
-      mirrorableEntries(tree.values(), { platform: process.platform, foldsCase, rootBytes }),
-    );
+  #pathRules(foldsCase: boolean): HostPathRules {
+    return { platform: process.platform, foldsCase, rootBytes: utf8Length(this.#mirror.root) };
   }
 
-  #readObject(entry: TreeEntry): Promise<Uint8Array> {
-    if (entry.kind !== 'file') throw new SandboxError('internal', `${entry.path} is not a file.`);
-    return this.#objects.read('data', entry).catch(asDamaged);
+  #mirrorable(tree: FileTree, foldsCase: boolean): Promise<Map<string, Entry>> {
+    return finishInSlices(mirrorableEntries(tree.values(), this.#pathRules(foldsCase)));
   }
 
-  /** Writes the contents of outdated files to staging/, so that updating workspace/ only takes a rename per file. */
-  async #stage(
+  /** The entries that workspace/ should have at some paths. */
+  async #entriesToMirror(
+    tree: FileTree,
     paths: Iterable<string>,
-    target: ReadonlyMap<string, TreeEntry>,
-    contentsOf: (path: string) => Promise<Uint8Array>,
-    staged: Map<string, string>,
-  ): Promise<void> {
-    await forEachConcurrently(paths, async (path) => {
-      const entry = target.get(path);
-      if (entry?.kind !== 'file') return;
-      const options = { durability: this.durability, mtimeMs: entry.mtime_ms };
-      staged.set(path, await stageFile(this.#staging, await contentsOf(path), options));
+    foldsCase: boolean,
+  ): Promise<Map<string, Entry>> {
+    const all = foldsCase ? await this.#mirrorable(tree, foldsCase) : undefined;
+    const rules = this.#pathRules(foldsCase);
+    const found = new Map<string, Entry>();
+    for (const path of paths) {
+      const entry = tree.get(path);
+      if (entry !== undefined && (all?.has(path) ?? isMirrorable(entry, rules))) found.set(path, entry);
+    }
+    return found;
+  }
+
+  /** Writes the contents of files to staging/, so that updating workspace/ only takes a rename per file. */
+  async #stage(target: ReadonlyMap<string, Entry>, staged: Map<string, string>): Promise<void> {
+    await forEachConcurrently(target, async ([path, entry]) => {
+      if (entry.kind !== 'file') return;
+      const options = { durability: this.durability, mtimeMs: entry.mtimeMs };
+      staged.set(path, await stageFile(this.#staging, await this.#contentsOf(entry), options));
     });
   }
 
+  /** The contents of a file, from the store if they are not in memory. */
+  async #contentsOf(entry: Entry): Promise<Uint8Array> {
+    if (entry.data !== undefined) return entry.data;
+    const stored = toTreeEntry(entry);
+    if (stored.kind !== 'file') throw new SandboxError('internal', `${entry.path} is not a file.`);
+    return this.#objects.read('data', stored).catch(asDamaged);
+  }
+
   /** Updates workspace/ to the commit. Throws if a path fails; that path stays marked as outdated. */
-  async #updateMirror(
-    target: ReadonlyMap<string, TreeEntry>,
-    staged: Map<string, string>,
-  ): Promise<FolderState> {
+  async #updateMirror(target: ReadonlyMap<string, Entry>, staged: Map<string, string>): Promise<FolderState> {
     const state = this.#state!;
     this.#mirror.ensureRoot();
     if (state.outdated.size === 0) return state;
@@ -325,27 +426,30 @@ export class SessionFolder {
     const written = await this.#mirror.apply(state.outdated.keys(), target, staged, (path, error) =>
       failures.set(path, error),
     );
-    const mirrored = new Map(state.mirrored);
-    for (const path of state.outdated.keys()) mirrored.delete(path);
+    const { mirrored } = state;
+    for (const path of state.outdated.keys()) {
+      mirrored.delete(path);
+      this.#unindexed.add(path);
+    }
     for (const [path, fingerprint] of written) {
       mirrored.set(path, fingerprint);
       staged.delete(path);
     }
     const outdated = new Map([...state.outdated].filter(([path]) => failures.has(path)));
-    this.#state = { ...state, mirrored, outdated };
+    this.#state = { ...state, outdated };
     await discard(staged);
     for (const error of failures.values()) throw error;
-    await this.#index.write({ syncedCommit: state.commit, fingerprints: mirrored });
+    await this.#index.write({ syncedCommit: state.commit, fingerprints: mirrored }, this.#unindexed);
+    this.#unindexed.clear();
     return this.#state;
   }
 
-  #checkSize(objects: ReadonlyMap<string, number>, manifest: Uint8Array): void {
-    let total = 0;
+  /** `added` are the objects that the last commit does not have. */
+  #checkSize(added: ReadonlyMap<string, Uint8Array>, manifest: Uint8Array): void {
+    const total = this.#references.bytes;
     let largestJson = 0;
-    for (const [name, length] of objects) {
-      total += length;
+    for (const [name, { length }] of added)
       if (name.endsWith('.json')) largestJson = Math.max(largestJson, length);
-    }
     const isSmallEnough =
       total <= this.maxBytes && largestJson <= MAX_TREE_BYTES && manifest.length <= MAX_MANIFEST_BYTES;
     if (isSmallEnough) return;

@@ -9,9 +9,9 @@ import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts'
 import { Slices } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';
 import { isWorkspacePath } from '../../fs/file-names.ts';
+import type { Entry } from '../../fs/flat-entries.ts';
 import { formatCount } from '../../quantities.ts';
 import { parentOf } from '../format/parent-path.ts';
-import type { TreeEntry } from '../format/stored-tree.ts';
 import { codeOf, isNotFound } from './file-errors.ts';
 import { type Durability, FOLDER_MODE, syncFolder } from './safe-files.ts';
 
@@ -161,7 +161,7 @@ export class WorkspaceMirror {
    */
   async apply(
     paths: Iterable<string>,
-    target: ReadonlyMap<string, TreeEntry>,
+    target: ReadonlyMap<string, Entry>,
     staged: ReadonlyMap<string, string>,
     onFailure: (path: string, error: unknown) => void,
   ): Promise<Map<string, string>> {
@@ -216,7 +216,7 @@ export class WorkspaceMirror {
   }
 
   /** Writes one entry and returns its fingerprint. `checkedFolders` contains folders known to be real ones. */
-  #put(path: string, { kind }: TreeEntry, staged: string | undefined, checkedFolders: Set<string>): string {
+  #put(path: string, { kind }: Entry, staged: string | undefined, checkedFolders: Set<string>): string {
     this.#ensureFolder(parentOf(path), checkedFolders);
     if (kind === 'dir') {
       this.#ensureFolder(path, checkedFolders);

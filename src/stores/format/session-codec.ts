@@ -16,6 +16,7 @@ import { formatCount, formatItems } from '../../quantities.ts';
 import { checkpointName, pausedExecution, sessionRecord } from '../../schema.ts';
 import type { SessionState, StoredSession } from '../store.ts';
 import { digestInSlices } from './content-digest.ts';
+import { type EncodedTree, encodeTree, type ObjectGroup } from './encode-tree.ts';
 import { type ObjectKind, type ObjectRef, type ObjectSource, objectName, refTo } from './object-ref.ts';
 import {
   checkpointSize,
@@ -25,20 +26,10 @@ import {
   stateVersion,
 } from './session-validation.ts';
 import { damaged, decodeJson, FORMAT } from './stored-json.ts';
-import {
-  encodeTree,
-  fromTreeEntry,
-  objectRef,
-  readTree,
-  type TreeEntry,
-  toTreeEntry,
-} from './stored-tree.ts';
+import { fromTreeEntry, objectRef, readTree, type TreeEntry } from './stored-tree.ts';
 
 /** A larger manifest is neither written nor read. */
 export const MAX_MANIFEST_BYTES = 16 * 1024 * 1024;
-
-/** Entries that are encoded without a chance for other work. */
-const ENTRIES_PER_STEP = 200;
 
 /** More parts than a delta can have. */
 const MAX_MEMORY_PARTS = 20_000;
@@ -75,44 +66,51 @@ export const decodeSessionManifest = (bytes: Uint8Array, path: string) =>
 
 interface EncodedState {
   readonly manifest: StateManifest;
-  /** The objects that the manifest needs, by object name. */
-  readonly objects: ReadonlyMap<string, Uint8Array>;
-  /** States with the same workspace share the same map. */
-  readonly workspace: ReadonlyMap<string, TreeEntry>;
-}
-
-/** A workspace, encoded. */
-interface EncodedWorkspace {
-  readonly ref: ObjectRef | null;
-  readonly objects: ReadonlyMap<string, Uint8Array>;
-  readonly entries: ReadonlyMap<string, TreeEntry>;
+  /** The objects that the manifest needs. Consecutive states share most groups. */
+  readonly groups: readonly ObjectGroup[];
+  /** The files of /app. States with the same files have the same tree. */
+  readonly workspace: FileTree;
 }
 
 const encodedStates = new WeakMap<SessionState, EncodedState>();
 /** Most calls do not change the workspace, so states share it. */
-const encodedWorkspaces = new WeakMap<FileTree, EncodedWorkspace>();
+const encodedWorkspaces = new WeakMap<FileTree, EncodedTree>();
 
 /** Encodes states of one session in the given order. What they share is encoded once. Throws if a state is invalid. */
 export async function encodeStates(states: readonly SessionState[]): Promise<EncodedState[]> {
-  for (const state of states) await hashContents(state);
   const encoded: EncodedState[] = [];
   let before: ReadonlyMap<string, Entry> | undefined;
   // The last ones are the oldest, which are encoded already in most cases.
   for (const state of states.toReversed()) {
+    await hashContents(state, before);
     encoded.push(await finishInSlices(encodeSteps(state, before)));
     before = state.workspace;
   }
   return encoded.reverse();
 }
 
-/** Hashes what a state contains without blocking the event loop; the digests are cached. */
-async function hashContents(state: SessionState): Promise<void> {
+/** The objects that a state needs, by name. */
+export function* objectsOf({ groups }: EncodedState): Generator<[name: string, bytes: Uint8Array]> {
+  for (const group of groups) yield* group;
+}
+
+/** Hashes what a state contains, except for what it shares with `before`, without blocking the event loop; the digests are cached. */
+async function hashContents(
+  state: SessionState,
+  before: ReadonlyMap<string, Entry> | undefined,
+): Promise<void> {
   if (encodedStates.has(state)) return;
   for (const part of state.delta ?? []) if (part.length > SLICE_BYTES) await digestInSlices(part);
-  for (const files of [state.workspace.values(), state.tmp])
-    for (const { data } of files)
+  const { workspace } = state;
+  const files =
+    workspace instanceof FileTree && before instanceof FileTree
+      ? before.difference(workspace).entries
+      : workspace.values();
+  for (const entries of [files, state.tmp])
+    for (const { data } of entries)
       if (data !== undefined && data.length > SLICE_BYTES) await digestInSlices(data);
 }
+
 /** Encodes a state at once, unless it is encoded already. */
 const encodeState = (state: SessionState): EncodedState => atOnce(encodeSteps(state, undefined));
 
@@ -127,32 +125,23 @@ function* encodeSteps(
   const cached = encodedStates.get(state);
   if (cached !== undefined) return cached;
   const files = checkState(state, before);
-  const workspace = yield* encodeWorkspace(files.workspace);
-  const objects = new Map(workspace.objects);
-  const tmp = yield* addTree(objects, files.tmp);
+  const known = before instanceof FileTree ? encodedWorkspaces.get(before) : undefined;
+  const workspace = encodedWorkspaces.get(files.workspace) ?? (yield* encodeTree(files.workspace, known));
+  encodedWorkspaces.set(files.workspace, workspace);
+  const tmp = yield* encodeTree(FileTree.from(files.tmp));
+  const memory = new Map<string, Uint8Array>();
   const encoded: EncodedState = {
     manifest: {
       version: state.version,
-      memory: state.delta?.map((part) => addMemory(objects, part)) ?? null,
+      memory: state.delta?.map((part) => addMemory(memory, part)) ?? null,
       workspace: workspace.ref,
       tmp: tmp.ref,
       ...(state.paused !== undefined && { paused: state.paused }),
     },
-    objects,
-    workspace: workspace.entries,
+    groups: [memory, ...tmp.groups, ...workspace.groups],
+    workspace: files.workspace,
   };
   encodedStates.set(state, encoded);
-  return encoded;
-}
-
-/** The result is cached: the same tree is encoded to the same object. */
-function* encodeWorkspace(tree: FileTree): Generator<undefined, EncodedWorkspace> {
-  const cached = encodedWorkspaces.get(tree);
-  if (cached !== undefined) return cached;
-  const objects = new Map<string, Uint8Array>();
-  const { ref, entries } = yield* addTree(objects, tree.values());
-  const encoded = { ref, objects, entries: new Map(entries.map((entry) => [entry.path, entry])) };
-  encodedWorkspaces.set(tree, encoded);
   return encoded;
 }
 
@@ -160,21 +149,6 @@ function addMemory(objects: Map<string, Uint8Array>, bytes: Uint8Array): ObjectR
   const ref = refTo(bytes);
   objects.set(objectName('memory', ref), bytes);
   return ref;
-}
-
-/** Adds the objects of a tree: the contents of its files, and those of the tree itself. */
-function* addTree(
-  objects: Map<string, Uint8Array>,
-  files: Iterable<Entry>,
-): Generator<undefined, { ref: ObjectRef | null; entries: readonly TreeEntry[] }> {
-  const entries: TreeEntry[] = [];
-  for (const entry of files) {
-    const described = toTreeEntry(entry);
-    if (described.kind === 'file') objects.set(objectName('data', described), entry.data!);
-    if (entries.push(described) % ENTRIES_PER_STEP === 0) yield;
-  }
-  const ref = yield* encodeTree(entries, (part, bytes) => objects.set(objectName('tree', part), bytes));
-  return { ref, entries };
 }
 
 /** `storedStates` are the states of checkpoints that the session object does not contain, by name. */

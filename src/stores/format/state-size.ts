@@ -14,23 +14,30 @@ export function stateBytes({ delta, workspace, tmp }: SessionState): number {
   return sum(delta ?? []) + FileTree.of(workspace).bytes + tmpBytes;
 }
 
-/** The memory that states take together. What several of them share counts once. */
-export function heldBytes(states: readonly SessionState[]): number {
+/** Entries that one step counts. */
+const ENTRIES_PER_STEP = 500;
+
+/** The memory that states take together, in steps. What several of them share counts once. */
+export function* heldBytes(states: readonly SessionState[]): Generator<undefined, number> {
   const buffers = new Set<ArrayBufferLike>();
   let total = 0;
+  let counted = 0;
   const addBuffer = (bytes: Uint8Array | undefined) => {
     if (bytes === undefined || buffers.has(bytes.buffer)) return;
     buffers.add(bytes.buffer);
     total += bytes.buffer.byteLength;
   };
-  const addEntry = ({ path, data }: Entry) => {
-    total += ENTRY_BYTES + path.length;
-    addBuffer(data);
+  const addEntries = function* (entries: Iterable<Entry>): Generator<undefined, void> {
+    for (const { path, data } of entries) {
+      if (++counted % ENTRIES_PER_STEP === 0) yield;
+      total += ENTRY_BYTES + path.length;
+      addBuffer(data);
+    }
   };
   let before: FileTree | undefined;
   for (const { delta, workspace, tmp } of new Set(states)) {
     delta?.forEach(addBuffer);
-    tmp.forEach(addEntry);
+    yield* addEntries(tmp);
     const tree = FileTree.of(workspace);
     if (before === undefined) total += tree.bytes + tree.pathBytes + tree.size * ENTRY_BYTES;
     else if (tree.size > 0 && tree !== before) {
@@ -38,10 +45,11 @@ export function heldBytes(states: readonly SessionState[]): number {
       // The contents that only the previous tree has are counted already.
       const replaced = entries.length === 0 ? [] : [...removed, ...entries.map((entry) => entry.path)];
       for (const path of replaced) {
-        const counted = before.get(path)?.data;
-        if (counted !== undefined) buffers.add(counted.buffer);
+        if (++counted % ENTRIES_PER_STEP === 0) yield;
+        const known = before.get(path)?.data;
+        if (known !== undefined) buffers.add(known.buffer);
       }
-      entries.forEach(addEntry);
+      yield* addEntries(entries);
     }
     before = tree;
   }

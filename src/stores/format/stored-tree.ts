@@ -1,6 +1,7 @@
 /**
  * File trees as JSON objects: entries without contents, which are referenced by digest. A large tree is divided into
- * objects that similar trees share, so that a commit writes only those with changes. Equal trees have equal objects.
+ * objects that similar trees share, so that a commit writes only those with changes. Equal trees have equal objects
+ * (encode-tree.ts).
  *
  *   tree   { format, entries: [{ path, kind, mode, mtime_ms, sha256 and bytes | target }] }, sorted by path
  *          { format, parts: [{ sha256, bytes }] }, the trees that contain the entries, in the same order
@@ -12,7 +13,7 @@ import { finishInSlices, nextTurn } from '../../concurrency/slices.ts';
 import { checkNewEntries, type Entry } from '../../fs/flat-entries.ts';
 import { formatCount, formatItems } from '../../quantities.ts';
 import { type ObjectRef, type ObjectSource, objectName, refTo } from './object-ref.ts';
-import { damaged, decodeJson, encodeText, FORMAT } from './stored-json.ts';
+import { damaged, decodeJson, FORMAT } from './stored-json.ts';
 
 /** A larger tree is neither written nor read. */
 export const MAX_TREE_BYTES = 256 * 1024 * 1024;
@@ -36,101 +37,8 @@ const tree = z.union([
 ]);
 const NO_BYTES = new Uint8Array(0);
 
-/**
- * Number of entries of a tree, or of parts of a tree, that one object holds. After `MIN_ITEMS`, an item ends its object
- * if the hash of its path has a certain value, which is the case for one in 16. A change therefore affects the objects
- * around it, and not all that follow. The minimum bounds the number of objects for paths that a program has chosen.
- */
-const MIN_ITEMS = 8;
-const MAX_ITEMS = 64;
-const BITS_PER_LEVEL = 4;
 /** More levels than a tree of `MAX_TREE_BYTES` has. */
 const MAX_LEVELS = 8;
-
-/** Lines of encoded trees. Most entries of a tree are those of the tree before it. */
-const lines = new WeakMap<TreeEntry, string>();
-
-function lineOf(entry: TreeEntry): string {
-  let line = lines.get(entry);
-  if (line === undefined) {
-    line = JSON.stringify(entry);
-    lines.set(entry, line);
-  }
-  return line;
-}
-
-/** A tree object, with the last path in it. */
-interface EncodedPart {
-  readonly lastPath: string;
-  readonly ref: ObjectRef;
-  readonly bytes: Uint8Array;
-}
-
-/** Encoded objects by their first entry. Most objects of a tree are those of the tree before it. */
-const encodedParts = new WeakMap<TreeEntry, { readonly entries: readonly TreeEntry[]; part: EncodedPart }>();
-
-function encodeEntries(entries: readonly TreeEntry[]): EncodedPart {
-  const known = encodedParts.get(entries[0]!);
-  if (known?.entries.length === entries.length && known.entries.every((entry, i) => entry === entries[i]))
-    return known.part;
-  const part = toPart('entries', entries.map(lineOf), entries.at(-1)!.path);
-  encodedParts.set(entries[0]!, { entries, part });
-  return part;
-}
-
-const encodeParts = (parts: readonly EncodedPart[]) =>
-  toPart(
-    'parts',
-    parts.map(({ ref }) => JSON.stringify(ref)),
-    parts.at(-1)!.lastPath,
-  );
-
-function toPart(field: 'entries' | 'parts', items: readonly string[], lastPath: string): EncodedPart {
-  const bytes = encodeText(`{"format":${FORMAT},"${field}":[\n${items.join(',\n')}\n]}\n`);
-  return { lastPath, ref: refTo(bytes), bytes };
-}
-
-/** Encodes a tree as objects, which `add` receives, and returns the reference to the tree; null if it is empty. */
-export function* encodeTree(
-  entries: readonly TreeEntry[],
-  add: (ref: ObjectRef, bytes: Uint8Array) => void,
-): Generator<undefined, ObjectRef | null> {
-  if (entries.length === 0) return null;
-  let parts: EncodedPart[] = [];
-  for (const group of divide(entries, ({ path }) => path, 0)) {
-    parts.push(encodeEntries(group));
-    yield;
-  }
-  for (let level = 1; ; level++) {
-    for (const { ref, bytes } of parts) add(ref, bytes);
-    if (parts.length === 1) return parts[0]!.ref;
-    parts = divide(parts, ({ lastPath }) => lastPath, level).map(encodeParts);
-  }
-}
-
-/** Divides items into groups, one per object. */
-function divide<T>(items: readonly T[], pathOf: (item: T) => string, level: number): T[][] {
-  if (items.length <= MAX_ITEMS) return [[...items]];
-  const groups: T[][] = [];
-  let group: T[] = [];
-  for (const item of items) {
-    group.push(item);
-    const isFull = group.length >= MAX_ITEMS;
-    if (!isFull && (group.length < MIN_ITEMS || !endsGroup(pathOf(item), level))) continue;
-    groups.push(group);
-    group = [];
-  }
-  if (group.length > 0) groups.push(group);
-  return groups;
-}
-
-/** Each level uses other bits of the hash (FNV-1a, with a final multiplication that changes the high bits). */
-function endsGroup(path: string, level: number): boolean {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < path.length; i++) hash = Math.imul(hash ^ path.charCodeAt(i), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  return ((hash >>> (BITS_PER_LEVEL * (level % 8))) & (2 ** BITS_PER_LEVEL - 1)) === 0;
-}
 
 /** A tree with the objects that it consists of. */
 interface StoredTree {
@@ -227,6 +135,13 @@ function describe({ path, kind, mode, mtimeMs, data, target }: Entry): TreeEntry
   const fields = { path, mode, mtime_ms: mtimeMs };
   if (kind === 'file') return { ...fields, kind, ...refTo(data!) };
   return kind === 'dir' ? { ...fields, kind } : { ...fields, kind, target: target! };
+}
+
+/** An entry of a tree whose contents are only in a store: it has no `data`, and `toTreeEntry` returns its description. */
+export function storedEntry(description: TreeEntry): Entry {
+  const entry = fromTreeEntry(description, undefined);
+  described.set(entry, description);
+  return entry;
 }
 
 /** `data` holds the contents that the digest of a file entry refers to. */

@@ -2,6 +2,7 @@
  * A store in the memory of this process. It gives the same guarantees as the disk store except persistence: atomic
  * writes, one writer per session, and the same validation.
  */
+import { finishInSlices } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';
 import { checkSession, checkState, statesOf } from '../format/session-validation.ts';
 import { heldBytes } from '../format/state-size.ts';
@@ -62,8 +63,8 @@ export function createMemoryStore(holding: Holding): SessionStore {
         checked.add(state);
         before = state.workspace;
       }
+      const bytes = await finishInSlices(heldBytes(states));
       rejectCaseConflict(session_id, sessions.keys());
-      const bytes = heldBytes(states);
       holding.resizeNow(holding.bytes - (held.get(session_id) ?? 0) + bytes);
       held.set(session_id, bytes);
       sessions.set(session_id, { ...session, checkpoints: [...session.checkpoints] });

@@ -13,6 +13,8 @@
  *   cancellations    requests to cancel the programs of a session, for the servers that run them
  *   approval_rounds  questions to a person, with the answers that other servers have received
  *   signing_keys     the key with which servers sign the states of these questions
+ *   session_blobs    what the playground shows of each session
+ *   sandboxes        what clients of E2B have set for each sandbox, which is a session
  *   rate_limits      what each tenant has used in the current minute; the columns are those of rate-limiter-flexible
  */
 interface Migration {
@@ -139,6 +141,33 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE TABLE signing_keys (
         name text PRIMARY KEY,
         key bytea NOT NULL
+      );
+    `,
+  },
+  {
+    // Earlier releases do not use the table.
+    compatibleWith: 3,
+    sql: `
+      CREATE TABLE session_blobs (
+        tenant text NOT NULL,
+        session_id text COLLATE "C" NOT NULL,
+        value bytea NOT NULL,
+        written_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (tenant, session_id)
+      );
+      ALTER TABLE session_blobs ALTER COLUMN value SET STORAGE EXTERNAL;
+    `,
+  },
+  {
+    // Earlier releases do not use the table.
+    compatibleWith: 3,
+    sql: `
+      CREATE TABLE sandboxes (
+        tenant text NOT NULL,
+        session_id text COLLATE "C" NOT NULL,
+        value bytea NOT NULL,
+        written_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (tenant, session_id)
       );
     `,
   },

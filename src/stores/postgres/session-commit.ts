@@ -8,6 +8,7 @@ import { formatBytes, formatItems } from '../../quantities.ts';
 import {
   encodeStates,
   MAX_MANIFEST_BYTES,
+  objectsOf,
   referencedObjects,
   type SessionManifest,
   type StateManifest,
@@ -139,7 +140,9 @@ export class SessionCommits {
     session: StoredSession,
     commitId: string,
   ): Promise<NextCommit> {
-    const objects = new Map((await encodeStates(statesOf(session))).flatMap((state) => [...state.objects]));
+    const objects = new Map(
+      (await encodeStates(statesOf(session))).flatMap((state) => [...objectsOf(state)]),
+    );
     const references = new Map([...objects].map(([name, { length }]) => [name, length]));
     const stored = storedStates(before, session);
     const storedObjects = new Map<string, ReadonlyMap<string, number>>();

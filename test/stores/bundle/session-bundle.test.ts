@@ -81,7 +81,7 @@ describe('an exported session', () => {
           expect(error).toMatchObject({ name: 'SandboxError', code: 'session_damaged' });
         });
       }),
-      { numRuns: repetitions(250, 2000) },
+      { numRuns: repetitions(100, 2000) },
     );
   });
 
@@ -92,7 +92,7 @@ describe('an exported session', () => {
         const claim = new Uint8Array(Buffer.concat([head, junk, Buffer.alloc(32)]));
         await expectDamaged(hasDigest ? withDigest(claim) : claim, /./);
       }),
-      { numRuns: repetitions(80, 500) },
+      { numRuns: repetitions(40, 500) },
     );
   });
 

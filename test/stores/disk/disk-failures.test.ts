@@ -41,6 +41,7 @@ describe('disk store on a failing disk', () => {
 
   test.skipIf(process.platform === 'win32')(
     'keeps the previous session when a folder is not writable',
+    { tags: 'full' },
     async () => {
       const dir = scratch();
       // Permissions do not restrict root, so root runs the program as another user.

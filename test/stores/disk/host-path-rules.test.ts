@@ -2,19 +2,18 @@ import { describe, expect, test } from 'vitest';
 import { atOnce } from '../../../src/concurrency/slices.ts';
 import { outdatedPaths } from '../../../src/stores/disk/external-edits.ts';
 import { type HostPathRules, mirrorableEntries } from '../../../src/stores/disk/host-path-rules.ts';
-import { toTreeEntry } from '../../../src/stores/format/stored-tree.ts';
 import { files } from '../fixtures.ts';
 
 const linux: HostPathRules = { platform: 'linux', foldsCase: false, rootBytes: 20 };
 
 function mirrored(contents: Record<string, string>, rules: HostPathRules): string[] {
   const entries = [...files(contents).values()].sort((a, b) => (a.path < b.path ? -1 : 1));
-  return [...atOnce(mirrorableEntries(entries.map(toTreeEntry), rules)).keys()];
+  return [...atOnce(mirrorableEntries(entries, rules)).keys()];
 }
 
 describe('workspace mirror', () => {
   test('examines each entry in a step of its own, so that many do not block the main thread', () => {
-    const entries = [...files({ a: '', b: '-> a', c: '' }).values()].map(toTreeEntry);
+    const entries = [...files({ a: '', b: '-> a', c: '' }).values()];
     expect([...mirrorableEntries(entries, linux)]).toHaveLength(3);
     const outdated = new Map<string, string | null>();
     const target = new Map(entries.map((entry) => [entry.path, entry]));

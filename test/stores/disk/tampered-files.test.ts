@@ -351,7 +351,7 @@ describe('a disk store with tampered files', () => {
           }
         },
       ),
-      { numRuns: repetitions(50, 300) },
+      { numRuns: repetitions(25, 300) },
     );
     expect(plainSession(await readComplete(store, 'one'))).toEqual(expected);
   });

@@ -21,6 +21,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkEntries } from '../../../src/fs/flat-entries.ts';
 import { diskStore } from '../../../src/stores/disk/disk-store.ts';
+import { repetitions } from '../../support/repetitions.ts';
 import { files, plain, scratch, session, state, T0, text, withEdits } from '../fixtures.ts';
 
 const NONE = { removed: [], entries: [] };
@@ -376,7 +377,7 @@ describe('workspace folder', () => {
           await release();
         },
       ),
-      { numRuns: 25 },
+      { numRuns: repetitions(8, 100) },
     );
   });
 });

@@ -2,10 +2,9 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { objectName, refTo } from '../../../src/stores/format/object-ref.ts';
-import { CachedValues } from '../../../src/stores/postgres/cached-values.ts';
-import { Cancellations } from '../../../src/stores/postgres/cancellations.ts';
 import { Database } from '../../../src/stores/postgres/database.ts';
 import { MIGRATIONS } from '../../../src/stores/postgres/migrations.ts';
+import { postgresCoordination } from '../../../src/stores/postgres/postgres-coordination.ts';
 import { type PostgresStoreOptions, postgresStore } from '../../../src/stores/postgres/postgres-store.ts';
 import { PostgresServer } from '../../support/postgres.ts';
 import { newDatabase } from '../../support/shared-postgres.ts';
@@ -348,9 +347,11 @@ describe('commit', () => {
 });
 
 test('cached values expire after a day, also those of tenants that make no more calls', async () => {
-  const valuesOf = (owner: string) => new CachedValues(new Database(pool, 'llm_wasm_sandbox'), owner);
+  // The values of one server are not those that another server has in memory.
+  const valuesOf = (owner: string) =>
+    postgresCoordination(new Database(pool, 'llm_wasm_sandbox')).values(owner);
   const values = valuesOf(tenant);
-  await values.add([{ key: 'k', session_id: 's', value: Buffer.from('[1]') }]);
+  await valuesOf(tenant).add([{ key: 'k', session_id: 's', value: Buffer.from('[1]') }]);
   expect([await values.get('k'), await values.keys('s')]).toEqual([Buffer.from('[1]'), ['k']]);
   await sql(
     `UPDATE llm_wasm_sandbox.cached_values SET created_at = now() - interval '25 h' WHERE tenant = $1`,
@@ -361,7 +362,7 @@ test('cached values expire after a day, also those of tenants that make no more 
 });
 
 test('requests to cancel belong to a tenant, and old ones are removed', async () => {
-  const requestsOf = (owner: string) => new Cancellations(new Database(pool, 'llm_wasm_sandbox'), owner);
+  const requestsOf = postgresCoordination(new Database(pool, 'llm_wasm_sandbox')).cancellations!;
   const own = requestsOf(tenant);
   await own.request('s');
   await own.request('s');

@@ -1,0 +1,325 @@
+/**
+ * Access of operations to the states and files of a session. They are in memory while an operation uses them, and can be
+ * unloaded when the store has them, so that a session that is open but idle needs no memory. Host code runs in order with the
+ * calls of the session. If processes share the session, a change needs the lease, and a read uses what is committed.
+ */
+import type { CancelSignal } from '../concurrency/cancellation.ts';
+import { finishInSlices, inSlices } from '../concurrency/slices.ts';
+import { usageOf, type Workspace } from '../sandbox/workspace.ts';
+import type { Commit } from '../schema.ts';
+import { heldBytes } from '../stores/format/state-size.ts';
+import type { Holding } from '../stores/state-memory-budget.ts';
+import type { LeaseWait, SessionState } from '../stores/store.ts';
+import type { WorkerPool } from '../worker/pool/pool.ts';
+import { CallLease, type LeasedSession } from './call-lease.ts';
+import type { CommittedSession } from './known-revisions.ts';
+import { sessionNotFound } from './session-errors.ts';
+import type { SessionStates } from './session-states.ts';
+
+/** The session whose states are used. */
+interface AccessedSession {
+  readonly isClosed: boolean;
+  /** Throws `sandbox_closed`. */
+  checkOpen(): void;
+  close(): Promise<void>;
+}
+
+/** Where the calls of the session run, and when they are saved. */
+interface SessionPlace {
+  readonly pool: WorkerPool;
+  readonly tenant: string;
+  /** The key under which the pool runs the calls of the session one after another. */
+  readonly key: string;
+  readonly commit: Commit;
+  /** Undefined if the session holds its lease while it is open. */
+  readonly leaseWaitMs: number | undefined;
+}
+
+export class SessionAccess implements LeasedSession {
+  /** Undefined if the session holds its lease while it is open. */
+  readonly #lease: CallLease | undefined;
+  /** Undefined if the store counts the states itself. */
+  readonly #holding: Holding | undefined;
+  /** Operations in progress. */
+  #uses = 0;
+  #loading: Promise<void> | undefined;
+  #isFreed = false;
+  /** Changes that were reported as done and are being saved. */
+  readonly #unsaved = new Set<Promise<void>>();
+
+  constructor(
+    readonly states: SessionStates,
+    readonly workspace: Workspace,
+    readonly session: AccessedSession,
+    readonly place: SessionPlace,
+  ) {
+    const { pool, tenant, leaseWaitMs } = place;
+    this.loadFiles();
+    if (states.store.isInMemory !== true) this.#holding = pool.held.open(tenant, () => this.#unload());
+    if (leaseWaitMs !== undefined) this.#lease = new CallLease(this, leaseWaitMs, states.hasLease);
+  }
+
+  /**
+   * Counts the memory of the session, and saves a new session; with `commit: 'answer'` it closes the session and throws if
+   * that fails.
+   */
+  async open(): Promise<void> {
+    const { states } = this;
+    try {
+      await this.claim(states.loadedStates);
+      states.persistIfNew();
+      if (this.place.commit === 'answer' && states.isNew) await states.flush();
+    } catch (cause) {
+      this.#free();
+      await states.release();
+      throw cause;
+    }
+    await this.#lease?.opened();
+  }
+
+  /** Saves and releases the session after the calls that were started. Operations that wait for the lease fail. */
+  async close(): Promise<void> {
+    await this.#lease?.close();
+    const turn = await this.#acquireTurn();
+    // Only now, because the end of the last call records its thread again.
+    this.place.pool.forget(this.place.key);
+    try {
+      await this.states.close();
+    } finally {
+      this.#free();
+      turn.release();
+    }
+  }
+
+  /** Whether other processes may have changed the session since its last operation. */
+  get isReleased(): boolean {
+    return this.#lease?.isHeld === false;
+  }
+
+  // ---- operations ----
+
+  /** Runs an operation that may change the session. If the signal is aborted, it may run without the lease. */
+  use<T>(work: () => Promise<T>, signal?: CancelSignal): Promise<T> {
+    const lease = this.#lease;
+    if (lease === undefined) return this.#loaded(work);
+    return this.#pinned(() => lease.use(() => this.#loaded(work), signal));
+  }
+
+  /**
+   * Runs an operation that changes nothing. If processes share the session, it is passed what is committed and must not use
+   * the states in memory.
+   */
+  read<T>(work: (committed?: CommittedSession) => Promise<T>): Promise<T> {
+    const lease = this.#lease;
+    if (lease === undefined) return this.#loaded(() => work());
+    return this.#pinned(async () => {
+      await Promise.all(this.#unsaved);
+      return work(await lease.read());
+    });
+  }
+
+  /** Runs an operation that uses the current state, after the calls that were started. */
+  async inOrder<T>(work: () => Promise<T>): Promise<T> {
+    this.session.checkOpen();
+    return this.use(() => {
+      this.session.checkOpen();
+      return this.inTurn(work);
+    });
+  }
+
+  /** The same for an operation that has access already. */
+  async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = await this.#acquireTurn();
+    try {
+      this.states.setWorkspace(this.workspace.snapshot());
+      return await work();
+    } finally {
+      turn.release();
+    }
+  }
+
+  /** Runs an operation that changes the states. With `commit: 'answer'`, a change that cannot be saved is reverted. */
+  change<T>(work: () => Promise<T>): Promise<T> {
+    const { states } = this;
+    return this.inOrder(async () => {
+      states.reportFailure();
+      const before = states.savepoint();
+      const result = await work();
+      if (this.place.commit === 'background') return result;
+      try {
+        await states.flush();
+      } catch (cause) {
+        states.restore(before);
+        this.loadFiles();
+        throw cause;
+      }
+      return result;
+    });
+  }
+
+  /** Saves host edits without waiting for the next call. Waits only with `commit: 'answer'`. */
+  async saveHostEdits(): Promise<void> {
+    const isAwaited = this.place.commit === 'answer';
+    const saved = this.#loaded(() =>
+      this.inTurn(async () => {
+        this.states.persist();
+        if (isAwaited) await this.states.flush();
+      }),
+    );
+    if (isAwaited) await saved;
+    // The session may be closed meanwhile.
+    else this.saveInBackground(saved);
+  }
+
+  /** Lets later reads wait for a change that is saved in the background. */
+  saveInBackground(save: Promise<unknown>): void {
+    const end = async () => {
+      await this.states.isSaved();
+      this.#unsaved.delete(ended);
+    };
+    // A failed save is reported by the next operation.
+    const ended = save.then(end, end);
+    this.#unsaved.add(ended);
+  }
+
+  /** Makes the files of the current state the workspace. The next call reports how much space deleted open files take. */
+  loadFiles(): void {
+    const { workspace, tmp } = this.states.state;
+    this.workspace.replace(workspace);
+    this.workspace.otherUsage = usageOf(tmp);
+  }
+
+  /** Waits for the calls that were started. */
+  #acquireTurn() {
+    return this.place.pool.acquireKey(this.place.tenant, this.place.key);
+  }
+
+  // ---- memory ----
+
+  /** Makes room for these states before they replace the current ones. Throws `session_limit`. */
+  async claim(states: readonly SessionState[]): Promise<void> {
+    await this.#holding?.resize(await finishInSlices(heldBytes(states)));
+  }
+
+  /** Keeps the states from being unloaded until the returned function is called. */
+  pin(): () => void {
+    this.#uses++;
+    return () => {
+      this.#uses--;
+      this.#recount();
+    };
+  }
+
+  /** Counts the states again, unless they change meanwhile: then whoever changes them does. */
+  #recount(): void {
+    if (this.#holding === undefined || !this.states.isLoaded) return;
+    const states = this.states.loadedStates;
+    const count = (bytes: number) => {
+      const now = this.states.isLoaded ? this.states.loadedStates : [];
+      if (now.length === states.length && now.every((one, i) => one === states[i])) this.#holding?.set(bytes);
+    };
+    inSlices(heldBytes(states), count, () => {});
+  }
+
+  /** Keeps the states from being unloaded while `work` runs, but does not load them. */
+  async #pinned<T>(work: () => Promise<T>): Promise<T> {
+    const unpin = this.pin();
+    try {
+      return await work();
+    } finally {
+      unpin();
+    }
+  }
+
+  /** Keeps the states in memory while `work` runs. */
+  async #loaded<T>(work: () => Promise<T>): Promise<T> {
+    return this.#pinned(async () => {
+      if (!this.states.isLoaded) {
+        this.#loading ??= this.#load();
+        await this.#loading;
+      }
+      return work();
+    });
+  }
+
+  async #load(): Promise<void> {
+    try {
+      const { state, undo } = await this.states.readStates();
+      await this.claim(undo === undefined ? [state] : [state, undo]);
+      this.states.load(state, undo);
+      this.workspace.load(state.workspace);
+    } finally {
+      this.#loading = undefined;
+    }
+  }
+
+  async #unload(): Promise<void> {
+    const isUnused = () => this.#uses === 0 && !this.#isFreed && this.states.isLoaded;
+    if (!isUnused() || !(await this.states.isSaved()) || !isUnused()) return;
+    this.states.unload();
+    this.workspace.unload();
+    this.place.pool.forgetWorkspace(this.workspace.id);
+    this.#holding?.set(0);
+  }
+
+  #free(): void {
+    this.#isFreed = true;
+    this.#holding?.close();
+  }
+
+  // ---- processes that share the session ----
+
+  /** Brings the states up to date, unless an operation is using them. Closes a session that the store no longer has. */
+  async bringUpToDate(): Promise<void> {
+    try {
+      await this.#pinned(async () => this.#lease?.refresh());
+    } catch (cause) {
+      if (!this.session.isClosed) throw cause;
+    }
+  }
+
+  acquire(wait: LeaseWait): Promise<void> {
+    return this.states.acquire(wait);
+  }
+
+  /** A lease that cannot be released expires. */
+  async release(): Promise<void> {
+    await this.states.release().catch(() => {});
+  }
+
+  async refresh(): Promise<CommittedSession> {
+    const { states } = this;
+    this.session.checkOpen();
+    const changes = await states.known.readChanges(states.record);
+    if (changes === 'gone') throw this.#gone();
+    if (changes !== undefined) {
+      const { state, undo } = changes.stored;
+      await this.claim(undo === undefined ? [state] : [state, undo]);
+      states.replace(changes.stored, changes.revision);
+      this.loadFiles();
+    }
+    return states.known.committed!;
+  }
+
+  async readCommitted(): Promise<CommittedSession> {
+    const { states } = this;
+    this.session.checkOpen();
+    const committed = await states.known.readCommitted(states.record);
+    if (committed === 'gone') throw this.#gone();
+    const inMemory = states.loadedStates;
+    if (!inMemory.includes(committed.state)) await this.claim([...inMemory, committed.state]);
+    return committed;
+  }
+
+  #gone(): Error {
+    void this.session.close().catch(() => {});
+    return sessionNotFound(this.states.record.session_id);
+  }
+
+  /** Waits until the calls that have returned are saved. */
+  async settle(): Promise<void> {
+    const turn = await this.#acquireTurn();
+    await this.states.settle();
+    turn.release();
+  }
+}
