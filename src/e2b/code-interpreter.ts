@@ -1,0 +1,188 @@
+/**
+ * The code interpreter of E2B: runs programs in contexts and streams what they produce, one JSON value per line. A program
+ * can write anything, but not a line of its own: every line is encoded as ASCII JSON here.
+ */
+import type { ServerResponse } from 'node:http';
+import { z } from 'zod';
+import { SerialQueue } from '../concurrency/serial-queue.ts';
+import { AUTO } from '../packages/read-user-packages.ts';
+import { RESULT_LIMITS } from '../results/result-limits.ts';
+import type { SandboxResult } from '../schema.ts';
+import type { Session } from '../session/session.ts';
+import { checkedBody, type E2bCall, type E2bHandler, type E2bRoute, sendJson } from './e2b-call.ts';
+import { E2bError } from './e2b-error.ts';
+import { executionError, toE2bResult } from './e2b-execution.ts';
+import { HOME, relativePath } from './file-paths.ts';
+import { languageOf, toProgram } from './notebook-code.ts';
+import type { ContextRecord, SandboxRecord } from './sandbox-records.ts';
+import { findContext } from './sandboxes.ts';
+import { withFilesOf } from './with-files-of.ts';
+
+/** The response starts after this time, so that clients know that the program has been accepted. */
+const HEAD_MS = 1000;
+
+const BODIES = {
+  execute: z.object({
+    code: z.string(),
+    context_id: z.string().max(100).nullish(),
+    language: z.string().max(100).nullish(),
+    env_vars: z.record(z.string(), z.string()).nullish(),
+  }),
+  context: z.object({ language: z.string().max(100).nullish(), cwd: z.string().max(4096).nullish() }),
+} as const;
+
+/** JSON in ASCII: SDKs decode each chunk of a response by itself, and a chunk can end within a character. */
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u0080-\uffff]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** The lines of a response. The status is sent with the first line, or after a while. */
+class LineStream {
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(readonly response: ServerResponse) {
+    this.#timer = setTimeout(() => this.#start(), HEAD_MS).unref();
+  }
+
+  #start(): void {
+    clearTimeout(this.#timer);
+    if (this.response.headersSent || this.response.destroyed) return;
+    this.response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+    this.response.flushHeaders();
+  }
+
+  send(line: unknown): void {
+    this.#start();
+    if (!this.response.destroyed) this.response.write(`${asciiJson(line)}\n`);
+  }
+
+  end(): void {
+    this.#start();
+    this.response.end();
+  }
+
+  abandon(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/** The programs of one context run one after another, because its files are those of the sandbox only during a call. */
+const queues = new Map<string, { readonly queue: SerialQueue; users: number }>();
+
+async function inOrder<T>(key: string, work: () => Promise<T>): Promise<T> {
+  const entry = queues.get(key) ?? { queue: new SerialQueue(), users: 0 };
+  queues.set(key, entry);
+  entry.users++;
+  try {
+    return await entry.queue.run(work);
+  } finally {
+    if (--entry.users === 0) queues.delete(key);
+  }
+}
+
+const execute: E2bHandler = async (call) => {
+  const { tenant, sandboxes, caller, response, signal } = call;
+  const { code, context_id, language, env_vars } = await checkedBody(call, BODIES.execute);
+  if (env_vars && Object.keys(env_vars).length > 0)
+    throw new E2bError(400, 'envs are not available for one call: pass envs to Sandbox.create()');
+  const record = await sandboxes.running(tenant, caller.sandbox_id!);
+  const context = await contextOf(call, record, context_id, language);
+  const [owner, session] = await Promise.all([
+    sandboxes.owner(tenant, record),
+    sandboxes.session(tenant, record, context),
+  ]);
+  const lines = new LineStream(response);
+  try {
+    const name = languageOf(language ?? context.language);
+    const program = toProgram(code, session.runtime, tenant.packages.includes(AUTO));
+    const result = await tenant.runCancellable(record.sandbox_id, signal, (cancelled) =>
+      inOrder(session.session_id, () =>
+        withFilesOf(owner, session, (one) =>
+          one.execute(program, {
+            language: name,
+            signal: cancelled,
+            onStdout: (text) => lines.send({ type: 'stdout', text, timestamp: new Date().toISOString() }),
+            onStderr: (text) => lines.send({ type: 'stderr', text, timestamp: new Date().toISOString() }),
+          }),
+        ),
+      ),
+    );
+    await sendResult(lines, result, session);
+  } catch (cause) {
+    lines.abandon();
+    throw cause;
+  }
+};
+
+async function contextOf(
+  { tenant, sandboxes }: E2bCall,
+  record: SandboxRecord,
+  context_id: string | null | undefined,
+  language: string | null | undefined,
+): Promise<ContextRecord> {
+  if (!context_id) return sandboxes.defaultContext(tenant, record, languageOf(language ?? undefined));
+  if (language) throw new E2bError(400, 'Pass either language or context, not both');
+  return findContext(record, context_id);
+}
+
+async function sendResult(lines: LineStream, result: SandboxResult, session: Session): Promise<void> {
+  for (const one of result.results) {
+    const { raw, isMainResult } = await toE2bResult(one, (path) => displayedFile(session, path));
+    lines.send({ ...raw, type: 'result', is_main_result: isMainResult });
+  }
+  const error = executionError(result);
+  if (error !== undefined) {
+    const { name, value, traceback } = error;
+    lines.send({ type: 'error', name, value, traceback });
+  }
+  lines.send({ type: 'number_of_executions', execution_count: session.session.calls });
+  lines.send({ type: 'end_of_execution' });
+  lines.end();
+}
+
+/** A displayed image. The program may have deleted it, or replaced it with a file that is too large to convert. */
+async function displayedFile(session: Session, path: string): Promise<Uint8Array | undefined> {
+  const data = (await session.fileTree()).get(relativePath(path, 404))?.data;
+  return data !== undefined && data.length <= RESULT_LIMITS.messageBytes ? data : undefined;
+}
+
+const described = ({ id, language }: ContextRecord) => ({ id, language, cwd: HOME });
+
+const createContext: E2bHandler = async (call) => {
+  const { tenant, sandboxes, caller, response } = call;
+  const { language, cwd } = await checkedBody(call, BODIES.context);
+  if (cwd && relativePath(cwd, 400) !== '')
+    throw new E2bError(400, `cwd: the working directory of a context is ${HOME}`);
+  const { sandbox_id } = await sandboxes.running(tenant, caller.sandbox_id!);
+  const context = await sandboxes.addContext(tenant, sandbox_id, languageOf(language ?? undefined));
+  sendJson(response, 200, described(context));
+};
+
+const listContexts: E2bHandler = async ({ tenant, sandboxes, caller, response }) => {
+  const { contexts } = await sandboxes.running(tenant, caller.sandbox_id!);
+  sendJson(response, 200, contexts.map(described));
+};
+
+const removeContext: E2bHandler = async ({ tenant, sandboxes, caller, params, response }) => {
+  const { sandbox_id } = await sandboxes.running(tenant, caller.sandbox_id!);
+  await sandboxes.removeContext(tenant, sandbox_id, params[0]!);
+  response.writeHead(204).end();
+};
+
+const restartContext: E2bHandler = async ({ tenant, sandboxes, caller, params, response }) => {
+  const record = await sandboxes.running(tenant, caller.sandbox_id!);
+  const session = await sandboxes.session(tenant, record, findContext(record, params[0]!));
+  await inOrder(session.session_id, () => session.restart());
+  response.writeHead(204).end();
+};
+
+export const CODE_ROUTES: readonly E2bRoute[] = [
+  { method: 'POST', path: 'execute', handle: execute },
+  { method: 'POST', path: 'contexts', handle: createContext },
+  { method: 'GET', path: 'contexts', handle: listContexts },
+  { method: 'DELETE', path: 'contexts/:', handle: removeContext },
+  { method: 'POST', path: 'contexts/:/restart', handle: restartContext },
+];

@@ -1,0 +1,39 @@
+/**
+ * Paths of files as clients of E2B write them. The home folder /home/user is the workspace, whose own name is /app. No path
+ * leads out of it.
+ */
+import { E2bError } from './e2b-error.ts';
+
+export const HOME = '/home/user';
+const ROOTS = [HOME, '/app'];
+
+/** The path relative to the workspace; empty for the workspace itself. `status` is that of the error for other paths. */
+export function relativePath(given: string, status: 400 | 404): string {
+  const path = given === '~' || given.startsWith('~/') ? `${HOME}${given.slice(1)}` : given;
+  const root = ROOTS.find((one) => path === one || path.startsWith(`${one}/`));
+  const inside = root === undefined ? path : path.slice(root.length);
+  const parts: string[] = [];
+  let isOutside = (root === undefined && path.startsWith('/')) || path.includes('\0');
+  for (const part of inside.split('/')) {
+    if (part === '..' && parts.pop() === undefined) isOutside = true;
+    if (part !== '' && part !== '.' && part !== '..') parts.push(part);
+  }
+  if (!isOutside) return parts.join('/');
+  throw new E2bError(
+    status,
+    `${JSON.stringify(given.slice(0, 200))} is not a path in ${HOME}, which has all files of a sandbox`,
+  );
+}
+
+export const homePath = (path: string) => (path === '' ? HOME : `${HOME}/${path}`);
+
+export const nameOf = (path: string) => (path === '' ? 'user' : path.slice(path.lastIndexOf('/') + 1));
+
+/** There is one user. SDKs name it, or nobody. */
+export function checkUser(name: string | null | undefined): void {
+  if (name === null || name === undefined || name === '' || name === 'user') return;
+  throw new E2bError(
+    400,
+    `There is no user ${JSON.stringify(name.slice(0, 100))}: a sandbox has one user, "user"`,
+  );
+}

@@ -1,0 +1,42 @@
+/** Standard input of a process, which clients write while it runs. What the process has not read yet is limited. */
+import { E2bError } from './e2b-error.ts';
+
+const MAX_UNREAD_BYTES = 1024 * 1024;
+
+export class ProcessInput implements AsyncIterable<Uint8Array> {
+  readonly #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #hasEnded = false;
+  #wake: () => void = () => {};
+
+  write(bytes: Uint8Array): void {
+    if (this.#hasEnded) throw new E2bError(400, 'The standard input of the process is closed');
+    if (this.#bytes + bytes.length > MAX_UNREAD_BYTES)
+      throw new E2bError(
+        429,
+        `The process has not read ${this.#bytes} bytes of its input. Send more when it has`,
+      );
+    this.#chunks.push(bytes);
+    this.#bytes += bytes.length;
+    this.#wake();
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const next = this.#chunks.shift();
+      if (next !== undefined) {
+        this.#bytes -= next.length;
+        yield next;
+      } else if (this.#hasEnded) return;
+      else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/** What E2B knows of a sandbox beyond its session: metadata, timeout, state and contexts. One small JSON text per sandbox. */
+import { z } from 'zod';
+import type { SessionBlobs } from '../stores/coordination.ts';
+
+const MAX_BYTES = 256 * 1024;
+
+const context = z.strictObject({
+  id: z.string(),
+  language: z.string(),
+  /** Whether programs that name only a language run in it. */
+  is_default: z.boolean(),
+});
+
+const sandboxRecord = z.strictObject({
+  sandbox_id: z.string(),
+  template: z.string(),
+  metadata: z.record(z.string(), z.string()),
+  state: z.enum(['running', 'paused', 'snapshot']),
+  started_at: z.string(),
+  /** Unix time in milliseconds. */
+  end_at: z.number(),
+  on_timeout: z.enum(['kill', 'pause']),
+  keeps_memory: z.boolean(),
+  auto_resume: z.boolean(),
+  contexts: z.array(context),
+  /** The sandbox of which a snapshot was taken, and the name of the snapshot. */
+  origin: z.string().optional(),
+  name: z.string().optional(),
+});
+
+export type ContextRecord = z.infer<typeof context>;
+export type SandboxRecord = z.infer<typeof sandboxRecord>;
+
+export async function readRecord(
+  blobs: SessionBlobs,
+  sandbox_id: string,
+): Promise<SandboxRecord | undefined> {
+  const bytes = await blobs.read(sandbox_id, MAX_BYTES);
+  if (bytes === undefined) return undefined;
+  const parsed = sandboxRecord.safeParse(parseJson(bytes));
+  return parsed.success ? parsed.data : undefined;
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+export const writeRecord = (blobs: SessionBlobs, record: SandboxRecord): Promise<void> =>
+  blobs.write(record.sandbox_id, new TextEncoder().encode(JSON.stringify(record)));
+
+/** Records in memory, for servers whose sessions are not stored. */
+export function memoryRecords(): SessionBlobs {
+  const records = new Map<string, Uint8Array>();
+  return {
+    read: async (id) => records.get(id),
+    write: async (id, bytes) => void records.set(id, bytes),
+    delete: async (id) => void records.delete(id),
+  };
+}

@@ -1,0 +1,372 @@
+/**
+ * Hostile clients of `serve --e2b`, with requests that no SDK sends.
+ *
+ * @module-tag full
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import type { HttpServer } from 'llm-wasm-sandbox/mcp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startLoopbackServer } from '../support/loopback-server.ts';
+import { startHttp } from '../support/mcp.ts';
+
+const ANN = 'ann-secret-0123456789';
+const BOB = 'bob-secret-0123456789';
+
+interface Access {
+  readonly sandboxID: string;
+  readonly envdAccessToken: string;
+}
+
+let server: HttpServer;
+let origin: string;
+let ann: Access;
+let bob: Access;
+
+type Given = Omit<RequestInit, 'headers' | 'body'> & {
+  readonly headers?: Record<string, string>;
+  readonly body?: BodyInit | Uint8Array;
+};
+
+const send = (path: string, init: Given = {}) => fetch(`${origin}${path}`, init as RequestInit);
+const json = (body: unknown): Given => ({
+  method: 'POST',
+  body: JSON.stringify(body),
+  headers: { 'content-type': 'application/json' },
+});
+
+async function create(apiKey: string, body: object = {}): Promise<Access> {
+  const init = json({ templateID: 'base', ...body });
+  const response = await send('/v2/sandboxes', {
+    ...init,
+    headers: { ...init.headers!, 'x-api-key': apiKey },
+  });
+  expect(response.status).toBe(201);
+  return (await response.json()) as Access;
+}
+
+const headersOf = ({ sandboxID, envdAccessToken }: Access, port = 49_983) => ({
+  'e2b-sandbox-id': sandboxID,
+  'e2b-sandbox-port': String(port),
+  'x-access-token': envdAccessToken,
+});
+
+/** Sends a request to a sandbox. */
+const sendTo = (access: Access, path: string, init: Given = {}, port?: number) =>
+  send(path, { ...init, headers: { ...init.headers, ...headersOf(access, port) } });
+
+/** Calls a method of a service. */
+const rpc = async (access: Access, method: string, message: object) => {
+  const response = await sendTo(access, `/${method}`, json(message));
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+};
+
+function frame(message: string, flags = 0): Uint8Array {
+  const body = Buffer.from(message);
+  const header = Buffer.alloc(5);
+  header[0] = flags;
+  header.writeUInt32BE(body.length, 1);
+  return Buffer.concat([header, body]);
+}
+
+beforeAll(async () => {
+  server = await startHttp({ e2b: true, tokens: [`ann=${ANN}`, `bob=${BOB}`], rate_per_minute: 100_000 });
+  origin = new URL(server.url).origin;
+  [ann, bob] = await Promise.all([create(ANN), create(BOB)]);
+});
+afterAll(() => server.close());
+
+describe('access', () => {
+  test('the token of a sandbox opens no other sandbox', async () => {
+    const other = await create(ANN);
+    const mixed = [
+      { sandboxID: ann.sandboxID, envdAccessToken: bob.envdAccessToken },
+      { sandboxID: bob.sandboxID, envdAccessToken: ann.envdAccessToken },
+      { sandboxID: other.sandboxID, envdAccessToken: ann.envdAccessToken },
+      { sandboxID: ann.sandboxID, envdAccessToken: ANN },
+      { sandboxID: ann.sandboxID, envdAccessToken: '' },
+      { sandboxID: `${ann.sandboxID}, ${bob.sandboxID}`, envdAccessToken: ann.envdAccessToken },
+      { sandboxID: '../ann', envdAccessToken: ann.envdAccessToken },
+    ];
+    for (const access of mixed) {
+      expect((await sendTo(access, '/files?path=x')).status).toBe(401);
+      expect((await sendTo(access, '/execute', json({ code: '1' }), 49_999)).status).toBe(401);
+      expect((await rpc(access, 'filesystem.Filesystem/Stat', { path: '.' })).status).toBe(401);
+    }
+    expect((await sendTo(ann, '/health')).status).toBe(204);
+  });
+
+  test('an API key reaches no sandbox of another tenant, and no interface of a sandbox', async () => {
+    const headers = { 'x-api-key': ANN };
+    for (const path of ['', '/metrics'])
+      expect((await send(`/sandboxes/${bob.sandboxID}${path}`, { headers })).status).toBe(404);
+    for (const action of ['pause', 'connect', 'timeout', 'fork', 'snapshots']) {
+      const body = action === 'timeout' ? { timeout: 1 } : {};
+      const init = json(body);
+      const given = { ...init, headers: { ...init.headers!, ...headers } };
+      expect((await send(`/sandboxes/${bob.sandboxID}/${action}`, given)).status).toBe(404);
+    }
+    expect((await send(`/sandboxes/${bob.sandboxID}`, { method: 'DELETE', headers })).status).toBe(404);
+    expect((await send('/files?path=x', { headers })).status).toBe(404);
+    expect((await send('/sandboxes', { headers: { 'x-api-key': 'wrong-secret-0123456789' } })).status).toBe(
+      401,
+    );
+    expect((await sendTo(bob, '/health')).status).toBe(204);
+  });
+
+  test('a context or snapshot is not a sandbox, and other sessions are not reachable', async () => {
+    const init = json({ language: 'javascript' });
+    const made = await sendTo(ann, '/contexts', init, 49_999);
+    const { id } = (await made.json()) as { id: string };
+    const headers = { 'x-api-key': ANN };
+    for (const name of [`${ann.sandboxID}-${id}`, 'default', '..%2f..', ann.sandboxID.toUpperCase()])
+      expect((await send(`/sandboxes/${name}`, { headers })).status).toBe(404);
+  });
+
+  test('a signed URL is valid for its sandbox, path, operation and time only', async () => {
+    await sendTo(ann, '/files?path=secret', { method: 'POST', body: 'of ann' });
+    await sendTo(bob, '/files?path=secret', { method: 'POST', body: 'of bob' });
+    const sign = (...parts: string[]) =>
+      encodeURIComponent(
+        `v1_${createHash('sha256').update(parts.join(':')).digest('base64').replace(/=+$/, '')}`,
+      );
+    const valid = sign('secret', 'read', '', ann.envdAccessToken);
+    const read = async (query: string, headers: Record<string, string> = {}) => {
+      const response = await send(`/files?${query}`, { headers });
+      return response.ok ? response.text() : response.status;
+    };
+    expect(await read(`path=secret&signature=${valid}`)).toBe('of ann');
+    expect(await read(`path=secret&signature=${valid}`, { 'e2b-sandbox-id': bob.sandboxID })).toBe(401);
+    expect(await read(`path=other&signature=${valid}`)).toBe(401);
+    expect(await read(`path=secret&username=root&signature=${valid}`)).toBe(401);
+    expect(await read(`path=secret&signature=${sign('secret', 'write', '', ann.envdAccessToken)}`)).toBe(401);
+    const past = sign('secret', 'read', '', ann.envdAccessToken, '1000');
+    expect(await read(`path=secret&signature=${past}&signature_expiration=1000`)).toBe(401);
+    expect(await read(`path=secret&signature=${valid}&signature_expiration=99999999999`)).toBe(401);
+    const odd = sign('secret', 'read', '', ann.envdAccessToken, 'NaN');
+    expect(await read(`path=secret&signature=${odd}&signature_expiration=NaN`)).toBe(401);
+  });
+
+  test('other ports, methods and paths answer nothing', async () => {
+    for (const port of [80, 8080, 50_005]) expect((await sendTo(ann, '/health', {}, port)).status).toBe(502);
+    expect((await sendTo(ann, '/files', { method: 'DELETE' })).status).toBe(404);
+    expect((await sendTo(ann, '/sandboxes')).status).toBe(404);
+    expect((await sendTo(ann, '/execute', json({ code: '1' }))).status).toBe(404);
+  });
+});
+
+describe('files', () => {
+  const OUTSIDE = [
+    '/etc/passwd',
+    '../x',
+    '/home/user/../root',
+    '/app/../x',
+    'a/../../x',
+    '/home/userx',
+    'a\0b',
+    '~root/x',
+  ];
+
+  test.each(OUTSIDE.slice(0, 7))('the path %j is refused', async (path) => {
+    const query = `/files?path=${encodeURIComponent(path)}`;
+    expect((await sendTo(ann, query)).status).toBe(404);
+    expect((await sendTo(ann, query, { method: 'POST', body: 'x' })).status).toBe(400);
+    const form = new FormData();
+    form.append('file', new Blob(['x']), path);
+    if (!path.includes('\0'))
+      expect((await sendTo(ann, '/files', { method: 'POST', body: form })).status).toBe(400);
+    expect((await rpc(ann, 'filesystem.Filesystem/Stat', { path })).status).toBe(404);
+    expect((await rpc(ann, 'filesystem.Filesystem/MakeDir', { path })).status).toBe(400);
+    expect(
+      (await rpc(ann, 'filesystem.Filesystem/Move', { source: 'secret', destination: path })).status,
+    ).toBe(400);
+  });
+
+  test('a link does not lead out of the sandbox', async () => {
+    const code = 'import os\nos.symlink("/etc/passwd", "link")\nos.symlink("/", "root")';
+    const execution = await sendTo(ann, '/execute', json({ code }), 49_999);
+    expect(await execution.text()).not.toContain('"error"');
+    for (const path of ['link', 'root/etc/passwd'])
+      expect((await sendTo(ann, `/files?path=${path}`)).status).toBe(404);
+    const { body } = await rpc(ann, 'filesystem.Filesystem/Stat', { path: 'link' });
+    expect(body).toMatchObject({ entry: { type: 'FILE_TYPE_SYMLINK', symlinkTarget: '/etc/passwd' } });
+  });
+
+  test('an upload is limited, also if it is compressed or a damaged form', async () => {
+    const big = Buffer.alloc(5 * 1024 * 1024);
+    expect((await sendTo(ann, '/files?path=big', { method: 'POST', body: big })).status).toBe(413);
+    const garbage = { method: 'POST', body: randomBytes(100), headers: { 'content-encoding': 'gzip' } };
+    expect((await sendTo(ann, '/files?path=z', garbage)).status).toBe(400);
+    const form = {
+      method: 'POST',
+      body: 'x',
+      headers: { 'content-type': 'multipart/form-data; boundary=b' },
+    };
+    expect((await sendTo(ann, '/files', form)).status).toBe(400);
+    const long = 'd/'.repeat(3000);
+    expect((await sendTo(ann, `/files?path=${long}f`, { method: 'POST', body: 'x' })).status).toBe(400);
+    const { status } = await rpc(ann, 'filesystem.Filesystem/MakeDir', { path: 'n'.repeat(300) });
+    expect(status).toBe(400);
+  });
+
+  test('a move cannot break the tree', async () => {
+    await rpc(bob, 'filesystem.Filesystem/MakeDir', { path: 'a/b/c' });
+    const move = (source: string, destination: string) =>
+      rpc(bob, 'filesystem.Filesystem/Move', { source, destination });
+    expect((await move('a', 'a/b/c/d')).status).toBe(400);
+    expect((await move('.', 'x')).status).toBe(400);
+    expect((await move('a', '.')).status).toBe(400);
+    expect((await move('secret', 'a')).status).toBe(400);
+    expect((await move('a', 'secret/in')).status).toBe(400);
+    expect((await move('a', 'a')).status).toBe(200);
+    const { body } = await rpc(bob, 'filesystem.Filesystem/ListDir', { path: '.', depth: 9 });
+    expect((body['entries'] as { path: string }[]).map(({ path }) => path)).toEqual([
+      '/home/user/a',
+      '/home/user/a/b',
+      '/home/user/a/b/c',
+      '/home/user/secret',
+    ]);
+  });
+});
+
+describe('streams', () => {
+  const start = (body: Uint8Array, headers: Record<string, string> = {}) =>
+    sendTo(ann, '/process.Process/Start', {
+      method: 'POST',
+      body: body as BodyInit,
+      headers: { 'content-type': 'application/connect+json', ...headers },
+    });
+
+  test('messages that are damaged, compressed or too deep are refused', async () => {
+    const messages = [
+      new Uint8Array(),
+      frame('{'),
+      frame('{}', 1),
+      frame('{}').subarray(0, 6),
+      frame('[[]]'),
+    ];
+    for (const message of messages)
+      expect(await (await start(message)).text()).toMatch(/"error":\{"code":"invalid_argument"/);
+    expect(await (await start(frame(`${'['.repeat(200_000)}`))).text()).toContain('"error"');
+    const many = { process: { cmd: 'x', args: Array.from({ length: 2000 }, () => '') } };
+    expect(await (await start(frame(JSON.stringify(many)))).text()).toContain('invalid_argument');
+  });
+
+  test('arguments are data, never code', async () => {
+    const argument = '`);process.exit(9);(`$ {1}\\"\u2028$(exit 8)';
+    const message = { process: { cmd: '/bin/echo', args: [argument] } };
+    const text = await (await start(frame(JSON.stringify(message)))).text();
+    const output = [...text.matchAll(/"stdout":"([^"]*)"/g)].map(([, part]) => Buffer.from(part!, 'base64'));
+    expect(Buffer.concat(output).toString()).toBe(`${argument}\n`);
+    expect(text).toContain('"exitCode":0');
+  });
+
+  test('watchers and processes are limited and end with the sandbox', async () => {
+    const one = await create(ANN);
+    const stream = (path: string, message: object) => {
+      const left = new AbortController();
+      const response = sendTo(one, path, {
+        method: 'POST',
+        body: frame(JSON.stringify(message)) as BodyInit,
+        headers: { 'content-type': 'application/connect+json' },
+        signal: left.signal,
+      });
+      return { left, response };
+    };
+    const watches = Array.from({ length: 16 }, () =>
+      stream('/filesystem.Filesystem/WatchDir', { path: '.' }),
+    );
+    const opened = await Promise.all(watches.map(({ response }) => response));
+    const watch = async () => {
+      const { response, left } = stream('/filesystem.Filesystem/WatchDir', { path: '.' });
+      const reader = (await response).body!.getReader();
+      const text = new TextDecoder().decode((await reader.read()).value);
+      left.abort();
+      return text;
+    };
+    expect(await watch()).toContain('resource_exhausted');
+    for (const { left } of watches.slice(0, 8)) left.abort();
+    await expect.poll(watch, { timeout: 20_000 }).toContain('"start"');
+    const first = await rpc(one, 'filesystem.Filesystem/CreateWatcher', { path: '.' });
+    for (let i = 0; i < 32; i++) await rpc(one, 'filesystem.Filesystem/CreateWatcher', { path: '.' });
+    const events = await rpc(one, 'filesystem.Filesystem/GetWatcherEvents', first.body);
+    expect(events.status).toBe(404);
+    const sleeping = stream('/process.Process/Start', { process: { cmd: '/bin/sleep', args: ['1000'] } });
+    const process = await sleeping.response;
+    await expect
+      .poll(async () => ((await rpc(one, 'process.Process/List', {})).body['processes'] as unknown[]).length)
+      .toBe(1);
+    await send(`/sandboxes/${one.sandboxID}`, { method: 'DELETE', headers: { 'x-api-key': ANN } });
+    for (const response of opened.slice(8)) expect(await response.text()).toContain('"unavailable"');
+    expect(await process.text()).toMatch(/signal: killed|unavailable/);
+  });
+
+  test('watchers that a client asks see each change once', async () => {
+    const { body } = await rpc(ann, 'filesystem.Filesystem/CreateWatcher', { path: '.', recursive: true });
+    await sendTo(ann, '/files?path=seen/file', { method: 'POST', body: 'x' });
+    const events = async () =>
+      (await rpc(ann, 'filesystem.Filesystem/GetWatcherEvents', body)).body['events'];
+    expect(await events()).toMatchObject([
+      { name: 'seen', type: 'EVENT_TYPE_CREATE' },
+      { name: 'seen/file', type: 'EVENT_TYPE_CREATE' },
+      { name: 'seen/file', type: 'EVENT_TYPE_WRITE' },
+    ]);
+    expect(await events()).toEqual([]);
+    expect((await rpc(bob, 'filesystem.Filesystem/GetWatcherEvents', body)).status).toBe(404);
+    expect((await rpc(ann, 'filesystem.Filesystem/RemoveWatcher', body)).status).toBe(200);
+    expect((await rpc(ann, 'filesystem.Filesystem/GetWatcherEvents', body)).status).toBe(404);
+  });
+
+  test('input that nobody reads is limited', async () => {
+    const left = new AbortController();
+    const response = await sendTo(ann, '/process.Process/Start', {
+      method: 'POST',
+      body: frame(
+        JSON.stringify({ process: { cmd: '/bin/sleep', args: ['1000'] }, stdin: true, tag: 't' }),
+      ) as BodyInit,
+      headers: { 'content-type': 'application/connect+json' },
+      signal: left.signal,
+    });
+    const chunk = Buffer.alloc(600 * 1024).toString('base64');
+    const input = { process: { tag: 't' }, input: { stdin: chunk } };
+    const codes = [];
+    for (let i = 0; i < 4; i++) codes.push((await rpc(ann, 'process.Process/SendInput', input)).status);
+    expect(codes).toContain(429);
+    expect((await rpc(bob, 'process.Process/SendInput', input)).status).toBe(404);
+    const signal = { process: { tag: 't' }, signal: 'SIGNAL_SIGTERM' };
+    expect((await rpc(bob, 'process.Process/SendSignal', signal)).status).toBe(404);
+    expect((await rpc(ann, 'process.Process/SendSignal', signal)).status).toBe(200);
+    expect(await response.text()).toContain('"exitCode":137');
+  });
+});
+
+describe('network', () => {
+  test('follows the rules of the operator, which a client can only narrow', async () => {
+    await using web = await startLoopbackServer();
+    const permitting = await startHttp({ e2b: true, allow_net: [`${web.origin}/*`] });
+    const own = new URL(permitting.url).origin;
+    const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+      fetch(`${own}${path}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json', ...headers },
+      });
+    const fetched = async (options: object) => {
+      const made = await post('/sandboxes', { templateID: 'base', ...options });
+      if (made.status !== 201) return made.status;
+      const access = (await made.json()) as Access;
+      const code = `import urllib.request\nprint(urllib.request.urlopen("${web.origin}/weather").status)`;
+      const answer = await post('/execute', { code }, headersOf(access, 49_999));
+      return (await answer.text()).includes('200') ? 'sent' : 'refused';
+    };
+    try {
+      expect(await fetched({})).toBe('sent');
+      expect(await fetched({ allow_internet_access: false })).toBe('refused');
+      expect(await fetched({ network: { denyOut: ['0.0.0.0/0'] } })).toBe('refused');
+      expect(await fetched({ network: { allowOut: ['127.0.0.1'] } })).toBe('sent');
+      expect(await fetched({ network: { allowOut: ['api.example.com'] } })).toBe(400);
+      expect(await fetched({ network: { rules: { 'example.com': [{}] } } })).toBe(400);
+    } finally {
+      await permitting.close();
+    }
+  });
+});
