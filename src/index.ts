@@ -3,14 +3,11 @@ export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
 export type { Entry, TreeEdit } from './fs/flat-entries.ts';
 export {
   type JobQueue,
-  type JobQueueOptions,
   type JobState,
   openJobQueue,
-  type SubmitOptions,
   type SubmittedJob,
 } from './jobs/job-queue.ts';
-export { type JobEvent, type JobWorkerOptions, runJobWorker } from './jobs/job-worker.ts';
-export type { JobStoreOptions } from './jobs/pg-boss-store.ts';
+export { runJobWorker } from './jobs/job-worker.ts';
 export { type ListedPackage, listPackages } from './runtimes/available-packages.ts';
 export type { Variable } from './runtimes/variable.ts';
 export type { ExecuteOptions } from './sandbox/call-options.ts';
@@ -20,7 +17,10 @@ export { EVENTS, type EventName } from './sandbox/log-events.ts';
 export type { Sandbox } from './sandbox/sandbox.ts';
 export type { WorkspaceFile } from './sandbox/workspace.ts';
 export {
+  type BatchOptions,
+  type BatchProgram,
   type Commit,
+  type CreateMode,
   type DisplayResult,
   type ErrorGuidance,
   type EventLogger,
@@ -31,6 +31,10 @@ export {
   type GuestError,
   type ImportFacts,
   type Isolation,
+  type JobEvent,
+  type JobQueueOptions,
+  type JobStoreOptions,
+  type JobWorkerOptions,
   LANGUAGE_NAMES,
   type LanguageName,
   type Mount,
@@ -40,11 +44,15 @@ export {
   type PendingCall,
   type Policy,
   type PolicyInput,
+  type PoolOptions,
+  type PruneOptions,
   RUNTIME_NAMES,
   type RuntimeName,
   type SandboxResult,
+  type SessionLimits,
   type SessionPolicy,
   type StoppedAt,
+  type SubmitOptions,
   type SuccessfulResult,
   type ToolCallRecord,
   TRAPS,
@@ -52,13 +60,10 @@ export {
 } from './schema.ts';
 export { createSandbox, isSession, type SessionOptions } from './session/create-sandbox.ts';
 export type { CheckpointInfo, ForkOptions } from './session/make-checkpoint.ts';
-export type { SessionLimits } from './session/registry-limits.ts';
 export type {
-  CreateMode,
   CreateOptions,
   ImportOptions,
   OpenOptions,
-  PruneOptions,
   PruneReport,
   SessionInfo,
   SessionsOptions,
@@ -66,8 +71,6 @@ export type {
 export type { ResumeOptions } from './session/resume-options.ts';
 export {
   type BatchError,
-  type BatchOptions,
-  type BatchProgram,
   type BatchResult,
   runBatch,
 } from './session/run-batch.ts';
@@ -116,5 +119,4 @@ export {
   type ToolsOption,
 } from './tools/toolset.ts';
 export type { JsonSchema } from './tools/validate-value.ts';
-export { createPool, type Pool } from './worker/pool.ts';
-export type { PoolOptions } from './worker/pool-options.ts';
+export { createPool, type Pool } from './worker/pool/pool.ts';

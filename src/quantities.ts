@@ -16,7 +16,7 @@ function shortNumber(value: number): string {
   return String(Number(value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2)));
 }
 
-/** Instructions as the specifications write them: 10B, 8.5B, 530M. */
+/** Instructions in the notation of docs/specification.md: 10B, 8.5B, 530M. */
 export function formatFuel(fuel: number): string {
   // From 999.5 of a unit on, rounding would print "1000" of it: the next unit applies.
   const [size, unit] = FUEL_UNITS.find(([one]) => fuel >= one * 0.9995) ?? [1, ''];

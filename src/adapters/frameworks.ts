@@ -2,14 +2,11 @@
  * The tools of a sandbox as tools of agent frameworks. A framework's factory function is passed in, not imported, so that
  * this module does not depend on any framework and uses the copy that the application has installed.
  */
+
 import type { z } from 'zod';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import {
-  type SandboxTool,
-  type SandboxToolResult,
-  type SandboxToolsOptions,
-  sandboxTools,
-} from './sandbox-tools.ts';
+import type { SandboxToolsOptions } from '../schema.ts';
+import { type SandboxTool, type SandboxToolResult, sandboxTools } from './sandbox-tools.ts';
 
 /** A function that creates a tool of a framework. */
 export type ToolFactory<T> = (...args: never[]) => T;

@@ -1,5 +1,6 @@
 /** Public entry point `llm-wasm-sandbox/adapters`: the tools of a sandbox for agent frameworks. */
 
+export { SANDBOX_TOOL_NAMES, type SandboxToolName, type SandboxToolsOptions } from '../schema.ts';
 export {
   type AiSdkTool,
   type AiSdkToolOutput,
@@ -10,11 +11,8 @@ export {
   type ToolFactory,
 } from './frameworks.ts';
 export {
-  SANDBOX_TOOL_NAMES,
   type SandboxTool,
   type SandboxToolImage,
-  type SandboxToolName,
   type SandboxToolResult,
-  type SandboxToolsOptions,
   sandboxTools,
 } from './sandbox-tools.ts';

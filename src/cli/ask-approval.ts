@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { escapeControls } from '../analysis/escape-controls.ts';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import type { PendingCall } from '../schema.ts';
-import { callText } from '../tools/question-text.ts';
+import { actionText, callText, isRequest, requestScope } from '../tools/question-text.ts';
 import type { ApprovalDecision, OnApproval, Resolution } from '../tools/tool-protocol.ts';
 
 const questions = new SerialQueue();
@@ -46,10 +46,16 @@ async function askApproval(
   // A program could ask the person to press a key before the question appears, but it cannot know this code.
   const code = String(randomInt(1000, 10_000));
   // The name is repeated, because it may have scrolled out of view.
-  const question = `Type ${code} to allow this call to ${escapeControls(call.name)}, or anything else to deny it: `;
-  const line = await ask(`The program wants to call ${callText(call)}\n${question}`, signal);
+  const question = isRequest(call)
+    ? `Type ${code} to allow this request, ${code}s to allow all ${requestScope(call)} from now on, "never" to deny all of them, or anything else to deny it: `
+    : `Type ${code} to allow this call to ${escapeControls(call.name)}, or anything else to deny it: `;
+  const line = (await ask(`The program wants to ${actionText(call)}\n${question}`, signal))?.trim();
   if (line === undefined) return undefined;
-  return line.trim() === code ? true : { approved: false, reason: DENIED_BY_PERSON };
+  if (line === code) return true;
+  const denied = { approved: false, reason: DENIED_BY_PERSON };
+  if (!isRequest(call)) return denied;
+  if (line === `${code}s`) return { approved: true, for: 'session' };
+  return line === 'never' ? { ...denied, for: 'session' } : denied;
 }
 
 /** Asks how to answer a call of a paused program. Undefined leaves it unanswered. */
@@ -62,7 +68,8 @@ export async function askResolution(
   if (reason === 'approval') {
     const decision = await askApproval(call, NEVER, askAtTerminal);
     if (decision === undefined) return undefined;
-    return decision === true ? { id, approve: true } : { id, deny: DENIED_BY_PERSON };
+    const isApproved = decision === true || (typeof decision === 'object' && decision.approved);
+    return isApproved ? { id, approve: true } : { id, deny: DENIED_BY_PERSON };
   }
   for (;;) {
     const line = await askAtTerminal(

@@ -6,7 +6,7 @@ import { optimizeLate, validateLazily } from '../host/v8-flags.ts';
 import { languageOfFile, runtimeOf } from '../runtimes/program-files.ts';
 import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
 import { LANGUAGE_NAMES, type RuntimeName } from '../schema/runtime-names.ts';
-import { type FirstJob, prepareFirstJob } from '../worker/prepare-first-job.ts';
+import { type FirstJob, prepareFirstJob } from '../worker/pool/prepare-first-job.ts';
 
 /** Flags of runs whose guest differs from the default one or is not known yet. Only their thread is started early. */
 const OTHER_GUEST = /^--(session|memory|preload|packages)\b/;

@@ -1,7 +1,8 @@
 /** How `run` describes a failed run on standard error: one line, and the guidance if it is requested. */
 
 import { escapeControls } from '../analysis/escape-controls.ts';
-import { formatDuration, formatFuel } from '../quantities.ts';
+import { forReader, type GuidanceReader, type RaisableLimit } from '../analysis/reader.ts';
+import { formatDuration, formatFuel, formatLiteral } from '../quantities.ts';
 import { HELPED_BY_HIGHER_LIMITS, type SandboxResult, type TrapReason } from '../schema.ts';
 import { paint, type TerminalStream } from './color.ts';
 
@@ -45,13 +46,29 @@ function fuelInTime({ fuel_consumed, duration_ms }: SandboxResult, timeoutSecond
   return `: at this speed, ${formatFuel(Number(fuel.toPrecision(1)))} fuel takes about ${formatDuration(timeoutSeconds * 1000)}, which is the time limit`;
 }
 
+const FLAGS: Partial<Record<RaisableLimit, string>> = {
+  fuel_budget: '--fuel',
+  timeout_seconds: '--timeout',
+  memory_bytes: '--memory',
+  stdout_max_bytes: '--max-output',
+};
+
+/** The user of a terminal. */
+export const COMMAND_LINE: GuidanceReader = {
+  raise: (limit, value) => FLAGS[limit] && `${FLAGS[limit]} ${formatLiteral(value)}`,
+  inputs: { files: '--file', stdin: '--stdin', args: 'arguments after the file' },
+  hasSessions: false,
+  hasFuelAnalysis: false,
+  isOperator: true,
+};
+
 /** The guidance of a failed run, for a stream; empty if there is none. */
 export function guidanceText(
   { metadata: { error_guidance } }: SandboxResult,
   stream: TerminalStream,
 ): string {
   if (error_guidance === undefined) return '';
-  const { error_type, actionable_guidance, code_examples = [] } = error_guidance;
+  const { error_type, actionable_guidance, code_examples = [] } = forReader(error_guidance, COMMAND_LINE);
   const steps = actionable_guidance.map((step) => `  - ${escapeControls(step)}`);
   const examples = code_examples.map((example) =>
     example

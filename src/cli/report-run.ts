@@ -1,10 +1,11 @@
 /** How a run that has ended is reported: what the program displayed, what was dropped, and why it failed or paused. */
 import { escapeControls } from '../analysis/escape-controls.ts';
-import type { ResultAccess } from '../mcp/displayed-result-blocks.ts';
+import type { ResultAccess } from '../model-text/displayed-result-blocks.ts';
 import { formatItems } from '../quantities.ts';
 import { additionText } from '../sandbox/packages-on-demand.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Policy, SandboxResult } from '../schema.ts';
+import { isDatabaseAddress } from '../stores/is-database-address.ts';
 import { printError, printLines, printNote } from './diagnostics.ts';
 import { failureLine, guidanceText } from './failure-text.ts';
 import { type DroppedBytes, warnOfDropped } from './guest-output.ts';
@@ -16,6 +17,7 @@ interface ReportFlags {
   readonly results?: string;
   readonly guidance?: boolean;
   readonly store?: string;
+  readonly toolsConfig?: string;
 }
 
 /** Writes the report, after the output of the program, and sets the exit code. `dropped` is output that was not written. */
@@ -60,24 +62,33 @@ const droppedFromResult = ({ metadata }: SandboxResult): DroppedBytes => ({
  * A pause and a limit are always reported. Other failures have printed their own message, so they are reported only on
  * a terminal.
  */
-function reportEnd(
-  result: SandboxResult,
-  { timeout_seconds }: Policy,
-  { guidance = process.stderr.isTTY }: ReportFlags,
-): void {
+function reportEnd(result: SandboxResult, { timeout_seconds }: Policy, flags: ReportFlags): void {
+  const { guidance = process.stderr.isTTY } = flags;
   const { state, execution_id, trapped } = result.metadata;
   if (state !== 'paused' && !result.success && (guidance || process.stderr.isTTY || trapped)) {
     printError(failureLine(result, timeout_seconds));
     if (guidance) printLines(guidanceText(result, process.stderr));
   }
-  if (execution_id !== undefined) printNote(pausedText(result));
+  if (execution_id !== undefined) printNote(pausedText(result, flags));
 }
 
-function pausedText({ metadata: { pending = [], execution_id, state } }: SandboxResult): string {
+/** Names the commands that continue the program, with the store and the tools of this one. */
+export function pausedText(
+  { metadata: { pending = [], execution_id, state } }: SandboxResult,
+  { store, toolsConfig }: Pick<ReportFlags, 'store' | 'toolsConfig'>,
+): string {
   const names = [...new Set(pending.map(({ name }) => name))].slice(0, 5).join(', ');
   // A resume that was rolled back leaves the program paused.
   const isStill = state === 'paused' ? '' : ' still';
   const fact = `the program is${isStill} paused and is waiting for ${formatItems(pending.length, 'tool call')} (${names})`;
-  const advice = `"llm-wasm-sandbox pending" shows the calls, and "llm-wasm-sandbox resume ${execution_id}" answers them`;
-  return `${fact}. ${advice}.`;
+  // The address of a database can contain a password.
+  const where = store && ` --store ${isDatabaseAddress(store) ? 'ADDRESS' : shellWord(store)}`;
+  const tools = toolsConfig && ` --tools-config ${shellWord(toolsConfig)}`;
+  const pendingCommand = `llm-wasm-sandbox pending${where ?? ''}`;
+  const resumeCommand = `llm-wasm-sandbox resume ${execution_id}${where ?? ''}${tools ?? ''}`;
+  return `${fact}. Show the calls with: ${pendingCommand}\nAnswer them with: ${resumeCommand}`;
 }
+
+/** A text as one word of a shell command. */
+const shellWord = (text: string) =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

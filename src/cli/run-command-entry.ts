@@ -2,7 +2,7 @@
  * The command line for `run`. It is bundled into one file, separately from the other commands and from the early start, so the
  * thread that the latter has started is passed on to it.
  */
-import { adoptFirstJob, type FirstJob } from '../worker/prepare-first-job.ts';
+import { adoptFirstJob, type FirstJob } from '../worker/pool/prepare-first-job.ts';
 import { dispatchCommand } from './dispatch-command.ts';
 import { exitWhenWritten } from './exit-when-written.ts';
 

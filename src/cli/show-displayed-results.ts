@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { escapeControls } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
-import type { ResultAccess } from '../mcp/displayed-result-blocks.ts';
+import type { ResultAccess } from '../model-text/displayed-result-blocks.ts';
 import { encodeResult } from '../results/encoded-result.ts';
 import { readDisplayedImage } from '../results/read-displayed-image.ts';
 import { RESULT_LIMITS } from '../results/result-limits.ts';

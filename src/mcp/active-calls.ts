@@ -3,7 +3,7 @@
  * cancelled as well: each server looks for requests while it has calls that have been active for a while.
  */
 import { linkSignals } from '../concurrency/link-signals.ts';
-import type { Cancellations } from '../stores/postgres/cancellations.ts';
+import type { Cancellations } from '../stores/coordination.ts';
 
 /** Interval at which requests of other servers are looked for. Shorter calls cost no query. */
 const CANCELLATION_POLL_MS = 1000;
@@ -18,6 +18,7 @@ export class ActiveCalls {
   readonly #calls = new Set<ActiveCall>();
   #timer: NodeJS.Timeout | undefined;
 
+  /** `shared` is undefined if there are no other servers. */
   constructor(readonly shared: Cancellations | undefined) {}
 
   /** Runs work until it ends, `signal` aborts or it is cancelled. */

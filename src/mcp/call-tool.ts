@@ -3,14 +3,16 @@
  * a count. Records carry a digest of the code, never the code.
  */
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
-import { clientError } from './client-errors.ts';
+import { clientError } from '../model-text/client-errors.ts';
+import { replaceLoneSurrogates, type ToolResult } from '../model-text/tool-result.ts';
 import type { ClientInput } from './client-input.ts';
 import { progressReporter } from './progress-notifications.ts';
 import type { ServerState } from './server-state.ts';
 import { type Span, shortDigest } from './telemetry.ts';
 import type { Tenant } from './tenant.ts';
 import type { Tool } from './tool.ts';
-import { replaceLoneSurrogates, type ToolResult } from './tool-result.ts';
+
+const METHOD = 'tools/call';
 
 type RunnableTool = Pick<Tool, 'name' | 'run'>;
 
@@ -23,7 +25,7 @@ export function callTool(
   state: ServerState,
   tenant: Tenant,
 ): Promise<CallToolResult | InputRequiredResult> {
-  return state.telemetry.span(`tool ${tool.name}`, async (span) => {
+  return state.telemetry.span(`${METHOD} ${tool.name}`, async (span) => {
     const started = performance.now();
     const record = (outcome: Outcome) =>
       recordCall(callFields(tool, args, tenant, performance.now() - started, outcome), state, tenant, span);
@@ -59,7 +61,7 @@ export function recordRejectedCall(
   state: ServerState,
   tenant: Tenant,
 ): Promise<void> {
-  return state.telemetry.span(`tool ${tool.name}`, async (span) =>
+  return state.telemetry.span(`${METHOD} ${tool.name}`, async (span) =>
     recordCall(callFields(tool, {}, tenant, 0, { error: 'invalid_argument' }), state, tenant, span),
   );
 }
@@ -117,9 +119,15 @@ function recordCall(fields: CallFields, state: ServerState, tenant: Tenant, span
   tenant.stats.recordToolCall(!fields.ok);
   state.metrics.recordToolCall(fields.tool, fields.ok ? 'ok' : 'error');
   state.telemetry.log[fields.ok ? 'info' : 'warn']({ event: 'tool.call', ...fields }, `tool ${fields.tool}`);
+  // The names of the OpenTelemetry conventions for MCP and generative AI.
+  span.set('mcp.method.name', METHOD);
+  span.set('gen_ai.operation.name', 'execute_tool');
+  span.set('gen_ai.tool.name', fields.tool);
   for (const [name, value] of Object.entries(fields)) {
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
       span.set(`sandbox.${name}`, value);
   }
-  if (fields.outcome !== 'success') span.fail(fields.outcome);
+  if (fields.outcome === 'success') return;
+  span.set('error.type', fields.outcome);
+  span.fail(fields.outcome);
 }

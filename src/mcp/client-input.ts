@@ -13,7 +13,7 @@ import {
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { callText } from '../tools/question-text.ts';
+import { actionText, isRequest, requestScope } from '../tools/question-text.ts';
 import type { ApprovalDecision } from '../tools/tool-protocol.ts';
 import { ANSWER_SECONDS, type ApprovalQuestion, type RoundState } from './runs-awaiting-approval.ts';
 
@@ -28,6 +28,17 @@ const DECISION = {
     },
   },
   required: ['decision'],
+};
+
+const REQUEST_DECISION = {
+  ...DECISION,
+  properties: {
+    decision: {
+      ...DECISION.properties.decision,
+      enum: ['allow', 'allow_session', 'deny', 'never'],
+      description: 'Whether the program may send this request.',
+    },
+  },
 };
 
 /** Signs the state of a round; it is valid only for the tenant that received it. The key is read when it is first needed. */
@@ -85,7 +96,10 @@ export function clientInput(
         inputRequests: Object.fromEntries(
           questions.map(({ key, request }) => [
             key,
-            inputRequired.elicit({ message: questionText(request), requestedSchema: DECISION }),
+            inputRequired.elicit({
+              message: questionText(request),
+              requestedSchema: isRequest(request) ? REQUEST_DECISION : DECISION,
+            }),
           ]),
         ),
         requestState: await codec.mint(state, context),
@@ -108,9 +122,11 @@ function decisionOf(responses: ServerContext['mcpReq']['inputResponses'], key: s
   if (response.kind !== 'elicit') return undefined;
   const decision = response.action === 'accept' ? response.content?.['decision'] : 'deny';
   if (decision === 'allow') return true;
-  if (decision !== 'deny') return undefined;
+  if (decision === 'allow_session') return { approved: true, for: 'session' };
+  if (decision !== 'deny' && decision !== 'never') return undefined;
   return {
     approved: false,
+    ...(decision === 'never' && { for: 'session' as const }),
     reason: response.action === 'cancel' ? 'the question was not answered' : 'a person denied the call',
   };
 }
@@ -118,5 +134,8 @@ function decisionOf(responses: ServerContext['mcpReq']['inputResponses'], key: s
 function questionText(request: ApprovalQuestion['request']): string {
   if (request.text !== undefined) return request.text;
   const where = request.session_id === undefined ? '' : ` in session ${request.session_id}`;
-  return `A program${where} wants to call ${callText(request)}\nAllow this call?`;
+  const scope = isRequest(request)
+    ? `\nallow_session and never apply to all ${requestScope(request)} while the session is open.`
+    : '';
+  return `A program${where} wants to ${actionText(request)}\nAllow this?${scope}`;
 }

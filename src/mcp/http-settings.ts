@@ -28,6 +28,12 @@ export const httpSettings = {
     .boolean()
     .default(false)
     .describe('Serve the playground, a web page for running programs, at /playground/. Requires a token.'),
+  e2b: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Also answer the protocol of E2B's SDKs, at all paths that nothing else uses. Tokens are the API keys, and sandboxes are sessions.",
+    ),
   tokens: z
     .array(token)
     .default([])

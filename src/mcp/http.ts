@@ -1,6 +1,6 @@
 /**
- * MCP over HTTP: one endpoint for both protocol eras, plus /healthz, /readyz, /metrics and, if it is enabled, the
- * playground. Every request to a tool or to the interface of the playground passes the same guards in the same order.
+ * MCP over HTTP: one endpoint for both protocol eras, plus /healthz, /readyz, /metrics and, if they are enabled, the
+ * playground and the protocol of E2B. All requests that use sessions pass the same guards in the same order.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -12,14 +12,15 @@ import {
   type McpServerOptions,
 } from '@modelcontextprotocol/server';
 import { pollUntil } from '../concurrency/poll-until.ts';
+import type { E2bServer } from '../e2b/e2b-server.ts';
 import { SandboxError } from '../errors.ts';
+import { clientError } from '../model-text/client-errors.ts';
 import type { ApiDispatcher } from '../playground/api-dispatcher.ts';
-import { clientError } from './client-errors.ts';
 import { ConnectionLimiter } from './connection-limits.ts';
 import { type AuthenticatedRequest, LegacyConnections } from './legacy-connections.ts';
 import { BodyError, readBody, readJsonBody } from './request-body.ts';
 import { ByteBudget, meterResponse, RequestBytes } from './request-byte-budget.ts';
-import { RequestGuards, sendError } from './request-guards.ts';
+import { RequestGuards, sendError, setErrorBody } from './request-guards.ts';
 import { resolveSettings } from './resolve-settings.ts';
 import { type ServerFactory, serverFactory } from './server.ts';
 import { type Readiness, type ServerOptions, ServerState } from './server-state.ts';
@@ -77,6 +78,7 @@ export async function serveHttp(
   server.headersTimeout = RECEIVE_TIMEOUT_MS;
   try {
     if (settings.playground) await app.openPlayground();
+    if (settings.e2b) await app.openE2b();
     await listen(server, settings);
   } catch (cause) {
     await app.close().catch(() => {});
@@ -149,6 +151,12 @@ class ParsedBody {
   }
 }
 
+/** Read the body of a request. Throw `BodyError`. */
+interface BodyReaders {
+  readJson(): Promise<unknown>;
+  readBytes(): Promise<Uint8Array>;
+}
+
 interface MountedPlayground {
   readonly app: ApiDispatcher;
   readonly apiPath: string;
@@ -168,6 +176,8 @@ class HttpApp {
   readonly #serveModern: ReturnType<typeof toNodeHandler>;
   /** Undefined if the playground is not enabled. */
   #playground: MountedPlayground | undefined;
+  /** Undefined if the protocol of E2B is not enabled. */
+  #e2b: E2bServer | undefined;
 
   constructor(
     readonly state: ServerState,
@@ -211,6 +221,18 @@ class HttpApp {
     this.#playground = { app, apiPath: API_PATH, sendPageFile };
   }
 
+  /** Loads the protocol of E2B, which other servers do not need. */
+  async openE2b(): Promise<void> {
+    const { E2bServer } = await import('../e2b/e2b-server.ts');
+    const { log } = this.state.telemetry;
+    this.#e2b = new E2bServer({
+      signingKey: () => this.state.signingKey(),
+      tenants: this.#guards.tenants,
+      tenantOf: (key) => this.#guards.tenantOf(key),
+      onError: (cause) => log.error({ event: 'http.error', err: cause }, 'request failed'),
+    });
+  }
+
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.once('finish', () => this.state.metrics.recordHttpResponse(response.statusCode));
     if (request.method === 'POST') {
@@ -231,13 +253,14 @@ class HttpApp {
     if (path === '/healthz') return void sendStatus(request, response, this.isClosing ? 'stopping' : 'ok');
     if (path === '/readyz')
       return void sendStatus(request, response, this.isClosing ? 'stopping' : this.state.readiness());
+    const target = this.#targetOf(path);
+    const e2b = target === 'e2b' ? this.#e2b : undefined;
+    if (e2b !== undefined)
+      setErrorBody(response, (status, message) => e2b.errorBody(request, status, message));
     const guards = this.#guards;
     if (!guards.checkHost(request, response) || !guards.checkOrigin(request, response)) return;
-    const playground = this.#playground;
-    const isApi = playground !== undefined && path.startsWith(playground.apiPath);
-    if (request.method === 'GET' && playground?.sendPageFile(request, response, path)) return;
-    if (path !== this.state.settings.path && path !== '/metrics' && !isApi)
-      return void sendError(response, 404, 'Not found.');
+    if (request.method === 'GET' && this.#playground?.sendPageFile(request, response, path)) return;
+    if (target === undefined) return void sendError(response, 404, 'Not found.');
     if (request.method === 'OPTIONS' && response.hasHeader('access-control-allow-origin'))
       return guards.answerPreflight(response);
     if (this.isClosing)
@@ -245,44 +268,54 @@ class HttpApp {
         'retry-after': '5',
         connection: 'close',
       });
-    if (path === '/metrics') return this.#metrics(request, response);
-    const tenant = guards.authenticate(request);
-    const isAdmitted =
-      tenant === undefined
-        ? await guards.checkFailureRate(request, response)
-        : await guards.checkTenantRate(tenant, response);
-    if (!isAdmitted) return;
-    if (tenant === undefined) return void guards.sendUnauthorized(request, response);
-    if (!guards.checkMainThread(tenant, this.state.mainThread, response)) return;
-    this.state.mainThread.attribute(tenant);
+    if (target === 'metrics') return this.#metrics(request, response);
+    const caller = await e2b?.authenticate(request);
+    const tenant = e2b === undefined ? guards.authenticate(request) : caller?.tenant;
+    if (!(await this.#admit(request, response, tenant)) || tenant === undefined) return;
     (request as AuthenticatedRequest).auth = { token: '', clientId: tenant, scopes: [] };
     const bytes = new RequestBytes([this.#budget(tenant), this.#connectionBudget(request.socket)], response);
     meterResponse(response, bytes);
-    if (isApi) await this.#playgroundApi(playground.app, request, response, tenant, bytes);
-    else await this.#mcp(request, response, tenant, bytes);
+    if (target === 'mcp') return this.#mcp(request, response, tenant, bytes);
+    const readers = this.#bodyReaders(request, tenant, bytes);
+    const common = { request, response, tenant: this.state.tenant(tenant), ...readers };
+    await answered(
+      response,
+      e2b === undefined ? this.#playground!.app.handle(common) : e2b.handle({ ...common, caller: caller! }),
+    );
   }
 
-  async #playgroundApi(
-    playground: ApiDispatcher,
+  /** What answers the requests to a path. */
+  #targetOf(path: string): 'mcp' | 'metrics' | 'playground' | 'e2b' | undefined {
+    if (path === this.state.settings.path) return 'mcp';
+    if (path === '/metrics') return 'metrics';
+    if (this.#playground !== undefined && path.startsWith(this.#playground.apiPath)) return 'playground';
+    return this.#e2b === undefined ? undefined : 'e2b';
+  }
+
+  /** Checks the token of a request and the limits of its tenant. */
+  async #admit(
     request: IncomingMessage,
     response: ServerResponse,
-    tenant: string,
-    budget: RequestBytes,
-  ): Promise<void> {
+    tenant: string | undefined,
+  ): Promise<boolean> {
+    const guards = this.#guards;
+    if (tenant === undefined) {
+      if (await guards.checkFailureRate(request, response)) guards.sendUnauthorized(request, response);
+      return false;
+    }
+    if (!(await guards.checkTenantRate(tenant, response))) return false;
+    if (!guards.checkMainThread(tenant, this.state.mainThread, response)) return false;
+    this.state.mainThread.attribute(tenant);
+    return true;
+  }
+
+  #bodyReaders(request: IncomingMessage, tenant: string, budget: RequestBytes): BodyReaders {
     const nextSlice = () => this.state.mainThread.nextSlice(tenant);
     const limits = { maxBytes: this.state.settings.max_body_bytes, budget, nextSlice };
-    try {
-      await playground.handle({
-        request,
-        response,
-        tenant: this.state.tenant(tenant),
-        readJson: () => readJsonBody(request, limits),
-        readBytes: () => readBody(request, limits),
-      });
-    } catch (cause) {
-      if (!(cause instanceof BodyError)) throw cause;
-      sendError(response, cause.status, cause.message, {}, cause.code);
-    }
+    return {
+      readJson: () => readJsonBody(request, limits),
+      readBytes: () => readBody(request, limits),
+    };
   }
 
   #connectionBudget(socket: Socket): ByteBudget {
@@ -343,7 +376,18 @@ class HttpApp {
     await this.#legacy.close();
     await this.#modern.close();
     await this.#playground?.app.close();
+    this.#e2b?.close();
     await this.state.close();
+  }
+}
+
+/** Waits for a handler, and answers a body that is not accepted. */
+async function answered(response: ServerResponse, handled: Promise<void>): Promise<void> {
+  try {
+    await handled;
+  } catch (cause) {
+    if (!(cause instanceof BodyError)) throw cause;
+    sendError(response, cause.status, cause.message, {}, cause.code);
   }
 }
 

@@ -6,7 +6,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { LanguageName, SandboxResult } from '../schema.ts';
 
 /** Percentiles cover this many recent executions. */
-export const RECENT_EXECUTIONS = 1000;
+const RECENT_EXECUTIONS = 1000;
 const PERCENTILES = [50, 95, 99] as const;
 
 /** Figures of one execution. */

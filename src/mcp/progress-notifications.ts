@@ -1,8 +1,8 @@
 /** Progress notifications of a running program, for clients that sent a progress token. */
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { escapeBlock } from '../analysis/escape-controls.ts';
+import { replaceLoneSurrogates } from '../model-text/tool-result.ts';
 import { formatPercent } from '../quantities.ts';
-import { replaceLoneSurrogates } from './tool-result.ts';
 
 /** Minimum time between two notifications. */
 const INTERVAL_MS = 200;

@@ -4,9 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ERROR_CODES, type ErrorCode, SandboxError } from '../errors.ts';
-import type { ApprovalRounds, RoundKey } from '../stores/postgres/approval-rounds.ts';
-import { toStoreError } from '../stores/postgres/database.ts';
-import { CancelledError } from './cancelled-error.ts';
+import { CancelledError } from '../model-text/client-errors.ts';
+import type { ApprovalRounds, RoundKey } from '../stores/coordination.ts';
 
 const OUTCOME_POLL_MS = 200;
 /** A server that has not been seen for this long has stopped or lost the database. */
@@ -20,10 +19,7 @@ export async function relayAnswer(
   signal: AbortSignal,
   lostMs = LOST_MS,
 ): Promise<{ readonly value: unknown } | undefined> {
-  const isFirst = await rounds.answer(key, JSON.stringify(answer)).catch((error: unknown) => {
-    throw toStoreError(error, 'record the answer');
-  });
-  if (!isFirst) return undefined;
+  if (!(await rounds.answer(key, JSON.stringify(answer)))) return undefined;
   try {
     return await waitForOutcome(rounds, key.round, signal, lostMs);
   } finally {

@@ -5,8 +5,8 @@
 import type { IncomingMessage } from 'node:http';
 import { type NextSlice, SLICE_BYTES } from '../concurrency/slices.ts';
 import { JsonLimitScanner } from '../framing/json-limit-scanner.ts';
+import { decodeChunks } from '../model-text/sliced-text.ts';
 import type { ByteBudget } from './request-byte-budget.ts';
-import { decodeChunks } from './sliced-text.ts';
 
 export const JSON_LIMITS = {
   /** Nesting depth of arrays and objects. */

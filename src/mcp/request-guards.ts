@@ -8,9 +8,9 @@ import { isIP } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SandboxError } from '../errors.ts';
 import { sha256 } from '../framing/digest.ts';
+import type { MinuteLimiter } from '../stores/coordination.ts';
 import type { MainThreadAllowance } from './main-thread-allowance.ts';
 import type { ServerSettings } from './settings.ts';
-import type { RequestLimiter } from './shared-limits.ts';
 import { LOCAL_TENANT, parseTokens } from './tokens.ts';
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
@@ -32,7 +32,18 @@ function checkExposure({ host, tokens, allowed_hosts }: ServerSettings): void {
   }
 }
 
-/** Sends a JSON-RPC error, which MCP clients can display. Returns false, so that a guard can return its result. */
+/** Creates the body of an error. */
+type ErrorBody = (status: number, message: string) => object;
+
+/** The bodies of errors for clients of other protocols. */
+const errorBodies = new WeakMap<ServerResponse, ErrorBody>();
+
+/** Determines the form of the errors of a response. */
+export function setErrorBody(response: ServerResponse, body: ErrorBody): void {
+  errorBodies.set(response, body);
+}
+
+/** Sends a JSON-RPC error, which MCP clients can display, or an error of another protocol. Returns false, so that a guard can return its result. */
 export function sendError(
   response: ServerResponse,
   status: number,
@@ -40,8 +51,9 @@ export function sendError(
   headers: Record<string, string> = {},
   code = -32_000,
 ): false {
-  const body = JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null });
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+  const own = errorBodies.get(response)?.(status, message);
+  const body = own ?? { jsonrpc: '2.0', error: { code, message }, id: null };
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   return false;
 }
 
@@ -55,13 +67,13 @@ export class RequestGuards {
   readonly #hosts: Set<string>;
   readonly #tokens: readonly { readonly tenant: string; readonly hash: Buffer }[];
   readonly #metricsHash: Buffer | undefined;
-  readonly #rateLimiter: RequestLimiter;
-  readonly #tenantLimiter: RequestLimiter;
+  readonly #rateLimiter: MinuteLimiter;
+  readonly #tenantLimiter: MinuteLimiter;
 
   /** `tenantLimiter` counts the requests of tenants; by default each server counts for itself. */
   constructor(
     readonly settings: ServerSettings,
-    tenantLimiter?: RequestLimiter,
+    tenantLimiter: MinuteLimiter,
   ) {
     checkExposure(settings);
     const ownHost = isIP(settings.host) === 6 ? `[${settings.host}]` : settings.host;
@@ -71,7 +83,7 @@ export class RequestGuards {
     this.#tokens = parseTokens(settings).map(({ tenant, secret }) => ({ tenant, hash: sha256(secret) }));
     this.#metricsHash = settings.metrics_token === undefined ? undefined : sha256(settings.metrics_token);
     this.#rateLimiter = new RateLimiterMemory({ points: settings.rate_per_minute, duration: 60 });
-    this.#tenantLimiter = tenantLimiter ?? this.#rateLimiter;
+    this.#tenantLimiter = tenantLimiter;
   }
 
   /** Prevents DNS rebinding: a web page must not reach the server under its own host name. */
@@ -111,8 +123,18 @@ export class RequestGuards {
 
   /** The tenant that a request belongs to, or undefined if its token is missing or unknown. */
   authenticate(request: IncomingMessage): string | undefined {
+    return this.tenantOf(bearer(request));
+  }
+
+  /** The tenants that have tokens, or the only one. */
+  get tenants(): string[] {
+    return this.#tokens.length === 0 ? [LOCAL_TENANT] : this.#tokens.map(({ tenant }) => tenant);
+  }
+
+  /** The tenant of a token; undefined if it is missing or unknown. */
+  tenantOf(token: string | undefined): string | undefined {
     if (this.#tokens.length === 0) return LOCAL_TENANT;
-    const hash = sha256(bearer(request) ?? '');
+    const hash = sha256(token ?? '');
     // Every token is compared, so that timing does not reveal which one matched.
     return this.#tokens.filter((token) => timingSafeEqual(token.hash, hash))[0]?.tenant;
   }
@@ -163,7 +185,7 @@ export class RequestGuards {
     return this.#consume(this.#rateLimiter, `address ${request.socket.remoteAddress} ${bucket}`, response);
   }
 
-  async #consume(limiter: RequestLimiter, key: string, response: ServerResponse): Promise<boolean> {
+  async #consume(limiter: MinuteLimiter, key: string, response: ServerResponse): Promise<boolean> {
     try {
       await limiter.consume(key);
       return true;

@@ -7,6 +7,10 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import { sha256Hex } from '../framing/digest.ts';
+import { CancelledError } from '../model-text/client-errors.ts';
+import { executionResult } from '../model-text/execution-result.ts';
+import { MCP_READER } from '../model-text/readers.ts';
+import type { ToolResult } from '../model-text/tool-result.ts';
 import type { ExecuteOptions } from '../sandbox/call-options.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { LanguageName, SandboxResult } from '../schema.ts';
@@ -14,16 +18,12 @@ import { isSession } from '../session/create-sandbox.ts';
 import { fitsForm } from '../tools/question-text.ts';
 import type { OnApproval } from '../tools/tool-protocol.ts';
 import type { Toolset } from '../tools/toolset.ts';
-import { CancelledError } from './cancelled-error.ts';
-import { imageBlocks, isListed } from './displayed-result-blocks.ts';
-import { executionResult } from './execution-result.ts';
 import type { Gateway } from './gateway/gateway.ts';
 import { executionStats } from './metrics.ts';
 import type { ApprovalProgress, RunOwner } from './runs-awaiting-approval.ts';
 import type { ServerSettings } from './settings.ts';
 import { DEFAULT_SESSION } from './tenant.ts';
 import type { ToolCall } from './tool.ts';
-import type { ToolResult } from './tool-result.ts';
 import { offersTool } from './tool-sets.ts';
 
 const MAX_PROGRESS_CHARS = 2000;
@@ -67,9 +67,10 @@ export async function runForClient(
   const consent = state.packageConsent;
   const packages = (ask: OnApproval | undefined, signal: AbortSignal): Decisions =>
     consent === undefined ? {} : { onPackages: consent.decide(ask, program.session_id, signal) };
-  if (!input.canAsk || (tools === undefined && !consent?.isOpen)) {
+  const mayAsk = tools !== undefined || sandbox.policy.network?.ask === true;
+  if (!input.canAsk || (!mayAsk && !consent?.isOpen)) {
     const onApproval: OnApproval = () => leaveOpen('this client cannot ask a person');
-    const decisions = tools === undefined ? {} : { tools, onApproval };
+    const decisions = mayAsk ? { tools, onApproval } : {};
     return run(program, sandbox, call, call.signal, { ...packages(undefined, call.signal), ...decisions });
   }
   const owner = { tenant: call.tenant.id, request: sha256Hex(JSON.stringify(program.request)) };
@@ -83,7 +84,7 @@ export async function runForClient(
       fitsForm(request) ? ask(request) : leaveOpen('the arguments are too long to be shown to a person');
     return run(program, sandbox, { ...call, progress: call.progress && progress }, signal, {
       ...packages(ask, signal),
-      ...(tools && { tools, onApproval }),
+      ...(mayAsk && { tools, onApproval }),
     });
   });
   if (step.type === 'done') return step.value;
@@ -151,21 +152,19 @@ async function run(
   const stats = executionStats(language, result);
   tenant.stats.recordExecution(stats);
   state.metrics.recordExecution(stats);
-  const results = result.results.filter(isListed).map((one) => tenant.recent.addResult(session_id, one));
   const { settings } = state;
-  const shown = executionResult(result, {
+  return executionResult(result, {
+    reader: MCP_READER,
     language,
     session_id,
     files: program.files,
     maxChars: settings.max_output_chars,
     profile: program.profile,
-    results,
+    recent: tenant.recent,
     viewAdvice: viewAdvice(settings, session_id),
-    cacheOutput: (stream, output) => tenant.recent.addOutput(session_id, stream, output),
+    ...(settings.inline_images && { images: sandbox }),
+    signal: abort,
   });
-  await tenant.recent.publish();
-  if (!settings.inline_images) return shown;
-  return { ...shown, blocks: await imageBlocks(results, settings.max_output_chars, sandbox, abort) };
 }
 
 /** How to view the images of a result; empty if the client receives them or has no tool for this. */

@@ -5,8 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../errors.ts';
-import type { ApprovalRounds, RoundKey } from '../stores/postgres/approval-rounds.ts';
-import { toStoreError } from '../stores/postgres/database.ts';
+import type { ApprovalRounds, RoundKey } from '../stores/coordination.ts';
 import type { ApprovalDecision, ApprovalRequest, OnApproval } from '../tools/tool-protocol.ts';
 import { relayAnswer, serializeOutcome } from './relayed-answers.ts';
 
@@ -183,8 +182,6 @@ export class RunsAwaitingApproval {
     let isClosed = false;
     try {
       isClosed = await this.rounds!.close(run.round);
-    } catch (error) {
-      throw toStoreError(error, 'record the answer');
     } finally {
       if (!isClosed) {
         this.#hold(run).isShared = true;

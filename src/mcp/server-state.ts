@@ -2,12 +2,11 @@
  * State of a server that outlives a request: settings, tenants, worker pool and metrics. The sessions, files and statistics
  * of a tenant are reachable only through its `Tenant` object.
  */
-import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { basename, resolve } from 'node:path';
 import { pollUntil } from '../concurrency/poll-until.ts';
+import { memoryRecords } from '../e2b/sandbox-records.ts';
 import { SandboxError } from '../errors.ts';
-import { ensureWritableFolder } from '../host/ensure-writable-folder.ts';
 import { requestedPackages } from '../packages/added-packages.ts';
 import { AUTO, checkSources, readUserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
@@ -16,27 +15,33 @@ import { type EventLogger, type PolicyInput, policy } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import { type OpenedStore, openStore } from '../session/open-store.ts';
 import { openSessions, type SessionRegistry } from '../session/session-registry.ts';
+import type { Coordination, MinuteLimiter, SessionBlobs } from '../stores/coordination.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
-import { ApprovalRounds } from '../stores/postgres/approval-rounds.ts';
-import { CachedValues } from '../stores/postgres/cached-values.ts';
-import { Cancellations } from '../stores/postgres/cancellations.ts';
+import { memoryCoordination } from '../stores/memory-coordination.ts';
 import type { SessionStore } from '../stores/store.ts';
-import { assetsOf, extendedAssets } from '../worker/guest-assets.ts';
-import { WORKERS_PER_CORE, WorkerPool } from '../worker/pool.ts';
-import { unpackInThread } from '../worker/unpack-in-thread.ts';
+import { assetsOf, extendedAssets } from '../worker/pool/guest-assets.ts';
+import { WORKERS_PER_CORE, WorkerPool } from '../worker/pool/pool.ts';
+import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
 import { createRoundCodec } from './client-input.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { readToolsConfig } from './gateway/tools-config.ts';
 import { MainThreadAllowance } from './main-thread-allowance.ts';
 import { ServerMetrics } from './metrics.ts';
+import { networkOfTenants, type TenantNetwork } from './network-config.ts';
 import type { PackageConsent } from './package-consent.ts';
 import { RunsAwaitingApproval } from './runs-awaiting-approval.ts';
 import { errorFields, withoutLogErrors, withoutProgramData } from './safe-log.ts';
 import type { ServerSettings } from './settings.ts';
-import { type RequestLimiter, SharedFuel, SharedRequestLimiter } from './shared-limits.ts';
+import { SharedFuel } from './shared-fuel.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';
-import { type PolicyMaximums, Tenant, type TenantShare } from './tenant.ts';
-import { LOCAL_TENANT, rejectPositionalFolders, tenantFolder, timelinesFolder } from './tokens.ts';
+import { type PolicyMaximums, Tenant } from './tenant.ts';
+import {
+  LOCAL_TENANT,
+  rejectPositionalFolders,
+  sandboxesFolder,
+  tenantFolder,
+  timelinesFolder,
+} from './tokens.ts';
 
 /** Programs of one tenant that may run at the same time, per core: each gets half a core if all of them run. */
 const PROGRAMS_PER_CORE_AND_TENANT = 2;
@@ -124,12 +129,14 @@ export class ServerState {
   readonly packages: readonly string[];
   /** Asks the user before packages are added; undefined if the settings decide. */
   readonly packageConsent: PackageConsent | undefined;
+  readonly #networkOf: (tenant: string) => TenantNetwork;
   readonly #sandboxLog: EventLogger;
   readonly #tenants = new Map<string, Tenant>();
   readonly #storeFor: (tenant: string) => SessionStore;
   readonly #store: OpenedStore | undefined;
-  /** Counts the requests of tenants to all servers that share the database; undefined without a database. */
-  readonly requestLimiter: RequestLimiter | undefined;
+  readonly #coordination: Coordination;
+  /** Counts the requests of tenants to all servers that share the store. */
+  readonly requestLimiter: MinuteLimiter;
   #sessionCount = 0;
   #readiness: Readiness = 'starting';
   #probedAt = 0;
@@ -140,24 +147,27 @@ export class ServerState {
     options: ServerOptions = {},
     packageConsent?: PackageConsent,
   ) {
+    this.#networkOf = networkOfTenants(settings);
     this.packages = packageSources(settings);
     this.packageConsent = packageConsent;
     checkSources(this.packages);
     if (options.storeFor === undefined) this.#store = openSettingsStore(settings);
-    const database = this.#store?.database;
-    if (database !== undefined && this.packages.includes(AUTO))
+    const coordination = this.#store?.coordination ?? memoryCoordination();
+    this.#coordination = coordination;
+    if (coordination.isShared && this.packages.includes(AUTO))
       throw new SandboxError(
         'invalid_argument',
         'packages: "auto" cannot be combined with a PostgreSQL store, because the servers must have the same packages. Add them with "packages add" on each machine.',
       );
-    if (database === undefined) rejectPositionalFolders(this.#store?.location);
-    else this.requestLimiter = new SharedRequestLimiter(database, settings.rate_per_minute);
-    const rounds = database && new ApprovalRounds(database);
-    this.approvals = new RunsAwaitingApproval(rounds);
-    this.roundCodec = createRoundCodec(async () => rounds?.signingKey() ?? randomBytes(32));
+    if (!coordination.isShared) rejectPositionalFolders(this.#store?.location);
+    this.requestLimiter = coordination.limiter('requests', settings.rate_per_minute);
+    this.approvals = new RunsAwaitingApproval(coordination.approvals);
+    this.roundCodec = createRoundCodec(() => coordination.signingKey());
     const { fuel_per_minute } = settings;
     const sharedFuel =
-      database && fuel_per_minute !== undefined ? new SharedFuel(database, fuel_per_minute) : undefined;
+      coordination.isShared && fuel_per_minute !== undefined
+        ? new SharedFuel(coordination, fuel_per_minute)
+        : undefined;
     const cores = availableParallelism();
     const tenants = Math.max(1, settings.tokens.length);
     const poolOptions = {
@@ -204,43 +214,47 @@ export class ServerState {
       const lease = store.revision === undefined ? 'open' : 'call';
       const { lease_wait_seconds } = this.settings;
       const sessions = openSessions({ store, limits, commit, lease, lease_wait_seconds });
-      tenant = new Tenant(
-        id,
-        sessions,
-        this.pool,
-        basePolicy(this.settings),
-        maximums(this.settings),
-        this.#sandboxLog,
-        this.packages,
-        this.#tenantShare(id),
-        this.#timelines(id),
-      );
+      const network = this.#networkOf(id);
+      tenant = new Tenant(id, sessions, this.pool, {
+        policy: { ...basePolicy(this.settings), network: network.policy },
+        network,
+        maximums: maximums(this.settings),
+        logger: this.#sandboxLog,
+        packages: this.packages,
+        coordination: this.#coordination,
+        storeName: tenantInStore(id),
+        workspaces: this.#workspaces(id),
+        timelines: this.#timelines(id),
+        sandboxRecords: this.#sandboxRecords(id),
+      });
       this.#tenants.set(id, tenant);
     }
     return tenant;
   }
 
   /** The default workspace is a session of a separate tenant, so it is not listed and does not count towards `max_sessions`. */
-  #tenantShare(id: string): TenantShare | undefined {
-    const { database } = this.#store ?? {};
-    if (database === undefined) return undefined;
+  #workspaces(id: string): SessionRegistry | undefined {
+    if (!this.#coordination.isShared) return undefined;
     const { commit, lease_wait_seconds } = this.settings;
     const store = this.#store!.storeFor(`${tenantInStore(id)}/default`, '');
-    const workspaces = openSessions({ store, commit, lease: 'call', lease_wait_seconds });
-    return {
-      values: new CachedValues(database, tenantInStore(id)),
-      cancellations: new Cancellations(database, tenantInStore(id)),
-      workspaces,
-    };
+    return openSessions({ store, commit, lease: 'call', lease_wait_seconds });
   }
 
   /** The timelines of the playground, if it is on and sessions are stored. */
-  #timelines(id: string): SessionRegistry | undefined {
-    const { playground, lease_wait_seconds } = this.settings;
-    if (!playground || this.#store === undefined) return undefined;
-    const store = this.#store.storeFor(`${tenantInStore(id)}/timelines`, timelinesFolder(id));
-    const lease = store.revision === undefined ? 'open' : 'call';
-    return openSessions({ store, commit: 'answer', lease, lease_wait_seconds });
+  #timelines(id: string): SessionBlobs | undefined {
+    return this.settings.playground
+      ? this.#store?.blobsFor(tenantInStore(id), timelinesFolder(id), 'session_blobs')
+      : undefined;
+  }
+
+  /** The records of sandboxes of E2B, in the store if there is one. */
+  #sandboxRecords(id: string): SessionBlobs {
+    return this.#store?.blobsFor(tenantInStore(id), sandboxesFolder(id), 'sandboxes') ?? memoryRecords();
+  }
+
+  /** The key with which servers that share a store sign access tokens. */
+  signingKey(): Promise<Uint8Array> {
+    return this.#coordination.signingKey();
   }
 
   /** Logs an error of a connection. */
@@ -291,7 +305,7 @@ export class ServerState {
     this.#probedAt = Date.now();
     const { memory_bytes } = this.settings;
     try {
-      await this.#checkStore();
+      await this.#coordination.check();
       await using sandbox = await createSandbox({
         runtime: DEFAULT_RUNTIME,
         policy: { memory_bytes },
@@ -305,14 +319,6 @@ export class ServerState {
       this.#readiness = 'failed';
       this.telemetry.log.error({ event: 'server.not_ready', err: cause }, 'programs cannot run');
     }
-  }
-
-  /** Throws if the folder of the store cannot be written, or its database cannot be reached. */
-  async #checkStore(): Promise<void> {
-    if (this.#store === undefined) return;
-    const { database, location } = this.#store;
-    if (database === undefined) await ensureWritableFolder(location);
-    else await database.query('SELECT 1', []);
   }
 
   /** The assets of calls without a session. */

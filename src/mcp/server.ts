@@ -18,7 +18,7 @@ import { registerResources } from './resources.ts';
 import type { ServerState } from './server-state.ts';
 import type { Tenant } from './tenant.ts';
 import { LOCAL_TENANT } from './tokens.ts';
-import type { Tool } from './tool.ts';
+import { hasNetwork, type Tool } from './tool.ts';
 import { serverInstructions } from './tool-descriptions.ts';
 import { toolTable } from './tools/index.ts';
 
@@ -48,7 +48,9 @@ export function serverFactory(state: ServerState, options: McpServerOptions = {}
       { name: SERVER_NAME, title: 'LLM WASM Sandbox', version: state.version },
       {
         ...options,
-        ...((state.gateway ?? state.packageConsent) && { requestState: { verify: state.roundCodec.verify } }),
+        ...((state.gateway ?? state.packageConsent ?? (hasNetwork(state.settings) || undefined)) && {
+          requestState: { verify: state.roundCodec.verify },
+        }),
         instructions,
         capabilities: { ...STATIC_LISTS, ...options.capabilities },
         maxToolInputElements: JSON_LIMITS.members,
@@ -74,7 +76,9 @@ type RegisteredTool = Omit<Tool, 'input' | 'output'> & {
 function withCachedSchemas(tool: Tool, hasSessionHeader: boolean): RegisteredTool {
   return {
     ...tool,
-    input: cacheJsonSchema(tool.input, hasSessionHeader ? withSessionHeader : undefined),
+    input: cacheJsonSchema(tool.input, (schema) =>
+      withoutDetails(withoutUnlisted(hasSessionHeader ? withSessionHeader(schema) : schema, tool)),
+    ),
     output: tool.output && cacheJsonSchema(tool.output),
     schema: tool.input,
   };
@@ -86,6 +90,38 @@ function withSessionHeader(schema: Record<string, unknown>): Record<string, unkn
   if (session_id === undefined) return schema;
   return { ...schema, properties: { session_id: { ...session_id, 'x-mcp-header': 'Session' }, ...others } };
 }
+
+function withoutUnlisted(schema: Record<string, unknown>, { unlisted = [] }: Tool): Record<string, unknown> {
+  if (unlisted.length === 0) return schema;
+  const listed = Object.entries(schema['properties'] as object).filter(([name]) => !unlisted.includes(name));
+  return { ...schema, properties: Object.fromEntries(listed) };
+}
+
+/** Keywords that the server checks and a model does not need. Clients send the schemas to the model on every turn. */
+const DETAILS = new Set([
+  '$schema',
+  'pattern',
+  'propertyNames',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'minimum',
+  'exclusiveMinimum',
+]);
+
+/** A schema without the details. Names of properties are never left out. */
+function withoutDetails(schema: Record<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries(schema).flatMap(([name, value]) => {
+    if (DETAILS.has(name)) return [];
+    if (name !== 'properties') return [[name, isObject(value) ? withoutDetails(value) : value]];
+    const properties = Object.entries(value as Record<string, Record<string, unknown>>);
+    return [[name, Object.fromEntries(properties.map(([key, one]) => [key, withoutDetails(one)]))]];
+  });
+  return Object.fromEntries(entries);
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function cacheJsonSchema(
   schema: Tool['input'],

@@ -3,7 +3,16 @@
  * derive from this schema. Unknown names are rejected, so a misspelt limit is never silently ignored.
  */
 import { z } from 'zod';
-import { commitMode, DEFAULT_MAXIMUMS, isolationMode, optimizationMode, policy } from '../schema.ts';
+import {
+  commitMode,
+  DEFAULT_MAXIMUMS,
+  isolationMode,
+  networkOnly,
+  optimizationMode,
+  policy,
+  sandboxToolsOptions,
+  sessionsOptions,
+} from '../schema.ts';
 import { httpSettings } from './http-settings.ts';
 import { MiB, positiveCount, stringList } from './setting-schema-helpers.ts';
 
@@ -36,9 +45,9 @@ export const serverSettings = z.strictObject({
     .describe('Longest time limit that a call or session may request.'),
   tools: z
     .enum(['minimal', 'standard', 'all'])
-    .default('all')
+    .default('standard')
     .describe(
-      'Tools that clients see. "minimal": execute_code, read_file and write_file; "standard": also the most used tools for cancellation, sessions, checkpoints, files, results and packages; "all": every tool. With "minimal" and "standard", results are text without structured content.',
+      'What clients are told about tools. "minimal": only execute_code, read_file and write_file; "standard": every tool; "all": every tool, with the schema of its results, for more than twice as many tokens.',
     ),
   tools_config: z
     .string()
@@ -46,6 +55,18 @@ export const serverSettings = z.strictObject({
     .optional()
     .describe(
       'JSON file with MCP servers (mcpServers) whose tools programs may call. Without it, programs cannot call tools.',
+    ),
+  allow_net: networkOnly
+    .default([])
+    .describe(
+      'URL patterns, such as https://api.example.com/v1/*, that programs may request. Does not apply to tokens that network_config names. Without allow_net and network_config, programs have no network.',
+    ),
+  network_config: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'JSON file with the requests that programs may send, for all tokens (network) or for single ones (tokens), with methods, limits and secrets.',
     ),
   session_header: z
     .boolean()
@@ -59,15 +80,9 @@ export const serverSettings = z.strictObject({
     .describe(
       'Include displayed images in the results of execute_code, as image blocks. These results then have no structured content. By default, view_result returns the images.',
     ),
-  max_output_chars: z
-    .number()
-    .int()
-    .min(200)
-    .max(60_000)
-    .default(20_000)
-    .describe(
-      'Characters of output in a tool result. Longer output is truncated, with a link to the full text.',
-    ),
+  max_output_chars: sandboxToolsOptions.shape.max_output_chars.describe(
+    'Characters of output in a tool result. Longer output is truncated, with a link to the full text.',
+  ),
   max_resource_bytes: z
     .number()
     .int()
@@ -165,14 +180,9 @@ export const serverSettings = z.strictObject({
     .describe(
       'Time after which another server with the same database can take over the sessions of a server that does not respond.',
     ),
-  lease_wait_seconds: z
-    .number()
-    .min(0)
-    .max(3600)
-    .default(20)
-    .describe(
-      'How long a call waits for a session that another server with the same database is using. After that, the call fails with session_busy.',
-    ),
+  lease_wait_seconds: sessionsOptions.shape.lease_wait_seconds.describe(
+    'How long a call waits for a session that another server with the same database is using. After that, the call fails with session_busy.',
+  ),
   commit: commitMode
     .default('answer')
     .describe(

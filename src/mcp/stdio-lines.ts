@@ -1,7 +1,8 @@
 /**
  * Checks the messages on standard input, one per line, before they are parsed: their size, and the limits of HTTP bodies on
  * depth, members and identifiers. A message that exceeds one of these limits is dropped and answered with an error; one that
- * is too large closes the connection. Passes on complete lines only, and no line that cannot be a message.
+ * is too large closes the connection. Passes on complete lines only, and no line that cannot be a message. Nothing is read
+ * while the client leaves answers unread.
  */
 import { Transform, type TransformCallback } from 'node:stream';
 import { JsonLimitScanner } from '../framing/json-limit-scanner.ts';
@@ -9,6 +10,8 @@ import { BodyError, JSON_LIMITS, parseJsonBody } from './request-body.ts';
 
 /** A longer line closes the connection. */
 const MAX_LINE_BYTES = 10 * 1024 * 1024;
+/** After so many messages, there must be room for their answers. */
+const LINES_PER_TURN = 16;
 const NEWLINE = 0x0a;
 /** Space, tab and carriage return. */
 const WHITESPACE = [0x20, 0x09, 0x0d];
@@ -26,11 +29,20 @@ export class CheckedLines extends Transform {
   #bytes = 0;
   #problem: string | undefined;
 
-  constructor(readonly reject: Reject) {
+  /** `room` resolves in a later turn of the event loop, when there is room for more answers. */
+  constructor(
+    readonly reject: Reject,
+    readonly room: () => Promise<void>,
+  ) {
     super();
   }
 
   override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
+    this.#check(chunk).then(() => done(), done);
+  }
+
+  async #check(chunk: Buffer): Promise<void> {
+    let lines = 0;
     for (let start = 0; start < chunk.length; ) {
       const end = chunk.indexOf(NEWLINE, start);
       // Blank lines and other text cost almost nothing, however many there are.
@@ -40,20 +52,18 @@ export class CheckedLines extends Transform {
       }
       const part = chunk.subarray(start, end < 0 ? chunk.length : end + 1);
       this.#bytes += part.length;
-      if (this.#bytes > MAX_LINE_BYTES) {
-        done(
-          new Error(
-            `A message on standard input exceeds the limit of ${MAX_LINE_BYTES} bytes. Send less data per message.`,
-          ),
+      if (this.#bytes > MAX_LINE_BYTES)
+        throw new Error(
+          `A message on standard input exceeds the limit of ${MAX_LINE_BYTES} bytes. Send less data per message.`,
         );
-        return;
-      }
       this.#problem ??= this.#scanner.scan(part);
       this.#parts.push(part);
       start += part.length;
-      if (end >= 0) this.#endLine();
+      if (end < 0) return;
+      this.#endLine();
+      if (++lines % LINES_PER_TURN === 0) await this.room();
     }
-    done();
+    await this.room();
   }
 
   #endLine(): void {

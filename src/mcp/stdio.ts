@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StdioServerTransport, serveStdio as serve } from '@modelcontextprotocol/server/stdio';
 import { pollUntil } from '../concurrency/poll-until.ts';
+import { nextTurn } from '../concurrency/slices.ts';
 import { AUTO } from '../packages/read-user-packages.ts';
 import { isDatabaseAddress } from '../stores/is-database-address.ts';
 import { PackageConsent } from './package-consent.ts';
@@ -39,7 +40,10 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
     : new ServerState(resolved, options);
   const { log } = state.telemetry;
   const factory = serverFactory(state);
-  const lines = new CheckedLines((error) => void process.stdout.write(`${JSON.stringify(error)}\n`));
+  const lines = new CheckedLines(
+    (error) => void process.stdout.write(`${JSON.stringify(error)}\n`),
+    roomForAnswers,
+  );
   const transport = new StdioServerTransport(lines as Readable, process.stdout);
   const handle = serve(() => factory({}), {
     transport,
@@ -89,6 +93,23 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
   void state.prepare();
   log.info({ event: 'server.start', transport: 'stdio', version: state.version }, 'server started');
   return { closed, close };
+}
+
+/** Answers that the client has not read. Beyond that, its messages wait. */
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
+
+async function roomForAnswers(): Promise<void> {
+  await nextTurn();
+  const { stdout } = process;
+  if (stdout.writableLength <= MAX_UNREAD_BYTES) return;
+  const events = ['drain', 'close', 'error'];
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      for (const event of events) stdout.off(event, end);
+      resolve();
+    };
+    for (const event of events) stdout.on(event, end);
+  });
 }
 
 /** How long the last responses may take to reach the client. */

@@ -5,6 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import type { Entry } from '../fs/flat-entries.ts';
+import type { ReadableFiles } from '../model-text/file-tools.ts';
+import { RecentResults } from '../model-text/recent-results.ts';
 import { requestedPackages } from '../packages/added-packages.ts';
 import { AUTO } from '../packages/read-user-packages.ts';
 import { DEFAULT_RUNTIME, PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
@@ -16,15 +18,13 @@ import { createSandbox } from '../session/create-sandbox.ts';
 import type { CreateOptions, OpenOptions, SessionInfo } from '../session/registry-options.ts';
 import type { Session } from '../session/session.ts';
 import type { SessionRegistry } from '../session/session-registry.ts';
-import type { CachedValues } from '../stores/postgres/cached-values.ts';
-import type { Cancellations } from '../stores/postgres/cancellations.ts';
+import type { Coordination, SessionBlobs } from '../stores/coordination.ts';
 import type { SessionRecord } from '../stores/store.ts';
-import { type DrawPicture, requestPicture } from '../worker/auxiliary-jobs.ts';
-import type { WorkerPool } from '../worker/pool.ts';
+import { type DrawPicture, requestPicture } from '../worker/pool/auxiliary-jobs.ts';
+import type { WorkerPool } from '../worker/pool/pool.ts';
 import { ActiveCalls } from './active-calls.ts';
 import { TenantStats } from './metrics.ts';
-import { RecentResults } from './recent-results.ts';
-import { StoredTimelines } from './stored-timelines.ts';
+import { checkWithin, type TenantNetwork } from './network-config.ts';
 
 /** The session id that stands for the default workspace, which calls without `session_id` use. */
 export const DEFAULT_SESSION = 'default';
@@ -34,6 +34,8 @@ interface NewSession {
   readonly session_id?: string | undefined;
   readonly auto_persist_globals?: boolean | undefined;
   readonly preload?: readonly string[] | undefined;
+  /** Copy the files of the default workspace. */
+  readonly copy_files?: boolean | undefined;
   /** Cancels the preloading. */
   readonly signal?: AbortSignal | undefined;
   readonly policy: PolicyInput;
@@ -41,24 +43,29 @@ interface NewSession {
 
 /** The policy fields that limit what a program may use. */
 type LimitName = {
-  [Name in keyof Policy]: Policy[Name] extends number ? Name : never;
+  [Name in keyof Policy]-?: Policy[Name] extends number ? Name : never;
 }[keyof Policy];
 
 /** The highest limits that the server grants to a session. */
 export type PolicyMaximums = Readonly<Record<LimitName, number>>;
 
-/** What servers with the same database share for a tenant, besides its sessions. */
-export interface TenantShare {
-  readonly values: CachedValues;
-  readonly cancellations: Cancellations;
-  /** Has the default workspace as its only session. */
-  readonly workspaces: SessionRegistry;
-}
-
-/** Files that can be read: those of a sandbox, or of a session that cannot be opened. */
-export interface ReadableFiles extends Pick<Sandbox, 'listFiles' | 'fileContents' | 'fileSize'> {
-  /** Why files may be missing; undefined if all are there. */
-  readonly recovery?: string;
+interface TenantOptions {
+  readonly policy: PolicyInput;
+  /** The requests that its programs may send. */
+  readonly network: TenantNetwork;
+  readonly maximums: PolicyMaximums;
+  readonly logger: EventLogger;
+  /** Sources of the packages that programs can import. */
+  readonly packages: readonly string[];
+  readonly coordination: Coordination;
+  /** The name of the tenant in the store. */
+  readonly storeName: string;
+  /** Has the default workspace as its only session; undefined if it is not shared with other servers. */
+  readonly workspaces: SessionRegistry | undefined;
+  /** What the playground shows of the sessions; undefined if it is not stored. */
+  readonly timelines: SessionBlobs | undefined;
+  /** The records of sandboxes of E2B. */
+  readonly sandboxRecords: SessionBlobs;
 }
 
 export class Tenant {
@@ -66,29 +73,33 @@ export class Tenant {
   readonly recent: RecentResults;
   readonly stats = new TenantStats();
   readonly drawPicture: DrawPicture = (...args) => requestPicture(this.pool, this.id, ...args);
+  readonly policy: PolicyInput;
+  readonly network: TenantNetwork;
+  readonly maximums: PolicyMaximums;
+  readonly logger: EventLogger;
+  readonly packages: readonly string[];
+  readonly timelines: SessionBlobs | undefined;
+  readonly sandboxRecords: SessionBlobs;
   readonly #calls: ActiveCalls;
   readonly #workspaces: SessionRegistry | undefined;
   #defaultWorkspace: Promise<Sandbox> | undefined;
-  /** What the playground shows of the sessions; undefined if it is not stored. */
-  readonly timelines: StoredTimelines | undefined;
 
   constructor(
     readonly id: string,
     readonly sessions: SessionRegistry,
     readonly pool: WorkerPool,
-    readonly policy: PolicyInput,
-    readonly maximums: PolicyMaximums,
-    readonly logger: EventLogger,
-    /** Sources of the packages that programs can import. */
-    readonly packages: readonly string[],
-    shared: TenantShare | undefined,
-    timelines: SessionRegistry | undefined,
+    { coordination, storeName, workspaces, ...options }: TenantOptions,
   ) {
-    this.recent = new RecentResults(shared?.values);
-    this.#workspaces = shared?.workspaces;
-    this.#calls = new ActiveCalls(shared?.cancellations);
-    if (timelines !== undefined)
-      this.timelines = new StoredTimelines(timelines, { ...this.#sandboxOptions, runtime: DEFAULT_RUNTIME });
+    this.policy = options.policy;
+    this.network = options.network;
+    this.maximums = options.maximums;
+    this.logger = options.logger;
+    this.packages = options.packages;
+    this.timelines = options.timelines;
+    this.sandboxRecords = options.sandboxRecords;
+    this.recent = new RecentResults(coordination.values(storeName), coordination.isShared);
+    this.#workspaces = workspaces;
+    this.#calls = new ActiveCalls(coordination.cancellations?.(storeName));
   }
 
   #packagesFor(runtime: RuntimeName, preloadsModules = false): string[] {
@@ -133,6 +144,7 @@ export class Tenant {
     policy,
     preload = [],
     auto_persist_globals = true,
+    copy_files = false,
     signal,
   }: NewSession): Promise<Session> {
     if (session_id === DEFAULT_SESSION) {
@@ -141,17 +153,25 @@ export class Tenant {
         `session_id: "${DEFAULT_SESSION}" is reserved for the default workspace. Choose another session_id.`,
       );
     }
+    checkWithin(this.network, policy.network_only);
     const options = {
       ...this.#sandboxOptions,
       runtime: language,
       packages: this.#packagesFor(language, preload.length > 0),
       policy: { ...this.policy, ...policy },
       auto_persist_globals,
-      preload: [...preload],
+      ...(preload.length > 0 && { preload: [...preload] }),
       ...(session_id !== undefined && { session_id }),
       ...(signal !== undefined && { signal }),
     };
-    return withToolAdvice(() => this.sessions.create(options, { exclusive: true }));
+    const session = await withToolAdvice(() => this.sessions.create(options, { exclusive: true }));
+    try {
+      if (copy_files) await session.copyFiles(await this.defaultWorkspace());
+    } catch (cause) {
+      await this.sessions.delete(session.session_id);
+      throw cause;
+    }
+    return session;
   }
 
   /** Opens a session, or the default workspace if `session_id` is undefined or `DEFAULT_SESSION`. */
@@ -181,7 +201,7 @@ export class Tenant {
   readonly #openOptions = ({ policy }: SessionRecord): OpenOptions => ({
     ...this.#sandboxOptions,
     ...(this.#isOnDemand && { packages: AUTO }),
-    policy: { ...this.#cappedLimits(policy), mounts: this.policy.mounts },
+    policy: { ...this.#cappedLimits(policy), mounts: this.policy.mounts, network: this.policy.network },
   });
 
   /** Adds the ids of the tenant's sessions to a `session_not_found` error. */
@@ -309,7 +329,7 @@ export class Tenant {
   async close(): Promise<void> {
     this.cancel();
     try {
-      await Promise.all([this.sessions.close(), this.#workspaces?.close(), this.timelines?.registry.close()]);
+      await Promise.all([this.sessions.close(), this.#workspaces?.close()]);
     } finally {
       // A workspace that could not be created has nothing to close.
       await (await this.#defaultWorkspace?.catch(() => undefined))?.close();

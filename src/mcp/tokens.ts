@@ -29,6 +29,9 @@ export function tenantFolder(tenant: string): string {
 /** The folder in `data_dir` for the timelines that the playground shows of the sessions of a tenant. */
 export const timelinesFolder = (tenant: string) => `timelines-${tenant}`;
 
+/** The folder in `data_dir` for the records of the sandboxes of a tenant. */
+export const sandboxesFolder = (tenant: string) => `sandboxes-${tenant}`;
+
 /** The folders of tenants in `data_dir`. */
 export const tenantFolders = (data_dir: string): string[] =>
   listFolder(data_dir).filter((name) => name.startsWith(TENANT_FOLDER_PREFIX));

@@ -1,12 +1,13 @@
 /** The shape of a tool: texts, schemas, annotations and a function. `tools/index.ts` lists all of them. */
 import type { InputRequiredResult, ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
-import { sessionId } from '../schema.ts';
+import type { ToolResult } from '../model-text/tool-result.ts';
+import { networkOnly, sessionId } from '../schema.ts';
 import type { ClientInput } from './client-input.ts';
 import type { ReportProgress } from './progress-notifications.ts';
 import type { ServerState } from './server-state.ts';
+import type { ServerSettings } from './settings.ts';
 import type { Tenant } from './tenant.ts';
-import type { ToolResult } from './tool-result.ts';
 
 /** The context of one tool call. */
 export interface ToolCall {
@@ -26,6 +27,8 @@ export interface Tool {
   readonly input: z.ZodObject;
   /** Other names under which arguments are accepted. */
   readonly aliases?: Readonly<Record<string, string>>;
+  /** Arguments that are accepted, but that clients are not told about. */
+  readonly unlisted?: readonly string[];
   /** Absent if the result may be an image, which structured content would hide. */
   readonly output?: z.ZodObject;
   readonly annotations: ToolAnnotations;
@@ -42,18 +45,22 @@ export function defineTool<I extends z.ZodObject>(definition: TypedTool<I>): Too
   return definition as unknown as Tool;
 }
 
-const annotations = (
-  readOnlyHint: boolean,
-  destructiveHint: boolean,
-  idempotentHint: boolean,
-): ToolAnnotations => ({ readOnlyHint, destructiveHint, idempotentHint, openWorldHint: false });
-
-export const READ_ONLY = annotations(true, false, true);
-export const ADDITIVE = annotations(false, false, false);
-export const DESTRUCTIVE = annotations(false, true, false);
+// Hints that have their default value are left out: readOnlyHint and idempotentHint are false by default.
+export const READ_ONLY = { readOnlyHint: true, openWorldHint: false };
+export const ADDITIVE = { destructiveHint: false, openWorldHint: false };
+export const DESTRUCTIVE = { destructiveHint: true, openWorldHint: false };
 /** Destructive, but a repeated call changes nothing more. */
-export const DESTRUCTIVE_IDEMPOTENT = annotations(false, true, true);
+export const DESTRUCTIVE_IDEMPOTENT = { ...DESTRUCTIVE, idempotentHint: true };
 
-export const optionalSession = sessionId
+/** Whether the programs of a tenant may send requests. */
+export const hasNetwork = ({ allow_net, network_config }: ServerSettings) =>
+  allow_net.length > 0 || network_config !== undefined;
+
+/** A client that nevertheless asks for requests is told what its operator can do. */
+export const unlistedWithoutNetwork = (settings: ServerSettings) =>
+  hasNetwork(settings) ? [] : ['network_only'];
+
+export const networkOnlyInput = networkOnly
   .optional()
-  .describe('Session to use; without it, the default workspace.');
+  .describe('URL patterns that it may request. Default: all that the server permits.');
+export const optionalSession = sessionId.optional().describe('Default: the default workspace.');

@@ -52,7 +52,7 @@ export const addedPackage = z.strictObject({
   libraries: z.array(z.strictObject({ path: z.string().min(1).max(1000), sha256 })).max(2000),
   import_names: z.array(moduleName).max(1000),
   /** Imports that were measured; none if the package has no modules of its own. */
-  measured_imports: z.array(moduleName).max(10),
+  measured_imports: z.array(z.string().regex(/^[A-Za-z_]\w{0,100}(\.[A-Za-z_]\w{0,100}){0,3}$/)).max(10),
   fuel_first_import: fuel,
   fuel_cached_import: fuel,
   use: z.string().max(200),

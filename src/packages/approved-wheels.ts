@@ -46,5 +46,13 @@ export function approveWheels(packages: readonly Pick<AddedPackage, keyof Approv
   const wheels = [...readApprovedWheels().filter(({ name }) => !names.has(name)), ...approved].sort((a, b) =>
     a.name < b.name ? -1 : 1,
   );
-  writeFileOfPackages(lockPath(), `${JSON.stringify({ format: 1, wheels }, null, 2)}\n`);
+  writeLock(wheels);
 }
+
+/** Removes the wheels of packages from the lock file. Packages that are already added stay. */
+export function withdrawApproval(names: ReadonlySet<string>): void {
+  writeLock(readApprovedWheels().filter(({ name }) => !names.has(name)));
+}
+
+const writeLock = (wheels: readonly ApprovedWheel[]) =>
+  writeFileOfPackages(lockPath(), `${JSON.stringify({ format: 1, wheels }, null, 2)}\n`);

@@ -8,6 +8,7 @@ import { type AddedPackage, checkDescription, findAdded } from './added-packages
 import { parseWheelName } from './check-wheel-contents.ts';
 import type { PackageFile } from './package-files.ts';
 import { topLevelModules, type UnpackWheel } from './unpack-wheel.ts';
+import { usualImport } from './usual-imports.ts';
 import { pythonPackage } from './vendored-package-table.ts';
 import { satisfies } from './version-specifiers.ts';
 import { normalisedName, type Requirement, readMetadata } from './wheel-metadata.ts';
@@ -117,7 +118,7 @@ async function resolveOne(
     contents_sha256: contents.digest,
     libraries: [...contents.libraries],
     import_names: importNames,
-    measured_imports: importNames.slice(0, 1),
+    measured_imports: importNames.slice(0, 1).map(usualImport),
     use: summary || `The package ${request.name}`,
     licence,
   };

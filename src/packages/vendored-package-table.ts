@@ -23,7 +23,7 @@ export interface VendoredPackage {
   readonly compiled?: 'optional';
   /** Packages with native code that the package requires, and that are not vendored. */
   readonly needs?: readonly string[];
-  /** Marked as heavy by the specification, regardless of the measured fuel. */
+  /** Heavy in every installation, regardless of the measured fuel. */
   readonly heavy?: true;
   /**
    * The package is part of this project, in packages/first-party/<language>/. Its version is that of the package
@@ -137,7 +137,10 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
   row('idna', 'idna', 'BSD-3-Clause', 'Internationalized domain names'),
   row('certifi', 'certifi', 'MPL-2.0', 'Root certificates as a file'),
   row('tzdata', 'tzdata', 'Apache-2.0', 'Time zone data for zoneinfo'),
-  row('sympy', 'sympy', 'BSD-3-Clause', 'Symbolic algebra, calculus and equation solving'),
+  row('sympy', 'sympy', 'BSD-3-Clause', 'Symbolic algebra, calculus and equation solving', {
+    // Parsers that need ANTLR.
+    omitted_files: /\/benchmarks\/|^sympy\/parsing\/(autolev|latex\/_antlr)\//,
+  }),
   row('mpmath', 'mpmath', 'BSD-3-Clause', 'Arbitrary-precision floating-point arithmetic', {
     version_bounds: '<1.4',
   }),
@@ -217,7 +220,7 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
     },
   ),
   row('narwhals', 'narwhals', 'MIT', 'One interface for data frames of several packages; required by altair'),
-  row('requests', 'requests', 'Apache-2.0', 'HTTP client. Requests fail, because there is no network', {
+  row('requests', 'requests', 'Apache-2.0', 'HTTP client. Requests need a permission (docs/NETWORK.md)', {
     heavy: true,
   }),
   row('urllib3', 'urllib3', 'MIT', 'HTTP connections; required by requests', {
@@ -231,7 +234,7 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
     typical_imports: ['plotly.graph_objects'],
     // The widgets of notebooks, and the library for browsers: HTML files refer to its public address instead.
     omitted_files:
-      /^plotly\/(labextension\/|matplotlylib\/|package_data\/datasets\/|package_data\/\w+(\.min)?\.js$)/,
+      /^plotly\/(labextension\/|graph_objs\/_figurewidget|matplotlylib\/|package_data\/datasets\/|package_data\/\w+(\.min)?\.js$)/,
   }),
   row(
     'joblib',
@@ -277,7 +280,25 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
   row('prettytable', 'prettytable', 'BSD-3-Clause', 'Print tables as text'),
   row('wcwidth', 'wcwidth', 'MIT', 'Width of text in terminals; required by prettytable', {
     compiled: 'optional',
+    // Widths of characters in particular terminals.
+    omitted_files: /^wcwidth\/table_grapheme_overrides\/_known_/,
   }),
+  row(
+    'seaborn',
+    'seaborn',
+    'BSD-3-Clause',
+    'Statistical plots; needs numpy, pandas and matplotlib, which are added separately',
+    { needs: ['numpy', 'pandas', 'matplotlib'] },
+  ),
+  row(
+    'patsy',
+    'patsy',
+    'BSD-2-Clause',
+    'Design matrices from formulas; needs numpy, which is added separately',
+    { needs: ['numpy'], omitted_files: /^patsy\/test_/ },
+  ),
+  row('rsa', 'rsa', 'Apache-2.0', 'RSA keys, encryption and signatures'),
+  row('pyasn1', 'pyasn1', 'BSD-2-Clause', 'Encode and decode ASN.1; required by rsa'),
   row('cycler', 'cycler', 'BSD-3-Clause', 'Combine property cycles; required by matplotlib'),
   row(
     'sandbox_utils',
@@ -401,34 +422,3 @@ export function pythonPackage(name: string): VendoredPackage | undefined {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[-_.]+/g, '-');
   return PYTHON_PACKAGES.find((one) => plain(one.name) === plain(name));
 }
-
-/** The best-known packages by purpose, most used first, for descriptions that cannot list all packages. */
-export const PACKAGES_BY_PURPOSE: Readonly<Record<RuntimeName, Readonly<Record<string, readonly string[]>>>> =
-  {
-    python: {
-      arrays: ['numpy', 'scipy'],
-      'data frames': ['pandas'],
-      charts: ['matplotlib'],
-      images: ['pillow'],
-      'machine learning': ['scikit-learn'],
-      Excel: ['openpyxl'],
-      PDF: ['pypdf'],
-      mathematics: ['sympy'],
-      graphs: ['networkx'],
-      HTML: ['beautifulsoup4'],
-      templates: ['jinja2'],
-      YAML: ['pyyaml'],
-      tests: ['pytest'],
-    },
-    javascript: {
-      CSV: ['papaparse'],
-      Excel: ['xlsx'],
-      PDF: ['pdf-lib'],
-      'data frames': ['arquero'],
-      mathematics: ['mathjs'],
-      dates: ['date-fns'],
-      HTML: ['cheerio'],
-      validation: ['zod'],
-      collections: ['lodash'],
-    },
-  };

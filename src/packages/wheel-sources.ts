@@ -82,8 +82,9 @@ export async function findWheel(
   }
   const distributed = sources.pyodideLock.packages.get(name);
   const problems: string[] = [];
-  if (local.length > 0) problems.push(unknownDigest(name));
-  else if (sources.files.length > 0) problems.push('it is not among the given wheels');
+  /** Whether a source has a wheel that is not approved. */
+  let isUnapproved = local.length > 0;
+  if (sources.files.length > 0 && local.length === 0) problems.push('it is not among the given wheels');
   /** Whether a source could not be queried, so that it may still have the package. */
   let isUncertain = false;
   let isOffline = false;
@@ -91,7 +92,7 @@ export async function findWheel(
     const outcome = await findWithPip(requirement, distributed, sources);
     if ('bytes' in outcome) {
       if (isKnown(outcome, name, sources)) return checkDigest(outcome, name, sha256);
-      problems.push(`pip: ${unknownDigest(name)}`);
+      isUnapproved = true;
     } else {
       if (outcome.kind === 'no_space') throw noSpace(`a wheel of ${name}`, tmpdir());
       isUncertain ||= outcome.kind !== 'no_wheel';
@@ -115,10 +116,12 @@ export async function findWheel(
       problems.push(`Pyodide's distribution: ${outcome}`);
     }
   }
-  if (isOffline && local.length === 0)
+  const suggestion = distributed === undefined ? (sources.suggest?.(name) ?? '') : '';
+  if (isUnapproved) throw new SandboxError('invalid_argument', unapproved(name, local[0]));
+  if (isOffline)
     throw new SandboxError(
       'store_failed',
-      `${name} cannot be downloaded, because the package index of pip cannot be reached: check the network and the settings of pip, or pass the path of a wheel to "llm-wasm-sandbox packages add".`,
+      `${name} cannot be downloaded, because the package index of pip cannot be reached: check the network and the settings of pip, or pass the path of a wheel to "llm-wasm-sandbox packages add".${suggestion}`,
     );
   if (problems.length === 0) problems.push('pip and the Pyodide distribution are turned off');
   throw new SandboxError(
@@ -127,7 +130,7 @@ export async function findWheel(
       (isUncertain
         ? 'Check the network and the settings of pip and try again, or pass the path of a wheel.'
         : 'Pass the path of a wheel, or choose a package that is pure Python or built for this platform.') +
-      (distributed === undefined ? (sources.suggest?.(name) ?? '') : ''),
+      suggestion,
   );
 }
 
@@ -144,8 +147,14 @@ function isKnown({ bytes }: FoundWheel, name: string, { approved, pyodideLock }:
   return isApproved || pyodideLock.packages.get(name)?.sha256 === digest;
 }
 
-const unknownDigest = (name: string) =>
-  `its wheel has an unknown digest; approve it with "packages lock ${name}"`;
+function unapproved(name: string, path = name): string {
+  const operand = /^[\w./\\:+-]+$/.test(path) ? path : `'${path}'`;
+  return (
+    `The wheel of ${name} is not approved: it has an unknown digest, which is neither in Pyodide's list nor among those you have approved. ` +
+    `To approve it, run "llm-wasm-sandbox packages lock ${operand}". ` +
+    `To add it for every run, run "llm-wasm-sandbox packages add ${operand}".`
+  );
+}
 
 const noSpace = (what: string, folder: string) =>
   new SandboxError(
@@ -167,6 +176,8 @@ function checkDigest(found: FoundWheel, name: string, expected: string | undefin
   );
 }
 
+const NO_DOWNLOAD: PipFailure = { kind: 'other', message: 'pip downloaded no wheel' };
+
 /** Prefers the version that Pyodide distributes, which is known to work with the other packages. */
 async function findWithPip(
   { name, specifiers }: Requirement,
@@ -179,23 +190,27 @@ async function findWithPip(
   // Folders of wheels in the settings of pip are searched even without a network.
   const isOffline = failsFast && performance.now() < offlineUntil;
   const common = isOffline ? ['--no-index'] : [];
-  const attempts = [
-    ...wanted.map((requirement) => ({ requirement, flags: [] })),
-    ...(isOffline ? [] : [{ requirement: wanted[0]!, flags: ['--index-url', PYODIDE_INDEX] }]),
+  const online = [
+    ...wanted.map((requirement) => ({ requirement, flags: [] as string[], after: ['no_wheel', 'other'] })),
+    { requirement: wanted[0]!, flags: ['--index-url', PYODIDE_INDEX], after: ['no_wheel'] },
+    // A folder of wheels can have another version than the one that could not be downloaded.
+    { requirement: name + specifiers, flags: ['--no-index'], after: ['no_network'] },
   ];
+  const attempts = isOffline ? online.slice(0, wanted.length) : online;
   const folder = mkdtempSync(join(tmpdir(), 'llm-wasm-sandbox-'));
   try {
-    let failure: PipFailure = { kind: 'other', message: 'pip downloaded no wheel' };
-    for (const { requirement, flags } of attempts) {
-      if (flags.length > 0 && failure.kind !== 'no_wheel') break;
+    let failure: PipFailure | undefined;
+    for (const { requirement, flags, after } of attempts) {
+      if (failure !== undefined && !after.includes(failure.kind)) continue;
       onStep(`pip: searching for ${requirement}`);
       const failed = await downloadForGuests(requirement, folder, [...common, ...flags]);
       const file = listFolder(folder).find((one) => isWheelOf(one, { name, specifiers }));
       if (failed === undefined && file !== undefined)
         return { file, bytes: readBoundedFile(join(folder, file), MAX_WHEEL_BYTES), source: 'pip' };
-      failure = failed ?? failure;
-      if (failure.kind === 'no_network') break;
+      // That a folder has no wheel either does not replace the reason why there was no download.
+      if (failure?.kind !== 'no_network') failure = failed ?? NO_DOWNLOAD;
     }
+    failure ??= NO_DOWNLOAD;
     if (failure.kind === 'no_network') offlineUntil = performance.now() + OFFLINE_MS;
     return isOffline && failure.kind === 'no_wheel' ? { ...failure, kind: 'no_network' } : failure;
   } finally {

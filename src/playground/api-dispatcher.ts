@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
+import { matchPath } from '../schema/match-path.ts';
 import { parse, type RuntimeName } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import type { SessionRegistry } from '../session/session-registry.ts';
@@ -253,26 +254,6 @@ export async function streamEvents(
     unsubscribe();
   });
   request.resume();
-}
-
-function matchPath(pattern: string, segments: readonly string[]): string[] | undefined {
-  const parts = pattern.split('/');
-  if (parts.length !== segments.length) return undefined;
-  const params: string[] = [];
-  for (const [i, part] of parts.entries()) {
-    const segment = segments[i]!;
-    if (part === ':') params.push(decode(segment));
-    else if (part !== segment) return undefined;
-  }
-  return params;
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    throw new SandboxError('invalid_argument', 'The path of the request is not a valid URL.');
-  }
 }
 
 /** Browsers say where a request comes from. Only the page itself may use the interface. */

@@ -1,8 +1,8 @@
 /** The part of the server that a session of the playground uses, and how such a session runs programs. */
 import type { Execution } from '../sandbox/execution-handle.ts';
 import type { DisplayResult } from '../schema.ts';
+import type { SessionBlobs } from '../stores/coordination.ts';
 import type { Toolset } from '../tools/toolset.ts';
-import type { TimelineStorage } from './saved-timeline.ts';
 
 /** What a session of the playground needs from its server. */
 export interface PlaygroundServices {
@@ -15,7 +15,7 @@ export interface PlaygroundServices {
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T>;
   /** Where timelines are stored; undefined if they end with the server. */
-  readonly timelines: TimelineStorage | undefined;
+  readonly timelines: SessionBlobs | undefined;
   /** An error as clients may see it. */
   clientError(cause: unknown): { readonly code: string; readonly message: string };
 }

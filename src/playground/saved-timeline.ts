@@ -15,11 +15,8 @@ import {
 /** Characters of code, output and results that are stored with a timeline. */
 const MAX_DETAIL_CHARS = 512 * 1024;
 
-/** Where timelines are stored, by the name of the session. */
-export interface TimelineStorage {
-  read(session_id: string): Promise<string | undefined>;
-  write(session_id: string, text: string): Promise<void>;
-}
+/** More than a server writes. Larger data was changed in the store, and is ignored. */
+export const MAX_TIMELINE_BYTES = 4 * 1024 * 1024;
 
 const count = z.number().int().min(0);
 const nodeId = z.number().int().min(1);
@@ -73,7 +70,7 @@ interface TimelineOwner {
 export function serializeTimeline(
   { created_at, calls }: TimelineOwner,
   timeline: Pick<SavedTimeline, 'head' | 'nodes' | 'details'>,
-): string {
+): Uint8Array {
   const { head, nodes } = timeline;
   const details: SavedTimeline['details'][number][] = [];
   let chars = 0;
@@ -82,14 +79,15 @@ export function serializeTimeline(
     if (chars > MAX_DETAIL_CHARS) break;
     details.unshift(entry);
   }
-  return JSON.stringify({ version: 1, session_created_at: created_at, calls, head, nodes, details });
+  const saved = { version: 1, session_created_at: created_at, calls, head, nodes, details };
+  return Buffer.from(JSON.stringify(saved));
 }
 
-/** Returns undefined if the text is not the timeline of this session. */
-export function parseTimeline({ created_at }: TimelineOwner, stored: string): SavedTimeline | undefined {
+/** Returns undefined if the data is not the timeline of this session. */
+export function parseTimeline({ created_at }: TimelineOwner, stored: Uint8Array): SavedTimeline | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(stored);
+    value = JSON.parse(Buffer.from(stored).toString());
   } catch {
     return undefined;
   }

@@ -4,11 +4,12 @@
  */
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import type { Session } from '../session/session.ts';
+import type { SessionBlobs } from '../stores/coordination.ts';
 import {
+  MAX_TIMELINE_BYTES,
   parseTimeline,
   type SavedTimeline,
   serializeTimeline,
-  type TimelineStorage,
 } from './saved-timeline.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -17,7 +18,7 @@ export class TimelineSaver {
   #isQueued = false;
 
   constructor(
-    readonly storage: TimelineStorage | undefined,
+    readonly storage: SessionBlobs | undefined,
     readonly session: Session,
     readonly report: (cause: unknown) => unknown,
   ) {}
@@ -26,7 +27,7 @@ export class TimelineSaver {
   async load(): Promise<SavedTimeline | undefined> {
     const { storage, session, report } = this;
     try {
-      const stored = await storage?.read(session.session_id);
+      const stored = await storage?.read(session.session_id, MAX_TIMELINE_BYTES);
       return stored === undefined ? undefined : parseTimeline(session.session, stored);
     } catch (cause) {
       report(cause);
@@ -49,8 +50,8 @@ export class TimelineSaver {
       // The timeline of a deleted session is deleted too.
       if (session.isClosed) return;
       const { session_id, created_at } = session.session;
-      const text = serializeTimeline({ created_at, calls: calls() }, timeline);
-      await storage.write(session_id, text).catch(report);
+      const saved = serializeTimeline({ created_at, calls: calls() }, timeline);
+      await storage.write(session_id, saved).catch(report);
     });
   }
 }

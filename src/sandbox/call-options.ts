@@ -3,6 +3,7 @@
 import type { z } from 'zod';
 import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { SandboxError } from '../errors.ts';
+import type { Program } from '../runtimes/runtime.ts';
 import {
   executeOptions,
   LANGUAGE_NAMES,
@@ -26,15 +27,11 @@ export interface ExecuteOptions
 
 /** A call after its options were checked and the limits of the policy were applied. */
 export interface Call {
-  readonly code: string;
-  readonly language: LanguageName;
+  readonly program: Program;
   readonly stdin: Stdin;
   /** Ends the call with the error of its input stream. */
   readonly onInputError: (cause: unknown) => void;
-  readonly args: readonly string[];
   readonly limits: CallLimits;
-  readonly fileName: string | undefined;
-  readonly injectSetup: boolean;
   readonly profile: boolean;
   readonly files: Readonly<Record<string, string | Uint8Array>> | undefined;
   readonly onProgress: z.output<typeof executeOptions>['onProgress'];
@@ -51,13 +48,7 @@ export interface Call {
   readonly resumption: Resumption | undefined;
 }
 
-/** The parts of a call that a worker needs. */
-export type RunnableCall = Omit<Call, 'files' | 'onProgress'>;
-
-export interface CallLimits {
-  readonly fuel_budget: number;
-  readonly timeout_seconds: number;
-}
+export type CallLimits = Pick<Policy, 'fuel_budget' | 'timeout_seconds'>;
 
 /** The defaults. Checking them for every call would take a noticeable part of the time of a short call. */
 const NO_OPTIONS = executeOptions.parse({});

@@ -5,9 +5,10 @@
 import { vendoredPackagesOf } from '../packages/import-costs.ts';
 import { satisfies } from '../packages/version-specifiers.ts';
 import { normalisedName, parseRequirement, type Requirement } from '../packages/wheel-metadata.ts';
+import { formatItems } from '../quantities.ts';
 import type { PackageAddition, PackageFacts, RuntimeName } from '../schema.ts';
-import type { ImageExtension } from '../worker/guest-assets.ts';
-import type { HostAnswer, HostRequest } from '../worker/protocol.ts';
+import type { ImageExtension } from '../worker/pool/guest-assets.ts';
+import type { HostAnswer, HostRequest } from '../worker/protocol/messages.ts';
 import type { NeededPackages, PackagesOnDemand } from './packages-on-demand.ts';
 
 /**
@@ -124,7 +125,7 @@ export class CallPackages {
     }
     const reason =
       effect === undefined
-        ? `the program was already started again ${this.#restarts} times, which took ${Math.round(this.#uncharged * 100)} % of its limits`
+        ? `the program was already started again ${this.#restarts === 1 ? 'once' : formatItems(this.#restarts, 'time')}, which took ${Math.round(this.#uncharged * 100)} % of its limits`
         : `the program needs it at run time and cannot be started again, because it has ${effect}`;
     for (const name of names)
       this.#refuse(

@@ -6,13 +6,16 @@
 import { randomUUID } from 'node:crypto';
 import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { SandboxError } from '../errors.ts';
+import type { NetworkBroker } from '../network/broker.ts';
+import type { NetworkAccess } from '../network/network-access.ts';
+import type { Program } from '../runtimes/runtime.ts';
 import { isoTime } from '../schema/iso-time.ts';
-import type { LanguageName, PausedExecution, Policy, ResultMetadata } from '../schema.ts';
+import type { PausedExecution, Policy, ResultMetadata } from '../schema.ts';
 import { ToolDispatcher } from '../tools/tool-dispatcher.ts';
-import { DEFAULT_TOOL_LIMITS } from '../tools/tool-limits.ts';
-import type { OnApproval, Resolution } from '../tools/tool-protocol.ts';
+import { DEFAULT_TOOL_LIMITS, MAX_REQUEST_ARGUMENT_BYTES, NETWORK_CALLS } from '../tools/tool-limits.ts';
+import type { BuiltInTool, OnApproval, Resolution } from '../tools/tool-protocol.ts';
 import { Toolset, type ToolsOption } from '../tools/toolset.ts';
-import type { HostAnswer, HostRequest, JobTools, RunOutcome } from '../worker/protocol.ts';
+import type { HostAnswer, HostRequest, JobTools, RunOutcome } from '../worker/protocol/messages.ts';
 
 /** The tool options of a sandbox or of a call. */
 export interface ToolOptions {
@@ -49,11 +52,8 @@ export function offeredTools(options: ToolOptions, base?: OfferedTools): Offered
 
 /** The part of a call that is stored when it pauses. */
 interface PausableCall {
-  readonly code: string;
-  readonly language: LanguageName;
-  readonly fileName: string | undefined;
-  readonly injectSetup: boolean;
-  readonly limits: { readonly fuel_budget: number; readonly timeout_seconds: number };
+  readonly program: Program;
+  readonly limits: Pick<Policy, 'fuel_budget' | 'timeout_seconds'>;
 }
 
 /** The execution that `resume` continues, and the answers. */
@@ -72,17 +72,23 @@ interface CallToolsContext {
   /** Why the program cannot pause; undefined if it can. */
   readonly cannotPause: string | undefined;
   readonly signal: CancelSignal;
+  /** Undefined if the program may send no requests. */
+  readonly network: NetworkAccess | undefined;
+  /** Patterns to which the call restricts its requests. */
+  readonly networkOnly: readonly string[] | undefined;
 }
 
 export class CallTools {
   readonly run: ToolDispatcher;
-  readonly #toolset: Toolset;
+  readonly #toolset: Toolset | undefined;
+  readonly #network: NetworkBroker | undefined;
+  readonly #networkOnly: readonly string[] | undefined;
   readonly #policy: Policy;
   readonly #resumption: Resumption | undefined;
   /** The same for all runs of an execution. */
   readonly #runId: string;
 
-  /** The tools that a call has from its options or from the sandbox; undefined if there are none. */
+  /** The tools and the network of a call; undefined if it has neither. */
   static start(
     options: ToolOptions,
     base: OfferedTools,
@@ -91,13 +97,15 @@ export class CallTools {
   ): CallTools | undefined {
     const offered = offeredTools(options, base);
     if (offered.onPending === 'pause' && context.cannotPause !== undefined) throw pauseRequiresSession();
-    return offered.toolset && new CallTools(offered.toolset, offered, context, resumption);
+    const { toolset } = offered;
+    if (toolset === undefined && context.network === undefined) return undefined;
+    return new CallTools(toolset, offered, context, resumption);
   }
 
   private constructor(
-    toolset: Toolset,
+    toolset: Toolset | undefined,
     { onApproval, onPending }: OfferedTools,
-    { executionId, policy, sessionId, cannotPause, signal }: CallToolsContext,
+    { executionId, policy, sessionId, cannotPause, signal, network, networkOnly }: CallToolsContext,
     resumption?: Resumption,
   ) {
     this.#toolset = toolset;
@@ -105,7 +113,9 @@ export class CallTools {
     this.#resumption = resumption;
     const paused = resumption?.paused;
     this.#runId = paused?.run_id ?? executionId;
-    this.run = new ToolDispatcher(toolset, {
+    this.#networkOnly = networkOnly;
+    this.#network = network?.open([policy.network_only, networkOnly], paused?.network);
+    this.run = new ToolDispatcher(toolset ?? Toolset.from({}), {
       runId: this.#runId,
       limits: { max_calls: policy.max_tool_calls },
       sessionId,
@@ -113,18 +123,30 @@ export class CallTools {
       signal,
       cannotPause,
       leavesUnanswered: onPending === 'pause',
+      builtIn: this.#network && requestTool(this.#network, policy),
       earlier: paused && { records: paused.tool_calls, pending: paused.pending },
     });
   }
 
   /** The part of the job that concerns tools. */
   get job(): JobTools {
-    const { max_tool_calls, max_wait_seconds } = this.#policy;
+    const { max_tool_calls, max_wait_seconds, network } = this.#policy;
     const paused = this.#resumption?.paused;
+    const usedRequests = (paused?.tool_calls ?? []).filter(
+      ({ name }) => name === NETWORK_CALLS.request,
+    ).length;
     return {
-      catalog: this.#toolset.catalogJson,
+      catalog: this.#toolset?.catalogJson ?? '[]',
+      ...(this.#toolset === undefined && { hasNoTools: true }),
       maxCalls: max_tool_calls,
-      usedCalls: paused?.tool_calls.length ?? 0,
+      usedCalls: (paused?.tool_calls.length ?? 0) - usedRequests,
+      ...(network && {
+        network: {
+          maxRequests: network.limits.requests,
+          usedRequests,
+          maxArgumentBytes: MAX_REQUEST_ARGUMENT_BYTES,
+        },
+      }),
       maxInFlight: DEFAULT_TOOL_LIMITS.max_in_flight,
       maxArgumentBytes: DEFAULT_TOOL_LIMITS.max_arguments_bytes,
       maxWaitMs: Math.max(0, max_wait_seconds * 1000 - (paused?.tool_wait_ms ?? 0)),
@@ -146,6 +168,9 @@ export class CallTools {
       if (resolution !== undefined) return { tool: await this.run.resolve(resolution) };
       return { tool: { type: 'pending', reason: 'suspended' } };
     }
+    if (request.type === 'network_read' && this.#network !== undefined)
+      return { tool: { type: 'value', json: JSON.stringify(await this.#network.read(request.handle)) } };
+    if (request.type === 'network_close') this.#network?.close(request.handle);
     if (request.type === 'tool_withdraw') {
       const pending = new Set(this.run.pending.map(({ id }) => id));
       for (const id of request.ids) if (pending.has(id)) await this.run.resolve({ id, deny: request.reason });
@@ -155,7 +180,10 @@ export class CallTools {
   }
 
   /** The execution of a call that has paused. Limits and calls continue from earlier pauses. */
-  pause(call: PausableCall, { fuelConsumed, durationMs, toolWaitMs = 0 }: RunOutcome): PausedExecution {
+  pause(
+    { program, limits }: PausableCall,
+    { fuelConsumed, durationMs, toolWaitMs = 0 }: RunOutcome,
+  ): PausedExecution {
     const before = this.#resumption?.paused;
     return {
       // Every pause has its own id. Otherwise an approval could apply to a call of another pause, which the person has
@@ -164,25 +192,56 @@ export class CallTools {
       run_id: this.#runId,
       paused_at: isoTime(Date.now()),
       pauses: (before?.pauses ?? 0) + 1,
-      code: call.code.slice(0, MAX_STORED_CODE),
-      language: call.language,
-      ...(call.fileName !== undefined && { file_name: call.fileName }),
-      inject_setup: call.injectSetup,
-      fuel_budget: before?.fuel_budget ?? call.limits.fuel_budget,
-      timeout_seconds: before?.timeout_seconds ?? call.limits.timeout_seconds,
+      code: program.code.slice(0, MAX_STORED_CODE),
+      language: program.language,
+      ...(program.file_name !== undefined && { file_name: program.file_name }),
+      inject_setup: program.inject_setup,
+      fuel_budget: before?.fuel_budget ?? limits.fuel_budget,
+      timeout_seconds: before?.timeout_seconds ?? limits.timeout_seconds,
+      ...(this.#networkOnly && { network_only: [...this.#networkOnly] }),
       fuel_consumed: (before?.fuel_consumed ?? 0) + fuelConsumed,
       running_ms: (before?.running_ms ?? 0) + Math.max(0, durationMs - toolWaitMs),
       tool_wait_ms: (before?.tool_wait_ms ?? 0) + toolWaitMs,
       tool_calls: [...this.run.records],
+      ...(this.#network && { network: this.#network.records }),
       pending: [...this.run.pending],
     };
   }
 
-  /** The tool calls, for the result. Aborts tools that are still running. */
-  finish(): Pick<ResultMetadata, 'tool_calls'> {
+  /** The tool calls and requests, for the result. Aborts those that are still running. */
+  finish(): Pick<ResultMetadata, 'tool_calls' | 'network'> {
     this.run.abort('the program has ended');
-    return { tool_calls: [...this.run.records] };
+    void this.#network?.finish();
+    return {
+      ...(this.#toolset && { tool_calls: [...this.run.toolRecords] }),
+      ...(this.#network && { network: this.#network.records }),
+    };
   }
+}
+
+/** Requests are dispatched like calls of a tool, so that they wait, pause and end like them. */
+function requestTool(broker: NetworkBroker, { network }: Policy): BuiltInTool {
+  const description = {
+    name: NETWORK_CALLS.request,
+    path: [],
+    description: 'Sends a request.',
+    input_schema: null,
+    output_schema: null,
+  };
+  const definition = {
+    execute: (args: Record<string, unknown>, { signal }: { readonly signal: AbortSignal }) =>
+      broker.request(args, signal),
+    needsApproval: (args: Record<string, unknown>) => broker.needsApproval(args),
+    // The broker has its own limits.
+    timeoutMs: 2 ** 31 - 1,
+  };
+  return {
+    tool: { description, definition, input: undefined, output: undefined },
+    maxCalls: network?.limits.requests ?? 0,
+    maxArgumentsBytes: MAX_REQUEST_ARGUMENT_BYTES,
+    approve: (args, scope) => broker.approve(args, scope),
+    refuse: (args, reason, isForSession) => broker.refuse(args, reason, isForSession),
+  };
 }
 
 function pauseRequiresSession(): SandboxError {

@@ -2,17 +2,26 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
+import type { NetworkAccess } from '../network/network-access.ts';
 import { importNames } from '../packages/import-costs.ts';
 import type { MeasureImport } from '../packages/install-packages.ts';
 import { readUserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
-import type { Commit, EventLogger, Policy, RuntimeName, sandboxOptions } from '../schema.ts';
+import { isPlaceholder } from '../schema/placeholders.ts';
+import {
+  type Commit,
+  deterministicMode,
+  type EventLogger,
+  type Policy,
+  type RuntimeName,
+  type sandboxOptions,
+} from '../schema.ts';
 import type { SessionStore } from '../stores/store.ts';
-import { extendedAssets, type ImageExtension } from '../worker/guest-assets.ts';
-import { type Pool, sharedPool, WorkerPool } from '../worker/pool.ts';
-import type { MountSet } from '../worker/protocol.ts';
-import { unpackInThread } from '../worker/unpack-in-thread.ts';
+import { extendedAssets, type ImageExtension } from '../worker/pool/guest-assets.ts';
+import { type Pool, sharedPool, WorkerPool } from '../worker/pool/pool.ts';
+import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
+import type { MountSet } from '../worker/protocol/messages.ts';
 import { type OfferedTools, offeredTools, type ToolOptions } from './call-tools.ts';
 import { openMounts } from './mount-sets.ts';
 import { areOnDemand, type OnDemandOptions, PackagesOnDemand } from './packages-on-demand.ts';
@@ -33,6 +42,8 @@ export interface SandboxParts {
   readonly policy: Policy;
   readonly mountSet: MountSet;
   readonly extension: ImageExtension | undefined;
+  /** Whether the packages that a program imports are loaded into its image. */
+  readonly loadsImports: boolean;
   /** Adds packages when programs import them; undefined if only the given packages are available. */
   readonly onDemand: PackagesOnDemand | undefined;
   /** The image that calls start from, with the extension. */
@@ -44,6 +55,8 @@ export interface SandboxParts {
   /** Undefined: the sandbox is a tenant of its own. */
   readonly tenant: string | undefined;
   readonly tools: OfferedTools;
+  /** Undefined if programs may send no requests. */
+  readonly network: NetworkAccess | undefined;
 }
 
 /** Creates the parts of a sandbox from checked options. */
@@ -51,7 +64,7 @@ export async function createParts(
   options: z.output<typeof sandboxOptions>,
   measure?: MeasureImport,
 ): Promise<SandboxParts> {
-  const { runtime, policy, preload, logger, commit, tenant } = options;
+  const { runtime, policy, preload = [], logger, commit, tenant } = options;
   const pool = checkPool(options.pool);
   const tools = offeredTools(options as ToolOptions);
   const isAuto = areOnDemand(options.packages);
@@ -65,6 +78,7 @@ export async function createParts(
       'invalid_argument',
       "options.trust_new_packages: requires packages: 'auto', because other packages are not downloaded. Omit it.",
     );
+  const network = await networkOf(policy);
   const extension = await extensionOf(runtime, preload, isAuto ? [] : (options.packages as string[]));
   const isOnDemand = isAuto && runtime === PACKAGE_RUNTIME && measure !== undefined;
   const onDemand = isOnDemand ? new PackagesOnDemand(runtime, onDemandOptions(options), measure) : undefined;
@@ -75,7 +89,51 @@ export async function createParts(
     assets.layers.map(({ at }) => at),
   );
   const mountSet = openMounts(policy.mounts);
-  return { runtime, policy, mountSet, extension, onDemand, assets, logger, commit, pool, tenant, tools };
+  const loadsImports = options.preload === undefined && (extension?.packages?.facts.length ?? 0) > 0;
+  const image = { extension, loadsImports, onDemand, assets };
+  return {
+    runtime,
+    policy: withPlaceholders(policy, network),
+    mountSet,
+    ...image,
+    logger,
+    commit,
+    pool,
+    tenant,
+    tools,
+    network,
+  };
+}
+
+/** The network that a policy permits. Its modules are loaded only then. */
+async function networkOf(policy: Policy): Promise<NetworkAccess | undefined> {
+  const { network, deterministic } = policy;
+  if (network === undefined) return undefined;
+  if (deterministic !== false && network.record === undefined && network.replay === undefined)
+    throw new SandboxError(
+      'invalid_argument',
+      'policy.network: with deterministic, requests must be recorded (record) or answered from a recording (replay).',
+    );
+  const { NetworkAccess } = await import('../network/network-access.ts');
+  return new NetworkAccess(network, {}, deterministicMode(policy)?.seed);
+}
+
+/** The policy without secrets. Programs find placeholders in their environment. */
+function withPlaceholders(policy: Policy, access: NetworkAccess | undefined): Policy {
+  const { network, env } = policy;
+  if (network === undefined || access === undefined || access.secrets.isEmpty) return policy;
+  const { placeholders } = access.secrets;
+  const secrets = Object.fromEntries(
+    Object.entries(network.secrets).map(([name, { value: _, ...secret }]) => {
+      if (env[name] !== undefined && !isPlaceholder(env[name]))
+        throw new SandboxError(
+          'invalid_argument',
+          `policy.network.secrets.${name}: policy.env has a variable of the same name. Remove one of them.`,
+        );
+      return [name, secret];
+    }),
+  );
+  return { ...policy, env: { ...env, ...placeholders }, network: { ...network, secrets } };
 }
 
 const onDemandOptions = ({

@@ -20,13 +20,17 @@ export interface Execution extends Promise<SandboxResult> {
   cancel(): void;
 }
 
+/** What connects an execution with its handle. */
+export interface StartedExecution {
+  readonly output: OutputDelivery;
+  readonly cancellation: Cancellation;
+}
+
 /** Starts `run` and returns its promise as a handle. */
-export function startExecution(
-  run: (output: OutputDelivery, cancellation: Cancellation) => Promise<SandboxResult>,
-): Execution {
+export function startExecution(run: (started: StartedExecution) => Promise<SandboxResult>): Execution {
   const output = new OutputDelivery();
   const cancellation = new Cancellation();
-  const result = run(output, cancellation);
+  const result = run({ output, cancellation });
   const stream = (name: 'stdout' | 'stderr'): AsyncIterable<string> => {
     const chunks = output.stream(name);
     return { [Symbol.asyncIterator]: () => read(result, name, chunks) };

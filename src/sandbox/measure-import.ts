@@ -6,17 +6,17 @@ import { parse, type SandboxResult, sandboxOptions } from '../schema.ts';
 import { createParts } from './create-parts.ts';
 import { Sandbox } from './sandbox.ts';
 
-/** Sufficient to import the largest packages on a slow machine. */
+/** Sufficient to import the largest packages on a slow machine. A package that loops ends after seconds. */
 const POLICY = {
-  fuel_budget: 200_000_000_000,
+  fuel_budget: 40_000_000_000,
   memory_bytes: 2 ** 30,
-  timeout_seconds: 300,
+  timeout_seconds: 120,
   deterministic: true,
 };
 
 /** A sandbox with these packages and sufficient limits. */
 export async function openTestSandbox(packages: readonly string[]): Promise<Sandbox> {
-  const options = { runtime: PACKAGE_RUNTIME, packages: [...packages], policy: POLICY };
+  const options = { runtime: PACKAGE_RUNTIME, packages: [...packages], preload: [], policy: POLICY };
   return new Sandbox(await createParts(parse(sandboxOptions, options, 'options')));
 }
 

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { type HostTree, readHostTree } from '../host/read-host-tree.ts';
 import type { Policy } from '../schema.ts';
-import type { MountSet } from '../worker/protocol.ts';
+import type { MountSet } from '../worker/protocol/messages.ts';
 
 interface SharedMounts {
   readonly mountSet: MountSet;

@@ -1,9 +1,9 @@
 /** Observes the run of a program in a worker: its output, its requests, its progress and its outcome. */
 import { SandboxError } from '../errors.ts';
 import type { PausedExecution } from '../schema.ts';
-import type { JobHandle, JobObserver } from '../worker/job-handle.ts';
-import type { RunOutcome } from '../worker/protocol.ts';
-import type { Call, RunnableCall } from './call-options.ts';
+import type { JobHandle, JobObserver } from '../worker/pool/job-handle.ts';
+import type { RunOutcome } from '../worker/protocol/messages.ts';
+import type { Call } from './call-options.ts';
 import type { ProgramPackages } from './packages-on-demand.ts';
 import { stoppedByHost } from './to-result.ts';
 
@@ -21,14 +21,8 @@ export interface FinishedCall {
 }
 
 /** Receives the output of a run and answers the requests of its program. */
-export function observerOf({
-  stdin,
-  output,
-  results,
-  onInputError,
-  tools,
-  packages,
-}: RunnableCall): JobObserver {
+export function observerOf(call: Call): JobObserver {
+  const { stdin, output, results, onInputError, tools, packages } = call;
   return {
     output: (stream, bytes) => output.output(stream, bytes),
     result: (result) => results.add(result),

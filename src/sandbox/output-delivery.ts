@@ -6,7 +6,7 @@
  */
 import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
-import type { StreamedOutput } from '../worker/protocol.ts';
+import type { StreamedOutput } from '../worker/protocol/messages.ts';
 
 export type StreamName = 'stdout' | 'stderr';
 type Receiver = (text: string) => void;

@@ -16,8 +16,9 @@ import { vendoredPackagesOf } from '../packages/import-costs.ts';
 import { type InstalledPackages, installPackages, type MeasureImport } from '../packages/install-packages.ts';
 import { withPackagesLock } from '../packages/lock-packages.ts';
 import { distributedModule, readPyodideLock } from '../packages/pyodide-lock.ts';
-import { AUTO, readUserPackages } from '../packages/read-user-packages.ts';
+import { AUTO, readUserPackages, type UserPackages } from '../packages/read-user-packages.ts';
 import type { PackageRequest } from '../packages/resolve-packages.ts';
+import { usualImport } from '../packages/usual-imports.ts';
 import { VENDORED_PACKAGES } from '../packages/vendored-package-table.ts';
 import { satisfies } from '../packages/version-specifiers.ts';
 import { normalisedName, type Requirement } from '../packages/wheel-metadata.ts';
@@ -25,8 +26,8 @@ import { pyodideUrl, readableWheels } from '../packages/wheel-sources.ts';
 import { formatBytes } from '../quantities.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import type { PackageAddition, RuntimeName } from '../schema.ts';
-import type { ImageExtension } from '../worker/guest-assets.ts';
-import { unpackInThread } from '../worker/unpack-in-thread.ts';
+import type { ImageExtension } from '../worker/pool/guest-assets.ts';
+import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
 
 /** Whether packages are added on demand. Throws if a list contains other sources as well. */
 export function areOnDemand(packages: string | readonly string[]): boolean {
@@ -41,8 +42,6 @@ export function areOnDemand(packages: string | readonly string[]): boolean {
 
 /** The folder next to the project in which wheels are found. */
 const WHEELS_FOLDER = 'wheels';
-/** Submodules that programs usually import, and that take most of the time of the import. */
-const USUAL_IMPORTS: Readonly<Record<string, string>> = { matplotlib: 'matplotlib.pyplot' };
 
 /** How packages are added on demand. */
 export interface OnDemandOptions {
@@ -86,11 +85,7 @@ export class PackagesOnDemand {
 
   /** Adds what is missing and returns the packages of a program, and what was added. */
   async find(needed: NeededPackages): Promise<ProgramPackages & { readonly additions: PackageAddition[] }> {
-    const { importedModules, importStatement, localImports } = LANGUAGES[this.runtime];
-    const modules = [...importedModules(needed.code), ...needed.modules];
-    const isLocal = (name: string) => localImports(importStatement(name), '').some(needed.exists);
-    const imported = [...new Set(modules.map(topLevel))].filter((name) => !isLocal(name));
-    const names = [...new Set(imported.flatMap((name) => neededOf(name)))];
+    const { modules, names } = neededModules(this.runtime, needed);
     const required = needed.requirements.map(({ name }) => name);
     if (names.length + required.length === 0) return { extension: undefined, additions: [] };
     const added = readAddedPackages();
@@ -275,6 +270,50 @@ async function install(
   return installPackages([request], { sources, kept: readAddedPackages(), measure });
 }
 
+/** The modules that a program imports, and the names of those that are not vendored and that they need. */
+function neededModules(
+  runtime: RuntimeName,
+  { code, exists, modules: others }: Pick<NeededPackages, 'code' | 'exists' | 'modules'>,
+) {
+  const { importedModules, importStatement, localImports } = LANGUAGES[runtime];
+  const modules = [...importedModules(code), ...others];
+  const isLocal = (name: string) => localImports(importStatement(name), '').some(exists);
+  const imported = [...new Set(modules.map(topLevel))].filter((name) => !isLocal(name));
+  return { modules, names: [...new Set(imported.flatMap((name) => neededOf(name)))] };
+}
+
+/**
+ * The modules of the added packages among these that a program imports, in the form of `preload`. Those of wheels and folders are
+ * not loaded in advance, because they may be under development and do something when they are imported.
+ */
+export function importsOf(
+  runtime: RuntimeName,
+  packages: UserPackages,
+  program: Pick<NeededPackages, 'code' | 'exists'>,
+): readonly string[] {
+  const { modules, names } = neededModules(runtime, { ...program, modules: [] });
+  const added = readAddedPackages();
+  const found = names.filter((name) => packages.facts.some((one) => one.import_names.includes(name)));
+  const dependencies = dependenciesOf(found.map((name) => packageOf(name, added)));
+  return preloadOf(
+    found.filter((name) => !dependencies.has(packageOf(name, added))),
+    modules,
+  );
+}
+
+/** The packages that others of them require. They are loaded with those. */
+function dependenciesOf(
+  packages: readonly (AddedPackage | undefined)[],
+): ReadonlySet<AddedPackage | undefined> {
+  const added = readAddedPackages();
+  const wanted = packages.filter((one) => one !== undefined);
+  return new Set(wanted.flatMap((one) => withRequirements([one], added).filter((other) => other !== one)));
+}
+
+/** The usual submodules in place of the modules, if the program imports them. */
+const preloadOf = (names: readonly string[], modules: readonly string[]): readonly string[] =>
+  [...new Set(names.map((name) => (modules.includes(usualImport(name)) ? usualImport(name) : name)))].sort();
+
 /** The packages of these modules and the required ones with their dependencies; the modules are loaded into the image. */
 async function extensionFor(
   names: readonly string[],
@@ -292,13 +331,9 @@ async function extensionFor(
     wanted.map(({ name }) => name),
     unpackInThread,
   );
-  // A package that another one requires is loaded with it.
-  const dependencies = new Set(
-    wanted.flatMap((one) => withRequirements([one], added).filter((other) => other !== one)),
-  );
+  const dependencies = dependenciesOf(wanted);
   const preload = wanted
     .filter((one) => !dependencies.has(one))
-    .flatMap(({ import_names }) => names.filter((name) => import_names.includes(name)))
-    .map((name) => (modules.includes(USUAL_IMPORTS[name] ?? '') ? USUAL_IMPORTS[name]! : name));
-  return { preload: [...new Set(preload)].sort(), packages };
+    .flatMap(({ import_names }) => names.filter((name) => import_names.includes(name)));
+  return { preload: preloadOf(preload, modules), packages };
 }

@@ -6,7 +6,7 @@ import { normalisedName } from '../packages/wheel-metadata.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import type { PackageFacts, Policy, SandboxResult } from '../schema.ts';
-import type { RunOutcome } from '../worker/protocol.ts';
+import type { RunOutcome } from '../worker/protocol/messages.ts';
 
 /** What the analysis needs beyond the result of a run. */
 interface CompletedRun {
@@ -62,7 +62,9 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
     addablePackage: (module) => (runtime === PACKAGE_RUNTIME ? addablePackage(module) : undefined),
     earlier: run.earlier,
     profile: run.outcome.profile,
+    program: run.outcome.program,
     hasTools: metadata.tool_calls !== undefined,
+    requests: metadata.network,
     pending: metadata.state === 'paused' ? metadata.pending : undefined,
     stoppedAt: run.outcome.stoppedAt,
     isImportInterrupted: run.outcome.isImportInterrupted === true,

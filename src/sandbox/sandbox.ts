@@ -9,6 +9,7 @@ import type { Cancellation, CancelSignal } from '../concurrency/cancellation.ts'
 import { linkSignals } from '../concurrency/link-signals.ts';
 import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import { SandboxError } from '../errors.ts';
+import type { TreeEdit } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
 import { vendoredPackagesOf } from '../packages/import-costs.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
@@ -23,12 +24,11 @@ import {
   textArgument,
 } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
-import { type DrawPicture, requestPicture } from '../worker/auxiliary-jobs.ts';
-import { assetsOf, extendedAssets, type ImageExtension } from '../worker/guest-assets.ts';
-import type { JobHandle } from '../worker/job-handle.ts';
-import type { WorkerTurn } from '../worker/pool.ts';
-import type { SessionInput } from '../worker/protocol.ts';
-import { buildRunJob } from './build-run-job.ts';
+import { type DrawPicture, requestPicture } from '../worker/pool/auxiliary-jobs.ts';
+import { assetsOf, extendedAssets, type ImageExtension } from '../worker/pool/guest-assets.ts';
+import type { JobHandle } from '../worker/pool/job-handle.ts';
+import type { WorkerTurn } from '../worker/pool/pool.ts';
+import type { RunOutcome, SessionInput, UnsentRunJob } from '../worker/protocol/messages.ts';
 import { CallHistory } from './call-history.ts';
 import {
   type Call,
@@ -36,28 +36,38 @@ import {
   callLimits,
   type ExecuteOptions,
   parseCallOptions,
-  type RunnableCall,
 } from './call-options.ts';
 import { CallPackages } from './call-packages.ts';
 import { CallTools, type Resumption } from './call-tools.ts';
 import { checkMemory, type SandboxParts } from './create-parts.ts';
-import { type Execution, startExecution } from './execution-handle.ts';
+import { type Execution, type StartedExecution, startExecution } from './execution-handle.ts';
 import { EventLog } from './log-events.ts';
 import { type FinishedCall, observerOf, outcomeOf } from './observe-run.ts';
-import type { OutputDelivery } from './output-delivery.ts';
-import type { ProgramPackages } from './packages-on-demand.ts';
+import { importsOf, type ProgramPackages } from './packages-on-demand.ts';
 import { ResultDelivery } from './result-delivery.ts';
 import { addAnalysis } from './run-analysis.ts';
 import { Stdin } from './stdin.ts';
 import { stoppedByHost, toResult } from './to-result.ts';
 import { Workspace, type WorkspaceFile } from './workspace.ts';
 
+/** Attempts to preload the same modules. Further ones would only take time. */
+const MAX_LOADS = 2;
+const MAX_FAILED_LOADS = 100;
 /** Workspace paths that guidance about a missing file considers. */
 const MAX_PATHS_FOR_GUIDANCE = 200;
 
 /** The image in which a program starts. */
 interface ProgramImage extends ProgramPackages {
   readonly assets: GuestAssets;
+}
+
+/** What a program starts from. */
+interface RunStart {
+  readonly assets: GuestAssets;
+  /** The interpreter that it continues; absent if it gets a fresh one. */
+  readonly session?: SessionInput | undefined;
+  /** The files; absent for those of the workspace. */
+  readonly tree?: FileTree | undefined;
 }
 
 /** Runs programs of one runtime under one policy and in one workspace. Created by `createSandbox`. */
@@ -82,6 +92,8 @@ export class Sandbox {
   /** The calls that have not returned, which `close` cancels. @internal */
   protected readonly calls = new Set<Cancellation>();
   #isClosed = false;
+  /** How often modules could not be preloaded, most often because of the limits of the sandbox. */
+  readonly #failedLoads = new Map<string, number>();
   readonly #history = new CallHistory();
 
   /** @internal */
@@ -111,15 +123,14 @@ export class Sandbox {
    * input stream throws.
    */
   execute(code: string, options: ExecuteOptions = {}): Execution {
-    return startExecution((output, cancellation) => this.executeCall(code, options, output, cancellation));
+    return startExecution((started) => this.executeCall(code, options, started));
   }
 
   /** @internal */
   protected async executeCall(
     code: string,
     options: ExecuteOptions,
-    output: OutputDelivery,
-    cancellation: Cancellation,
+    { output, cancellation }: StartedExecution,
     resumption?: Resumption,
   ): Promise<SandboxResult> {
     let unlink: (() => void) | undefined;
@@ -139,20 +150,25 @@ export class Sandbox {
       stdin = new Stdin(parsed.stdin);
       const executionId = resumes?.execution_id ?? randomUUID();
       const { policy, session_id: sessionId, cannotPause } = this;
-      const context = { executionId, policy, sessionId, cannotPause, signal };
+      const { network } = this.parts;
+      const networkOnly = resumes === undefined ? parsed.network_only : resumes.network_only;
+      const context = { executionId, policy, sessionId, cannotPause, signal, network, networkOnly };
       tools = CallTools.start(options, this.parts.tools, context, resumption);
       const call: Call = {
-        code,
-        language: callLanguage(resumes?.language ?? language, this.runtime),
-        fileName: resumes === undefined ? file_name : resumes.file_name,
+        program: {
+          code,
+          language: callLanguage(resumes?.language ?? language, this.runtime),
+          file_name: resumes === undefined ? file_name : resumes.file_name,
+          env: policy.env,
+          args,
+          inject_setup: resumes?.inject_setup ?? inject_setup,
+        },
         stdin,
-        args,
         onInputError: (cause) => {
           inputErrors.push(cause);
           cancellation.abort();
         },
         limits,
-        injectSetup: resumes?.inject_setup ?? inject_setup,
         profile: parsed.profile,
         files: parsed.files,
         onProgress: parsed.onProgress,
@@ -233,12 +249,12 @@ export class Sandbox {
         await nextTurn();
       }
       call.packages?.begin(packages.extension);
-      const job = this.start(turn, assets, call, undefined, tree);
+      const job = this.start(turn, call, { assets, tree });
       const outcome = await outcomeOf(job, call);
       if (call.packages?.mustRestart) return { outcome, queueMs };
       const { changes } = outcome;
       if (changes.removed.length + changes.entries.length > 0)
-        await this.changeFiles(() => this.workspace.apply(outcome));
+        await this.changeFiles(() => this.applyFiles(outcome));
       return { outcome, queueMs, packages };
     } finally {
       turn.release();
@@ -247,25 +263,34 @@ export class Sandbox {
 
   /** The image of a program and its packages, which are added first if they are missing. @internal */
   protected async imageFor(call: Call): Promise<ProgramImage> {
-    const { extension, assets } = this.parts;
-    if (!call.injectSetup) return { extension: undefined, assets: await assetsOf(this.runtime) };
-    const { code, files = {} } = call;
-    const found = await call.packages?.find(code, (path) => path in files || this.workspace.has(path));
-    return found === undefined ? { extension, assets } : this.imageWith(found.extension);
+    const { extension, assets, loadsImports } = this.parts;
+    if (!call.program.inject_setup) return { extension: undefined, assets: await assetsOf(this.runtime) };
+    const { files = {} } = call;
+    const { code } = call.program;
+    const exists = (path: string) => path in files || this.workspace.has(path);
+    const found = await call.packages?.find(code, exists);
+    if (found !== undefined) return this.imageWith(found.extension);
+    if (!loadsImports) return { extension, assets };
+    const preload = importsOf(this.runtime, extension!.packages!, { code, exists });
+    return preload.length === 0 ? { extension, assets } : this.imageWith({ ...extension!, preload });
   }
 
   /** The image with these packages, without the modules if they cannot be preloaded within the limits. @internal */
   protected async imageWith(extension: ImageExtension | undefined): Promise<ProgramImage> {
     const { policy, pool, runtime } = this.parts;
     const build = { pool, tenant: this.tenant, limits: policy, signal: undefined };
+    const key = `${extension?.packages?.sha256} ${extension?.preload}`;
+    const failures = this.#failedLoads.get(key) ?? 0;
     try {
-      const assets = await extendedAssets(runtime, extension, build);
-      if (assets.minMemoryBytes <= policy.memory_bytes) return { extension, assets };
+      const assets = failures < MAX_LOADS ? await extendedAssets(runtime, extension, build) : undefined;
+      if (assets !== undefined && assets.minMemoryBytes <= policy.memory_bytes) return { extension, assets };
     } catch (cause) {
       // A damaged installation is not a problem of the modules.
       const isOfModules = cause instanceof SandboxError && cause.code !== 'image_invalid';
       if (!isOfModules || extension === undefined) throw cause;
     }
+    if (this.#failedLoads.size >= MAX_FAILED_LOADS) this.#failedLoads.clear();
+    this.#failedLoads.set(key, failures + 1);
     const plain = extension && { ...extension, preload: [] };
     return { extension: plain, assets: await extendedAssets(runtime, plain, build) };
   }
@@ -279,22 +304,45 @@ export class Sandbox {
     return undefined;
   }
 
+  /** Applies the files that a program left. @internal */
+  protected applyFiles(outcome: RunOutcome): void {
+    this.workspace.apply(outcome);
+  }
+
   /** Waits for a worker; undefined if the signal is aborted first. @internal */
   protected acquire(signal: CancelSignal | undefined, hasAffinity = false): Promise<WorkerTurn | undefined> {
     return this.parts.pool.acquire({ tenant: this.tenant, key: this.key, signal, hasAffinity });
   }
 
-  /** Sends the program of a call to the worker. `session` says which interpreter it continues. @internal */
+  /** Sends the program of a call to the worker. @internal */
   protected start(
     turn: WorkerTurn,
-    assets: GuestAssets,
-    call: RunnableCall,
-    session: SessionInput | undefined,
-    tree: FileTree = this.workspace.snapshot(),
+    call: Call,
+    { assets, session, tree = this.workspace.snapshot() }: RunStart,
   ): JobHandle {
     const { policy, mountSet } = this.parts;
-    const context = { policy, mountSet, workspace: { id: this.workspace.id, tree } };
-    const job = buildRunJob(assets.id, context, call, call.output.start(), session);
+    const job: UnsentRunJob = {
+      type: 'run',
+      image: assets.id,
+      program: call.program,
+      stdin: call.stdin.bytes,
+      hasMoreStdin: call.stdin.isStream,
+      limits: {
+        ...call.limits,
+        memory_bytes: policy.memory_bytes,
+        stdout_max_bytes: policy.stdout_max_bytes,
+        stderr_max_bytes: policy.stderr_max_bytes,
+        workspace_max_bytes: policy.workspace_max_bytes,
+        workspace_max_files: policy.workspace_max_files,
+        deterministic: deterministicMode(policy),
+      },
+      workspace: { id: this.workspace.id, tree },
+      mountSet,
+      streamOutput: call.output.start(),
+      profile: call.profile,
+      session,
+      ...(call.tools && { tools: call.tools.job }),
+    };
     const limitMs = call.limits.timeout_seconds * 1000 + (job.tools?.maxWaitMs ?? 0);
     return turn.run(job, assets, { limitMs, signal: call.signal, observer: observerOf(call) });
   }
@@ -307,8 +355,12 @@ export class Sandbox {
   ): SandboxResult {
     const { extension } = used ?? this.parts;
     const userPackages = extension?.grown ?? extension?.packages;
-    const topLevel = userPackages?.topLevel ?? [];
-    const plain = toResult(this.runtime, outcome, queueMs, topLevel, call.code, call.results.list);
+    const plain = toResult(this.runtime, outcome, {
+      queueMs,
+      userPackages: userPackages?.topLevel ?? [],
+      source: call.program.code,
+      results: call.results.list,
+    });
     if (this.session_id !== undefined) plain.metadata.session_id = this.session_id;
     if (undeliveredBytes > 0) plain.metadata.output_undelivered_bytes = undeliveredBytes;
     const { additions = [] } = call.packages ?? {};
@@ -319,7 +371,8 @@ export class Sandbox {
       plain.metadata.execution_id = paused.execution_id;
       plain.metadata.pending = paused.pending;
     }
-    const { code, limits } = call;
+    const { limits } = call;
+    const { code } = call.program;
     const { policy } = this;
     const earlier = this.#history.earlierCalls(this.sessionRecord);
     const files = () => this.workspace.paths(MAX_PATHS_FOR_GUIDANCE);
@@ -343,17 +396,18 @@ export class Sandbox {
    * both write a file, the call that ends last wins.
    * @internal
    */
-  async withRuntime(runtime: RuntimeName): Promise<Sandbox> {
+  async withRuntime(runtime: RuntimeName, changed: Partial<Policy> = {}): Promise<Sandbox> {
     this.checkOpen();
-    return new Sandbox(await this.partsFor(runtime), this.workspace);
+    return new Sandbox(await this.partsFor(runtime, changed), this.workspace);
   }
 
   /** The parts of a sandbox of any runtime that shares the files of this one. @internal */
-  protected async partsFor(runtime: RuntimeName): Promise<SandboxParts> {
-    if (runtime === this.runtime) return this.parts;
+  protected async partsFor(runtime: RuntimeName, changed: Partial<Policy> = {}): Promise<SandboxParts> {
+    const parts = { ...this.parts, policy: { ...this.parts.policy, ...changed } };
+    if (runtime === this.runtime) return parts;
     const assets = await assetsOf(runtime);
-    checkMemory(this.policy, assets);
-    return { ...this.parts, runtime, assets, extension: undefined, onDemand: undefined };
+    checkMemory(parts.policy, assets);
+    return { ...parts, runtime, assets, extension: undefined, loadsImports: false, onDemand: undefined };
   }
 
   /** Returns the files in the workspace, sorted by path. */
@@ -413,6 +467,35 @@ export class Sandbox {
     }, 'write');
   }
 
+  /** Copies all files of another sandbox into the workspace; returns their number. @internal */
+  async copyFiles(source: Sandbox): Promise<number> {
+    const files = await source.withFiles(
+      async (found) =>
+        Object.fromEntries(found.list().map(({ path }) => [path, found.contents(path).slice()])),
+      'read',
+    );
+    return this.withFiles(async () => {
+      this.workspace.write(files);
+      await this.workspaceChanged();
+      return Object.keys(files).length;
+    }, 'write');
+  }
+
+  /** The files, folders and links of the workspace. Later changes do not affect them. @internal */
+  async fileTree(): Promise<FileTree> {
+    return this.withFiles(async (files) => files.snapshot(), 'read');
+  }
+
+  /** Changes files, folders and links. Throws `quota_exceeded` or `invalid_path`; then nothing changes. @internal */
+  async editFiles(change: (tree: FileTree) => TreeEdit): Promise<void> {
+    return this.withFiles(async () => {
+      const edit = change(this.workspace.snapshot());
+      if (edit.removed.length + edit.entries.length === 0) return;
+      this.workspace.merge(edit);
+      await this.workspaceChanged();
+    }, 'write');
+  }
+
   /** Runs host code that uses the workspace, and passes it the files to read. @internal */
   protected async withFiles<T>(
     work: (files: Workspace) => Promise<T>,
@@ -440,7 +523,7 @@ export class Sandbox {
   }
 
   /** @internal */
-  protected checkOpen(): void {
+  checkOpen(): void {
     if (!this.isClosed) return;
     throw new SandboxError(
       'sandbox_closed',
@@ -451,7 +534,8 @@ export class Sandbox {
 
 /** What a program has done that cannot be undone. */
 function effectOf({ tools, stdin, results, output }: Call): string | undefined {
-  if (tools !== undefined && tools.run.records.length > 0) return 'called tools';
+  if (tools !== undefined && tools.run.toolRecords.length > 0) return 'called tools';
+  if (tools !== undefined && tools.run.records.length > 0) return 'sent requests';
   if (stdin.wasRead) return 'read its input';
   if (results.wasDelivered) return 'displayed results';
   return output.canRepeat ? undefined : 'printed a long output';

@@ -10,7 +10,7 @@ import {
   TRAPS,
   type TrapReason,
 } from '../schema.ts';
-import type { RunOutcome } from '../worker/protocol.ts';
+import type { RunOutcome } from '../worker/protocol/messages.ts';
 
 const STOPPED_BY_HOST = {
   worker_lost: 'the worker thread ended',
@@ -60,6 +60,10 @@ function trapMessage(reason: TrapReason, detail: string): string {
 const THREADS_NOTE =
   'Threads and processes of the program took turns in one interpreter: each ran until it waited, and they shared all objects. A loop that waits for another thread must sleep, or ask an event, a queue or a future.';
 
+/** The note for a program that uses `errstate` or `seterr` of numpy. */
+const FLOAT_ERRORS_NOTE =
+  'numpy does not detect overflow, underflow, division by zero and invalid operations of floating-point arithmetic here: such operations return inf or nan without an exception or a warning, also with errstate and seterr. Check results with np.isfinite. Arrays of integers divided by zero contain 0. Errors of numpy.linalg and of integer scalars are reported.';
+
 /** The note for a call of a session that a limit ended during an import. */
 const IMPORT_NOTE =
   'The call was stopped during an import. Its variables, modules and files were undone, because a module that is half loaded cannot be imported again; the next import starts anew.';
@@ -67,18 +71,25 @@ const IMPORT_NOTE =
 function notesOf({ report, state, isImportInterrupted }: RunOutcome): { notes?: string[] } {
   const notes = [
     ...(report?.uses_threads === true ? [THREADS_NOTE] : []),
+    ...(report?.asks_float_errors === true ? [FLOAT_ERRORS_NOTE] : []),
     ...(state === 'rolled_back' && isImportInterrupted === true ? [IMPORT_NOTE] : []),
   ];
   return notes.length > 0 ? { notes } : {};
 }
 
+/** What the worker does not know about a call. */
+interface CallFacts {
+  readonly queueMs: number;
+  /** The top-level modules of the packages that the user has added. */
+  readonly userPackages: readonly string[];
+  readonly source: string;
+  readonly results: readonly DisplayResult[];
+}
+
 export function toResult(
   runtime: RuntimeName,
   outcome: RunOutcome,
-  queueMs: number,
-  userPackages: readonly string[],
-  source: string,
-  results: readonly DisplayResult[],
+  { queueMs, userPackages, source, results }: CallFacts,
 ): SandboxResult {
   const { trap, report } = outcome;
   const exitCode = trap ? TRAPS[trap.reason].exit_code : (report?.exit_code ?? 1);

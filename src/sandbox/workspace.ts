@@ -11,7 +11,7 @@ import { isShared, toContent } from '../fs/shared-array-buffers.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import { formatItems } from '../quantities.ts';
 import { maxPathBytes } from '../schema/workspace-quota.ts';
-import type { RunOutcome } from '../worker/protocol.ts';
+import type { RunOutcome } from '../worker/protocol/messages.ts';
 
 const ROOT = '/app';
 const encoder = new TextEncoder();
@@ -186,6 +186,26 @@ export class Workspace {
   edit({ removed, entries }: TreeEdit): void {
     this.#tree = this.#tree.apply({ removed, entries });
     for (const path of [...removed, ...entries.map((entry) => entry.path)]) this.#edited.add(path);
+  }
+
+  /**
+   * Applies a change of the host, or of a program that shares the files, as a host edit. Throws `quota_exceeded`, or
+   * `invalid_path` if a name is not valid.
+   */
+  merge(edit: TreeEdit): void {
+    const [tree, edited] = [this.#tree, [...this.#edited]];
+    try {
+      this.edit(edit);
+      this.#repairParents(this.#mayLackParent(edit));
+      const added = edit.entries.filter(({ path }) => this.#tree.has(path));
+      checkNewEntries(added, (path) => this.#tree.get(path)?.kind);
+      if (added.length > 0) this.checkQuota();
+    } catch (cause) {
+      this.#tree = tree;
+      this.#edited.clear();
+      for (const path of edited) this.#edited.add(path);
+      throw cause;
+    }
   }
 
   /** Applies the changes that a run made. Other runs may have changed the same folders since it started. */

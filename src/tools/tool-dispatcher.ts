@@ -9,6 +9,7 @@ import { formatBytes, formatDuration, formatItems } from '../quantities.ts';
 import type { PendingCall, ToolCallRecord } from '../schema/tool-call-record.ts';
 import { CallSlots } from './call-slots.ts';
 import { checkResultSize, JsonDataError, readArguments, toJson } from './json-data.ts';
+import { shownRequest } from './question-text.ts';
 import { runTool } from './run-tool.ts';
 import { ToolError } from './tool-error.ts';
 import {
@@ -21,6 +22,7 @@ import {
 import { suggestTools } from './tool-names.ts';
 import {
   type ApprovalDecision,
+  type BuiltInTool,
   callId,
   denialText,
   errorAnswer,
@@ -69,6 +71,7 @@ export class ToolDispatcher {
   /** The memory of the arguments of a call. Its users are the call until it is answered, and its tool until it has ended. */
   readonly #held = new Map<ToolCallRecord, { readonly bytes: number; users: number }>();
   #heldBytes = 0;
+  #builtInCalls = 0;
   #stopped: ToolError | undefined;
 
   constructor(
@@ -80,7 +83,10 @@ export class ToolDispatcher {
     this.#limits = { ...limits, max_calls: Math.min(limits.max_calls, MAX_TOOL_CALLS) };
     this.#slots = new CallSlots(limits.max_in_flight);
     this.#records = (options.earlier?.records ?? []).map((record) => ({ ...record }));
-    for (const { name } of this.#records) this.#count(this.#toolName(name));
+    for (const { name } of this.#records) {
+      this.#count(this.#toolName(name));
+      if (this.#isBuiltIn(name)) this.#builtInCalls++;
+    }
     const bySeq = new Map(this.#records.map((record) => [record.seq, record]));
     for (const call of options.earlier?.pending ?? []) {
       const record = bySeq.get(call.seq);
@@ -93,11 +99,20 @@ export class ToolDispatcher {
     else signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
+  #isBuiltIn(name: string): boolean {
+    return name === this.options.builtIn?.tool.description.name;
+  }
+
   readonly #onAbort = () => this.abort('the run was cancelled');
 
   /** The calls so far. Those that are still running have the status `unknown`. */
   get records(): readonly ToolCallRecord[] {
     return this.#records.map((record) => ({ ...record }));
+  }
+
+  /** The same without those of the built-in tool. */
+  get toolRecords(): readonly ToolCallRecord[] {
+    return this.records.filter(({ name }) => !this.#isBuiltIn(name));
   }
 
   /** The calls that wait for `resolve`. */
@@ -125,11 +140,15 @@ export class ToolDispatcher {
   async call(request: ToolRequest): Promise<ToolAnswer> {
     if (this.#ids.has(request.id))
       return failure('failed', `The call id ${request.id} has already been used.`);
-    if (this.#records.length >= this.#limits.max_calls)
+    const isBuiltIn = this.#isBuiltIn(request.name);
+    const limit = isBuiltIn ? this.options.builtIn!.maxCalls : this.#limits.max_calls;
+    const made = isBuiltIn ? this.#builtInCalls : this.#records.length - this.#builtInCalls;
+    if (made >= limit)
       return failure(
         'limit',
-        `The run has reached its limit of ${formatItems(this.#limits.max_calls, 'tool call')}.`,
+        `The run has reached its limit of ${formatItems(limit, isBuiltIn ? 'request' : 'tool call')}.`,
       );
+    if (isBuiltIn) this.#builtInCalls++;
     this.#ids.add(request.id);
     const record = this.#addRecord(request);
     const started = performance.now();
@@ -168,14 +187,21 @@ export class ToolDispatcher {
     aborter: AbortController,
   ): Promise<ToolAnswer> {
     if ('error' in resolution) return failure('failed', resolution.error.slice(0, 2000));
-    if ('deny' in resolution)
-      return failure('denied', denialText(resolution.deny === true ? undefined : resolution.deny));
+    if ('deny' in resolution) {
+      const text = denialText(resolution.deny === true ? undefined : resolution.deny);
+      if (!this.#isBuiltIn(pending.name)) return failure('denied', text);
+      return this.#denied({ tool: this.#find(pending.name), args: pending.arguments }, text);
+    }
     if ('value' in resolution) return this.#result(this.toolset.find(pending.name), resolution.value);
     const tool = this.#find(pending.name);
     if (pending.reason !== 'approval')
       throw new ToolError(`The call to ${pending.name} is waiting for a value, not for approval.`);
     const { id, arguments: raw } = pending;
-    return this.#execute(await this.#accept({ id, record, tool, raw, aborter }, JSON.stringify(raw)));
+    const call = await this.#accept({ id, record, tool, raw, aborter }, JSON.stringify(raw));
+    // It was approved in an earlier resume, which did not end.
+    const isRepeated = record.status === 'unknown';
+    this.#builtInOf(tool)?.approve(call.args, { isForSession: false, isRepeated });
+    return this.#execute(call);
   }
 
   #addRecord({ name, argumentsJson }: ToolRequest): ToolCallRecord {
@@ -197,7 +223,10 @@ export class ToolDispatcher {
     this.#checkCallsOf(tool);
     if (request.problem !== undefined) throw new JsonDataError('arguments', request.problem);
     if (request.argumentsJson.length > SMALL_ARGUMENTS) await nextTurn();
-    const { value, json, heldBytes } = readArguments(request.argumentsJson, this.#limits.max_arguments_bytes);
+    const maxBytes = this.#isBuiltIn(request.name)
+      ? this.options.builtIn!.maxArgumentsBytes
+      : this.#limits.max_arguments_bytes;
+    const { value, json, heldBytes } = readArguments(request.argumentsJson, maxBytes);
     record.arguments_preview = json.slice(0, PREVIEW_CHARS);
     this.#hold(record, heldBytes);
     const call = await this.#accept({ id: request.id, record, tool, raw: value, aborter }, json);
@@ -223,7 +252,7 @@ export class ToolDispatcher {
   }
 
   #find(name: string): OfferedTool {
-    const tool = this.toolset.find(name);
+    const tool = this.#isBuiltIn(name) ? this.options.builtIn!.tool : this.toolset.find(name);
     if (tool !== undefined) return tool;
     const names = this.toolset.catalog.map((described) => described.name);
     const similar = suggestTools(name, names);
@@ -268,14 +297,31 @@ export class ToolDispatcher {
   async #approve(call: AcceptedCall): Promise<ToolAnswer | undefined> {
     if (!(await this.#needsApproval(call))) return undefined;
     const decision = await this.#decide(call);
-    const { approved, reason } =
+    const { approved, reason, ...scope } =
       typeof decision === 'object' ? decision : { approved: decision, reason: undefined };
+    const isForSession = 'for' in scope && scope.for === 'session';
+    if (approved === true)
+      this.#builtInOf(call.tool)?.approve(call.args, { isForSession, isRepeated: false });
     if (approved === true) return undefined;
-    if (approved === false) return failure('denied', denialText(reason));
+    if (approved === false) return this.#denied(call, denialText(reason), isForSession);
     const { cannotPause } = this.options;
     if (cannotPause === undefined) return this.#wait(call, 'approval');
     const fact = 'The call needs the approval of a person, which cannot be requested now';
-    return failure('denied', `${fact}. The program cannot pause, because ${cannotPause}.`);
+    return this.#denied(call, `${fact}. The program cannot pause, because ${cannotPause}.`);
+  }
+
+  #builtInOf({ description }: OfferedTool): BuiltInTool | undefined {
+    return this.#isBuiltIn(description.name) ? this.options.builtIn : undefined;
+  }
+
+  #denied(
+    { tool, args }: Pick<AcceptedCall, 'tool' | 'args'>,
+    text: string,
+    isForSession = false,
+  ): ToolAnswer {
+    const builtIn = this.#builtInOf(tool);
+    if (builtIn === undefined) return failure('denied', text);
+    return { type: 'value', json: JSON.stringify(builtIn.refuse(args, text, isForSession)) };
   }
 
   async #needsApproval({ tool: { definition }, args, aborter }: AcceptedCall): Promise<boolean> {
@@ -296,7 +342,9 @@ export class ToolDispatcher {
       call_id,
       seq: record.seq,
       name: tool.description.name,
-      arguments: JSON.parse(JSON.stringify(raw)) as Record<string, unknown>,
+      arguments: JSON.parse(
+        JSON.stringify(this.#builtInOf(tool) === undefined ? raw : shownRequest(raw)),
+      ) as Record<string, unknown>,
       session_id: sessionId,
       signal,
     };
@@ -330,8 +378,8 @@ export class ToolDispatcher {
 
   async #execute(call: AcceptedCall): Promise<ToolAnswer> {
     const { definition, description } = call.tool;
-    if (definition.execute === undefined || this.options.leavesUnanswered === true)
-      return this.#suspended(call, undefined);
+    const isLeft = this.options.leavesUnanswered === true && !this.#isBuiltIn(description.name);
+    if (definition.execute === undefined || isLeft) return this.#suspended(call, undefined);
     const { signal } = call.aborter;
     await this.#slots.enter(signal);
     const timeoutMs = definition.timeoutMs ?? this.#limits.call_timeout_ms;

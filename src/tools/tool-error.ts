@@ -60,7 +60,7 @@ function hidePaths(text: string, paths: readonly string[]): string {
 }
 
 /** The first line of the message of an error, without paths of the host. Getters of the error are not trusted. */
-function hostMessage(cause: unknown): string {
+export function hostMessage(cause: unknown): string {
   try {
     const { message, path, dest } = (cause ?? {}) as { message?: unknown; path?: unknown; dest?: unknown };
     const given = typeof cause === 'string' ? cause : typeof message === 'string' ? message : '';

@@ -29,4 +29,12 @@ export const MAX_REASON_CHARACTERS = 1000;
 export const MAX_IN_FLIGHT_ARGUMENT_BYTES = 8 * 1024 * 1024;
 /** Memory for the arguments of all calls of a run that are unanswered or whose tools have not ended. */
 export const MAX_HELD_ARGUMENT_BYTES = 2 * MAX_IN_FLIGHT_ARGUMENT_BYTES;
+/** Maximum size of the arguments of a request as JSON: its body in base64, and its headers. */
+export const MAX_REQUEST_ARGUMENT_BYTES = 6 * 1024 * 1024;
+/** The names under which programs send requests and read responses. They are not tools of the caller. */
+export const NETWORK_CALLS = {
+  request: 'network:request',
+  read: 'network:read',
+  close: 'network:close',
+} as const;
 export const PREVIEW_CHARS = 200;

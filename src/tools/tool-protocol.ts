@@ -5,6 +5,7 @@ import type { PendingCall, ToolCallRecord } from '../schema/tool-call-record.ts'
 import { JsonDataError } from './json-data.ts';
 import { programError, type ToolErrorCode } from './tool-error.ts';
 import type { ToolLimits } from './tool-limits.ts';
+import type { OfferedTool } from './toolset.ts';
 
 /** A tool call of a guest. */
 export interface ToolRequest {
@@ -38,9 +39,9 @@ export interface ApprovalRequest {
   readonly call_id: string;
   /** Number of the call in its run, starting at 1. */
   readonly seq: number;
-  /** Name of the tool. */
+  /** Name of the tool; `network:request` for a request that no rule permits. */
   readonly name: string;
-  /** Copy of the arguments as the program passed them. */
+  /** Copy of the arguments as the program passed them. Those of a request are `method`, `url` and `body_bytes`. */
   readonly arguments: Readonly<Record<string, unknown>>;
   /** Name of the session. Undefined if the program does not run in a session. */
   readonly session_id: string | undefined;
@@ -52,9 +53,31 @@ export interface ApprovalRequest {
 /**
  * A decision about a tool call, with an optional reason. Undefined leaves the call pending: the program pauses if it can.
  */
-export type ApprovalDecision = boolean | { readonly approved: boolean; readonly reason?: string } | undefined;
+export type ApprovalDecision =
+  | boolean
+  | {
+      readonly approved: boolean;
+      readonly reason?: string;
+      /** Applies to all further requests with the same method and origin, while the session is open. Only for requests. */
+      readonly for?: 'session';
+    }
+  | undefined;
 /** Decides whether to approve a call to a tool with `needsApproval`. */
 export type OnApproval = (request: ApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>;
+
+/** @internal */
+export interface BuiltInTool {
+  readonly tool: OfferedTool;
+  readonly maxCalls: number;
+  readonly maxArgumentsBytes: number;
+  /** Called when a person has approved a call. */
+  approve(
+    args: Record<string, unknown>,
+    scope: { readonly isForSession: boolean; readonly isRepeated: boolean },
+  ): void;
+  /** The value that the program gets if a person has not approved a call. */
+  refuse(args: Record<string, unknown>, reason: string, isForSession: boolean): unknown;
+}
 
 /** @internal */
 export interface ToolDispatcherOptions {
@@ -69,6 +92,8 @@ export interface ToolDispatcherOptions {
   readonly cannotPause: string | undefined;
   /** Whether no tool is called: every accepted call stays unanswered. Requires a run that can pause. */
   readonly leavesUnanswered?: boolean;
+  /** A tool of the sandbox itself, with limits of its own. It is not part of the toolset. */
+  readonly builtIn?: BuiltInTool | undefined;
   /** The earlier calls of a resumed execution. */
   readonly earlier?:
     | { readonly records: readonly ToolCallRecord[]; readonly pending: readonly PendingCall[] }

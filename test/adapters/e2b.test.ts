@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Execution, FileType, type OutputMessage, Result, Sandbox } from 'llm-wasm-sandbox/adapters/e2b';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -40,6 +43,30 @@ describe('runCode', () => {
       name: 'SystemExit',
       value: '3',
     });
+  });
+
+  test('runs programs as they are written for notebooks, with files in /home/user', async () => {
+    await sandbox.files.write('/home/user/in.txt', 'hello');
+    const cell = "%matplotlib inline\n!pip install requests\nprint(open('/home/user/in.txt').read(), 1 / 0)";
+    const { error } = await sandbox.runCode(cell);
+    expect(error).toMatchObject({ name: 'ZeroDivisionError' });
+    expect(error!.traceback).toMatch(/line 3[\s\S]*How to fix it:\n1\. /);
+    const js = "require('fs').readFileSync('/home/user/in.txt', 'utf8')";
+    expect((await sandbox.runCode(js, { language: 'js' })).text).toContain('hello');
+    expect(await sandbox.files.exists('/home/user/in.txt')).toBe(true);
+    expect((await sandbox.files.list('/home/user')).map(({ name }) => name)).toContain('in.txt');
+    await sandbox.files.remove('/home/user/in.txt');
+  });
+
+  test('imports the packages of the options', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'e2b-'));
+    mkdirSync(join(folder, 'ours'));
+    writeFileSync(join(folder, 'ours', '__init__.py'), 'answer = 42');
+    const other = await Sandbox.create({ packages: [folder] });
+    expect((await other.runCode('import ours; ours.answer')).text).toBe('42');
+    await other.kill();
+    rmSync(folder, { recursive: true });
+    await expect(Sandbox.create({ packages: ['no-such-package'] })).rejects.toThrow('no-such-package');
   });
 
   test('returns what programs display in its formats', async () => {
@@ -141,7 +168,7 @@ describe('files', () => {
     expect((await files.list('d')).map(({ name }) => name)).toEqual(['c.txt', 'z.txt']);
     await expect(files.remove('d/e')).rejects.toMatchObject({ code: 'file_not_found' });
     await expect(files.read('none')).rejects.toMatchObject({ code: 'file_not_found' });
-    await expect(files.read('/home/user/x')).rejects.toMatchObject({ code: 'invalid_path' });
+    await expect(files.read('/home/other/x')).rejects.toMatchObject({ code: 'invalid_path' });
   });
 });
 

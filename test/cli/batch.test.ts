@@ -71,7 +71,7 @@ describe('batch run', () => {
     expect(errors).toContain('Cancelled: ');
   });
 
-  it('reports a file that does not exist', async () => {
+  it('reports a file that does not exist', { tags: 'full' }, async () => {
     const { status, stderr } = await runCli(['batch', 'run', 'absent.ndjson']);
     expect(status).toBe(2);
     expect(stderr).toContain('Cannot read absent.ndjson: ENOENT');

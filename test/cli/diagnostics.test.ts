@@ -2,6 +2,8 @@ import { createSandbox } from 'llm-wasm-sandbox';
 import { afterEach, describe, expect, it, test, vi } from 'vitest';
 import { hasColor, paint, readColorMode } from '../../src/cli/color.ts';
 import { guidanceText } from '../../src/cli/failure-text.ts';
+import { pausedText } from '../../src/cli/report-run.ts';
+import type { SandboxResult } from '../../src/schema.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
 import { ESCAPE, Terminal, withoutColors } from '../support/terminal.ts';
 
@@ -32,7 +34,7 @@ describe('colours', () => {
     vi.unstubAllEnvs();
   });
 
-  it('are in messages and help with --color always, and never in JSON', async () => {
+  it('are in messages and help with --color always, and never in JSON', { tags: 'full' }, async () => {
     const failed = await runCli(['run', '--color', 'always', 'nothing.py']);
     expect(failed).toMatchObject({ status: 2, stdout: '' });
     expect(failed.stderr.startsWith(`${ERROR_PREFIX} Cannot read`)).toBe(true);
@@ -102,5 +104,18 @@ describe('a misspelt word', () => {
     const { status, stderr } = await runCliHere(['\x1b[2J'], '');
     expect([status, stderr]).toEqual([2, expect.not.stringContaining('Did you mean')]);
     expect(stderr).toContain("unknown command '\\x1b[2J'");
+  });
+});
+
+describe('the note about a paused program', () => {
+  it('repeats the store and the tools of a paused program', () => {
+    const result = {
+      metadata: { execution_id: 'x1', state: 'paused', pending: [{ name: 'a.b' }] },
+    } as unknown as SandboxResult;
+    const text = pausedText(result, { store: 'my store', toolsConfig: 'tools.json' });
+    expect(text).toContain("llm-wasm-sandbox pending --store 'my store'\n");
+    expect(text).toContain("llm-wasm-sandbox resume x1 --store 'my store' --tools-config tools.json");
+    expect(pausedText(result, {})).toContain('llm-wasm-sandbox resume x1');
+    expect(pausedText(result, { store: 'postgres://u:secret@h/d' })).not.toContain('secret');
   });
 });

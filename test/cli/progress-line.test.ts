@@ -92,7 +92,9 @@ describe('progress', () => {
 });
 
 describe('progress of commands', () => {
-  it('is shown while guests are prepared, sessions are exported and imported, and packages are added', async () => {
+  it('is shown while guests are prepared, sessions are exported and imported, and packages are added', {
+    tags: 'full',
+  }, async () => {
     setTerminal(true);
     vi.useRealTimers();
     const folder = mkdtempSync(join(tmpdir(), 'progress-'));

@@ -9,7 +9,7 @@ import {
   imageSequences,
   resultsReport,
 } from '../../src/cli/show-displayed-results.ts';
-import type { ResultAccess } from '../../src/mcp/displayed-result-blocks.ts';
+import type { ResultAccess } from '../../src/model-text/displayed-result-blocks.ts';
 import type { DisplayResult } from '../../src/schema.ts';
 import { runCli } from '../support/cli.ts';
 import { decodePng } from '../support/png.ts';

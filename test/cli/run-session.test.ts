@@ -9,7 +9,7 @@ import { temporarySessionStore } from '../support/cli-sessions.ts';
 const { folder, store, cli, cliHere, run, runHere, json, execute } = temporarySessionStore();
 
 describe('run --session', () => {
-  it('preserves variables and files across processes', async () => {
+  it('preserves variables and files across processes', { tags: 'full' }, async () => {
     expect(await run('preserved', 'x = [1]; open("f.txt", "w").write("file")')).toEqual({
       status: 0,
       stdout: '',
@@ -45,7 +45,7 @@ describe('run --session', () => {
     });
   });
 
-  it("stores sessions in --store, or else in the user's data folder", async () => {
+  it("stores sessions in --store, or else in the user's data folder", { tags: 'full' }, async () => {
     const elsewhere = join(folder, 'elsewhere');
     await runHere('here', 'x = 1', '--store', elsewhere);
     expect(readdirSync(elsewhere)).toContain('here');

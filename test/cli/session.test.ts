@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { CLI } from '../support/cli.ts';
 import { temporarySessionStore } from '../support/cli-sessions.ts';
 
-const { folder, store, cli, cliHere, run, json, execute, at } = temporarySessionStore();
+const { folder, store, cli, cliHere, run, runHere, json, execute, at } = temporarySessionStore();
 
 describe('session', () => {
   it('lists sessions, and shows the variables, files and checkpoints of one', async () => {
@@ -63,7 +63,7 @@ describe('session', () => {
     await cliHere(['session', 'rollback', 'past']);
     await execute('past', 'assert x == 2');
     await cliHere(['session', 'rollback', 'past', 'one']);
-    expect((await run('past', 'print(x)')).stdout).toBe('1\n');
+    expect((await runHere('past', 'print(x)')).stdout).toBe('1\n');
     await execute('branch', 'assert x == 2');
     expect((await json('session', 'checkpoint', 'past', '--list')).checkpoints).toMatchObject([
       { name: 'one' },
@@ -153,7 +153,7 @@ describe('session', () => {
     expect(listed).toMatchObject({ status: 0, stderr: expect.stringContaining('session rm ID') });
     expect(listed.stdout).toMatch(/^broken +DAMAGED/m);
     expect(listed.stdout).toMatch(/^intact +python/m);
-    expect(await run('broken', 'print(1)', '--store', otherStore)).toMatchObject({
+    expect(await runHere('broken', 'print(1)', '--store', otherStore)).toMatchObject({
       status: 69,
       stdout: '',
       stderr: expect.stringContaining('is damaged'),
@@ -242,7 +242,7 @@ describe('session', () => {
 
   it('sets the exit code and writes errors to standard error', async () => {
     expect(await cliHere(['session', 'show'])).toMatchObject({ status: 2, stdout: '' });
-    expect(await cli(['session', 'show', '..'])).toMatchObject({ status: 2, stdout: '' });
+    expect(await cliHere(['session', 'show', '..'])).toMatchObject({ status: 2, stdout: '' });
     expect(await cliHere(['session', 'rollback', 'absent'])).toMatchObject({
       status: 69,
       stdout: '',

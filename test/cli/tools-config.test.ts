@@ -55,7 +55,9 @@ describe('--tools-config', () => {
     return home;
   };
 
-  test('denies calls that need approval if there is neither a terminal nor a session', async () => {
+  test('denies calls that need approval if there is neither a terminal nor a session', {
+    tags: 'full',
+  }, async () => {
     const code = 'try:\n  await tools.demo.echo(text="x")\nexcept ToolError as error:\n  print(error)';
     const { stdout } = await runCli(['run', '-c', code, '--tools-config', config({})]);
     expect(stdout).toBe(
@@ -81,7 +83,7 @@ describe('--tools-config', () => {
     expect(stderr).toContain('there is no terminal on which to ask for approval');
   });
 
-  test('rejects an invalid file', async () => {
+  test('rejects an invalid file', { tags: 'full' }, async () => {
     const { stderr, status } = await runCli([
       'run',
       '-c',

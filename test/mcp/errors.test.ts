@@ -86,7 +86,7 @@ test('error guidance is in the text and in structured content', async () => {
   expect(text).toContain(`How to fix ${guidance.error_type}:\n1. ${guidance.actionable_guidance[0]}`);
 });
 
-test('the fuel line appears only when much of the budget was used', async () => {
+test('the fuel line appears only when much of the budget was used', { tags: 'full' }, async () => {
   const args = { language: 'python', fuel_budget: 200e6 };
   const cheap = await call(client, 'execute_code', { ...args, code: '1' });
   expect(cheap.text).not.toContain('\nfuel:');

@@ -50,7 +50,9 @@ describe('the memory that sessions of a server hold', () => {
 
   // guarantee: memory-limit
   // proves: Calls without a session share one workspace per tenant, with a quota, and do not count as memory of sessions.
-  test('does not include calls without a session, which share one workspace per tenant with a quota', async () => {
+  test('does not include calls without a session, which share one workspace per tenant with a quota', {
+    tags: 'full',
+  }, async () => {
     const { server, a, b, close } = await start();
     // The quota is 64 MiB.
     const write = (client: typeof a, name: string) => {
@@ -68,7 +70,9 @@ describe('the memory that sessions of a server hold', () => {
 
   // guarantee: memory-limit
   // proves: With data_dir, memory does not limit the number of sessions, because idle sessions are unloaded.
-  test('does not limit the number of sessions with data_dir, because idle ones are unloaded', async () => {
+  test('does not limit the number of sessions with data_dir, because idle ones are unloaded', {
+    tags: 'full',
+  }, async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'held-'));
     const { server, a, run, close } = await start(data_dir);
     for (const id of ['one', 'two', 'three', 'four']) expect((await run(a, id)).isError).toBe(false);

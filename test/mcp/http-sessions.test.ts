@@ -96,7 +96,9 @@ describe('HTTP server with sessions', () => {
     expect(readdirSync(settings.data_dir).sort()).toEqual(['caller-..', 'caller-ann']);
   });
 
-  test('restores the limits of a session after a restart, capped by the new maximums', async () => {
+  test('restores the limits of a session after a restart, capped by the new maximums', {
+    tags: 'full',
+  }, async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
     const first = await startHttp({ data_dir });
     const session = {
@@ -221,7 +223,7 @@ async function callRaw(url: string, name: string, args: object, headers: Record<
 }
 
 describe('HTTP server', () => {
-  test('serves a client of SDK v1', async () => {
+  test('serves a client of SDK v1', { tags: 'full' }, async () => {
     const server = await startHttp();
     const client = new OldClient({ name: 'old', version: '1' });
     await client.connect(new OldTransport(new URL(server.url)) as Parameters<OldClient['connect']>[0]);

@@ -290,7 +290,7 @@ describe('server settings', () => {
     });
   });
 
-  test('are printed without secrets', async () => {
+  test('are printed without secrets', { tags: 'full' }, async () => {
     const secret = 'a-very-secret-token';
     const address = `postgres://user:${secret}@host/db`;
     const { stdout } = await cli(
@@ -330,7 +330,7 @@ describe('server settings', () => {
     ['a value of the wrong type', 'fuel_budget = "much"', {}, /fuel_budget/],
     ['invalid TOML', 'fuel_budget = ', {}, /config/],
     ['an unknown environment variable', '', { LLM_WASM_SANDBOX_FUEL: '1' }, /fuel/],
-  ])('reject %s', async (_, text, env, message) => {
+  ])('reject %s', { tags: 'full' }, async (_, text, env, message) => {
     writeFileSync(file, text);
     const { stderr, status } = await cli(['mcp', '--config', file, '--print-config'], env);
     expect(stderr).toMatch(message);

@@ -20,12 +20,11 @@ import {
 import type { HttpServer, ServerSettingsInput } from 'llm-wasm-sandbox/mcp';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { SandboxError } from '../../src/errors.ts';
-import { CancelledError } from '../../src/mcp/cancelled-error.ts';
 import { relayAnswer, serializeOutcome } from '../../src/mcp/relayed-answers.ts';
 import { RunsAwaitingApproval } from '../../src/mcp/runs-awaiting-approval.ts';
-import * as sharedLimits from '../../src/mcp/shared-limits.ts';
+import { SharedFuel } from '../../src/mcp/shared-fuel.ts';
+import { CancelledError } from '../../src/model-text/client-errors.ts';
 import { openStore } from '../../src/session/open-store.ts';
-import { ApprovalRounds } from '../../src/stores/postgres/approval-rounds.ts';
 import { runCliHere } from '../support/cli.ts';
 import { call, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
 import { newDatabase } from '../support/shared-postgres.ts';
@@ -514,14 +513,14 @@ describe('an approval request', () => {
 
   // guarantee: approval
   test('is answered by another server while the database is slow to refuse the answer at this one', async () => {
-    /** Removes a round only after the next look for answers, which finds no waiting run. */
-    class SlowRounds extends ApprovalRounds {
-      override async close(round: string): Promise<boolean> {
-        await new Promise((resolve) => setTimeout(resolve, 700));
-        return super.close(round);
-      }
-    }
-    const rounds = new SlowRounds(openStore(database).database!);
+    const store = openStore(database);
+    const rounds = store.coordination.approvals!;
+    const close = rounds.close.bind(rounds);
+    // Removes a round only after the next look for answers, which finds no waiting run.
+    rounds.close = async (round) => {
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      return close(round);
+    };
     const approvals = new RunsAwaitingApproval(rounds);
     const owner = { tenant: 'slow', request: 'r' };
     const { signal } = new AbortController();
@@ -535,7 +534,7 @@ describe('an approval request', () => {
     await expect(here).rejects.toThrow('already answered');
     expect(await there).toEqual({ value: { type: 'done', value: true } });
     approvals.close();
-    await rounds.database.close();
+    await store.close();
   });
 
   // guarantee: approval
@@ -566,7 +565,8 @@ describe('an approval request', () => {
   });
 
   test('fails as the program does, or if its server does not respond', async () => {
-    const rounds = new ApprovalRounds(openStore(database).database!);
+    const store = openStore(database);
+    const rounds = store.coordination.approvals!;
     const relay = async (failure?: Error) => {
       const key = { tenant: 't', run: randomUUID(), round: randomUUID(), request: 'r' };
       await rounds.open(key);
@@ -585,7 +585,7 @@ describe('an approval request', () => {
       publicMessage: expect.stringContaining('unknown'),
     });
     expect(await query("SELECT FROM llm_wasm_sandbox.approval_rounds WHERE tenant = 't'")).toBe(0);
-    await rounds.database.close();
+    await store.close();
   });
 
   test('ends with the server that runs the program', async () => {
@@ -687,11 +687,10 @@ finally:
 });
 
 describe('limits per minute', () => {
-  const { SharedFuel, SharedRequestLimiter } = sharedLimits;
-  const open = () => openStore(database).database!;
+  const open = () => openStore(database).coordination;
 
   test('admit as many requests as the limit allows for all servers together', async () => {
-    const limiters = [new SharedRequestLimiter(open(), 300), new SharedRequestLimiter(open(), 300)];
+    const limiters = [open().limiter('requests', 300), open().limiter('requests', 300)];
     let admitted = 0;
     for (let i = 0; i < 400; i++)
       await limiters[i % 2]!.consume('tenant x').then(
@@ -703,7 +702,7 @@ describe('limits per minute', () => {
   });
 
   test('admit as many concurrent requests as successive ones', async () => {
-    const limiter = new SharedRequestLimiter(open(), 600);
+    const limiter = open().limiter('requests', 600);
     const settled = await Promise.allSettled(Array.from({ length: 300 }, () => limiter.consume('tenant c')));
     expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(300);
   });

@@ -2,7 +2,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RecentResults } from '../../src/mcp/recent-results.ts';
+import { RecentResults } from '../../src/model-text/recent-results.ts';
 import { decodeResult } from '../../src/results/encoded-result.ts';
 import { ONLY_OWN_REQUEST, startListener } from '../support/listener.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
@@ -293,12 +293,14 @@ describe('cached results', () => {
     const recent = new RecentResults();
     const output = recent.addOutput('s', 'stdout', 'x');
     for (let i = 0; i < 200; i++) recent.addResult('s', { ...result, html: 'x' });
+    await recent.publish();
     const ids = await recent.resultIds('s');
     expect([ids.length, ids[0], await recent.result('s', 'r1')]).toEqual([164, 'r200', undefined]);
     expect(await recent.output(output)).toBeUndefined();
     recent.addResult('s', { ...result, html: 'x'.repeat(20_000_000) });
     recent.addOutput('t', 'stdout', 'y'.repeat(20_000_000));
     recent.addResult('t', { ...result, html: 'x' });
+    await recent.publish();
     expect([await recent.resultIds('s'), await recent.resultIds('t')]).toEqual([[], ['r202']]);
     expect(await recent.result('s', 'r202')).toBeUndefined();
   });
@@ -309,6 +311,7 @@ describe('cached results', () => {
     const json = `[${Array(100_000).fill('{}').join()}]`;
     const shown = decodeResult({ ...result, mime: 'application/json', json });
     const { id } = recent.addResult('s', shown);
+    await recent.publish();
     expect(Object.getOwnPropertyDescriptor(shown, 'json')!.get).toBeTypeOf('function');
     expect([recent.bytes > json.length, recent.bytes < json.length * 1.1]).toEqual([true, true]);
     expect((await recent.result('s', id))!.result).toEqual(shown);

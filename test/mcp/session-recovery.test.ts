@@ -128,7 +128,7 @@ test('the files of a damaged session are listed and can be read with tools and a
 
 describe('reset_all_sessions', () => {
   // guarantee: session-recovery
-  test('continues after a failure and reports every failure', async () => {
+  test('continues after a failure and reports every failure', { tags: 'full' }, async () => {
     const { client, close, folder } = await serverWithSession();
     for (const session_id of ['a', 'b', 'c', 'd'])
       await call(client, 'create_session', { language: 'javascript', session_id });
@@ -148,7 +148,7 @@ describe('reset_all_sessions', () => {
   });
 
   // guarantee: session-recovery
-  test('does not interfere with a session that is used at the same time', async () => {
+  test('does not interfere with a session that is used at the same time', { tags: 'full' }, async () => {
     const { client, close } = await serverWithSession();
     const run = () => call(client, 'execute_code', { code: 'x', language: 'javascript', session_id: 'good' });
     for (let i = 0; i < 5; i++) {
@@ -220,7 +220,9 @@ describe('an imported session', () => {
 
   // guarantee: session-recovery
   // proves: A paused program of an imported session cannot use more fuel than the server allows.
-  test('that is paused continues within the limits of the server, and "default" can be destroyed', async () => {
+  test('that is paused continues within the limits of the server, and "default" can be destroyed', {
+    tags: 'full',
+  }, async () => {
     const { data_dir, execution_id } = await importedPaused();
     const tools_config = join(newFolder(), 'tools.json');
     // The tool resume_execution exists only with a tool server; none of its tools is called.

@@ -6,7 +6,10 @@ import { CheckedLines } from '../../src/mcp/stdio-lines.ts';
 function feed(...chunks: readonly string[]) {
   const passed: string[] = [];
   let rejected = 0;
-  const lines = new CheckedLines(() => rejected++);
+  const lines = new CheckedLines(
+    () => rejected++,
+    async () => {},
+  );
   lines.on('data', (chunk: Buffer) => passed.push(chunk.toString()));
   for (const chunk of chunks) lines.write(chunk);
   return new Promise<{ passed: string[]; rejected: number }>((resolve) => {
@@ -37,5 +40,27 @@ describe('lines on standard input', () => {
   test('are rejected if they are too deep', async () => {
     const deep = `${'['.repeat(100)}${']'.repeat(100)}\n`;
     expect(await feed(deep, MESSAGE)).toEqual({ passed: [MESSAGE], rejected: 1 });
+  });
+
+  // guarantee: request-limits
+  // proves: Messages on standard input wait while the client leaves answers unread.
+  test('wait until there is room for their answers', async () => {
+    const passed: number[] = [];
+    let makeRoom = () => {};
+    const lines = new CheckedLines(
+      () => {},
+      () =>
+        new Promise((resolve) => {
+          makeRoom = resolve;
+        }),
+    );
+    lines.on('data', (chunk: Buffer) => passed.push(chunk.length));
+    const written = new Promise<void>((resolve) => lines.write(MESSAGE.repeat(100), () => resolve()));
+    const turn = () => new Promise<boolean>((resolve) => setImmediate(() => resolve(false)));
+    await turn();
+    expect(passed.length).toBeLessThan(100);
+    const isDone = written.then(() => true);
+    while (!(await Promise.race([isDone, turn()]))) makeRoom();
+    expect(passed).toHaveLength(100);
   });
 });

@@ -47,13 +47,16 @@ test('every tool call is recorded as a span, a log event and a metric, each with
 
   const failed = (message: string) => ({ code: SpanStatusCode.ERROR, message });
   expect(spans.map(({ name, ended, status }) => [name, ended, status])).toEqual([
-    ['tool execute_code', true, undefined],
-    ['tool execute_code', true, failed('program_failed')],
-    ['tool execute_code', true, failed('out_of_fuel')],
-    ['tool list_files', true, failed('session_not_found')],
-    ['tool read_file', true, failed('invalid_argument')],
+    ['tools/call execute_code', true, undefined],
+    ['tools/call execute_code', true, failed('program_failed')],
+    ['tools/call execute_code', true, failed('out_of_fuel')],
+    ['tools/call list_files', true, failed('session_not_found')],
+    ['tools/call read_file', true, failed('invalid_argument')],
   ]);
   expect(spans[0]!.attributes).toEqual({
+    'mcp.method.name': 'tools/call',
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': 'execute_code',
     'sandbox.tool': 'execute_code',
     'sandbox.tenant': 'local',
     'sandbox.session_id': 'default',
@@ -66,7 +69,11 @@ test('every tool call is recorded as a span, a log event and a metric, each with
     'sandbox.success': true,
     'sandbox.fuel_consumed': expect.any(Number),
   });
-  expect(spans[3]!.attributes).toMatchObject({ 'sandbox.outcome': 'session_not_found', 'sandbox.ok': false });
+  expect(spans[3]!.attributes).toMatchObject({
+    'error.type': 'session_not_found',
+    'sandbox.outcome': 'session_not_found',
+    'sandbox.ok': false,
+  });
   const calls = events.filter(({ event }) => event === 'tool.call');
   // No record contains code, output or an error message of a program.
   expect(JSON.stringify([spans, calls])).not.toContain('hidden');

@@ -67,51 +67,56 @@ describe('tool descriptions', () => {
     expect(examples).toBe(5);
   });
 
-  test.each([
-    ['minimal', 3, 1200],
-    ['standard', 12, 3500],
-  ] as const)(
-    'of the set %s mention only its %i tools, in at most %i tokens',
-    async (set, count, maxTokens) => {
-      const { client: other } = await stdioClient('legacy', ['mcp', '--log-level', 'silent', '--tools', set]);
-      const listed = (await other.listTools()).tools;
-      const { prompts } = await other.listPrompts();
-      const texts = [JSON.stringify(listed), other.getInstructions()!];
-      for (const { name, arguments: args = [] } of prompts) {
-        const given = Object.fromEntries(
-          args.map((one) => [one.name, one.name === 'language' ? 'python' : 'x']),
-        );
-        texts.push(JSON.stringify(await other.getPrompt({ name, arguments: given })));
-      }
-      await other.close();
-      expect(listed).toHaveLength(count);
-      const missing = tools
-        .map(({ name }) => name)
-        .filter((name) => !listed.some((one) => one.name === name));
-      expect(missing.filter((name) => texts.some((text) => text.includes(name)))).toEqual([]);
-      expect(estimateTokens(texts[0]!)).toBeLessThanOrEqual(maxTokens);
-    },
-  );
+  test('take at most 4,000 tokens with the schemas and the instructions', () => {
+    expect(estimateTokens(JSON.stringify(tools) + client.getInstructions()!)).toBeLessThanOrEqual(4000);
+  });
 
-  test('come with a title, four annotations, parameter descriptions and an output schema', () => {
+  test('of the set minimal mention only its 3 tools, in at most 1,200 tokens', async () => {
+    const minimal = ['mcp', '--log-level', 'silent', '--tools', 'minimal'];
+    const { client: other } = await stdioClient('legacy', minimal);
+    const listed = (await other.listTools()).tools;
+    const { prompts } = await other.listPrompts();
+    const texts = [JSON.stringify(listed), other.getInstructions()!];
+    for (const { name, arguments: args = [] } of prompts) {
+      const given = Object.fromEntries(
+        args.map((one) => [one.name, one.name === 'language' ? 'python' : 'x']),
+      );
+      texts.push(JSON.stringify(await other.getPrompt({ name, arguments: given })));
+    }
+    await other.close();
+    expect(listed).toHaveLength(3);
+    const missing = tools.map(({ name }) => name).filter((name) => !listed.some((one) => one.name === name));
+    expect(missing.filter((name) => texts.some((text) => text.includes(name)))).toEqual([]);
+    expect(estimateTokens(texts[0]!)).toBeLessThanOrEqual(1200);
+  });
+
+  test('come with a title, annotations and descriptions of parameters', () => {
     for (const tool of tools) {
       expect(tool.name).toMatch(/^[a-z][a-z_]{2,31}$/);
       expect(tool.title).toBeTruthy();
-      expect(Object.keys(tool.annotations ?? {}).sort()).toEqual([
-        'destructiveHint',
-        'idempotentHint',
-        'openWorldHint',
-        'readOnlyHint',
-      ]);
-      expect(tool.annotations?.openWorldHint).toBe(false);
+      const { openWorldHint, readOnlyHint, destructiveHint } = tool.annotations!;
+      expect(openWorldHint).toBe(false);
+      // The default of destructiveHint is true.
+      expect(readOnlyHint === true || destructiveHint !== undefined, tool.name).toBe(true);
       for (const [name, schema] of Object.entries(tool.inputSchema.properties ?? {}))
         expect(schema, `${tool.name}.${name}`).toHaveProperty('description');
       expect(tool.inputSchema['additionalProperties']).toBe(false);
-      // Structured content would hide the image.
-      expect(tool.outputSchema === undefined, tool.name).toBe(
-        ['read_file', 'view_result'].includes(tool.name),
-      );
+      expect(tool.outputSchema).toBeUndefined();
     }
+  });
+
+  test('have the schemas of results with --tools all, which structured content follows either way', async () => {
+    const { client: other } = await stdioClient('legacy', ['mcp', '--log-level', 'silent', '--tools', 'all']);
+    const listed = (await other.listTools()).tools;
+    expect(listed.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
+    // Structured content would hide the image.
+    const without = listed.filter(({ outputSchema }) => outputSchema === undefined);
+    expect(without.map(({ name }) => name).sort()).toEqual(['read_file', 'view_result']);
+    for (const one of [client, other])
+      expect((await one.callTool({ name: 'list_files', arguments: {} })).structuredContent).toMatchObject({
+        total: 0,
+      });
+    await other.close();
   });
 
   test('cover every specified tool', () => {

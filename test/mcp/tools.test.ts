@@ -46,12 +46,12 @@ function testTools(era: Era, transport: 'http' | 'stdio'): void {
     expect(structured['fuel_analysis']).toMatchObject({ cause: 'probably_endless' });
   });
 
-  test('execute_code accepts timeout_seconds, and answers unknown arguments with similar ones', async () => {
-    const limited = { code: 'import time\ntime.sleep(60)', language: 'python', timeout_seconds: 0.2 };
+  test('execute_code accepts timeout for timeout_seconds, and answers unknown arguments with similar ones', async () => {
+    const limited = { code: 'import time\ntime.sleep(60)', language: 'python', timeout: 0.2 };
     expect((await call(client, 'execute_code', limited)).structured).toMatchObject({
       trap_reason: 'timeout',
     });
-    const both = await call(client, 'execute_code', { ...limited, timeout: 0.2 });
+    const both = await call(client, 'execute_code', { ...limited, timeout_seconds: 0.2 });
     expect(both).toMatchObject({ isError: true });
     const misspelt = await call(client, 'execute_code', { code: '1', language: 'python', fuel_buget: 1 });
     expect(misspelt.text).toContain('arguments has no field "fuel_buget". Did you mean "fuel_budget"?');
@@ -133,6 +133,23 @@ function testTools(era: Era, transport: 'http' | 'stdio'): void {
     expect(gone.text).toMatch(/^session_not_found: .*create_session/);
   });
 
+  test('a rollback removes imports from the description of the session', { tags: 'full' }, async () => {
+    const session_id = 'imports';
+    await call(client, 'create_session', { language: 'python', session_id });
+    const importsAfter = async (tool: string, args: object) => {
+      await call(client, tool, { session_id, ...args });
+      return (await call(client, 'get_workspace_info', { session_id })).structured['imports'];
+    };
+    const run = (code: string) => importsAfter('execute_code', { language: 'python', code });
+    expect(await run('import yaml')).toEqual(['yaml']);
+    await call(client, 'checkpoint_session', { session_id, name: 'one' });
+    expect(await run('import jinja2')).toEqual(['jinja2', 'yaml']);
+    expect(await importsAfter('rollback_session', {})).toEqual(['yaml']);
+    await run('import bs4');
+    expect(await importsAfter('rollback_session', { name: 'one' })).toEqual(['yaml']);
+    await call(client, 'destroy_session', { session_id });
+  });
+
   test('files can be written, listed and read, text as text and images as images', async () => {
     const png = { path: 'dot.png', content: PNG, encoding: 'base64' };
     expect((await call(client, 'write_file', png)).structured).toMatchObject({ size_bytes: 70 });
@@ -165,6 +182,41 @@ function testTools(era: Era, transport: 'http' | 'stdio'): void {
     expect((await call(client, 'list_files')).structured).toMatchObject({ total: 0 });
   });
 
+  test('read_file returns base64 on request, in parts that can be joined, and the text of links in results', async () => {
+    const bytes = Buffer.from(Array.from({ length: 50_000 }, (_, i) => (i * 7) % 256));
+    await call(client, 'write_file', {
+      path: 'b.bin',
+      content: bytes.toString('base64'),
+      encoding: 'base64',
+    });
+    expect((await call(client, 'read_file', { path: 'b.bin' })).text).toContain('encoding="base64"');
+    const read = async (offset = 0) =>
+      (await call(client, 'read_file', { path: 'b.bin', encoding: 'base64', offset })).text;
+    const [part, more] = (await read()).split('\n');
+    const next = Number(/continue with offset=(\d+)/.exec(more!)![1]);
+    expect(Buffer.from(part! + (await read(next)).split('\n')[0], 'base64').subarray(0, 2 * next)).toEqual(
+      bytes.subarray(0, 2 * next),
+    );
+    const printed = await call(client, 'execute_code', { code: "print('x' * 100_000)", language: 'python' });
+    const [uri] = printed.structured['output_uris'] as string[];
+    expect((await call(client, 'read_file', { path: uri!, offset: 99_999 })).text).toBe('x\n');
+    await call(client, 'reset_workspace');
+  });
+
+  test('create_session offers the files of the default workspace, and takes them along', async () => {
+    await call(client, 'write_file', { path: 'in/rows.csv', content: '1,2' });
+    const without = await call(client, 'create_session', { language: 'python', session_id: 'bare' });
+    expect(without.text).toContain('To take them along, create the session with copy_files=true.');
+    const args = { language: 'python', session_id: 'filled', copy_files: true };
+    const { text } = await call(client, 'create_session', args);
+    expect(text).toMatch(/It has \d+ files? of the default workspace\./);
+    const code = "print(open('in/rows.csv').read())";
+    const run = await call(client, 'execute_code', { code, language: 'python', session_id: 'filled' });
+    expect(run.structured['stdout']).toBe('1,2\n');
+    for (const session_id of ['bare', 'filled']) await call(client, 'destroy_session', { session_id });
+    await call(client, 'reset_workspace');
+  });
+
   // guarantee: session-recovery
   // proves: reset_workspace removes folders and links as well as files.
   test('reset_workspace removes folders and links as well as files', async () => {
@@ -189,6 +241,7 @@ function testTools(era: Era, transport: 'http' | 'stdio'): void {
     expect(runtimes.structured['runtimes']).toMatchObject([
       { language: 'python' },
       { language: 'javascript' },
+      { language: 'bash' },
     ]);
     expect(runtimes.text).toContain('[result, error]');
     const packages = await call(client, 'list_available_packages', { language: 'python', query: 'excel' });

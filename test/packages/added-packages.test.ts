@@ -8,7 +8,7 @@ import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFil
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSandbox } from 'llm-wasm-sandbox';
+import { createSandbox, diskStore, type SandboxOptions, type Session } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { exclusive } from '../../src/cli/commands/packages/exclusive.ts';
 import { zipBytes } from '../../src/redteam/hostile-zip.ts';
@@ -255,6 +255,35 @@ describe('added packages', () => {
     });
     const unknown = createSandbox({ runtime: 'python', packages: ['numpy'] });
     await expect(unknown).rejects.toThrow(/Add it with "llm-wasm-sandbox packages add numpy"/);
+  });
+
+  test('are loaded before programs that import them, unless the modules to load are given', async () => {
+    const imports = async (options: Partial<SandboxOptions>, program = 'import adder') => {
+      await using sandbox = await createSandbox({ runtime: 'python', packages: ['adder'], ...options });
+      return (await sandbox.execute(program)).metadata.imports;
+    };
+    expect(await imports({})).toEqual([{ name: 'adder', fuel: 0, cached: true }]);
+    expect(await imports({ preload: [] })).toMatchObject([{ name: 'adder', cached: false }]);
+    expect(await imports({}, '__import__("adder")')).toMatchObject([{ name: 'adder', cached: false }]);
+  });
+
+  test('are loaded by the first call of a session, which is opened with them again', async () => {
+    const store = diskStore(join(folder, 'loading-sessions'));
+    const options: SandboxOptions = { runtime: 'python', packages: ['adder'], store, session_id: 'a' };
+    {
+      await using session = (await createSandbox(options)) as Session;
+      const calls = [session.execute('import adder\nx = adder.add(1)'), session.execute('x += 1')];
+      expect((await Promise.all(calls))[0]!.metadata.imports).toEqual([
+        { name: 'adder', fuel: 0, cached: true },
+      ]);
+      expect(session.session.preload[0]).toBe('adder');
+    }
+    {
+      await using again = await createSandbox(options);
+      expect((await again.execute('adder.add(x)')).metadata.result).toBe(4);
+    }
+    const others = createSandbox({ ...options, packages: ['counter'] });
+    await expect(others).rejects.toMatchObject({ code: 'session_mismatch' });
   });
 
   test('of a session do not change when others are added, and are available again after an import of the session', async () => {

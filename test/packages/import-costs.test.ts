@@ -6,10 +6,10 @@ import { expect, test } from 'vitest';
 import { PRESETS } from '../../src/packages/resolve-packages.ts';
 import {
   HEAVY_SHARE,
-  PACKAGES_BY_PURPOSE,
   PYTHON_PACKAGES,
   VENDORED_PACKAGES,
 } from '../../src/packages/vendored-package-table.ts';
+import { LANGUAGES } from '../../src/runtimes/languages.ts';
 import { packageFacts, policy } from '../../src/schema.ts';
 import { python } from '../support/sandbox.ts';
 
@@ -25,7 +25,7 @@ test('the import costs have a valid row for each vendored package and no others'
 });
 
 test('the packages by purpose are vendored or in a set that packages add knows', () => {
-  for (const [wanted, purposes] of Object.entries(PACKAGES_BY_PURPOSE)) {
+  for (const { name: wanted, packagesByPurpose: purposes } of Object.values(LANGUAGES)) {
     const vendored = VENDORED_PACKAGES.filter(({ language }) => language === wanted).map(({ name }) => name);
     const known = [...vendored, ...(wanted === 'python' ? Object.values(PRESETS).flat() : [])];
     expect(known).toEqual(expect.arrayContaining(Object.values(purposes).flat()));
@@ -41,7 +41,7 @@ test('the lock contains the downloaded packages with the versions of the import 
     expect(importCosts.packages.find((row: { name: string }) => row.name === name).version).toBe(version);
 });
 
-test('packages are heavy if the specification says so or they exceed the stated share of the budget', () => {
+test('packages are heavy if the catalogue says so or they exceed the stated share of the budget', () => {
   const { fuel_budget } = policy.parse({});
   expect(importCosts.fuel_budget).toBe(fuel_budget);
   expect(importCosts.heavy_share).toBe(HEAVY_SHARE);

@@ -24,6 +24,7 @@ describe('a session with a native library', () => {
   let session: Session;
   beforeAll(async () => {
     session = await createSandbox({ runtime: 'python', packages, auto_persist_globals: true });
+    await session.execute('import counter, counter_data');
   });
   afterAll(() => session.close());
 
@@ -49,7 +50,7 @@ describe('a session with a native library', () => {
     ['crash', 'unreachable'],
     ['throws', 'unreachable'],
     ['recurse', 'stack_overflow'],
-  ])('survives the C function %s, which ends with %s', async (method, reason) => {
+  ])('survives the C function %s, which ends with %s', { tags: 'full' }, async (method, reason) => {
     const before = value(await session.execute('counter.add(0)'));
     const result = await session.execute(`counter.add(100)\ncounter.${method}(1)`, {
       fuel_budget: 100_000_000,
@@ -143,7 +144,9 @@ describe('sessions with a native library', () => {
   const open = (more = {}) =>
     createSandbox({ runtime: 'python', packages, auto_persist_globals: true, ...more });
 
-  test('have their own static variables, and use the same fuel whether or not their calls alternate', async () => {
+  test('have their own static variables, and use the same fuel whether or not their calls alternate', {
+    tags: 'full',
+  }, async () => {
     const policy = { deterministic: true };
     const calls = (in_: Session) => [
       () => in_.execute('import counter; counter.add(1)'),
@@ -164,7 +167,9 @@ describe('sessions with a native library', () => {
     expect(together).toEqual(alone.map(([result]) => [result, result]));
   });
 
-  test('keep the state of a library while a program waits for a tool, also in forks and after a rollback', async () => {
+  test('keep the state of a library while a program waits for a tool, also in forks and after a rollback', {
+    tags: 'full',
+  }, async () => {
     const tools = { wait: async (_: object, ctx: { suspend(): never }) => ctx.suspend() };
     const session = await open({ tools });
     const { metadata } = await session.execute(
@@ -189,7 +194,7 @@ describe('sessions with a native library', () => {
 });
 
 describe('an image with a preloaded library', () => {
-  test('starts every run with the state that the library had in the image', async () => {
+  test('starts every run with the state that the library had in the image', { tags: 'full' }, async () => {
     await using sandbox = await createSandbox({ runtime: 'python', packages, preload: ['counter'] });
     const run = () => sandbox.execute('import counter\ncounter.add(2)');
     const results = [await run(), await run(), await run()];

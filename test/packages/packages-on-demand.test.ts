@@ -130,6 +130,10 @@ describe('packages on demand', () => {
     expect((await sandbox.execute('import unapproved')).success).toBe(false);
     await packages('lock', 'unapproved');
     expect((await sandbox.execute('import unapproved\nunapproved.x')).metadata.result).toBe(2);
+    expect((await packages('lock')).stdout).toMatch(/^unapproved +\S+ +[0-9a-f]{64}$/m);
+    expect((await packages('lock', '--remove', 'unapproved')).stderr).toContain('withdrew the approval');
+    expect((await packages('lock')).stdout).not.toContain('unapproved');
+    expect((await packages('lock', '--remove', 'unapproved')).stderr).toContain('unapproved is not approved');
     writeFileSync(approved, before);
   });
 
@@ -212,7 +216,8 @@ describe('packages on demand', () => {
       },
       { name: 'scipy', problem: expect.stringContaining('not searched for') },
     ]);
-    expect(steps.filter((text) => text.startsWith('pip'))).toHaveLength(1);
+    // The index is asked once, and the folders of wheels once.
+    expect(steps.filter((text) => text.startsWith('pip'))).toHaveLength(2);
   });
 
   test('that are unknown are not searched for', async () => {
@@ -362,7 +367,7 @@ describe('packages that a program needs at run time', () => {
     );
     const problems = metadata.packages_added!.map(({ problem }) => problem!);
     expect(problems[0]).toContain('declined');
-    expect(problems[1]).toContain('already started again 1 times');
+    expect(problems[1]).toContain('already started again once');
   });
 
   test('stay within the limit of additions, of which a person can decline', async () => {

@@ -1,5 +1,5 @@
 /**
- * seaborn and plotly as they are published. Their wheels are downloaded with pip, so the tests run nightly only; plots of
+ * seaborn, which is vendored, and plotly as it is published. Its wheels are downloaded with pip, so the tests run nightly only; plots of
  * seaborn also need the wheels of scientific-wheels.test.ts.
  *
  * @module-tag full
@@ -15,7 +15,6 @@ import { isNightly } from '../support/repetitions.ts';
 
 const REASON = isNightly ? '' : ' (skipped: downloads wheels; set NIGHTLY_TESTS=1)';
 const PLOTLY = ['plotly==7.1.0', 'narwhals==2.26.0'];
-const SEABORN = ['seaborn==0.13.2'];
 const SCIENTIFIC =
   /^(?:numpy|pandas|pillow|matplotlib|contourpy|kiwisolver|fonttools)-.*(?:_wasm32|-none-any)\.whl$/;
 
@@ -121,11 +120,7 @@ go.Figure(go.Sankey(node=dict(label=['a', 'b']), link=dict(source=[0], target=[1
   });
 
   test('plots of seaborn and plotly.express are results', async (context) => {
-    const packages = [
-      ...scientificWheels(context),
-      ...download(SEABORN, context),
-      ...download(PLOTLY, context),
-    ];
+    const packages = [...scientificWheels(context), ...download(PLOTLY, context)];
     await using sandbox = await createSandbox({ runtime: 'python', packages, policy });
     const { results, stderr } = await sandbox.execute(`
 import matplotlib.pyplot as plt, pandas as pd, plotly.express as px, seaborn as sns

@@ -264,6 +264,20 @@ test('defusedxml rejects entities and reads plain XML', async () => {
   expect(shown).toEqual(['1', 'EntitiesForbidden']);
 });
 
+test('rsa signs and verifies', async () => {
+  const shown = await value(code`
+    import rsa
+    public, private = rsa.newkeys(512)
+    rsa.verify(b'text', rsa.sign(b'text', private, 'SHA-256'), public)
+  `);
+  expect(shown).toBe('SHA-256');
+});
+
+test('packages that need native packages name the command that adds them', async () => {
+  const { metadata } = await python('import seaborn');
+  expect(metadata.error_guidance!.actionable_guidance.join()).toContain('packages add');
+});
+
 test('attrs, sortedcontainers, more-itertools, pyparsing and mpmath work', async () => {
   const shown = await value(code`
     import attrs, mpmath, pyparsing as pp

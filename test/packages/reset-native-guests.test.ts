@@ -10,11 +10,11 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { UNLIMITED_RUN } from '../../dist/engine/run-context.js';
 import { createParts } from '../../dist/sandbox/create-parts.js';
 import { parse, sandboxOptions } from '../../dist/schema.js';
-import { instantiateGuest } from '../../dist/worker/guest-from-image.js';
-import { GuestPool } from '../../dist/worker/guest-pool.js';
-import { createVolume } from '../../dist/worker/guest-volume.js';
-import { type LoadedImage, loadImage } from '../../dist/worker/load-image.js';
-import type { RunJob } from '../../dist/worker/protocol.js';
+import type { RunJob } from '../../dist/worker/protocol/messages.js';
+import { instantiateGuest } from '../../dist/worker/thread/guest-from-image.js';
+import { GuestPool } from '../../dist/worker/thread/guest-pool.js';
+import { createVolume } from '../../dist/worker/thread/guest-volume.js';
+import { type LoadedImage, loadImage } from '../../dist/worker/thread/load-image.js';
 import { isNightly } from '../support/repetitions.ts';
 
 type Guest = ReturnType<GuestPool['acquire']>;
@@ -46,7 +46,7 @@ np.arange(4).reshape(3, 3)`,
 };
 
 const JOB = {
-  limits: { workspaceMaxBytes: 1_000_000, workspaceMaxFiles: 100 },
+  limits: { workspace_max_bytes: 1_000_000, workspace_max_files: 100 },
   mountSet: { id: 'none', mounts: [] },
 } as unknown as RunJob;
 

@@ -166,6 +166,77 @@ plt.scatter([1], [2]).figure.set_size_inches(1, 1)`);
     expect(fuel_consumed).toBeLessThan(2_500_000_000);
   });
 
+  test('figures stay open after they are shown, until the next plot', async () => {
+    const { metadata, results, stderr } = await session.execute(`
+import os
+plt.figure(figsize=(1, 1)); plt.plot([1, 2]); plt.title('first')
+plt.show()
+plt.savefig('shown.png')
+kept = plt.gca().get_title()
+plt.bar(['a'], [1])
+after = plt.gca().get_title()
+pd.Series([1, 2]).plot()
+same = len(plt.gca().lines)
+plt.show()
+pd.Series([1, 2]).plot()
+[kept, after, same, len(plt.gca().patches), os.path.getsize('shown.png') > 1000]`);
+    expect(stderr).toBe('');
+    expect(metadata.result).toEqual(['first', '', 1, 0, true]);
+    expect(results.filter(({ chart }) => chart !== undefined).map((one) => chartOf(one).title)).toEqual([
+      'first',
+      null,
+      null,
+    ]);
+  });
+
+  test.each([
+    ["frame['sales']", "The column 'sales' does not exist"],
+    ["frame[['name', 'Sales']]", "The column 'name' does not exist"],
+    ["frame.groupby('sales').sum()", "The column 'sales' does not exist"],
+    ["frame.groupby('Name')['sales'].sum()", "The column 'sales' does not exist"],
+    ["frame.sort_values('sales')", "The column 'sales' does not exist"],
+  ])('the guidance for %s lists the columns', async (expression, problem) => {
+    const { metadata } = await session.execute(
+      `frame = pd.DataFrame({'Name': ['a'], 'Sales': [1]})\n${expression}`,
+    );
+    const lines = metadata.error_guidance!.actionable_guidance;
+    expect(lines.slice(0, 2)).toEqual([problem, "Existing columns: 'Name', 'Sales'"]);
+    expect(lines[2]).toMatch(/^Did you mean '(Name|Sales)'\?$/);
+  });
+
+  test('a label that is not in an index is not called a column', async () => {
+    const { metadata } = await session.execute("pd.DataFrame({'a': [1]}, index=['x']).loc['y']");
+    expect(metadata.error_guidance!.actionable_guidance.slice(0, 2)).toEqual([
+      "The label 'y' does not exist",
+      "Existing labels: 'x'",
+    ]);
+  });
+
+  test('a program that asks for floating-point errors is told that arithmetic does not report them', async () => {
+    const run = async (code: string) => (await session.execute(code)).metadata;
+    const asked = await run(
+      "with np.errstate(all='raise'):\n    value = np.array([1.0]) / 0\nvalue.tolist() == [np.inf]",
+    );
+    expect(asked).toMatchObject({ result: true, notes: [expect.stringContaining('np.isfinite')] });
+    const others = "with np.errstate(all='ignore'):\n    np.linalg.inv(np.eye(2))";
+    expect((await run(others)).notes).toBeUndefined();
+  });
+
+  test('seaborn draws, and patsy builds matrices', async () => {
+    const { metadata, results, stderr } = await session.execute(`
+import seaborn as sns, patsy
+plt.figure(figsize=(1, 1))
+sns.barplot(data=pd.DataFrame({'day': ['Mon', 'Tue'], 'tip': [1, 2]}), x='day', y='tip', errorbar=None)
+plt.show()
+patsy.dmatrix('a + b', {'a': [1, 2], 'b': [3, 4]}).tolist()`);
+    expect(stderr).toBe('');
+    expect(results.map(({ mime }) => mime)).toContain('image/png');
+    expect(metadata.result).toEqual([
+      [1, 1, 3],
+      [1, 2, 4],
+    ]);
+  });
+
   test('figures of failed programs are results; unchanged figures are displayed once', async () => {
     const failed = await session.execute(`
 plt.figure(figsize=(1, 1)); plt.plot([1, 2]); plt.savefig('first.png'); plt.title('later')

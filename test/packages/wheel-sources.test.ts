@@ -183,3 +183,39 @@ test('the error of a wheel that is not found names the sources', async () => {
     '(it is not among the given wheels)',
   );
 });
+
+test('pip finds another version in a folder of wheels if the one that Pyodide has cannot be downloaded', {
+  tags: 'full',
+}, async () => {
+  const links = join(folder, 'links');
+  mkdirSync(links, { recursive: true });
+  await wheel(links, 'example', '2.0', { 'example.py': 'x = 2' });
+  vi.stubEnv('PIP_CONFIG_FILE', '/dev/null');
+  vi.stubEnv('PIP_INDEX_URL', 'http://127.0.0.1:1/simple');
+  vi.stubEnv('PIP_FIND_LINKS', links);
+  const sources = { ...sourcesFor('a'.repeat(64)), pyodideUrl: undefined, pip: true };
+  expect(await findWheel(requirement, sources)).toMatchObject({
+    file: 'example-2.0-py3-none-any.whl',
+    source: 'pip',
+  });
+  await expect(findWheel({ name: 'example', specifiers: '>=3' }, sources)).rejects.toThrow(
+    'the package index of pip cannot be reached',
+  );
+  await expect(findWheel(requirement, { ...sources, failsFast: true, approved: [] })).rejects.toThrow(
+    'To approve it, run "llm-wasm-sandbox packages lock example".',
+  );
+  const suggest = () => ' Did you mean sample?';
+  await expect(findWheel({ name: 'exampel', specifiers: '' }, { ...sources, suggest })).rejects.toThrow(
+    'cannot be reached: check the network and the settings of pip, or pass the path of a wheel to "llm-wasm-sandbox packages add". Did you mean sample?',
+  );
+});
+
+test('the error of a wheel that is not approved says first how to approve it', async () => {
+  const files = [join(folder, FILE)];
+  const sources = { ...sourcesFor('a'.repeat(64)), pyodideUrl: undefined, files, approved: [] };
+  await expect(findWheel(requirement, sources)).rejects.toThrow(
+    `To approve it, run "llm-wasm-sandbox packages lock ${files[0]}".`,
+  );
+  const approved = [{ name: 'example', sha256: sha256Hex(bytes) }];
+  expect((await findWheel(requirement, { ...sources, approved })).source).toBe('file');
+});

@@ -49,21 +49,46 @@ const CASES: Record<string, Case> = {
     runtime: 'javascript',
     code: "require('lodahs')",
     type: 'PackageNotAvailable',
-    says: ["Package 'lodahs' is not available"],
-    not: /does not exist|readText|lodash/,
+    says: ["Package 'lodahs' is not available", "Did you mean 'lodash'?"],
+    not: /does not exist|readText|your own files/,
   },
-  'a signature of node:crypto': {
+  'misspelled packages that can be added': {
+    runtime: 'python',
+    code: 'import nunpy as np\nimport panda as pd',
+    type: 'PackageNotAvailable',
+    says: [
+      "Did you mean 'numpy'?",
+      "Also missing: 'panda'. Did you mean 'pandas'?",
+      'llm-wasm-sandbox packages add numpy pandas',
+    ],
+    not: /own module/,
+  },
+  'a misspelled module of the standard library': {
+    runtime: 'python',
+    code: 'import colections',
+    type: 'PackageNotAvailable',
+    says: ["Did you mean 'collections'?"],
+    not: /packages add|own module/,
+  },
+  'a package whose name is similar to that of another': {
+    runtime: 'python',
+    code: 'import simpy',
+    type: 'PackageNotAvailable',
+    says: ['heapq'],
+    not: /Did you mean|sympy/,
+  },
+  'Diffie-Hellman of node:crypto': {
     runtime: 'javascript',
-    code: "require('crypto').createSign('sha256')",
+    code: "require('crypto').createDiffieHellman(512)",
     type: 'UnsupportedFeature',
-    says: ["signatures, public keys and key wrapping ('crypto.createSign')", 'createHmac'],
+    says: ["this algorithm of crypto ('crypto.createDiffieHellman')", 'createECDH'],
     not: /readText|optional chaining/,
   },
   'key wrapping of crypto.subtle': {
     runtime: 'javascript',
     code: "await crypto.subtle.wrapKey('raw', 1, 2, { name: 'AES-KW' })",
     type: 'UnsupportedFeature',
-    says: ["signatures, public keys and key wrapping ('crypto.subtle.wrapKey')", 'createCipheriv with AES'],
+    says: ["this algorithm of crypto ('crypto.subtle.wrapKey')", 'createCipheriv with AES'],
     not: /optional chaining/,
   },
   'pip in a subprocess': {
@@ -163,7 +188,7 @@ describe('advice', () => {
     const code = 'import itertools\nfor order in itertools.permutations(range(15)):\n    order[0]';
     const { metadata } = await sandboxes.get('python')!.execute(code, { fuel_budget: 20_000_000 });
     const lines = metadata.error_guidance!.actionable_guidance;
-    const call = lines.findIndex((line) => line.endsWith('run it again with fuel_budget=40_000_000'));
+    const call = lines.findIndex((line) => line.endsWith('run it again with policy.fuel_budget=40_000_000'));
     expect(call).toBeGreaterThan(0);
     expect(lines.findIndex((line) => line.includes('create_session('))).toBeGreaterThan(call);
   });

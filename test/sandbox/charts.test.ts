@@ -342,7 +342,9 @@ describe('charts of JavaScript programs', () => {
     ).toEqual([1, 6, 3]);
   });
 
-  it('count towards the fuel of the tenant per minute, not towards that of the program', async () => {
+  it('count towards the fuel of the tenant per minute, not towards that of the program', {
+    tags: 'full',
+  }, async () => {
     await using pool = createPool({
       maxWorkers: 1,
       fuelPerMinutePerTenant: 100_000_000,
@@ -355,7 +357,7 @@ describe('charts of JavaScript programs', () => {
     await expect(inPool.execute('1')).rejects.toMatchObject({ code: 'rate_limited' });
   });
 
-  it('contain no references, load nothing and run no code of the host', async () => {
+  it('contain no references, load nothing and run no code of the host', { tags: 'full' }, async () => {
     await using listener = await startListener();
     const { results } = await sandbox.execute(code`
       const $schema = 'https://vega.github.io/schema/vega-lite/v6.json';

@@ -2,7 +2,7 @@
 import { createSandbox, type RuntimeName, type Sandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-let sandboxes: Record<RuntimeName, Sandbox>;
+let sandboxes: Record<Exclude<RuntimeName, 'bash'>, Sandbox>;
 beforeAll(async () => {
   const [python, javascript] = await Promise.all([
     createSandbox({ runtime: 'python' }),

@@ -16,7 +16,7 @@ afterAll(async () => {
 const run = (runtime: RuntimeName, program: string, fuel_budget = 30_000_000): Promise<SandboxResult> =>
   sandboxes.get(runtime)!.execute(program, { fuel_budget });
 
-const LOOP: Record<RuntimeName, string> = {
+const LOOP: Record<Exclude<RuntimeName, 'bash'>, string> = {
   python: code`
     def light(n):
         return n + 1

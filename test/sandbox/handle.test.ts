@@ -263,21 +263,24 @@ describe('onOutput', () => {
     return { onOutput, read: (stream: 'stdout' | 'stderr') => Buffer.concat(bytes[stream]) };
   };
 
-  it.each(['thread', 'process'] as const)('receives all bytes beyond the limits (%s)', async (isolation) => {
-    await using pool = createPool({ isolation, maxWorkers: 1, optimization: 'demand' });
-    const policy = { stdout_max_bytes: 1000, stderr_max_bytes: 1000 };
-    await using sandbox = await createSandbox({ runtime: 'python', policy, pool });
-    const { onOutput, read } = received();
-    const code = `
+  for (const isolation of ['thread', 'process'] as const)
+    it(`receives all bytes beyond the limits (${isolation})`, {
+      ...(isolation === 'process' && { tags: 'full' }),
+    }, async () => {
+      await using pool = createPool({ isolation, maxWorkers: 1, optimization: 'demand' });
+      const policy = { stdout_max_bytes: 1000, stderr_max_bytes: 1000 };
+      await using sandbox = await createSandbox({ runtime: 'python', policy, pool });
+      const { onOutput, read } = received();
+      const code = `
 import sys
 sys.stdout.buffer.write(bytes(range(256)) * 20000)
 sys.stderr.write('e' * 5000)`;
-    const result = await sandbox.execute(code, { onOutput });
-    expect(result.metadata.stdout_truncated).toBe(true);
-    const expected = Buffer.alloc(256 * 20000, Buffer.from(Array.from({ length: 256 }, (_, i) => i)));
-    expect(read('stdout').equals(expected)).toBe(true);
-    expect(read('stderr').toString()).toBe('e'.repeat(5000));
-  });
+      const result = await sandbox.execute(code, { onOutput });
+      expect(result.metadata.stdout_truncated).toBe(true);
+      const expected = Buffer.alloc(256 * 20000, Buffer.from(Array.from({ length: 256 }, (_, i) => i)));
+      expect(read('stdout').equals(expected)).toBe(true);
+      expect(read('stderr').toString()).toBe('e'.repeat(5000));
+    });
 
   it('makes the program wait', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
@@ -301,7 +304,7 @@ sys.stderr.write('e' * 5000)`;
     expect(most).toBeLessThan(4 * 1024 * 1024);
   });
 
-  it('does not block the session after the program has ended', async () => {
+  it('does not block the session after the program has ended', { tags: 'full' }, async () => {
     const policy = { timeout_seconds: 1 };
     await using sandbox = await createSandbox({ runtime: 'python', policy, auto_persist_globals: true });
     const code = 'import os\nfor i in range(32): n = os.write(1, bytes(32768))';
@@ -321,7 +324,9 @@ sys.stderr.write('e' * 5000)`;
     expect((await run).stdout).toBe('1\n');
   });
 
-  it('does not delay a call beyond its time limit if it never returns, and the result counts the undelivered bytes', async () => {
+  it('does not delay a call beyond its time limit if it never returns, and the result counts the undelivered bytes', {
+    tags: 'full',
+  }, async () => {
     const policy = { timeout_seconds: 1 };
     await using sandbox = await createSandbox({ runtime: 'python', policy, auto_persist_globals: true });
     const hang = () => new Promise<void>(() => {});

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import type { TreeChanges } from '../../src/fs/tree-changes.ts';
 import { Workspace } from '../../src/sandbox/workspace.ts';
-import { limitChangedFiles } from '../../src/worker/limit-changed-files.ts';
+import { limitChangedFiles } from '../../src/worker/protocol/limit-changed-files.ts';
 
 const folder = (path: string): Entry => ({ path, kind: 'dir', mode: 0o755, mtimeMs: 1 });
 const file = (path: string): Entry => ({
@@ -55,7 +55,7 @@ describe('changes made by concurrent runs', () => {
   });
 
   // guarantee: linear-parsing
-  test('are combined in linear time for deep folders', { timeout: 60_000 }, () => {
+  test('are combined in linear time for deep folders', { tags: 'full' }, () => {
     const deep = chain(2_000);
     const bottom = deep.at(-1)!;
     const workspace = workspaceOf(...deep.map(folder));

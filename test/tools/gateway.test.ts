@@ -288,7 +288,9 @@ describe('the gateway', () => {
 
   // guarantee: untrusted-tool-servers
   // proves: The gateway closes even if a process that a server has started keeps its output open.
-  it('closes even if a process that a server has started keeps its output open', async () => {
+  it('closes even if a process that a server has started keeps its output open', {
+    tags: 'full',
+  }, async () => {
     const { gateway } = open({ s: fixture({ approval: 'allow' }) });
     const started = (await (await caller(gateway))('s.fork')) as { json: string };
     await gateway.close();
@@ -296,7 +298,7 @@ describe('the gateway', () => {
   });
 
   // guarantee: untrusted-tool-servers
-  it('ends a server that ignores SIGTERM', async () => {
+  it('ends a server that ignores SIGTERM', { tags: 'full' }, async () => {
     const { gateway } = open({ s: fixture({ env: { STUBBORN: '1' }, approval: 'allow' }) });
     const { json } = (await (await caller(gateway))('s.pid')) as { json: string };
     await gateway.close();
@@ -307,13 +309,18 @@ describe('the gateway', () => {
     const { gateway, events } = open({
       refuses: fixture({ env: { REFUSE: '1' } }),
       gone: { command: join(folder, 'missing-program') },
+      exits: { command: execPath, args: ['-e', 'process.exit(3)'] },
       http: { url: 'http://127.0.0.1:9/mcp' },
       s: fixture(),
     });
     const { catalog } = await gateway.toolset();
     expect(new Set(catalog.map(({ path }) => path[0]))).toEqual(new Set(['s']));
     const unavailable = events.filter(({ event }) => event === 'gateway.unavailable');
-    expect(unavailable).toHaveLength(3);
+    expect(unavailable).toHaveLength(4);
+    const reasons = unavailable.map(({ reason }) => reason).join('\n');
+    expect(reasons).toContain('exits could not be reached: it exited with code 3');
+    expect(reasons).toContain(`The program ${join(folder, 'missing-program')} was not found`);
+    expect(reasons).toMatch(/http could not be reached: .*(?:ECONNREFUSED|bad port)/);
     for (const { reason } of unavailable) expect(reason!.length).toBeLessThanOrEqual(1000);
     expect(events.filter(({ event }) => event === 'gateway.tool_skipped')).toMatchObject([
       { tool: 'hostile' },
@@ -349,7 +356,7 @@ describe('the gateway', () => {
     ['logs', /more than 500 messages without a request in 5 s$/],
     ['answers', /more than 500 messages without a request in 5 s$/],
     ['large', /more than 64 MiB in 5 s$/],
-  ])('disconnects a server that sends too much: %s', async (HOSTILE, reason) => {
+  ])('disconnects a server that sends too much: %s', { tags: 'full' }, async (HOSTILE, reason) => {
     const { gateway, events } = open({
       bad: fixture({ env: { HOSTILE, STUBBORN: '1' }, approval: 'allow' }),
       good: fixture({ approval: 'allow' }),
@@ -368,12 +375,16 @@ describe('the gateway', () => {
   });
 
   // guarantee: untrusted-tool-servers
-  it.each(['garbage', 'binary'])('disconnects a server that does not send messages: %s', async (HOSTILE) => {
-    const { gateway } = open({ s: fixture({ env: { HOSTILE }, approval: 'allow' }) });
-    const call = await caller(gateway);
-    expect(await call('s.attack')).toMatchObject({ code: 'failed' });
-    expect(await call('s.echo', { text: 'again' })).toMatchObject({ type: 'value' });
-  });
+  it.each(['garbage', 'binary'])(
+    'disconnects a server that does not send messages: %s',
+    { tags: 'full' },
+    async (HOSTILE) => {
+      const { gateway } = open({ s: fixture({ env: { HOSTILE }, approval: 'allow' }) });
+      const call = await caller(gateway);
+      expect(await call('s.attack')).toMatchObject({ code: 'failed' });
+      expect(await call('s.echo', { text: 'again' })).toMatchObject({ type: 'value' });
+    },
+  );
 
   // guarantee: untrusted-tool-servers
   it.each([
@@ -381,7 +392,7 @@ describe('the gateway', () => {
     ['list-line', {}],
     ['list-pings', {}],
     ['a list of thousands of tools', { MANY: '30000' }],
-  ])('offers no tools of a server whose list is too large: %s', async (HOSTILE, env) => {
+  ])('offers no tools of a server whose list is too large: %s', { tags: 'full' }, async (HOSTILE, env) => {
     const { gateway, events } = open({ bad: fixture({ env: { HOSTILE, ...env } }), good: fixture() });
     const { catalog } = await gateway.toolset();
     expect(new Set(catalog.map(({ path }) => path[0]))).toEqual(new Set(['good']));
@@ -392,7 +403,7 @@ describe('the gateway', () => {
   });
 
   // guarantee: untrusted-tool-servers
-  it('checks long lists of tools in several turns of the event loop', async () => {
+  it('checks long lists of tools in several turns of the event loop', { tags: 'full' }, async () => {
     const many = Array.from({ length: 900 }, (_, i) => ({
       name: `t${i}`,
       inputSchema: { patternProperties: { [`p${i}(){3000}`]: {} } },

@@ -155,7 +155,7 @@ describe('JSON Schema validation', () => {
   });
 
   const large = 'x'.repeat(1024 * 1024);
-  const members = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 0]));
+  const members = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, 0]));
   const repeat = (schema: object, count = 200) => ({ allOf: Array(count).fill(schema) });
   const nested = { a: { a: { a: { a: [large] } } } };
   // guarantee: untrusted-tool-servers
@@ -167,12 +167,12 @@ describe('JSON Schema validation', () => {
     ['enum with nested data', repeat({ not: { enum: ['y'] } }), nested],
     ['uniqueItems', repeat({ uniqueItems: true }), [large]],
     ['the length of names', repeat({ propertyNames: { minLength: 1 } }), { [large]: 1 }],
-    ['properties', repeat({ properties: {} }), members],
+    ['properties', repeat({ properties: {} }, 1000), members],
     ['items', repeat({ minItems: 1 }), Array(100_000).fill(0)],
     [
       'long lists of names',
       { items: { dependentRequired: { a: Object.keys(members) } } },
-      Array(200).fill({}),
+      Array(1000).fill({}),
     ],
     ['long lists of types', { items: { type: Array(100_000).fill('object') } }, Array(200).fill({})],
   ])('counts steps in proportion to the data for %s', async (_, schema, value) => {

@@ -1,10 +1,6 @@
 /** A sandbox with the interface of `Sandbox` of `@e2b/code-interpreter`, in this process instead of a virtual machine. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { SandboxError } from '../../errors.ts';
-import { runtimeOf } from '../../runtimes/program-files.ts';
-import { LANGUAGE_NAMES, type LanguageName, type PolicyInput, parse, policy } from '../../schema.ts';
-import { type Context, Contexts } from './contexts.ts';
 import {
   E2bExecution,
   type E2bResult,
@@ -12,7 +8,13 @@ import {
   executionError,
   OutputMessage,
   toE2bResult,
-} from './e2b-execution.ts';
+} from '../../e2b/e2b-execution.ts';
+import { languageOf, toProgram } from '../../e2b/notebook-code.ts';
+import { SandboxError } from '../../errors.ts';
+import { requestedPackages } from '../../packages/added-packages.ts';
+import { AUTO } from '../../packages/read-user-packages.ts';
+import { type PolicyInput, parse, policy } from '../../schema.ts';
+import { type Context, Contexts } from './contexts.ts';
 import { Filesystem } from './filesystem.ts';
 import { refuse, unsupported } from './unsupported.ts';
 
@@ -36,6 +38,7 @@ const createOptions = z.strictObject({
   metadata: z.record(z.string(), z.string()).optional(),
   envs: z.record(z.string(), z.string()).optional(),
   allowInternetAccess: z.literal(false, 'must be false: programs have no network').optional(),
+  packages: z.union([z.array(z.string()), z.literal(AUTO)]).optional(),
   policy: policy.optional(),
 });
 
@@ -54,6 +57,11 @@ export interface SandboxOpts {
   envs?: Record<string, string>;
   /** Programs have no network, so only `false` is accepted. */
   allowInternetAccess?: false;
+  /**
+   * Packages that Python programs can import, as for `createSandbox`. Default: all that were added with `packages add`. Not an
+   * option of E2B.
+   */
+  packages?: string[] | 'auto';
   /** Limits of every program. Not an option of E2B. */
   policy?: PolicyInput;
 }
@@ -96,16 +104,6 @@ export interface RunCodeOpts {
   context?: Context;
 }
 
-function languageOf(name: string | undefined): LanguageName {
-  if (name === undefined) return runtimeOf(undefined);
-  const known = LANGUAGE_NAMES.find((one) => one === name);
-  if (known !== undefined) return known;
-  throw new SandboxError(
-    'invalid_argument',
-    `language: ${JSON.stringify(name.slice(0, 100))} is not available. Use one of ${LANGUAGE_NAMES.join(', ')}.`,
-  );
-}
-
 const now = () => (performance.timeOrigin + performance.now()) * 1e6;
 
 /** A sandbox for Python, JavaScript and TypeScript with the interface of E2B. */
@@ -137,9 +135,10 @@ export class E2bSandbox {
   static async create(opts: SandboxOpts | string = {}): Promise<E2bSandbox> {
     if (typeof opts === 'string')
       throw new SandboxError('invalid_argument', 'Templates are not available. Call Sandbox.create(opts).');
-    const { timeoutMs, metadata = {}, envs = {} } = parse(createOptions, opts, 'options');
+    const given = parse(createOptions, opts, 'options');
+    const { timeoutMs, metadata = {}, envs = {}, packages = requestedPackages() } = given;
     const env = { ...envs, ...opts.policy?.env };
-    const contexts = new Contexts({ ...opts.policy, env });
+    const contexts = new Contexts({ ...opts.policy, env }, packages);
     await contexts.create(languageOf(undefined), true);
     const sandbox = new E2bSandbox(contexts, metadata);
     sandbox.#killAfter(timeoutMs);
@@ -159,8 +158,9 @@ export class E2bSandbox {
     const { onStdout, onStderr, onResult, onError } = opts;
     const name = languageOf(language ?? this.#contexts.list().find(({ id }) => id === context?.id)?.language);
     const target = context === undefined ? { language: name } : { id: context.id };
+    const canInstall = this.#contexts.packages === AUTO;
     const { result, count, session } = await this.#contexts.run(target, (session) =>
-      session.execute(code, {
+      session.execute(toProgram(code, session.runtime, canInstall), {
         language: name,
         ...(timeoutMs !== undefined && { timeout_seconds: timeoutMs / 1000 }),
         ...(onStdout && { onStdout: (text) => void onStdout(new OutputMessage(text, now(), false)) }),
@@ -179,7 +179,7 @@ export class E2bSandbox {
 
   /** Opens a context: an interpreter with its own variables, and the files of the sandbox. */
   createCodeContext({ language, cwd }: { language?: string; cwd?: string; requestTimeoutMs?: number } = {}) {
-    if (cwd !== undefined && cwd !== '/app')
+    if (cwd !== undefined && cwd !== '/app' && cwd !== '/home/user')
       throw new SandboxError('invalid_argument', 'cwd: the working directory is always /app.');
     return this.#contexts.create(languageOf(language));
   }

@@ -1,7 +1,9 @@
-/** The files of a sandbox, with the methods of `sandbox.files` of E2B. Paths are relative to /app, or start with /app. */
+/** The files of a sandbox, with the methods of `sandbox.files` of E2B. Paths are relative, or start with /app or /home/user. */
+
+import { toWorkspace } from '../../e2b/notebook-code.ts';
 import { SandboxError } from '../../errors.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { type WorkspaceFile, workspacePath } from '../../sandbox/workspace.ts';
+import { workspacePath as relativePath, type WorkspaceFile } from '../../sandbox/workspace.ts';
 import type { Contexts } from './contexts.ts';
 import { unsupported } from './unsupported.ts';
 
@@ -41,12 +43,15 @@ type ReadFormat = 'text' | 'bytes' | 'blob' | 'stream';
 
 const ROOT = '/app';
 
+const workspacePath = (path: string) => relativePath(toWorkspace(path));
+
 function writeInfo(path: string): WriteInfo {
   return { name: path.slice(path.lastIndexOf('/') + 1), type: FileType.FILE, path: `${ROOT}/${path}` };
 }
 
 /** The prefix of paths in a folder; empty for the working directory. */
-function folderPrefix(path: string): string {
+function folderPrefix(given: string): string {
+  const path = toWorkspace(given);
   const isRoot = path === '' || path === '.' || path === './' || path === ROOT || path === `${ROOT}/`;
   return isRoot ? '' : `${workspacePath(path)}/`;
 }
@@ -84,7 +89,7 @@ export class Filesystem {
   read(path: string, opts: { format: 'blob' }): Promise<Blob>;
   read(path: string, opts: { format: 'stream' }): Promise<ReadableStream<Uint8Array>>;
   async read(path: string, { format = 'text' }: { format?: ReadFormat } = {}): Promise<unknown> {
-    const bytes = await this.#contexts.files((sandbox) => sandbox.readFile(path));
+    const bytes = await this.#contexts.files((sandbox) => sandbox.readFile(workspacePath(path)));
     if (format === 'bytes') return bytes;
     if (format === 'blob') return new Blob([bytes]);
     if (format === 'stream') return new Blob([bytes]).stream();
@@ -107,11 +112,8 @@ export class Filesystem {
         path: workspacePath(path),
         bytes: new Uint8Array(await new Response(data as BodyInit).arrayBuffer()),
       });
-    return this.#contexts.files(async (sandbox, changed) => {
-      for (const { path, bytes } of contents) {
-        await sandbox.writeFile(path, bytes);
-        changed(path);
-      }
+    return this.#contexts.files(async (sandbox) => {
+      for (const { path, bytes } of contents) await sandbox.writeFile(path, bytes);
       return contents.map(({ path }) => writeInfo(path));
     });
   }
@@ -149,25 +151,19 @@ export class Filesystem {
   /** Deletes a file, or a folder with everything in it. */
   remove(path: string, _opts?: object): Promise<void> {
     const name = workspacePath(path);
-    return this.#contexts.files(async (sandbox, changed) => {
+    return this.#contexts.files(async (sandbox) => {
       const paths = await filesAt(sandbox, name);
       if (paths.length === 0) throw notFound(path);
-      for (const one of paths) {
-        await sandbox.deleteFile(one);
-        changed(one);
-      }
+      for (const one of paths) await sandbox.deleteFile(one);
     });
   }
 
   /** Renames a file. */
   async rename(oldPath: string, newPath: string, _opts?: object): Promise<EntryInfo> {
     const [from, to] = [workspacePath(oldPath), workspacePath(newPath)];
-    await this.#contexts.files(async (sandbox, changed) => {
+    await this.#contexts.files(async (sandbox) => {
       await sandbox.writeFile(to, await sandbox.readFile(from));
-      changed(to);
-      if (from === to) return;
-      await sandbox.deleteFile(from);
-      changed(from);
+      if (from !== to) await sandbox.deleteFile(from);
     });
     return this.getInfo(newPath);
   }

@@ -1,7 +1,5 @@
 /** Public entry point `llm-wasm-sandbox/adapters/e2b`: replaces the import of `@e2b/code-interpreter`. */
 
-export { SandboxError } from '../../errors.ts';
-export type { Context } from './contexts.ts';
 export {
   E2bExecution as Execution,
   E2bResult as Result,
@@ -9,7 +7,9 @@ export {
   type Logs,
   OutputMessage,
   type RawData,
-} from './e2b-execution.ts';
+} from '../../e2b/e2b-execution.ts';
+export { SandboxError } from '../../errors.ts';
+export type { Context } from './contexts.ts';
 export {
   E2bSandbox as default,
   E2bSandbox as Sandbox,

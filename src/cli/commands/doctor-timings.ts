@@ -1,8 +1,9 @@
 /** `doctor --timings`: the phases of a cold start in this process, with a new worker thread for each runtime. */
 import { performance } from 'node:perf_hooks';
 import { formatDuration } from '../../quantities.ts';
-import { RUNTIME_NAMES } from '../../schema.ts';
-import type { PhaseDurations } from '../../worker/startup-phases.ts';
+import { installedRuntimes } from '../../runtimes/guest-artifacts.ts';
+import { LANGUAGES } from '../../runtimes/languages.ts';
+import type { PhaseDurations } from '../../worker/protocol/startup-phases.ts';
 import { formatTable } from '../format-table.ts';
 
 interface ColdStart {
@@ -21,26 +22,27 @@ export async function coldStartTable(): Promise<string> {
   const codeMs = performance.now() - processMs;
   const beforeLibrary = performance.now();
   const { createSandbox } = await import('../../session/create-sandbox.ts');
-  const { measureFirstRun } = await import('../../worker/measure-first-run.ts');
-  const { THREAD_PHASES } = await import('../../worker/startup-phases.ts');
+  const { measureFirstRun } = await import('../../worker/pool/measure-first-run.ts');
+  const { THREAD_PHASES } = await import('../../worker/protocol/startup-phases.ts');
   const libraryMs = performance.now() - beforeLibrary;
   const starts: ColdStart[] = [];
-  for (const runtime of RUNTIME_NAMES) {
+  const runtimes = installedRuntimes();
+  for (const runtime of runtimes) {
     let total = 0;
     let again = 0;
     const durations = await measureFirstRun(async (pool) => {
       const started = performance.now();
       await using sandbox = await createSandbox({ runtime, pool });
-      await sandbox.execute('1');
+      await sandbox.execute(LANGUAGES[runtime].checkProgram);
       total = performance.now() - started;
-      await sandbox.execute('1');
+      await sandbox.execute(LANGUAGES[runtime].checkProgram);
       again = performance.now() - started - total;
     });
     starts.push({ total, again, durations });
   }
   const same = (milliseconds: number) => starts.map(() => formatDuration(milliseconds));
   return formatTable(
-    ['PHASE', ...RUNTIME_NAMES],
+    ['PHASE', ...runtimes],
     [
       ['start the process', ...same(processMs)],
       ['load the command line', ...same(codeMs)],

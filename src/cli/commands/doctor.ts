@@ -1,8 +1,10 @@
 /** `doctor`: checks the installation by using it. */
 import { Option } from 'commander';
 import { formatBytes, formatDuration, formatFuel } from '../../quantities.ts';
+import { installedRuntimes } from '../../runtimes/guest-artifacts.ts';
+import { LANGUAGES } from '../../runtimes/languages.ts';
 import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
-import { RUNTIME_NAMES, type RuntimeName } from '../../schema.ts';
+import type { RuntimeName } from '../../schema.ts';
 import { paint } from '../color.ts';
 import type { CommandDetails } from '../command.ts';
 import { packageInfo } from '../package-info.ts';
@@ -28,7 +30,7 @@ const CHECKS: readonly { readonly name: string; readonly check: () => Promise<st
       return process.version;
     },
   },
-  ...RUNTIME_NAMES.map((runtime) => ({
+  ...installedRuntimes().map((runtime) => ({
     name: `${runtime} guest`,
     check: async () => {
       const { findAssets } = await import('../../runtimes/guest-artifacts.ts');
@@ -43,13 +45,13 @@ const CHECKS: readonly { readonly name: string; readonly check: () => Promise<st
       return `module, layers and image are intact (image ${formatBytes(image.bytes.length)})`;
     },
   })),
-  ...RUNTIME_NAMES.map((runtime) => ({
+  ...installedRuntimes().map((runtime) => ({
     name: `${runtime} run`,
     check: async () => {
       const { createSandbox } = await import('../../session/create-sandbox.ts');
       await using sandbox = await createSandbox({ runtime });
-      const result = await sandbox.execute('6 * 7');
-      if (result.metadata.result !== 42)
+      const result = await sandbox.execute(LANGUAGES[runtime].checkProgram);
+      if (result.stdout !== '42\n')
         throw new Error(`6 * 7 returned ${JSON.stringify(result)}; run "npm run build"`);
       const { measureSpeed } = await import('./doctor-speed.ts');
       const speed = await measureSpeed(runtime);

@@ -18,6 +18,7 @@ import {
   collectMounts,
   collectNames,
   collectPackages,
+  collectValues,
   type MountOption,
   parseBytesOption,
   parseFuelOption,
@@ -25,7 +26,15 @@ import {
   type StoreFlags,
 } from '../shared-options.ts';
 
-export interface SandboxFlags extends StoreFlags {
+export interface NetworkFlags {
+  readonly allowNet?: string[];
+  readonly askNet?: boolean;
+  readonly secret?: string[];
+  readonly record?: string;
+  readonly replay?: string;
+}
+
+export interface SandboxFlags extends StoreFlags, NetworkFlags {
   readonly session?: string;
   readonly fuel?: number;
   readonly memory?: number;
@@ -52,12 +61,44 @@ function policyFromFlags(flags: SandboxFlags): PolicyInput {
     ...(mount !== undefined && { mounts: mount }),
     ...(deterministic && { deterministic }),
     ...(seed !== undefined && { deterministic: { seed } }),
+    ...networkFromFlags(flags),
+  };
+}
+
+/** Reads NAME=env:VARIABLE[:HEADER]. */
+function secretsFromFlags({ secret = [], allowNet = [] }: NetworkFlags) {
+  const entries = secret.map((text) => {
+    const match = /^(\w+)=env:(\w+)(?::([\w-]+))?$/.exec(text);
+    if (match === null || allowNet.length === 0)
+      throw new UsageError(
+        '--secret: expected NAME=env:VARIABLE or NAME=env:VARIABLE:HEADER, together with --allow-net.',
+      );
+    const [, name, env, header] = match;
+    return [name!, { env: env!, allow: allowNet, ...(header !== undefined && { header }) }] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The requests that the flags permit. */
+export function networkFromFlags(flags: NetworkFlags): Pick<PolicyInput, 'network'> {
+  const { allowNet, askNet, record, replay } = flags;
+  if ((allowNet ?? askNet ?? record ?? replay ?? flags.secret) === undefined) return {};
+  const advice = "A person can permit it with the option --allow-net '{rule}'.";
+  return {
+    network: {
+      allow: allowNet ?? [],
+      ask: askNet === true,
+      secrets: secretsFromFlags(flags),
+      advice,
+      ...(record !== undefined && { record }),
+      ...(replay !== undefined && { replay }),
+    },
   };
 }
 
 async function sandboxOptions(runtime: RuntimeName, flags: SandboxFlags, optimization: Optimization) {
   const { packages = AUTO, preload, isolation, trustNew } = flags;
-  const { createPool, sharedPool } = await import('../../worker/pool.ts');
+  const { createPool, sharedPool } = await import('../../worker/pool/pool.ts');
   const given = {
     policy: policyFromFlags(flags),
     packages: packages || [],
@@ -160,12 +201,28 @@ export const programLimitOptions = () => [
   ),
 ];
 
+/** The requests that programs may send. */
+export const permittingOptions = () => [
+  new Option(
+    '--allow-net <URL>',
+    'Let programs request this URL pattern, e.g. "https://api.example.com/v1/*"; repeatable',
+  ).argParser(collectValues),
+  new Option(
+    '--secret <NAME=env:VAR>',
+    'Let programs send the host variable VAR to the URLs of --allow-net without seeing it; add ":HEADER" for another header than Authorization; repeatable',
+  ).argParser(collectValues),
+];
+
 /** What programs can use besides their own files. */
 export const programContentOptions = () => [
   new Option(
     '--mount <HOST:GUEST>',
     'Copy a host file or folder into the guest, read-only; repeatable',
   ).argParser(collectMounts),
+  ...permittingOptions(),
+  new Option('--ask-net', 'Ask about requests that --allow-net does not permit'),
+  new Option('--record <FILE>', 'Write all requests and responses to a HAR file').conflicts('replay'),
+  new Option('--replay <FILE>', 'Answer all requests from a HAR file; nothing is sent'),
   new Option(
     '--preload <NAMES>',
     'Modules to load before the program starts, e.g. openpyxl,jinja2',

@@ -63,10 +63,17 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
   },
   {
     name: 'lock',
-    description: 'Approve the wheels of packages, so that programs get them on demand',
-    arguments: { '<NAME...>': 'Names of packages, wheels, or folders of wheels' },
-    options: sourceOptions(),
-    examples: ['packages lock numpy pandas', 'packages lock ./wheels'],
+    description: 'Approve the wheels of packages, so that programs get them on demand, or list the approvals',
+    arguments: {
+      '[NAME...]': 'Names of packages, wheels, or folders of wheels (default: list the approvals)',
+    },
+    options: [new Option('--remove', 'Withdraw the approval of these packages'), ...sourceOptions()],
+    examples: [
+      'packages lock numpy pandas',
+      'packages lock ./wheels',
+      'packages lock',
+      'packages lock --remove pandas',
+    ],
     load: async () => (await import('./packages/lock.ts')).packagesLock,
   },
   {

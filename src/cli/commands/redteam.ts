@@ -18,8 +18,11 @@ interface RedteamFlags {
 
 async function replay({ category, only, list, json }: RedteamFlags): Promise<void> {
   const { ATTACKS } = await import('../../redteam/corpus/index.ts');
+  const { installedRuntimes } = await import('../../runtimes/guest-artifacts.ts');
+  const installed = installedRuntimes();
   const attacks = ATTACKS.filter(
     (attack) =>
+      (attack.runtime === undefined || installed.includes(attack.runtime)) &&
       (category === undefined || category.includes(attack.category)) &&
       (only === undefined || attack.id.includes(only)),
   );
@@ -29,7 +32,13 @@ async function replay({ category, only, list, json }: RedteamFlags): Promise<voi
   const started = performance.now();
   let ended = 0;
   const progress = new Progress(() => `${ended} of ${attacks.length} attacks`);
-  const verdicts = await runAttacks(attacks, () => {
+  const { serveHttp } = await import('../../mcp/http.ts');
+  const { redactSettings, resolveSettings } = await import('../../mcp/resolve-settings.ts');
+  const server = {
+    serveHttp,
+    shownSettings: (settings: Record<string, unknown>) => redactSettings(resolveSettings(settings)),
+  };
+  const verdicts = await runAttacks(attacks, server, () => {
     ended++;
   });
   progress.end();

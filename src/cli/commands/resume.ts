@@ -2,6 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { SandboxError } from '../../errors.ts';
 import { type PausedExecution, type PendingCall, uncertainCalls } from '../../schema.ts';
+import { isRequest } from '../../tools/question-text.ts';
 import type { Resolution } from '../../tools/tool-protocol.ts';
 import {
   APPROVED_BEFORE,
@@ -27,9 +28,10 @@ import {
   storeOptions,
   toolsConfigOption,
 } from '../shared-options.ts';
+import { type NetworkFlags, networkFromFlags, permittingOptions } from './open-sandbox.ts';
 import { openSessionContexts } from './session/context.ts';
 
-interface ResumeFlags extends StoreFlags {
+interface ResumeFlags extends StoreFlags, NetworkFlags {
   readonly session?: string;
   readonly approve?: Resolution[];
   readonly deny?: Resolution[];
@@ -135,15 +137,20 @@ async function resume(execution_id: string, flags: ResumeFlags): Promise<void> {
     const { paused } = await findPaused(contexts);
     const { context, session_id, execution } = selectPaused(paused, execution_id, flags);
     const resolutions = await resolutionsFor(execution, flags);
-    if (flags.toolsConfig === undefined && resolutions.some((one) => 'approve' in one))
+    const requests = new Set(execution.pending.filter(isRequest).map(({ id }) => id));
+    const isToolApproved = resolutions.some((one) => 'approve' in one && !requests.has(one.id));
+    if (flags.toolsConfig === undefined && isToolApproved)
       throw new UsageError(
         'This command makes the approved calls, so it needs their tools: add --tools-config FILE.',
       );
-    const { sharedPool } = await import('../../worker/pool.ts');
+    const { sharedPool } = await import('../../worker/pool/pool.ts');
     // The process ends with the run, so idle optimisation would only delay its end.
     const pool = sharedPool({ optimization: 'demand' });
-    const policy = flags.mount === undefined ? {} : { policy: { mounts: flags.mount } };
-    await using session = await context.sessions.get(session_id, { pool, ...policy });
+    const policy = {
+      ...(flags.mount !== undefined && { mounts: flags.mount }),
+      ...networkFromFlags(requests.size > 0 ? { ...flags, askNet: true } : flags),
+    };
+    await using session = await context.sessions.get(session_id, { pool, policy });
     await using gateway =
       flags.toolsConfig === undefined
         ? undefined
@@ -198,6 +205,7 @@ export const resumeCommand: CommandDetails<ResumeFlags> = {
       '--mount <HOST:GUEST>',
       'Copy a host file or folder into the guest, read-only; repeatable',
     ).argParser(collectMounts),
+    ...permittingOptions(),
     ...storeOptions(ALL_TENANTS),
     jsonOption("Print the result as JSON instead of the program's output"),
     new Option('--guidance', 'Explain a failure on standard error (default: only on a terminal)'),

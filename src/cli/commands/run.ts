@@ -118,7 +118,8 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
     inject_setup: flags.setup,
     profile: flags.profile === true || flags.profileOut !== undefined,
     ...(Object.keys(files).length > 0 && { files }),
-    ...(tools && { tools, onApproval: approvalAtTerminal(canPause(sandbox)) }),
+    ...(tools && { tools }),
+    ...((tools || flags.askNet) && { onApproval: approvalAtTerminal(canPause(sandbox)) }),
     ...(!flags.json && { onOutput: (stream, bytes) => output.write(stream, bytes) }),
   });
   await output.finish();
@@ -189,7 +190,7 @@ export const runCommand: CommandDetails<RunFlags> = {
     new Option('--profile', 'Print the program with the share of the fuel that each line used'),
     new Option('--profile-out <FILE>', 'Write a profile with complete stacks to FILE, for speedscope'),
     toolsConfigOption('Let the program call tools of the MCP servers in this JSON file; see docs/TOOLS.md'),
-    new Option('--out <DIR>', 'Copy the files that the program created or modified to DIR'),
+    new Option('--out <DIR>', 'Copy the files in /app that the program created or modified to DIR'),
     hiddenOption(),
     new Option(
       '--results <DIR>',

@@ -13,6 +13,12 @@ export const serveCommand = serverCommand({
         'invalid_argument',
         'playground: cannot be combined with tools_config, because every client could approve its own tool calls on the page. Run the command "playground" with --tools-config instead.',
       );
+    const { asksPersons } = await import('../../mcp/network-config.ts');
+    if (settings.playground && asksPersons(settings))
+      throw new SandboxError(
+        'invalid_argument',
+        'playground: cannot be combined with "ask" in network_config, because every client could approve its own requests on the page. Run the command "playground" with --network-config instead.',
+      );
     const { serveHttp } = await import('../../mcp/http.ts');
     const server = await serveHttp(settings, options);
     const { printToStderr } = await import('../stderr-log.ts');

@@ -4,6 +4,7 @@
  */
 
 import { escapeControls } from '../../analysis/escape-controls.ts';
+import { forReader } from '../../analysis/reader.ts';
 import { LANGUAGES } from '../../runtimes/languages.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { LanguageName, SandboxResult } from '../../schema.ts';
@@ -15,7 +16,7 @@ import { approvalAtTerminal, approvalFrom } from '../ask-approval.ts';
 import { paint } from '../color.ts';
 import { printError, printLines, printNote } from '../diagnostics.ts';
 import { exitCodeOf, UsageError } from '../exit-codes.ts';
-import { failureLine } from '../failure-text.ts';
+import { COMMAND_LINE, failureLine } from '../failure-text.ts';
 import { GuestOutput } from '../guest-output.ts';
 import { reportResults } from '../report-run.ts';
 import { type ReplState, runReplCommand } from './commands.ts';
@@ -154,7 +155,8 @@ export class Console implements ReplState {
         language: this.parts.language,
         stdin: this.#input(ended.signal),
         signal: this.#cancel.signal,
-        ...(tools && { tools, onApproval: this.#onApproval }),
+        ...(tools && { tools }),
+        onApproval: this.#onApproval,
         ...(this.fuelBudget !== undefined && { fuel_budget: this.fuelBudget }),
         onOutput: (stream, bytes) => {
           this.#noteOutput(bytes);
@@ -215,7 +217,8 @@ export class Console implements ReplState {
     const { trapped, error_guidance } = result.metadata;
     if (result.success) return;
     if (trapped) printError(failureLine(result, this.session.policy.timeout_seconds));
-    const [advice, ...more] = error_guidance?.actionable_guidance ?? [];
+    const guidance = error_guidance && forReader(error_guidance, COMMAND_LINE);
+    const [advice, ...more] = guidance?.actionable_guidance ?? [];
     if (!this.parts.guidance || advice === undefined) return;
     const rest = more.length > 0 ? ' (":guidance" shows more)' : '';
     printLines(`${paint('note', 'hint:')} ${escapeControls(advice)}${rest}`);

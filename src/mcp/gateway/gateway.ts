@@ -3,6 +3,7 @@
  * or a search first needs the tools. A server that cannot be reached has no tools until a later attempt succeeds. Tools
  * beyond the limits of a toolset are left out; servers that are configured first have precedence.
  */
+import { ProgramStarter } from '../../host/program-starter.ts';
 import { formatItems } from '../../quantities.ts';
 import type { EventLogger } from '../../schema.ts';
 import { fromMcp, isNotReadOnly, type McpTool } from '../../tools/from-mcp.ts';
@@ -27,6 +28,7 @@ interface ToolListing {
 }
 
 export class Gateway {
+  readonly #starter = new ProgramStarter();
   readonly #connections: readonly ServerConnection[];
   readonly #listings = new Map<string, { readonly promise: Promise<ToolListing>; listing?: ToolListing }>();
   #built: { readonly listings: readonly ToolListing[]; readonly promise: Promise<Toolset> } | undefined;
@@ -40,10 +42,12 @@ export class Gateway {
       ([name, server]) =>
         new ServerConnection(name, server, {
           version: options.version,
+          starter: this.#starter,
           onExcess: (reason) =>
             options.log.warn({ event: 'gateway.closed', server: name, reason }, 'MCP server disconnected'),
         }),
     );
+    if ([...config.values()].some((server) => 'command' in server)) this.#starter.prepare();
   }
 
   /** Names of the servers, which are the namespaces of their tools. Known before the servers are contacted. */
@@ -122,7 +126,7 @@ export class Gateway {
         {
           event: 'gateway.unavailable',
           server: name,
-          reason: (cause as Error).message.slice(0, MAX_REASON_CHARS),
+          reason: reasonOf(cause as Error).slice(0, MAX_REASON_CHARS),
         },
         'MCP server unavailable',
       );
@@ -136,7 +140,13 @@ export class Gateway {
 
   async close(): Promise<void> {
     await Promise.all(this.#connections.map((connection) => connection.close()));
+    this.#starter.close();
   }
+}
+
+/** The operator also sees the paths that the message for programs leaves out. */
+function reasonOf({ message, cause }: Error): string {
+  return cause instanceof Error && message.includes('<path>') ? `${message} (${cause.message})` : message;
 }
 
 function accessPolicy({ tools, approval, timeout_seconds, max_calls }: GatewayServer) {

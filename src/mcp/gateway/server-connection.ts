@@ -4,9 +4,10 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, Tool, Transport } from '@modelcontextprotocol/client';
+import type { ProgramStarter } from '../../host/program-starter.ts';
 import { formatItems } from '../../quantities.ts';
 import type { McpClient } from '../../tools/from-mcp.ts';
-import { ToolError } from '../../tools/tool-error.ts';
+import { hostMessage, ToolError } from '../../tools/tool-error.ts';
 import { MAX_TOOLS } from '../../tools/toolset.ts';
 import { ChildProcessTransport } from './child-process-transport.ts';
 import { limitedFetch, ServerTraffic, TrafficError } from './server-traffic.ts';
@@ -24,6 +25,14 @@ const ANY_RESULT = {
   },
 };
 
+/** Why a connection failed. That a program has exited says more than that the connection is closed. */
+async function rootCause(error: unknown, transport: Transport): Promise<unknown> {
+  const exited = transport instanceof ChildProcessTransport ? await transport.exited : undefined;
+  if (exited !== undefined && /closed/i.test((error as Error).message)) return new Error(exited);
+  const { cause } = error as Error;
+  return cause instanceof Error ? cause : error;
+}
+
 interface CallOptions {
   readonly signal?: AbortSignal;
   readonly timeout?: number;
@@ -31,6 +40,8 @@ interface CallOptions {
 
 interface ConnectionOptions {
   readonly version: string;
+  /** Starts the servers that are programs. */
+  readonly starter: ProgramStarter;
   /** Called when the connection is closed because the server has exceeded a limit. */
   readonly onExcess: (reason: string) => void;
 }
@@ -129,14 +140,14 @@ export class ServerConnection implements McpClient {
       },
     );
     this.#connecting = client;
+    const transport = this.#transport(sdk);
     try {
-      await client.connect(await this.#transport(sdk), { timeout: CONNECT_MS });
-    } catch (cause) {
+      await client.connect(transport, { timeout: CONNECT_MS });
+    } catch (error) {
       await client.close().catch(() => {});
-      throw (
-        this.#excess ??
-        new ToolError(`The MCP server ${this.name} could not be reached.`, 'failed', { cause })
-      );
+      const cause = await rootCause(error, transport);
+      const message = `The MCP server ${this.name} could not be reached: ${hostMessage(cause)}`;
+      throw this.#excess ?? new ToolError(message, 'failed', { cause });
     } finally {
       this.#connecting = undefined;
     }
@@ -148,10 +159,10 @@ export class ServerConnection implements McpClient {
     return client;
   }
 
-  async #transport(sdk: typeof import('@modelcontextprotocol/client')): Promise<Transport> {
+  #transport(sdk: typeof import('@modelcontextprotocol/client')): Transport {
     const { server } = this;
     if ('command' in server) {
-      const transport = new ChildProcessTransport(server, sdk, this.#traffic);
+      const transport = new ChildProcessTransport(server, this.options.starter, sdk, this.#traffic);
       // The client of the SDK calls this function before its own.
       transport.onerror = (error) => {
         if (error instanceof TrafficError) this.#onExceeded(error);

@@ -78,8 +78,8 @@ class MessageMeter {
 
   /** Counts a part of a message. Throws `TrafficError`. */
   add(part: Uint8Array): void {
-    const before = this.#members;
-    for (const byte of part) this.#addByte(byte);
+    const members = this.#countMembers(part);
+    this.#members += members;
     this.#bytes += part.length;
     if (this.#bytes > MAX_MESSAGE_BYTES)
       throw new TrafficError(`it sent a message that is longer than ${formatBytes(MAX_MESSAGE_BYTES)}`);
@@ -87,16 +87,25 @@ class MessageMeter {
       throw new TrafficError(
         `it sent a message with more than ${formatCount(MAX_MESSAGE_MEMBERS)} members and elements`,
       );
-    this.traffic.countBytes(part.length, this.#members - before);
+    this.traffic.countBytes(part.length, members);
   }
 
   /** A string of JSON contains no line end, so text that is not JSON cannot hide members that follow it. */
-  #addByte(byte: number): void {
-    if (byte === LF || byte === CR) this.#isInString = this.#isEscaped = false;
-    else if (this.#isEscaped) this.#isEscaped = false;
-    else if (byte === QUOTE) this.#isInString = !this.#isInString;
-    else if (this.#isInString) this.#isEscaped = byte === BACKSLASH;
-    else if (byte === COMMA || byte === OPEN_BRACKET || byte === OPEN_BRACE) this.#members++;
+  #countMembers(part: Uint8Array): number {
+    let members = 0;
+    let isInString = this.#isInString;
+    let isEscaped = this.#isEscaped;
+    for (let i = 0; i < part.length; i++) {
+      const byte = part[i]!;
+      if (byte === LF || byte === CR) isInString = isEscaped = false;
+      else if (isEscaped) isEscaped = false;
+      else if (byte === QUOTE) isInString = !isInString;
+      else if (isInString) isEscaped = byte === BACKSLASH;
+      else if (byte === COMMA || byte === OPEN_BRACKET || byte === OPEN_BRACE) members++;
+    }
+    this.#isInString = isInString;
+    this.#isEscaped = isEscaped;
+    return members;
   }
 
   /** Ends a message. Throws `TrafficError`. */
@@ -106,10 +115,13 @@ class MessageMeter {
   }
 }
 
-/** Splits a stream into lines. A line that is too long is rejected before it is complete. */
+/**
+ * Splits a stream into lines. A line that is too long is rejected before it is complete, and is decoded chunk by chunk.
+ */
 export class MessageLines {
   readonly #meter: MessageMeter;
-  #parts: Uint8Array[] = [];
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  #line = '';
 
   constructor(traffic: ServerTraffic) {
     this.#meter = new MessageMeter(traffic);
@@ -121,11 +133,11 @@ export class MessageLines {
       const end = chunk.indexOf(LF, start);
       const part = chunk.subarray(start, end < 0 ? chunk.length : end);
       this.#meter.add(part);
-      this.#parts.push(part);
+      this.#line += this.#decoder.decode(part, { stream: true });
       if (end < 0) return;
       this.#meter.end();
-      const line = Buffer.concat(this.#parts).toString('utf8');
-      this.#parts = [];
+      const line = this.#line + this.#decoder.decode();
+      this.#line = '';
       start = end + 1;
       if (line.trim() !== '') yield line;
     }

@@ -3,11 +3,14 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
+import { executeInput } from '../../model-text/execute-tool.ts';
+import { executionOutput } from '../../model-text/execution-result.ts';
+import type { ToolResult } from '../../model-text/tool-result.ts';
 import { formatItems } from '../../quantities.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { LANGUAGE_RUNTIMES, languageName } from '../../schema.ts';
 import { mentionsTools } from '../../tools/tool-names.ts';
-import { executionOutput } from '../execution-result.ts';
+import { checkWithin } from '../network-config.ts';
 import { runForClient } from '../run-for-client.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
@@ -15,42 +18,27 @@ import {
   ADDITIVE,
   DESTRUCTIVE_IDEMPOTENT,
   defineTool,
+  hasNetwork,
+  networkOnlyInput,
   optionalSession,
   type Tool,
   type ToolCall,
+  unlistedWithoutNetwork,
 } from '../tool.ts';
 import { executeCodeDescription } from '../tool-descriptions.ts';
-import type { ToolResult } from '../tool-result.ts';
-import { fuelBudgetInput } from './fuel-budget-input.ts';
 
-const MAX_CODE_CHARS = 1_000_000;
+const LANGUAGE = languageName.describe('In a session, its language; JavaScript and TypeScript can be mixed.');
 
-function executeInput(settings: ServerSettings) {
-  return z.strictObject({
-    code: z.string().max(MAX_CODE_CHARS).describe('Source code. Show results with print() or display().'),
-    language: languageName.describe(
-      "Language; in a session, the session's language. JavaScript and TypeScript can be mixed.",
-    ),
+const inputOf = (settings: ServerSettings) =>
+  executeInput(LANGUAGE, settings).extend({
     session_id: optionalSession.describe(
-      'Session to run in, for multi-turn work; without it, a fresh interpreter in the default workspace.',
+      'Session to run in, for multi-turn work. Default: a fresh interpreter in the default workspace.',
     ),
-    timeout: z
-      .number()
-      .positive()
-      .max(settings.max_timeout_seconds)
-      .optional()
-      .describe(`Time limit in seconds, e.g. ${Math.min(60, settings.max_timeout_seconds)}.`),
-    fuel_budget: fuelBudgetInput(settings, 'for this call'),
-    stdin: z.string().optional().describe('Standard input of the program.'),
+    network_only: networkOnlyInput,
     profile: z.boolean().optional().describe('Report which lines used the fuel.'),
-    files: z
-      .record(z.string(), z.string())
-      .optional()
-      .describe('Text files to write first, e.g. {"data.csv": "a,b\\n1,2"}.'),
   });
-}
 
-type ExecuteArguments = z.output<ReturnType<typeof executeInput>>;
+type ExecuteArguments = z.output<ReturnType<typeof inputOf>>;
 
 /** The sandbox that runs a program: its session, or a temporary one with the files of the default workspace. */
 async function openTarget(
@@ -67,7 +55,9 @@ async function openTarget(
 }
 
 async function execute(args: ExecuteArguments, call: ToolCall): Promise<ToolResult | InputRequiredResult> {
-  const session_id = args.session_id ?? DEFAULT_SESSION;
+  const { code, session_id = DEFAULT_SESSION, ...rest } = args;
+  checkWithin(call.tenant.network, args.network_only);
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   return runForClient(call, {
     request: args,
     session_id,
@@ -76,7 +66,7 @@ async function execute(args: ExecuteArguments, call: ToolCall): Promise<ToolResu
     profile: args.profile === true,
     needsTools: () => needsTools(args, call),
     open: () => openTarget(args, call),
-    start: (sandbox, options) => sandbox.execute(args.code, { ...executeOptions(args), ...options }),
+    start: (sandbox, options) => sandbox.execute(code, { ...given, ...options }),
   });
 }
 
@@ -92,27 +82,17 @@ async function needsTools(
   return (await (await tenant.defaultWorkspace()).listFiles()).length > 0;
 }
 
-function executeOptions({ language, stdin, timeout, fuel_budget, files, profile }: ExecuteArguments) {
-  return {
-    language,
-    ...(profile !== undefined && { profile }),
-    ...(stdin !== undefined && { stdin }),
-    ...(timeout !== undefined && { timeout_seconds: timeout }),
-    ...(fuel_budget !== undefined && { fuel_budget }),
-    ...(files !== undefined && { files }),
-  };
-}
-
 export const executeCode = (settings: ServerSettings, servers: readonly string[]): Tool =>
   defineTool({
     name: 'execute_code',
     title: 'Run code',
     description: executeCodeDescription(settings, servers),
-    input: executeInput(settings),
-    aliases: { timeout_seconds: 'timeout' },
+    input: inputOf(settings),
+    unlisted: unlistedWithoutNetwork(settings),
+    aliases: { timeout: 'timeout_seconds' },
     // Clients ignore images in results with structured content.
     ...(!settings.inline_images && { output: executionOutput }),
-    annotations: ADDITIVE,
+    annotations: { ...ADDITIVE, openWorldHint: hasNetwork(settings) },
     run: execute,
   });
 

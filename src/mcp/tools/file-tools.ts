@@ -1,110 +1,45 @@
 /** Tools that list, read, write and delete workspace files. Paths refer to the workspace, never to the host. */
 
 import { z } from 'zod';
-import { SandboxError } from '../../errors.ts';
+import { type FileToolTarget, LIST_FILES, READ_FILE, WRITE_FILE } from '../../model-text/file-tools.ts';
 import { formatItems } from '../../quantities.ts';
-import { isDocsUri, readDocsUri } from '../documentation.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import { DESTRUCTIVE_IDEMPOTENT, defineTool, optionalSession, READ_ONLY, type ToolCall } from '../tool.ts';
-import type { ToolResult } from '../tool-result.ts';
-import {
-  encodingInput,
-  filePath,
-  listWorkspaceFiles,
-  readOffset,
-  readWorkspaceFile,
-  writeWorkspaceFile,
-} from '../workspace-files.ts';
-import { workspaceUri } from '../workspace-uri.ts';
 
-/** A section of the documentation. Many clients let models call tools but not read resources. */
-function readDocs(uri: string): ToolResult {
-  const text = readDocsUri(uri);
-  if (text === undefined)
-    throw new SandboxError(
-      'file_not_found',
-      `There is no section ${uri}. Use a link from error_guidance.related_docs.`,
-    );
-  return { text };
-}
+const inSession = { session_id: optionalSession };
 
-async function read(
-  args: { path: string; session_id?: string | undefined; offset?: number | undefined },
+const targetOf = (
+  { session_id = DEFAULT_SESSION }: { readonly session_id?: string | undefined },
   { tenant, state }: ToolCall,
-): Promise<ToolResult> {
-  if (isDocsUri(args.path)) return readDocs(args.path);
-  const session_id = args.session_id ?? DEFAULT_SESSION;
-  const uri = workspaceUri(session_id, args.path);
-  return readWorkspaceFile(await tenant.readableFiles(session_id), args, {
-    maxChars: state.settings.max_output_chars,
-    uri,
-    binaryAdvice: `Process it with execute_code, or read the resource ${uri}`,
-    nextSlice: () => state.mainThread.nextSlice(tenant.id),
-  });
-}
+): FileToolTarget => ({
+  session_id,
+  recent: tenant.recent,
+  maxChars: state.settings.max_output_chars,
+  nextSlice: () => state.mainThread.nextSlice(tenant.id),
+  alternative: (uri) => `, read the resource ${uri}`,
+  open: () => tenant.open(session_id),
+  files: () => tenant.readableFiles(session_id),
+});
 
 export const listFiles = defineTool({
-  name: 'list_files',
-  title: 'List files',
-  description:
-    'List the files in a session or the default workspace with size and modification time. Use it to see which files programs wrote. Paths are relative to /app.',
-  input: z.strictObject({
-    session_id: optionalSession,
-    folder: z.string().max(4096).optional().describe('Only files in this folder, e.g. "out".'),
-  }),
-  output: z.object({
-    session_id: z.string(),
-    files: z.array(
-      z.object({
-        path: z.string(),
-        size_bytes: z.number().int(),
-        modified_at: z.string(),
-        uri: z.string(),
-      }),
-    ),
-    total: z.number().int(),
-  }),
+  ...LIST_FILES,
+  input: LIST_FILES.input.extend(inSession),
   annotations: READ_ONLY,
-  run: async ({ session_id = DEFAULT_SESSION, folder }, { tenant }) =>
-    listWorkspaceFiles(await tenant.readableFiles(session_id), session_id, folder),
+  run: (args, call) => LIST_FILES.run(args, targetOf(args, call)),
 });
 
 export const readFile = defineTool({
-  name: 'read_file',
-  title: 'Read a file',
-  description:
-    'Read a file in a session or the default workspace, as text or, for PNG, JPEG, GIF and WebP, as an image. Use it to see results that programs saved. For other formats (xlsx, pdf, zip) use execute_code. Also reads docs:// links from error_guidance.',
-  input: z.strictObject({
-    path: filePath,
-    session_id: optionalSession,
-    offset: readOffset,
-  }),
+  ...READ_FILE,
+  input: READ_FILE.input.extend(inSession),
   annotations: READ_ONLY,
-  run: read,
+  run: (args, call) => READ_FILE.run(args, targetOf(args, call)),
 });
 
 export const writeFile = defineTool({
-  name: 'write_file',
-  title: 'Write a file',
-  description:
-    'Put (upload) a file into a session or the default workspace; an existing file is replaced. Programs in the sandbox find it under /app. Use it for data that programs will read; small text files can also be passed to execute_code(files=…).',
-  input: z.strictObject({
-    path: filePath,
-    content: z.string().describe('Text, or base64 data.'),
-    encoding: encodingInput,
-    session_id: optionalSession,
-  }),
-  output: z.object({
-    session_id: z.string(),
-    path: z.string(),
-    size_bytes: z.number().int(),
-    uri: z.string(),
-  }),
+  ...WRITE_FILE,
+  input: WRITE_FILE.input.extend(inSession),
   annotations: DESTRUCTIVE_IDEMPOTENT,
-  run: async ({ session_id = DEFAULT_SESSION, ...file }, { tenant, state }) =>
-    writeWorkspaceFile(await tenant.open(session_id), session_id, file, () =>
-      state.mainThread.nextSlice(tenant.id),
-    ),
+  run: (args, call) => WRITE_FILE.run(args, targetOf(args, call)),
 });
 
 export const resetWorkspace = defineTool({

@@ -1,7 +1,5 @@
 /** The tool that reports usage statistics of the tenant. */
 import { z } from 'zod';
-import { formatCount } from '../../quantities.ts';
-import { RECENT_EXECUTIONS } from '../metrics.ts';
 import { defineTool, READ_ONLY } from '../tool.ts';
 
 const percentiles = z.object({ p50: z.number(), p95: z.number(), p99: z.number() });
@@ -10,7 +8,8 @@ const counts = z.record(z.string(), z.number());
 export const getMetrics = defineTool({
   name: 'get_metrics',
   title: 'Usage statistics',
-  description: `Show statistics about your executions since the server started: how many succeeded, how many failed and for which reason, and how long they took. Includes percentiles of execution time, queue time and fuel over the last ${formatCount(RECENT_EXECUTIONS)} runs. Use it to see what is slow or fails often.`,
+  description:
+    'Show statistics about your executions since the server started: how many succeeded, how many failed and for which reason, and how long they took. Includes percentiles of time and fuel. Use it to see what is slow or fails often.',
   input: z.strictObject({}),
   output: z.object({
     uptime_seconds: z.number(),

@@ -1,10 +1,10 @@
 /** The tool that shows the contents of a session: files, variables, imports, checkpoints and limits. */
 import { z } from 'zod';
 import { escapeControls, quotePath } from '../../analysis/escape-controls.ts';
+import { limitsText, policyLimits, sandboxLimits } from '../../model-text/describe-limits.ts';
 import { formatFuel, formatItems } from '../../quantities.ts';
 import { languageTitles } from '../../runtimes/languages.ts';
 import { runtimeName } from '../../schema.ts';
-import { limitsText, policyLimits, sandboxLimits } from '../describe-limits.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import { defineTool, optionalSession, READ_ONLY, type ToolCall } from '../tool.ts';
 import { checkpointRow } from './checkpoint-tools.ts';

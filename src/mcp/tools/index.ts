@@ -22,15 +22,13 @@ import { viewResult } from './view-result.ts';
 /** The tools that the server offers. `servers` are the MCP servers whose tools programs can call. */
 export function toolTable(settings: ServerSettings, servers: readonly string[] = []): readonly Tool[] {
   const offered = allTools(settings, servers).filter(({ name }) => offersTool(settings, name));
-  if (settings.tools === 'all') return offered;
-  const hasSessions = offersTool(settings, 'create_session');
-  return offered.map((tool) => shorten(tool, hasSessions));
+  const shown = settings.tools === 'all' ? offered : offered.map(({ output: _, ...tool }) => tool);
+  return offersTool(settings, 'create_session') ? shown : shown.map(withoutSession);
 }
 
-/** A tool with smaller schemas: its results are text only, and without sessions there is only the default workspace. */
-function shorten({ output: _, input, ...tool }: Tool, hasSessions: boolean): Tool {
-  const isShorter = !hasSessions && 'session_id' in input.shape;
-  return { ...tool, input: isShorter ? input.omit({ session_id: true }) : input };
+/** Without sessions there is only the default workspace. */
+function withoutSession({ input, ...tool }: Tool): Tool {
+  return { ...tool, input: 'session_id' in input.shape ? input.omit({ session_id: true }) : input };
 }
 
 function allTools(settings: ServerSettings, servers: readonly string[]): readonly Tool[] {

@@ -2,16 +2,16 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
+import { executionOutput } from '../../model-text/execution-result.ts';
+import type { ToolResult } from '../../model-text/tool-result.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { sessionId } from '../../schema.ts';
 import { checkExecution } from '../../session/resume-options.ts';
 import type { Session } from '../../session/session.ts';
 import type { Resolution } from '../../tools/tool-protocol.ts';
-import { executionOutput } from '../execution-result.ts';
 import { runForClient } from '../run-for-client.ts';
 import type { ServerSettings } from '../settings.ts';
 import { ADDITIVE, defineTool, type Tool, type ToolCall } from '../tool.ts';
-import type { ToolResult } from '../tool-result.ts';
 
 const input = z.strictObject({
   session_id: sessionId.describe('Session of the paused program.'),

@@ -1,17 +1,14 @@
 /** Tools that list the languages and packages available to programs. */
 import { z } from 'zod';
+import { notablePackages, packagesOf } from '../../model-text/language-text.ts';
+import { usualImport } from '../../packages/usual-imports.ts';
 import { formatFuel, formatItems } from '../../quantities.ts';
+import { installedRuntimes } from '../../runtimes/guest-artifacts.ts';
 import { LANGUAGES, languageTitles } from '../../runtimes/languages.ts';
-import {
-  LANGUAGE_RUNTIMES,
-  languageName,
-  RUNTIME_NAMES,
-  type RuntimeName,
-  runtimeName,
-} from '../../schema.ts';
+import { matchesQuery } from '../../runtimes/matches-query.ts';
+import { LANGUAGE_RUNTIMES, languageName, type RuntimeName, runtimeName } from '../../schema.ts';
 import type { ServerSettings } from '../settings.ts';
 import { defineTool, READ_ONLY } from '../tool.ts';
-import { notablePackages, packagesOf } from '../tool-descriptions.ts';
 
 const runtimeRow = z.object({
   language: runtimeName,
@@ -37,7 +34,7 @@ const packageRow = z.object({
 });
 
 function runtimeRows(settings: ServerSettings): z.infer<typeof runtimeRow>[] {
-  return RUNTIME_NAMES.map((language) => {
+  return installedRuntimes().map((language) => {
     const { engine, version, level, apiNotes, helpers } = LANGUAGES[language];
     return {
       language,
@@ -58,12 +55,12 @@ function packageRows(
   query: string,
 ): z.infer<typeof packageRow>[] {
   return packagesOf(settings, language)
-    .filter((one) => `${one.name} ${one.import_names.join(' ')} ${one.use}`.toLowerCase().includes(query))
+    .filter((one) => matchesQuery(one, query))
     .map((one) => ({
       name: one.name,
       language: one.language,
       version: one.version,
-      import_pattern: LANGUAGES[one.language].importStatement(one.import_names[0] ?? one.name),
+      import_pattern: LANGUAGES[one.language].importStatement(usualImport(one.import_names[0] ?? one.name)),
       use: one.use,
       fuel_first_import: one.fuel_first_import,
       fuel_cached_import: one.fuel_cached_import,
@@ -76,7 +73,7 @@ export const listRuntimes = defineTool({
   name: 'list_runtimes',
   title: 'List languages',
   description:
-    'Show which languages are supported, their versions, how many packages each has, API patterns that may be unexpected (JavaScript os.readdir and similar functions return [result, error]) and helper functions. Use it once, before writing unusual code.',
+    'Show which languages are supported, their versions, how many packages each has, API patterns that may be unexpected and helper functions. Use it once, before writing unusual code.',
   input: z.strictObject({}),
   output: z.object({ runtimes: z.array(runtimeRow) }),
   annotations: READ_ONLY,

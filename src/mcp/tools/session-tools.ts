@@ -1,24 +1,31 @@
 /** Tools that create, list, fork and destroy sessions. */
 import { z } from 'zod';
+import { clientError } from '../../model-text/client-errors.ts';
+import { limitsText, policyLimits, sandboxLimits } from '../../model-text/describe-limits.ts';
+import { limitInputs } from '../../model-text/execute-tool.ts';
 import { formatFuel, formatItems } from '../../quantities.ts';
 import { LANGUAGE_RUNTIMES, languageName, runtimeName, sessionId } from '../../schema.ts';
+import type { Session } from '../../session/session.ts';
 import type { SessionRecord } from '../../stores/store.ts';
-import { clientError } from '../client-errors.ts';
-import { limitsText, policyLimits, sandboxLimits } from '../describe-limits.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION, type Tenant } from '../tenant.ts';
-import { ADDITIVE, DESTRUCTIVE_IDEMPOTENT, defineTool, READ_ONLY, type Tool } from '../tool.ts';
+import {
+  ADDITIVE,
+  DESTRUCTIVE_IDEMPOTENT,
+  defineTool,
+  networkOnlyInput,
+  READ_ONLY,
+  type Tool,
+  unlistedWithoutNetwork,
+} from '../tool.ts';
 import { createSessionDescription } from '../tool-descriptions.ts';
-import { fuelBudgetInput } from './fuel-budget-input.ts';
 
 function createInput(settings: ServerSettings) {
   return z.strictObject({
-    language: languageName.describe(
-      'Language of the session; it cannot be changed later, but JavaScript and TypeScript can be mixed.',
-    ),
+    language: languageName.describe('JavaScript and TypeScript can be mixed.'),
     session_id: sessionId.optional().describe('Name for the session, e.g. "sales-2026"; by default a UUID.'),
     auto_persist_globals: z.boolean().optional().describe('Keep variables between calls; default true.'),
-    fuel_budget: fuelBudgetInput(settings, 'per call'),
+    ...limitInputs(settings, 'per call', 120),
     memory_bytes: z
       .number()
       .int()
@@ -26,17 +33,13 @@ function createInput(settings: ServerSettings) {
       .max(settings.max_memory_bytes)
       .optional()
       .describe(`Memory limit, e.g. ${Math.min(2 ** 29, settings.max_memory_bytes)}.`),
-    timeout_seconds: z
-      .number()
-      .positive()
-      .max(settings.max_timeout_seconds)
-      .optional()
-      .describe(`Time limit per call in seconds, e.g. ${Math.min(120, settings.max_timeout_seconds)}.`),
     preload: z
       .array(z.string().max(200))
       .max(64)
       .optional()
       .describe('Modules to import in advance, e.g. ["openpyxl"].'),
+    network_only: networkOnlyInput,
+    copy_files: z.boolean().optional().describe('Copy the files of the default workspace into the session.'),
   });
 }
 
@@ -46,36 +49,77 @@ export const createSession = (settings: ServerSettings): Tool =>
     title: 'Start a session',
     description: createSessionDescription(settings),
     input: createInput(settings),
+    unlisted: unlistedWithoutNetwork(settings),
     output: z.object({
       session_id: z.string(),
       language: languageName,
       auto_persist_globals: z.boolean(),
       limits: policyLimits,
+      note: z.string().optional(),
       next_step: z.string(),
     }),
     annotations: ADDITIVE,
-    run: async ({ language, session_id, auto_persist_globals = true, preload = [], ...policy }, call) => {
+    run: async (
+      { language, session_id, auto_persist_globals = true, preload, copy_files, ...policy },
+      call,
+    ) => {
       const given = Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
       const session = await call.tenant.create({
         language: LANGUAGE_RUNTIMES[language],
         session_id,
         auto_persist_globals,
         preload,
+        copy_files,
         policy: given,
         signal: call.signal,
       });
       const id = session.session_id;
       const next_step = `execute_code(code=…, language="${language}", session_id="${id}")`;
+      const files = await filesNote(session, copy_files, call.tenant);
+      const notes = [files, networkNote(session)].filter((one) => one !== undefined);
+      const note = notes.length === 0 ? undefined : notes.join(' ');
       const limits = sandboxLimits(session);
       const persistence = auto_persist_globals
         ? 'variables and files are kept'
         : 'files are kept, variables are not';
       return {
-        text: `Session ${id} (${language}) is ready: ${persistence} between calls; ${limitsText(limits)}.\nNext: ${next_step}`,
-        structured: { session_id: id, language, auto_persist_globals, limits, next_step },
+        text: `Session ${id} (${language}) is ready: ${persistence} between calls; ${limitsText(limits)}.${note === undefined ? '' : ` ${note}`}\nNext: ${next_step}`,
+        structured: {
+          session_id: id,
+          language,
+          auto_persist_globals,
+          limits,
+          ...(note !== undefined && { note }),
+          next_step,
+        },
       };
     },
   });
+
+/** What the session has of the files that were written before it; undefined if there are none. */
+async function filesNote(session: Session, isCopied = false, tenant: Tenant): Promise<string | undefined> {
+  const { length } = await (isCopied ? session : await tenant.defaultWorkspace()).listFiles();
+  if (length === 0) return undefined;
+  const files = formatItems(length, 'file');
+  return isCopied
+    ? `It has ${files} of the default workspace.`
+    : `It has no files yet: the ${files} of the default workspace ${length === 1 ? 'is' : 'are'} not in it. To take them along, create the session with copy_files=true.`;
+}
+
+const MAX_LISTED = 20;
+
+/** What the programs of the session may request; undefined if they have no network. */
+function networkNote({ policy: { network, network_only } }: Session): string | undefined {
+  if (network === undefined) return undefined;
+  const patterns = network_only ?? network.allow.map((rule) => (typeof rule === 'string' ? rule : rule.url));
+  const more = patterns.length > MAX_LISTED ? ', …' : '';
+  const names = Object.keys(network.secrets).slice(0, MAX_LISTED).join(', ');
+  const secrets =
+    names === ''
+      ? ''
+      : ` Environment variables with placeholders for secrets, to be sent in a header: ${names}.`;
+  return `Programs may request ${patterns.slice(0, MAX_LISTED).join(', ') || 'nothing'}${more}.${secrets}`;
+}
 
 export const destroySession = defineTool({
   name: 'destroy_session',
@@ -170,9 +214,7 @@ export const resetAllSessions = defineTool({
     cleanup_disk: z
       .boolean()
       .optional()
-      .describe(
-        'Default true: delete them permanently. false: only close them; each reopens on its next use.',
-      ),
+      .describe('Default true: delete them. false: only close them; each reopens on its next use.'),
   }),
   output: z.object({
     sessions: z.array(z.string()),

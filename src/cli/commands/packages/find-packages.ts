@@ -3,7 +3,7 @@ import { escapeControls } from '../../../analysis/escape-controls.ts';
 import { readPyodideLock } from '../../../packages/pyodide-lock.ts';
 import type { ResolutionSources } from '../../../packages/resolve-packages.ts';
 import { pyodideUrl } from '../../../packages/wheel-sources.ts';
-import { unpackInThread } from '../../../worker/unpack-in-thread.ts';
+import { unpackInThread } from '../../../worker/pool/unpack-in-thread.ts';
 import { printLines } from '../../diagnostics.ts';
 import { didYouMean } from '../../did-you-mean.ts';
 import { Progress } from '../../progress-line.ts';

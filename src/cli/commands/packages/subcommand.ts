@@ -8,6 +8,7 @@ export interface PackagesFlags {
   readonly pip: boolean;
   readonly pyodide: boolean;
   readonly lock?: string;
+  readonly remove?: boolean;
 }
 
 /** A subcommand. */

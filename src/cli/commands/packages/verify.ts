@@ -2,7 +2,7 @@
 import { COMPANION, verifyCompanion } from '../../../host/companion-package.ts';
 import { readAddedPackages } from '../../../packages/added-packages.ts';
 import { readUserPackages } from '../../../packages/read-user-packages.ts';
-import { unpackInThread } from '../../../worker/unpack-in-thread.ts';
+import { unpackInThread } from '../../../worker/pool/unpack-in-thread.ts';
 import { printNote } from '../../diagnostics.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { formatTable } from '../../format-table.ts';
