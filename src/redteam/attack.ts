@@ -11,6 +11,7 @@ export const CATEGORIES = [
   'truth',
   'session',
   'tools',
+  'network',
   'packages',
   'server',
   'host',
@@ -151,7 +152,12 @@ export interface SettingsAttack extends AttackFacts {
   readonly settings: object;
 }
 
-export type HostAttack = PlantedAttack | MentionAttack | OutputAttack | SettingsAttack;
+/** What a client sends to a server on standard input, one byte per character. The server must still answer afterwards. */
+export interface InputAttack extends AttackFacts {
+  readonly sends: string;
+}
+
+export type HostAttack = PlantedAttack | MentionAttack | OutputAttack | SettingsAttack | InputAttack;
 
 export type AttackRow =
   | ExpressionAttack
@@ -179,4 +185,19 @@ export interface Verdict {
   readonly attack: Attack;
   readonly problems: readonly string[];
   readonly durationMs: number;
+}
+
+/** The server under attack. The caller provides it, so that this module does not depend on the server. */
+export interface AttackedServer {
+  serveHttp(settings: {
+    port: number;
+    tokens: string[];
+    rate_per_minute: number;
+    fuel_budget: number;
+    max_fuel_budget: number;
+    timeout_seconds: number;
+    max_timeout_seconds: number;
+  }): Promise<{ readonly url: string; close(): Promise<void> }>;
+  /** The settings as the command line prints them. */
+  shownSettings(settings: Record<string, unknown>): unknown;
 }

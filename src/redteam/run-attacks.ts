@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import { RUNTIME_NAMES } from '../schema.ts';
 import type {
   Attack,
+  AttackedServer,
   ExpressionAttack,
   HostAttack,
   PackageAttack,
@@ -41,6 +42,7 @@ const runsAlone = (attack: Attack) => attack.category === 'host_memory';
 /** Runs all attacks and reports each verdict as soon as it is known. The verdicts are in the order of the attacks. */
 export async function runAttacks(
   attacks: readonly Attack[],
+  server: AttackedServer,
   onVerdict: (verdict: Verdict) => void = () => {},
 ): Promise<Verdict[]> {
   const verdicts = new Map<Attack, Verdict>();
@@ -55,7 +57,7 @@ export async function runAttacks(
     const host = attacks.filter(isHost);
     const side = attacks.filter((attack) => !isServer(attack) && !isHost(attack) && !runsAlone(attack));
     await sideBySide([
-      () => judgeBatch(host, () => runHostAttacks(host, surroundings), record),
+      () => judgeBatch(host, () => runHostAttacks(host, server, surroundings), record),
       ...batches(side.filter(isExpression)).map(
         (batch) => () =>
           judgeBatch(batch, () => runExpressions(batch[0]!.runtime!, batch, surroundings), record),
@@ -64,7 +66,8 @@ export async function runAttacks(
         .filter((attack) => !isExpression(attack))
         .map((attack) => async () => record(await judge(attack, () => runOne(attack, surroundings)))),
     ]);
-    if (servers.length > 0) await judgeServer(servers, surroundings, record);
+    if (servers.length > 0)
+      await judgeServer(servers, () => TargetServer.start(server, surroundings), record);
     for (const attack of alone)
       record(await judge(attack, () => withMemory(attack, () => runOne(attack, surroundings))));
   } finally {
@@ -106,10 +109,10 @@ async function judgeBatch(
 
 async function judgeServer(
   attacks: readonly Attack<ServerAttack>[],
-  surroundings: Surroundings,
+  start: () => Promise<TargetServer>,
   record: (verdict: Verdict) => void,
 ): Promise<void> {
-  const server = await TargetServer.start(surroundings);
+  const server = await start();
   try {
     for (const attack of attacks) record(await judge(attack, () => server.run(attack)));
   } finally {
@@ -153,7 +156,8 @@ async function sideBySide(tasks: readonly (() => Promise<void>)[]): Promise<void
   const worker = async () => {
     for (const task of queue) await task();
   };
-  await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, worker));
+  // One more than there are cores, because attacks also wait: for tools, processes and time limits.
+  await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) + 1 }, worker));
 }
 
 const describe = (cause: unknown) =>

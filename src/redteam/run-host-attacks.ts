@@ -2,14 +2,16 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, sep } from 'node:path';
+import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { installedFile } from '../host/install-folder.ts';
 import { startProgram } from '../host/start-program.ts';
-import { redactSettings, resolveSettings } from '../mcp/resolve-settings.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import type {
   Attack,
+  AttackedServer,
   HostAttack,
+  InputAttack,
   MentionAttack,
   OutputAttack,
   PlantedAttack,
@@ -19,11 +21,13 @@ import { SECRET } from './corpus/secret.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const isPlanted = (attack: Attack<HostAttack>): attack is Attack<PlantedAttack> => 'plants' in attack;
+const isInput = (attack: Attack<HostAttack>): attack is Attack<InputAttack> => 'sends' in attack;
 const isOutput = (attack: Attack<HostAttack>): attack is Attack<OutputAttack> => 'writes' in attack;
 
 /** The problems of each attack. */
 export async function runHostAttacks(
   attacks: readonly Attack<HostAttack>[],
+  server: AttackedServer,
   surroundings: Surroundings,
 ): Promise<string[][]> {
   const folder = mkdtempSync(join(surroundings.folder, 'store-planted-'));
@@ -35,11 +39,15 @@ export async function runHostAttacks(
   }
   if (attacks.some(isPlanted)) await callPip(folder);
   const written = await copiedFiles(attacks.filter(isOutput), folder);
+  const unanswered = await unansweredInputs(attacks.filter(isInput), folder);
   return attacks.map((attack) => {
+    if (isInput(attack)) return unanswered.has(attack.name) ? ['the server did not answer afterwards'] : [];
     if (isOutput(attack)) return written.has(attack.writes) ? [`run --out wrote ${attack.writes}`] : [];
     if (isPlanted(attack))
       return existsSync(markerOf(attack)) ? [`a program of the host used ${attack.plants}`] : [];
-    return 'mentions' in attack ? checkMention(attack) : checkSettings(attack as Attack<SettingsAttack>);
+    return 'mentions' in attack
+      ? checkMention(attack)
+      : checkSettings(attack as Attack<SettingsAttack>, server);
   });
 }
 
@@ -64,6 +72,55 @@ const environment = () => process.env as Record<string, string>;
 
 const ended = (child: ChildProcess) =>
   new Promise((resolve, reject) => child.once('exit', resolve).once('error', reject));
+
+const message = (id: string, method: string, params?: object) =>
+  `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
+const INITIALIZE = {
+  protocolVersion: '2025-06-18',
+  capabilities: {},
+  clientInfo: { name: 'redteam', version: '1' },
+};
+
+/** When a server that does not answer is given up. */
+const INPUT_LIMIT_MS = 60_000;
+
+/** The attacks after which a server on standard input does not answer. All of them are sent to one server. */
+async function unansweredInputs(
+  attacks: readonly Attack<InputAttack>[],
+  folder: string,
+): Promise<ReadonlySet<string>> {
+  if (attacks.length === 0) return new Set();
+  const args = [installedFile('cli/main.js'), 'mcp', '--data-dir', join(folder, 'stdin')];
+  const child = startProgram(process.execPath, args, {
+    env: environment(),
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  // A server that has ended does not read.
+  child.stdin!.on('error', () => {});
+  child.stdin!.write(message('start', 'initialize', INITIALIZE));
+  for (const { name, sends } of attacks) {
+    child.stdin!.write(Buffer.from(sends, 'latin1'));
+    child.stdin!.write(message(name, 'ping'));
+  }
+  const unanswered = new Set(attacks.map(({ name }) => name));
+  const limit = setTimeout(() => child.kill('SIGKILL'), INPUT_LIMIT_MS);
+  for await (const line of createInterface(child.stdout!)) {
+    unanswered.delete(String(answeredPing(line)));
+    if (unanswered.size === 0) child.stdin!.end();
+  }
+  clearTimeout(limit);
+  return unanswered;
+}
+
+/** The id of a request that a line answers with a result. A line that is not JSON is not an answer. */
+function answeredPing(line: string): unknown {
+  try {
+    const { id, result } = JSON.parse(line) as { id?: unknown; result?: unknown };
+    return result === undefined ? undefined : id;
+  } catch {
+    return undefined;
+  }
+}
 
 /** The files that one run with `--out` has written. */
 async function copiedFiles(
@@ -90,7 +147,7 @@ function checkMention({ mentions, file, runtime }: Attack<MentionAttack>): strin
   return localImports(mentions, path).includes(file) ? [`${file} would be copied into the guest`] : [];
 }
 
-function checkSettings({ settings }: SettingsAttack): string[] {
-  const shown = JSON.stringify(redactSettings(resolveSettings({ ...settings })));
+function checkSettings({ settings }: SettingsAttack, { shownSettings }: AttackedServer): string[] {
+  const shown = JSON.stringify(shownSettings({ ...settings }));
   return shown.includes(SECRET) ? ['the printed settings contain the secret'] : [];
 }

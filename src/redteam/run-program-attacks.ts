@@ -1,9 +1,9 @@
 /** Runs attacks that are programs, each in a sandbox of its own, and expressions, many in one guest. */
+import { ATTACK_PROGRAMS } from '../runtimes/attack-registry.ts';
 import type { RuntimeName } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import type { Attack, ExpressionAttack, ProgramAttack } from './attack.ts';
 import { checkResult, outcomeName } from './check-result.ts';
-import { EVALUATOR } from './corpus/probe-programs.ts';
 import { mismatch, show } from './match.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -36,7 +36,7 @@ export async function runExpressions(
     policy: { fuel_budget: 20_000_000_000, timeout_seconds: 60 },
   });
   const expressions = attacks.map(({ evaluate }) => surroundings.fill(evaluate));
-  const result = await sandbox.execute(EVALUATOR[runtime](expressions));
+  const result = await sandbox.execute(ATTACK_PROGRAMS[runtime].evaluator(expressions));
   const shared = [
     ...checkResult(result, sandbox.policy, {}),
     ...(await surroundings.checkNextRun(sandbox)),

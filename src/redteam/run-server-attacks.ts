@@ -2,8 +2,7 @@
 import { request as httpRequest } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type HttpServer, serveHttp } from '../mcp/http.ts';
-import type { Attack, ServerAttack, ServerRequest } from './attack.ts';
+import type { Attack, AttackedServer, ServerAttack, ServerRequest } from './attack.ts';
 import { show } from './match.ts';
 import { SECRET, type Surroundings } from './surroundings.ts';
 
@@ -20,11 +19,11 @@ interface Answer {
 
 export class TargetServer {
   private constructor(
-    readonly server: HttpServer,
+    readonly server: Awaited<ReturnType<AttackedServer['serveHttp']>>,
     readonly surroundings: Surroundings,
   ) {}
 
-  static async start(surroundings: Surroundings): Promise<TargetServer> {
+  static async start({ serveHttp }: AttackedServer, surroundings: Surroundings): Promise<TargetServer> {
     const tokens = Object.entries(TOKENS).map(([name, secret]) => `${name}=${secret}`);
     const limits = { max_timeout_seconds: 2, timeout_seconds: 2, max_fuel_budget: 2e9, fuel_budget: 1e9 };
     const server = await serveHttp({ port: 0, tokens, rate_per_minute: 100_000, ...limits });

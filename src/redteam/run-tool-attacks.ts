@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { SandboxError } from '../errors.ts';
 import { formatItems } from '../quantities.ts';
+import { ATTACK_PROGRAMS } from '../runtimes/attack-registry.ts';
 import type { SandboxResult } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import type { Session } from '../session/session.ts';
@@ -15,7 +16,6 @@ import type { OnApproval } from '../tools/tool-protocol.ts';
 import type { ToolContext, ToolRecord } from '../tools/toolset.ts';
 import type { Attack, ToolAttack } from './attack.ts';
 import { checkResult } from './check-result.ts';
-import { TOOL_PROBE } from './corpus/probe-programs.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const DEFAULT_LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 20, max_tool_calls: 50 };
@@ -104,7 +104,7 @@ export async function runToolAttack(
   problems.push(...recordProblems(result, approved));
   if (result.metadata.state === 'paused') problems.push(...(await resumeTwice(session, result, approved)));
   const { fuel_budget } = DEFAULT_LIMITS;
-  const next = await session.execute(TOOL_PROBE[runtime!], { fuel_budget });
+  const next = await session.execute(ATTACK_PROGRAMS[runtime!].toolProbe, { fuel_budget });
   if (next.stdout !== '[1]\n') problems.push(`the next run printed ${JSON.stringify(next.stdout)}`);
   return [...problems, ...surroundings.checkHost()];
 }

@@ -2,13 +2,16 @@
  * What an attack could change outside its guest: this process, a folder with a secret, and a sandbox that runs at the
  * same time. A check after every attack verifies that all of it is unchanged.
  */
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ATTACK_PROGRAMS } from '../runtimes/attack-registry.ts';
+import { installedRuntimes } from '../runtimes/guest-artifacts.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { RUNTIME_NAMES, type RuntimeName } from '../schema.ts';
+import type { RuntimeName } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
-import { NEIGHBOUR, NEIGHBOUR_OUTPUT, NEXT_RUN } from './corpus/probe-programs.ts';
+import type { Pattern } from './attack.ts';
 import { SECRET } from './corpus/secret.ts';
 import { mismatch } from './match.ts';
 
@@ -16,11 +19,14 @@ export { SECRET };
 
 const SECRET_VARIABLE = 'REDTEAM_SECRET';
 
+/** What the neighbour prints, whose file contains `mine`. */
+export const NEIGHBOUR_OUTPUT = '4498500 mine\n';
 const PROBE_LIMITS = { fuel_budget: 1_000_000_000, timeout_seconds: 60 };
 
 export class Surroundings {
   readonly folder = mkdtempSync(join(tmpdir(), 'redteam-'));
   readonly secretFile = join(this.folder, 'secret.txt');
+  readonly #networkBaselines = new Map<RuntimeName, string>();
   readonly #baselines = new Map<RuntimeName, { readonly stdout: string; readonly fuel_consumed: number }>();
   readonly #neighbours = new Map<RuntimeName, Sandbox>();
   #host: unknown;
@@ -33,11 +39,14 @@ export class Surroundings {
   /** Records the output and fuel of a program in each language before the first attack. */
   static async create(): Promise<Surroundings> {
     const surroundings = new Surroundings();
-    for (const runtime of RUNTIME_NAMES) {
+    for (const runtime of installedRuntimes()) {
       const neighbour = await createSandbox({ runtime });
       await neighbour.writeFile('own.txt', 'mine');
       surroundings.#neighbours.set(runtime, neighbour);
-      const { stdout, fuel_consumed } = await neighbour.execute(NEXT_RUN[runtime], PROBE_LIMITS);
+      const { stdout, fuel_consumed } = await neighbour.execute(
+        ATTACK_PROGRAMS[runtime].nextRun,
+        PROBE_LIMITS,
+      );
       surroundings.#baselines.set(runtime, { stdout, fuel_consumed });
     }
     surroundings.#host = surroundings.#hostState();
@@ -65,7 +74,10 @@ export class Surroundings {
   /** Problems in a sandbox that runs while an attack runs. */
   async checkNeighbour(runtime: RuntimeName): Promise<string[]> {
     const neighbour = this.#neighbours.get(runtime)!;
-    const { stdout, files_created, stderr } = await neighbour.execute(NEIGHBOUR[runtime], PROBE_LIMITS);
+    const { stdout, files_created, stderr } = await neighbour.execute(
+      ATTACK_PROGRAMS[runtime].neighbour,
+      PROBE_LIMITS,
+    );
     const found = mismatch(
       { stdout, stderr, files_created },
       { stdout: NEIGHBOUR_OUTPUT, stderr: '', files_created: [] },
@@ -75,9 +87,20 @@ export class Surroundings {
 
   /** Problems in the next run in the sandbox of an attack. */
   async checkNextRun(sandbox: Sandbox): Promise<string[]> {
-    const { stdout, fuel_consumed } = await sandbox.execute(NEXT_RUN[sandbox.runtime], PROBE_LIMITS);
-    const found = mismatch({ stdout, fuel_consumed }, this.#baselines.get(sandbox.runtime));
+    const { stdout, fuel_consumed } = await sandbox.execute(
+      ATTACK_PROGRAMS[sandbox.runtime].nextRun,
+      PROBE_LIMITS,
+    );
+    const found = mismatch({ stdout, fuel_consumed }, this.#baselineOf(sandbox, stdout));
     return found === undefined ? [] : [`the next run: ${found}`];
+  }
+
+  /** A program that may send requests starts with more than others. The first run of this kind is the baseline of the next ones. */
+  #baselineOf({ runtime, policy }: Sandbox, stdout: string): Pattern {
+    if (policy.network === undefined) return this.#baselines.get(runtime);
+    const known = this.#networkBaselines.get(runtime) ?? stdout;
+    this.#networkBaselines.set(runtime, known);
+    return { stdout: known };
   }
 
   /** Problems in this process. A difference is reported once. */

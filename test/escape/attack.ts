@@ -13,7 +13,8 @@ import {
   type SandboxResult,
 } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { NEIGHBOUR, NEIGHBOUR_OUTPUT, NEXT_RUN } from '../../src/redteam/corpus/probe-programs.ts';
+import { NEIGHBOUR_OUTPUT } from '../../src/redteam/surroundings.ts';
+import { ATTACK_PROGRAMS } from '../../src/runtimes/attack-registry.ts';
 
 /** Stands for a secret of the host. It must never appear in a result. */
 const SECRET = 'host-secret-5d1f';
@@ -57,7 +58,7 @@ function baseline(runtime: RuntimeName): Promise<readonly [string, number]> {
   if (probe === undefined) {
     probe = (async () => {
       await using sandbox = await createSandbox({ runtime });
-      const { stdout, fuel_consumed, success } = await sandbox.execute(NEXT_RUN[runtime]);
+      const { stdout, fuel_consumed, success } = await sandbox.execute(ATTACK_PROGRAMS[runtime].nextRun);
       expect(success).toBe(true);
       return [stdout, fuel_consumed] as const;
     })();
@@ -85,13 +86,13 @@ export async function attack(
   const before = hostState();
   const [result, beside] = await Promise.all([
     sandbox.execute(code, setup.options),
-    neighbour.execute(NEIGHBOUR[runtime]),
+    neighbour.execute(ATTACK_PROGRAMS[runtime].neighbour),
   ]);
   expect(beside).toMatchObject({ success: true, stdout: NEIGHBOUR_OUTPUT, files_created: [], stderr: '' });
   expect(await neighbour.listFiles()).toMatchObject([{ path: 'own.txt', size_bytes: 4 }]);
   expect(result.metadata.trap_reason).not.toBe('worker_lost');
   expect(JSON.stringify(result)).not.toContain(SECRET);
-  const next = await sandbox.execute(NEXT_RUN[runtime], { fuel_budget: 1_000_000_000 });
+  const next = await sandbox.execute(ATTACK_PROGRAMS[runtime].nextRun, { fuel_budget: 1_000_000_000 });
   expect([next.stdout, next.fuel_consumed]).toEqual(expected);
   expect(hostState()).toEqual(before);
   return result;

@@ -14,8 +14,8 @@ import { declaredNames, planProgram } from '../../src/runtimes/javascript/module
 import { tokenize } from '../../src/runtimes/javascript/tokenizer.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
 import type { RuntimeName } from '../../src/schema.ts';
-import { parseGuestReport } from '../../src/worker/parse-guest-report.ts';
-import { run } from '../analysis/inputs.ts';
+import { parseGuestReport } from '../../src/worker/protocol/parse-guest-report.ts';
+import { READERS, run } from '../analysis/inputs.ts';
 import { countSteps, hostileTexts } from '../support/regex-steps.ts';
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
@@ -66,21 +66,6 @@ const BOUNDED: readonly { readonly pattern: string; readonly longest: number; re
     pattern: String.raw`/(\d+) (?:items?|characters)[\])}>]*$/`,
     longest: 200,
     why: 'the short form of a value in limit-stopped-at.ts',
-  },
-  {
-    pattern: String.raw`/^(\s*)(?:async\s+)?(while|for)\b(.*?):\s*(\S.*)?$/`,
-    longest: 500,
-    why: 'MAX_HEAD_CHARS of python/guidance/loops.ts',
-  },
-  {
-    pattern: String.raw`/^\s*def\s+\w+\([^()]*\)[^:]*:\s*(.*)$/`,
-    longest: 500,
-    why: 'MAX_LINE_CHARS of python/guidance/may-raise.ts',
-  },
-  {
-    pattern: String.raw`/\bnext\(\s*\(?[^()]{0,200}?\bfor\s+(\w+)\s+in\s+(?:itertools\.)?count\([^()]{0,60}\)\s+if\s+([^()]{1,100})\)/`,
-    longest: 500,
-    why: 'MAX_HEAD_CHARS of python/guidance/loops.ts',
   },
 ];
 
@@ -148,6 +133,7 @@ describe('a parser of hostile text', () => {
     'after a declaration': (middle) => `let a${middle}`,
     'before an end': (middle) => `${middle}\nSyntaxError: a`,
   };
+  const stopped = (language: RuntimeName) => ({ language, isStopped: true, error: undefined });
   const failure = (runtime: 'python' | 'javascript', text: string) => {
     for (const type of ['NameError', 'TypeError', 'SyntaxError', 'ReferenceError', 'KeyError', 'OSError']) {
       const error = {
@@ -174,6 +160,8 @@ describe('a parser of hostile text', () => {
     'guest report': (text) =>
       parseGuestReport(JSON.stringify({ error: { type: text, message: text }, result: text })),
     'terminal text': escapeControls,
+    'Python source': (text) => READERS.python.examine(text.slice(0, 5000), stopped('python')),
+    'JavaScript source': (text) => READERS.javascript.examine(text.slice(0, 5000), stopped('javascript')),
   };
 
   // guarantee: linear-parsing
@@ -226,6 +214,7 @@ describe('a parser of hostile text', () => {
   // proves: The number of loops that are found in hostile source text is limited.
   test.each(Object.entries(LOOPS))('finds a limited number of loops: %s', (_, [runtime, text]) => {
     // Each loop that is found is examined with the samples of the run.
-    expect(LANGUAGES[runtime].guidance.loops(text(SIZE * GROWTH * 0.8)).length).toBeLessThan(1000);
+    const found = READERS[runtime].examine(text(SIZE * GROWTH * 0.8), stopped(runtime));
+    expect(found?.loops.length ?? 0).toBeLessThanOrEqual(200);
   });
 });

@@ -29,8 +29,10 @@ describe('corpus', () => {
       const runtimes = new Set(
         ATTACKS.filter((attack) => attack.category === category).map(({ runtime }) => runtime),
       );
-      // Only Python programs use packages that users add.
-      const languages = category === 'packages' ? (['python'] as const) : RUNTIME_NAMES;
+      // Only Python programs use packages that users add. Shell programs have no host objects, tools or exceptions.
+      const interpreted =
+        category === 'packages' ? ['python' as const] : ['python' as const, 'javascript' as const];
+      const languages = category === 'limits' ? RUNTIME_NAMES : interpreted;
       for (const runtime of languages) expect(runtimes).toContain(runtime);
     }
   });
@@ -50,6 +52,14 @@ describe('an escape attempt', () => {
   const problemsOf = replay('escape');
   // guarantee: no-bridge, no-host-objects, no-host-resources, memory-isolation, system-calls, file-isolation, fresh-state
   test.each(idsOf('escape'))('has no effect outside the guest: %s', (id) => {
+    expect(problemsOf(id)).toEqual([]);
+  });
+});
+
+describe('a request of an attacker', () => {
+  const problemsOf = replay('network');
+  // guarantee: network
+  test.each(idsOf('network'))('is refused before anything is sent: %s', (id) => {
     expect(problemsOf(id)).toEqual([]);
   });
 });

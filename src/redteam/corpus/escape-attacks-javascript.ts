@@ -34,7 +34,12 @@ const NODE_MODULES = expressions([
   ['fs-list', "require('fs').readdirSync('/proc')"],
   ['fs-of-promises', "require('fs/promises').readFile('/proc/self/environ')"],
   ['fs-parent-path', `require('fs').readFileSync('${UP}etc/passwd')`],
-  ['child-process', "require('child_process').execSync('id')", undefined, 'GHSA-8hr7-r645-pc6w (vm2)'],
+  [
+    'child-process',
+    "require('child_process').execFileSync('/sbin/init')",
+    undefined,
+    'GHSA-8hr7-r645-pc6w (vm2)',
+  ],
   ['net', "require('net').connect(80, '127.0.0.1')"],
   ['http', "require('http').get('http://127.0.0.1/')"],
   ['fetch', "fetch('http://127.0.0.1/').catch((e) => e.cause.code)", 'ENETUNREACH'],
@@ -243,9 +248,7 @@ const FILES = expressions(
       ['terminal', '/dev/tty'],
       ['root', '/root'],
       ['home', '/home'],
-      ['node', '/usr/bin/node'],
       ['working-folder', '{{cwd}}'],
-      ['interpreter', '{{node}}'],
       ['double-slash', '//etc/passwd'],
       ['windows', 'C:\\\\Windows\\\\win.ini'],
       ['secret', '{{secret_file}}'],
@@ -263,7 +266,10 @@ const FILES = expressions(
 );
 
 const TREE = expressions([
-  ['list-root', "os.readdir('/')[0].sort()", '.,..,app,data,lib,tmp'],
+  // The path may be that of a command of the sandbox, whose file has another content.
+  ['file-node', "std.loadFile('/usr/bin/node').slice(0, 4)", 'The '],
+  ['file-interpreter', "(std.loadFile('{{node}}') ?? 'The ').slice(0, 4)", 'The '],
+  ['list-root', "os.readdir('/')[0].sort()", '.,..,app,bin,data,lib,tmp,usr'],
   ['root-is-its-own-parent', `os.realpath('${UP}')`, '/,0'],
   ['make-folder-outside', `os.mkdir('${UP}evil')`, '-30'],
   ['open-outside', "std.open('../evil', 'w')", 'null'],

@@ -33,18 +33,21 @@ const POINTERS = [
 ];
 const SMALL = { fuel_budget: 300_000_000 };
 
+/** The status of a command: a shell starts only programs of the sandbox, in another guest. */
+const IN_GUEST = /^(0|32512)$/;
+
 /** Processes, network, threads and devices. */
 const RESOURCES = expressions([
   ['fork', 'os.fork()'],
-  ['exec', "os.execv('/bin/sh', ['sh'])"],
+  ['exec', "os.execv('/sbin/init', ['init'])"],
   ['kill-init', 'os.kill(1, 9)'],
   ['make-fifo', "os.mkfifo('p')"],
   ['make-device', "os.mknod('n')"],
-  ['posix-spawn', "os.posix_spawn('/bin/sh', ['sh'], {})"],
-  ['shell', "os.system('id')", '-1', 'CVE-2023-29374 (LangChain LLMMathChain)'],
-  ['popen', "os.popen('id').read()"],
-  ['subprocess', `${load('subprocess')}.run(['id'])`, REFUSED, 'CVE-2025-68668 (n8n with Pyodide)'],
-  ['socket', `${load('socket')}.socket()`],
+  ['posix-spawn', "os.posix_spawn('/sbin/init', ['init'], {})"],
+  ['shell', "os.system('id')", IN_GUEST, 'CVE-2023-29374 (LangChain LLMMathChain)'],
+  ['popen', "os.popen('/sbin/init').read()", "''"],
+  ['subprocess', `${load('subprocess')}.run(['/sbin/init'])`, REFUSED, 'CVE-2025-68668 (n8n with Pyodide)'],
+  ['socket', `${load('socket')}.socket().connect(('127.0.0.1', 80))`],
   [
     'connect',
     `${load('socket')}.create_connection(('127.0.0.1', 80), 1)`,
@@ -81,7 +84,6 @@ const FILES = expressions([
     ['file-secret', '{{secret_file}}'],
     ['file-secret-upwards', `${UP}..{{secret_file}}`, 'CVE-2025-53110 (MCP filesystem server)'],
     ['file-passwd-upwards', '/app/../../etc/passwd'],
-    ['file-node', '/usr/bin/node'],
     ['file-proc', '/proc'],
     ['file-sys', '/sys'],
     ['file-hosts', '/etc/hosts'],
@@ -89,7 +91,6 @@ const FILES = expressions([
     ['file-root', '/root'],
     ['file-home', '/home'],
     ['file-working-folder', '{{cwd}}'],
-    ['file-interpreter', '{{node}}'],
   ].map(
     ([name, path, reference]): ExpressionRow => [name!, `open('${path}', 'rb').read(9)`, MISSING, reference],
   ),
@@ -97,7 +98,10 @@ const FILES = expressions([
 
 /** What the guest may see of its surroundings. */
 const SURROUNDINGS = expressions([
-  ['list-root', "sorted(os.listdir('/'))", "['app', 'data', 'lib', 'tmp']"],
+  // The path may be that of a command of the sandbox, whose file has another content.
+  ['file-node', "open('/usr/bin/node', 'rb').read(4)", "b'The '"],
+  ['file-interpreter', "os.path.exists('{{node}}') and open('{{node}}', 'rb').read(4) != b'The '", 'False'],
+  ['list-root', "sorted(os.listdir('/'))", "['app', 'bin', 'data', 'lib', 'tmp', 'usr']"],
   ['environment', "[n for n in os.environ if 'REDTEAM' in n or n in ('USER', 'LOGNAME', 'SHELL')]", '[]'],
   ['path-upwards-is-root', `os.path.samefile('${UP}', '/')`, 'True'],
   ['no-hard-link', "hasattr(os, 'link')", 'False'],
@@ -164,13 +168,13 @@ const FILTER_BYPASSES = expressions([
   [
     'subclasses-to-popen',
     "[c for c in object.__subclasses__() if c.__name__ == '_wrap_close'][0].__init__.__globals__['system']('id')",
-    /^(-1|\w+Error)$/,
+    IN_GUEST,
     'CVE-2024-27444 (LangChain experimental)',
   ],
   [
     'generator-frame-globals',
     "(lambda g: g.gi_frame.f_builtins['__import__']('os').system('id'))((x for x in ()))",
-    '-1',
+    IN_GUEST,
     'CVE-2023-37271 (RestrictedPython)',
   ],
   [
@@ -182,7 +186,7 @@ const FILTER_BYPASSES = expressions([
   [
     'formatter-get-field',
     `${load('string')}.Formatter().get_field('0.__globals__[sys].modules[os]', (lambda: 0,), {})[0].system('id')`,
-    /^(-1|\w+Error)$/,
+    IN_GUEST,
     'CVE-2024-47532 (RestrictedPython)',
   ],
   [
@@ -194,10 +198,10 @@ const FILTER_BYPASSES = expressions([
   [
     'exception-object-attribute',
     "(lambda: [e.obj for e in [AttributeError(name='x', obj=__builtins__)]][0])().__import__('os').system('id') if not isinstance(__builtins__, dict) else __builtins__['__import__']('os').system('id')",
-    '-1',
+    IN_GUEST,
     'CVE-2026-0863 (n8n)',
   ],
-  ['module-attribute-chain', `${load('random')}._os.system('id')`, '-1', 'CVE-2025-5120 (smolagents)'],
+  ['module-attribute-chain', `${load('random')}._os.system('id')`, IN_GUEST, 'CVE-2025-5120 (smolagents)'],
   [
     'dunder-through-getattr',
     "getattr(getattr((), '__cla' + 'ss__'), '__ba' + 'se__').__subclasses__()[0].__init__.__class__.__name__",
@@ -207,19 +211,19 @@ const FILTER_BYPASSES = expressions([
   [
     'eval-in-data-frame-engine',
     "eval(compile('__import__(\"os\").system(\"id\")', 'q', 'eval'))",
-    '-1',
+    IN_GUEST,
     'CVE-2024-3098 (LlamaIndex)',
   ],
   [
     'exec-generated-plot',
-    'exec(\'import subprocess; subprocess.check_output(["id"])\')',
+    'exec(\'import subprocess; subprocess.check_output(["/sbin/init"])\')',
     REFUSED,
     'CVE-2024-5565 (Vanna)',
   ],
   [
     'pickle-reduce',
     `${load('pickle')}.loads(b"cos\\nsystem\\n(S'id'\\ntR.")`,
-    '-1',
+    IN_GUEST,
     'CVE-2024-12366 (PandasAI)',
   ],
   [
@@ -231,7 +235,7 @@ const FILTER_BYPASSES = expressions([
   [
     'template-without-sandbox',
     `${load('jinja2')}.Template("{{ cycler.__init__.__globals__.os.system('id') }}").render()`,
-    "'-1'",
+    /^'(0|32512)'$/,
     'CVE-2024-56326 (Jinja2)',
   ],
 ]);
@@ -584,7 +588,7 @@ except OSError: seen.append('missing')
       metadata: {
         result: [
           ['refused', 'refused', 'refused', 'done', 'missing'],
-          ['app', 'data', 'lib', 'tmp'],
+          ['app', 'bin', 'data', 'lib', 'tmp', 'usr'],
         ],
       },
     },

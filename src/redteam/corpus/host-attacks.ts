@@ -1,8 +1,15 @@
 /**
  * Attacks on the machine of the user: files that a guest leaves in the current folder or in the folder of `--out`, programs that
- * name private files, and settings whose secrets could be printed.
+ * name private files, settings whose secrets could be printed, and messages on standard input.
  */
-import type { AttackTable, MentionAttack, OutputAttack, PlantedAttack, SettingsAttack } from '../attack.ts';
+import type {
+  AttackTable,
+  InputAttack,
+  MentionAttack,
+  OutputAttack,
+  PlantedAttack,
+  SettingsAttack,
+} from '../attack.ts';
 import { slug } from './rows.ts';
 import { SECRET } from './secret.ts';
 
@@ -23,6 +30,41 @@ const mentions = (name: string, code: string, file: string): MentionAttack => ({
 });
 const writes = (path: string): OutputAttack => ({ name: `out-${slug(path)}`, writes: path });
 const prints = (name: string, settings: object): SettingsAttack => ({ name: `print-${name}`, settings });
+const line = (message: unknown) => `${JSON.stringify(message)}\n`;
+const request = (id: unknown, method = 'ping', params: object = {}) =>
+  line({ jsonrpc: '2.0', id, method, params });
+const ENDLESS = { name: 'execute_code', arguments: { language: 'python', code: 'while True: pass' } };
+const cancelled = (requestId: unknown) =>
+  line({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
+const sends = (name: string, text: string): InputAttack => ({ name: `stdin-${name}`, sends: text });
+
+/** Messages of a hostile client on standard input. */
+const INPUTS: readonly InputAttack[] = [
+  sends('blank-lines', '\n'.repeat(200_000)),
+  sends('other-lines', 'x\n{\n[\n"\n\0\n'.repeat(20_000)),
+  sends('deep-arrays', `${'['.repeat(1_000_000)}\n`),
+  sends('deep-objects', `${'{"id":1,"a":'.repeat(100_000)}\n`),
+  sends('many-members', request(1, 'ping', { a: Array(200_000).fill(0) })),
+  sends('long-string', request(1, 'ping', { a: 'x'.repeat(9_000_000) })),
+  sends('long-id', request('x'.repeat(1_000_000))),
+  sends('invalid-utf8', '{"jsonrpc":"2.0","id":"\xff\xc0\x80\xed\xa0\x80","method":"ping"}\n\xff\xfe\n'),
+  sends('lone-surrogate', '{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}\n'),
+  sends('prototype', '{"jsonrpc":"2.0","id":1,"method":"__proto__","params":{"__proto__":{"a":1}}}\n'),
+  sends('kinds-of-ids', [null, 1.5, -1, 1e300, {}, [], true, ''].map((id) => request(id)).join('')),
+  sends('ids-used-again', request('same').repeat(500)),
+  sends('initialize-again', request(1, 'initialize', {}).repeat(100)),
+  sends('batches', `${'[]\n'.repeat(5000)}[${request(1).trim()},${request(1).trim()}]\n`),
+  sends('answers-to-nothing', '{"jsonrpc":"2.0","id":1,"result":{}}\n'.repeat(2000)),
+  sends('errors-to-nothing', '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}\n'.repeat(2000)),
+  sends('cancels-of-nothing', cancelled('none').repeat(2000)),
+  sends(
+    'cancels-of-calls',
+    Array.from(
+      { length: 30 },
+      (_, i) => request(`c${i}`, 'tools/call', ENDLESS) + cancelled(`c${i}`).repeat(2),
+    ).join(''),
+  ),
+];
 
 export const HOST: AttackTable = {
   python: [
@@ -71,6 +113,7 @@ export const HOST: AttackTable = {
     writes('sub/.git/config'),
     { ...writes('\u200c.git/config'), name: 'out-invisible-character' },
     { ...writes('GIT~1/config'), name: 'out-short-name' },
+    ...INPUTS,
     prints('token', { tokens: [`ann=${SECRET}`] }),
     prints('unnamed-token', { tokens: [SECRET] }),
     prints('token-with-equals-sign', { tokens: [`${SECRET}=0123456789abcdef`] }),

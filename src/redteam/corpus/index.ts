@@ -6,6 +6,7 @@ import { ESCAPES_PYTHON } from './escape-attacks-python.ts';
 import { HOST } from './host-attacks.ts';
 import { HOST_MEMORY } from './host-memory-attacks.ts';
 import { LIMITS } from './limit-attacks.ts';
+import { NETWORK } from './network-attacks.ts';
 import { PACKAGES } from './package-attacks.ts';
 import { SERVER } from './server-attacks.ts';
 import { SESSIONS } from './session-attacks.ts';
@@ -18,6 +19,7 @@ const TABLES: Readonly<Record<Category, AttackTable>> = {
   truth: TRUTH,
   session: SESSIONS,
   tools: TOOLS,
+  network: NETWORK,
   packages: PACKAGES,
   server: SERVER,
   host: HOST,

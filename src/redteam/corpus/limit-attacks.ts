@@ -1,8 +1,11 @@
 /** Attacks on the limits of fuel, time, memory, output, files and recursion. */
+
+import type { Limit, LimitProgram } from '../../runtimes/attack-programs.ts';
+import { ATTACK_PROGRAMS } from '../../runtimes/attack-registry.ts';
 import type { PolicyInput, RuntimeName } from '../../schema.ts';
 import type { AttackRow, AttackTable, Pattern, ProgramAttack } from '../attack.ts';
 import { CHART_ATTACKS } from './chart-attacks.ts';
-import { LIMIT_PROGRAMS, type Limit, type LimitProgram } from './limit-programs.ts';
+import { PROCESS_ATTACKS_JAVASCRIPT, PROCESS_ATTACKS_PYTHON } from './process-attacks.ts';
 import { knownFrom, slug } from './rows.ts';
 
 const MiB = 1024 * 1024;
@@ -21,24 +24,15 @@ const POLICIES: Record<Limit, PolicyInput> = {
   },
 };
 
-/** Small, because filling the memory takes most of the time of these attacks. */
-const MEMORY_BYTES: Record<RuntimeName, number> = { python: 40 * MiB, javascript: 16 * MiB };
-
 const OUTCOMES: Record<Exclude<Limit, 'memory'>, readonly string[]> = {
   fuel: ['out_of_fuel'],
   time: ['timeout'],
   output: ['finished', 'out_of_fuel'],
 };
 
-/** QuickJS throws null if it has no memory for an error. */
-const MEMORY_OUTCOMES: Record<RuntimeName, readonly string[]> = {
-  python: ['memory_limit', 'MemoryError'],
-  javascript: ['memory_limit', 'InternalError', 'RangeError', 'null'],
-};
-
 /** One attack for each limit that a program breaks. */
 const attacksOf = (runtime: RuntimeName): ProgramAttack[] =>
-  LIMIT_PROGRAMS[runtime].flatMap((program) => attacksWith(program, runtime));
+  ATTACK_PROGRAMS[runtime].limitPrograms.flatMap((program) => attacksWith(program, runtime));
 
 const attacksWith = (
   { name, breaks, code, reference }: LimitProgram,
@@ -48,8 +42,10 @@ const attacksWith = (
     name: `${limit}-${name}`,
     code,
     policy:
-      limit === 'memory' ? { ...POLICIES.memory, memory_bytes: MEMORY_BYTES[runtime] } : POLICIES[limit],
-    outcomes: limit === 'memory' ? MEMORY_OUTCOMES[runtime] : OUTCOMES[limit],
+      limit === 'memory'
+        ? { ...POLICIES.memory, memory_bytes: ATTACK_PROGRAMS[runtime].memory.bytes }
+        : POLICIES[limit],
+    outcomes: limit === 'memory' ? ATTACK_PROGRAMS[runtime].memory.outcomes : OUTCOMES[limit],
     ...(limit === 'output' && { expect: truncated(name.startsWith('errors') ? 'stderr' : 'stdout') }),
     ...knownFrom(reference),
   }));
@@ -59,117 +55,84 @@ const truncated = (stream: 'stdout' | 'stderr'): Pattern => ({
   metadata: { [`${stream}_truncated`]: true },
 });
 
-/** Collecting garbage would use most of the fuel. */
-const NESTED = 'import gc\ngc.disable()\nx = []\nfor i in range(60_000): x = [x]\n';
 const DEPTH_FUEL = 400_000_000;
 
-/** Programs that recurse, and how each must end. */
-const DEEP: Record<RuntimeName, Record<string, readonly [code: string, end: string, fuel?: number]>> = {
-  python: {
-    functions: ['def f(): f()\nf()', 'RecursionError'],
-    'functions with the recursion limit disabled': [
-      'import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()',
-      'out_of_fuel',
-    ],
-    'methods called by C code': [
-      'class A:\n    def __repr__(self): return repr(self)\nrepr(A())',
-      'RecursionError',
-    ],
-    'comparisons called by C code': [
-      'class A:\n    def __lt__(self, o): return sorted([A(), A()])\nsorted([A(), A()])',
-      'RecursionError',
-    ],
-    'missing attributes': [
-      "class A:\n    def __getattr__(self, n): return getattr(self, n + 'x')\nA().x",
-      'RecursionError',
-    ],
-    representations: [`${NESTED}repr(x)`, 'out_of_fuel'],
-    equality: [`${NESTED}y = []\nfor i in range(60_000): y = [y]\nx == y`, 'finished'],
-    'JSON serialisation': [`${NESTED}import json\njson.dumps(x)`, 'finished'],
-    'JSON parsing': ["import json\njson.loads('[' * 1_000_000)", 'RecursionError'],
-    'deep copies': [`${NESTED}import copy\ncopy.deepcopy(x)`, 'RecursionError'],
-    pickles: [`${NESTED}import pickle\npickle.dumps(x)`, 'RecursionError', 1e9],
-    'brackets in source': ["compile('(' * 100_000 + ')' * 100_000, 'f', 'eval')", 'SyntaxError'],
-    'operators in source': ["compile('-' * 200_000 + '1', 'f', 'eval')", 'MemoryError'],
-    'attributes in source': ["compile('a' + '.a' * 50_000, 'f', 'eval')", 'RecursionError'],
-    'groups of a regular expression': [
-      "import re\nre.compile('(' * 10_000 + ')' * 10_000)",
-      'RecursionError',
-    ],
-    generators: ['def g(n):\n    yield from g(n + 1)\nlist(g(0))', 'RecursionError'],
-    'class bodies': ["x = type('A', (), {})\nfor i in range(20_000): x = type('A', (x,), {})", 'out_of_fuel'],
-    deallocation: ['import gc\ngc.disable()\nx = None\nfor i in range(100_000): x = (x,)\ndel x', 'finished'],
-    imports: [
-      "import sys\nclass F:\n    def find_spec(self, n, *a): __import__(n + 'x')\nsys.meta_path.insert(0, F())\nimport q",
-      'RecursionError',
-    ],
-    exceptions: ['def f():\n    try: f()\n    finally: f()\nf()', 'out_of_fuel'],
-    'hashes of tuples': [
-      'import gc\ngc.disable()\nx = ()\nfor i in range(200_000): x = (x,)\nhash(x)',
-      'finished',
-    ],
-    'hashes of aliases': [
-      'import gc\ngc.disable()\nx = int\nfor i in range(90_000): x = list[x]\nhash(x)',
-      'finished',
-    ],
-  },
-  javascript: {
-    functions: ['function f() { return f() + 1; } f()', 'RangeError'],
-    getters: ['const o = { get x() { return this.x; } }; o.x', 'RangeError'],
-    'text of nested arrays': ['let a = []; for (let i = 0; i < 2e4; i++) a = [a]; String(a)', 'RangeError'],
-    'JSON serialisation': [
-      'let a = []; for (let i = 0; i < 2e4; i++) a = [a]; JSON.stringify(a)',
-      'out_of_fuel',
-    ],
-    'JSON parsing': ["JSON.parse('['.repeat(1e6))", 'RangeError'],
-    'brackets in source': ["eval('['.repeat(1e5) + ']'.repeat(1e5))", 'RangeError'],
-    'parentheses in source': ["eval('('.repeat(1e6))", 'RangeError'],
-    proxies: ['let p = {}; for (let i = 0; i < 3e4; i++) p = new Proxy(p, {}); p.x', 'RangeError'],
-    'keys of proxies': [
-      'let p = {}; for (let i = 0; i < 8e4; i++) p = new Proxy(p, {}); Object.keys(p)',
-      'RangeError',
-    ],
-    'realms of proxies': [
-      'let f = function () {}; for (let i = 0; i < 3e4; i++) f = new Proxy(f, {}); Reflect.construct(Array, [], f)',
-      'RangeError',
-    ],
-    prototypes: ['let o = {}; for (let i = 0; i < 3e4; i++) o = Object.create(o); o.x', 'finished'],
-    'bound functions': ['let f = () => 1; for (let i = 0; i < 3e3; i++) f = f.bind(null); f()', 'finished'],
-    promises: [
-      'let p = Promise.resolve(1); for (let i = 0; i < 1e4; i++) p = p.then((x) => x); await p',
-      'finished',
-    ],
-    'structured clones': [
-      'let a = {}; for (let i = 0; i < 2e4; i++) a = { a }; structuredClone(a)',
-      'RangeError',
-    ],
-    'groups of a regular expression': ["new RegExp('(?:'.repeat(1e5) + ')'.repeat(1e5))", 'SyntaxError'],
-    backtracking: ["/(?:a|b)*c/.test('ab'.repeat(3e4))", 'out_of_fuel'],
-    iterators: ['function* g() { yield* g(); } [...g()]', 'RangeError'],
-    sorting: ['[2, 1].sort(function c() { return [2, 1].sort(c); })', 'RangeError'],
-    deallocation: ['let o = null; for (let i = 0; i < 1e5; i++) o = { o }; o = null; 1', 'finished'],
-    replacing: ["'a'.replace(/a/, function f() { return 'a'.replace(/a/, f); })", 'RangeError'],
-  },
-};
-
-/** Known vulnerabilities of the interpreters that these programs would exploit. */
-const DEPTH_REFERENCES: Readonly<Record<RuntimeName, Readonly<Record<string, string>>>> = {
-  python: {},
-  javascript: {
-    proxies: 'CVE-2023-31922 (QuickJS)',
-    'parentheses in source': 'CVE-2024-13903 (QuickJS)',
-    'brackets in source': 'CVE-2023-48183 (QuickJS)',
-  },
-};
-
 const depthAttacks = (runtime: RuntimeName): ProgramAttack[] =>
-  Object.entries(DEEP[runtime]).map(([name, [code, end, fuel = DEPTH_FUEL]]) => ({
+  Object.entries(ATTACK_PROGRAMS[runtime].recursion).map(([name, [code, end, fuel = DEPTH_FUEL]]) => ({
     name: `depth-${slug(name)}`,
     code,
     policy: { fuel_budget: fuel, timeout_seconds: 60 },
     outcomes: [end],
-    ...knownFrom(DEPTH_REFERENCES[runtime][name]),
+    ...knownFrom(ATTACK_PROGRAMS[runtime].recursionReferences[name]),
   }));
+
+/** Attacks with processes. */
+const shellAttacks: readonly ProgramAttack[] = [
+  {
+    name: 'processes-without-end',
+    code: "n=0; trap 'echo $((n <= 1000))' EXIT; while (:); do n=$((n + 1)); done",
+    policy: { fuel_budget: 1e12, timeout_seconds: 60 },
+    outcomes: ['finished'],
+    expect: { stdout: /^1\n$/ },
+  },
+  {
+    name: 'deep-processes',
+    code: 'f() { bash -c "echo deeper; $(declare -f f); f"; }; f 2>/dev/null | wc -l',
+    policy: { timeout_seconds: 60 },
+    outcomes: ['finished'],
+    expect: { stdout: /^\s*[1-8]\n$/ },
+  },
+  {
+    name: 'pipes-full-of-data',
+    code: "for i in 1 2 3 4 5 6 7 8; do head -c 20000000 /dev/zero | (sleep 1; wc -c); done 2>/dev/null | awk '$1 > 16777216 { bad = 1 } END { exit bad }'",
+    policy: { fuel_budget: 1e12, timeout_seconds: 60 },
+    outcomes: ['finished'],
+  },
+  {
+    name: 'memory-of-many-shells',
+    code: 'x=$(head -c 3000000 /dev/zero | tr "\\0" a); f() { (echo ${#x}; [ $1 -gt 0 ] && f $(($1 - 1))); }; f 30',
+    policy: { memory_bytes: 32 * MiB, timeout_seconds: 60 },
+    outcomes: ['finished', 'memory_limit'],
+  },
+  {
+    name: 'workspace-file-as-program',
+    code: 'printf "\\0asm\\1\\0\\0\\0" > ls; chmod +x ls; ./ls; echo $?',
+    outcomes: ['finished'],
+    expect: { stdout: /^126\n$/ },
+  },
+  {
+    name: 'argument-of-a-megabyte',
+    code: 'x=$(head -c 1100000 /dev/zero | tr "\\0" a); /usr/bin/echo "$x" > /dev/null; echo $?',
+    policy: { timeout_seconds: 60 },
+    outcomes: ['finished'],
+    expect: { stdout: /^126\n$/ },
+  },
+  {
+    name: 'thousands-of-descriptors',
+    code: 'for ((i = 3; i < 3000; i++)); do eval "exec $i< /dev/null" || break; done 2>/dev/null; echo $((i < 300))',
+    policy: { timeout_seconds: 60 },
+    outcomes: ['finished'],
+    expect: { stdout: /^1\n$/ },
+  },
+  {
+    name: 'background-job-that-outlives',
+    code: '(sleep 0.1; echo late > /app/late) & echo started',
+    outcomes: ['finished'],
+    expect: { stdout: /^started\n$/ },
+  },
+  {
+    name: 'rename-of-working-directory',
+    code: 'mkdir a; cd a; (cd ..; mv a b; rmdir b); pwd; ls; cd /app; echo here',
+    outcomes: ['finished'],
+    expect: { stdout: /here\n$/ },
+  },
+  {
+    name: 'forged-exit-status',
+    code: 'kill() { :; }; exit() { :; }; trap "" EXIT; (builtin exit 300); echo $?; builtin exit 511',
+    outcomes: ['finished'],
+    expect: { stdout: /^44\n$/ },
+  },
+];
 
 const WORKSPACE_LIMIT = 1_000_000;
 
@@ -231,36 +194,18 @@ while True:
 );
 
 /** Programs of which preparing takes more than running. */
-const LONG_PROGRAMS: Record<RuntimeName, readonly ProgramAttack[]> = {
-  python: [
-    {
-      name: 'fuel-long-program',
-      code: '#\n'.repeat(60_000),
-      policy: POLICIES.fuel,
-      outcomes: ['out_of_fuel'],
-    },
+function longPrograms(runtime: RuntimeName): ProgramAttack[] {
+  const { longPrograms: long, memory } = ATTACK_PROGRAMS[runtime];
+  return [
+    { name: 'fuel-long-program', code: long.fuel, policy: POLICIES.fuel, outcomes: ['out_of_fuel'] },
     {
       name: 'memory-long-program',
-      code: 'x = 1\n'.repeat(100_000),
-      policy: { ...POLICIES.memory, memory_bytes: MEMORY_BYTES.python },
-      outcomes: MEMORY_OUTCOMES.python,
+      code: long.memory,
+      policy: { ...POLICIES.memory, memory_bytes: memory.bytes },
+      outcomes: [...memory.outcomes, ...(long.memoryOutcomes ?? [])],
     },
-  ],
-  javascript: [
-    {
-      name: 'fuel-long-program',
-      code: ';'.repeat(100_000),
-      policy: POLICIES.fuel,
-      outcomes: ['out_of_fuel'],
-    },
-    {
-      name: 'memory-long-program',
-      code: 'let x;{}'.repeat(300_000),
-      policy: { ...POLICIES.memory, memory_bytes: MEMORY_BYTES.javascript },
-      outcomes: [...MEMORY_OUTCOMES.javascript, 'SyntaxError'],
-    },
-  ],
-};
+  ];
+}
 
 /** Encodings whose characters depend on the version of Node.js. */
 const UNPORTABLE = ['gbk', 'gb18030', 'big5', 'euc-jp', 'iso-2022-jp', 'shift_jis', 'euc-kr'].map(
@@ -273,10 +218,11 @@ const UNPORTABLE = ['gbk', 'gb18030', 'big5', 'euc-jp', 'iso-2022-jp', 'shift_ji
 );
 
 const python: readonly AttackRow[] = [
-  ...LONG_PROGRAMS.python,
+  ...longPrograms('python'),
   ...attacksOf('python'),
   ...depthAttacks('python'),
   ...workspaceAttacks,
+  ...PROCESS_ATTACKS_PYTHON,
   ...signalAttacks,
   {
     name: 'signal-that-is-caught',
@@ -309,10 +255,11 @@ print('and on', flush=True)`,
 ];
 
 const javascript: readonly AttackRow[] = [
-  ...LONG_PROGRAMS.javascript,
+  ...longPrograms('javascript'),
   ...UNPORTABLE,
   ...attacksOf('javascript'),
   ...depthAttacks('javascript'),
+  ...PROCESS_ATTACKS_JAVASCRIPT,
   {
     name: 'workspace-writes',
     code: `
@@ -342,4 +289,6 @@ seen`,
   ...CHART_ATTACKS,
 ];
 
-export const LIMITS: AttackTable = { python, javascript };
+const bash: readonly AttackRow[] = [...attacksOf('bash'), ...depthAttacks('bash'), ...shellAttacks];
+
+export const LIMITS: AttackTable = { python, javascript, bash };

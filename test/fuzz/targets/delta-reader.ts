@@ -13,7 +13,7 @@ import { decodeJsonHeader, encodeJsonHeader } from '../../../src/framing/json-he
 import { Volume } from '../../../src/fs/volume.ts';
 import { saveKernelState } from '../../../src/kernel/kernel-state.ts';
 import { isSyscallError } from '../../../src/kernel/syscall-error.ts';
-import { instantiateGuest } from '../../../src/worker/guest-from-image.ts';
+import { instantiateGuest } from '../../../src/worker/thread/guest-from-image.ts';
 import { withDigest } from '../../stores/arbitraries.ts';
 import { loadBuiltGuest } from '../../support/built-guest.ts';
 import { applyEdits, applyJsonEdits, edits, jsonEdits } from '../mutations.ts';

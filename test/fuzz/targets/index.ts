@@ -8,6 +8,8 @@ import { liveKernel } from './live-kernel.ts';
 import { liveSessions } from './live-sessions.ts';
 import { mcpRequests } from './mcp-requests.ts';
 import { pathResolution } from './path-resolution.ts';
+import { processCalls } from './processes.ts';
+import { quickJsAgainstNode } from './quickjs-against-node.ts';
 import { sessionReader } from './session-reader.ts';
 import { sideModules } from './side-modules.ts';
 import { syscallsJavaScript } from './syscalls-javascript.ts';
@@ -21,7 +23,9 @@ export const TARGETS: readonly FuzzTarget[] = [
   sideModules,
   syscallsPython,
   syscallsJavaScript,
+  processCalls,
   pathResolution,
+  quickJsAgainstNode,
   imageReader,
   deltaReader,
   bundleReader,

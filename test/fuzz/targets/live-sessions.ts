@@ -9,6 +9,10 @@ import type { FuzzTarget } from '../target.ts';
 
 /** Defines what the steps use, and `show`, which prints everything that a step may have changed. */
 const SETUP: Record<RuntimeName, string> = {
+  bash: `
+xs=(); declare -A table; f() { echo "f 0 $1"; }
+show() { echo "$? \${xs[*]} $(declare -p table) $(pwd) $- $(umask) $(shopt -p nullglob extglob globstar) $(trap)"; ls -lR /app /tmp; }
+step() { eval "$1" 2>&1; show; }`,
   python: `
 import os, random, time
 xs, table, files, folders, scans = [], {}, [], [], []
@@ -73,10 +77,36 @@ const number = fc.nat(50);
 const text = fc.constantFrom('', 'x', 'some text\n', 'é☃');
 const quote = JSON.stringify;
 
+const shellQuote = (value: string) => `'${value.replaceAll("'", "'\\''")}'`;
+
 type Template = (path: string, other: string, number: number, text: string) => string;
 
 /** Expressions; `files[n % …]` fails in the same way in both sessions if no file is open. */
 const TEMPLATES: Record<RuntimeName, readonly Template[]> = {
+  bash: [
+    (_p, _o, n) => `xs+=(${n})`,
+    (p, _o, n) => `table[${p}]=${n}`,
+    (p) => `unset "table[${p}]"`,
+    () => 'echo $RANDOM $SRANDOM $EPOCHREALTIME $SECONDS',
+    (p, _o, _n, t) => `echo ${shellQuote(t)} > ${shellQuote(p)}`,
+    (p) => `cat ${shellQuote(p)}`,
+    (p) => `echo x | tee -a ${shellQuote(p)} | wc -c`,
+    (p) => `exec 7< ${shellQuote(p)}`,
+    () => 'head -c 3 <&7',
+    () => 'read -r line <&7; echo "$line"',
+    () => 'exec 7<&-',
+    (p) => `mkdir ${shellQuote(p)}`,
+    (p) => `rm -r ${shellQuote(p)}`,
+    (p, o) => `mv ${shellQuote(p)} ${shellQuote(o)}`,
+    (p, o) => `ln -s ${shellQuote(p)} ${shellQuote(o)}`,
+    (_p, _o, n) => `cd ${['/app', '/tmp', '..'][n % 3]}`,
+    (p) => `mkdir ${shellQuote(p)} && cd ${shellQuote(p)}`,
+    (_p, _o, n) => `f() { echo "f ${n} $1"; }; f a`,
+    (_p, _o, n) => `x=$(f ${n} | tr a-z A-Z); echo "$x"`,
+    (_p, _o, n) => `umask ${['022', '077'][n % 2]}; set ${['-u', '+u'][n % 2]}`,
+    (_p, _o, n) => `shopt -s ${['nullglob', 'extglob', 'globstar'][n % 3]}; trap 'echo err ${n}' ERR`,
+    () => '(sleep 1; echo late) & wait; false',
+  ],
   python: [
     (_p, _o, n) => `xs.append(${n})`,
     (p, _o, n) => `table.__setitem__(${quote(p)}, ${n})`,
@@ -138,12 +168,17 @@ const TEMPLATES: Record<RuntimeName, readonly Template[]> = {
   ],
 };
 
+const CALLS: Record<RuntimeName, (expression: string) => string> = {
+  python: (expression) => `step(lambda: ${expression})`,
+  javascript: (expression) => `step(() => ${expression})`,
+  bash: (expression) => `step ${shellQuote(expression)}`,
+};
+
 const programs = (runtime: RuntimeName) => {
   const step = fc
     .tuple(fc.constantFrom(...TEMPLATES[runtime]), path, path, number, text)
     .map(([template, ...args]) => template(...args));
-  const call = (expression: string) =>
-    runtime === 'python' ? `step(lambda: ${expression})` : `step(() => ${expression})`;
+  const call = (expression: string) => CALLS[runtime](expression);
   return fc.record({
     runtime: fc.constant(runtime),
     steps: fc.array(step.map(call), { minLength: 1, maxLength: 12 }),
@@ -162,7 +197,7 @@ export const liveSessions: FuzzTarget = {
     let committed = 0;
     const policy = { deterministic: { seed: 7 } };
     const property = fc.asyncProperty(
-      fc.oneof(programs('python'), programs('javascript')),
+      fc.oneof(programs('python'), programs('javascript'), programs('bash')),
       async ({ runtime, steps }) => {
         const store = memoryStore();
         await using live = await createSandbox({ runtime, auto_persist_globals: true, policy });

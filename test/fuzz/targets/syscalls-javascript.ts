@@ -3,6 +3,7 @@
  * program passes or, as a corrupted interpreter could, any number. A call returns a number or stops the guest.
  */
 import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
 import fc from 'fast-check';
 import type { QuickJsGuest } from '../../../src/runtimes/javascript/syscalls/quickjs-guest.ts';
 import {
@@ -14,6 +15,9 @@ import { StubTrap, type TestKernel, testKernel } from '../../kernel/test-kernel.
 import { rarely } from '../mutations.ts';
 import type { FuzzTarget } from '../target.ts';
 import { checkQuotas, memoryWrites } from './syscalls-python.ts';
+
+// One of the calls loads a bundle, which only the build has.
+process.env['LLM_WASM_SANDBOX_ASSETS'] ??= resolve('dist');
 
 const NAME_AT = 512;
 const VALUES_AT = 768;

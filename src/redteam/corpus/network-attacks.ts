@@ -1,0 +1,139 @@
+/**
+ * Attacks of programs that may send requests to one host. Every request must be refused before anything is sent: the permitted host
+ * does not exist, so a request that is sent fails in another way.
+ */
+import type { AttackTable, ProgramAttack } from '../attack.ts';
+
+const HOST = 'api.redteam.example';
+const policy = {
+  network: {
+    allow: [`https://${HOST}/v1/*`, { url: `https://${HOST}/read/*`, methods: ['GET'] }],
+    deny: [`https://${HOST}/v1/admin/*`],
+    secrets: { API_KEY: { value: 'redteam-secret-value-42', allow: [`https://${HOST}/v1/*`] } },
+  },
+};
+
+/** URLs that no rule permits, in both languages. */
+const URLS: readonly (readonly [name: string, url: string])[] = [
+  ['other-host', 'https://evil.example/v1/x'],
+  ['other-scheme', `http://${HOST}/v1/x`],
+  ['other-port', `https://${HOST}:8443/v1/x`],
+  ['other-path', `https://${HOST}/v2/x`],
+  ['denied-path', `https://${HOST}/v1/admin/x`],
+  ['denied-path-encoded', `https://${HOST}/v1/%61dmin/x`],
+  ['denied-path-with-slashes', `https://${HOST}/v1//admin/x`],
+  ['denied-path-with-encoded-slash', `https://${HOST}/v1/admin%2fx`],
+  ['dot-segments', `https://${HOST}/v1/../admin`],
+  ['encoded-dot-segments', `https://${HOST}/v1/%2e%2e/admin`],
+  ['encoded-slash-after-dots', `https://${HOST}/v1/..%2fadmin`],
+  ['encoded-backslash-after-dots', `https://${HOST}/v1/..%5cadmin`],
+  ['dots-with-parameter', `https://${HOST}/v1/..;/admin`],
+  ['double-encoding', `https://${HOST}/v1/%252e%252e%252fadmin`],
+  ['user-instead-of-host', `https://${HOST}@evil.example/v1/x`],
+  ['user-and-password', `https://${HOST}:443@evil.example/v1/x`],
+  ['suffix-of-host', `https://${HOST}.evil.example/v1/x`],
+  ['prefix-of-host', `https://evil-${HOST}/v1/x`],
+  ['subdomain', `https://a.${HOST}/v1/x`],
+  ['lookalike-letter', 'https://api.redteаm.example/v1/x'],
+  ['metadata-service', 'http://169.254.169.254/latest/meta-data/'],
+  ['metadata-service-ipv6', 'http://[fd00:ec2::254]/latest/meta-data/'],
+  ['loopback', 'http://127.0.0.1/'],
+  ['loopback-short', 'http://127.1/'],
+  ['loopback-decimal', 'http://2130706433/'],
+  ['loopback-octal', 'http://0177.0.0.1/'],
+  ['loopback-hexadecimal', 'http://0x7f000001/'],
+  ['loopback-ipv6', 'http://[::1]/'],
+  ['loopback-mapped', 'http://[::ffff:127.0.0.1]/'],
+  ['loopback-name', 'http://localhost/'],
+  ['any-address', 'http://0.0.0.0/'],
+  ['private-address', 'https://10.0.0.1/v1/x'],
+  ['file', 'file:///etc/passwd'],
+  ['ftp', `ftp://${HOST}/v1/x`],
+  ['gopher', `gopher://${HOST}/v1/x`],
+  ['long', `https://${HOST}/v1/${'x'.repeat(9000)}`],
+];
+
+const rawRequest = (request: string) => `import json, _sandbox_network as network
+try:
+    print(network.exchange('network:request', json.dumps(${request})))
+except OSError as error:
+    print('refused')`;
+
+const python = (name: string, request: string): ProgramAttack => ({
+  name,
+  code: rawRequest(request),
+  policy,
+  expect: { stdout: 'refused\n', metadata: { network: [{ outcome: 'refused', bytes_up: 0 }] } },
+});
+
+/** Requests that no library would send. */
+const REQUESTS: readonly (readonly [name: string, fields: string])[] = [
+  ['header-with-line-break', `"headers": [["X", "a\\r\\nHost: evil.example"]]`],
+  ['header-with-nul', `"headers": [["X", "a\\0b"]]`],
+  ['header-name-with-line-break', `"headers": [["X\\r\\nHost", "evil.example"]]`],
+  ['header-name-with-colon', `"headers": [["Host: evil.example\\r\\nX", "a"]]`],
+  ['header-with-wide-characters', `"headers": [["X", "a\\u010d\\u010aHost: evil.example"]]`],
+  ['headers-that-are-long', `"headers": [["X", "a" * 40000]]`],
+  ['many-headers', `"headers": [["X", "a"]] * 101`],
+  ['headers-that-are-no-list', `"headers": {"X": "a"}`],
+  ['method-with-line-break', `"method": "GET / HTTP/1.1\\r\\nHost: evil.example\\r\\n\\r\\nGET"`],
+  ['method-connect', `"method": "CONNECT"`],
+  ['method-trace', `"method": "trace"`],
+  ['body-that-is-not-base64', `"body": "<script>"`],
+  ['body-that-is-too-large', `"method": "POST", "body": "A" * 1600000`],
+  ['url-that-is-no-text', `"url": ["https://${HOST}/v1/x"]`],
+  ['url-with-line-break', `"url": "https://${HOST}/v1/x\\r\\nHost: evil.example"`],
+  ['url-with-tab', `"url": "https://${HOST}/\\tadmin"`],
+  ['url-with-backslash', `"url": "https://evil.example\\\\@${HOST}/v1/x"`],
+  ['method-that-the-rule-excludes', `"method": "DELETE", "url": "https://${HOST}/read/x"`],
+];
+
+/** Programs that use what is behind the libraries. */
+const PROGRAMS: readonly ProgramAttack[] = [
+  {
+    name: 'response-of-another-program',
+    code: `import _sandbox_network as network
+for handle in 0, 1, 2, 10**9:
+    try:
+        print(network.exchange('network:read', str(handle)))
+    except OSError as error:
+        print('refused')`,
+    policy,
+    expect: { stdout: 'refused\n'.repeat(4) },
+  },
+  {
+    name: 'secret-is-not-in-the-environment',
+    code: "import os\nprint(os.environ['API_KEY'][:7], 'redteam-secret-value' in repr(dict(os.environ)))",
+    policy,
+    expect: { stdout: 'secret_ False\n' },
+  },
+  {
+    name: 'permission-claimed-by-the-program',
+    code: `import _sandbox_network as network, urllib.request
+network.State.is_allowed = True
+try:
+    urllib.request.urlopen('http://127.0.0.1/')
+except OSError as error:
+    print('refused')`,
+    expect: { stdout: 'refused\n', metadata: { network: undefined } },
+  },
+];
+
+const javascript = (name: string, url: string): ProgramAttack => ({
+  name,
+  code: `try { await fetch(${JSON.stringify(url)}); console.log('sent'); }
+catch (error) { console.log(error.cause?.kind ?? error.name); }`,
+  policy,
+  expect: { stdout: /^(?:refused|invalid|TypeError)\n$/ },
+});
+
+export const NETWORK: AttackTable = {
+  python: [
+    ...URLS.map(([name, url]) => python(name, `{"method": "GET", "url": ${JSON.stringify(url)}}`)),
+    ...REQUESTS.map(([name, fields]) =>
+      python(name, `{"method": "GET", "url": "https://${HOST}/v1/x", ${fields}}`),
+    ),
+    ...PROGRAMS,
+  ],
+  javascript: URLS.map(([name, url]) => javascript(name, url)),
+};
