@@ -8,6 +8,7 @@ import { Header } from './header.tsx';
 import { Output } from './output.tsx';
 import { Files, Variables } from './panels.tsx';
 import { callOf, latestCall, runningNode } from './session-view.ts';
+import { Splitter, useSizes } from './splitter.tsx';
 import { Timeline } from './timeline.tsx';
 import { useSessionEvents } from './use-session-events.ts';
 
@@ -69,6 +70,7 @@ function Playground({ info }: { info: Info }) {
   const [selected, setSelected] = useState<number>();
   const [budget, setBudget] = useState<number>();
   const [notice, setNotice] = useState<string>();
+  const { sizes, change: setSizes, style } = useSizes();
   const editor = useRef<EditorHandle>(undefined);
   const onError = useCallback((cause: unknown) => setNotice((cause as Error).message), []);
   const { view, isConnected } = useSessionEvents(session, onError);
@@ -159,6 +161,13 @@ function Playground({ info }: { info: Info }) {
   };
   const stop = () => session !== undefined && act(() => api.stop(session));
   const checkpoint = () => session !== undefined && !isBusy && act(() => api.checkpoint(session));
+
+  /** The program that led to the state of a step. */
+  const codeOf = async (node: number) => {
+    const call = callOf(view, node);
+    if (session === undefined || call === undefined) return undefined;
+    return (view.details.get(call) ?? (await api.detail(session, call)))?.code;
+  };
 
   const chooseLanguage = (name: string) => {
     if (session === undefined) return;
@@ -260,7 +269,7 @@ function Playground({ info }: { info: Info }) {
             The session was deleted. Choose or create another one.
           </div>
         )}
-        <div class="columns">
+        <div class="columns" style={style}>
           <div class="work">
             <section class="panel program" aria-labelledby="program-title">
               <header>
@@ -290,6 +299,7 @@ function Playground({ info }: { info: Info }) {
                 onRun={run}
                 onStop={stop}
               />
+              {marks !== undefined && marks.fuel.length > 0 && <FuelLegend />}
             </section>
             {view.paused && session && (
               <Approvals
@@ -302,6 +312,7 @@ function Playground({ info }: { info: Info }) {
                 }
               />
             )}
+            <Splitter axis="y" before="program" after="output" sizes={sizes} onChange={setSizes} />
             <Output
               session={session ?? ''}
               node={shown}
@@ -320,7 +331,8 @@ function Playground({ info }: { info: Info }) {
               }}
             />
           </div>
-          <aside aria-label="Session">
+          <Splitter axis="x" before="work" after="side" sizes={sizes} onChange={setSizes} />
+          <aside class="side" aria-label="Session">
             <Timeline
               nodes={view.nodes}
               head={view.head}
@@ -331,7 +343,7 @@ function Playground({ info }: { info: Info }) {
               onFork={(node) =>
                 act(async () => {
                   const id = await api.fork(session!, node);
-                  sessionStorage.setItem(draftKey(id), editor.current!.text());
+                  sessionStorage.setItem(draftKey(id), (await codeOf(node)) ?? editor.current!.text());
                   await refresh();
                   open(id, language);
                 })
@@ -341,7 +353,9 @@ function Playground({ info }: { info: Info }) {
             />
             {session && view.isLoaded && (
               <>
+                <Splitter axis="y" before="timeline" after="variables" sizes={sizes} onChange={setSizes} />
                 <Variables session={session} revision={view.revision} onError={onError} />
+                <Splitter axis="y" before="variables" after="files" sizes={sizes} onChange={setSizes} />
                 <Files session={session} revision={view.revision} isBusy={isBusy} onError={onError} />
               </>
             )}
@@ -349,6 +363,18 @@ function Playground({ info }: { info: Info }) {
         </div>
       </main>
     </>
+  );
+}
+
+/** What the colours beside the lines of the program mean; the bounds are those of the editor. */
+function FuelLegend() {
+  return (
+    <p class="legend note">
+      Fuel of each line:
+      <span class="fuel-bar" /> up to 15%
+      <span class="fuel-bar warm" /> up to 50%
+      <span class="fuel-bar hot" /> more
+    </p>
   );
 }
 

@@ -15,23 +15,16 @@ interface Props {
   onInsert(code: string): void;
 }
 
+/** What the card shows: the change to make, then one statement of the error, then what to know about it. */
 export function Guidance({ outcome, onFix, onInsert }: Props) {
   const { error_guidance: guidance, stopped_at } = outcome.metadata;
   if (guidance === undefined) return null;
   const { error_type, error_message, actionable_guidance, code_examples = [], related_docs } = guidance;
   const fix = suggestedFix(outcome);
+  const line = (outcome.metadata.error as { line?: unknown } | undefined)?.line ?? stopped_at?.line;
   const variables = Object.entries(stopped_at?.variables ?? {}).slice(0, 6);
   return (
     <section class="card guidance" aria-labelledby="guidance-title">
-      <header>
-        <span class="badge danger">{error_type}</span>
-        <h3 id="guidance-title">{error_message}</h3>
-      </header>
-      <ul>
-        {actionable_guidance.map((line) => (
-          <li key={line}>{line}</li>
-        ))}
-      </ul>
       {fix && (
         <p class="fix">
           <code class="old">{fix.word}</code>
@@ -42,6 +35,18 @@ export function Guidance({ outcome, onFix, onInsert }: Props) {
           </button>
         </p>
       )}
+      <header>
+        <span class="badge danger">{error_type}</span>
+        <h3 id="guidance-title">{error_message}</h3>
+        {typeof line === 'number' && <span class="note">line {line}</span>}
+      </header>
+      <ul>
+        {actionable_guidance
+          .filter((text) => !isRepeated(text, error_message, line))
+          .map((text) => (
+            <li key={text}>{text}</li>
+          ))}
+      </ul>
       {code_examples.map((code) => (
         <div class="example" key={code}>
           <pre>{code}</pre>
@@ -63,6 +68,15 @@ export function Guidance({ outcome, onFix, onInsert }: Props) {
       {related_docs.length > 0 && <p class="note">See {related_docs.join(', ')}</p>}
     </section>
   );
+}
+
+const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
+
+/** Whether a line says only what the title and the marked line of the editor say. */
+function isRepeated(text: string, title: string, line: unknown): boolean {
+  const known = new Set([...wordsOf(title), 'the', 'a', 'an']);
+  if (wordsOf(text).every((word) => known.has(word))) return true;
+  return typeof line === 'number' && text.startsWith(`It failed on line ${line}:`);
 }
 
 /** The replacement of a misspelt name or key that the error reports. */

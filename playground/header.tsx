@@ -65,7 +65,7 @@ export function Header(props: Props) {
         </select>
       </label>
       <button type="button" class="small" onClick={() => props.onCreate(language)}>
-        New session
+        New<span class="wide"> session</span>
       </button>
       <button type="button" class="small quiet" onClick={props.onDelete}>
         Delete

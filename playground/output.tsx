@@ -17,12 +17,12 @@ interface Props {
 }
 
 export function Output({ session, node, detail, progress, isLatest, onFix, onInsert, onEdit }: Props) {
-  const end = useRef<HTMLDivElement>(null);
   const isRunning = node?.status === 'running';
-  useEffect(() => {
-    if (isRunning) end.current?.scrollIntoView({ block: 'nearest' });
-  }, [isRunning, detail]);
   const outcome = detail?.outcome;
+  // The cards above the output answer a paused program; its guidance is for other clients.
+  const guided = node?.status === 'paused' ? undefined : outcome;
+  const hasGuidance = guided?.metadata.error_guidance !== undefined;
+  const scroller = useScroll(isRunning, hasGuidance, detail);
   return (
     <section class="panel output" aria-labelledby="output-title">
       <header>
@@ -34,20 +34,13 @@ export function Output({ session, node, detail, progress, isLatest, onFix, onIns
           </button>
         )}
       </header>
-      <FuelGauge detail={detail} progress={isRunning ? progress : undefined} />
+      <FuelGauge node={node} detail={detail} progress={isRunning ? progress : undefined} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section class="scroll" tabIndex={0} aria-label="Output of the program">
+      <section class="scroll" tabIndex={0} aria-label="Output of the program" ref={scroller}>
         {detail === undefined && <Hint node={node} />}
         {detail && !isLatest && <pre class="text past">{detail.code}</pre>}
-        {detail && detail.output.length > 0 && (
-          <pre class="stream" role="log">
-            {detail.output.map(({ stream, text }, i) => (
-              <span key={`${i}`} class={stream}>
-                {text}
-              </span>
-            ))}
-          </pre>
-        )}
+        {guided && <Guidance outcome={guided} onFix={onFix} onInsert={onInsert} />}
+        {detail && <Streams output={detail.output} isFolded={hasGuidance} />}
         {detail?.outputTruncated && <p class="note">The rest of the output is not shown.</p>}
         {detail?.results.map((result) => (
           <Result key={result.id} result={result} session={session} />
@@ -60,14 +53,52 @@ export function Output({ session, node, detail, progress, isLatest, onFix, onIns
             </header>
           </section>
         )}
-        {/* The cards above the output answer a paused program; its guidance is for other clients. */}
-        {outcome && node?.status !== 'paused' && (
-          <Guidance outcome={outcome} onFix={onFix} onInsert={onInsert} />
-        )}
         {outcome && <ChangedFiles outcome={outcome} />}
-        <div ref={end} />
       </section>
     </section>
+  );
+}
+
+/** Follows the text of a running program; shows what it displays, and the guidance when it has failed, from the top. */
+function useScroll(isRunning: boolean, hasGuidance: boolean, detail: CallDetail | undefined) {
+  const scroller = useRef<HTMLElement>(null);
+  const shown = detail?.results.length ?? 0;
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const result = element.querySelector<HTMLElement>('.result');
+    if (hasGuidance) element.scrollTop = 0;
+    else if (result !== null) element.scrollTop = result.offsetTop - element.offsetTop - 14;
+    else if (isRunning) element.scrollTop = element.scrollHeight;
+  }, [isRunning ? detail : undefined, hasGuidance, shown > 0]);
+  return scroller;
+}
+
+/** What a program printed. The last part of its error output repeats the error that the guidance explains, and is folded. */
+function Streams({ output, isFolded }: { output: CallDetail['output']; isFolded: boolean }) {
+  const last = output.at(-1);
+  const folded = isFolded && last?.stream === 'stderr' ? last : undefined;
+  const shown = folded === undefined ? output : output.slice(0, -1);
+  return (
+    <>
+      {shown.length > 0 && (
+        <pre class="stream" role="log">
+          {shown.map(({ stream, text }, i) => (
+            <span key={`${i}`} class={stream}>
+              {text}
+            </span>
+          ))}
+        </pre>
+      )}
+      {folded && (
+        <details class="trace">
+          <summary>Error output</summary>
+          <pre class="stream">
+            <span class="stderr">{folded.text}</span>
+          </pre>
+        </details>
+      )}
+    </>
   );
 }
 
@@ -102,13 +133,19 @@ function RunStatus({ node, detail }: { node: TimelineNode | undefined; detail: C
   );
 }
 
-function FuelGauge({ detail, progress }: Pick<Props, 'detail' | 'progress'>) {
+/** Nothing is efficient about a program that has failed for another reason. */
+const QUIET: ReadonlySet<string> = new Set(['efficient', 'moderate']);
+
+function FuelGauge({ node, detail, progress }: Pick<Props, 'node' | 'detail' | 'progress'>) {
   const analysis = detail?.outcome?.metadata.fuel_analysis;
   const used = progress?.fuel_consumed ?? analysis?.consumed;
   const budget = progress?.fuel_budget ?? analysis?.budget;
   if (used === undefined || budget === undefined) return null;
   const percent = Math.min(100, (used / budget) * 100);
-  const status = progress === undefined ? (analysis?.status ?? '') : 'running';
+  const isFailed = node?.status === 'failed' || node?.status === 'stopped';
+  const judged = analysis?.status ?? '';
+  const status = progress !== undefined ? 'running' : isFailed && QUIET.has(judged) ? '' : judged;
+  const hasGuidance = isFailed && detail?.outcome?.metadata.error_guidance !== undefined;
   const text = `${formatFuel(used)} of ${formatFuel(budget)} fuel`;
   return (
     <div class="gauge" data-status={status}>
@@ -120,13 +157,15 @@ function FuelGauge({ detail, progress }: Pick<Props, 'detail' | 'progress'>) {
         aria-valuenow={Math.round(percent)}
         aria-valuemin={0}
         aria-valuemax={100}
-        aria-valuetext={`${text}, ${status}`}
+        aria-valuetext={status === '' ? text : `${text}, ${status}`}
       >
         <div class="fill" style={{ width: `${Math.max(percent, used > 0 ? 0.6 : 0)}%` }} />
       </div>
       <span class="text">{text}</span>
-      <span class={`badge fuel-${status}`}>{status}</span>
-      {analysis?.recommendation && progress === undefined && <p class="note">{analysis.recommendation}</p>}
+      {status !== '' && <span class={`badge fuel-${status}`}>{status}</span>}
+      {analysis?.recommendation && progress === undefined && !hasGuidance && (
+        <p class="note">{analysis.recommendation}</p>
+      )}
     </div>
   );
 }
