@@ -25,7 +25,7 @@ function measure(program) {
   const script = `
     import { createSandbox } from './dist/index.js';
     let fuel = 0;
-    const { WorkerPool } = await import('./dist/worker/pool.js');
+    const { WorkerPool } = await import('./dist/worker/pool/pool.js');
     const pool = new WorkerPool({ optimization: 'demand' }, { check: () => undefined, charge: (_, used) => { fuel = used; } });
     const policy = { fuel_budget: 50_000_000_000, timeout_seconds: 60 };
     const sandbox = await createSandbox({ runtime: 'python', pool, policy, auto_persist_globals: true });

@@ -10,6 +10,7 @@ import { readImage, resetToImage, writeImage } from '../dist/engine/image.js';
 import { Volume } from '../dist/fs/volume.js';
 import { OpenLayer } from '../dist/host/layer-pack.js';
 import { compileModule, findAssets, readImageBytes, readModule } from '../dist/runtimes/guest-artifacts.js';
+import { build as pythonBuild } from '../dist/runtimes/python/build/index.js';
 import { python } from '../dist/runtimes/python/index.js';
 import { prepareModule } from '../dist/wasm/prepare-module.js';
 import { geomean, markdown, ms, times } from './measure.mjs';
@@ -123,9 +124,9 @@ export async function meteredAndUnmetered({ warmup, rounds }) {
   const assets = findAssets('python');
   const compiled = compileModule(assets, readModule(assets));
   const image = readImage(readImageBytes(assets), assets.origin);
-  const original = readFileSync(createRequire(import.meta.url).resolve(python.binary.specifier));
+  const original = readFileSync(createRequire(import.meta.url).resolve(pythonBuild.binary.specifier));
   const unmetered = await WebAssembly.compile(
-    prepareModule(original, { ...python.prepare, meter: false }).bytes,
+    prepareModule(original, { ...pythonBuild.prepare, meter: false }).bytes,
   );
   const runners = {
     metered: runner(compiled.module, compiled, assets, image),

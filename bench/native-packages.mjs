@@ -14,19 +14,21 @@ import { resetToImage } from '../dist/engine/image.js';
 import { createSandbox, diskStore } from '../dist/index.js';
 import { readUserPackages } from '../dist/packages/read-user-packages.js';
 import { formatBytes, formatFuel } from '../dist/quantities.js';
+import { build as pythonBuild } from '../dist/runtimes/python/build/index.js';
 import { python } from '../dist/runtimes/python/index.js';
 import { prepareModule } from '../dist/wasm/prepare-module.js';
 import { prepareSideModule } from '../dist/wasm/prepare-side-module.js';
-import { extendedAssets } from '../dist/worker/guest-assets.js';
-import { instantiateGuest } from '../dist/worker/guest-from-image.js';
-import { createVolume } from '../dist/worker/guest-volume.js';
-import { compiledLibraries, loadImage } from '../dist/worker/load-image.js';
-import { sharedPool } from '../dist/worker/pool.js';
+import { extendedAssets } from '../dist/worker/pool/guest-assets.js';
+import { sharedPool } from '../dist/worker/pool/pool.js';
+import { unpackInThread } from '../dist/worker/pool/unpack-in-thread.js';
+import { instantiateGuest } from '../dist/worker/thread/guest-from-image.js';
+import { createVolume } from '../dist/worker/thread/guest-volume.js';
+import { compiledLibraries, loadImage } from '../dist/worker/thread/load-image.js';
 import { elapsedMs, geomean, markdown, median, ms, sampleInterleaved, times } from './measure.mjs';
 import { wheel } from './wheels.mjs';
 
-const ROUNDS = 15;
-const WARMUP = 3;
+const ROUNDS = 7;
+const WARMUP = 2;
 const POLICY = { fuel_budget: 1e12, timeout_seconds: 600, memory_bytes: 2 ** 29 };
 /** The sets of packages: wheels, the module that programs import, and a short program. */
 const SETS = {
@@ -224,12 +226,15 @@ const RUN = {
   output: () => {},
 };
 const MAX_PAGES = 8192;
-const JOB = { limits: { workspaceMaxBytes: 1e8, workspaceMaxFiles: 1e4 }, mountSet: { id: '', mounts: [] } };
+const JOB = {
+  limits: { workspace_max_bytes: 1e8, workspace_max_files: 1e4 },
+  mountSet: { id: '', mounts: [] },
+};
 
 /** The image with the module of a set preloaded, and the packages. */
 async function load(name) {
   const { packages: sources, preload } = options(name, true);
-  const packages = sources.length === 0 ? undefined : await readUserPackages(sources);
+  const packages = sources.length === 0 ? undefined : await readUserPackages(sources, unpackInThread);
   const build = { pool: sharedPool(), tenant: 'bench', limits: POLICY, signal: undefined };
   const extension = packages && { preload, packages };
   return { packages, image: loadImage(await extendedAssets('python', extension, build), []) };
@@ -290,8 +295,8 @@ async function guests() {
 /** The operations in metered guests and in guests without fuel code, which alternate. */
 async function metering() {
   const { packages, image: metered } = await load('numpy');
-  const original = readFileSync(createRequire(import.meta.url).resolve(python.binary.specifier));
-  const main = prepareModule(original, { ...python.prepare, meter: false }).bytes;
+  const original = readFileSync(createRequire(import.meta.url).resolve(pythonBuild.binary.specifier));
+  const main = prepareModule(original, { ...pythonBuild.prepare, meter: false }).bytes;
   const mainFunctions = new Set(mainSymbols(metered.compiled.module).functions.keys());
   const libraries = (await packages.load()).libraries.map(({ sha256, bytes }) => ({
     sha256,

@@ -3,45 +3,40 @@
  * this file runs the program in its `workerData`: it posts `ready` when the sandbox is, and then the measurements.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
-import { fetchPeer, peerTitle } from './peer-packages.mjs';
+import { fetchPeer, loadQuickJsWasi, peerTitle } from './peer-packages.mjs';
 
 const MONTY_ENTRY = 'node_modules/@pydantic/monty/wrapper.js';
-
-const dependency = createRequire(import.meta.url);
 
 const PEERS = [
   {
     peer: 'quickjs-wasi',
-    title: `quickjs-wasi ${dependency('quickjs-wasi/package.json').version}`,
+    title: peerTitle('quickjs-wasi'),
     runtime: 'javascript',
   },
   {
     peer: 'quickjs-emscripten',
     title: peerTitle('quickjs-emscripten'),
     runtime: 'javascript',
-    isFetched: true,
   },
   {
     peer: 'monty',
     title: peerTitle('monty'),
     runtime: 'python',
-    isFetched: true,
     // A native package may have no binary for this platform.
     entry: MONTY_ENTRY,
   },
 ];
 
-/** Installs the peers and loads the native ones. quickjs-wasi is a dependency of this project. */
+/** Installs the peers and loads the native ones. */
 export function fetchPeers() {
   const missing = [];
-  const found = PEERS.flatMap(({ peer, title, runtime, isFetched, entry }) => {
+  const found = PEERS.flatMap(({ peer, title, runtime, entry }) => {
     try {
-      const folder = isFetched ? fetchPeer(peer) : '';
+      const folder = fetchPeer(peer);
       if (entry !== undefined) load(join(folder, entry));
       return [{ peer, title, runtime, folder }];
     } catch (cause) {
@@ -64,9 +59,8 @@ function load(path) {
 const SETUP = 'globalThis.console = { log() {}, error() {} };';
 
 const RUN = {
-  async 'quickjs-wasi'({ code, timeMs, memoryBytes }, ready) {
-    const { QuickJS } = await import('quickjs-wasi');
-    const wasm = readFileSync(dependency.resolve('quickjs-wasi/quickjs.wasm'));
+  async 'quickjs-wasi'({ code, timeMs, memoryBytes, folder }, ready) {
+    const { QuickJS, wasm } = await loadQuickJsWasi(folder);
     let memory;
     const instantiate = WebAssembly.instantiate;
     WebAssembly.instantiate = async (...args) => {

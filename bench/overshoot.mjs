@@ -8,9 +8,13 @@ import { Worker } from 'node:worker_threads';
 import { GRACE } from '../dist/engine/grace.js';
 import { createSandbox } from '../dist/index.js';
 import { formatBytes, formatFuel, formatItems } from '../dist/quantities.js';
-import { CORPUS } from '../dist/redteam/corpus/limit-programs.js';
+import { ATTACK_PROGRAMS } from '../dist/runtimes/attack-registry.js';
 import { markdown, median, ms } from './measure.mjs';
 import { fetchPeers } from './overshoot-peers.mjs';
+
+const CORPUS = Object.entries(ATTACK_PROGRAMS).flatMap(([runtime, { limitPrograms }]) =>
+  limitPrograms.map((program) => ({ runtime, ...program })),
+);
 
 const MiB = 1024 * 1024;
 const TIME_MS = 1000;

@@ -1,4 +1,8 @@
 /** Pinned versions of the other sandboxes that the benchmarks measure. They are installed in a cache outside the repository. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { installPinned } from '../scripts/install-pinned-packages.mjs';
 
 /** isolated-vm 6 has no binary for older versions of Node.js. */
@@ -7,6 +11,7 @@ const NODE = { name: `node-${process.platform}-${process.arch}`, version: '22.23
 /** For each sandbox its title, and the packages to install, of which the first is the sandbox itself. */
 const PEERS = {
   monty: { title: 'Monty', packages: [{ name: '@pydantic/monty', version: '0.0.18' }] },
+  'quickjs-wasi': { title: 'quickjs-wasi', packages: [{ name: 'quickjs-wasi', version: '3.6.2' }] },
   'quickjs-emscripten': {
     title: 'quickjs-emscripten',
     packages: [{ name: 'quickjs-emscripten', version: '0.32.0' }],
@@ -27,3 +32,10 @@ export const fetchPeer = (peer) =>
     `peer-${peer}`,
     PEERS[peer].packages.map(({ name, version }) => `${name}@${version}`),
   );
+
+/** The class of quickjs-wasi and its binary. */
+export async function loadQuickJsWasi(folder) {
+  const { resolve } = createRequire(join(folder, 'x.js'));
+  const { QuickJS } = await import(pathToFileURL(resolve('quickjs-wasi')).href);
+  return { QuickJS, wasm: readFileSync(resolve('quickjs-wasi/quickjs.wasm')) };
+}

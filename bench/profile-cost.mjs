@@ -12,7 +12,8 @@ import { compileModule, findAssets, readImageBytes, readModule } from '../dist/r
 import { javascript } from '../dist/runtimes/javascript/index.js';
 import { programFile } from '../dist/runtimes/program-files.js';
 import { python } from '../dist/runtimes/python/index.js';
-import { FuelProfiler } from '../dist/worker/fuel-profiler.js';
+import { FuelProfiler } from '../dist/worker/thread/fuel-profiler.js';
+import { ProgramStateSampler } from '../dist/worker/thread/program-state-sampler.js';
 import { markdown, median } from './measure.mjs';
 
 /** Programs with different stacks and variables. N is replaced by a number of repetitions. */
@@ -58,7 +59,7 @@ const LENGTHS = [
 /** The highest share of the long runs that meets the target. */
 const TARGET = 0.005;
 /** The default limits. The budget is not enforced here, so that long programs end. */
-const LIMITS = { fuelBudget: 10_000_000_000, timeoutMs: 30_000 };
+const LIMITS = { fuel_budget: 10_000_000_000, timeout_seconds: 30 };
 
 /** Returns a function that runs a program with or without the profile. */
 function runner(runtime) {
@@ -85,11 +86,13 @@ function runner(runtime) {
       ? inside(
           () =>
             new FuelProfiler(
-              runtime.stackReader(guest, handles),
-              { file: '/app/main', code },
-              LIMITS,
+              new ProgramStateSampler(
+                runtime.stackReader(guest, handles),
+                { file: '/app/main', code },
+                LIMITS,
+                () => guest.memory.buffer.byteLength,
+              ),
               false,
-              () => guest.memory.buffer.byteLength,
             ),
         )
       : undefined;

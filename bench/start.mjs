@@ -3,19 +3,17 @@
  * process (cold-start.mjs). Also throughput with all cores busy, and the memory of an idle guest.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { createSandbox } from '../dist/index.js';
 import { formatBytes } from '../dist/quantities.js';
 import { coldStartTables } from './cold-start.mjs';
 import { elapsedMs, markdown, median, ms, sampleInterleaved, times } from './measure.mjs';
+import { fetchPeer, loadQuickJsWasi } from './peer-packages.mjs';
 
 const ROUNDS = 60;
 const WARMUP = 10;
 const PYODIDE_ROUNDS = 3;
-const require = createRequire(import.meta.url);
 
 async function fresh(runtime, code) {
   const sandbox = await createSandbox({ runtime });
@@ -30,8 +28,7 @@ async function freshPyodide() {
   pyodide.runPython('print(1)');
 }
 
-async function freshQuickJs(module) {
-  const { QuickJS } = await import('quickjs-wasi');
+async function freshQuickJs(QuickJS, module) {
   const vm = await QuickJS.create({ wasm: module });
   vm.evalCode('1');
   vm.dispose();
@@ -39,7 +36,8 @@ async function freshQuickJs(module) {
 
 /** Median milliseconds of each alternative. */
 async function startTimes() {
-  const quickjs = await WebAssembly.compile(readFileSync(require.resolve('quickjs-wasi/quickjs.wasm')));
+  const { QuickJS, wasm } = await loadQuickJsWasi(fetchPeer('quickjs-wasi'));
+  const quickjs = await WebAssembly.compile(wasm);
   const python = await createSandbox({ runtime: 'python' });
   const javascript = await createSandbox({ runtime: 'javascript' });
   const alternatives = {
@@ -47,7 +45,7 @@ async function startTimes() {
     pythonAgain: { run: () => python.execute('print(1)') },
     javascript: { run: () => fresh('javascript', 'console.log(1)') },
     javascriptAgain: { run: () => javascript.execute('console.log(1)') },
-    quickjs: { run: () => freshQuickJs(quickjs) },
+    quickjs: { run: () => freshQuickJs(QuickJS, quickjs) },
   };
   const samples = await sampleInterleaved(alternatives, { warmup: WARMUP, rounds: ROUNDS });
   samples.pyodide = [];

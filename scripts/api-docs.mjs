@@ -49,7 +49,6 @@ const { TOOL_ERROR_CODES } = await import(join(root, 'dist/tools/tool-error.js')
 const schemas = {
   ...(await import(join(root, 'dist/schema.js'))),
   ...(await import(join(root, 'dist/runtimes/variable.js'))),
-  ...(await import(join(root, 'dist/session/registry-limits.js'))),
 };
 
 /** The Zod schema that a type is inferred from: `Policy` and `PolicyInput` from `policy`. */
@@ -100,15 +99,19 @@ function complete(project, owner, schema, isInput) {
   }
 }
 
-/** The default and the maximum of an option, as sentences. Empty lists and objects are obvious defaults. */
+/** The default and the maximum of an option, as sentences, unless its description states them. Empty lists and objects are obvious defaults. */
 function boundsOf(name, field) {
   const { type, defaultValue } = field._zod.def;
   const checks = (unwrap(field)._zod.def.checks ?? []).map((check) => check._zod.def);
   const upper = checks.find(({ check }) => check === 'less_than' || check === 'max_length');
   const maximum = upper?.maximum ?? upper?.value;
-  const hasDefault = type === 'default' && (typeof defaultValue !== 'object' || defaultValue === null);
+  const hasDefault =
+    type === 'default' &&
+    !field.description.includes('Default:') &&
+    (typeof defaultValue !== 'object' || defaultValue === null);
   const unit = { array: ' items', string: ' characters' }[unwrap(field)._zod.def.type] ?? '';
-  const isLimited = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER;
+  const isLimited =
+    maximum !== undefined && !field.description.includes('Maximum:') && maximum < Number.MAX_SAFE_INTEGER;
   return [
     hasDefault ? ` Default: ${quantity(name, defaultValue)}.` : '',
     isLimited ? ` Maximum: ${quantity(name, maximum)}${unit}.` : '',
@@ -117,7 +120,7 @@ function boundsOf(name, field) {
 
 function quantity(name, value) {
   if (typeof value !== 'number') return typeof value === 'string' ? `\`${value}\`` : String(value);
-  return name.endsWith('_bytes') && value % 2 ** 20 === 0 ? formatBytes(value) : formatCount(value);
+  return /bytes$/i.test(name) && value % 2 ** 20 === 0 ? formatBytes(value) : formatCount(value);
 }
 
 /** Removes the fields of a type that another type describes in the same words, and refers to that type instead. */
@@ -166,7 +169,7 @@ function arrange(project) {
     if (schema !== undefined) {
       // The base is the inferred type, which has no name.
       delete child.extendedTypes;
-      complete(project, child, schema, /(Input|Options|Limits)$/.test(child.name));
+      complete(project, child, schema, /(Input|Options|Limits|CreateMode|BatchProgram)$/.test(child.name));
     }
     if (child.kindOf(ReflectionKind.Variable) && child.type.declaration) describeRows(project, child);
   }
@@ -310,7 +313,8 @@ async function generate(out) {
 
 const out = mkdtempSync(join(tmpdir(), 'api-docs-'));
 try {
-  const text = `${INTRODUCTION}\n${(await generate(out)).replaceAll(/:0\]\(/g, '](').trim()}\n`;
+  // Source files are not part of the npm package, so links to them would lead nowhere.
+  const text = `${INTRODUCTION}\n${(await generate(out)).replaceAll(/^Defined in: .*\n\n/gm, '').trim()}\n`;
   if (!process.argv.includes('--check')) {
     writeFileSync(join(root, TARGET), text);
     console.log(`wrote ${TARGET}`);

@@ -158,6 +158,11 @@ export const SCENARIOS = {
     await status(page, 'Failed');
     await waitForText(page, '.guidance', "Did you mean 'print'?");
     await page.waitForSelector('.cm-error-line');
+    const text = await page.$eval('.output', (one) => one.innerText);
+    equal(text.split('is not defined').length - 1, 1, `Statements of the error in ${text}`);
+    equal(text.indexOf('Apply') < text.indexOf('is not defined'), true, 'The fix is first');
+    equal(text.includes('efficient'), false, 'A failed program is called efficient');
+    await waitForText(page, '.step[data-status="failed"]', 'radius = 4');
     await t.checkAccessibility(page);
     await t.screenshot(page, 'guidance');
     await clickButton(page, 'Apply', '.guidance');
@@ -175,10 +180,18 @@ export const SCENARIOS = {
       timeout: TIMEOUT_MS,
     });
     await settled(page);
+    const [top, bottom] = await page.evaluate(() => {
+      const picture = document.querySelector('.picture').getBoundingClientRect();
+      const panel = document.querySelector('.output .scroll').getBoundingClientRect();
+      return [picture.top - panel.top, panel.bottom - picture.bottom];
+    });
+    equal(top >= 0 && bottom >= 0, true, `The chart is cut off: ${top}, ${bottom}`);
+    await t.screenshot(page, 'chart');
     await chooseExample(page, 'Where the fuel goes');
     await clickButton(page, '▶');
-    await page.waitForSelector('.fuel-bar', { timeout: TIMEOUT_MS });
+    await page.waitForSelector('.cm-gutters .fuel-bar', { timeout: TIMEOUT_MS });
     await status(page, 'Finished');
+    await waitForText(page, '.legend', 'Fuel of each line');
     await t.screenshot(page, 'fuel');
   },
 
@@ -290,6 +303,7 @@ export const SCENARIOS = {
     await page.click('[data-kind="checkpoint"]');
     await clickButton(page, 'Branch from this step');
     await page.waitForFunction((old) => document.querySelector('.bar select').value !== old, {}, first);
+    await page.waitForFunction(() => document.querySelector('.cm-content').textContent.includes('two.txt'));
     await run(page, 'print("branch has", value)');
     await waitForText(page, '.stream', 'branch has 2');
     await page.select('.bar select', first);
@@ -400,14 +414,61 @@ export const SCENARIOS = {
     await waitForText(page, '.files', 'Drop files');
   },
 
+  'remembers the sizes of panels': async (t) => {
+    const page = await t.openPage();
+    await newSession(page);
+    const height = () => page.$eval('.panel.output', (one) => one.getBoundingClientRect().height);
+    const before = await height();
+    const box = await (await page.$('.work > .splitter')).boundingBox();
+    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(x, y - 150, { steps: 5 });
+    await page.mouse.up();
+    const after = await height();
+    equal(Math.abs(after - before - 150) < 5, true, `The change of the height is ${after - before}`);
+    await page.focus('.columns > .splitter');
+    await page.keyboard.press('ArrowLeft');
+    await page.reload();
+    await ready(page);
+    equal(Math.round(await height()), Math.round(after), 'The height after a reload');
+    await t.checkAccessibility(page);
+    await page.evaluate(() => localStorage.removeItem('sizes'));
+  },
+
+  'fits on desktop, tablet and phone screens': async (t) => {
+    const sizes = { desktop: [1440, 900], tablet: [1024, 768], portrait: [768, 1024], phone: [390, 844] };
+    const page = await t.openPage();
+    await newSession(page);
+    for (const [name, [width, height]] of Object.entries(sizes)) {
+      await page.setViewport({ width, height });
+      for (const example of ['A chart', 'A mistake with a suggested fix']) {
+        await chooseExample(page, example);
+        await clickButton(page, '▶');
+        await status(page, example === 'A chart' ? 'Finished' : 'Failed');
+        await settled(page);
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        equal(overflow <= 0, true, `The page is ${overflow} pixels too wide at ${width}`);
+        await t.screenshot(page, `${name}-${example === 'A chart' ? 'chart' : 'guidance'}`);
+      }
+      const rows = await page.$$eval('.bar > *:not(dialog)', (all) => [
+        ...new Set(
+          all
+            .map((one) => one.getBoundingClientRect())
+            .filter(({ height }) => height > 0)
+            .map(({ top, height }) => Math.round((top + height / 2) / 24)),
+        ),
+      ]);
+      equal(rows.length <= (width >= 768 ? 1 : 2), true, `Rows of the bar at ${width}: ${rows.length}`);
+    }
+  },
+
   'fits on a phone screen and has a dark theme': async (t) => {
     const page = await t.openPage({ width: 390, height: 844 });
     await newSession(page);
     await clickButton(page, '▶');
     await status(page, 'Finished');
     await page.waitForSelector('.table-scroll');
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    equal(overflow <= 0, true, `The page is ${overflow} pixels too wide`);
     await t.screenshot(page, 'phone');
     await page.click('[aria-label="Use the dark theme"]');
     await t.checkAccessibility(page);

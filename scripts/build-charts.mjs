@@ -115,8 +115,8 @@ function metricsModule({ regular, bold }) {
 
 /** The image of a JavaScript guest that has loaded the bundle. Other guests compile it and draw typical charts, because that uses a lot of memory. */
 async function captureRenderer(source) {
-  const { loadImage } = await import('../dist/worker/load-image.js');
-  const { instantiateGuest } = await import('../dist/worker/guest-from-image.js');
+  const { loadImage } = await import('../dist/worker/thread/load-image.js');
+  const { instantiateGuest } = await import('../dist/worker/thread/guest-from-image.js');
   const { captureImage } = await import('../dist/engine/image.js');
   const { UNLIMITED_RUN } = await import('../dist/engine/run-context.js');
   const { IMAGE_TIME_MS } = await import('../dist/engine/image-identity.js');
@@ -150,7 +150,7 @@ async function prepareRasteriser() {
   const { Guest } = await import('../dist/engine/guest.js');
   const { captureImage } = await import('../dist/engine/image.js');
   const { RASTERISER_EXPORTS, RASTERISER_LINKAGE } = await import('../dist/charts/rasteriser.js');
-  const { EMPTY_VOLUME } = await import('../dist/worker/guest-from-image.js');
+  const { EMPTY_VOLUME } = await import('../dist/worker/thread/guest-from-image.js');
   const { sha256Hex } = await import('../dist/framing/digest.js');
   const binary = readFileSync(at(RESVG.path));
   if (sha256Hex(binary) !== RESVG.sha256)

@@ -3,7 +3,7 @@
  * build reads, and the versions of the dependencies. A guest is rebuilt if its digest has changed.
  */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -27,8 +27,9 @@ async function importedCode(contents) {
   return outputFiles[0].text;
 }
 
-/** The files of a folder, or the file itself. */
+/** The files of a folder, or the file itself; none if it does not exist. */
 function filesIn(path) {
+  if (!existsSync(at(path))) return [];
   if (!statSync(at(path)).isDirectory()) return [path];
   return readdirSync(at(path), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -62,6 +63,10 @@ export function guestInputs(runtime) {
     data.filter((path) => !path.endsWith('.ts')),
   );
 }
+
+/** Identifies what the C programs in a folder are prepared from. */
+export const programInputs = (folder) =>
+  digest(`export * from './dist/runtimes/build/prepare-programs.js';`, [`${folder}/manifest.json`]);
 
 /** Identifies what the renderer of charts is built from. It contains the image of a guest. */
 export async function chartInputs(guest) {

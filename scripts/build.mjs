@@ -9,10 +9,11 @@ import { fileURLToPath } from 'node:url';
 import { addFieldComments } from './add-field-comments.mjs';
 import { buildCharts } from './build-charts.mjs';
 import { buildGuest } from './build-guests.mjs';
-import { chartInputs, guestInputs } from './build-inputs.mjs';
+import { chartInputs, guestInputs, programInputs } from './build-inputs.mjs';
 import { bundle } from './bundle.mjs';
 import { bundlePage } from './bundle-page.mjs';
 import { pruneTypes } from './prune-types.mjs';
+import { writeRegistries } from './registries.mjs';
 
 const root = new URL('../', import.meta.url);
 const at = (path) => fileURLToPath(new URL(path, root));
@@ -35,6 +36,7 @@ function copyDataFiles(runtimes) {
     cpSync(at(`src/runtimes/${name}`), at(`dist/runtimes/${name}`), { recursive: true, filter: isData });
   for (const part of ['lock.json', 'import-costs.json', 'first-party'])
     cpSync(at(`src/packages/${part}`), at(`dist/packages/${part}`), { recursive: true });
+  cpSync(at('src/stores/disk/watch-thread.cjs'), at('dist/stores/disk/watch-thread.cjs'));
   writePyodideLock();
 }
 
@@ -66,6 +68,22 @@ async function buildGuests(runtimes) {
   }
 }
 
+/** The C programs. bash is optional; `dist/guests/bash` is not part of this package. */
+async function buildPrograms() {
+  const { arePrepared } = await import(at('dist/runtimes/programs/program-files.js'));
+  const { preparePrograms } = await import(at('dist/runtimes/build/prepare-programs.js'));
+  for (const [name, from] of [
+    ['programs', 'programs'],
+    ['bash', 'packages/bash'],
+  ]) {
+    const to = at(`dist/guests/${name}`);
+    const inputs = await programInputs(from);
+    await buildUnlessCurrent(`${name} (C)`, arePrepared(to, inputs), (formatBytes) =>
+      formatBytes(preparePrograms(at(from), to, inputs)),
+    );
+  }
+}
+
 async function buildChartRenderer() {
   const { isRendererBuilt } = await import(at('dist/charts/artifacts.js'));
   const { RENDERER_RUNTIME } = await import(at('dist/runtimes/javascript/vega-guest.js'));
@@ -85,6 +103,7 @@ async function buildUnlessCurrent(name, isCurrent, build) {
   console.log(`${name}: built in ${formatDuration(performance.now() - started)} (${sizes})`);
 }
 
+writeRegistries();
 compile();
 const schemas = await import(at('dist/schema.js'));
 addFieldComments(at('dist/schema'), schemas);
@@ -94,6 +113,7 @@ pruneTypes(
   at('types'),
 );
 copyDataFiles(schemas.RUNTIME_NAMES);
+await buildPrograms();
 await buildGuests(schemas.RUNTIME_NAMES);
 await buildChartRenderer();
 // After the guests, whose inputs are the modules that bundling replaces.

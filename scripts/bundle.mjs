@@ -3,7 +3,7 @@
  * short program. The library entry points stay unbundled. Bundles lie one folder below dist/, so every path that a module
  * derives from `import.meta.url` is rewritten to start from there.
  */
-import { readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -124,6 +124,13 @@ const onlyBuiltins = {
   },
 };
 
+/** Bundles the part that removes types, with the parser that it uses. */
+async function bundleTypeScript() {
+  const folder = join(dist, 'runtimes/javascript/typescript');
+  await build({ ...SCRIPT, entryPoints: [join(folder, 'strip-types.js')], banner: {}, plugins: [] });
+  for (const name of await readdir(folder)) if (name.endsWith('.js')) await rm(join(folder, name));
+}
+
 /** Bundles each entry point separately, because shared chunks would be smaller and more numerous. */
 export async function bundle() {
   const entry = (name, plugins = []) => ({ entryPoints: [name], plugins: [...plugins, ...OPTIONS.plugins] });
@@ -136,7 +143,21 @@ export async function bundle() {
     ...MODULE,
     ...entry('cli/run-command-entry.js', [onlyBuiltins, external(/^\.\/commands\/(?!run\.js)/)]),
   });
-  await build({ ...MODULES, ...entry('worker/process-entry.js') });
-  await build({ ...SCRIPT, ...entry('worker/thread-entry.js', [onlyBuiltins]) });
-  await rm(join(dist, 'worker/thread-entry.js'));
+  for (const [options, place, plugins] of [
+    [MODULES, 'process', []],
+    [SCRIPT, 'thread', [onlyBuiltins]],
+  ]) {
+    const source = `worker/${place}/${place}-entry`;
+    await build({ ...options, ...entry({ in: `${source}.js`, out: `worker/${place}-entry` }, plugins) });
+    await rm(join(dist, `${source}.js`));
+  }
+  await bundleTypeScript();
+  await build({
+    ...OPTIONS,
+    entryPoints: [fileURLToPath(new URL('../src/runtimes/parsers.cjs', import.meta.url))],
+    outbase: fileURLToPath(new URL('../src/', import.meta.url)),
+    format: 'cjs',
+    outExtension: { '.js': '.cjs' },
+    plugins: [],
+  });
 }

@@ -34,8 +34,8 @@ const IMPORTS = [
   ['pandas'],
   ['matplotlib.pyplot'],
   ['pandas', 'matplotlib.pyplot'],
-  ['PIL'],
-  ['lxml'],
+  ['PIL.Image'],
+  ['lxml.etree'],
   ['scipy'],
   ['sklearn'],
 ];

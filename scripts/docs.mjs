@@ -9,7 +9,8 @@ import { registryText } from './registry.mjs';
 import { errorSections, trapSections } from './troubleshooting.mjs';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
-const { displayResult, policy, TRAPS } = await import(at('dist/schema.js'));
+const { displayResult, networkLimits, networkPolicy, networkRule, networkSecret, policy, TRAPS } =
+  await import(at('dist/schema.js'));
 const { formatCount, formatFuel, formatPercent, parseFuel, typicalSeconds } = await import(
   at('dist/quantities.js')
 );
@@ -40,6 +41,17 @@ function table(head, rows) {
     .join('\n');
 }
 
+/** The fields of a schema. */
+function fieldTable(schema) {
+  const rows = Object.entries(schema.shape).map(([name, field]) => {
+    const found = field.safeParse(undefined);
+    const fallback = found.success ? found.data : undefined;
+    const isObject = typeof fallback === 'object' && fallback !== null && !Array.isArray(fallback);
+    return [`\`${name}\``, isObject ? 'see below' : show(fallback), field.description];
+  });
+  return table(['field', 'default', 'meaning'], rows);
+}
+
 const show = (value) => (typeof value === 'number' ? formatCount(value) : `\`${JSON.stringify(value)}\``);
 
 function packagesOf(wanted) {
@@ -64,8 +76,11 @@ const RULES = [...new Set(Object.values(LANGUAGES).flatMap(({ rules }) => rules)
 const EXAMPLES = new Map(RULES.map((rule) => [rule, []]));
 for (const { name, rules, ...language } of Object.values(LANGUAGES)) {
   const { guidanceExamples } = await import(at(`dist/runtimes/${name}/guidance/example-failures.js`));
+  const { [`${name}Source`]: reader } = await import(at(`dist/runtimes/${name}/source-reader.js`));
   for (const { run } of guidanceExamples) {
-    const found = classify(exampleInput({ name, ...language }, run), rules);
+    const examined = { language: name, isStopped: run.trap != null, error: run.error };
+    const program = reader.examine(run.source ?? '', examined);
+    const found = classify(exampleInput({ name, ...language }, { program, ...run }), rules);
     const { error_message, actionable_guidance } = buildGuidance(found);
     const text = [error_message, ...actionable_guidance.map((line) => `- ${line}`)].join('\n');
     const example = `\`\`\`${name}\n${run.source}\n\`\`\`\n\n\`\`\`text\n${text}\n\`\`\``;
@@ -265,9 +280,7 @@ const TABLES = {
       if (guarantees.includes(guarantee)) sentences.set(file, [...(sentences.get(file) ?? []), sentence]);
     if (sentences.size === 0) throw new Error(`No test is marked with "guarantee: ${guarantee}".`);
     return [...sentences]
-      .map(([file, list]) =>
-        [`- [${file}](${file})`, ...list.map((sentence) => `  - ${sentence}`)].join('\n'),
-      )
+      .map(([file, list]) => [`- \`${file}\``, ...list.map((sentence) => `  - ${sentence}`)].join('\n'))
       .join('\n');
   },
   costs: (documented) => {
@@ -344,6 +357,10 @@ const TABLES = {
       .stdlib.filter(({ warm }) => warm)
       .map(({ name }) => `\`${name}\``)
       .join(', '),
+  network: () => fieldTable(networkPolicy),
+  network_limits: () => fieldTable(networkLimits),
+  network_rule: () => fieldTable(networkRule),
+  network_secret: () => fieldTable(networkSecret),
   policy: () => {
     const defaults = policy.parse({});
     const rows = Object.entries(policy.shape).map(([name, field]) => [

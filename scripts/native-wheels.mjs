@@ -106,9 +106,10 @@ export function pureWheels(names) {
 /** The number of libraries of a wheel, and of imports that are bound to functions of the same library. */
 async function nativeFacts(path, mainFunctions) {
   const { readUserPackages } = await import(at('dist/packages/read-user-packages.js'));
+  const { unpackInThread } = await import(at('dist/worker/pool/unpack-in-thread.js'));
   const { prepareSideModule } = await import(at('dist/wasm/prepare-side-module.js'));
   const { compileSideModule } = await import(at('dist/engine/compile-side-module.js'));
-  const { libraries } = await (await readUserPackages([path])).load();
+  const { libraries } = await (await readUserPackages([path], unpackInThread)).load();
   let bound = 0;
   for (const { sha256, bytes } of libraries) {
     try {
@@ -127,6 +128,7 @@ async function runCase(createSandbox, { packages, missing, code, refusal }) {
     const sandbox = await createSandbox({
       runtime: 'python',
       packages: [...packages, ...found],
+      preload: [],
       policy: POLICY,
     });
     const { success, stderr, fuel_consumed } = await sandbox.execute(code);

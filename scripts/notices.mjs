@@ -15,6 +15,8 @@ const BUNDLED = [
   '@formatjs/intl-relativetimeformat',
   ...[
     '@noble/ciphers',
+    '@noble/curves',
+    '@noble/hashes',
     'cjs-module-lexer',
     'minimatch',
     'readable-stream',
@@ -23,6 +25,8 @@ const BUNDLED = [
     'unicode-segmenter',
     'web-streams-polyfill',
   ],
+  // The parsers of the analysis.
+  ...['@lezer/javascript', '@lezer/python'],
   // The page of the playground.
   ...['preact', '@lezer/highlight'],
   ...['autocomplete', 'commands', 'lang-javascript', 'lang-python', 'language', 'state', 'view'].map(
@@ -33,8 +37,8 @@ const BUNDLED = [
   ...importCosts.packages.filter(({ language }) => language === 'javascript').map(({ name }) => name),
 ];
 
-/** Development dependencies that contain the binaries of the interpreters. */
-const INTERPRETERS = ['pyodide', 'quickjs-wasi'];
+/** Development dependencies that contain the binary of an interpreter. */
+const INTERPRETERS = ['pyodide'];
 
 /** Paths of the packages that npm installs with this one, and of those whose code is part of it. */
 function shipped() {
@@ -70,6 +74,21 @@ function section(path) {
   return `## ${name} ${version}\n\nLicence: ${license}${homepage ? ` · ${homepage}` : ''}\n\n${body}\n`;
 }
 
+/** The WebAssembly programs, the JavaScript engine among them, and the C library that is part of each. */
+function programSections() {
+  const { programs } = JSON.parse(readFileSync(at('programs/manifest.json'), 'utf8'));
+  const libc = {
+    name: 'musl and Emscripten libc',
+    version: '',
+    licence: 'MIT, part of every program',
+    text: 'libc',
+  };
+  return [...programs, libc].map(({ name, version, licence, text = name }) => {
+    const body = readFileSync(at(`programs/licences/${text}.txt`), 'utf8').trim();
+    return `## ${`${name} ${version}`.trim()}\n\nLicence: ${licence}\n\n\`\`\`text\n${body}\n\`\`\`\n`;
+  });
+}
+
 /** Components of the packages above that have their own licence. */
 const vendored = JSON.parse(readFileSync(at('src/packages/lock.json'), 'utf8')).python.map(
   ({ name, version }) => {
@@ -82,10 +101,6 @@ const COMPONENTS = `## CPython 3.14
 
 Licence: PSF-2.0 · part of pyodide: the interpreter and its standard library, rewritten at build time so that its
 instructions are counted. Pyodide itself is under MPL-2.0; the source of both is available from their projects.
-
-## QuickJS-NG
-
-Licence: MIT · part of quickjs-wasi: the JavaScript engine, rewritten at build time in the same way.
 
 ## Python packages
 
@@ -102,7 +117,7 @@ This project includes or depends on the packages below. \`npm run notices\` gene
 packages, and a test checks that it is up to date.
 `;
 
-const text = `${[intro, ...shipped().map(section), COMPONENTS].join('\n')}`;
+const text = `${[intro, ...shipped().map(section), ...programSections(), COMPONENTS].join('\n')}`;
 const target = at('THIRD_PARTY_NOTICES.md');
 if (process.argv.includes('--check')) {
   if (readFileSync(target, 'utf8') !== text) {

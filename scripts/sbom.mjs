@@ -46,9 +46,29 @@ const vendored = packages.map(({ language, name, version, licence }) => {
   };
 });
 
+/** An interpreter that programs/build/ builds. */
+function builtInterpreter(runtime, { specifier, sha256 }) {
+  const { programs } = readJson('programs/manifest.json');
+  const { version, licence, name, sources } = programs.find((program) => program.sha256 === sha256);
+  return {
+    'bom-ref': `interpreter:${runtime.name}`,
+    type: 'file',
+    name: specifier.slice('./'.length),
+    version,
+    purl: `pkg:generic/${name}@${version}?file_name=${sources[0].archive}&checksum=sha256:${sources[0].sha256}`,
+    ...licences(licence),
+    hashes: [{ alg: 'SHA-256', content: sha256 }],
+  };
+}
+
 const builds = RUNTIME_NAMES.map((name) => import(at(`dist/runtimes/${name}/build/index.js`)));
-const interpreters = (await Promise.all(builds)).map(({ build: { runtime, binary } }) => {
+// bash is not part of this package.
+const ownBuilds = (await Promise.all(builds)).filter(
+  ({ build }) => !build.binary.specifier.startsWith('./packages/'),
+);
+const interpreters = ownBuilds.map(({ build: { runtime, binary } }) => {
   const { specifier, sha256 } = binary;
+  if (specifier.startsWith('./')) return builtInterpreter(runtime, binary);
   const [source, file] = specifier.split('/');
   const { version, license } = npmPackages[`node_modules/${source}`];
   return {
@@ -62,12 +82,12 @@ const interpreters = (await Promise.all(builds)).map(({ build: { runtime, binary
   };
 });
 
-/** The packages that the chart renderer is built from. */
-const renderer = ['vega', 'vega-lite', '@resvg/resvg-wasm', 'dejavu-fonts-ttf'].map((name) => {
+/** A package of the lock file. */
+function npmPackage(name, ref) {
   const { version, license } = npmPackages[`node_modules/${name}`];
   const purl = `pkg:npm/${name}@${version}`;
   return {
-    'bom-ref': `charts:${name}`,
+    'bom-ref': ref ?? `${name}@${version}`,
     type: 'library',
     name,
     version,
@@ -75,11 +95,20 @@ const renderer = ['vega', 'vega-lite', '@resvg/resvg-wasm', 'dejavu-fonts-ttf'].
     ...licences(license),
     ...npmHashes(name),
   };
-});
+}
+
+/** The packages that the chart renderer is built from. */
+const renderer = ['vega', 'vega-lite', '@resvg/resvg-wasm', 'dejavu-fonts-ttf'].map((name) =>
+  npmPackage(name, `charts:${name}`),
+);
+/** npm leaves out dependencies that a development dependency also has. */
+const direct = Object.keys(readJson('package.json').dependencies).map((name) => npmPackage(name));
 
 const known = new Set(bom.components.map((component) => component['bom-ref']));
 bom.components.push(
-  ...[...vendored, ...interpreters, ...renderer].filter((component) => !known.has(component['bom-ref'])),
+  ...[...direct, ...vendored, ...interpreters, ...renderer].filter(
+    (component) => !known.has(component['bom-ref']),
+  ),
 );
 bom.metadata.component.name = readJson('package.json').name;
 // Both change with every run.

@@ -22,6 +22,16 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 const TYPESCRIPT = { '5.4.5': ['nodenext'], '5.9.3': ['nodenext', 'bundler'], '7.0.2': ['bundler'] };
 const TYPES_NODE = '@types/node@24.19.2';
 const RUNTIMES = ['bun@1.4.4', 'deno@2.9.6'];
+/** A newest version that the registry can install completely, for each peer dependency. */
+const NEWEST_PEERS = [
+  '@langchain/core@1.2.13',
+  '@mastra/core@1.71.0',
+  '@openai/agents@0.20.0',
+  '@opentelemetry/api@1.10.0',
+  'ai@7.0.170',
+  'pg@8.23.1',
+  'pg-boss@12.30.0',
+];
 const ESBUILD = 'esbuild@0.28.2';
 
 const folder = mkdtempSync(join(tmpdir(), 'install test '));
@@ -78,6 +88,30 @@ execFileSync(
   { cwd: project, stdio: ['ignore', 'ignore', 'inherit'] },
 );
 const cli = join(project, 'node_modules/llm-wasm-sandbox/dist/cli/main.js');
+
+// ---- peer dependencies ----
+
+check('installs next to the newest version of every peer dependency', () => {
+  const { peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const own = '@llm-wasm-sandbox/bash';
+  const names = NEWEST_PEERS.map((spec) => spec.slice(0, spec.lastIndexOf('@')));
+  const missing = Object.keys(peerDependencies).filter((name) => name !== own && !names.includes(name));
+  if (missing.length > 0) return `no version is given for ${missing.join(', ')}`;
+  const peers = join(folder, 'peers');
+  mkdirSync(peers);
+  writeFileSync(join(peers, 'package.json'), '{"private":true}');
+  // npm resolves the whole tree and fails on conflicts, but downloads only descriptions of packages.
+  const flags = ['--package-lock-only', '--no-audit', '--no-fund', '--loglevel=error'];
+  const { status, stderr } = spawnSync(
+    'npm',
+    ['install', ...flags, join(folder, filename), ...NEWEST_PEERS],
+    {
+      cwd: peers,
+      encoding: 'utf8',
+    },
+  );
+  return status === 0 ? undefined : stderr;
+});
 
 // ---- command line ----
 

@@ -14,7 +14,10 @@ const cli = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
 
 function inspect(...args) {
   const all = [launcher, '--cli', process.execPath, cli, 'mcp', ...args];
-  const { stdout, stderr, status } = spawnSync(process.execPath, all, { encoding: 'utf8', timeout: 120_000 });
+  // The log of a load test grows with the speed of the server: two lines for each call.
+  const limits = { timeout: 120_000, maxBuffer: 256 * 1024 * 1024 };
+  const { stdout, stderr, status, error } = spawnSync(process.execPath, all, { encoding: 'utf8', ...limits });
+  if (error) throw error;
   // The inspector forwards the log of the server; its own messages are the lines that are not JSON.
   const messages = stderr.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('{"level"'));
   return { stdout, messages: messages.join('\n'), status };

@@ -4,11 +4,10 @@
  * checkout of tc39/test262. `--count` and `--seed` choose the sample; further arguments are paths of tests to run instead.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { basename, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
-import { EvalFlags, QuickJS } from 'quickjs-wasi';
 import { createSandbox } from '../dist/index.js';
+import { bareEngine, quickJsBinary } from './bare-quickjs.mjs';
 
 const { values: options, positionals } = parseArgs({
   options: { count: { type: 'string', default: '2500' }, seed: { type: 'string', default: '1' } },
@@ -21,13 +20,9 @@ const DIFFERENCES = JSON.parse(readFileSync(new URL('./test262-differences.json'
 /** The bare engine is stopped after this time; the sandbox counts instructions. */
 const BARE_LIMIT_MS = 20_000;
 const FUEL = 20_000_000_000;
-/** State of a rejected promise in the engine. */
-const REJECTED = 2;
 const COMPLETE = 'Test262:AsyncTestComplete';
 
-const wasm = await WebAssembly.compile(
-  readFileSync(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm')),
-);
+const binary = quickJsBinary();
 
 /** A generator of random numbers whose sequence depends on the seed only (mulberry32). */
 function randomNumbers(seed) {
@@ -96,44 +91,21 @@ function isPassed({ negative, isAsync }, { error, output }) {
 /** Resolves a relative import to a path below the checkout. */
 const resolvePath = (base, name) => new URL(name, `file:///${base}`).pathname.slice(1);
 
-async function runBare(test) {
+function runBare(test) {
   const deadline = Date.now() + BARE_LIMIT_MS;
   let output = '';
-  const vm = await QuickJS.create({
-    wasm,
-    interruptHandler: () => Date.now() > deadline,
-    moduleLoader: {
-      normalize: (base, name) => resolvePath(base, name),
-      load: (name) => readFileSync(`${root}/${name}`, 'utf8'),
+  const engine = bareEngine(binary, {
+    isInterrupted: () => Date.now() > deadline,
+    print: (text) => {
+      output += `${text}\n`;
     },
+    resolve: resolvePath,
+    load: (name) => readFileSync(`${root}/${name}`, 'utf8'),
   });
-  const nameOf = (error) => error?.name ?? String(error);
-  try {
-    const print = vm.newFunction('print', (...args) => {
-      output += `${args.map((arg) => arg.toString()).join(' ')}\n`;
-      return vm.undefined;
-    });
-    vm.setProp(vm.global, 'print', print);
-    if (test.isModule) {
-      if (!test.isRaw) vm.evalCode(test.prelude, 'harness.js').dispose();
-      const promise = vm.evalCode(test.text, test.path, EvalFlags.TYPE_MODULE);
-      vm.executePendingJobs();
-      if (promise.promiseState !== REJECTED) return { output };
-      const { error } = await vm.resolvePromise(promise);
-      return { error: vm.getProp(error, 'name').toString(), output };
-    }
-    vm.evalCode(sourceOf(test), test.path).dispose();
-    vm.executePendingJobs();
-    return { output };
-  } catch (error) {
-    return { error: nameOf(error), output };
-  } finally {
-    try {
-      vm.dispose();
-    } catch {
-      // A test that was interrupted leaves values behind.
-    }
-  }
+  engine.definePrint();
+  if (test.isModule && !test.isRaw) engine.evaluate(test.prelude, 'harness.js');
+  const { error } = engine.evaluate(test.isModule ? test.text : sourceOf(test), test.path, test.isModule);
+  return { error, output };
 }
 
 /** Files that a test can import: itself and the fixtures of its folder. */
@@ -166,6 +138,8 @@ async function runSandboxed(test) {
       ? undefined
       : (result.metadata.error?.type ?? name ?? result.metadata.trap_reason);
     return { error, output: result.stdout, stderr: result.stderr };
+  } catch (cause) {
+    return { error: `${cause.code}: ${cause.message}`, output: '', stderr: '' };
   } finally {
     await sandbox.close();
   }
@@ -185,7 +159,7 @@ const explained = new Map();
 const paths = sample();
 for (const path of paths) {
   const test = readTest(path);
-  const bare = await runBare(test);
+  const bare = runBare(test);
   const sandboxed = await runSandboxed(test);
   const [isBare, isOurs] = [isPassed(test, bare), isPassed(test, sandboxed)];
   counts[isBare ? (isOurs ? 'both' : 'bare engine only') : isOurs ? 'sandbox only' : 'neither']++;

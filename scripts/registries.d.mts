@@ -1,0 +1,1 @@
+export declare function registries(): [path: string, text: string][];
