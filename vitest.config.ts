@@ -4,9 +4,11 @@ import { defineConfig } from 'vitest/config';
 
 // Tests must not depend on packages that the user, or another run of the tests, has added.
 process.env['LLM_WASM_SANDBOX_PACKAGES_DIR'] = `${tmpdir()}/llm-wasm-sandbox-no-packages-${process.pid}`;
+// Nor on a terminal's or a CI system's wish for colours: the processes that tests start would inherit it.
+delete process.env['FORCE_COLOR'];
 
 const UNIT =
-  'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,results,charts,architecture}/**/*.test.ts';
+  'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,results,charts,architecture,programs}/**/*.test.ts';
 
 /** Files that change the environment of their process, or measure its memory, processor time, stalls or children. */
 const OWN_PROCESS = [
@@ -22,7 +24,11 @@ const OWN_PROCESS = [
 ];
 
 /** Install agent frameworks and schema libraries, which takes minutes on a machine that does not have them: `npm run test:frameworks`. */
-const FRAMEWORKS = ['test/adapters/frameworks.test.ts', 'test/adapters/tool-schemas.test.ts'];
+const FRAMEWORKS = [
+  'test/adapters/frameworks.test.ts',
+  'test/adapters/tool-schemas.test.ts',
+  'test/e2b/sdk*.test.ts',
+];
 const withFrameworks = Boolean(process.env['FRAMEWORK_TESTS'] ?? process.env['NIGHTLY_TESTS']);
 
 /**
@@ -90,7 +96,7 @@ export default defineConfig(({ mode }) => ({
         },
       },
       {
-        test: { name: 'frameworks', include: withFrameworks ? FRAMEWORKS : [] },
+        test: { name: 'frameworks', include: withFrameworks ? FRAMEWORKS : [], testTimeout: 120_000 },
       },
     ],
   },

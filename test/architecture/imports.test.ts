@@ -6,7 +6,16 @@ import { IMPORT_ORDER } from './import-order.ts';
 /** Folders that do not import each other although the order would allow it. */
 const INDEPENDENT = [['wasm', 'fs', 'analysis', 'concurrency']];
 const PURE = ['wasm', 'fs', 'analysis', 'schema', 'errors', 'quantities'];
-const FILE_SYSTEM_FOLDERS = ['stores', 'host', 'runtimes', 'packages', 'charts/artifacts', 'cli', 'redteam'];
+const FILE_SYSTEM_FOLDERS = [
+  'stores',
+  'host',
+  'runtimes',
+  'packages',
+  'charts/artifacts',
+  'cli',
+  'redteam',
+  'network',
+];
 
 interface Import {
   readonly target: string;
@@ -84,6 +93,14 @@ test('imports point downwards', () => {
   expect(wrong).toEqual([]);
 });
 
+test('only the command of the red team loads it', () => {
+  const importers = files.filter(
+    ({ folder, imports }) =>
+      folder !== 'redteam' && imports.some(({ target }) => target.startsWith('redteam/')),
+  );
+  expect(importers.map(({ path }) => path)).toEqual(['cli/commands/redteam.ts']);
+});
+
 test('independent folders do not import each other', () => {
   const wrong = files.flatMap(({ path, folder, imports }) => {
     const others = INDEPENDENT.find((folders) => folders.includes(folder)) ?? [];
@@ -143,11 +160,13 @@ test('pure folders use no Node.js module, clock, randomness or global', () => {
   expect(wrong).toEqual([]);
 });
 
-test('only worker/ uses threads, only engine/guest.ts instantiates modules, and only the worker thread loads it', () => {
+test('only worker/ uses threads, and a store to watch folders; only engine/guest.ts instantiates modules, and only the worker thread loads it', () => {
   const threads = files.filter(({ imports }) =>
     imports.some(({ target }) => target === 'node:worker_threads'),
   );
-  expect(threads.map(({ folder }) => folder).filter((folder) => folder !== 'worker')).toEqual([]);
+  expect(threads.map(({ path }) => path).filter((path) => !path.startsWith('worker/'))).toEqual([
+    'stores/disk/folder-watch.ts',
+  ]);
   expect(
     files
       .filter(({ text }) => /new WebAssembly\.Instance|WebAssembly\.instantiate/.test(text))
@@ -155,7 +174,23 @@ test('only worker/ uses threads, only engine/guest.ts instantiates modules, and 
   ).toEqual(['engine/guest.ts']);
   const reached = loadedFiles((found) => isOwn(found) && !found.isType);
   expect([...reached]).not.toContain('engine/guest.ts');
-  expect([...reached]).not.toContain('worker/thread-entry.ts');
+  expect([...reached]).not.toContain('worker/thread/thread-entry.ts');
+});
+
+test('only worker/thread loads the engine, and only threads load worker/thread', () => {
+  const LOADS_ENGINE = /^(engine|worker\/thread|runtimes|charts)\//;
+  /** Constants, digests and a file format. */
+  const DATA = ['engine/grace.ts', 'engine/image-identity.ts', 'engine/side-module-stub-file.ts'];
+  const wrong = files.flatMap(({ path, imports }) =>
+    imports
+      .filter(
+        ({ target, isType }) =>
+          (target.startsWith('engine/') && !isType && !LOADS_ENGINE.test(path) && !DATA.includes(target)) ||
+          (target.startsWith('worker/thread/') && !path.startsWith('worker/thread/')),
+      )
+      .map(({ target }) => `${path} → ${target}`),
+  );
+  expect(wrong).toEqual([]);
 });
 
 test('only folders that store files, build guests or serve the command line use the file system', () => {
@@ -195,7 +230,7 @@ test('the command line loads the library only when a command runs', () => {
 });
 
 test('threads that run guests, and what starts them early, load neither Zod nor the error guidance', () => {
-  const entries = ['worker/thread-entry.ts', 'cli/early-start.ts'];
+  const entries = ['worker/thread/thread-entry.ts', 'cli/early-start.ts'];
   const reached = [...loadedFiles(({ isType, isDynamic }) => !isType && !isDynamic, entries)];
   expect(
     reached.filter((path) => path === 'zod' || path === 'schema.ts' || path.includes('/guidance/')),
@@ -204,7 +239,7 @@ test('threads that run guests, and what starts them early, load neither Zod nor 
 });
 
 test('threads that run guests create zlib streams only in sections in which they are not terminated', () => {
-  const reached = loadedFiles((found) => isOwn(found) && !found.isType, ['worker/thread-entry.ts']);
+  const reached = loadedFiles((found) => isOwn(found) && !found.isType, ['worker/thread/thread-entry.ts']);
   const calls = files
     .filter(({ path }) => reached.has(path))
     .flatMap(({ path, text }) =>
@@ -221,5 +256,8 @@ test('programs of the host are started in one place, and guests in their own pro
   const starts = files.filter(({ imports }) =>
     imports.some(({ target, isType }) => target === 'node:child_process' && !isType),
   );
-  expect(starts.map(({ path }) => path).sort()).toEqual(['host/start-program.ts', 'worker/process-host.ts']);
+  expect(starts.map(({ path }) => path).sort()).toEqual([
+    'host/start-program.ts',
+    'worker/process/process-host.ts',
+  ]);
 });

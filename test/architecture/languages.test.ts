@@ -1,11 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { registries } from '../../scripts/registries.mjs';
 import { RUNTIME_NAMES } from '../../src/schema.ts';
 
-/** Files that may name a language: the runtimes, the sources of each language's packages, the list of names, and attack programs. */
+/**
+ * Files that may name a language: the runtimes, the sources of each language's packages, the list of names, attack programs, and
+ * the completion of commands in shells.
+ */
 const LANGUAGE_SPECIFIC =
-  /^(runtimes\/|packages\/(vendored-package-table|added-packages|run-pip)\.ts$|schema\/runtime-names\.ts$|redteam\/corpus\/)/;
+  /^(runtimes\/|packages\/(vendored-package-table|added-packages|run-pip)\.ts$|schema\/runtime-names\.ts$|redteam\/corpus\/|cli\/(commands\/)?completion)/;
 
 /**
  * A language's name as a literal ('python'), a property (x.python), a key or a variable ({ python: …, python }). Prose and
@@ -39,4 +43,9 @@ test('code outside runtimes/ names no language', () => {
       .flatMap((line, i) => (LANGUAGE_NAME.test(line) ? [`${path}:${i + 1} ${line.trim()}`] : [])),
   );
   expect(found).toEqual([]);
+});
+
+test('the registries have every language', () => {
+  for (const [path, text] of registries())
+    expect(readFileSync(path, 'utf8'), 'run `npm run build`').toBe(text);
 });

@@ -65,15 +65,25 @@ const WHEEL = 'the members of a wheel that a user adds; no tenant can choose one
 
 /** Every file with such calls, by path in src/. */
 export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
-  'adapters/e2b/e2b-execution.ts': {
-    calls: 1,
-    bound: 'a displayed image, at most `workspace_max_bytes`; one application, no tenants',
-  },
   'adapters/e2b/filesystem.ts': {
     calls: 1,
     bound: 'a file, at most `workspace_max_bytes`; one application, no tenants',
   },
-  'engine/compile-side-module.ts': { calls: 4, bound: IN_THREAD },
+  'e2b/connect-protocol.ts': { calls: 2, bound: 'the message that starts a stream, at most 1 MiB' },
+  'e2b/e2b-execution.ts': {
+    calls: 1,
+    bound: 'a displayed image: 8 MiB on a server; `workspace_max_bytes` in the adapter, which has no tenants',
+  },
+  'e2b/filesystem-service.ts': { calls: 1, bound: '200 characters of a header' },
+  'e2b/list-query.ts': { calls: 2, bound: 'the query of a request, which Node.js limits to 16 KiB' },
+  'e2b/process-service.ts': {
+    calls: 1,
+    bound: 'one part of the output of a process; the process waits until its clients have received it',
+  },
+  'e2b/sandbox-records.ts': {
+    calls: 2,
+    bound: 'the record of a sandbox, at most 256 KiB, and its own fields are limited',
+  },
   'engine/side-module-stub-file.ts': { calls: 1, bound: OWN_FILES },
   'framing/json-header.ts': {
     calls: 2,
@@ -96,19 +106,13 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     bound: 'the result of a job, which a worker has limited like any result',
   },
   'mcp/client-input.ts': { calls: 1, bound: 'a signed answer, within the limits of request bodies' },
-  'mcp/displayed-result-blocks.ts': {
-    calls: 1,
-    bound: 'an image that is small enough for clients, or was reduced to that size',
-  },
   'mcp/gateway/server-traffic.ts': {
-    calls: 1,
-    bound: 'one message of a tool server: 10 MiB and 100,000 members, counted before it is parsed',
+    calls: 2,
+    bound:
+      'one chunk of a tool server, at most 64 KiB; messages of at most 10 MiB and 100,000 members are parsed in a turn of their own',
   },
   'mcp/gateway/tools-config.ts': { calls: 1, bound: 'the configuration of the operator' },
-  'mcp/recent-results.ts': {
-    calls: 2,
-    bound: 'one kept output or result, within the limits of results; 32 MiB for all of a tenant',
-  },
+  'mcp/network-config.ts': { calls: 1, bound: 'the configuration of the operator' },
   'mcp/relayed-answers.ts': {
     calls: 1,
     bound: 'the outcome of one call that another server of the operator stored',
@@ -121,12 +125,31 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     calls: 1,
     bound: 'the decisions of one request, within the limits of request bodies',
   },
-  'mcp/sliced-text.ts': {
+  'mcp/stdio-lines.ts': { calls: 2, bound: '10 MiB, 64 levels and 2,000 members; one client' },
+  'model-text/displayed-result-blocks.ts': {
+    calls: 1,
+    bound: 'an image that is small enough for clients, or was reduced to that size',
+  },
+  'model-text/recent-results.ts': {
+    calls: 2,
+    bound: 'one kept output or result, within the limits of results; 32 MiB for all of a tenant',
+  },
+  'model-text/sliced-text.ts': {
     calls: 4,
     bound: 'one slice of 256 KiB; one slice of one tenant runs per turn of the event loop',
   },
-  'mcp/stdio-lines.ts': { calls: 2, bound: '10 MiB, 64 levels and 2,000 members; one client' },
-  'mcp/stored-timelines.ts': { calls: 1, bound: '4 MiB' },
+  'network/broker.ts': { calls: 1, bound: 'one piece of a response, 256 KiB' },
+  'network/live-transport.ts': { calls: 1, bound: 'the headers of a response, 64 KiB' },
+  'network/recording.ts': {
+    calls: 3,
+    bound:
+      'a recording that the user of the library chose, 64 MiB; one body in it, within the limits of requests',
+  },
+  'network/secrets.ts': {
+    calls: 5,
+    bound:
+      'a header of a request, 32 KiB; a text of a response within the limit of headers; a secret of 1,024 characters',
+  },
   'packages/added-packages.ts': { calls: 3, bound: 'the list of packages that a user added' },
   'packages/approved-wheels.ts': {
     calls: 2,
@@ -137,14 +160,19 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   'packages/pyodide-lock.ts': { calls: 1, bound: OWN_FILES },
   'packages/read-zip.ts': { calls: 2, bound: IN_THREAD },
   'packages/wheel-metadata.ts': { calls: 1, bound: WHEEL },
-  'playground/saved-timeline.ts': { calls: 1, bound: 'a timeline of at most 4 MiB' },
+  'playground/saved-timeline.ts': { calls: 2, bound: 'a timeline of at most 4 MiB' },
   'results/read-displayed-image.ts': { calls: 1, bound: '4 MiB' },
+  'runtimes/process-launcher.ts': {
+    calls: 1,
+    bound: 'nothing: the call is in the text of a program for a guest',
+  },
   'runtimes/guest-artifacts.ts': { calls: 1, bound: OWN_FILES },
   'runtimes/javascript/guidance/error-rules.ts': { calls: 1, bound: 'no call: the text of a suggestion' },
   'runtimes/javascript/local-imports.ts': {
     calls: 1,
     bound: 'a package.json next to the program of the command line, at most 10 MiB',
   },
+  'runtimes/programs/program-list.ts': { calls: 1, bound: OWN_FILES },
   'sandbox/output-delivery.ts': { calls: 2, bound: 'one chunk of output, and `stdout_max_bytes` in total' },
   'sandbox/sandbox.ts': { calls: 1, bound: '`workspace_max_bytes`; only for callers of the library' },
   'stores/format/stored-json.ts': {
@@ -158,7 +186,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   },
   'tools/tool-dispatcher.ts': { calls: 2, bound: 'arguments and payloads within the limits of tool calls' },
   'tools/tool-schema.ts': { calls: 2, bound: 'the schema of a tool, once per toolset' },
-  'worker/parse-guest-report.ts': { calls: 1, bound: '`MAX_REPORT_BYTES`' },
+  'worker/protocol/parse-guest-report.ts': { calls: 1, bound: '`MAX_REPORT_BYTES`' },
 };
 
 interface BoundedLoop {
@@ -182,14 +210,14 @@ const BOUNDED_LOOPS: Readonly<Record<string, BoundedLoop>> = {
     bound: 'the files of a workspace: `workspace_max_files`',
   },
   'stores/format/state-size.ts': {
-    limit: 'difference(tree)',
-    bound: 'the files that a call has changed, and those in /tmp: `workspace_max_files`',
+    limit: 'ENTRIES_PER_STEP = 500',
+    bound: 'steps of 500 of the files that a call has changed, and of those in /tmp',
   },
   'stores/format/stored-tree.ts': {
     limit: 'ENTRIES_PER_STEP = 200',
     bound: 'steps of 200 entries of a list of files',
   },
-  'worker/limit-changed-files.ts': {
+  'worker/protocol/limit-changed-files.ts': {
     limit: 'MAX_LISTED_CHARS = 1 << 20',
     bound: 'lists of changed files: 1 Mi characters of paths',
   },

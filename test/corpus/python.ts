@@ -179,11 +179,11 @@ export const PYTHON: readonly FailingProgram[] = [
     says: 'slices of a bytearray',
   },
   { code: 'import ctypes\nctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1)', type: 'UnsupportedFeature' },
-  { code: "import subprocess\nsubprocess.run(['ls'])", type: 'UnsupportedFeature', says: 'os.listdir' },
+  { code: "import subprocess\nsubprocess.run(['tree'])", type: 'UnsupportedFeature', says: 'pathlib.Path' },
   {
-    code: "import subprocess\nsubprocess.run(['sort', 'a.txt'])",
+    code: "import subprocess\nsubprocess.run(['pdftotext', 'a.pdf'])",
     type: 'UnsupportedFeature',
-    says: 'sorted(open(path))',
+    says: 'pypdf.PdfReader',
   },
   {
     code: "from bs4 import BeautifulSoup\nBeautifulSoup('<p>x</p>', 'lxml')",
@@ -213,7 +213,6 @@ export const PYTHON: readonly FailingProgram[] = [
   { code: 'conda install requests', type: 'SyntaxError', says: 'import requests' },
   { code: 'x = 1\n!ls -la', type: 'SyntaxError', says: 'os.listdir(path)' },
   { code: '%matplotlib inline', type: 'SyntaxError', says: 'a notebook command' },
-  { code: "import os\nos.popen('ls').read()", type: 'UnsupportedFeature' },
   { code: 'import os\nos.fork()', type: 'UnsupportedFeature' },
   {
     code: "import urllib.request\nurllib.request.urlopen('https://example.com')",
@@ -367,6 +366,32 @@ export const PYTHON: readonly FailingProgram[] = [
     type: 'InvalidValue',
     says: 'square brackets',
   },
+  {
+    code: 'from enum import Enum\nclass C(Enum):\n    RED = "r"\n    BLUE = "b"\nC("x")',
+    type: 'InvalidValue',
+    says: 'The values of C are "r", "b"',
+  },
+  {
+    code: 'import sqlite3\ndb = sqlite3.connect(":memory:")\ndb.execute("CREATE TABLE t (id INTEGER, amount REAL)")\ndb.execute("SELECT amout FROM t")',
+    type: 'DatabaseError',
+    says: 'Did you mean the column amount?',
+  },
+  {
+    code: 'from collections import Mapping',
+    type: 'WrongImportName',
+    says: 'from collections.abc import Mapping',
+  },
+  {
+    code: 'async def load(): return {}\ndata = load()\ndata["a"]',
+    type: 'TypeMismatch',
+    says: 'await load(...)',
+  },
+  {
+    code: 'from collections import namedtuple\np = namedtuple("P", "x")(1)\np.x = 2',
+    type: 'MissingAttribute',
+    says: '_replace',
+  },
+  { code: '"2026-01-31".strftime("%d")', type: 'MissingAttribute', says: 'fromisoformat' },
   {
     code: 'from zoneinfo import ZoneInfo\nZoneInfo("US/Estern")',
     type: 'InvalidValue',

@@ -14,6 +14,7 @@ import { describe, expect, type TestContext, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { installPinned } from '../../scripts/install-pinned-packages.mjs';
 import { SETTING_NAMES } from '../../src/mcp/settings.ts';
+import { policy } from '../../src/schema.ts';
 import { runCliHere } from '../support/cli.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -135,6 +136,43 @@ describe('Compose file', () => {
   });
 });
 
+describe('memory limits', () => {
+  const MiB = 2 ** 20;
+  /** docs/OPERATIONS.md, "Sizing": the process with one worker, running programs, sessions, and 256 MiB. */
+  const needed = (programs: number, heldBytes = 0) =>
+    256 + (programs * policy.parse({}).memory_bytes + heldBytes) / MiB + 256;
+  const mebibytes = (limit: string) => {
+    const [, count, unit] = /^(\d+)(M|Mi|Gi)$/.exec(limit)!;
+    return Number(count) * (unit === 'Gi' ? 1024 : 1);
+  };
+  const jobsOf = (args: readonly string[]) => Number(args[args.indexOf('--jobs') + 1]);
+
+  test('of the Compose services are enough for their settings and for /tmp', () => {
+    const { services } = compose();
+    const limitOf = ({
+      deploy,
+      tmpfs,
+    }: {
+      deploy: { resources: { limits: { memory: string } } };
+      tmpfs: string[];
+    }) => mebibytes(deploy.resources.limits.memory) - Number(/size=(\d+)m/.exec(tmpfs[0]!)![1]);
+    const { LLM_WASM_SANDBOX_MAX_CONCURRENT: programs, LLM_WASM_SANDBOX_MAX_HELD_BYTES: held } =
+      services['sandbox-1'].environment;
+    expect(limitOf(services['sandbox-1'])).toBeGreaterThanOrEqual(needed(Number(programs), Number(held)));
+    expect(limitOf(services.worker)).toBeGreaterThanOrEqual(needed(jobsOf(services.worker.command)));
+  });
+
+  test('of the containers in the manifests are enough for their settings', () => {
+    const [server, worker] = containers();
+    const setting = (name: string) =>
+      Number(server.env.find((one: { name: string }) => one.name === `LLM_WASM_SANDBOX_${name}`).value);
+    expect(mebibytes(server.resources.limits.memory)).toBeGreaterThanOrEqual(
+      needed(setting('MAX_CONCURRENT'), setting('MAX_HELD_BYTES')),
+    );
+    expect(mebibytes(worker.resources.limits.memory)).toBeGreaterThanOrEqual(needed(jobsOf(worker.args)));
+  });
+});
+
 describe('Kubernetes manifests', () => {
   test('match the schemas of Kubernetes', { timeout: INSTALL_TIMEOUT_MS }, async (context) => {
     const { folder } = validators(context);
@@ -248,7 +286,7 @@ describe('deployment files', () => {
   test('use settings that exist', () => {
     const texts = ['Dockerfile', 'compose.yaml', ...MANIFESTS].map(read).join('\n');
     const names = [...texts.matchAll(/LLM_WASM_SANDBOX_([A-Z_]+)/g)].map(([, name]) => name!.toLowerCase());
-    const known = new Set<string>([...SETTING_NAMES, 'cache', 'store']);
+    const known = new Set<string>([...SETTING_NAMES, 'cache', 'packages_dir', 'store']);
     expect(names.filter((name) => !known.has(name))).toEqual([]);
   });
 

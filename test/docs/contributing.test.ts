@@ -42,7 +42,7 @@ describe('docs/architecture.md', () => {
 
   test('draws the imports between modules without those that follow from others', () => {
     const [, diagram] = /```mermaid\n([\s\S]*?)```/.exec(architecture)!;
-    const arrows = [...diagram!.matchAll(/^\s*(\w+) --> ([\w &]+)$/gm)].flatMap(([, from, to]) =>
+    const arrows = [...diagram!.matchAll(/^\s*([\w-]+) --> ([\w &-]+)$/gm)].flatMap(([, from, to]) =>
       to!.split(' & ').map((target) => `${from} --> ${target}`),
     );
     expect(arrows.sort()).toEqual(reducedImports().sort());
@@ -50,7 +50,7 @@ describe('docs/architecture.md', () => {
 
   test('describes the path of a call in steps that name existing files', () => {
     const [, path] = /^## The path of one call\n([\s\S]*?)^## /m.exec(architecture)!;
-    const files = [...path!.matchAll(/`((?:\w+\/)+[\w-]+\.ts)`/g)].map(([, file]) => file!);
+    const files = [...path!.matchAll(/`((?:[\w-]+\/)+[\w-]+\.ts)`/g)].map(([, file]) => file!);
     expect(files.filter((file) => !existsSync(new URL(`../../src/${file}`, import.meta.url)))).toEqual([]);
   });
 });

@@ -63,6 +63,20 @@ describe('documentation', () => {
     expect(broken).toEqual([]);
   });
 
+  test('leads to no file that the npm package does not contain', () => {
+    const { files } = JSON.parse(read('package.json')) as { files: string[] };
+    const shipped = [...files, 'README.md', 'LICENSE', 'package.json'];
+    const isShipped = (path: string) => shipped.some((one) => path === one || path.startsWith(`${one}/`));
+    const dead = documents
+      .filter((one) => isShipped(one) && one !== 'README.md')
+      .flatMap((document) =>
+        [...withoutCode(read(document)).matchAll(/\]\(([^)\s#]+)[^)]*\)/g)]
+          .filter(([, link]) => !/^[a-z]+:/.test(link!) && !isShipped(join(dirname(document), link!)))
+          .map(([, link]) => `${document}: ${link}`),
+      );
+    expect(dead).toEqual([]);
+  });
+
   test.each(ownDocuments)('names only existing files in %s', (document) => {
     const paths = [...read(document).matchAll(/`((?:src|test|scripts|bench|docs|\.ci)\/[\w./-]+)`/g)];
     expect(paths.map(([, path]) => path!).filter((path) => !existsSync(join(root, path)))).toEqual([]);

@@ -22,7 +22,7 @@ import { countItems } from '../../src/runtimes/describe-value.ts';
 import { parse } from '../../src/schema.ts';
 
 describe('formatting', () => {
-  it('writes fuel as the specification does', () => {
+  it('writes fuel as docs/specification.md does', () => {
     expect([10e9, 8.5e9, 530e6, 1.5e12, 999_999_999, 12_345, 7].map(formatFuel)).toEqual([
       '10B',
       '8.5B',

@@ -1,4 +1,4 @@
-/** The decisions of the design document that a test can check. */
+/** The rules of docs/specification.md about results, thresholds and events. */
 import { createSandbox, EVENTS, type EventName, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { THRESHOLDS } from '../../src/analysis/suggested-limits.ts';

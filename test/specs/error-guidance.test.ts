@@ -1,4 +1,4 @@
-/** The scenarios of the error guidance specification, in its order and under its names. */
+/** The error guidance of docs/specification.md, in its order. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
@@ -30,8 +30,8 @@ describe('Requirement: Structured Error Analysis', () => {
     expect(exceeded).toBe('Code exceeded 10B instruction budget');
     expect(cause).toMatch(/^Likely cause: Long-running code: stopped at line [34]: /);
     expect(solutions.slice(0, 4)).toEqual([
-      // Not in the specification, which knows no budget per call.
-      'To give this call more fuel, run it again with fuel_budget=20_000_000_000',
+      // Not in docs/specification.md, which has no budget per call.
+      'To give this call more fuel, run it again with policy.fuel_budget=20_000_000_000',
       'Solution 1: Simplify code or use lighter alternatives',
       'Solution 2: Create session with higher fuel budget',
       "Example: create_session(language='python', fuel_budget=20_000_000_000)",

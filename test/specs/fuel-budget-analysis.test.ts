@@ -1,4 +1,4 @@
-/** The scenarios of the fuel budget analysis specification, in its order and under its names. */
+/** The fuel analysis of docs/specification.md, in its order. */
 import { createSandbox, type FuelAnalysis, type Sandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';

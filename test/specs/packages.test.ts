@@ -1,4 +1,4 @@
-/** The scenarios about packages of both specifications, with real runs and measured costs. */
+/** The parts of docs/specification.md about packages, with real runs and measured costs. */
 import { createSandbox, listPackages, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { javascript, python } from '../support/sandbox.ts';
@@ -20,7 +20,7 @@ describe('Requirement: Fuel Consumption Pattern Detection', () => {
     );
   });
 
-  test('Scenario: Multiple Package Imports Detection', async () => {
+  test('Scenario: Multiple Package Imports Detection', { tags: 'full' }, async () => {
     const result = await python('import openpyxl, jinja2, yaml', { fuel_budget: 1_000_000_000 });
     expect(fuel(result).likely_causes).toContain('Multiple package imports (cumulative fuel cost)');
   });
@@ -53,6 +53,7 @@ describe('Requirement: Session-Aware Fuel Analysis', () => {
 describe('Requirement: Fuel Budget Recommendation Accuracy', () => {
   test.each(['openpyxl', 'PyPDF2', 'jinja2'])(
     'Scenario: Package-Specific Recommendations (%s)',
+    { tags: 'full' },
     async (name) => {
       const result = await python(`import ${name}`, { fuel_budget: 50_000_000 });
       expect(result.metadata).toMatchObject({

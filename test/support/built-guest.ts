@@ -2,7 +2,7 @@
 import { type Image, readImage } from '../../src/engine/image.ts';
 import { RUNTIMES } from '../../src/runtimes/runtime-registry.ts';
 import type { RuntimeName } from '../../src/schema.ts';
-import type { GuestTemplate } from '../../src/worker/guest-from-image.ts';
+import type { GuestTemplate } from '../../src/worker/thread/guest-from-image.ts';
 
 export async function loadBuiltGuest(runtime: RuntimeName): Promise<GuestTemplate & { image: Image }> {
   // The images are next to the compiled code.

@@ -190,3 +190,74 @@ const loaded = JSON.parse(fs.readFileSync('db.json', 'utf8'));
 loaded.users.push({ name: 'Bob' });
 fs.writeFileSync('db.json', JSON.stringify(loaded));
 console.log(fs.readFileSync('db.json', 'utf8'), fs.statSync('db.json').size);
+// program: checks the arguments of functions for descriptors, owners, times and positions
+const fs = require('fs');
+fs.writeFileSync('a', 'hello world');
+const fd = fs.openSync('a', 'r+');
+const noop = () => {};
+for (const f of [() => fs.fchmodSync('x', 0o600), () => fs.fchmodSync(fd, 'nine'), () => fs.fchmod(fd, 0o640), () => fs.chownSync('a', 'me', 1), () => fs.fchown(fd, -2, 1, noop), () => fs.lchownSync('a', 1, {}), () => fs.close('x'), () => fs.utimesSync('a', NaN, 1), () => fs.futimesSync(fd, 1, {}), () => fs.accessSync('a', 'r'), () => fs.copyFileSync('a', 'b', 'r'), () => fs.readSync(fd, Buffer.alloc(0), 0, 5), () => fs.readSync(fd, Buffer.alloc(4), 5, 1), () => fs.readSync(fd, Buffer.alloc(4), 0, 9), () => fs.readSync(fd, Buffer.alloc(4), 0, 4, 'x'), () => fs.symlinkSync('a', 's', 'odd'), () => fs.readFileSync(new URL('file:///a%2Fb')), () => fs.readFile('a', { signal: 'no' }, noop), () => fs.mkdirSync('m', { recursive: 'yes' }), () => fs.ftruncate(fd, 'x'), () => fs.createReadStream('a', { start: 'x' }), () => fs.createReadStream('a', { start: 3, end: 1 }), () => fs.createWriteStream('a', { fd: 'k' }), () => fs.createReadStream(46), () => fs.createReadStream('a', { fs: { open: null } })])
+  try { console.log(f()); } catch (e) { console.log(e.name, e.code, e.message); }
+fs.fchmodSync(fd, 0o640);
+fs.futimesSync(fd, 1, 2);
+console.log((fs.fstatSync(fd).mode & 0o777).toString(8), fs.statSync('a').mtimeMs, fs.readSync(fd, Buffer.alloc(4), { length: 2 }));
+fs.mkdirSync('one/../two/three', { recursive: true });
+console.log(fs.existsSync('one'), fs.existsSync('two/three'), fs.readdirSync('two', 'hex'), fs.realpathSync('a', 'base64').length > 0, typeof fs.statfsSync('.', { bigint: true }).bsize);
+// process: removes folders with rmdir as Node.js does
+const fs = require('fs');
+fs.mkdirSync('d/e', { recursive: true });
+fs.writeFileSync('f', '');
+for (const name of ['f', 'missing', 'd']) try { fs.rmdirSync(name, { recursive: true }); console.log('removed', name); } catch (e) { console.log(e.code); }
+console.log(fs.existsSync('d'));
+// program: streams of files have the functions and options of Node.js
+const fs = require('fs');
+fs.writeFileSync('a', 'abcdefghij');
+const lines = [];
+const log = (...args) => lines.push(args.join(' '));
+function Own(...args) { fs.ReadStream.call(this, ...args); }
+Object.setPrototypeOf(Own.prototype, fs.ReadStream.prototype);
+Own.prototype.open = function () {
+  fs.open(this.path, this.flags, this.mode, (error, fd) => { this.fd = fd; this.emit('open', fd); this.read(); });
+};
+new Own('a').on('open', () => log('own open')).on('data', (d) => log('own', d)).on('close', () => {
+  const r = fs.ReadStream('a', { __proto__: { start: 2, end: 5 }, encoding: 'utf8', highWaterMark: 3 });
+  log(r instanceof fs.ReadStream, r.start, r.end, r.pending, r.path);
+  r.on('data', (d) => log('part', d, r.bytesRead)).on('close', () => {
+    const calls = [];
+    const own = { open: fs.open, write: (...args) => { calls.push('write'); fs.write(...args); }, writev: (...args) => { calls.push('writev'); fs.writev(...args); }, close: fs.close };
+    const w = fs.createWriteStream('b', { fs: own });
+    w.write('1'); w.write('2'); w.write('3');
+    w.end('4', () => log('end'));
+    w.close(() => {
+      log(fs.readFileSync('b', 'utf8'), w.bytesWritten, w.closed, calls.join());
+      const kept = fs.createWriteStream('c', { autoClose: false });
+      kept.end('x').on('finish', () => {
+        log(kept.closed, typeof kept.fd, kept.autoClose);
+        kept.close(() => {
+          log(kept.fd);
+          fs.promises.open('a').then(async (handle) => {
+            let text = '';
+            for await (const part of handle.createReadStream({ encoding: 'utf8', start: 7 })) text += part;
+            log(text, handle.fd, await handle.close());
+            await handle.stat().catch((e) => log(e.code, e.syscall));
+            const dir = fs.opendirSync('.');
+            dir.closeSync();
+            try { dir.readSync(); } catch (e) { log(e.code, e.message); }
+            console.log(lines.join('\n'));
+          });
+        });
+      });
+    });
+  });
+});
+// program: aborted reads and writes fail
+const fs = require('fs');
+fs.writeFileSync('a', 'x');
+const controller = new AbortController();
+fs.readFile('a', { signal: controller.signal }, (error) => {
+  console.log(error.name, error.code);
+  fs.promises.writeFile('b', 'x', { signal: controller.signal }).catch((e) => {
+    console.log(e.name, fs.existsSync('b'));
+    require('readline').createInterface({ input: fs.createReadStream('missing') }).on('error', (e2) => console.log(e2.code));
+  });
+});
+controller.abort();

