@@ -48,7 +48,7 @@ const filesOfOtherTier = (mode: string) =>
 
 /** Options of all projects. Vitest does not pass on those of the configuration. */
 const shared = (mode: string) => ({
-  setupFiles: ['test/support/property-seed.ts'],
+  setupFiles: ['test/support/property-seed.ts', 'test/support/kept-environment.ts'],
   globalSetup: ['test/support/shared-postgres.ts'],
   ...(mode in TIERS && { tagsFilter: TIERS[mode]!.tagsFilter }),
 });

@@ -262,14 +262,13 @@ describe('certificate', () => {
 
   // guarantee: network
   test('is refused if it is for another host, has expired or is from an unknown authority', async () => {
-    const before = { ...process.env };
-    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     try {
       expect(await statusOf(['other.example'])).toBe('tls, 0 received');
       expect(await statusOf(['127.0.0.1'], { isExpired: true })).toBe('tls, 0 received');
       expect(await statusOf(['127.0.0.1'], { ca: other.cert })).toBe('tls, 0 received');
     } finally {
-      process.env = before;
+      vi.unstubAllEnvs();
     }
   });
 });
