@@ -4,11 +4,12 @@
  */
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
-import { SerialQueue } from '../concurrency/serial-queue.ts';
+import { KeyedQueues } from '../concurrency/keyed-queues.ts';
 import { AUTO } from '../packages/read-user-packages.ts';
 import { RESULT_LIMITS } from '../results/result-limits.ts';
 import type { SandboxResult } from '../schema.ts';
 import type { Session } from '../session/session.ts';
+import { withFilesOf } from '../session/with-files-of.ts';
 import { checkedBody, type E2bCall, type E2bHandler, type E2bRoute, sendJson } from './e2b-call.ts';
 import { E2bError } from './e2b-error.ts';
 import { executionError, toE2bResult } from './e2b-execution.ts';
@@ -16,7 +17,6 @@ import { HOME, relativePath } from './file-paths.ts';
 import { languageOf, toProgram } from './notebook-code.ts';
 import type { ContextRecord, SandboxRecord } from './sandbox-records.ts';
 import { findContext } from './sandboxes.ts';
-import { withFilesOf } from './with-files-of.ts';
 
 /** The response starts after this time, so that clients know that the program has been accepted. */
 const HEAD_MS = 1000;
@@ -70,18 +70,7 @@ class LineStream {
 }
 
 /** The programs of one context run one after another, because its files are those of the sandbox only during a call. */
-const queues = new Map<string, { readonly queue: SerialQueue; users: number }>();
-
-async function inOrder<T>(key: string, work: () => Promise<T>): Promise<T> {
-  const entry = queues.get(key) ?? { queue: new SerialQueue(), users: 0 };
-  queues.set(key, entry);
-  entry.users++;
-  try {
-    return await entry.queue.run(work);
-  } finally {
-    if (--entry.users === 0) queues.delete(key);
-  }
-}
+const queues = new KeyedQueues();
 
 const execute: E2bHandler = async (call) => {
   const { tenant, sandboxes, caller, response, signal } = call;
@@ -99,7 +88,7 @@ const execute: E2bHandler = async (call) => {
     const name = languageOf(language ?? context.language);
     const program = toProgram(code, session.runtime, tenant.packages.includes(AUTO));
     const result = await tenant.runCancellable(record.sandbox_id, signal, (cancelled) =>
-      inOrder(session.session_id, () =>
+      queues.run(session.session_id, () =>
         withFilesOf(owner, session, (one) =>
           one.execute(program, {
             language: name,
@@ -175,7 +164,7 @@ const removeContext: E2bHandler = async ({ tenant, sandboxes, caller, params, re
 const restartContext: E2bHandler = async ({ tenant, sandboxes, caller, params, response }) => {
   const record = await sandboxes.running(tenant, caller.sandbox_id!);
   const session = await sandboxes.session(tenant, record, findContext(record, params[0]!));
-  await inOrder(session.session_id, () => session.restart());
+  await queues.run(session.session_id, () => session.restart());
   response.writeHead(204).end();
 };
 

@@ -4,7 +4,7 @@
  * fires or, if this server has not seen it before, with the next request for it.
  */
 import { randomBytes } from 'node:crypto';
-import { SerialQueue } from '../concurrency/serial-queue.ts';
+import { KeyedQueues } from '../concurrency/keyed-queues.ts';
 import { SandboxError } from '../errors.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
 import { isoTime } from '../schema/iso-time.ts';
@@ -48,7 +48,7 @@ const ifPresent = (work: Promise<unknown>) =>
 export class Sandboxes {
   readonly #timers = new Map<string, NodeJS.Timeout>();
   /** Changes of one record happen one after another. */
-  readonly #queues = new Map<string, { readonly queue: SerialQueue; users: number }>();
+  readonly #queues = new KeyedQueues();
   /** Called when a sandbox ends or is paused. */
   onStop: (sandbox_id: string) => void = () => {};
   onError: (cause: unknown) => void = () => {};
@@ -261,18 +261,11 @@ export class Sandboxes {
 
   /** Changes a record, after other changes of it. */
   async #change<T>(tenant: E2bTenant, id: string, change: (record: SandboxRecord) => Promise<T>): Promise<T> {
-    const entry = this.#queues.get(id) ?? { queue: new SerialQueue(), users: 0 };
-    this.#queues.set(id, entry);
-    entry.users++;
-    try {
-      return await entry.queue.run(async () => {
-        const record = isIdOf(tenant.id, id) ? await readRecord(tenant.sandboxRecords, id) : undefined;
-        if (record === undefined) throw notFound(id);
-        return change(record);
-      });
-    } finally {
-      if (--entry.users === 0) this.#queues.delete(id);
-    }
+    return this.#queues.run(id, async () => {
+      const record = isIdOf(tenant.id, id) ? await readRecord(tenant.sandboxRecords, id) : undefined;
+      if (record === undefined) throw notFound(id);
+      return change(record);
+    });
   }
 
   async #write(tenant: E2bTenant, record: SandboxRecord): Promise<SandboxRecord> {

@@ -49,6 +49,12 @@ export const serverSettings = z.strictObject({
     .describe(
       'What clients are told about tools. "minimal": only execute_code, read_file and write_file; "standard": every tool; "all": every tool, with the schema of its results, for more than twice as many tokens.',
     ),
+  shell_tool: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Offer the tool bash as well, with the arguments command and restart, which models know: one shell per tenant, on the files of the default workspace. Needs the package @llm-wasm-sandbox/bash.',
+    ),
   tools_config: z
     .string()
     .min(1)

@@ -35,6 +35,9 @@ export const DEFAULT_RUNTIME: RuntimeName = 'python';
 /** The runtime whose programs can import added packages. */
 export const PACKAGE_RUNTIME: RuntimeName = 'python';
 
+/** The runtime of the tool for shell commands, which has its name. */
+export const SHELL_RUNTIME: RuntimeName = 'bash';
+
 /** The runtime of a program in this language. */
 export const runtimeOf = (language: LanguageName | undefined): RuntimeName =>
   language === undefined ? DEFAULT_RUNTIME : LANGUAGE_RUNTIMES[language];

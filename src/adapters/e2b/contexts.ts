@@ -3,7 +3,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import { SerialQueue } from '../../concurrency/serial-queue.ts';
-import { withFilesOf } from '../../e2b/with-files-of.ts';
 import { SandboxError } from '../../errors.ts';
 import type { AUTO } from '../../packages/read-user-packages.ts';
 import { PACKAGE_RUNTIME } from '../../runtimes/program-files.ts';
@@ -12,6 +11,7 @@ import type { LanguageName, PolicyInput, RuntimeName, SandboxResult } from '../.
 import { LANGUAGE_RUNTIMES } from '../../schema.ts';
 import { createSandbox } from '../../session/create-sandbox.ts';
 import type { Session } from '../../session/session.ts';
+import { withFilesOf } from '../../session/with-files-of.ts';
 import { memoryStore } from '../../stores/memory/memory-store.ts';
 
 /** A context for code execution. */

@@ -16,6 +16,7 @@ import {
   getActiveSessions,
   resetAllSessions,
 } from './session-tools.ts';
+import { shellTool } from './shell-tool.ts';
 import { describeToolsTool, searchToolsTool } from './tool-discovery.ts';
 import { viewResult } from './view-result.ts';
 
@@ -51,6 +52,7 @@ function allTools(settings: ServerSettings, servers: readonly string[]): readonl
     listRuntimes,
     listAvailablePackages,
     getMetrics,
+    ...(settings.shell_tool ? [shellTool(settings)] : []),
     ...(servers.length > 0 ? [searchToolsTool, describeToolsTool, resumeExecution(settings)] : []),
   ];
 }

@@ -1,13 +1,14 @@
 /**
- * Contexts are sessions that share the files of one session, the owner. Before a program runs in another session, that
+ * Sessions that share the files of a sandbox, the owner. Before a program runs in another session, that
  * session gets the files of the owner. Afterwards, what the program has changed is applied to the files of the owner, as
  * others have left them. Only differences are copied.
  */
-import type { Session } from '../session/session.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { Session } from './session.ts';
 
 /** Runs a program in a session with the files of the owner. Programs of one session must run one after another. */
 export async function withFilesOf<T>(
-  owner: Session,
+  owner: Sandbox,
   session: Session,
   execute: (session: Session) => Promise<T>,
 ): Promise<T> {

@@ -1,0 +1,90 @@
+/**
+ * The tool for shell commands, with the name and arguments that models know: one shell per tenant that stays alive between
+ * calls. Its files are those of the default workspace, so that other tools see them without a session.
+ */
+import { z } from 'zod';
+import { KeyedQueues } from '../../concurrency/keyed-queues.ts';
+import { SandboxError } from '../../errors.ts';
+import type { ToolResult } from '../../model-text/tool-result.ts';
+import { SHELL_RUNTIME } from '../../runtimes/program-files.ts';
+import type { SandboxResult } from '../../schema.ts';
+import type { Session } from '../../session/session.ts';
+import { withFilesOf } from '../../session/with-files-of.ts';
+import { runForClient } from '../run-for-client.ts';
+import type { ServerSettings } from '../settings.ts';
+import type { Tenant } from '../tenant.ts';
+import { ADDITIVE, defineTool, hasNetwork, type Tool, type ToolCall } from '../tool.ts';
+import { offersTool } from '../tool-sets.ts';
+
+const SESSION = SHELL_RUNTIME;
+const MAX_COMMAND_CHARS = 1_000_000;
+
+/** The commands of a tenant run one after another, because the shell has the files only during a call. */
+const queues = new KeyedQueues();
+
+const hasCode = (cause: unknown, code: SandboxError['code']) =>
+  cause instanceof SandboxError && cause.code === code;
+
+/** The shell of a tenant, which its first command creates. */
+async function shellOf(tenant: Tenant): Promise<Session> {
+  const session = await tenant.session(SESSION).catch(async (cause: unknown) => {
+    if (!hasCode(cause, 'session_not_found')) throw cause;
+    return tenant
+      .create({ language: SHELL_RUNTIME, session_id: SESSION, policy: {} })
+      .catch((failure: unknown) => {
+        // Another call, or another server, has created it meanwhile.
+        if (!hasCode(failure, 'session_exists')) throw failure;
+        return tenant.session(SESSION);
+      });
+  });
+  if (session.runtime === SHELL_RUNTIME) return session;
+  const reason = `The session ${SESSION} runs ${session.runtime}, and this tool needs its name`;
+  throw new SandboxError('session_mismatch', `${reason}. Delete it with destroy_session. Nothing was run.`);
+}
+
+async function restart({ tenant }: ToolCall): Promise<ToolResult> {
+  tenant.cancel(SESSION);
+  const session = await shellOf(tenant);
+  await queues.run(tenant.id, () => session.restart());
+  return {
+    text: 'The shell was restarted: variables, functions and the working directory are new, and files are kept.',
+  };
+}
+
+const descriptionOf = (settings: ServerSettings) =>
+  `Run a command in a bash shell that stays alive between calls: variables, functions and the working directory (/app) persist. Returns output and exit code and, on failure, steps to fix it. Has about 120 commands, such as grep, sed, awk, jq, sqlite3, python3 and node. Has the files of execute_code, read_file and write_file${offersTool(settings, 'create_session') ? ' without session_id' : ''}. No package managers, no editors, no terminal.`;
+
+export const shellTool = (settings: ServerSettings): Tool =>
+  defineTool({
+    name: SHELL_RUNTIME,
+    title: 'Run a shell command',
+    description: descriptionOf(settings),
+    input: z.strictObject({
+      command: z.string().max(MAX_COMMAND_CHARS).optional().describe('Command line or script to run.'),
+      restart: z.boolean().optional().describe('Start a new shell instead; stops a running command.'),
+    }),
+    annotations: { ...ADDITIVE, openWorldHint: hasNetwork(settings) },
+    run: async (args, call) => {
+      const { tenant } = call;
+      if (args.restart === true) return restart(call);
+      const { command } = args;
+      if (command === undefined)
+        throw new SandboxError('invalid_argument', 'command: is missing. Pass a command, or restart: true.');
+      return runForClient(call, {
+        request: args,
+        session_id: SESSION,
+        language: SHELL_RUNTIME,
+        files: [],
+        profile: false,
+        // Shell programs cannot call tools.
+        needsTools: async () => false,
+        open: () => shellOf(tenant),
+        start: (shell, options): Promise<SandboxResult> =>
+          queues.run(tenant.id, async () =>
+            withFilesOf(await tenant.defaultWorkspace(), shell as Session, (one) =>
+              one.execute(command, options),
+            ),
+          ),
+      });
+    },
+  });
