@@ -46,9 +46,11 @@ const filesOfOtherTier = (mode: string) =>
     .map((path) => `test/${path.replaceAll('\\', '/')}`)
     .filter((path) => path.endsWith('.test.ts') && TIERS[mode]?.isPart(readFileSync(path, 'utf8')) === false);
 
+const SETUP = ['test/support/property-seed.ts'];
+
 /** Options of all projects. Vitest does not pass on those of the configuration. */
 const shared = (mode: string) => ({
-  setupFiles: ['test/support/property-seed.ts', 'test/support/kept-environment.ts'],
+  setupFiles: SETUP,
   globalSetup: ['test/support/shared-postgres.ts'],
   ...(mode in TIERS && { tagsFilter: TIERS[mode]!.tagsFilter }),
 });
@@ -69,6 +71,7 @@ export default defineConfig(({ mode }) => ({
           include: [UNIT],
           exclude: filesOfOtherTier(mode),
           ...shared(mode),
+          setupFiles: [...SETUP, 'test/support/kept-environment.ts'],
           isolate: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -80,6 +83,7 @@ export default defineConfig(({ mode }) => ({
           include: ['test/**/*.test.ts'],
           exclude: [UNIT, ...FRAMEWORKS, ...OWN_PROCESS, ...filesOfOtherTier(mode)],
           ...shared(mode),
+          setupFiles: [...SETUP, 'test/support/kept-environment.ts'],
           isolate: false,
           testTimeout: 300_000,
           hookTimeout: 300_000,

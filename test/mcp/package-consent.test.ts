@@ -11,6 +11,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { wheel } from '../packages/wheel-fixtures.ts';
 import { runCliHere } from '../support/cli.ts';
+import { setEnvironment } from '../support/environment.ts';
 import { CLI, call, type Era, httpClient, startHttp } from '../support/mcp.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'package-consent-'));
@@ -22,10 +23,9 @@ const env = {
   PIP_NO_INDEX: '1',
   PIP_FIND_LINKS: index,
 };
-const before = Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
+setEnvironment(env);
 
 beforeAll(async () => {
-  Object.assign(process.env, env);
   mkdirSync(index);
   for (const name of ['first', 'second', 'absent'])
     await wheel(index, name, '1.0', { [`${name}.py`]: 'x = 1\n' });
@@ -33,9 +33,6 @@ beforeAll(async () => {
   rmSync(join(index, 'absent-1.0-py3-none-any.whl'));
 });
 afterAll(() => {
-  for (const [name, value] of Object.entries(before))
-    if (value === undefined) delete process.env[name];
-    else process.env[name] = value;
   rmSync(folder, { recursive: true });
 });
 

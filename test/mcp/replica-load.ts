@@ -88,6 +88,8 @@ export async function callTool(url: string, secret: string, name: string, args: 
     signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   });
   const body = await response.text();
+  // The server ended before the call did.
+  if (response.status === 499) throw new Error('The outcome is unknown.');
   if (!response.ok) return { failure: `http_${response.status}`, text: body, stdout: '' };
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
   const lines = body.split('\n');

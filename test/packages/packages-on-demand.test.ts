@@ -18,19 +18,19 @@ import { join } from 'node:path';
 import { createSandbox, diskStore, type SandboxOptions } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCliHere } from '../support/cli.ts';
+import { setEnvironment } from '../support/environment.ts';
 import { nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'packages-on-demand-'));
 const index = join(folder, 'index');
-const env = {
+setEnvironment({
   LLM_WASM_SANDBOX_PACKAGES_DIR: join(folder, 'packages'),
   LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'no-distribution'),
   PIP_CONFIG_FILE: '/dev/null',
   PIP_NO_INDEX: '1',
   PIP_FIND_LINKS: index,
-};
-Object.assign(process.env, env);
+});
 
 const auto = { runtime: 'python', packages: 'auto' } as const;
 const packages = (...args: readonly string[]) => runCliHere(['packages', ...args], join(folder, 'store'));
