@@ -207,6 +207,8 @@ export class Guest implements Host, LinkableGuest {
     this.kernel.drawnBytes = child.kernel.drawnBytes;
     this.#seededRandom = undefined;
     if (this.isDeterministic) this.#clock.advance(childMs - this.monotonic());
+    // A child in its grace period has a deadline of its own. Otherwise it has the one of this run, extended by its waiting.
+    if (child.#limitReached === undefined) this.#deadlineMs = child.#deadlineMs;
     if (this.#stop !== undefined) this.stop(this.#stop);
     this.check();
   }
@@ -409,20 +411,20 @@ export class Guest implements Host, LinkableGuest {
 
   /**
    * Waits like `waitFor`, at most `milliseconds`, for something that is not part of the run: the time limit of the run is
-   * extended by the time that passes. Returns that time.
+   * extended by the time that passes. A child process waits no longer than its parent waits for it.
    */
-  waitOutside(words: Int32Array, index: number, isDone: () => boolean, milliseconds: number): number {
+  waitOutside(words: Int32Array, index: number, isDone: () => boolean, milliseconds: number): void {
     const start = performance.now();
     this.#run.onTick?.(start, true);
     for (let now = start; this.#limitReached === undefined; now = performance.now()) {
       const seen = Atomics.load(words, index);
       if (isDone() || now - start >= milliseconds) break;
+      const patienceMs = (this.#run.patienceEndsMs ?? Number.POSITIVE_INFINITY) - this.monotonic();
       if (!this.#isCancelled(Atomics.load(this.#run.cancel, 0)))
-        Atomics.wait(words, index, seen, milliseconds - (now - start));
+        Atomics.wait(words, index, seen, Math.min(milliseconds - (now - start), Math.max(patienceMs, 1)));
       this.#deadlineMs += performance.now() - now;
       this.check();
     }
-    return performance.now() - start;
   }
 
   /** Whether clock and random numbers are deterministic instead of those of the machine. */

@@ -64,6 +64,8 @@ export interface CommandRequest extends MessageLimits {
   /** See `Program`. */
   readonly inject_setup: boolean;
   readonly pid: number;
+  /** Present if the process may send requests. */
+  readonly network?: true;
 }
 
 /** The limits that error messages contain. */

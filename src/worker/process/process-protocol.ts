@@ -167,7 +167,9 @@ const bytes = z.instanceof(Uint8Array).transform(toShared);
 const count = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
 /** Texts of this package, such as error messages. */
 const text = z.string().max(64 * 1024);
-const toolRequestId = z.number().int().min(0);
+/** Negative for calls of child processes. */
+const toolRequestId = z.int();
+const responseNumber = toolRequestId.min(0);
 const toolRequests = [
   z.strictObject({
     type: z.literal('tool_call'),
@@ -176,8 +178,8 @@ const toolRequests = [
     arguments: z.string().max(MAX_REQUEST_ARGUMENT_BYTES),
     problem: text.optional(),
   }),
-  z.strictObject({ type: z.literal('tool_resume'), id: toolRequestId }),
-  z.strictObject({ type: z.enum(['network_read', 'network_close']), handle: toolRequestId }),
+  z.strictObject({ type: z.literal('tool_resume'), id: responseNumber }),
+  z.strictObject({ type: z.enum(['network_read', 'network_close']), handle: responseNumber }),
   z.strictObject({
     type: z.literal('tool_withdraw'),
     ids: z.array(toolRequestId).max(MAX_TOOL_CALLS),

@@ -273,7 +273,7 @@ export type HostRequest =
       readonly names: readonly string[];
     }
   /**
-   * Calls a tool. `id` is the number that the guest chose. With `problem`, the worker has rejected the arguments and sends
+   * Calls a tool. `id` is the number that the guest chose, or a negative number for a child process. With `problem`, the worker has rejected the arguments and sends
    * only their beginning, for the record.
    */
   | {

@@ -1,7 +1,7 @@
 /**
- * The tool calls of one run. The worker limits what a guest can send and how long it can wait; the main thread approves
- * and executes the calls. The number of calls whose answers the guest has not taken is limited, so that neither arguments
- * nor results accumulate outside the memory of the guest.
+ * The tool calls of one process of a run. The worker limits what a guest can send and how long it can wait; the main thread
+ * approves and executes the calls. The number of calls whose answers the guest has not taken is limited, so that neither
+ * arguments nor results accumulate outside the memory of the guest. Child processes can only send requests.
  */
 import type { Guest } from '../../engine/guest.ts';
 import { syscallError } from '../../kernel/syscall-error.ts';
@@ -42,6 +42,9 @@ interface Catalog {
   readonly names: string;
 }
 
+const NO_CATALOG: Catalog = { text: '[]', tools: [], names: '[]' };
+const NETWORK_NAMES: readonly string[] = Object.values(NETWORK_CALLS);
+
 /** The last catalogue that was read. Most runs of a thread have the same tools. */
 let lastCatalog: Catalog | undefined;
 
@@ -53,10 +56,24 @@ function readCatalog(text: string): Catalog {
 }
 
 interface SentCall {
+  /** The number that the guest chose. */
   readonly id: number;
+  /** The number that is unique in the execution. */
+  readonly sentId: number;
   readonly bytes: number;
   /** Memory that the main thread needs for the arguments. */
   readonly heldBytes: number;
+  /** The response that the call reads. */
+  readonly handle?: number;
+}
+
+/** What the processes of a run use together. */
+interface CallUsage {
+  calls: number;
+  requests: number;
+  waitedMs: number;
+  /** Calls of child processes. Their numbers are negative, so that they differ from those of the program of the run. */
+  childCalls: number;
 }
 
 /** Arguments that have been read, or what is wrong with them. */
@@ -64,14 +81,25 @@ type ReadArguments = Pick<ToolArguments, 'json' | 'heldBytes'> & { readonly prob
 
 const status = (name: 'timeout' | 'interrupted' | 'idle' | 'paused') => `{"status":"${name}"}`;
 
+/** The number of the response in the answer to a request; it comes last. Undefined if the response has ended. */
+function handleIn(json: string): number | undefined {
+  const found = /"handle":(\d{1,15})\}$/.exec(json.slice(-32));
+  return found === null ? undefined : Number(found[1]);
+}
+
+const CHILD_CANNOT_PAUSE =
+  'The request needs the approval of a person, and a child process cannot pause. Trying again will not help.';
+
 const errorAnswer = (id: number, code: string, message: string) => JSON.stringify({ id, code, message });
 
 export class GuestToolCalls implements ToolChannel {
   readonly names: string;
   readonly hasNetwork: boolean;
   isPaused = false;
-  /** Time that the run has waited for tools. */
-  waitedMs = 0;
+  readonly #usage: CallUsage;
+  readonly #isChild: boolean;
+  /** The responses that a child process has not read to their ends. */
+  readonly #responses = new Set<number>();
   readonly #catalog: readonly ToolDescription[];
   /** Calls in flight by the number of their request. */
   readonly #inFlight = new Map<number, SentCall>();
@@ -79,8 +107,6 @@ export class GuestToolCalls implements ToolChannel {
   readonly #pending = new Map<number, SentCall>();
   /** Answers that the guest has not taken. */
   readonly #ready: string[] = [];
-  #calls: number;
-  #networkCalls: number;
   #lastId = 0;
   #pendingBytes = 0;
   #inFlightBytes = 0;
@@ -88,21 +114,39 @@ export class GuestToolCalls implements ToolChannel {
   #waiting: { readonly text: string; readonly args: ReadArguments } | undefined;
 
   constructor(
-    readonly requests: HostRequests,
-    readonly job: number,
+    readonly run: { readonly requests: HostRequests; readonly job: number },
     readonly guest: Guest,
     readonly limits: JobTools,
+    parentUsage?: CallUsage,
   ) {
-    this.#calls = limits.usedCalls;
+    const { requests, job } = run;
+    this.#isChild = parentUsage !== undefined;
+    this.#usage = parentUsage ?? {
+      calls: limits.usedCalls,
+      requests: limits.network?.usedRequests ?? 0,
+      waitedMs: 0,
+      childCalls: 0,
+    };
     this.hasNetwork = limits.network !== undefined;
-    this.#networkCalls = limits.network?.usedRequests ?? 0;
-    const { tools, names } = readCatalog(limits.catalog);
+    const { tools, names } = this.#isChild ? NO_CATALOG : readCatalog(limits.catalog);
     this.#catalog = tools;
     this.names = names;
-    for (const call of limits.resumed ?? []) {
+    for (const call of this.#isChild ? [] : (limits.resumed ?? [])) {
       this.#lastId = Math.max(this.#lastId, call.id);
-      this.#inFlight.set(requests.post(job, { type: 'tool_resume', id: call.id }), { ...call, heldBytes: 0 });
+      const number = requests.post(job, { type: 'tool_resume', id: call.id });
+      this.#inFlight.set(number, { ...call, sentId: call.id, heldBytes: 0 });
     }
+  }
+
+  /** The requests of a child process, which count like those of the program of the run. Undefined if it may send none. */
+  forChild(guest: Guest): GuestToolCalls | undefined {
+    if (!this.hasNetwork) return undefined;
+    return new GuestToolCalls(this.run, guest, this.limits, this.#usage);
+  }
+
+  /** Time that the run has waited for tools. */
+  get waitedMs(): number {
+    return this.#usage.waitedMs;
   }
 
   call(id: number, name: string, argumentsJson: string): void {
@@ -110,6 +154,7 @@ export class GuestToolCalls implements ToolChannel {
     // Ids increase, so that none is used twice.
     if (!Number.isSafeInteger(id) || id <= this.#lastId || name.length > MAX_CALLED_NAME_CHARACTERS)
       throw syscallError('EINVAL');
+    if (this.#isChild && !NETWORK_NAMES.includes(name)) throw syscallError('ENOSYS');
     if (this.#inFlight.size + this.#ready.length >= this.limits.maxInFlight) throw syscallError('EAGAIN');
     if (
       this.limits.network !== undefined &&
@@ -130,8 +175,10 @@ export class GuestToolCalls implements ToolChannel {
       return;
     }
     const { json, heldBytes, problem } = args;
-    const request = { type: 'tool_call', id, name, arguments: json, problem } as const;
-    this.#inFlight.set(this.requests.post(this.job, request), { id, bytes: json.length, heldBytes });
+    const sentId = this.#isChild ? -++this.#usage.childCalls : id;
+    const request = { type: 'tool_call', id: sentId, name, arguments: json, problem } as const;
+    const number = this.run.requests.post(this.run.job, request);
+    this.#inFlight.set(number, { id, sentId, bytes: json.length, heldBytes });
     this.#inFlightBytes += heldBytes;
   }
 
@@ -139,10 +186,10 @@ export class GuestToolCalls implements ToolChannel {
   #count(name: string): string | undefined {
     const { maxCalls, network } = this.limits;
     if (network !== undefined && name === NETWORK_CALLS.request) {
-      if (++this.#networkCalls <= network.maxRequests + RECORDED_REFUSALS) return undefined;
+      if (++this.#usage.requests <= network.maxRequests + RECORDED_REFUSALS) return undefined;
       return `the program has made ${formatItems(network.maxRequests, 'request')}, which is its limit`;
     }
-    if (++this.#calls <= maxCalls + RECORDED_REFUSALS) return undefined;
+    if (++this.#usage.calls <= maxCalls + RECORDED_REFUSALS) return undefined;
     return `the run has reached its limit of ${formatItems(maxCalls, 'tool call')} (max_tool_calls)`;
   }
 
@@ -151,15 +198,17 @@ export class GuestToolCalls implements ToolChannel {
     if (name !== NETWORK_CALLS.read && name !== NETWORK_CALLS.close) return false;
     const handle = argument.length <= 16 ? Number(argument) : Number.NaN;
     if (!Number.isSafeInteger(handle) || handle < 0) throw syscallError('EINVAL');
+    if (this.#isChild && !this.#responses.has(handle)) throw syscallError('EINVAL');
     this.#charge(CALL_US);
     this.#lastId = id;
     if (name === NETWORK_CALLS.close) {
-      this.requests.notify(this.job, { type: 'network_close', handle });
+      this.#responses.delete(handle);
+      this.run.requests.notify(this.run.job, { type: 'network_close', handle });
       this.#ready.push(`{"id":${id},"value":null}`);
       return true;
     }
-    const number = this.requests.post(this.job, { type: 'network_read', handle });
-    this.#inFlight.set(number, { id, bytes: 0, heldBytes: 0 });
+    const number = this.run.requests.post(this.run.job, { type: 'network_read', handle });
+    this.#inFlight.set(number, { id, sentId: id, bytes: 0, heldBytes: 0, handle });
     return true;
   }
 
@@ -217,12 +266,13 @@ export class GuestToolCalls implements ToolChannel {
       answer = this.#take();
       return answer !== undefined || this.#inFlight.size === 0;
     };
-    this.waitedMs += guest.waitOutside(
-      this.requests.control,
-      CONTROL.answers,
-      isDone,
-      Math.min(left, wanted),
-    );
+    const startMs = performance.now();
+    try {
+      guest.waitOutside(this.run.requests.control, CONTROL.answers, isDone, Math.min(left, wanted));
+    } finally {
+      // Also if the guest is stopped while it waits.
+      this.#usage.waitedMs += performance.now() - startMs;
+    }
     if (answer !== undefined) return answer;
     if (guest.limitReached !== undefined) return status('interrupted');
     if (this.#inFlight.size === 0) return isForever ? this.#wait(duration) : status('timeout');
@@ -244,11 +294,11 @@ export class GuestToolCalls implements ToolChannel {
     const seconds = this.limits.maxWaitMs / 1000;
     const reason = `the run has waited ${seconds} s for tools and requests, which is its limit (max_wait_seconds)`;
     for (const [number, { id }] of calls) {
-      this.requests.forget(number);
+      this.run.requests.forget(number);
       this.#ready.push(errorAnswer(id, 'timeout', reason));
     }
     this.#withdraw(
-      calls.map(([, { id }]) => id),
+      calls.filter(([, { handle }]) => handle === undefined).map(([, { sentId }]) => sentId),
       reason,
     );
   }
@@ -260,46 +310,68 @@ export class GuestToolCalls implements ToolChannel {
   #take(): string | undefined {
     for (const [number, call] of this.#inFlight) {
       if (this.#ready.length > 0) break;
-      const answer = this.requests.take(number)?.tool;
+      const answer = this.run.requests.take(number)?.tool;
       if (answer === undefined && this.guest.isDeterministic) break;
       if (answer === undefined) continue;
       this.#forget(number);
       if (answer.type === 'pending') this.#markPending(call);
       else this.#ready.push(toText(call.id, answer));
+      if (this.#isChild && answer.type === 'value') this.#noteResponse(call, answer.json);
     }
     return this.#ready.shift();
   }
 
+  #noteResponse({ handle: read }: SentCall, json: string): void {
+    const handle = handleIn(json);
+    if (read !== undefined) this.#responses.delete(read);
+    if (handle !== undefined) this.#responses.add(handle);
+  }
+
   #markPending(call: SentCall): void {
+    if (this.#isChild) {
+      this.#withdraw([call.sentId], CHILD_CANNOT_PAUSE);
+      this.#ready.push(errorAnswer(call.id, 'denied', CHILD_CANNOT_PAUSE));
+      return;
+    }
     if (this.#pendingBytes + call.bytes <= MAX_PENDING_BYTES) {
       this.#pending.set(call.id, call);
       this.#pendingBytes += call.bytes;
       return;
     }
     const reason = `the arguments of all calls that wait for an answer are limited to ${MAX_PENDING_BYTES} bytes in total`;
-    this.#withdraw([call.id], reason);
+    this.#withdraw([call.sentId], reason);
     this.#ready.push(errorAnswer(call.id, 'limit', reason));
   }
 
   withdraw(id: number, reason: string): void {
     this.isPaused = false;
     const pending = this.#pending.get(id);
-    const number = [...this.#inFlight].find(([, call]) => call.id === id)?.[0];
-    if (pending === undefined && number === undefined) return;
-    if (number !== undefined) this.requests.forget(number);
+    const [number, sent] = [...this.#inFlight].find(([, call]) => call.id === id) ?? [];
+    const call = pending ?? sent;
+    if (call === undefined) return;
+    if (number !== undefined) this.run.requests.forget(number);
     this.#forget(number ?? 0);
     this.#pending.delete(id);
     this.#pendingBytes -= pending?.bytes ?? 0;
-    this.#withdraw([id], reason.slice(0, MAX_REASON_CHARACTERS));
+    if (call.handle === undefined) this.#withdraw([call.sentId], reason.slice(0, MAX_REASON_CHARACTERS));
   }
 
   #withdraw(ids: readonly number[], reason: string): void {
-    this.requests.notify(this.job, { type: 'tool_withdraw', ids, reason });
+    this.run.requests.notify(this.run.job, { type: 'tool_withdraw', ids, reason });
   }
 
-  /** Drops the answers that have not arrived. The program has ended or is paused. */
+  /** Drops the answers that have not arrived. The program has ended or is paused; the requests of a child process end with it. */
   close(): void {
-    for (const number of this.#inFlight.keys()) this.requests.forget(number);
+    for (const number of this.#inFlight.keys()) this.run.requests.forget(number);
+    if (!this.#isChild) return;
+    const ids = [...this.#inFlight.values()].filter(({ handle }) => handle === undefined);
+    if (ids.length > 0)
+      this.#withdraw(
+        ids.map(({ sentId }) => sentId),
+        'the child process has ended',
+      );
+    for (const handle of this.#responses)
+      this.run.requests.notify(this.run.job, { type: 'network_close', handle });
   }
 
   search(query: string, limit: number): string {

@@ -26,7 +26,7 @@ import { type LoadedImage, loadImage } from './load-image.ts';
 
 /** What a program needs to know about the call. */
 interface ProcessContext {
-  readonly job: Pick<RunJob, 'limits' | 'program'>;
+  readonly job: Pick<RunJob, 'limits' | 'program' | 'tools'>;
   /** The image of the program of the call. */
   readonly loaded: LoadedImage;
   /** The images that the thread has loaded, by id. */
@@ -116,7 +116,7 @@ function startInterpreter(
   if (image !== context.loaded) mountLayers(context.volume(), image);
   const pool = poolOf(image);
   const guest = pool.acquire(maxPages);
-  const { limits, program } = context.job;
+  const { limits, program, tools } = context.job;
   const { fuel_budget, timeout_seconds } = limits;
   const { inject_setup } = program;
   return {
@@ -124,7 +124,8 @@ function startInterpreter(
     startFuel: (header.pages * PAGE_BYTES) / 8,
     run: () => {
       const pid = guest.kernel.processes!.pid;
-      const request = { argv, env, inject_setup, pid, fuel_budget, timeout_seconds };
+      const network = tools?.network && { network: true as const };
+      const request = { argv, env, inject_setup, pid, fuel_budget, timeout_seconds, ...network };
       const report = parseGuestReport(runtime.runCommand(guest, header.handles, request));
       image.checkDamage();
       return report?.exit_code ?? 1;

@@ -28,6 +28,7 @@ import {
   type SpawnRequest,
 } from '../../kernel/processes.ts';
 import { isSyscallError, syscallError } from '../../kernel/syscall-error.ts';
+import type { GuestToolCalls } from './guest-tool-calls.ts';
 
 const MAX_DEPTH = 8;
 const MAX_PROCESSES = 1000;
@@ -126,6 +127,8 @@ export class ProcessTable {
     top: Guest,
     readonly memoryBytes: number,
     readonly resolve: ResolveProgram<Guest>,
+    /** Undefined if no process may send requests. */
+    readonly tools?: GuestToolCalls,
   ) {
     const { kernel } = top;
     this.#top = {
@@ -399,10 +402,12 @@ export class ProcessTable {
   #runGuest(process: Process, program: ChildProgram<Guest>, runner: Guest, timeoutMs: number): GuestStop {
     const { guest } = program;
     const { kernel } = guest;
+    const requests = this.tools?.forChild(guest);
     process.guest = guest;
     try {
       runner.beginChild(guest, timeoutMs);
       this.#connect(process, guest);
+      kernel.tools = requests;
       const stop = stopOf(program);
       this.#usedBytes();
       return stop;
@@ -411,6 +416,8 @@ export class ProcessTable {
       process.umask = kernel.umask;
       process.guest = undefined;
       guest.fork = undefined;
+      kernel.tools = undefined;
+      requests?.close();
       kernel.fds = new DescriptorTable();
       try {
         runner.endChild(guest);

@@ -185,12 +185,16 @@ class JobRun {
         const answer = this.#ask({ type: 'stdin' });
         return answer === undefined ? 'interrupted' : (answer.bytes ?? 'end');
       };
-    this.#tools = job.tools && new GuestToolCalls(this.thread.requests, id, this.#guest, job.tools);
+    const run = { requests: this.thread.requests, job: id };
+    this.#tools = job.tools && new GuestToolCalls(run, this.#guest, job.tools);
     kernel.tools = this.#tools;
     kernel.findPackages = this.#packageFinder();
     const context = { job, loaded, loadedImages: this.thread.loadedImages, volume: () => kernel.volume };
-    this.#processes = new ProcessTable(this.#guest, job.limits.memory_bytes, (...program) =>
-      resolveProgram(context, ...program),
+    this.#processes = new ProcessTable(
+      this.#guest,
+      job.limits.memory_bytes,
+      (...program) => resolveProgram(context, ...program),
+      this.#tools,
     );
     kernel.volume.takeExceededLimit();
   }

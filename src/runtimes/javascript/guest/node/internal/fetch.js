@@ -347,7 +347,7 @@ const OWN_HEADERS = ['authorization', 'cookie', 'proxy-authorization', 'host'];
 
 function failed(cause) {
   // What a person can permit must be visible, also where only the message is shown.
-  const message = cause.kind === 'refused' ? `fetch failed: ${cause.message}` : 'fetch failed';
+  const message = cause.code === 'EACCES' ? `fetch failed: ${cause.message}` : 'fetch failed';
   return new TypeError(message, { cause });
 }
 
