@@ -28,10 +28,15 @@ const GUEST_FLAGS =
 /** What Python prints if it has no pip, and what Windows prints instead of starting Python. */
 const NOT_FOUND = /No module named pip\b|Python was not found/;
 
+/** Versions that a message names. */
+const MAX_VERSIONS = 5;
+
 /** Why pip did not download a package. */
 export interface PipFailure {
   readonly kind: 'no_pip' | 'no_wheel' | 'no_network' | 'no_space' | 'other';
   readonly message: string;
+  /** The versions that pip has instead, separated by commas. */
+  readonly versions?: string;
 }
 
 /** Runs `pip download`. Returns undefined if it succeeds. */
@@ -63,6 +68,10 @@ function classify(output: string): PipFailure {
   const lines = output.split('\n').filter((line) => line !== '');
   const message = lines.findLast((line) => line.startsWith('ERROR')) ?? lines.at(-1) ?? 'pip failed';
   if (/No space left on device|Disk quota exceeded/.test(output)) return { kind: 'no_space', message };
+  // An index that cannot be reached does not matter if another one has the package.
+  const versions = /\(from versions: ([^()\n]+)\)/.exec(output)?.[1]?.split(', ');
+  if (versions !== undefined && versions[0] !== 'none')
+    return { kind: 'no_wheel', message, versions: versions.slice(-MAX_VERSIONS).join(', ') };
   if (/connection broken|NewConnectionError|Temporary failure|timed out|ProxyError/i.test(output))
     return { kind: 'no_network', message };
   return { kind: /No matching distribution/.test(output) ? 'no_wheel' : 'other', message };

@@ -37,7 +37,7 @@ export interface WheelSources {
   /** URL or folder of Pyodide's distribution; undefined if it is not used. */
   readonly pyodideUrl: string | undefined;
   readonly pyodideLock: PyodideLock;
-  /** Whether the program waits: after a search without a network, further ones do not wait for it again. */
+  /** Whether a program waits: without a network, the search ends soon. */
   readonly failsFast?: boolean;
   /** A download fails when the server sends nothing for this long. Default: 60 seconds. */
   readonly idleTimeoutMs?: number;
@@ -50,12 +50,11 @@ export interface WheelSources {
 }
 
 const IDLE_TIMEOUT_MS = 60_000;
-/** How long the distribution may take to answer if the package index could not be reached. */
-const OFFLINE_TIMEOUT_MS = 1000;
-/** How long the package index is not asked again after it could not be reached. */
-const OFFLINE_MS = 10_000;
+/** How long the server of the distribution may take to answer if a program waits. */
+const REACHABLE_TIMEOUT_MS = 1000;
+/** If it does not answer, pip waits this many seconds for its index, which may be a mirror. */
+const OFFLINE_PIP_TIMEOUT_SECONDS = 2;
 const UNREACHABLE = 'the network or the server is not reachable';
-let offlineUntil = Number.NEGATIVE_INFINITY;
 
 /** The index with the wheels that are built for Pyodide. */
 const PYODIDE_INDEX = 'https://pypi.anaconda.org/pyodide/simple';
@@ -88,8 +87,9 @@ export async function findWheel(
   /** Whether a source could not be queried, so that it may still have the package. */
   let isUncertain = false;
   let isOffline = false;
+  const isReachable = !sources.failsFast || (await canReach(sources.pyodideUrl));
   if (sources.pip) {
-    const outcome = await findWithPip(requirement, distributed, sources);
+    const outcome = await findWithPip(requirement, distributed, { ...sources, isReachable });
     if ('bytes' in outcome) {
       if (isKnown(outcome, name, sources)) return checkDigest(outcome, name, sha256);
       isUnapproved = true;
@@ -97,7 +97,7 @@ export async function findWheel(
       if (outcome.kind === 'no_space') throw noSpace(`a wheel of ${name}`, tmpdir());
       isUncertain ||= outcome.kind !== 'no_wheel';
       isOffline = outcome.kind === 'no_network';
-      problems.push(`pip: ${PIP_PROBLEMS[outcome.kind] ?? outcome.message}`);
+      problems.push(`pip: ${pipProblem(outcome)}`);
     }
   }
   if (sources.pyodideUrl !== undefined) {
@@ -105,10 +105,9 @@ export async function findWheel(
     else if (!satisfies(distributed.version, specifiers))
       problems.push(`Pyodide's distribution has version ${distributed.version}`);
     else {
-      const outcome = await fetchDistributed(distributed, sources.pyodideUrl, {
-        ...sources,
-        ...(isOffline && sources.failsFast && { idleTimeoutMs: OFFLINE_TIMEOUT_MS }),
-      });
+      const outcome = isReachable
+        ? await fetchDistributed(distributed, sources.pyodideUrl, sources)
+        : UNREACHABLE;
       if (typeof outcome !== 'string')
         return checkDigest({ file: distributed.file_name, bytes: outcome, source: 'pyodide' }, name, sha256);
       isUncertain = true;
@@ -121,7 +120,7 @@ export async function findWheel(
   if (isOffline)
     throw new SandboxError(
       'store_failed',
-      `${name} cannot be downloaded, because the package index of pip cannot be reached: check the network and the settings of pip, or pass the path of a wheel to "llm-wasm-sandbox packages add".${suggestion}`,
+      `${offlineText(name, distributed !== undefined)} the network and the settings of pip, or pass the path of a wheel to "llm-wasm-sandbox packages add".${suggestion}`,
     );
   if (problems.length === 0) problems.push('pip and the Pyodide distribution are turned off');
   throw new SandboxError(
@@ -133,6 +132,14 @@ export async function findWheel(
       suggestion,
   );
 }
+
+const offlineText = (name: string, isKnownName: boolean) =>
+  isKnownName
+    ? `${name} cannot be downloaded, because the package index of pip cannot be reached: check`
+    : `Pyodide's list has no package ${name}, and the package index of pip cannot be reached: check the spelling,`;
+
+const pipProblem = ({ kind, message, versions }: PipFailure) =>
+  versions === undefined ? (PIP_PROBLEMS[kind] ?? message) : `it has only the versions ${versions}`;
 
 const PIP_PROBLEMS: Readonly<Partial<Record<PipFailure['kind'], string>>> = {
   no_wheel: 'no wheel for this platform, and no pure Python wheel',
@@ -182,21 +189,20 @@ const NO_DOWNLOAD: PipFailure = { kind: 'other', message: 'pip downloaded no whe
 async function findWithPip(
   { name, specifiers }: Requirement,
   distributed: DistributedPackage | undefined,
-  { onStep, failsFast = false }: WheelSources,
+  { onStep, isReachable }: WheelSources & { readonly isReachable: boolean },
 ): Promise<FoundWheel | PipFailure> {
   const isPreferred = distributed !== undefined && satisfies(distributed.version, specifiers);
   const preferred = isPreferred ? [`${name}==${distributed.version}`] : [];
   const wanted = [...new Set([...preferred, name + specifiers])];
-  // Folders of wheels in the settings of pip are searched even without a network.
-  const isOffline = failsFast && performance.now() < offlineUntil;
-  const common = isOffline ? ['--no-index'] : [];
-  const online = [
+  const common = isReachable ? [] : ['--timeout', String(OFFLINE_PIP_TIMEOUT_SECONDS)];
+  const attempts = [
     ...wanted.map((requirement) => ({ requirement, flags: [] as string[], after: ['no_wheel', 'other'] })),
-    { requirement: wanted[0]!, flags: ['--index-url', PYODIDE_INDEX], after: ['no_wheel'] },
+    ...(isReachable
+      ? [{ requirement: wanted[0]!, flags: ['--index-url', PYODIDE_INDEX], after: ['no_wheel'] }]
+      : []),
     // A folder of wheels can have another version than the one that could not be downloaded.
-    { requirement: name + specifiers, flags: ['--no-index'], after: ['no_network'] },
+    ...wanted.slice(1).map((requirement) => ({ requirement, flags: ['--no-index'], after: ['no_network'] })),
   ];
-  const attempts = isOffline ? online.slice(0, wanted.length) : online;
   const folder = mkdtempSync(join(tmpdir(), 'llm-wasm-sandbox-'));
   try {
     let failure: PipFailure | undefined;
@@ -207,14 +213,23 @@ async function findWithPip(
       const file = listFolder(folder).find((one) => isWheelOf(one, { name, specifiers }));
       if (failed === undefined && file !== undefined)
         return { file, bytes: readBoundedFile(join(folder, file), MAX_WHEEL_BYTES), source: 'pip' };
-      // That a folder has no wheel either does not replace the reason why there was no download.
-      if (failure?.kind !== 'no_network') failure = failed ?? NO_DOWNLOAD;
+      // That another source has no wheel either does not replace the reason why there was no download.
+      if (failure?.kind !== 'no_network' && failure?.versions === undefined) failure = failed ?? NO_DOWNLOAD;
     }
-    failure ??= NO_DOWNLOAD;
-    if (failure.kind === 'no_network') offlineUntil = performance.now() + OFFLINE_MS;
-    return isOffline && failure.kind === 'no_wheel' ? { ...failure, kind: 'no_network' } : failure;
+    return failure ?? NO_DOWNLOAD;
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether the server of the distribution answers soon. */
+async function canReach(base: string | undefined): Promise<boolean> {
+  if (base === undefined || !/^https?:/.test(base)) return true;
+  try {
+    await fetch(base, { method: 'HEAD', signal: AbortSignal.timeout(REACHABLE_TIMEOUT_MS) });
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -199,14 +199,14 @@ test('pip finds another version in a folder of wheels if the one that Pyodide ha
     source: 'pip',
   });
   await expect(findWheel({ name: 'example', specifiers: '>=3' }, sources)).rejects.toThrow(
-    'the package index of pip cannot be reached',
+    /No wheel of example>=3 .* \(pip: it has only the versions 2\.0\)/,
   );
   await expect(findWheel(requirement, { ...sources, failsFast: true, approved: [] })).rejects.toThrow(
     'To approve it, run "llm-wasm-sandbox packages lock example".',
   );
   const suggest = () => ' Did you mean sample?';
   await expect(findWheel({ name: 'exampel', specifiers: '' }, { ...sources, suggest })).rejects.toThrow(
-    'cannot be reached: check the network and the settings of pip, or pass the path of a wheel to "llm-wasm-sandbox packages add". Did you mean sample?',
+    'Pyodide\'s list has no package exampel, and the package index of pip cannot be reached: check the spelling, the network and the settings of pip, or pass the path of a wheel to "llm-wasm-sandbox packages add". Did you mean sample?',
   );
 });
 
