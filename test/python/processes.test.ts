@@ -132,8 +132,20 @@ describe('subprocess', () => {
     ['os.popen with plain words', "print(os.popen('python3 -V').read().split()[0])", 'Python\n'],
     [
       'pip list',
-      "print('openpyxl' in run(['pip', 'list'], capture_output=True, text=True).stdout.split())",
-      'True\n',
+      code`
+        rows = dict(line.split() for line in run(['pip', 'list'], capture_output=True, text=True).stdout.splitlines())
+        from importlib.metadata import version
+        print([rows[name] == version(name) for name in ('openpyxl', 'charset-normalizer', 'beautifulsoup4', 'pypdf2')], rows.get('bs4'))
+      `,
+      '[True, True, True, True] None\n',
+    ],
+    [
+      'pip in a shell, which knows what is there',
+      code`
+        run('pip install openpyxl "requests>=2" Beautifulsoup4', shell=True)
+        print(run('pip install requests==1.0 nope', shell=True, capture_output=True, text=True).stderr.split(' The user')[0].split(' The sandbox has requests ')[0])
+      `,
+      'Requirement already satisfied: openpyxl\nRequirement already satisfied: requests>=2\nRequirement already satisfied: Beautifulsoup4\nERROR: cannot install requests==1.0, nope: programs cannot add packages.\n',
     ],
   ])('runs programs with %s', async (_, program, expected) => {
     expect(await outputOf(IMPORTS + program)).toBe(expected);

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packEntries, unpackEntries } from '../../../fs/tree-codec.ts';
 import { readCached, writeCached } from '../../../host/disk-cache.ts';
+import { installedFile } from '../../../host/install-folder.ts';
 import { parseWheelName, usableFiles } from '../../../packages/check-wheel-contents.ts';
 import { filesDigest, type PackageFile, toEntries, toFiles } from '../../../packages/package-files.ts';
 import { readZip } from '../../../packages/read-zip.ts';
@@ -45,15 +46,30 @@ function withoutBase(missing: readonly MissingPackage[]): MissingPackage[] {
   });
 }
 
-/** Sources of the first-party packages that are not missing, with paths relative to site-packages. */
+/** Names and versions of the first-party packages that are not missing, in the form in which programs look for them. */
+function firstPartyMetadata(missing: readonly MissingPackage[]): PackageFile[] {
+  const project = JSON.parse(readFileSync(installedFile('../package.json'), 'utf8')) as { version: string };
+  return PYTHON_PACKAGES.flatMap(({ name, first_party }) => {
+    if (first_party === undefined || missing.some((one) => one.name === name)) return [];
+    const base = lockedPackages().find((one) => one.name === first_party.version_of);
+    const version = base?.version ?? project.version;
+    return {
+      path: `${name.replaceAll('-', '_')}-${version}.dist-info/METADATA`,
+      data: new TextEncoder().encode(`Metadata-Version: 2.1\nName: ${name}\nVersion: ${version}\n`),
+    };
+  });
+}
+
+/** Files of the first-party packages that are not missing, with paths relative to site-packages. */
 export function firstPartyFiles(missing: readonly MissingPackage[]): PackageFile[] {
   const folders = new Set(missing.flatMap(({ name }) => pythonPackage(name)?.import_names ?? []));
   const folder = new URL('../../../packages/first-party/python/', import.meta.url);
   const names = readdirSync(folder, { recursive: true }) as string[];
-  return names
+  const sources = names
     .map((name) => name.replaceAll('\\', '/'))
     .filter((path) => path.endsWith('.py') && !folders.has(path.split('/')[0]!))
     .map((path) => ({ path, data: new Uint8Array(readFileSync(new URL(path, folder))) }));
+  return [...sources, ...firstPartyMetadata(missing)];
 }
 
 export async function fetchLockedPackages(locked: readonly LockedPackage[]): Promise<FetchedPackages> {

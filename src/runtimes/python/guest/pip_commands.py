@@ -45,8 +45,32 @@ def missing(kind, names):
     try:
         absent = ioctl(0, FIND, buffer, True)
     except OSError:
-        absent = -1
+        # A process that another program started cannot ask the host.
+        return names if kind == 'module' else unsatisfied(names)
     return [name for index, name in enumerate(names) if absent >> index & 1]
+
+
+def installed():
+    """The versions of the packages that are there, by name, from the names of their metadata folders."""
+    folders = [path for path in sys.path if path.startswith('/data/') and os.path.isdir(path)]
+    entries = [name.removesuffix('.dist-info') for folder in folders for name in os.listdir(folder) if name.endswith('.dist-info')]
+    return {normalised(name): version for name, _, version in sorted(entry.rpartition('-') for entry in entries)}
+
+
+def normalised(name):
+    return re.sub(r'[-_.]+', '-', name).lower()
+
+
+def unsatisfied(names):
+    from packaging.requirements import Requirement
+
+    versions = installed()
+    wanted = {name: Requirement(name) for name in names}
+    return [
+        name
+        for name, one in wanted.items()
+        if (version := versions.get(normalised(one.name))) is None or not one.specifier.contains(version, prereleases=True)
+    ]
 
 
 def find_missing_module(error):
@@ -90,9 +114,12 @@ def lines_of(path):
 
 def refusal(names):
     quoted = [name if re.fullmatch(r'[\w.=-]+', name) else f'"{name}"' for name in names]
+    versions = installed()
+    present = [name for text in names if (name := normalised(re.match(r'[\w.-]*', text)[0])) in versions]
     return (
         f'cannot install {", ".join(names)}: programs cannot add packages. '
-        f'The user can, with: llm-wasm-sandbox packages add {" ".join(quoted)}'
+        + ''.join(f'The sandbox has {name} {versions[name]}. ' for name in present)
+        + f'The user can, with: llm-wasm-sandbox packages add {" ".join(quoted)}'
     )
 
 

@@ -395,10 +395,11 @@ def run_pip(words):
     command, *rest = words or ['help']
     if command == 'install':
         sys.exit(pip.install(rest, sys.stdout, sys.stderr))
-    if command in ('list', 'freeze'):
-        folders = [path for path in sys.path if path.startswith('/data/') and os.path.isdir(path)]
-        names = {name.partition('.')[0] for folder in folders for name in os.listdir(folder)}
-        return print('\n'.join(sorted(name for name in names if not name.startswith('_'))))
+    if command == 'freeze':
+        return print(*(f'{name}=={version}' for name, version in sorted(pip.installed().items())), sep='\n')
+    if command == 'list':
+        rows = [('Package', 'Version'), ('-' * 25, '-' * 12), *sorted(pip.installed().items())]
+        return print(*(f'{name:25} {version}' for name, version in rows), sep='\n')
     if command in ('--version', '-V'):
         return print(f'pip of the sandbox ({VERSION})')
     print(f'ERROR: the sandbox has only "pip install", "pip list" and "pip freeze", not "pip {command}"', file=sys.stderr)
