@@ -19,6 +19,8 @@ export interface VendoredPackage {
   readonly typical_imports?: readonly string[];
   /** Files that guests do not need, such as data of less common locales and tools for development. */
   readonly omitted_files?: RegExp;
+  /** Python: modules without their source: generated code, data, and code that only other packages import. */
+  readonly bytecode_only?: RegExp;
   /** The package's wheels contain compiled code, and the package works without it. */
   readonly compiled?: 'optional';
   /** Packages with native code that the package requires, and that are not vendored. */
@@ -150,6 +152,7 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
   }),
   row('pygments', 'pygments', 'BSD-2-Clause', 'Highlight source code', {
     typical_imports: ['pygments.lexers.python', 'pygments.formatters.html'],
+    bytecode_only: /^pygments\/lexers\//,
   }),
   row('markdown-it-py', 'markdown_it', 'MIT', 'Parse CommonMark; required by rich'),
   row('mdurl', 'mdurl', 'MIT', 'Parse URLs in Markdown; required by markdown-it-py'),
@@ -164,6 +167,7 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
     typical_imports: ['packaging.version'],
   }),
   row('faker', 'faker', 'MIT', 'Generate names, addresses, texts and other test data in several locales', {
+    bytecode_only: /^faker\/providers\//,
     // With its entry point, every run of pytest would load it as a plugin.
     omitted_files: new RegExp(
       `^faker/(sphinx|contrib)/|^faker-.*/entry_points\\.txt$|^faker/providers/\\w+/(?!(?:${FAKER_LOCALES})/)[a-z]{2,3}(_[A-Z][A-Za-z]+)?/`,
@@ -188,6 +192,7 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
     omitted_files: new RegExp(`^babel/locale-data/(?!(?:root|${LANGUAGES})[._]).*\\.dat$`),
   }),
   row('holidays', 'holidays', 'MIT', 'Public holidays of countries and their regions', {
+    bytecode_only: /^holidays\//,
     omitted_files: new RegExp(`^holidays/locale/(?!(?:${LANGUAGES})[_/])`),
   }),
   row('isodate', 'isodate', 'BSD-3-Clause', 'Parse and format ISO 8601 dates, times and durations'),
@@ -217,9 +222,18 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
     'Charts in the grammar of Vega-Lite: alt.Chart(data).mark_bar().encode(…)',
     {
       heavy: true,
+      bytecode_only: /^altair\/vegalite\/v\d+\/schema\//,
     },
   ),
-  row('narwhals', 'narwhals', 'MIT', 'One interface for data frames of several packages; required by altair'),
+  row(
+    'narwhals',
+    'narwhals',
+    'MIT',
+    'One interface for data frames of several packages; required by altair',
+    {
+      bytecode_only: /^narwhals\//,
+    },
+  ),
   row('requests', 'requests', 'Apache-2.0', 'HTTP client. Requests need a permission (docs/NETWORK.md)', {
     heavy: true,
   }),
@@ -232,6 +246,7 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
   row('plotly', 'plotly _plotly_utils', 'MIT', 'Interactive charts as data; shown as pictures here', {
     heavy: true,
     typical_imports: ['plotly.graph_objects'],
+    bytecode_only: /^plotly\/graph_objs\//,
     // The widgets of notebooks, and the library for browsers: HTML files refer to its public address instead.
     omitted_files:
       /^plotly\/(labextension\/|graph_objs\/_figurewidget|matplotlylib\/|package_data\/datasets\/|package_data\/\w+(\.min)?\.js$)/,
@@ -258,6 +273,7 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
   row('fonttools', 'fontTools', 'MIT', 'Read and write fonts, as far as fpdf2 requires it', {
     compiled: 'optional',
     typical_imports: ['fontTools.ttLib'],
+    bytecode_only: /^fontTools\//,
     omitted_files:
       /^fontTools\/((ufoLib|voltLib|mtiLib|merge|qu2cu|diff|t1Lib|varLib\/(instancer|interpolatable|avar))\/|varLib\/(interpolatable|plot)|feaLib\/(builder|parser)|pens\/(cairo|cocoa|freetype|qt|quartz|reportLab|wx|svg|teePen|roundingPen|qu2cu|cu2qu|hash|explicit))/,
   }),
@@ -297,6 +313,32 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
     'Design matrices from formulas; needs numpy, which is added separately',
     { needs: ['numpy'], omitted_files: /^patsy\/test_/ },
   ),
+  row(
+    'reportlab',
+    'reportlab',
+    'BSD-3-Clause',
+    'Write PDF files with text, tables and charts; needs Pillow, which is added separately',
+    {
+      needs: ['pillow'],
+      // Fonts for pictures; those of PDF files are part of every reader.
+      omitted_files: /^reportlab\/(fonts\/(?!Vera)|graphics\/(samples\/|test))/,
+    },
+  ),
+  row(
+    'pdfminer.six',
+    'pdfminer',
+    'MIT',
+    'Extract text and layout from PDF files; needs cryptography, which is added separately',
+    {
+      needs: ['cryptography'],
+      // The predefined encodings of Chinese, Japanese and Korean, which take 5.8 MB.
+      omitted_files: /^pdfminer\/cmap\/.*\.gz$/,
+    },
+  ),
+  row('chardet', 'chardet', '0BSD', 'Detect the encoding of text', {
+    compiled: 'optional',
+    omitted_files: /^chardet\/models\/training_metadata\.yaml$/,
+  }),
   row('rsa', 'rsa', 'Apache-2.0', 'RSA keys, encryption and signatures'),
   row('pyasn1', 'pyasn1', 'BSD-2-Clause', 'Encode and decode ASN.1; required by rsa'),
   row('cycler', 'cycler', 'BSD-3-Clause', 'Combine property cycles; required by matplotlib'),

@@ -220,7 +220,13 @@ const topLevel = (module: string) => module.split('.', 1)[0]!;
 /** The modules that are not vendored and that a module needs: itself, or what a vendored package needs. */
 function neededOf(module: string): readonly string[] {
   const vendored = VENDORED_PACKAGES.find(({ import_names }) => import_names.includes(module));
-  return vendored === undefined ? [module] : (vendored.needs ?? []);
+  return vendored === undefined ? [module] : (vendored.needs ?? []).map(moduleOf);
+}
+
+/** The module with the name of a package, or its first one. */
+function moduleOf(name: string): string {
+  const imports = readPyodideLock().packages.get(name)?.imports ?? [];
+  return imports.includes(name) ? name : (imports[0] ?? name);
 }
 
 const packageOf = (module: string, added: readonly AddedPackage[]) =>

@@ -97,6 +97,12 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
     says: "import { f } from './lib/calc.js'",
     files: { 'lib/calc.js': 'export const add = (a, b) => a + b;' },
   },
+  {
+    code: "import { DatabaseSync } from 'node:sqlite';\nnew DatabaseSync(':memory:');",
+    type: 'UnsupportedFeature',
+    says: "execFileSync('sqlite3'",
+  },
+  { code: "require('pdfkit');", type: 'PackageNotAvailable', says: 'pdf-lib' },
   { code: "import _ from 'Lodash';", type: 'MissingRequireVendor', says: "requireVendor('lodash')" },
   { code: 'console.log(_.chunk([1, 2], 1));', type: 'MissingRequireVendor', says: 'not global variables' },
   { code: "dayjs('2026-01-31').year();", type: 'MissingRequireVendor', says: "import dayjs from 'dayjs'" },

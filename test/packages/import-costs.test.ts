@@ -78,7 +78,7 @@ test('all import names of all packages can be imported', { tags: 'full' }, async
     "warnings.simplefilter('ignore')",
     ...names.map((name) => `import ${name}`),
   ];
-  const result = await python(program.join('\n'), { timeout_seconds: 120 });
+  const result = await python(program.join('\n'), { timeout_seconds: 120, fuel_budget: 20e9 });
   expect(result.stderr).toBe('');
   const recorded = new Set(result.metadata.imports.map(({ name }) => name));
   expect(recorded).toContain('openpyxl');

@@ -703,11 +703,47 @@ test('plotly describes figures, which are shown as pictures, and writes HTML fil
   expect(result.results.length).toBeGreaterThan(0);
 });
 
-test.each([['from docx import Document', 'lxml', 'packages add lxml']])(
-  '%s names the command that adds what it needs',
-  async (program, missing, command) => {
-    const { metadata } = await python(program);
-    expect(metadata.error).toMatchObject({ type: 'ModuleNotFoundError', name: missing });
-    expect(metadata.error_guidance?.actionable_guidance.join('\n')).toContain(`llm-wasm-sandbox ${command}`);
-  },
-);
+test('chardet detects encodings without its compiled modules', async () => {
+  const shown = await value(code`
+    import chardet
+    texts = {'utf-8': 'Grüße aus Köln — schöne Straße'.encode(), 'utf-16': 'Grüße'.encode('utf-16')}
+    [chardet.detect(data)['encoding'].lower() == name for name, data in texts.items()]
+  `);
+  expect(shown).toEqual([true, true]);
+});
+
+test('modules without their source can be imported, and their functions have names and documentation', {
+  tags: 'full',
+}, async () => {
+  const shown = await value(code`
+    import holidays, plotly.graph_objects as go, pygments.lexers as lexers, traceback
+    from faker import Faker
+    try:
+        go.Bar(no_such_property=1)
+    except ValueError as error:
+        frames = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    [
+        len(list(lexers.get_all_lexers())) > 500, lexers.guess_lexer_for_filename('a.rs', 'fn main() {}').name,
+        holidays.country_holidays('DE')['2026-10-03'], Faker('de_DE').name() != '',
+        'Bar' in go.Bar.__init__.__doc__, frames[:2],
+    ]
+  `);
+  expect(shown).toEqual([
+    true,
+    'Rust',
+    expect.stringContaining('Einheit'),
+    true,
+    true,
+    ['<module>', '__init__'],
+  ]);
+});
+
+test.each([
+  ['from docx import Document', 'lxml', 'packages add lxml'],
+  ['from reportlab.pdfgen import canvas', 'PIL', 'packages add pillow'],
+  ['from pdfminer.high_level import extract_text', 'cryptography', 'packages add cryptography'],
+])('%s names the command that adds what it needs', async (program, missing, command) => {
+  const { metadata } = await python(program);
+  expect(metadata.error).toMatchObject({ type: 'ModuleNotFoundError', name: missing });
+  expect(metadata.error_guidance?.actionable_guidance.join('\n')).toContain(`llm-wasm-sandbox ${command}`);
+});

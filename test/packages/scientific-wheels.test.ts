@@ -237,6 +237,26 @@ patsy.dmatrix('a + b', {'a': [1, 2], 'b': [3, 4]}).tolist()`);
     ]);
   });
 
+  test('reportlab writes PDF files with text, tables and charts', async () => {
+    const { metadata, stderr } = await session.execute(`
+import io, pypdf
+from reportlab.graphics.charts.barcharts import VerticalBarChart
+from reportlab.graphics.shapes import Drawing
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.styles import getSampleStyleSheet
+from reportlab.platypus import Paragraph, SimpleDocTemplate, Table
+chart = VerticalBarChart()
+chart.data = [(1, 2, 3)]
+drawing = Drawing(200, 100)
+drawing.add(chart)
+buffer = io.BytesIO()
+style = getSampleStyleSheet()['Heading1']
+SimpleDocTemplate(buffer, pagesize=A4).build([Paragraph('Sales', style), Table([['tea', 3]]), drawing])
+[page.extract_text().split() for page in pypdf.PdfReader(buffer).pages][0][:3]`);
+    expect(stderr).toBe('');
+    expect(metadata.result).toEqual(['Sales', 'tea', '3']);
+  });
+
   test('figures of failed programs are results; unchanged figures are displayed once', async () => {
     const failed = await session.execute(`
 plt.figure(figsize=(1, 1)); plt.plot([1, 2]); plt.savefig('first.png'); plt.title('later')

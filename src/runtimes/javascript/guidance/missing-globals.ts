@@ -9,6 +9,9 @@ export interface MissingGlobal {
 const FILE_FUNCTIONS = 'use readText, writeText, listFiles, std.loadFile and os.readdir for files';
 const READ_FILES =
   'fetch the data outside the sandbox, pass it with the files option, and read it with readText or readJson';
+/** The way to SQLite that works in JavaScript. */
+export const SQLITE_COMMAND =
+  "the sqlite3 program: execFileSync('sqlite3', ['-json', 'app.db', sql], { encoding: 'utf8' }) of child_process returns the rows as JSON";
 
 /** By name. */
 export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
@@ -75,7 +78,7 @@ export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
   net: NETWORK,
   tls: NETWORK,
   os: PROCESSES,
-  sqlite: { needs: 'SQLite', instead: "Python has sqlite3: run the code with language='python'" },
+  sqlite: { needs: 'the module node:sqlite', instead: SQLITE_COMMAND },
   std: PROCESSES,
   worker_threads: THREADS,
   zlib: { needs: 'Brotli', instead: 'compress with gzip or deflate' },

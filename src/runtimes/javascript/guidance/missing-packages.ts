@@ -1,5 +1,6 @@
 /** npm packages that programs import and the sandbox does not have, with alternatives. */
 import type { Alternative } from '../../../analysis/rules/rule-factories.ts';
+import { SQLITE_COMMAND } from './missing-globals.ts';
 
 const NO_NETWORK: Alternative = {
   note: 'There is no network: fetch the data outside the sandbox, pass it with the files option, and read it with readText or readJson',
@@ -20,7 +21,7 @@ const SCHEMAS: Alternative = { packages: ['zod', 'ajv'] };
 const NUMBERS: Alternative = { packages: ['decimal.js', 'mathjs'], instead: 'Math and BigInt' };
 const IDS: Alternative = { packages: ['nanoid', 'uuid'], instead: 'crypto.randomUUID()' };
 const DATABASE: Alternative = {
-  instead: "arrays, Maps and JSON files; Python has sqlite3: run the code with language='python'",
+  instead: `arrays, Maps and JSON files, or ${SQLITE_COMMAND}`,
 };
 const CHARTS: Alternative = {
   instead:
@@ -33,6 +34,7 @@ const TESTS: Alternative = {
 };
 const CONSOLE: Alternative = { instead: 'console.log' };
 const EXCEL: Alternative = { packages: ['xlsx'] };
+const PDF: Alternative = { packages: ['pdf-lib'] };
 const FILES: Alternative = { instead: 'readText, writeText, listFiles, copyFile and removeFile' };
 const UI: Alternative = {
   note: 'There is no DOM',
@@ -63,6 +65,7 @@ const GROUPS: readonly (readonly [packages: string, alternative: Alternative])[]
   ['jest mocha chai vitest ava tape @jest/globals', TESTS],
   ['colors kleur ora winston pino debug cli-table3', CONSOLE],
   ['exceljs', EXCEL],
+  ['pdfkit jspdf', PDF],
   ['fs-extra glob rimraf mkdirp', FILES],
   ['react react-dom vue svelte jquery', UI],
 ];

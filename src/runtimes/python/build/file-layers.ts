@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import type { Entry } from '../../../fs/flat-entries.ts';
 import type { PackageFile } from '../../../packages/package-files.ts';
 import { readZip } from '../../../packages/read-zip.ts';
-import type { MissingPackage } from '../../../packages/vendored-package-table.ts';
+import { type MissingPackage, PYTHON_PACKAGES } from '../../../packages/vendored-package-table.ts';
 import type { Layer } from '../../runtime.ts';
 import { compileScript, layerOf, STDLIB, withBytecode } from '../bytecode-layers.ts';
 import { fetchLockedPackages, firstPartyFiles, lockedPackages } from './fetch-locked-packages.ts';
@@ -63,6 +63,17 @@ function bySource(a: PackageFile, b: PackageFile): number {
   return one! < other! ? -1 : one! > other! ? 1 : a.path < b.path ? -1 : 1;
 }
 
+/** Removes the sources of modules that have only bytecode, which Python then loads from the place of the source. */
+function withoutSources(files: readonly PackageFile[]): PackageFile[] {
+  const patterns = PYTHON_PACKAGES.flatMap(({ bytecode_only }) => bytecode_only ?? []);
+  const isRemoved = (path: string) => patterns.some((pattern) => pattern.test(path));
+  return files
+    .filter(({ path }) => !path.endsWith('.py') || !isRemoved(path))
+    .map((file) => (isRemoved(file.path) ? { ...file, path: bytecodeAtSource(file.path) } : file));
+}
+
+const bytecodeAtSource = (path: string) => path.replace(/__pycache__\/([^/]*)\.cpython-\d+\.pyc$/, '$1.pyc');
+
 /** subprocess works: the kernel has processes. */
 const SUBPROCESS_CHECK = 'sys.platform not in {"emscripten", ';
 
@@ -99,6 +110,6 @@ export async function buildPythonLayers(
   const firstParty = compiled(SITE_PACKAGES, firstPartyFiles(packages.missing), library);
   return [
     layerOf(STDLIB, library.toSorted(bySource)),
-    layerOf(SITE_PACKAGES, [...vendored, ...firstParty].toSorted(bySource)),
+    layerOf(SITE_PACKAGES, [...withoutSources(vendored), ...firstParty].toSorted(bySource)),
   ];
 }
