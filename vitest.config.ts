@@ -25,7 +25,7 @@ const OWN_PROCESS = [
 
 /** Install agent frameworks and schema libraries, which takes minutes on a machine that does not have them: `npm run test:frameworks`. */
 const FRAMEWORKS = [
-  'test/adapters/frameworks.test.ts',
+  'test/adapters/{frameworks,slot-*}.test.ts',
   'test/adapters/tool-schemas.test.ts',
   'test/e2b/sdk*.test.ts',
 ];

@@ -1,4 +1,4 @@
-/** Public entry point `llm-wasm-sandbox/adapters`: the tools of a sandbox for agent frameworks. */
+/** Public entry point `llm-wasm-sandbox/adapters`: the tools of a sandbox, and sessions as sandboxes, for agent frameworks. */
 
 export { SANDBOX_TOOL_NAMES, type SandboxToolName, type SandboxToolsOptions } from '../schema.ts';
 export {
@@ -16,3 +16,17 @@ export {
   type SandboxToolResult,
   sandboxTools,
 } from './sandbox-tools.ts';
+export {
+  type AiSdkProcess,
+  type AiSdkSandbox,
+  type AiSdkWritableProcess,
+  aiSdkSandbox,
+} from './slots/ai-sdk-sandbox.ts';
+export { type AnthropicTool, anthropicBash, anthropicTextEditor } from './slots/anthropic-tools.ts';
+export {
+  type OpenAiAgentsParts,
+  OpenAiSandboxSession,
+  type OpenAiSandboxState,
+  openAiSandboxClient,
+} from './slots/openai-sandbox.ts';
+export { type OpenAiShell, openAiShell } from './slots/openai-shell.ts';

@@ -2,6 +2,7 @@
  * Paths of files as clients of E2B write them. The home folder /home/user is the workspace, whose own name is /app. No path
  * leads out of it.
  */
+import { pathInside } from '../session/workspace-edits.ts';
 import { E2bError } from './e2b-error.ts';
 
 export const HOME = '/home/user';
@@ -10,15 +11,8 @@ const ROOTS = [HOME, '/app'];
 /** The path relative to the workspace; empty for the workspace itself. `status` is that of the error for other paths. */
 export function relativePath(given: string, status: 400 | 404): string {
   const path = given === '~' || given.startsWith('~/') ? `${HOME}${given.slice(1)}` : given;
-  const root = ROOTS.find((one) => path === one || path.startsWith(`${one}/`));
-  const inside = root === undefined ? path : path.slice(root.length);
-  const parts: string[] = [];
-  let isOutside = (root === undefined && path.startsWith('/')) || path.includes('\0');
-  for (const part of inside.split('/')) {
-    if (part === '..' && parts.pop() === undefined) isOutside = true;
-    if (part !== '' && part !== '.' && part !== '..') parts.push(part);
-  }
-  if (!isOutside) return parts.join('/');
+  const inside = pathInside(path, ROOTS);
+  if (inside !== undefined) return inside;
   throw new E2bError(
     status,
     `${JSON.stringify(given.slice(0, 200))} is not a path in ${HOME}, which has all files of a sandbox`,

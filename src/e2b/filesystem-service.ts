@@ -1,12 +1,19 @@
 /** The service `filesystem.Filesystem` of E2B, except watching: each change is one edit of the tree of a sandbox. */
 import { z } from 'zod';
-import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
-import type { FileTree } from '../fs/immutable-file-tree.ts';
 import type { Session } from '../session/session.ts';
+import {
+  checkFolder,
+  entriesBelow,
+  entryAt,
+  existingEntry,
+  missingFolders,
+  moveEdit,
+  removalEdit,
+} from '../session/workspace-edits.ts';
 import { unary } from './connect-protocol.ts';
 import type { E2bCall, E2bRoute } from './e2b-call.ts';
 import { E2bError } from './e2b-error.ts';
-import { checkFolder, entriesBelow, entryAt, entryInfo, existingEntry } from './entry-info.ts';
+import { entryInfo } from './entry-info.ts';
 import { checkUser, homePath, relativePath } from './file-paths.ts';
 
 const path = z.string().max(4096);
@@ -23,48 +30,6 @@ export async function filesOf(call: E2bCall): Promise<Session> {
   checkBasicUser(call);
   const { sandboxes, tenant, caller } = call;
   return sandboxes.owner(tenant, await sandboxes.running(tenant, caller.sandbox_id!));
-}
-
-/** The missing folders on the way to a path, outermost first. Throws 400 if a file is in the way. */
-function missingFolders(tree: FileTree, folder: string): Entry[] {
-  const missing: Entry[] = [];
-  const parts = folder === '' ? [] : folder.split('/');
-  for (let i = 1; i <= parts.length; i++) {
-    const at = parts.slice(0, i).join('/');
-    const kind = tree.get(at)?.kind;
-    if (kind === undefined) missing.push({ path: at, kind: 'dir', mode: 0o755, mtimeMs: Date.now() });
-    else if (kind !== 'dir') throw new E2bError(400, `${homePath(at)} is not a folder`);
-  }
-  return missing;
-}
-
-const parentOf = (at: string) => at.slice(0, Math.max(0, at.lastIndexOf('/')));
-
-/** The paths of an entry and of everything below it. */
-const withContents = (tree: FileTree, at: string) => [
-  ...(at === '' ? [] : [at]),
-  ...[...(at === '' ? tree.values() : tree.below(at))].map((one) => one.path),
-];
-
-function moveEdit(tree: FileTree, source: string, destination: string): TreeEdit {
-  const entry = existingEntry(tree, source);
-  if (source === '' || destination === '') throw new E2bError(400, 'The home folder cannot be moved');
-  if (source === destination) return { removed: [], entries: [] };
-  if (destination.startsWith(`${source}/`))
-    throw new E2bError(400, `${homePath(source)} cannot be moved into itself`);
-  const existing = tree.get(destination);
-  if (existing?.kind === 'dir' && (entry.kind !== 'dir' || tree.hasChildren(destination)))
-    throw new E2bError(400, `${homePath(destination)} is a folder`);
-  if (existing !== undefined && existing.kind !== 'dir' && entry.kind === 'dir')
-    throw new E2bError(400, `${homePath(destination)} is not a folder`);
-  const moved = [entry, ...(entry.kind === 'dir' ? tree.below(source) : [])].map((one) => ({
-    ...one,
-    path: destination + one.path.slice(source.length),
-  }));
-  return {
-    removed: withContents(tree, source),
-    entries: [...missingFolders(tree, parentOf(destination)), ...moved],
-  };
 }
 
 export const FILESYSTEM_ROUTES: readonly E2bRoute[] = [
@@ -105,10 +70,7 @@ export const FILESYSTEM_ROUTES: readonly E2bRoute[] = [
     const at = relativePath(message.path, 404);
     const session = await filesOf(call);
     // As in E2B, something that does not exist counts as removed.
-    await session.editFiles((tree) => ({
-      removed: entryAt(tree, at) === undefined ? [] : withContents(tree, at),
-      entries: [],
-    }));
+    await session.editFiles((tree) => removalEdit(tree, at));
     return {};
   }),
 ];

@@ -4,23 +4,19 @@
  * when it started; what it changes is applied when it ends.
  */
 import { z } from 'zod';
-import { LAUNCHER_RUNTIME, launcherProgram } from '../runtimes/process-launcher.ts';
 import type { SandboxResult } from '../schema.ts';
+import { ProcessInput } from '../session/process-input.ts';
+import { prepareProcess, processEnd } from '../session/session-process.ts';
 import { type ConnectStream, deadlineMs, serverStream, unary } from './connect-protocol.ts';
 import type { E2bCall, E2bRoute } from './e2b-call.ts';
 import { E2bError } from './e2b-error.ts';
-import { checkFolder } from './entry-info.ts';
 import { relativePath } from './file-paths.ts';
 import { filesOf } from './filesystem-service.ts';
 import { toWorkspace } from './notebook-code.ts';
-import { ProcessInput } from './process-input.ts';
 
 /** Running processes of one sandbox. */
 const MAX_PROCESSES = 32;
 const FIRST_PID = 1000;
-
-/** Guidance would be about the program that starts the process. */
-const NO_ANALYSIS = { error_guidance: false, fuel_analysis: false };
 
 const NO_TERMINALS = 'There are no terminals: run commands with commands.run()';
 
@@ -64,13 +60,11 @@ interface RunningProcess {
 
 type Selected = z.output<typeof selector>;
 
-/** What a client learns of the end of a process. A limit or a signal is reported as a shell reports it. */
-function endEvent({ exit_code, metadata }: SandboxResult): object {
-  const { trap_reason, trap_message } = metadata;
-  if (trap_reason === null) return { exitCode: exit_code, exited: true, status: `exit status ${exit_code}` };
-  const isKilled = trap_reason === 'cancelled';
-  const error = isKilled ? 'signal: killed' : (trap_message ?? trap_reason);
-  return { exitCode: trap_reason === 'timeout' ? 124 : 137, exited: false, status: error, error };
+/** What a client learns of the end of a process. */
+function endEvent(result: SandboxResult): object {
+  const { exitCode, error } = processEnd(result);
+  if (error === undefined) return { exitCode, exited: true, status: `exit status ${exitCode}` };
+  return { exitCode, exited: false, status: error, error };
 }
 
 export class SandboxProcesses {
@@ -163,13 +157,10 @@ export class SandboxProcesses {
   ): Promise<{ readonly result: Promise<SandboxResult> }> {
     const { tenant, caller } = call;
     const session = await filesOf(call);
-    const folder = relativePath(cwd ?? '', 400);
-    checkFolder(await session.fileTree(), folder);
-    const sandbox = await session.withRuntime(LAUNCHER_RUNTIME, NO_ANALYSIS);
     const argv = [cmd, ...args].map(toWorkspace);
-    const program = launcherProgram({ argv, cwd: folder === '' ? '/app' : `/app/${folder}`, env: envs });
+    const start = await prepareProcess(session, { argv, cwd: relativePath(cwd ?? '', 400), env: envs });
     const result = tenant.runCancellable(caller.sandbox_id!, killed.signal, (signal) =>
-      sandbox.execute(program, {
+      start({
         signal,
         timeout_seconds: tenant.maximums.timeout_seconds,
         ...(input !== undefined && { stdin: input }),

@@ -7,10 +7,11 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
+import { checkFolder } from '../session/workspace-edits.ts';
 import { type ConnectStream, deadlineMs, serverStream, unary } from './connect-protocol.ts';
 import type { E2bCall, E2bRoute } from './e2b-call.ts';
 import { E2bError, notRunning } from './e2b-error.ts';
-import { checkFolder, entryInfo } from './entry-info.ts';
+import { entryInfo } from './entry-info.ts';
 import { relativePath } from './file-paths.ts';
 import { filesOf } from './filesystem-service.ts';
 

@@ -36,7 +36,7 @@ export const DEFAULT_RUNTIME: RuntimeName = 'python';
 export const PACKAGE_RUNTIME: RuntimeName = 'python';
 
 /** The runtime of the tool for shell commands, which has its name. */
-export const SHELL_RUNTIME: RuntimeName = 'bash';
+export const SHELL_RUNTIME = 'bash' satisfies RuntimeName;
 
 /** The runtime of a program in this language. */
 export const runtimeOf = (language: LanguageName | undefined): RuntimeName =>

@@ -15,13 +15,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from 'esbuild';
-import { describe, expect, type TestContext, test } from 'vitest';
-import { installPinned } from '../../scripts/install-pinned-packages.mjs';
+import { describe, expect, test } from 'vitest';
+import { INSTALL_TIMEOUT_MS, install } from './framework-project.ts';
 import { PNG } from './models/programs.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const document = readFileSync(join(root, 'docs/ADAPTERS.md'), 'utf8');
-const INSTALL_TIMEOUT_MS = 300_000;
 const ZOD = 'zod@4.6.7';
 const E2B = '@e2b/code-interpreter@2.8.0';
 
@@ -38,15 +37,6 @@ const LOWEST: typeof FRAMEWORKS = {
   langchain: ['@langchain/core@1.0.0', ZOD],
   mastra: ['@mastra/core@1.0.4', ZOD],
 };
-
-/** The installed packages. Without access to the registry, the test is skipped and says so. */
-function install(name: string, packages: readonly string[], { skip }: TestContext): string {
-  try {
-    return join(installPinned(`adapter-${name}`, packages), 'node_modules');
-  } catch (cause) {
-    return skip((cause as Error).message);
-  }
-}
 
 /** Runs an example in a project with this package, other packages and a model. Returns what it prints. */
 function runExample(name: string, packages?: string): string {

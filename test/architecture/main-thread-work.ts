@@ -63,12 +63,17 @@ const OWN_FILES = 'files of this package and of its build';
 const IN_THREAD = 'a library or wheel that a user adds, within the limits of wheels; runs in a worker thread';
 const WHEEL = 'the members of a wheel that a user adds; no tenant can choose one';
 
+const ADAPTER_FILE = 'a file, at most `workspace_max_bytes`; one application, no tenants';
+
 /** Every file with such calls, by path in src/. */
 export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
-  'adapters/e2b/filesystem.ts': {
-    calls: 1,
-    bound: 'a file, at most `workspace_max_bytes`; one application, no tenants',
+  'adapters/e2b/filesystem.ts': { calls: 1, bound: ADAPTER_FILE },
+  'adapters/slots/ai-sdk-sandbox.ts': { calls: 1, bound: ADAPTER_FILE },
+  'adapters/slots/openai-sandbox.ts': {
+    calls: 2,
+    bound: 'data of the application, from `persistWorkspace`; one application, no tenants',
   },
+  'adapters/slots/slot-files.ts': { calls: 1, bound: ADAPTER_FILE },
   'e2b/connect-protocol.ts': { calls: 2, bound: 'the message that starts a stream, at most 1 MiB' },
   'e2b/e2b-execution.ts': {
     calls: 1,

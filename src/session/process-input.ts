@@ -1,5 +1,5 @@
-/** Standard input of a process, which clients write while it runs. What the process has not read yet is limited. */
-import { E2bError } from './e2b-error.ts';
+/** Standard input of a process, which is written while it runs. What the process has not read yet is limited. */
+import { SandboxError } from '../errors.ts';
 
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
@@ -9,12 +9,14 @@ export class ProcessInput implements AsyncIterable<Uint8Array> {
   #hasEnded = false;
   #wake: () => void = () => {};
 
+  /** Throws `invalid_argument` if the input has ended, or `queue_full` if the process has not read enough of it. */
   write(bytes: Uint8Array): void {
-    if (this.#hasEnded) throw new E2bError(400, 'The standard input of the process is closed');
+    if (this.#hasEnded)
+      throw new SandboxError('invalid_argument', 'The standard input of the process is closed.');
     if (this.#bytes + bytes.length > MAX_UNREAD_BYTES)
-      throw new E2bError(
-        429,
-        `The process has not read ${this.#bytes} bytes of its input. Send more when it has`,
+      throw new SandboxError(
+        'queue_full',
+        `The process has not read ${this.#bytes} bytes of its input. Send more when it has.`,
       );
     this.#chunks.push(bytes);
     this.#bytes += bytes.length;

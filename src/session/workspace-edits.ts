@@ -1,0 +1,123 @@
+/**
+ * Reading and changing the tree of a workspace by path, for interfaces that know folders and links. An edit is computed from a
+ * tree and applied with `editFiles`. Paths are relative to the workspace; the workspace itself is ''.
+ */
+import { quotePath } from '../analysis/escape-controls.ts';
+import { SandboxError } from '../errors.ts';
+import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
+import type { FileTree } from '../fs/immutable-file-tree.ts';
+
+/** The workspace, which is not an entry of the tree. */
+const ROOT: Entry = { path: '', kind: 'dir', mode: 0o755, mtimeMs: 0 };
+/** Links that are followed on the way to one file, as in Linux. */
+const MAX_LINKS = 40;
+
+/** The path relative to the workspace, whose absolute names are `roots`. Undefined if the path leads out of it. */
+export function pathInside(path: string, roots: readonly string[]): string | undefined {
+  const root = roots.find((one) => path === one || path.startsWith(`${one}/`));
+  if ((root === undefined && path.startsWith('/')) || path.includes('\0')) return undefined;
+  const parts: string[] = [];
+  for (const part of (root === undefined ? path : path.slice(root.length)).split('/')) {
+    if (part === '..' && parts.pop() === undefined) return undefined;
+    if (part !== '' && part !== '.' && part !== '..') parts.push(part);
+  }
+  return parts.join('/');
+}
+
+export const entryAt = (tree: FileTree, path: string) => (path === '' ? ROOT : tree.get(path));
+
+const inWorkspace = (path: string) => (path === '' ? 'The workspace' : quotePath(path));
+
+/** Throws `file_not_found`. */
+export function existingEntry(tree: FileTree, path: string): Entry {
+  const entry = entryAt(tree, path);
+  if (entry !== undefined) return entry;
+  throw new SandboxError('file_not_found', `There is no file or folder ${quotePath(path)}.`);
+}
+
+/** Throws `file_not_found`, or `invalid_path` if the entry is not a folder. */
+export function checkFolder(tree: FileTree, path: string): void {
+  if (existingEntry(tree, path).kind !== 'dir')
+    throw new SandboxError('invalid_path', `${quotePath(path)} is not a folder.`);
+}
+
+/** The path of what links lead to. A link that leads nowhere, or out of the workspace, is not followed. */
+export function followLinks(tree: FileTree, path: string): string {
+  let rest = path.split('/');
+  let at = '';
+  for (let links = 0; rest.length > 0 && links <= MAX_LINKS; ) {
+    const next = at === '' ? rest[0]! : `${at}/${rest[0]}`;
+    const target = tree.get(next)?.target;
+    rest = rest.slice(1);
+    if (target === undefined) {
+      at = next;
+      continue;
+    }
+    links++;
+    const led = pathInside(target.startsWith('/') ? target : `${at}/./${target}`.replace(/^\//, ''), [
+      '/app',
+    ]);
+    if (led === undefined) return path;
+    rest = [...led.split('/').filter((part) => part !== ''), ...rest];
+    at = '';
+  }
+  return rest.length === 0 ? at : path;
+}
+
+/** The entries below a folder, down to a depth. */
+export function* entriesBelow(tree: FileTree, folder: string, depth: number): Generator<Entry> {
+  const skipped = folder === '' ? 0 : folder.length + 1;
+  for (const entry of folder === '' ? tree.values() : tree.below(folder)) {
+    let levels = 1;
+    for (
+      let i = entry.path.indexOf('/', skipped);
+      i >= 0 && levels <= depth;
+      i = entry.path.indexOf('/', i + 1)
+    )
+      levels++;
+    if (levels <= depth) yield entry;
+  }
+}
+
+/** The missing folders on the way to a path, outermost first. Throws `invalid_path` if a file is in the way. */
+export function missingFolders(tree: FileTree, folder: string): Entry[] {
+  const missing: Entry[] = [];
+  const parts = folder === '' ? [] : folder.split('/');
+  for (let i = 1; i <= parts.length; i++) {
+    const at = parts.slice(0, i).join('/');
+    const kind = tree.get(at)?.kind;
+    if (kind === undefined) missing.push({ path: at, kind: 'dir', mode: 0o755, mtimeMs: Date.now() });
+    else if (kind !== 'dir') throw new SandboxError('invalid_path', `${quotePath(at)} is not a folder.`);
+  }
+  return missing;
+}
+
+const parentOf = (at: string) => at.slice(0, Math.max(0, at.lastIndexOf('/')));
+
+/** Removes an entry, if it exists, and everything below it. */
+export function removalEdit(tree: FileTree, at: string): TreeEdit {
+  const entries = at === '' ? [...tree.values()] : [tree.get(at), ...tree.below(at)];
+  return { removed: entries.flatMap((one) => one?.path ?? []), entries: [] };
+}
+
+export function moveEdit(tree: FileTree, source: string, destination: string): TreeEdit {
+  const entry = existingEntry(tree, source);
+  const refuse = (path: string, problem: string) =>
+    new SandboxError('invalid_path', `${inWorkspace(path)} ${problem}.`);
+  if (source === '' || destination === '') throw refuse('', 'cannot be moved');
+  if (source === destination) return { removed: [], entries: [] };
+  if (destination.startsWith(`${source}/`)) throw refuse(source, 'cannot be moved into itself');
+  const existing = tree.get(destination);
+  if (existing?.kind === 'dir' && (entry.kind !== 'dir' || tree.hasChildren(destination)))
+    throw refuse(destination, 'is a folder');
+  if (existing !== undefined && existing.kind !== 'dir' && entry.kind === 'dir')
+    throw refuse(destination, 'is not a folder');
+  const moved = [entry, ...(entry.kind === 'dir' ? tree.below(source) : [])].map((one) => ({
+    ...one,
+    path: destination + one.path.slice(source.length),
+  }));
+  return {
+    removed: removalEdit(tree, source).removed,
+    entries: [...missingFolders(tree, parentOf(destination)), ...moved],
+  };
+}
