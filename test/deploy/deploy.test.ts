@@ -96,12 +96,12 @@ test('the context of the image contains every folder that the build reads', () =
   const scripts = ['build.mjs', 'bundle.mjs', 'bundle-page.mjs'].map((name) =>
     readFileSync(join(root, 'scripts', name), 'utf8'),
   );
-  const used = [...scripts.join('\n').matchAll(/(?:\bat\(|\bjoin\(root, )['`]([\w.-]+)/g)].map(
-    ([, name]) => name!,
-  );
+  const used = [
+    ...scripts.join('\n').matchAll(/(?:\bat\(|\bjoin\(root, |^ {4}\['\w+', )['`]([\w.-]+)/gm),
+  ].map(([, name]) => name!);
   const made = ['dist', 'types', 'node_modules'];
   const included = read('Dockerfile.dockerignore').split('\n');
-  expect(used).toContain('playground');
+  expect(used).toEqual(expect.arrayContaining(['playground', 'programs', 'packages']));
   for (const name of used) if (!made.includes(name)) expect(included).toContain(`!${name}`);
 });
 
