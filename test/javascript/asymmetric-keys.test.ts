@@ -140,6 +140,49 @@ test('two parties agree on a secret', async () => {
   ).toEqual([true, true]);
 });
 
+describe('Diffie-Hellman over prime numbers', () => {
+  test.each(['modp1', 'modp5', 'modp14', 'modp18'])('has the group %s', async (name) => {
+    expect(await run(`crypto.getDiffieHellman('${name}').getPrime('hex')`)).toBe(
+      crypto.getDiffieHellman(name).getPrime('hex'),
+    );
+  });
+
+  test('agrees with Node.js on a secret', async () => {
+    const here = crypto.getDiffieHellman('modp14');
+    const { shared, key } = (await run(
+      `const group = crypto.createDiffieHellman(input.prime, 'hex', 2);
+       const key = group.generateKeys('hex');
+       ({ key, shared: group.computeSecret(input.key, 'hex', 'base64') })`,
+      { prime: here.getPrime('hex'), key: here.generateKeys('hex') },
+    )) as Record<'shared' | 'key', string>;
+    expect(here.computeSecret(key, 'hex', 'base64')).toBe(shared);
+  });
+
+  test('generates prime numbers', async () => {
+    const values = (await run(
+      `const group = crypto.createDiffieHellman(64);
+       const safe = crypto.generatePrimeSync(48, { safe: true, bigint: true });
+       const bytes = Buffer.from(crypto.generatePrimeSync(64, { add: 30n, rem: 7n })).toString('hex');
+       [group.getPrime('hex'), safe.toString(16), ((safe - 1n) / 2n).toString(16), bytes, crypto.checkPrimeSync(97n), crypto.checkPrimeSync(91n), group.verifyError]`,
+    )) as unknown[];
+    for (const hex of values.slice(0, 4)) expect(crypto.checkPrimeSync(BigInt(`0x${hex}`))).toBe(true);
+    expect(BigInt(`0x${values[3]}`) % 30n).toBe(7n);
+    expect(values.slice(4)).toEqual([true, false, 0]);
+  });
+
+  test('refuses what Node.js refuses, with its codes', async () => {
+    expect(
+      await run(`const code = (call) => { try { call(); return 'none'; } catch (error) { return error.code; } };
+        const group = crypto.createDiffieHellman(Buffer.from([23]), 5);
+        [code(() => crypto.getDiffieHellman('modp3')), code(() => group.getPrivateKey()), code(() => crypto.createDiffieHellman(Buffer.from([23]), 1)),
+         code(() => { group.generateKeys(); group.computeSecret(Buffer.from([1])); }), code(() => group.computeSecret(Buffer.from([22])))]`),
+    ).toEqual([
+      ...['ERR_CRYPTO_UNKNOWN_DH_GROUP', 'ERR_CRYPTO_INVALID_KEYLEN', 'ERR_OSSL_DH_BAD_GENERATOR'],
+      ...['ERR_CRYPTO_INVALID_KEYLEN', 'ERR_CRYPTO_INVALID_KEYLEN'],
+    ]);
+  });
+});
+
 test('damaged keys and unsupported types are refused with the codes of Node.js', async () => {
   const key = crypto.generateKeyPairSync('ed25519').privateKey.export(PKCS8) as string;
   const codes = await run(

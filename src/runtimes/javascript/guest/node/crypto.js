@@ -235,6 +235,7 @@ const ciphers = () => load('node:internal/ciphers');
 
 const keys = () => load('node:internal/keys');
 const signatures = () => load('node:internal/signatures');
+const exchanges = () => load('node:internal/diffie-hellman');
 
 function generateKeyPairLater(type, options, callback = undefined) {
   const done = typeof options === 'function' ? options : callback;
@@ -292,6 +293,21 @@ const crypto = {
   publicDecrypt: (key, data) => signatures().publicDecrypt(key, data),
   diffieHellman: (options) => signatures().diffieHellman(options),
   createECDH: (curve) => new (signatures().ECDH)(curve),
+  createDiffieHellman: (...args) => new (exchanges().DiffieHellman)(...args),
+  createDiffieHellmanGroup: (name) => new (exchanges().DiffieHellmanGroup)(name),
+  getDiffieHellman: (name) => new (exchanges().DiffieHellmanGroup)(name),
+  generatePrimeSync: (...args) => exchanges().generatePrimeSync(...args),
+  generatePrime: withCallback((...args) => exchanges().generatePrimeSync(...args)),
+  checkPrimeSync: (...args) => exchanges().checkPrimeSync(...args),
+  checkPrime: withCallback((...args) => exchanges().checkPrimeSync(...args)),
+  get DiffieHellman() {
+    const { DiffieHellman } = exchanges();
+    return callable(DiffieHellman, (...args) => new DiffieHellman(...args));
+  },
+  get DiffieHellmanGroup() {
+    const { DiffieHellmanGroup } = exchanges();
+    return callable(DiffieHellmanGroup, (name) => new DiffieHellmanGroup(name));
+  },
   get ECDH() {
     const { ECDH } = signatures();
     return callable(ECDH, (curve) => new ECDH(curve));
@@ -335,14 +351,4 @@ const crypto = {
     return signatures().CONSTANTS;
   },
 };
-for (const name of ['createDiffieHellman', 'createDiffieHellmanGroup', 'getDiffieHellman']) {
-  crypto[name] = () => {
-    throw codedError(
-      Error,
-      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      `crypto.${name} is not available in the sandbox. Use crypto.createECDH or crypto.diffieHellman with x25519 keys.`,
-    );
-  };
-}
-
 export default crypto;

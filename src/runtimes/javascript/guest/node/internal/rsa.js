@@ -14,7 +14,7 @@ import { codedError } from './errors.js';
 
 export const byteLength = (number) => Math.ceil(number.toString(16).length / 2);
 
-function modPow(base, exponent, modulus) {
+export function modPow(base, exponent, modulus) {
   const out = new Uint8Array(byteLength(modulus));
   const numbers = [base % modulus, exponent, modulus].map((number) => bytesOfBigInt(number).buffer);
   const stored = host.modPow(...numbers, out.buffer);
@@ -40,11 +40,8 @@ const SMALL_PRIMES = [];
 for (let n = 3; n < 2_000; n += 2) if (SMALL_PRIMES.every((prime) => n % prime !== 0)) SMALL_PRIMES.push(n);
 const PRODUCTS = SMALL_PRIMES.map(BigInt);
 
-/** Miller-Rabin with random bases. */
-export function isPrime(value, rounds = 8) {
-  if (value < 4n) return value === 2n || value === 3n;
-  if (value % 2n === 0n) return false;
-  for (const prime of PRODUCTS) if (value % prime === 0n) return value === prime;
+/** Miller-Rabin with random bases, for odd numbers above 3. */
+function isProbablePrime(value, rounds) {
   let odd = value - 1n;
   let twos = 0;
   for (; odd % 2n === 0n; odd /= 2n) twos++;
@@ -62,13 +59,47 @@ export function isPrime(value, rounds = 8) {
   return true;
 }
 
-/** A prime of this length. Its two highest bits are set, so the product of two has twice the length. */
-function randomPrime(bits) {
+export function isPrime(value, rounds = 8) {
+  if (value < 4n) return value === 2n || value === 3n;
+  if (value % 2n === 0n) return false;
+  for (const prime of PRODUCTS) if (value % prime === 0n) return value === prime;
+  return isProbablePrime(value, rounds);
+}
+
+/** Numbers that are tried from a random one on. */
+const TRIED = 4096;
+/** Shorter numbers may be among the small prime numbers. */
+const SIEVED_BITS = 16;
+
+/** The first prime number among start, start + step and so on. If it is safe, half of it is prime as well. */
+function firstPrime(start, step, safe, isSieved) {
+  const primes = isSieved ? SMALL_PRIMES : [];
+  const residues = primes.map((_, i) => Number(start % PRODUCTS[i]));
+  const steps = primes.map((_, i) => Number(step % PRODUCTS[i]));
+  const hasFactor = (k) =>
+    primes.some((prime, i) => {
+      const residue = (residues[i] + k * steps[i]) % prime;
+      return residue === 0 || (safe && residue === 1);
+    });
+  for (let k = 0; k < TRIED; k++) {
+    if (hasFactor(k)) continue;
+    const candidate = start + BigInt(k) * step;
+    const both = safe ? [candidate >> 1n, candidate] : [candidate];
+    // Most numbers fail the first round.
+    const test = isSieved ? isProbablePrime : isPrime;
+    if (both.every((one) => test(one, 1)) && both.every((one) => test(one, 5))) return candidate;
+  }
+  return undefined;
+}
+
+/** A prime number of this length that is `rem` modulo `add`. Its two highest bits are set, so the product of two has twice the length. */
+export function randomPrime(bits, { safe = false, add = safe ? 4n : 2n, rem = safe ? 3n : 1n } = {}) {
   for (;;) {
-    let candidate = bigIntOf(randomBytes(Math.ceil(bits / 8))) & ((1n << BigInt(bits)) - 1n);
-    candidate |= (3n << BigInt(bits - 2)) | 1n;
-    for (let step = 0; step < 200; step++, candidate += 2n)
-      if (candidate >> BigInt(bits) === 0n && isPrime(candidate, 5)) return candidate;
+    const random = bigIntOf(randomBytes(Math.ceil(bits / 8))) & ((1n << BigInt(bits)) - 1n);
+    const high = random | (3n << BigInt(bits - 2));
+    const start = high + ((((rem - high) % add) + add) % add);
+    const found = firstPrime(start, add, safe, bits > SIEVED_BITS);
+    if (found !== undefined && found >> BigInt(bits) === 0n) return found;
   }
 }
 
