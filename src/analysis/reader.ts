@@ -24,6 +24,8 @@ export interface GuidanceReader {
   /** The reader has sessions, and the tool create_session that the fixed lines of docs/specification.md name. */
   readonly hasSessions: boolean;
   readonly hasFuelAnalysis: boolean;
+  /** Who can permit HTTP requests, and how. */
+  permitNetwork(pattern: string): string;
   /** The reader can add packages. */
   readonly isOperator?: boolean;
 }
@@ -33,6 +35,8 @@ export const LIBRARY_READER: GuidanceReader = {
   inputs: {},
   hasSessions: true,
   hasFuelAnalysis: true,
+  permitNetwork: (pattern) =>
+    `Access over HTTP can be permitted: policy: { network: { allow: ['${pattern}'] } }`,
 };
 
 /** A line of advice, or one that depends on the reader. Lines that are undefined are left out. */

@@ -49,7 +49,7 @@ async function askApproval(
   const question = isRequest(call)
     ? `Type ${code} to allow this request, ${code}s to allow all ${requestScope(call)} from now on, "never" to deny all of them, or anything else to deny it: `
     : `Type ${code} to allow this call to ${escapeControls(call.name)}, or anything else to deny it: `;
-  const line = (await ask(`The program wants to ${actionText(call)}\n${question}`, signal))?.trim();
+  const line = (await ask(`The program wants to ${actionText(call)}.\n${question}`, signal))?.trim();
   if (line === undefined) return undefined;
   if (line === code) return true;
   const denied = { approved: false, reason: DENIED_BY_PERSON };
@@ -73,7 +73,7 @@ export async function askResolution(
   }
   for (;;) {
     const line = await askAtTerminal(
-      `The program is waiting for the result of ${callText(call)}\nType it as JSON, or press Enter to leave the call unanswered: `,
+      `The program is waiting for the result of ${callText(call)}.\nType it as JSON, or press Enter to leave the call unanswered: `,
       NEVER,
     );
     if (line === undefined || line.trim() === '') return undefined;

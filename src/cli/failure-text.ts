@@ -59,6 +59,7 @@ export const COMMAND_LINE: GuidanceReader = {
   inputs: { files: '--file', stdin: '--stdin', args: 'arguments after the file' },
   hasSessions: false,
   hasFuelAnalysis: false,
+  permitNetwork: (pattern) => `Access over HTTP can be permitted: --allow-net '${pattern}'`,
   isOperator: true,
 };
 

@@ -2,7 +2,9 @@
 import { existsSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
 import { parseBytes, parseCount, parseFuel } from '../quantities.ts';
-import { LANGUAGE_NAMES } from '../schema.ts';
+import { languageOfFile } from '../runtimes/program-files.ts';
+import { LANGUAGE_NAMES, type LanguageName } from '../schema.ts';
+import { didYouMean } from './did-you-mean.ts';
 
 /** Turns a parser that returns undefined for invalid text into one that commander reports as a usage error. */
 function optionParser(parse: (text: string) => number | undefined, advice: string) {
@@ -58,8 +60,17 @@ export const collectPackages = (text: string, previous: readonly string[] | bool
   ...(existsSync(text) ? [text] : text.split(',').filter(Boolean)),
 ];
 
+/** The name of a language. Suggests one for a file extension, such as sh, and for a misspelt name. */
+function parseLanguage(text: string): LanguageName {
+  const found = LANGUAGE_NAMES.find((name) => name === text);
+  if (found !== undefined) return found;
+  const meant = languageOfFile(`program.${text}`);
+  const suggestion = meant === undefined ? didYouMean(text, LANGUAGE_NAMES) : `\n(Did you mean ${meant}?)`;
+  throw new InvalidArgumentError(`Allowed choices are ${LANGUAGE_NAMES.join(', ')}.${suggestion}`);
+}
+
 export const languageOption = (description: string) =>
-  new Option('-l, --language <NAME>', description).choices(LANGUAGE_NAMES);
+  new Option('-l, --language <NAME>', description).choices(LANGUAGE_NAMES).argParser(parseLanguage);
 const storeOption = () =>
   new Option(
     '--store <STORE>',

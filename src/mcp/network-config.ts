@@ -57,7 +57,9 @@ export function networkOfTenants(
   if (unknown !== undefined)
     throw new SandboxError(
       'invalid_argument',
-      `network_config: tokens.${unknown}: no token has this name. Name a token with NAME=SECRET, or remove the entry.`,
+      names.length === 0
+        ? `network_config: tokens.${unknown}: this server has no tokens. Put the rules under "network". Only "serve" has tokens.`
+        : `network_config: tokens.${unknown}: no token has this name. Name a token with NAME=SECRET, or remove the entry.`,
     );
   const common = withAllowed(config?.network, allow_net);
   return (tenant) => {

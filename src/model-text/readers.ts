@@ -16,6 +16,8 @@ export const MCP_READER: GuidanceReader = {
   inputs,
   hasSessions: true,
   hasFuelAnalysis: true,
+  permitNetwork: () =>
+    'Only the operator of the server can permit access over HTTP, with the setting allow_net',
 };
 
 /** A model with the tools of an adapter. `maximums` has the limits that execute_code has an argument for. */
@@ -29,4 +31,5 @@ export const adapterReader = (maximums: Readonly<Record<string, number | undefin
   inputs,
   hasSessions: false,
   hasFuelAnalysis: true,
+  permitNetwork: () => 'Only the operator of the sandbox can permit access over HTTP',
 });

@@ -6,7 +6,13 @@ import { formatBytes, formatDuration, formatItems } from '../quantities.ts';
 import { hrefOf } from '../schema/url-pattern.ts';
 import type { NetworkExchange, NetworkLimits } from '../schema.ts';
 import { NetworkError, NOT_SENT, toNetworkError } from './network-error.ts';
-import { approvedRule, MissingRuleError, type NetworkRules, type PermittingRule } from './network-rules.ts';
+import {
+  approvedRule,
+  isPrivateHost,
+  MissingRuleError,
+  type NetworkRules,
+  type PermittingRule,
+} from './network-rules.ts';
 import type { RecordedExchange, Recorder } from './recording.ts';
 import { type RequestApprovals, refusedByPerson } from './request-approvals.ts';
 import { announcedLength, type BodyPiece, byteLimit, decodeBody, ResponseBody } from './response-body.ts';
@@ -142,7 +148,7 @@ export class NetworkBroker {
     if (approvals === undefined || this.#records.length >= this.options.limits.requests) return false;
     try {
       const request = toWireRequest(args);
-      if (approvals.find(request) !== undefined) return false;
+      if (approvals.find(request) !== undefined || isPrivateHost(request.url.host)) return false;
       rules.find(request.method, request.url);
     } catch (cause) {
       return cause instanceof MissingRuleError;

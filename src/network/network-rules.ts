@@ -97,6 +97,12 @@ export class NetworkRules {
   }
 }
 
+/** A host that a person cannot approve, because it is a private address or stands for one. */
+export function isPrivateHost(host: string): boolean {
+  if (host === 'localhost' || host.endsWith('.localhost')) return true;
+  return addressBytes(host) !== undefined && !isPublicAddress(host);
+}
+
 /** The rule of a request that a person has approved. It permits no private address, even if the person has overlooked one. */
 export function approvedRule(url: CheckedUrl, limits: NetworkLimits): PermittingRule {
   const pattern = { ...patternOf(`${originOf(url)}/*`), text: 'approved', hosts: 'any' as const };

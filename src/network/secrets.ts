@@ -35,9 +35,12 @@ interface Secret {
   readonly rules: readonly UrlPattern[];
 }
 
-/** The value of a secret. It is read from the environment of the host when the sandbox is created. */
-function readValue(name: string, { value, env }: NetworkSecret): string {
-  const found = value ?? process.env[env ?? ''];
+/**
+ * The value of a secret. It is read from the environment of the host when the sandbox is created. A secret
+ * that is not sent needs no value; a random one stands for it.
+ */
+function readValue(name: string, { value, env }: NetworkSecret, isSent: boolean): string {
+  const found = value ?? process.env[env ?? ''] ?? (isSent ? undefined : randomBytes(16).toString('hex'));
   if (
     found !== undefined &&
     /^[\u0021-\u007e\u0080-\u00ff](?:[\u0020-\u007e\u0080-\u00ff]{6,1022})[\u0021-\u007e\u0080-\u00ff]$/.test(
@@ -89,10 +92,10 @@ export class Secrets {
   /** Bytes at the end of what was received that could be the beginning of a secret. The same for all contents. */
   #heldBytes = 0;
 
-  constructor({ secrets }: NetworkPolicy, seed: number | undefined) {
+  constructor({ secrets, replay }: NetworkPolicy, seed: number | undefined) {
     this.#secrets = Object.entries(secrets).map(([name, secret]) => ({
       name,
-      value: readValue(name, secret),
+      value: readValue(name, secret, replay === undefined),
       header: secret.header.toLowerCase(),
       rules: secret.allow.map((text) => parseUrlPattern(text) as UrlPattern),
     }));

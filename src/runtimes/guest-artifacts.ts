@@ -107,6 +107,12 @@ function readDescription(runtime: RuntimeName): GuestDescription | undefined {
 export const installedRuntimes = (): RuntimeName[] =>
   RUNTIME_NAMES.filter((name) => name !== 'bash' || readDescription(name) !== undefined);
 
+const INSTALL_BASH = `Install it beside llm-wasm-sandbox: npm install ${BASH_PACKAGE}`;
+
+/** The optional runtimes that are not installed, and how to install them. */
+export const optionalRuntimes = (): { readonly runtime: RuntimeName; readonly advice: string }[] =>
+  installedRuntimes().includes('bash') ? [] : [{ runtime: 'bash', advice: INSTALL_BASH }];
+
 /** Whether the artifacts on disk were built from these inputs and no package is missing. */
 export function isBuilt(runtime: RuntimeName, inputs: string): boolean {
   const found = readDescription(runtime);
@@ -149,7 +155,7 @@ export function findAssets(runtime: RuntimeName): GuestAssets {
     throw new SandboxError(
       'not_installed',
       runtime === 'bash' && bashFolder() === undefined
-        ? `bash is an optional package. Install it beside llm-wasm-sandbox: npm install ${BASH_PACKAGE}`
+        ? `bash is an optional package. ${INSTALL_BASH}`
         : `The ${runtime} guest is not built. Run "npm run build" in a checkout, or install the package again.`,
     );
   }

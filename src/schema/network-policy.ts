@@ -14,6 +14,12 @@ export const urlPattern = z
     if (typeof parsed === 'string') issues.push({ code: 'custom', message: parsed, input: value });
   });
 
+/** What is wrong with something that is neither a pattern nor a rule. */
+function patternProblem({ input }: { readonly input?: unknown }): string {
+  const parsed = typeof input === 'string' ? parseUrlPattern(input.slice(0, 2000)) : undefined;
+  return typeof parsed === 'string' ? parsed : 'must be a URL pattern or a rule with `url`';
+}
+
 /** Patterns to which a session or a call restricts its requests. */
 export const networkOnly = z.array(urlPattern).max(MAX_RULES);
 
@@ -116,7 +122,7 @@ export interface NetworkSecret extends z.infer<typeof networkSecret> {}
 export const networkPolicy = z
   .strictObject({
     allow: z
-      .array(z.union([urlPattern, networkRule], 'must be a URL pattern or a rule with `url`'))
+      .array(z.union([urlPattern, networkRule], { error: patternProblem }))
       .max(MAX_RULES)
       .default([])
       .describe('Rules that permit requests: URL patterns, or objects with a pattern, methods and limits.'),

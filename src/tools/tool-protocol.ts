@@ -125,6 +125,7 @@ export function errorAnswer(cause: unknown): ToolAnswer {
 }
 
 export function denialText(reason: string | undefined): string {
-  const text = reason === undefined || reason === '' ? '' : ` Reason: ${reason.slice(0, 500)}`;
-  return `The call was not approved.${text}`;
+  if (reason === undefined || reason === '') return 'The call was not approved.';
+  const text = reason.slice(0, 500);
+  return `The call was not approved. Reason: ${text}${/[.!?]$/.test(text) ? '' : '.'}`;
 }

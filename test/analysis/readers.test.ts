@@ -56,6 +56,28 @@ describe('guidance', () => {
   });
 
   test.each([
+    ['library', "Access over HTTP can be permitted: policy: { network: { allow: ['https://a.example/*'] } }"],
+    ['MCP', 'Only the operator of the server can permit access over HTTP, with the setting allow_net'],
+    ['adapter', 'Only the operator of the sandbox can permit access over HTTP'],
+    ['command line', "Access over HTTP can be permitted: --allow-net 'https://a.example/*'"],
+  ])('about a missing network says who can permit requests: %s', (name, how) => {
+    const source = "import urllib.request\nurllib.request.urlopen('https://a.example/x')";
+    const error = exception('URLError', 'no name', { module: 'urllib.error', line: 2 });
+    const lines = linesFor(READERS[name]!, { source, error });
+    expect(lines).toContain(how);
+    expect(lines).not.toContain('No setting enables it');
+  });
+
+  test('about a package for requests depends on the permission to send them', () => {
+    const error = exception('ModuleNotFoundError', "No module named 'httpx'", { name: 'httpx' });
+    const run = { error, addablePackage: () => 'httpx' };
+    expect(linesFor(COMMAND_LINE, run)).toContain('There is no network');
+    const permitted = linesFor(COMMAND_LINE, { ...run, requests: [] });
+    expect(permitted).not.toContain('There is no network');
+    expect(permitted).toContain('packages add httpx');
+  });
+
+  test.each([
     ['library', 'the files option'],
     ['MCP', 'the argument files or the tool write_file'],
     ['command line', 'pass it with --file'],

@@ -20,6 +20,7 @@ describe('help', () => {
   it('lists every command', async () => {
     const { status, stdout, stderr } = await runCli(['--help']);
     expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('Python, JavaScript and shell programs');
     for (const { name, description } of COMMANDS) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
       expect(stdout.replaceAll(/\s+/g, ' ')).toContain(description);
@@ -46,6 +47,16 @@ describe('help', () => {
       ...options.map((option) => option.description),
     ]);
     for (const description of descriptions) expect(description).toMatch(/^[A-Z].*[^.]$/);
+  });
+
+  it.each([
+    ['sh', 'bash'],
+    ['ts', 'typescript'],
+    ['pyton', 'python'],
+  ])('suggests a language instead of %s', async (given, language) => {
+    const { status, stderr } = await runCliHere(['run', '-l', given, '-c', '1'], '');
+    expect(status).toBe(2);
+    expect(stderr).toContain(`(Did you mean ${language}?)`);
   });
 
   it('prints the version', async () => {

@@ -51,6 +51,14 @@ test('--allow-net permits requests, and the error of others names the option', a
   expect(refused.status).toBe(1);
   const without = await run(`${server.origin}/weather`, []);
   expect(without.stderr).toContain('no network');
+  const guided = await run(`${server.origin}/weather`, ['--guidance']);
+  expect(guided.stderr).toContain(`Access over HTTP can be permitted: --allow-net '${server.origin}/*'`);
+});
+
+test('--allow-net without a scheme says what a pattern looks like', async () => {
+  const { stderr, status } = await run(server.origin, ['--allow-net', 'api.example.com']);
+  expect(stderr).toContain('It must begin with https:// or http://, as in https://api.example.com/v1/*.');
+  expect(status).toBe(2);
 });
 
 test.each(['js', 'py'] as const)('HTTPS is verified (%s)', async (language) => {
@@ -71,8 +79,10 @@ test('--secret sends a variable of the host that programs do not see', async () 
   expect(server.requests.at(-1)!.headers.authorization).toBe(SECRET);
   expect(stdout).toContain('200 ');
   expect(stdout + stderr).not.toContain(SECRET);
-  const invalid = await run(`${server.origin}/echo`, ['--secret', 'KEY=env:WEATHER']);
-  expect(invalid.stderr).toContain('--secret: expected');
+  const invalid = await run(`${server.origin}/echo`, [...flags.slice(0, 2), '--secret', 'KEY']);
+  expect(invalid.stderr).toContain('--secret: expected NAME=env:VARIABLE or');
+  const nowhere = await run(`${server.origin}/echo`, ['--secret', 'KEY=env:WEATHER']);
+  expect(nowhere.stderr).toContain('--secret requires --allow-net, which names the URLs');
   const unset = await run(`${server.origin}/echo`, [...flags.slice(0, 2), '--secret', 'KEY=env:NOT_SET']);
   expect(unset.stderr).toContain('the environment variable NOT_SET is not set');
 });
@@ -87,11 +97,18 @@ test('--record writes a file from which --replay answers without sending anythin
   expect(again.stdout).toBe(live.stdout);
   const other = await run(`${server.origin}/csv`, [...allow, '--replay', har]);
   expect(other.stderr).toContain('is not in the recording');
+  const unset = allow.with(-1, 'KEY=env:NOT_SET');
+  expect((await run(`${server.origin}/weather`, [...unset, '--replay', har])).stdout).toBe(live.stdout);
   expect(server.requests.length).toBe(count);
 });
 
 test('--ask-net without a terminal refuses requests', async () => {
   const { stderr, status } = await run('https://other.example/', ['--ask-net']);
-  expect(stderr).toContain('there is no terminal on which to ask for approval');
+  expect(stderr).toContain(
+    'The call was not approved. Reason: there is no terminal on which to ask for approval. Trying again',
+  );
   expect(status).toBe(1);
+  // Approval cannot permit private addresses, so nobody is asked.
+  const loopback = await run(`${server.origin}/weather`, ['--ask-net']);
+  expect(loopback.stderr).toContain(`with the option --allow-net '${server.origin}/*'`);
 });

@@ -106,7 +106,7 @@ describe('pending and resume', () => {
     const third = await cli('resume', again!.execution_id, ...left);
     expect(third).toMatchObject({
       status: 0,
-      stdout: "[{'n': 1}, 'denied: The call was not approved. Reason: a person denied the call', 'c']\n",
+      stdout: "[{'n': 1}, 'denied: The call was not approved. Reason: a person denied the call.', 'c']\n",
     });
     expect((await cli('resume', id, '--deny', '2')).status).toBe(69);
     expect(await listPaused()).toEqual([]);
@@ -187,7 +187,7 @@ describe('pending and resume', () => {
     const [, last] = await terminal.shows(/"c".*\s+Type (\d{4}) to allow/);
     terminal.type(`${last}\n`);
     await terminal.shows(
-      /\['a', 'denied: The call was not approved\. Reason: a person denied the call', 'c'\]/,
+      /\['a', 'denied: The call was not approved\. Reason: a person denied the call.', 'c'\]/,
     );
     expect(await terminal.exitCode()).toBe(0);
     expect(withoutColors(terminal.output)).not.toContain(ESCAPE);

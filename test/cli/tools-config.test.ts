@@ -61,7 +61,7 @@ describe('--tools-config', () => {
     const code = 'try:\n  await tools.demo.echo(text="x")\nexcept ToolError as error:\n  print(error)';
     const { stdout } = await runCli(['run', '-c', code, '--tools-config', config({})]);
     expect(stdout).toBe(
-      'The call was not approved. Reason: there is no terminal on which to ask for approval\n',
+      'The call was not approved. Reason: there is no terminal on which to ask for approval.\n',
     );
   });
 

@@ -139,6 +139,15 @@ describe('child_process', () => {
       expect(stderr).toMatch(
         /sh: the command was not run, because bash is not installed: npm install @llm-wasm-sandbox\/bash\./,
       );
+      const python =
+        'import os; os.system("bash -c pwd"); os.system("bash -c \'ls | wc\'"); open("a.sh", "w").write("ls"); os.system("bash a.sh")';
+      const shells = await runProcess(process.execPath, [cli, 'run', '-c', python]);
+      expect(shells.stdout).toBe('/app\n');
+      expect(shells.stderr.match(/npm install @llm-wasm-sandbox\/bash/g)).toHaveLength(2);
+      const doctor = await runProcess(process.execPath, [cli, 'doctor']);
+      expect(doctor.stdout).toMatch(
+        /^ok {4}bash guest: not installed, because it is optional\. .*npm install @llm-wasm-sandbox\/bash$/m,
+      );
     } finally {
       rmSync(installed, { recursive: true, force: true });
     }

@@ -144,6 +144,9 @@ describe('allow_net', () => {
   });
 });
 
+/** Names in this domain never resolve (RFC 6761). */
+const UNKNOWN = 'https://api.invalid';
+
 describe('ask', () => {
   test.each(['modern', 'legacy'] as const)('asks the person at the client (%s)', async (era) => {
     const network_config = configure({ network: { ask: true } });
@@ -161,19 +164,20 @@ describe('ask', () => {
     });
     await client.connect(new StreamableHTTPClientTransport(new URL(plain.server.url)));
     clients.push(client);
-    const denied = await run(client, '/weather');
+    const denied = await run(client, `${UNKNOWN}/weather`);
     expect(asked).toEqual([
-      expect.stringContaining(
-        `wants to send the request GET ${web.origin}/weather without a body\nAllow this?`,
-      ),
+      expect.stringContaining(`wants to send the request GET ${UNKNOWN}/weather without a body\nAllow this?`),
     ]);
     expect(denied.text).toContain('a person denied the call');
-    // The request was approved, but its address is private.
+    // The request was approved, but its host does not exist.
     decision = 'allow';
-    expect((await run(client, '/weather')).text).toContain('not on the public internet');
+    expect((await run(client, `${UNKNOWN}/weather`)).text).toMatch(/does not resolve|did not answer/);
     decision = 'never';
-    expect((await run(client, '/weather')).text).toContain('a person denied the call');
-    expect((await run(client, '/echo')).text).toContain(`a person has refused GET ${web.origin}`);
+    expect((await run(client, `${UNKNOWN}/weather`)).text).toContain('a person denied the call');
+    expect((await run(client, `${UNKNOWN}/echo`)).text).toContain(`a person has refused GET ${UNKNOWN}`);
+    expect(asked).toHaveLength(3);
+    // Nobody can approve private addresses.
+    expect((await run(client, '/weather')).text).toContain('no rule matches it');
     expect(asked).toHaveLength(3);
   });
 
@@ -181,7 +185,7 @@ describe('ask', () => {
     await using plain = await closing(startHttp({ network_config: configure({ network: { ask: true } }) }));
     const client = await httpClient(plain.server, 'modern');
     clients.push(client);
-    expect((await run(client, '/weather')).text).toContain('this client cannot ask a person');
+    expect((await run(client, `${UNKNOWN}/`)).text).toContain('this client cannot ask a person');
   });
 });
 
@@ -189,10 +193,18 @@ describe('network_config', () => {
   test.each([
     [{ tokens: { dave: {} } }, 'tokens.dave: no token has this name'],
     [{ network: { record: 'a.har' } }, 'record'],
-    [{ network: { allow: ['example.com'] } }, 'must be a URL pattern'],
+    [{ network: { allow: ['example.com'] } }, 'must begin with https:// or http://'],
+    [{ network: { allow: [7] } }, 'must be a URL pattern'],
     [{ network: { alow: [] } }, 'alow'],
   ])('%j is rejected', async (config, problem) => {
     await expect(startHttp({ tokens, network_config: configure(config) })).rejects.toThrow(problem);
+  });
+
+  test('has no tokens on a server without tokens', async () => {
+    const network_config = configure({ tokens: { dave: {} } });
+    await expect(startHttp({ network_config })).rejects.toThrow(
+      'tokens.dave: this server has no tokens. Put the rules under "network". Only "serve" has tokens.',
+    );
   });
 
   test('must be JSON', async () => {

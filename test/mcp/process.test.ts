@@ -167,6 +167,28 @@ describe('a server process', () => {
     await last.client.close();
   });
 
+  test('prints the variables that clients of E2B need', { tags: 'full' }, async () => {
+    const flags = ['--e2b', '--port', '0', '--log-level', 'silent'];
+    const child = spawn(process.execPath, [CLI, 'serve', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+    let log = '';
+    for await (const data of child.stderr) {
+      log += String(data);
+      if (log.includes('E2B_API_KEY')) break;
+    }
+    const origin = /listening on (http:\/\/127\.0\.0\.1:\d+)\//.exec(log)![1];
+    expect(log).toContain(
+      `  export E2B_API_URL=${origin}\n  export E2B_SANDBOX_URL=${origin}\n  export E2B_API_KEY=any`,
+    );
+    const created = await fetch(`${origin}/sandboxes`, {
+      method: 'POST',
+      headers: { 'x-api-key': 'any', 'content-type': 'application/json' },
+      body: JSON.stringify({ templateID: 'base' }),
+    });
+    expect(created.status).toBe(201);
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  });
+
   // guarantee: durability
   test('keeps every completed call if it is killed right afterwards', { tags: 'full' }, async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));

@@ -102,7 +102,7 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
     const code = writeProgram(`good-${era}`, `bad-${era}`, `other-${era}`);
     const { structured } = await call(client, 'execute_code', { code, language: 'python' });
     expect(structured['stdout']).toMatch(
-      /Successfully wrote.*\ndenied: .*a person denied the call\ndenied: .*the question was not answered\n$/s,
+      /Successfully wrote.*\ndenied: .*a person denied the call\.\ndenied: .*the question was not answered\.\n$/s,
     );
     expect(readdirSync(files).filter((name) => name.endsWith(era))).toEqual([`good-${era}`]);
     expect(readFileSync(join(files, `good-${era}`), 'utf8')).toBe('by a program');
@@ -127,7 +127,7 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
       language: 'python',
     });
     expect(structured['stdout']).toMatch(
-      /^denied: The call was not approved. Reason: this client cannot ask a person, and only a program in a session that keeps its variables can wait for approval. Use create_session$/m,
+      /^denied: The call was not approved. Reason: this client cannot ask a person, and only a program in a session that keeps its variables can wait for approval. Use create_session\.$/m,
     );
     expect(text).toContain('files.write_file');
     const session_id = `none-${era}`;
@@ -146,7 +146,7 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
     const client = await httpClient(small, era);
     const { text } = await call(client, 'execute_code', { code: writeProgram('small'), language: 'python' });
     expect(text).toMatch(
-      /^denied: .*only a program in a session that keeps its variables can wait for approval$/m,
+      /^denied: .*only a program in a session that keeps its variables can wait for approval\.$/m,
     );
     await client.close();
   });
@@ -435,7 +435,7 @@ test.each(ERAS)(
     );
     const code = writeProgram(`good-stdio-${era}`, `bad-stdio-${era}`);
     const { structured } = await call(client, 'execute_code', { code, language: 'python' });
-    expect(structured['stdout']).toMatch(/Successfully wrote.*\ndenied: .*a person denied the call\n$/s);
+    expect(structured['stdout']).toMatch(/Successfully wrote.*\ndenied: .*a person denied the call\.\n$/s);
     expect(asked).toHaveLength(2);
     expect(readdirSync(files).filter((name) => name.endsWith(`stdio-${era}`))).toEqual([`good-stdio-${era}`]);
     await client.close();

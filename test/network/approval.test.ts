@@ -87,7 +87,7 @@ describe('approval of a request', () => {
     expect(later.stdout).toContain(
       'answer to /a\nEACCES fetch failed: POST https://api.example/a is not permitted',
     );
-    expect(later.stdout).toContain('The call was not approved. Reason: no Trying again will not help.');
+    expect(later.stdout).toContain('The call was not approved. Reason: no. Trying again will not help.');
     expect(later.metadata.network).toMatchObject([{ outcome: 'ok' }, { outcome: 'refused' }]);
     expect(asked).toEqual([`${ORIGIN}/a`, `${ORIGIN}/b`, `${ORIGIN}/a`]);
     const never = { approved: false, for: 'session' } as const;
@@ -126,14 +126,21 @@ describe('approval of a request', () => {
     expect(metadata.network).toMatchObject([{ outcome: 'refused' }]);
   });
 
-  test('does not permit private addresses', async () => {
+  test('is not asked about private addresses, which are refused', async () => {
+    const asked: unknown[] = [];
     await using sandbox = await createSandbox({
       runtime: 'javascript',
       policy: { network: { ask: true } },
-      onApproval: () => true,
+      onApproval: (request) => {
+        asked.push(request);
+        return true;
+      },
     });
-    const { stdout } = await sandbox.execute(fetching('http://127.0.0.1:1/', 'http://169.254.169.254/'));
-    expect(stdout.match(/not on the public internet/g)).toHaveLength(2);
+    const { stdout } = await sandbox.execute(
+      fetching('http://127.0.0.1:1/', 'http://169.254.169.254/', 'http://localhost/', 'http://[::1]/'),
+    );
+    expect(stdout.match(/no rule matches it/g)).toHaveLength(4);
+    expect(asked).toEqual([]);
   });
 });
 

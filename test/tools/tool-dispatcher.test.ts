@@ -550,7 +550,7 @@ describe('approval of tool calls', () => {
     [
       'denied',
       () => ({ approved: false, reason: 'not today' }),
-      { code: 'denied', message: 'The call was not approved. Reason: not today' },
+      { code: 'denied', message: 'The call was not approved. Reason: not today.' },
     ],
     [
       'left open',

@@ -18,8 +18,8 @@ export interface MissingFeature {
   readonly what: string;
   /** What to do instead, one line each. */
   readonly instead?: string | readonly string[] | undefined;
-  /** Whether the user of the sandbox can provide it. */
-  readonly canBeAdded?: boolean;
+  /** What makes it available: the network if requests are permitted, packages if they are added. */
+  readonly enabledBy?: 'network' | 'packages';
 }
 
 export const unsupportedFeatureRule = (row: SharedRow<MissingFeature>): Rule =>
@@ -27,15 +27,24 @@ export const unsupportedFeatureRule = (row: SharedRow<MissingFeature>): Rule =>
     ...row,
     type: 'UnsupportedFeature',
     docs: [DOCS.unsupported],
-    advise: ({ what, instead, canBeAdded }, input) => ({
+    advise: ({ what, instead, enabledBy }, input) => ({
       guidance: [
         `Not available in the sandbox: ${what}`,
         ...(typeof instead === 'string' ? [instead] : (instead ?? [])).map((line) => `Instead: ${line}`),
         failedAt(input),
-        canBeAdded ? undefined : 'No setting enables it: rewrite the program without it',
+        enabledBy === undefined ? 'No setting enables it: rewrite the program without it' : undefined,
+        enabledBy === 'network'
+          ? ({ permitNetwork }) => permitNetwork(`${wantedOrigin(input)}/*`)
+          : undefined,
       ],
     }),
   });
+
+/** The origin of the first URL in the statement that failed. */
+function wantedOrigin(input: AnalysisInput): string {
+  const [origin] = /https?:\/\/[\w.-]{1,100}(?::\d{1,5})?/.exec(failedAt(input) ?? '') ?? [];
+  return origin ?? 'https://api.example.com';
+}
 
 /** What to use instead of a package. */
 export interface Alternative {
@@ -43,11 +52,23 @@ export interface Alternative {
   readonly instead?: string;
   /** The feature that the package needs and the sandbox does not have, and what to do. */
   readonly note?: string;
+  /** Replaces the row if the program may send requests. */
+  readonly withNetwork?: Alternative;
   /** Names of packages that do part of the job. Those that programs cannot import are left out. */
   readonly packages?: readonly string[];
 }
 
-/** The row of a table of alternatives as one line; undefined if there is no row. */
+/** The row for a name in a table of alternatives; undefined if there is none. */
+export function findAlternative(
+  table: Readonly<Record<string, Alternative>>,
+  name: string,
+  { requests }: AnalysisInput,
+): Alternative | undefined {
+  const row = Object.hasOwn(table, name) ? table[name] : undefined;
+  return requests === undefined ? row : (row?.withNetwork ?? row);
+}
+
+/** A row of a table of alternatives as one line; undefined if there is no row. */
 export function describeAlternative(
   row: Alternative | undefined,
   { language, packages }: AnalysisInput,

@@ -1,7 +1,7 @@
 /** `doctor`: checks the installation by using it. */
 import { Option } from 'commander';
 import { formatBytes, formatDuration, formatFuel } from '../../quantities.ts';
-import { installedRuntimes } from '../../runtimes/guest-artifacts.ts';
+import { installedRuntimes, optionalRuntimes } from '../../runtimes/guest-artifacts.ts';
 import { LANGUAGES } from '../../runtimes/languages.ts';
 import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
 import type { RuntimeName } from '../../schema.ts';
@@ -60,6 +60,10 @@ const CHECKS: readonly { readonly name: string; readonly check: () => Promise<st
       const budget = `${formatFuel(fuel_budget)} fuel (the default budget) is about ${formatDuration((fuel_budget / speed) * 1000)} of computation`;
       return `6 * 7 = 42 in ${formatDuration(result.duration_ms)}, ${formatFuel(result.fuel_consumed)} fuel; ${budget}`;
     },
+  })),
+  ...optionalRuntimes().map(({ runtime, advice }) => ({
+    name: `${runtime} guest`,
+    check: async () => `not installed, because it is optional. ${advice}`,
   })),
 ];
 

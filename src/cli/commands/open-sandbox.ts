@@ -1,5 +1,5 @@
 /** The sandbox or session in which `run` and `repl` run programs, and the options that both commands have for it. */
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { escapeControls } from '../../analysis/escape-controls.ts';
 import { SandboxError } from '../../errors.ts';
 import { AUTO } from '../../packages/read-user-packages.ts';
@@ -7,6 +7,7 @@ import { formatBytes, formatFuel, typicalSeconds } from '../../quantities.ts';
 import { PACKAGE_RUNTIME, runtimeOf } from '../../runtimes/program-files.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
+import { parseUrlPattern } from '../../schema/url-pattern.ts';
 import type { Isolation, LanguageName, Optimization, PolicyInput, RuntimeName } from '../../schema.ts';
 import { createSandbox } from '../../session/create-sandbox.ts';
 import type { Session } from '../../session/session.ts';
@@ -69,9 +70,11 @@ function policyFromFlags(flags: SandboxFlags): PolicyInput {
 function secretsFromFlags({ secret = [], allowNet = [] }: NetworkFlags) {
   const entries = secret.map((text) => {
     const match = /^(\w+)=env:(\w+)(?::([\w-]+))?$/.exec(text);
-    if (match === null || allowNet.length === 0)
+    if (match === null)
+      throw new UsageError('--secret: expected NAME=env:VARIABLE or NAME=env:VARIABLE:HEADER.');
+    if (allowNet.length === 0)
       throw new UsageError(
-        '--secret: expected NAME=env:VARIABLE or NAME=env:VARIABLE:HEADER, together with --allow-net.',
+        '--secret requires --allow-net, which names the URLs that may receive the secret.',
       );
     const [, name, env, header] = match;
     return [name!, { env: env!, allow: allowNet, ...(header !== undefined && { header }) }] as const;
@@ -201,12 +204,19 @@ export const programLimitOptions = () => [
   ),
 ];
 
+/** Collects URL patterns. */
+function collectPatterns(text: string, previous?: readonly string[]): string[] {
+  const pattern = parseUrlPattern(text);
+  if (typeof pattern === 'string') throw new InvalidArgumentError(`It ${pattern}.`);
+  return collectValues(text, previous);
+}
+
 /** The requests that programs may send. */
 export const permittingOptions = () => [
   new Option(
     '--allow-net <URL>',
     'Let programs request this URL pattern, e.g. "https://api.example.com/v1/*"; repeatable',
-  ).argParser(collectValues),
+  ).argParser(collectPatterns),
   new Option(
     '--secret <NAME=env:VAR>',
     'Let programs send the host variable VAR to the URLs of --allow-net without seeing it; add ":HEADER" for another header than Authorization; repeatable',

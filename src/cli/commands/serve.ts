@@ -3,6 +3,13 @@ import { SandboxError } from '../../errors.ts';
 import { SETTING_NAMES } from '../../mcp/settings.ts';
 import { serverCommand } from './server-command.ts';
 
+/** The environment variables that lead the SDKs of E2B to the server. */
+function e2bVariables(url: string, hasTokens: boolean): string {
+  const { origin } = new URL(url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:'));
+  const key = hasTokens ? 'SECRET  # the secret of a token' : 'any  # this server has no tokens';
+  return `Clients of E2B need these variables:\n  export E2B_API_URL=${origin}\n  export E2B_SANDBOX_URL=${origin}\n  export E2B_API_KEY=${key}`;
+}
+
 export const serveCommand = serverCommand({
   settings: SETTING_NAMES,
   examples: ['serve --port 8080', 'serve --config server.toml --print-config'],
@@ -23,6 +30,7 @@ export const serveCommand = serverCommand({
     const server = await serveHttp(settings, options);
     const { printToStderr } = await import('../stderr-log.ts');
     printToStderr(`llm-wasm-sandbox: listening on ${server.url}`);
+    if (settings.e2b) printToStderr(e2bVariables(server.url, settings.tokens.length > 0));
     return server;
   },
 });

@@ -153,12 +153,15 @@ const PROGRAMS: readonly ProcessCommand[] = [
   ...Object.values(RUNTIMES).flatMap(interpreterCommands),
   ...availableCommands().map(programCommand),
 ];
-const COMMANDS = PROGRAMS.some(({ name }) => name === 'sh') ? PROGRAMS : [...PROGRAMS, simpleShell()];
+const SHELLS = ['sh', 'bash'];
+const COMMANDS = PROGRAMS.some(({ name }) => name === 'sh')
+  ? PROGRAMS
+  : [...PROGRAMS, ...SHELLS.map(simpleShell)];
 
 /** Stands in for a shell: runs a command that consists of words only, as a shell would. */
-function simpleShell(): ProcessCommand {
+function simpleShell(name: string): ProcessCommand {
   return {
-    name: 'sh',
+    name,
     prepare(_, request, find) {
       const { argv } = request;
       const words = argv[1] === '-c' ? plainWords(argv[2] ?? '') : undefined;
@@ -174,9 +177,9 @@ function simpleShell(): ProcessCommand {
 }
 
 const NO_SHELL = () =>
-  `sh: the command was not run, because bash is not installed: npm install ${BASH_PACKAGE}. Without it, start one program with its arguments, without pipes, redirections and variables: ${commandNames().join(', ')}\n`;
+  `sh: the command was not run, because bash is not installed: npm install ${BASH_PACKAGE}. Without it, start one program with its arguments, without pipes, redirections and variables: ${programNames()}\n`;
 const notFound = (name: string) =>
-  `sh: ${name.slice(0, 100)}: not found. The programs of the sandbox are ${commandNames().join(', ')}\n`;
+  `sh: ${name.slice(0, 100)}: not found. The programs of the sandbox are ${programNames()}\n`;
 
 /** The words of a command without any other syntax of the shell; undefined for other commands. */
 function plainWords(command: string): string[] | undefined {
@@ -209,8 +212,12 @@ export const COMMAND_FOLDERS: readonly MountedLayer[] = FOLDERS.map((at, i) => (
   tree: folder(FIRST_FOLDER_LAYER + i),
 }));
 
-/** Names of all commands, sorted. */
-const commandNames = (): string[] => COMMANDS.map(({ name }) => name).sort();
+/** Names of all commands that are not shells, sorted. */
+const programNames = () =>
+  PROGRAMS.map(({ name }) => name)
+    .filter((name) => !SHELLS.includes(name))
+    .sort()
+    .join(', ');
 
 /** Finds the program of a process. */
 export function resolveProgram(

@@ -29,7 +29,7 @@ const nameOf = (subject: string) => oneLine(subject.slice(subject.lastIndexOf('/
 function missingCommandLines(name: string): string[] {
   if (INSTALLERS.includes(name)) return ['Nothing can be installed: use the commands that exist'];
   if (NETWORK.includes(name))
-    return ['The sandbox has no network: pass the data as files, or through tools of the caller'];
+    return ['There are no commands for the network: pass the data as files, or through tools of the caller'];
   const instead = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
   if (instead !== undefined) return [instead];
   const letters = (text: string) => [...text].sort().join('');

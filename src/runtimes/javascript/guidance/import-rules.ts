@@ -6,6 +6,7 @@ import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
 import { existingFileLine, workspaceListing } from '../../../analysis/rules/file-rules.ts';
 import {
   describeAlternative,
+  findAlternative,
   type MissingFeature,
   packageByOtherName,
   packageNotAvailableRule,
@@ -13,7 +14,13 @@ import {
 } from '../../../analysis/rules/rule-factories.ts';
 import { noToolsRule } from '../../../analysis/rules/tool-rules.ts';
 import { engineError } from './engine-error.ts';
-import { FAILING_GLOBALS, MISSING_GLOBALS, type MissingGlobal, NODE_FEATURES } from './missing-globals.ts';
+import {
+  FAILING_GLOBALS,
+  MISSING_GLOBALS,
+  type MissingGlobal,
+  NETWORK,
+  NODE_FEATURES,
+} from './missing-globals.ts';
 import { ALTERNATIVES } from './missing-packages.ts';
 
 /** Packages by the global name under which browser programs know them. */
@@ -84,22 +91,31 @@ const FUNCTION: MissingGlobal = { needs: 'this function' };
 const featureOf = (module: string) =>
   Object.hasOwn(NODE_FEATURES, module) ? NODE_FEATURES[module] : undefined;
 
-const describeFeature = (name: string, { needs, instead }: MissingGlobal): MissingFeature => ({
-  what: `${needs} ('${name}')`,
-  instead,
-});
+const SOCKETS: MissingGlobal = { needs: 'sockets', instead: 'send HTTP requests with fetch' };
+
+/** Programs that may send requests lack only other connections. */
+function describeFeature(name: string, feature: MissingGlobal, hasNetwork: boolean): MissingFeature {
+  const { needs, instead } = feature === NETWORK && hasNetwork ? SOCKETS : feature;
+  return {
+    what: `${needs} ('${name}')`,
+    instead,
+    ...(feature === NETWORK && !hasNetwork && { enabledBy: 'network' }),
+  };
+}
 
 function missingFeature(input: AnalysisInput): MissingFeature | undefined {
+  const describe = (name: string, feature: MissingGlobal) =>
+    describeFeature(name, feature, input.requests !== undefined);
   const requested = requestedModule(input);
   const module = requested?.replace(/^node:/, '');
-  if (module !== undefined && module !== requested) return describeFeature(module, featureOf(module) ?? NODE);
+  if (module !== undefined && module !== requested) return describe(module, featureOf(module) ?? NODE);
   const error = engineError(input, 'Error') ?? engineError(input, 'TypeError');
   const api = messageMatch(error, /^([\w.]+) (?:is not available|does not support .{1,80}) in the sandbox/);
   if (api !== undefined)
-    return describeFeature(api, featureOf(api.split('.')[0]!) ?? FAILING_GLOBALS[api] ?? FUNCTION);
+    return describe(api, featureOf(api.split('.')[0]!) ?? FAILING_GLOBALS[api] ?? FUNCTION);
   const name = undefinedName(input);
   const row = name !== undefined && Object.hasOwn(MISSING_GLOBALS, name) ? MISSING_GLOBALS[name] : undefined;
-  return row && describeFeature(name!, row);
+  return row && describe(name!, row);
 }
 
 export const importRules: readonly Rule[] = [
@@ -163,8 +179,7 @@ export const importRules: readonly Rule[] = [
   packageNotAvailableRule({
     evidence: 'import, require() or requireVendor() of a package that is not vendored.',
     match: (input) => requestedModule(input) ?? requestedVendor(input),
-    alternative: (name, input) =>
-      describeAlternative(Object.hasOwn(ALTERNATIVES, name) ? ALTERNATIVES[name] : undefined, input),
+    alternative: (name, input) => describeAlternative(findAlternative(ALTERNATIVES, name, input), input),
     known: ({ packages }) => [
       ...Object.keys(NODE_FEATURES),
       ...packages.flatMap(({ import_names }) => import_names),

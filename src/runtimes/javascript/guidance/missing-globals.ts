@@ -12,15 +12,17 @@ const READ_FILES =
 /** The way to SQLite that works in JavaScript. */
 export const SQLITE_COMMAND =
   "the sqlite3 program: execFileSync('sqlite3', ['-json', 'app.db', sql], { encoding: 'utf8' }) of child_process returns the rows as JSON";
+/** HTTP requests are possible if they are permitted. */
+export const NETWORK: MissingGlobal = { needs: 'network access', instead: READ_FILES };
 
 /** By name. */
 export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
   Deno: { needs: 'Deno', instead: FILE_FUNCTIONS },
   Bun: { needs: 'Bun', instead: FILE_FUNCTIONS },
-  XMLHttpRequest: { needs: 'network access', instead: READ_FILES },
-  WebSocket: { needs: 'network access', instead: READ_FILES },
-  EventSource: { needs: 'network access', instead: READ_FILES },
-  axios: { needs: 'network access', instead: READ_FILES },
+  XMLHttpRequest: NETWORK,
+  WebSocket: NETWORK,
+  EventSource: NETWORK,
+  axios: NETWORK,
   window: { needs: 'a browser', instead: 'globalThis' },
   document: { needs: 'a browser', instead: 'build HTML as text and write it to a file' },
   navigator: { needs: 'a browser' },
@@ -46,7 +48,6 @@ export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
   WebAssembly: { needs: 'WebAssembly inside the guest', instead: 'plain JavaScript' },
 };
 
-const NETWORK: MissingGlobal = { needs: 'network access', instead: READ_FILES };
 /** Global functions that exist and always fail. */
 export const FAILING_GLOBALS: Readonly<Record<string, MissingGlobal>> = { fetch: NETWORK };
 

@@ -4,6 +4,7 @@ import { SQLITE_COMMAND } from './missing-globals.ts';
 
 const NO_NETWORK: Alternative = {
   note: 'There is no network: fetch the data outside the sandbox, pass it with the files option, and read it with readText or readJson',
+  withNetwork: { instead: 'fetch' },
 };
 const NO_SERVER: Alternative = {
   note: 'Programs cannot listen on a port: call the functions of the program directly',

@@ -17,7 +17,7 @@ export const toolFailureExamples: readonly GuidanceExample[] = [
   ...(
     [
       ['invalid_arguments', 'weather: city: expected a string', 'print(await tools.weather(city=7))'],
-      ['denied', 'The call was not approved. Reason: a person denied the call'],
+      ['denied', 'The call was not approved. Reason: a person denied the call.'],
       ['timeout', 'weather did not answer within 60 s. The call may or may not have taken effect.'],
       ['limit', 'The run has reached its limit of 100 tool calls.'],
       ['failed', 'no data for this city'],

@@ -78,6 +78,7 @@ const endlessWait = (input: AnalysisInput): MissingFeature => ({
 const NETWORK: MissingFeature = {
   what: 'network access',
   instead: 'fetch the data outside the sandbox, pass it with the files option, and read it from /app',
+  enabledBy: 'network',
 };
 const SOCKETS: MissingFeature = {
   what: 'sockets',
@@ -170,7 +171,7 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   if (attribute !== undefined) {
     const { module_name: owner = '', name } = attribute;
     const row = Object.hasOwn(MISSING_ATTRIBUTES, owner) ? MISSING_ATTRIBUTES[owner] : undefined;
-    if (owner === 'socket') return NETWORK;
+    if (owner === 'socket') return hasNetwork ? SOCKETS : NETWORK;
     return row?.names.includes(name ?? '') ? row.feature : undefined;
   }
   return missingSystemCall(input);
@@ -217,7 +218,7 @@ function missingCommands(input: AnalysisInput): MissingFeature {
     return {
       what: `package installation (${list})`,
       instead: installationAdvice(installer.words, input),
-      canBeAdded: true,
+      enabledBy: 'packages',
     };
   if (names.some((name) => NETWORK_PROGRAMS.has(name)))
     return { ...NETWORK, what: `network access (${list})` };
@@ -238,7 +239,7 @@ const missingParser = (input: AnalysisInput) => {
 
 /** Which of the missing packages the operator can add, and which nobody can. */
 function installationLines(names: readonly string[], input: AnalysisInput): AdviceLine[] {
-  const useful = names.filter((name) => !needsMissingFeature(name));
+  const useful = names.filter((name) => !needsMissingFeature(name, input));
   const addable = useful.flatMap((name) => input.addablePackage(name) ?? []);
   const users = addable.flatMap((name) => userOf(name, input.source) ?? []);
   const added = [...new Set([...addable, ...users.flatMap(({ needs }) => needs!)])].join(' ');

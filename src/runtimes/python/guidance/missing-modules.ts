@@ -1,8 +1,14 @@
 /** Modules that programs import and the sandbox does not have, with alternatives. */
 import type { Alternative, MissingFeature } from '../../../analysis/rules/rule-factories.ts';
 
-const NO_NETWORK =
-  'There is no network: fetch the data outside the sandbox, pass it with the files option, and read it from /app';
+const NO_NETWORK: Alternative = {
+  note: 'There is no network: fetch the data outside the sandbox, pass it with the files option, and read it from /app',
+  withNetwork: { instead: 'urllib.request or requests' },
+};
+const NO_SOCKETS: Alternative = {
+  ...NO_NETWORK,
+  withNetwork: { note: 'Programs have no sockets: send HTTP requests with urllib.request or requests' },
+};
 const NO_BROWSER =
   'There is no browser and no network: save the page outside the sandbox and pass it with the files option';
 const NO_DATABASE_SERVER = 'There is no network, so no database server can be reached';
@@ -50,15 +56,15 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   cv2: { instead: IMAGES, packages: ['pillow'] },
   skimage: { instead: IMAGES, packages: ['pillow'] },
   imageio: { instead: IMAGES, packages: ['pillow'] },
-  httpx: { note: NO_NETWORK },
-  aiohttp: { note: NO_NETWORK },
-  websockets: { note: NO_NETWORK },
-  websocket: { note: NO_NETWORK },
-  paramiko: { note: NO_NETWORK },
-  boto3: { note: NO_NETWORK },
-  openai: { note: NO_NETWORK },
-  anthropic: { note: NO_NETWORK },
-  yfinance: { note: NO_NETWORK },
+  httpx: NO_NETWORK,
+  aiohttp: NO_SOCKETS,
+  websockets: NO_SOCKETS,
+  websocket: NO_SOCKETS,
+  paramiko: NO_SOCKETS,
+  boto3: NO_NETWORK,
+  openai: NO_NETWORK,
+  anthropic: NO_NETWORK,
+  yfinance: NO_NETWORK,
   selenium: { note: NO_BROWSER, packages: ['beautifulsoup4'] },
   playwright: { note: NO_BROWSER, packages: ['beautifulsoup4'] },
   scrapy: { note: NO_BROWSER, packages: ['beautifulsoup4'] },
