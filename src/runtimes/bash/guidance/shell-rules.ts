@@ -26,10 +26,14 @@ const NETWORK = ['curl', 'wget', 'ssh', 'scp', 'nc', 'ping', 'telnet', 'ftp', 'r
 
 const nameOf = (subject: string) => oneLine(subject.slice(subject.lastIndexOf('/') + 1), 60);
 
-function missingCommandLines(name: string): string[] {
+function missingCommandLines(name: string, { requests }: AnalysisInput): string[] {
   if (INSTALLERS.includes(name)) return ['Nothing can be installed: use the commands that exist'];
   if (NETWORK.includes(name))
-    return ['There are no commands for the network: pass the data as files, or through tools of the caller'];
+    return [
+      requests === undefined
+        ? 'There is no network: pass the data as files, or through tools of the caller'
+        : 'There are no commands for the network: send HTTP requests with urllib.request in python3, or with fetch in node',
+    ];
   const instead = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
   if (instead !== undefined) return [instead];
   const letters = (text: string) => [...text].sort().join('');
@@ -69,9 +73,9 @@ export const shellRules: readonly Rule[] = [
     type: 'CommandNotFound',
     evidence: 'bash wrote "command not found" to standard error, and the exit code is 127.',
     match: (input) => (input.exitCode === 127 ? shellError(input, /^command not found$/) : undefined),
-    lines: ({ subject }) => [
+    lines: ({ subject }, input) => [
       `There is no command '${nameOf(subject)}' in the sandbox`,
-      ...missingCommandLines(nameOf(subject)),
+      ...missingCommandLines(nameOf(subject), input),
       'ls /usr/bin lists the commands; python3 and node run programs in other languages',
     ],
   }),
