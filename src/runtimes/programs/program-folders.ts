@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path';
 import { installedFile } from '../../host/install-folder.ts';
 
 export const BASH_PACKAGE = '@llm-wasm-sandbox/bash';
+/** The commands that the package provides. */
+export const SHELL_COMMANDS = ['sh', 'bash'];
 
 const isReady = (folder: string) => existsSync(join(folder, 'programs.json'));
 

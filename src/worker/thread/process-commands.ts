@@ -12,7 +12,7 @@ import type { ExecRequest } from '../../kernel/processes.ts';
 import { isSyscallError, syscallError } from '../../kernel/syscall-error.ts';
 import type { Kernel } from '../../kernel/syscalls.ts';
 import { findAssets } from '../../runtimes/guest-artifacts.ts';
-import { BASH_PACKAGE } from '../../runtimes/programs/program-folders.ts';
+import { BASH_PACKAGE, SHELL_COMMANDS } from '../../runtimes/programs/program-folders.ts';
 import { availableCommands } from '../../runtimes/programs/program-list.ts';
 import { startCommand } from '../../runtimes/programs/start-command.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
@@ -153,10 +153,9 @@ const PROGRAMS: readonly ProcessCommand[] = [
   ...Object.values(RUNTIMES).flatMap(interpreterCommands),
   ...availableCommands().map(programCommand),
 ];
-const SHELLS = ['sh', 'bash'];
 const COMMANDS = PROGRAMS.some(({ name }) => name === 'sh')
   ? PROGRAMS
-  : [...PROGRAMS, ...SHELLS.map(simpleShell)];
+  : [...PROGRAMS, ...SHELL_COMMANDS.map(simpleShell)];
 
 /** Stands in for a shell: runs a command that consists of words only, as a shell would. */
 function simpleShell(name: string): ProcessCommand {
@@ -215,7 +214,7 @@ export const COMMAND_FOLDERS: readonly MountedLayer[] = FOLDERS.map((at, i) => (
 /** Names of all commands that are not shells, sorted. */
 const programNames = () =>
   PROGRAMS.map(({ name }) => name)
-    .filter((name) => !SHELLS.includes(name))
+    .filter((name) => !SHELL_COMMANDS.includes(name))
     .sort()
     .join(', ');
 

@@ -18,7 +18,7 @@ import {
   FAILING_GLOBALS,
   MISSING_GLOBALS,
   type MissingGlobal,
-  NETWORK,
+  NETWORK_ACCESS,
   NODE_FEATURES,
 } from './missing-globals.ts';
 import { ALTERNATIVES } from './missing-packages.ts';
@@ -95,11 +95,11 @@ const SOCKETS: MissingGlobal = { needs: 'sockets', instead: 'send HTTP requests 
 
 /** Programs that may send requests lack only other connections. */
 function describeFeature(name: string, feature: MissingGlobal, hasNetwork: boolean): MissingFeature {
-  const { needs, instead } = feature === NETWORK && hasNetwork ? SOCKETS : feature;
+  const { needs, instead } = feature === NETWORK_ACCESS && hasNetwork ? SOCKETS : feature;
   return {
     what: `${needs} ('${name}')`,
     instead,
-    ...(feature === NETWORK && !hasNetwork && { enabledBy: 'network' }),
+    ...(feature === NETWORK_ACCESS && !hasNetwork && { enabledBy: 'network' }),
   };
 }
 

@@ -13,16 +13,16 @@ const READ_FILES =
 export const SQLITE_COMMAND =
   "the sqlite3 program: execFileSync('sqlite3', ['-json', 'app.db', sql], { encoding: 'utf8' }) of child_process returns the rows as JSON";
 /** HTTP requests are possible if they are permitted. */
-export const NETWORK: MissingGlobal = { needs: 'network access', instead: READ_FILES };
+export const NETWORK_ACCESS: MissingGlobal = { needs: 'network access', instead: READ_FILES };
 
 /** By name. */
 export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
   Deno: { needs: 'Deno', instead: FILE_FUNCTIONS },
   Bun: { needs: 'Bun', instead: FILE_FUNCTIONS },
-  XMLHttpRequest: NETWORK,
-  WebSocket: NETWORK,
-  EventSource: NETWORK,
-  axios: NETWORK,
+  XMLHttpRequest: NETWORK_ACCESS,
+  WebSocket: NETWORK_ACCESS,
+  EventSource: NETWORK_ACCESS,
+  axios: NETWORK_ACCESS,
   window: { needs: 'a browser', instead: 'globalThis' },
   document: { needs: 'a browser', instead: 'build HTML as text and write it to a file' },
   navigator: { needs: 'a browser' },
@@ -49,7 +49,7 @@ export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
 };
 
 /** Global functions that exist and always fail. */
-export const FAILING_GLOBALS: Readonly<Record<string, MissingGlobal>> = { fetch: NETWORK };
+export const FAILING_GLOBALS: Readonly<Record<string, MissingGlobal>> = { fetch: NETWORK_ACCESS };
 
 const THREADS: MissingGlobal = { needs: 'threads', instead: 'do the work in the main program' };
 const MESSAGES: MissingGlobal = {
@@ -71,13 +71,13 @@ export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
       'crypto has createHash, createHmac, createCipheriv with AES, pbkdf2Sync, scryptSync, hkdfSync, randomBytes, generateKeyPairSync, sign, verify, publicEncrypt and createECDH',
   },
   cluster: MESSAGES,
-  dgram: NETWORK,
-  dns: NETWORK,
-  http: NETWORK,
-  http2: NETWORK,
-  https: NETWORK,
-  net: NETWORK,
-  tls: NETWORK,
+  dgram: NETWORK_ACCESS,
+  dns: NETWORK_ACCESS,
+  http: NETWORK_ACCESS,
+  http2: NETWORK_ACCESS,
+  https: NETWORK_ACCESS,
+  net: NETWORK_ACCESS,
+  tls: NETWORK_ACCESS,
   os: PROCESSES,
   sqlite: { needs: 'the module node:sqlite', instead: SQLITE_COMMAND },
   std: PROCESSES,
