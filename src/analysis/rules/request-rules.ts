@@ -1,5 +1,6 @@
 /** Rules for programs that may send requests: requests that were refused, and requests that failed. */
 import type { NetworkExchange } from '../../schema.ts';
+import { STDERR_SCAN_CHARS } from '../find-rule.ts';
 import type { AnalysisInput } from '../input.ts';
 import { failedAt, oneLine } from '../quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
@@ -9,11 +10,13 @@ const COMPARED = 60;
 /** Exceptions that name no reason. */
 const WITHOUT_REASON = /^(?:fetch failed|terminated|socket hang up)$/;
 
-/** The request whose failure ended the program. */
-function failedRequest({ requests, error, ending }: AnalysisInput): NetworkExchange | undefined {
-  if (requests === undefined || error === undefined || ending !== 'exception' || error.raised === true)
-    return undefined;
-  const failed = requests.filter((request) => request.error !== undefined).reverse();
+/** The request whose failure ended the program, or a command such as curl. */
+function failedRequest(input: AnalysisInput): NetworkExchange | undefined {
+  const { requests, error, ending, stderr } = input;
+  const failed = (requests ?? []).filter((request) => request.error !== undefined).reverse();
+  if (ending === 'exited' && error === undefined && stderr.length <= STDERR_SCAN_CHARS)
+    return failed.find((request) => stderr.includes(request.error!.slice(0, COMPARED)));
+  if (error === undefined || ending !== 'exception' || error.raised === true) return undefined;
   const hasReason = !WITHOUT_REASON.test(error.message);
   return failed.find((request) => !hasReason || error.message.includes(request.error!.slice(0, COMPARED)));
 }
@@ -21,7 +24,8 @@ function failedRequest({ requests, error, ending }: AnalysisInput): NetworkExcha
 export const requestRules: readonly Rule[] = [
   rule({
     type: 'RequestFailed',
-    evidence: 'A request was refused or failed, and the program does not handle the exception.',
+    evidence:
+      'A request was refused or failed, and the program does not handle the exception, or ended with the message on standard error.',
     docs: [DOCS.network],
     match: failedRequest,
     advise: (request, input) => ({

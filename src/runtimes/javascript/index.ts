@@ -7,7 +7,7 @@ import type { Runtime } from '../runtime.ts';
 import { errorVariablesOf } from './memory/error-variables.ts';
 import { BACKTRACE } from './memory/quickjs-layout.ts';
 import { JavaScriptStackReader } from './memory/stack-reader.ts';
-import { runNodeCommand } from './node-command.ts';
+import { MODULE_COMMANDS, runNodeCommand } from './node-command.ts';
 import { OPTIMIZATION_PROGRAMS } from './optimization-programs.ts';
 import {
   interrupt,
@@ -49,7 +49,7 @@ export const javascript: Runtime = {
     new JavaScriptStackReader(guest, handles, (place) => errorVariablesOf(guest)?.uncaughtAt(place)),
   run,
   resume,
-  commands: ['node', 'nodejs'],
+  commands: ['node', 'nodejs', ...MODULE_COMMANDS],
   runCommand: (guest, handles, request) => runNodeCommand(guest, handles, request, run),
   preload,
 };

@@ -1,4 +1,4 @@
-/** The command `node` in a child process: which program a command line stands for. */
+/** The command `node` in a child process: which program a command line stands for. `curl` and `wget` are programs of the runtime. */
 import type { Guest } from '../../engine/guest.ts';
 import { isSyscallError } from '../../kernel/syscall-error.ts';
 import type { Kernel } from '../../kernel/syscalls.ts';
@@ -12,6 +12,9 @@ const OPTIONS_WITH_VALUE = ['-r', '--require', '--import', '--loader', '--env-fi
 const SUFFIXES = ['', '.js', '.json', '/index.js'];
 const VERSION_PROGRAM = 'console.log(process.version)';
 const USAGE = 'Usage: node [options] [ script.js | -e code | - ] [arguments]\n';
+
+/** Commands that are modules of the runtime. */
+export const MODULE_COMMANDS = ['curl', 'wget'];
 
 type RunRequest = (guest: Guest, handles: Handles, request: GuestRequest) => string;
 
@@ -82,6 +85,14 @@ function plan(kernel: Kernel, words: readonly string[]): CommandProgram | Comman
   return { code: readAll(kernel, 0), file: `${directoryOf(kernel)}/[stdin]`, args: [] };
 }
 
+/** The program of a command that is a module; undefined for `node`. */
+function moduleCommand([path = '', ...args]: readonly string[]): CommandProgram | undefined {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  if (!MODULE_COMMANDS.includes(name)) return undefined;
+  const code = `require('node:internal/commands/${name}').main(process.argv.slice(2))`;
+  return { code, file: `/usr/bin/${name}`, args };
+}
+
 function scriptAt(kernel: Kernel, name: string, args: readonly string[]): CommandProgram | CommandMessage {
   const found = readProgram(kernel, name);
   if (found !== undefined) return { ...found, args };
@@ -98,7 +109,7 @@ export function runNodeCommand(
   run: RunRequest,
 ): string {
   const { kernel } = guest;
-  const program = plan(kernel, argv.slice(1));
+  const program = moduleCommand(argv) ?? plan(kernel, argv.slice(1));
   if ('stream' in program) {
     kernel.write(program.stream, new TextEncoder().encode(program.text));
     return JSON.stringify({ exit_code: program.exitCode });

@@ -22,7 +22,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   vim: 'There are no editors: write files with cat > file <<EOF, and change them with sed -i',
 };
 const INSTALLERS = ['apt', 'apt-get', 'yum', 'dnf', 'apk', 'brew', 'conda', 'snap'];
-const NETWORK = ['curl', 'wget', 'ssh', 'scp', 'nc', 'ping', 'telnet', 'ftp', 'rsync'];
+const NETWORK = ['ssh', 'scp', 'nc', 'ping', 'telnet', 'ftp', 'rsync'];
 
 const nameOf = (subject: string) => oneLine(subject.slice(subject.lastIndexOf('/') + 1), 60);
 

@@ -44,6 +44,9 @@ export const IMPLEMENTED = [
   'zlib',
 ];
 
+/** Programs that are commands of the sandbox. They are not listed. */
+export const COMMANDS = ['internal/commands/curl', 'internal/commands/wget'];
+
 /** Modules that can be loaded, but whose functions throw: the sandbox has no processes, network or threads. */
 export const UNAVAILABLE = [
   'cluster',

@@ -3,12 +3,12 @@
  * returns the exports. Modules reach each other and the parts of the boot script only through `load`.
  */
 import { host } from './host-calls.js';
-import { IMPLEMENTED, UNAVAILABLE } from './node-module-names.js';
+import { COMMANDS, IMPLEMENTED, UNAVAILABLE } from './node-module-names.js';
 
 const loaded = Object.create(null);
 /** Parts of the boot script, by names that begin with `boot:`. */
 const bootParts = Object.create(null);
-const known = new Set([...IMPLEMENTED, ...UNAVAILABLE]);
+const known = new Set([...IMPLEMENTED, ...UNAVAILABLE, ...COMMANDS]);
 
 export function addBootParts(parts) {
   for (const [name, part] of Object.entries(parts)) bootParts[`boot:${name}`] = part;

@@ -57,7 +57,10 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   skimage: { instead: IMAGES, packages: ['pillow'] },
   imageio: { instead: IMAGES, packages: ['pillow'] },
   httpx: NO_NETWORK,
-  aiohttp: NO_SOCKETS,
+  aiohttp: {
+    ...NO_NETWORK,
+    withNetwork: { instead: 'requests; in async code, await asyncio.to_thread(requests.get, url)' },
+  },
   websockets: NO_SOCKETS,
   websocket: NO_SOCKETS,
   paramiko: NO_SOCKETS,

@@ -95,5 +95,5 @@ export const INSTALLERS = new Set(
 );
 /** Programs that need a network. */
 export const NETWORK_PROGRAMS = new Set(
-  'curl wget http https ssh scp sftp rsync ftp telnet nc ping dig nslookup aws gcloud kubectl'.split(' '),
+  'http https ssh scp sftp rsync ftp telnet nc ping dig nslookup aws gcloud kubectl'.split(' '),
 );

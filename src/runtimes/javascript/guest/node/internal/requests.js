@@ -77,13 +77,13 @@ class ResponseBody {
   }
 }
 
-/** Sends a request. `headers` is a list of names and values, and `body` is bytes or undefined. */
-export async function sendRequest({ method, url, headers, body, timeout }, signal) {
+/** Sends a request. `headers` is a list of names and values, `body` is bytes or undefined, and the host decompresses with `decode`. */
+export async function sendRequest({ method, url, headers, body, timeout, decode = true }, signal) {
   const text = JSON.stringify({
     method,
     url,
     headers,
-    decode: true,
+    decode,
     ...(body?.length > 0 && { body: body.toBase64() }),
     ...(timeout > 0 && { timeout_ms: timeout }),
   });
