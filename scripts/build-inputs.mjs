@@ -66,7 +66,10 @@ export function guestInputs(runtime) {
 
 /** Identifies what the C programs in a folder are prepared from. */
 export const programInputs = (folder) =>
-  digest(`export * from './dist/runtimes/build/prepare-programs.js';`, [`${folder}/manifest.json`]);
+  digest(`export * from './dist/runtimes/build/prepare-programs.js';`, [
+    `${folder}/manifest.json`,
+    ...filesIn(`${folder}/scripts`),
+  ]);
 
 /** Identifies what the renderer of charts is built from. It contains the image of a guest. */
 export async function chartInputs(guest) {

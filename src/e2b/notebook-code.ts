@@ -9,7 +9,6 @@ import { LANGUAGE_NAMES, type LanguageName, type RuntimeName } from '../schema.t
 const HOME = /\/home\/user(?![\w.-])/g;
 /** `!pip install x` or `%pip install x`. */
 const INSTALL = /^([ \t]*)[!%]\s{0,9}(pip3?[ \t]+install\b[^\n]{0,1000})$/gm;
-const PLOTS = /^([ \t]*)%matplotlib\b[^\n]{0,200}$/gm;
 
 /** A path in which the home folder is that of the workspace. */
 export const toWorkspace = (text: string) => text.replaceAll(HOME, '/app');
@@ -18,11 +17,9 @@ export const toWorkspace = (text: string) => text.replaceAll(HOME, '/app');
 export function toProgram(code: string, runtime: RuntimeName, canInstall: boolean): string {
   const program = toWorkspace(code);
   if (runtime !== PACKAGE_RUNTIME) return program;
-  return program
-    .replaceAll(PLOTS, '$1pass')
-    .replaceAll(INSTALL, (_, indent: string, command: string) =>
-      canInstall ? `${indent}__import__('os').system(${JSON.stringify(command)})` : `${indent}pass`,
-    );
+  return program.replaceAll(INSTALL, (_, indent: string, command: string) =>
+    canInstall ? `${indent}__import__('os').system(${JSON.stringify(command)})` : `${indent}pass`,
+  );
 }
 
 /** The language with this name or extension. Throws `invalid_argument`. */

@@ -26,6 +26,14 @@ export interface UnavailableProgram {
   readonly exitCode: number;
 }
 
+/** What the host does for a process instead of running a program. `runner` is the guest that waits, and that is charged. */
+export interface HostProgram<Guest> {
+  perform(runner: Guest): UnavailableProgram;
+}
+
+/** What a process runs. */
+export type ProcessProgram<Guest> = ResolvedProgram<Guest> | HostProgram<Guest> | UnavailableProgram;
+
 /** Copies a guest that forks, with at most this much memory. */
 export type ForkedProgram<Guest> = (maxBytes: number) => ChildProgram<Guest>;
 
@@ -34,4 +42,4 @@ export type ResolveProgram<Guest> = (
   volume: Volume,
   cwd: BaseDirectory,
   request: ExecRequest,
-) => ResolvedProgram<Guest> | UnavailableProgram;
+) => ProcessProgram<Guest>;

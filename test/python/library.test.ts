@@ -219,7 +219,7 @@ describe('a Python program', () => {
     const { stdout } = await python('import os\nprint(sorted(os.environ))');
     delete process.env['SANDBOX_TEST_SECRET'];
     expect(stdout).toBe(
-      "['HOME', 'LANG', 'PATH', 'PYTHONDONTWRITEBYTECODE', 'PYTHONHASHSEED', 'PYTHONHOME', 'PYTHONUTF8', 'TZ']\n",
+      "['HOME', 'LANG', 'LOGNAME', 'PATH', 'PYTHONDONTWRITEBYTECODE', 'PYTHONHASHSEED', 'PYTHONHOME', 'PYTHONUTF8', 'SHELL', 'TZ', 'USER']\n",
     );
   });
 

@@ -3,7 +3,7 @@ import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-context.ts';
 import { readOnlyTree } from '../../src/fs/tree-codec.ts';
 import { Volume } from '../../src/fs/volume.ts';
 import { syscallError } from '../../src/kernel/syscall-error.ts';
-import { availableCommands } from '../../src/runtimes/programs/program-list.ts';
+import { programCommands } from '../../src/runtimes/programs/program-list.ts';
 import { startCommand } from '../../src/runtimes/programs/start-command.ts';
 import { ProcessTable } from '../../src/worker/thread/process-table.ts';
 import type { ShellResult } from './corpus.ts';
@@ -12,7 +12,7 @@ const MEMORY_BYTES = 2 ** 28;
 const ENV = ['PATH=/usr/bin:/bin', 'HOME=/app', 'PWD=/app', 'LANG=C.UTF-8'];
 
 const commandFiles = () =>
-  availableCommands().map((path) => ({
+  programCommands().map((path) => ({
     path,
     kind: 'file' as const,
     mode: 0o755,

@@ -25,7 +25,7 @@ const GLOBALS = expressions(
 /** The modules of Node.js that guests have are written in JavaScript and see only the guest. */
 const NODE_MODULES = expressions([
   ['process-of-host', 'typeof process.versions.uv', 'undefined'],
-  ['process-environment', 'Object.keys(process.env).length', '0'],
+  ['process-environment', 'Object.keys(process.env).sort().join()', 'HOME,LANG,LOGNAME,PATH,SHELL,USER'],
   ['process-binding', "process.binding('fs')"],
   ['process-dlopen', "process.dlopen({}, '/lib/x.node')"],
   ['module-load', "require('module')._load('/etc/passwd')"],
@@ -228,7 +228,7 @@ const RESOURCES = expressions([
   ['environment-prototype', "std.setenv('__proto__', 'x') ?? ({}).x", 'undefined'],
   [
     'environment',
-    'Object.keys(std.getenviron()).filter((n) => /REDTEAM|^(USER|LOGNAME|SHELL)$/.test(n)).join()',
+    'Object.keys(std.getenviron()).filter((n) => /REDTEAM|^(HOSTNAME|OLDPWD|SSH_\\w+)$/.test(n)).join()',
     '',
   ],
 ]);

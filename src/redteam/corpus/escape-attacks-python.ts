@@ -102,7 +102,11 @@ const SURROUNDINGS = expressions([
   ['file-node', "open('/usr/bin/node', 'rb').read(4)", "b'The '"],
   ['file-interpreter', "os.path.exists('{{node}}') and open('{{node}}', 'rb').read(4) != b'The '", 'False'],
   ['list-root', "sorted(os.listdir('/'))", "['app', 'bin', 'data', 'lib', 'tmp', 'usr']"],
-  ['environment', "[n for n in os.environ if 'REDTEAM' in n or n in ('USER', 'LOGNAME', 'SHELL')]", '[]'],
+  [
+    'environment',
+    "[n for n in os.environ if 'REDTEAM' in n or n in ('HOSTNAME', 'OLDPWD', 'SSH_CONNECTION')]",
+    '[]',
+  ],
   ['path-upwards-is-root', `os.path.samefile('${UP}', '/')`, 'True'],
   ['no-hard-link', "hasattr(os, 'link')", 'False'],
   ['device-null', "open('/dev/null').read()", "''"],

@@ -1,5 +1,5 @@
 /** Prepares C programs: meters their modules and captures their memory before the first instruction. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CompiledModule, Guest } from '../../engine/guest.ts';
 import { captureImage } from '../../engine/image.ts';
@@ -28,8 +28,14 @@ export function preparePrograms(from: string, to: string, inputs: string): numbe
   const built = programs
     .filter(({ commands }) => commands.length > 0)
     .map((entry) => prepareProgram(entry, readBinary(from, entry)));
-  writePrograms(to, built, inputs);
+  writePrograms(to, built, { inputs, scripts: readScripts(join(from, 'scripts')) });
   return built.reduce((sum, { module, image }) => sum + module.length + image.length, 0);
+}
+
+/** The texts of the scripts in a folder, by name. */
+function readScripts(folder: string): Record<string, string> {
+  const names = existsSync(folder) ? readdirSync(folder).sort() : [];
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
 function readBinary(folder: string, { file, sha256 }: ManifestEntry): Uint8Array {

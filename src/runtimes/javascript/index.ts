@@ -3,7 +3,8 @@
  * binary exports. Timers, modules and handlers are in guest memory, so images contain them.
  */
 import { wasiFunctions } from '../../kernel/wasi.ts';
-import type { Runtime } from '../runtime.ts';
+import { USER_ENV } from '../account.ts';
+import type { GuestRequest, Runtime } from '../runtime.ts';
 import { errorVariablesOf } from './memory/error-variables.ts';
 import { BACKTRACE } from './memory/quickjs-layout.ts';
 import { JavaScriptStackReader } from './memory/stack-reader.ts';
@@ -22,6 +23,10 @@ import {
 } from './run-program.ts';
 import { javascriptSource } from './source-reader.ts';
 import { quickJsFunctions } from './syscalls/quickjs-imports.ts';
+
+/** The first program of an interpreter has the variables of the user. Processes have only those that they were started with. */
+const withUser = (request: GuestRequest): GuestRequest =>
+  request.call === 1 ? { ...request, env: { ...USER_ENV, ...request.env } } : request;
 
 export const javascript: Runtime = {
   name: 'javascript',
@@ -47,7 +52,7 @@ export const javascript: Runtime = {
   optimizationPrograms: OPTIMIZATION_PROGRAMS,
   stackReader: (guest, handles) =>
     new JavaScriptStackReader(guest, handles, (place) => errorVariablesOf(guest)?.uncaughtAt(place)),
-  run,
+  run: (guest, handles, request) => run(guest, handles, withUser(request)),
   resume,
   commands: ['node', 'nodejs', ...MODULE_COMMANDS],
   runCommand: (guest, handles, request) => runNodeCommand(guest, handles, request, run),

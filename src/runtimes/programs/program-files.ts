@@ -42,7 +42,11 @@ export interface PreparedProgram {
 export const arePrepared = (folder: string, inputs: string) => readProgramList(folder)?.inputs === inputs;
 
 /** The description is written last, so that an interrupted build is not considered complete. */
-export function writePrograms(folder: string, programs: readonly BuiltProgram[], inputs: string): void {
+export function writePrograms(
+  folder: string,
+  programs: readonly BuiltProgram[],
+  rest: Pick<ProgramsDescription, 'inputs' | 'scripts'>,
+): void {
   const put = (name: string, bytes: Uint8Array | string) =>
     replaceFileSync(join(folder, name), bytes, SHARED_FILE);
   mkdirSync(folder, { recursive: true });
@@ -51,7 +55,7 @@ export function writePrograms(folder: string, programs: readonly BuiltProgram[],
     put(`${facts.name}.image`, image);
     return { ...facts, image: { digest: imageDigest(image), bytes: image.length } };
   });
-  const description: ProgramsDescription = { format: PROGRAMS_FORMAT, inputs, programs: descriptions };
+  const description: ProgramsDescription = { format: PROGRAMS_FORMAT, ...rest, programs: descriptions };
   put('programs.json', `${JSON.stringify(description, null, 2)}\n`);
 }
 

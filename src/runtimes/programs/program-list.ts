@@ -18,9 +18,11 @@ export interface ProgramsDescription {
   /** Digest of everything that the build depends on. */
   readonly inputs: string;
   readonly programs: readonly ProgramDescription[];
+  /** Texts of commands that are scripts for other commands, by name. */
+  readonly scripts: Readonly<Record<string, string>>;
 }
 
-export const PROGRAMS_FORMAT = 1;
+export const PROGRAMS_FORMAT = 2;
 
 export function readProgramList(folder: string): ProgramsDescription | undefined {
   const path = join(folder, 'programs.json');
@@ -48,5 +50,18 @@ export function programsByCommand(): ReadonlyMap<string, FoundProgram> {
   return found;
 }
 
+let scripts: ReadonlyMap<string, string> | undefined;
+
+/** The commands of this installation that are scripts: their texts by name. */
+export function scriptsByCommand(): ReadonlyMap<string, string> {
+  scripts ??= new Map(
+    programFolders().flatMap((folder) => Object.entries(readProgramList(folder)?.scripts ?? {})),
+  );
+  return scripts;
+}
+
 /** The names of all C programs. */
-export const availableCommands = (): string[] => [...programsByCommand().keys()].sort();
+export const programCommands = (): string[] => [...programsByCommand().keys()].sort();
+
+/** The names of all C programs and scripts. */
+export const availableCommands = (): string[] => [...programCommands(), ...scriptsByCommand().keys()].sort();

@@ -2,7 +2,7 @@
  * The programs that processes can start, by path. Each has a read-only file in /usr/bin and in /bin that stands for it. A file
  * of the workspace is never a program, only a script for one: its first line names the interpreter.
  */
-import type { ChildProgram, ResolvedProgram, UnavailableProgram } from '../../engine/child-program.ts';
+import type { ChildProgram, ProcessProgram } from '../../engine/child-program.ts';
 import type { Guest } from '../../engine/guest.ts';
 import type { FileNode, Node } from '../../fs/nodes.ts';
 import type { BaseDirectory } from '../../fs/resolve-path.ts';
@@ -13,13 +13,14 @@ import { isSyscallError, syscallError } from '../../kernel/syscall-error.ts';
 import type { Kernel } from '../../kernel/syscalls.ts';
 import { findAssets } from '../../runtimes/guest-artifacts.ts';
 import { BASH_PACKAGE, SHELL_COMMANDS } from '../../runtimes/programs/program-folders.ts';
-import { availableCommands } from '../../runtimes/programs/program-list.ts';
+import { programCommands, scriptsByCommand } from '../../runtimes/programs/program-list.ts';
 import { startCommand } from '../../runtimes/programs/start-command.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 import { LAYER_TIME_MS } from '../../runtimes/runtime.ts';
 import { RUNTIMES } from '../../runtimes/runtime-registry.ts';
 import type { RunJob } from '../protocol/messages.ts';
 import { parseGuestReport } from '../protocol/parse-guest-report.ts';
+import { displayFiles } from './display-files.ts';
 import { GuestPool } from './guest-pool.ts';
 import type { MountedLayer } from './guest-volume.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
@@ -33,16 +34,18 @@ interface ProcessContext {
   readonly loadedImages: ReadonlyMap<string, LoadedImage>;
   /** The file tree of the call. */
   volume(): Volume;
+  /** Receives a result that a process displays. Fails if it cannot be shown. */
+  display(message: Uint8Array): void;
 }
 
 /** A program that processes start by its name. */
 interface ProcessCommand {
   readonly name: string;
   prepare(
-    context: ProcessContext,
+    context: ProcessContext & { readonly cwd: BaseDirectory },
     request: ExecRequest,
-    find: (request: ExecRequest) => ResolvedProgram<Guest> | UnavailableProgram,
-  ): ResolvedProgram<Guest> | UnavailableProgram;
+    find: (request: ExecRequest) => ProcessProgram<Guest>,
+  ): ProcessProgram<Guest>;
 }
 
 const FOLDERS = ['/usr/bin', '/bin'];
@@ -147,11 +150,25 @@ const programCommand = (name: string): ProcessCommand => ({
   prepare: (_, request) => ({ start: (maxBytes) => startCommand(name, request, maxBytes) }),
 });
 
+const displayCommand: ProcessCommand = {
+  name: 'display',
+  prepare: ({ cwd, volume, display }, { argv }) => ({
+    perform: (runner) =>
+      displayFiles(argv.slice(1), {
+        volume: volume(),
+        cwd,
+        display,
+        charge: (microseconds) => runner.kernel.chargeHostTime(microseconds),
+      }),
+  }),
+};
+
 // ---- the folders ----
 
 const PROGRAMS: readonly ProcessCommand[] = [
   ...Object.values(RUNTIMES).flatMap(interpreterCommands),
-  ...availableCommands().map(programCommand),
+  ...programCommands().map(programCommand),
+  displayCommand,
 ];
 const COMMANDS = PROGRAMS.some(({ name }) => name === 'sh')
   ? PROGRAMS
@@ -192,13 +209,19 @@ function plainWords(command: string): string[] | undefined {
 /** The files that stand for the commands. */
 const commandFiles = new WeakMap<Node, ProcessCommand>();
 
+/** The texts of the files in the folders: scripts, and the names of other commands. */
+const FILE_TEXTS: readonly (readonly [name: string, text: string])[] = [
+  ...COMMANDS.map(({ name }) => [name, `The program ${name} of the sandbox\n`] as const),
+  ...scriptsByCommand(),
+];
+
 function folder(layer: number) {
-  const entries = COMMANDS.map(({ name }) => ({
-    path: name,
+  const entries = FILE_TEXTS.map(([path, text]) => ({
+    path,
     kind: 'file' as const,
     mode: 0o755,
     mtimeMs: LAYER_TIME_MS,
-    data: new TextEncoder().encode(`The program ${name} of the sandbox\n`),
+    data: new TextEncoder().encode(text),
   })).sort((a, b) => (a.path < b.path ? -1 : 1));
   const tree = readOnlyTree(entries, layer);
   for (const command of COMMANDS) commandFiles.set(tree.entries.get(command.name)!, command);
@@ -213,7 +236,7 @@ export const COMMAND_FOLDERS: readonly MountedLayer[] = FOLDERS.map((at, i) => (
 
 /** Names of all commands that are not shells, sorted. */
 const programNames = () =>
-  PROGRAMS.map(({ name }) => name)
+  FILE_TEXTS.map(([name]) => name)
     .filter((name) => !SHELL_COMMANDS.includes(name))
     .sort()
     .join(', ');
@@ -224,14 +247,14 @@ export function resolveProgram(
   volume: Volume,
   cwd: BaseDirectory,
   request: ExecRequest,
-): ResolvedProgram<Guest> | UnavailableProgram {
+): ProcessProgram<Guest> {
   let left = MAX_INTERPRETERS;
-  const find = (wanted: ExecRequest): ResolvedProgram<Guest> | UnavailableProgram => {
+  const find = (wanted: ExecRequest): ProcessProgram<Guest> => {
     let { path, argv } = wanted;
     while (left-- > 0) {
       const node = findFile(volume, cwd, path);
       const command = commandFiles.get(node);
-      if (command !== undefined) return command.prepare(context, { ...wanted, path, argv }, find);
+      if (command !== undefined) return command.prepare({ ...context, cwd }, { ...wanted, path, argv }, find);
       const script = interpreterOf(volume, node);
       argv = [...script, path, ...argv.slice(1)];
       path = script[0]!;

@@ -6,9 +6,9 @@
 import type {
   ChildProgram,
   ForkedProgram,
+  ProcessProgram,
   ResolvedProgram,
   ResolveProgram,
-  UnavailableProgram,
 } from '../../engine/child-program.ts';
 import type { Guest } from '../../engine/guest.ts';
 import { type GuestStop, GuestStopped } from '../../engine/run-context.ts';
@@ -70,7 +70,7 @@ interface Process {
   umask: number;
   state: 'pending' | 'running' | 'ended';
   /** What it runs next: a program to start, or one that was forked. */
-  next: ResolvedProgram<Guest> | UnavailableProgram | ChildProgram<Guest> | undefined;
+  next: ProcessProgram<Guest> | ChildProgram<Guest> | undefined;
   guest: Guest | undefined;
   timeoutMs: number;
   status: number;
@@ -380,8 +380,9 @@ export class ProcessTable {
 
   /** Runs the program that a process is to run next, and returns its status. The time of earlier programs counts. */
   #runProgram(process: Process, runner: Guest, timeoutMs: number, usedMs: number): number {
-    const next = process.next!;
+    const found = process.next!;
     process.next = undefined;
+    const next = 'perform' in found ? found.perform(runner) : found;
     if ('message' in next) {
       this.#tell(process, runner, next.message);
       return next.exitCode << 8;

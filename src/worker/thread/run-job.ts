@@ -189,7 +189,13 @@ class JobRun {
     this.#tools = job.tools && new GuestToolCalls(run, this.#guest, job.tools);
     kernel.tools = this.#tools;
     kernel.findPackages = this.#packageFinder();
-    const context = { job, loaded, loadedImages: this.thread.loadedImages, volume: () => kernel.volume };
+    const context = {
+      job,
+      loaded,
+      loadedImages: this.thread.loadedImages,
+      volume: () => kernel.volume,
+      display: (message: Uint8Array) => this.#results.receive(message),
+    };
     this.#processes = new ProcessTable(
       this.#guest,
       job.limits.memory_bytes,

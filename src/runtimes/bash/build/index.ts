@@ -1,9 +1,11 @@
 /** Builds the guest of the bash runtime: a shell that has started and waits for its first program. */
 import type { Guest } from '../../../engine/guest.ts';
+import type { Entry } from '../../../fs/flat-entries.ts';
+import { USER_ENV } from '../../account.ts';
 import type { RuntimeBuild } from '../../build/runtime-build.ts';
 import { callForking } from '../../programs/fork.ts';
 import { FORK_EXPORTS, initialise, PROGRAM_EXPORTS } from '../../programs/run-program.ts';
-import type { Handles } from '../../runtime.ts';
+import { type Handles, LAYER_TIME_MS } from '../../runtime.ts';
 import { bash } from '../index.ts';
 
 /** Of shims/bash-session.c. */
@@ -25,6 +27,17 @@ function boot(guest: Guest): Handles {
   return { line: line!, function: running!, variables: variables! };
 }
 
+const { USER, HOME, SHELL } = USER_ENV;
+const PASSWD = `${USER}:x:0:0:${USER}:${HOME}:${SHELL}\n`;
+
+const file = (path: string, text: string): Entry => ({
+  path,
+  kind: 'file',
+  mode: 0o644,
+  mtimeMs: LAYER_TIME_MS,
+  data: new TextEncoder().encode(text),
+});
+
 export const build: RuntimeBuild = {
   runtime: bash,
   binary: {
@@ -35,15 +48,7 @@ export const build: RuntimeBuild = {
     exports: [...PROGRAM_EXPORTS, ...FORK_EXPORTS, ...SESSION_EXPORTS],
     stackPointer: '__stack_pointer',
   },
-  bootEnv: {
-    PATH: '/usr/bin:/bin',
-    HOME: '/app',
-    PWD: '/app',
-    LANG: 'C.UTF-8',
-    SHELL: '/bin/bash',
-    TERM: 'dumb',
-    USER: 'root',
-  },
-  buildLayers: async () => [],
+  bootEnv: { PWD: USER_ENV.HOME, TERM: 'dumb', ...USER_ENV },
+  buildLayers: async () => [{ at: '/etc', entries: [file('group', 'root:x:0:\n'), file('passwd', PASSWD)] }],
   boot,
 };

@@ -167,9 +167,9 @@ const node = {
   userInfo: () => ({
     uid: 0,
     gid: 0,
-    username: 'sandbox',
+    username: 'root',
     homedir: homedir(),
-    shell: null,
+    shell: '/bin/bash',
   }),
   version: () => '#1 sandbox',
 };

@@ -1,5 +1,6 @@
 /** Builds the guest of the Python runtime from the binary of the Pyodide package. */
 import type { Guest } from '../../../engine/guest.ts';
+import { USER_ENV } from '../../account.ts';
 import type { RuntimeBuild } from '../../build/runtime-build.ts';
 import type { Handles } from '../../runtime.ts';
 import { BINARY_SHA256 } from '../bytecode-layers.ts';
@@ -15,10 +16,8 @@ const BOOT_ENV = {
   PYTHONHASHSEED: '0',
   PYTHONDONTWRITEBYTECODE: '1',
   PYTHONUTF8: '1',
-  HOME: '/app',
-  PATH: '/usr/bin:/bin',
   TZ: 'UTC',
-  LANG: 'C.UTF-8',
+  ...USER_ENV,
 };
 
 /** Stack for code that checks the stack, and additional stack for code that does not. */

@@ -11,7 +11,7 @@ import sys
 __builtins__ = dict(vars(builtins))
 
 # Files of this runtime whose frames are left out of tracebacks.
-_OWN_FILES = tuple(f'/lib/python3.14/_sandbox_{name}.py' for name in ('threads', 'pip', 'network', 'processes'))
+_OWN_FILES = tuple(f'/lib/python3.14/_sandbox_{name}.py' for name in ('threads', 'pip', 'notebook', 'network', 'processes'))
 _TOOL_FILES = ('/lib/python3.14/_sandbox_tools.py', '/lib/python3.14/_sandbox_tool_calls.py')
 _ARGPARSE_FILE = '/lib/python3.14/argparse.py'
 _SITE_PACKAGES = '/data/site-packages'
@@ -56,8 +56,8 @@ def _define_entry_points():
     TRACEBACK_ENDS = 25
     # Frames at each end that are examined. With a higher recursion limit, a traceback can have millions of them.
     EXAMINED_ENDS = 500
-    # Lines with pip commands in a program.
-    MAX_COMMANDS = 20
+    # Lines with commands in a program.
+    MAX_COMMANDS = 100
     # Taken from the base type, because subclasses can override them.
     low_bits = int.__and__
     bit_length = int.bit_length
@@ -98,9 +98,14 @@ def _define_entry_points():
             try:
                 return compile(source, file, 'exec', ONLY_AST | ALLOW_AWAIT, True)
             except SyntaxError as error:
-                source = pip.without_command(source, error, file)
-                if source is None:
+                changed = pip.without_command(source, error, file)
+                if changed is None:
+                    from _sandbox_notebook import replaced
+
+                    changed = replaced(source, error, file)
+                if changed is None:
                     raise
+                source = changed
         return compile(source, file, 'exec', ONLY_AST | ALLOW_AWAIT, True)
 
     def compile_main(source, file, tools):

@@ -7,7 +7,6 @@ import {
   groupedErrorLines,
   syntaxErrorRule,
 } from '../../../analysis/rules/rule-factories.ts';
-import { commandSubstitute } from './command-substitutes.ts';
 import { builtinException, moduleException } from './match-exception.ts';
 import { installationAdvice } from './package-installation.ts';
 import { INSTALLERS, shellCommands } from './shell-commands.ts';
@@ -43,7 +42,7 @@ const TYPING_NAMES = new Set(
 );
 const BIG_INTEGER = /^Exceeds the limit \(\d+ digits\) for integer string conversion/;
 
-/** A line of a notebook that is not Python: `!ls`, `%pip install x`, `%%bash`; or an installer as in a shell. */
+/** A line of a notebook that is not Python: `%pip install x`, `%%time`; or an installer as in a shell. `!ls` runs. */
 const NOTEBOOK_LINE = /^(?:!|%%?)\s{0,9}(\w[^\n]{0,300})/;
 const INSTALLER_LINE = /^(?:pip3?|conda|npm|apt(?:-get)?)\s{1,9}install\s[^\n]{0,300}/;
 
@@ -59,10 +58,7 @@ function commandLines(input: AnalysisInput): string[] {
       'Remove the line: programs cannot install packages',
       ...installationAdvice(words, input).map((line) => `Instead: ${line}`),
     ];
-  return [
-    'Remove the line: it is a notebook command, not Python',
-    ...(statement.startsWith('!') ? [`Instead: ${commandSubstitute(name)}`] : []),
-  ];
+  return ['Remove the line: it is a notebook command, not Python'];
 }
 
 export const exceptionRules: readonly Rule[] = [

@@ -173,7 +173,6 @@ export const UNSUPPORTED_MODULES: Readonly<Record<string, MissingFeature>> = {
   venv: INSTALLATION,
   setuptools: INSTALLATION,
   syslog: { what: 'a system log', instead: 'logging or print()' },
-  grp: ACCOUNTS,
   spwd: ACCOUNTS,
   nis: ACCOUNTS,
   ossaudiodev: { what: 'an audio device', instead: 'wave writes audio files' },

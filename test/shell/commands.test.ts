@@ -1,0 +1,155 @@
+/** Commands that are not C programs: scripts for Python, and what the host does itself. */
+import { createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+import type { RuntimeName } from '../../src/schema.ts';
+
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+async function run(
+  code: string,
+  runtime: RuntimeName = 'bash',
+  files: Record<string, string | Uint8Array> = {},
+): Promise<SandboxResult> {
+  const sandbox = await createSandbox({ runtime });
+  try {
+    for (const [name, content] of Object.entries(files)) await sandbox.writeFile(name, content);
+    return await sandbox.execute(code);
+  } finally {
+    await sandbox.close();
+  }
+}
+
+describe('the user', () => {
+  const facts = 'whoami; id -un; id -u; echo "$USER $LOGNAME $HOME" ~; stat -c "%U %G" . ';
+  const expected = 'root\nroot\n0\nroot root /app /app\nroot root\n';
+
+  test('is the same in the variables, the commands and the files of bash', async () => {
+    const inFiles = 'cut -d: -f1,6 /etc/passwd; cut -d: -f1 /etc/group';
+    const stdout = `${expected}root:/app\nroot\n`;
+    expect(await run(`${facts}; ${inFiles}`)).toMatchObject({ stdout, stderr: '' });
+  });
+
+  test('is the same in a shell that Python starts, and in pwd, grp and getpass', async () => {
+    const code = `import getpass, grp, os, pathlib, pwd, subprocess
+print(subprocess.run(${JSON.stringify(facts)}, shell=True, capture_output=True, text=True).stdout, end='')
+user = pwd.getpwuid(os.getuid())
+print(user.pw_name, user.pw_dir, grp.getgrgid(user.pw_gid).gr_name, getpass.getuser(), pathlib.Path('.').owner(), os.path.expanduser('~root'))`;
+    expect(await run(code, 'python')).toMatchObject({ stdout: `${expected}root /app root root root /app\n` });
+  });
+
+  test('is the same in a shell that JavaScript starts, and in os and process', async () => {
+    const code = `const os = require('os');
+process.stdout.write(require('child_process').execSync(${JSON.stringify(facts)}));
+console.log(os.userInfo().username, os.homedir(), process.env.HOME, process.env.USER);`;
+    expect(await run(code, 'javascript')).toMatchObject({ stdout: `${expected}root /app /app root\n` });
+  });
+
+  test('cannot be changed, and hard links are refused', async () => {
+    const { stdout } = await run(
+      'echo x >> /etc/passwd || echo read-only; touch a; ln a b || echo no link; ln -s a c && cat c',
+    );
+    expect(stdout).toBe('read-only\nno link\n');
+  });
+});
+
+describe('scripts in /usr/bin', () => {
+  test('nproc and hostname name the only processor and the name of the sandbox', async () => {
+    expect(await run('nproc; hostname; uname -n')).toMatchObject({ stdout: '1\nsandbox\nsandbox\n' });
+  });
+
+  test('shuf permutes lines, arguments and ranges, and chooses some of them', async () => {
+    const { stdout, stderr } = await run(`seq 50 | shuf | sort -n | cmp - <(seq 50) && echo all
+shuf -i 1-100 -n 5 | wc -l
+shuf -e a b c | sort | paste -sd,
+printf 'x\\0y\\0' | shuf -z | tr '\\0' '\\n' | sort | paste -sd,
+shuf -r -n 4 -e only -o out.txt; uniq -c out.txt
+shuf missing.txt; echo $?`);
+    expect(stdout).toBe('all\n5\na,b,c\nx,y\n      4 only\n1\n');
+    expect(stderr).toBe('shuf: missing.txt: No such file or directory\n');
+  });
+
+  test('shuf prints the same in every run of a deterministic sandbox', async () => {
+    const once = async () => {
+      const sandbox = await createSandbox({ runtime: 'bash', policy: { deterministic: true } });
+      const { stdout } = await sandbox.execute('seq 100 | shuf');
+      await sandbox.close();
+      return stdout;
+    };
+    expect(await once()).toBe(await once());
+  });
+
+  test('tree draws folders, without what options exclude', async () => {
+    const { stdout } =
+      await run(`mkdir -p src/lib .git; touch src/a.py src/lib/b.txt .git/config; ln -s src link
+tree; tree -a -L 1 --noreport; tree -P '*.py' src; tree nowhere; echo $?`);
+    expect(stdout).toBe(`.
+├── link -> src
+└── src
+    ├── a.py
+    └── lib
+        └── b.txt
+
+4 directories, 2 files
+.
+├── .git
+├── link -> src
+└── src
+src
+├── a.py
+└── lib
+
+2 directories, 1 file
+nowhere  [error opening dir]
+
+0 directories, 0 files
+2
+`);
+  });
+});
+
+describe('display', () => {
+  test('shows images and texts as results, from any process', async () => {
+    const files = {
+      'dot.png': Buffer.from(PNG, 'base64'),
+      'page.html': '<b>hi</b>',
+      'notes.md': '# Title',
+      'data.json': '{"a": [1]}',
+      'plain.txt': 'text',
+    };
+    const { results, stdout, exit_code } = await run(
+      'mkdir d; cd d; display ../dot.png ../page.html; (cd ..; display notes.md data.json | cat; bash -c "display plain.txt")',
+      'bash',
+      files,
+    );
+    expect({ stdout, exit_code }).toEqual({ stdout: '', exit_code: 0 });
+    expect(results).toMatchObject([
+      { mime: 'image/png', png: PNG, width: 1, height: 1 },
+      { html: '<b>hi</b>' },
+      { markdown: '# Title' },
+      { json: { a: [1] } },
+      { text: 'text' },
+    ]);
+  });
+
+  test('says why a file cannot be shown', async () => {
+    const { stderr, stdout, results } = await run(
+      'head -c 9000000 /dev/zero > big; printf "\\xff\\xfe\\x00" > bytes; display nothing big bytes .; echo $?; display; echo $?',
+    );
+    expect(stderr).toBe(`display: nothing: No such file or directory
+display: big: it is larger than 8 MiB
+display: bytes: it is neither an image (PNG, JPEG, GIF, WebP) nor text
+display: .: Is a directory
+Usage: display FILE...
+Shows images, SVG, HTML, Markdown, JSON and text files as results of the call.
+`);
+    expect(stdout).toBe('1\n2\n');
+    expect(results).toEqual([]);
+  });
+
+  test('costs fuel for what the host reads', async () => {
+    const { fuel_consumed } = await run('display x', 'bash', { x: 'a'.repeat(4_000_000) });
+    const small = await run('display x', 'bash', { x: 'a' });
+    expect(fuel_consumed - small.fuel_consumed).toBeGreaterThan(4_000_000);
+  });
+});
