@@ -23,6 +23,8 @@ export {
   aiSdkSandbox,
 } from './slots/ai-sdk-sandbox.ts';
 export { type AnthropicTool, anthropicBash, anthropicTextEditor } from './slots/anthropic-tools.ts';
+export { type CodemodeExecutor, codemodeExecutor } from './slots/codemode-executor.ts';
+export { type MastraSandbox, mastraSandbox } from './slots/mastra-sandbox.ts';
 export {
   type OpenAiAgentsParts,
   OpenAiSandboxSession,
@@ -30,3 +32,4 @@ export {
   openAiSandboxClient,
 } from './slots/openai-sandbox.ts';
 export { type OpenAiShell, openAiShell } from './slots/openai-shell.ts';
+export { type TanStackSandbox, tanstackSandboxProvider } from './slots/tanstack-sandbox.ts';

@@ -69,11 +69,16 @@ const ADAPTER_FILE = 'a file, at most `workspace_max_bytes`; one application, no
 export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   'adapters/e2b/filesystem.ts': { calls: 1, bound: ADAPTER_FILE },
   'adapters/slots/ai-sdk-sandbox.ts': { calls: 1, bound: ADAPTER_FILE },
+  'adapters/slots/codemode-executor.ts': { calls: 1, bound: 'the names of tools; runs in a guest' },
   'adapters/slots/openai-sandbox.ts': {
     calls: 2,
     bound: 'data of the application, from `persistWorkspace`; one application, no tenants',
   },
   'adapters/slots/slot-files.ts': { calls: 1, bound: ADAPTER_FILE },
+  'adapters/slots/tanstack-sandbox.ts': {
+    calls: 2,
+    bound: 'one part of the output of a process; the process waits until it is read',
+  },
   'e2b/connect-protocol.ts': { calls: 2, bound: 'the message that starts a stream, at most 1 MiB' },
   'e2b/e2b-execution.ts': {
     calls: 1,
