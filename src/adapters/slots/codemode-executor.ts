@@ -31,7 +31,7 @@ export interface CodemodeExecutor {
 /** The namespaces as proxies. What a prelude assigns takes precedence. The names are data in the program, never code. */
 const namespaces = (names: readonly string[]) =>
   `for (const namespace of JSON.parse(${JSON.stringify(JSON.stringify(names))}))
-  globalThis[namespace] = new Proxy({}, {
+  globalThis[namespace] = new Proxy(Object.create(null), {
     get: (own, name) => own[name] ?? ((...args) => tools.codemode_call({ namespace, name: String(name), args })),
   });`;
 
