@@ -54,6 +54,7 @@ const CONTRACT: Record<string, (pool: Pool) => Promise<unknown>> = {
       await python.execute(program, { stdin: 'input' }),
       await python.execute('import os\nos.remove("kept.bin")\nlen(open("made.txt").read())'),
       await python.execute('1 / 0'),
+      await python.execute('import no_such_module'),
       await python.execute('while True: pass', { fuel_budget: 50_000_000 }),
       await python.execute('b = bytearray(10**9)'),
       await javascript.execute('[1, 2].map((x) => x * 2)'),

@@ -14,6 +14,7 @@ import type { PackedEdit } from '../../fs/packed-edit.ts';
 import { toShared } from '../../fs/shared-array-buffers.ts';
 import { isMemoryLayer, memoryLayer } from '../../host/shared-layer.ts';
 import { MAX_IMPORT_NAME, MAX_IMPORTS } from '../../kernel/module-import-log.ts';
+import { MAX_PACKAGE_NAMES } from '../../kernel/package-finder.ts';
 import { RESULT_LIMITS } from '../../results/result-limits.ts';
 import {
   type GuestAssets,
@@ -279,7 +280,15 @@ const fromWorker = z.discriminatedUnion('type', [
     type: z.literal('request'),
     id,
     number: count,
-    request: z.union([z.strictObject({ type: z.enum(['stdin', 'drain']) }), ...toolRequests]),
+    request: z.union([
+      z.strictObject({ type: z.enum(['stdin', 'drain']) }),
+      z.strictObject({
+        type: z.literal('packages'),
+        kind: z.enum(['module', 'requirement']),
+        names: z.array(text).max(MAX_PACKAGE_NAMES),
+      }),
+      ...toolRequests,
+    ]),
   }),
   z.strictObject({
     type: z.literal('done'),
