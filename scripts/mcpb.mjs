@@ -1,5 +1,5 @@
 /**
- * Packs the server as an extension for desktop clients (.mcpb): a production install of the package, and a manifest whose
+ * Packs the server as an extension for desktop clients (.mcpb): a production install of the package with its parts, and a manifest whose
  * tools and prompts come from the built server. The official mcpb tool validates and packs it. Needs a build. `--check`
  * only generates and validates the manifest.
  */
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { installPinned } from './install-pinned-packages.mjs';
+import { packAll } from './parts.mjs';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const PACKER = '@anthropic-ai/mcpb@2.1.2';
@@ -78,22 +79,11 @@ try {
   writeFileSync(join(folder, 'manifest.json'), JSON.stringify(manifest, null, 2));
   process.stdout.write(mcpb('validate', join(folder, 'manifest.json')));
   if (!process.argv.includes('--check')) {
-    const [{ filename }] = JSON.parse(
-      execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
-        cwd: at('.'),
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'ignore'],
-      }),
-    );
-    const install = [
-      'install',
-      '--omit=dev',
-      '--ignore-scripts',
-      '--no-package-lock',
-      join(folder, filename),
-    ];
+    // The parts are optional dependencies, which the registry may not have. The extension includes them.
+    const packed = packAll(join(folder, 'packed')).map(({ path }) => path);
+    const install = ['install', '--omit=dev', '--ignore-scripts', '--no-package-lock', ...packed];
     execFileSync('npm', [...install, '--prefix', folder], { stdio: 'ignore' });
-    rmSync(join(folder, filename));
+    rmSync(join(folder, 'packed'), { recursive: true });
     mkdirSync(at('build'), { recursive: true });
     process.stdout.write(mcpb('pack', folder, at(`build/${name}-${version}.mcpb`)));
   }

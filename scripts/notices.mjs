@@ -43,7 +43,7 @@ const INTERPRETERS = ['pyodide'];
 /** Paths of the packages that npm installs with this one, and of those whose code is part of it. */
 function shipped() {
   const paths = Object.entries(lock.packages).filter(
-    ([path, entry]) => path !== '' && !entry.dev && !entry.optional,
+    ([path, entry]) => path.startsWith('node_modules/') && !entry.dev && !entry.optional && !entry.link,
   );
   const all = new Set(paths.map(([path]) => path));
   for (const name of INTERPRETERS) all.add(`node_modules/${name}`);

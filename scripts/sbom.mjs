@@ -110,6 +110,16 @@ bom.components.push(
     (component) => !known.has(component['bom-ref']),
   ),
 );
+/** What the parts of the installation contain. */
+const contents = { packages: vendored, charts: renderer };
+for (const component of bom.components) {
+  const ref = component['bom-ref'];
+  const [, part] = /^@llm-wasm-sandbox\/(\w+)@/.exec(ref) ?? [];
+  if (part === undefined) continue;
+  component.scope = 'optional';
+  const row = bom.dependencies.find((dependency) => dependency.ref === ref);
+  row.dependsOn = (contents[part] ?? []).map((one) => one['bom-ref']);
+}
 bom.metadata.component.name = readJson('package.json').name;
 // Both change with every run.
 delete bom.serialNumber;

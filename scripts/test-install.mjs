@@ -1,6 +1,6 @@
 /**
- * Installs the packed package in new projects and uses it as its users do: the command line, the library, its types with
- * several versions of TypeScript, and bundlers. Requires a build. `--keep` leaves the projects in place.
+ * Installs the packed package in new projects, with its optional parts and without, and uses it as its users do: the command
+ * line, the library, its types with several versions of TypeScript, and bundlers. Requires a build. `--keep` leaves the projects in place.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { installPinned } from './install-pinned-packages.mjs';
+import { packAll } from './parts.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 /** Versions of TypeScript, and how each resolves modules. */
@@ -33,6 +34,7 @@ const NEWEST_PEERS = [
   'pg-boss@12.30.0',
 ];
 const ESBUILD = 'esbuild@0.28.2';
+const MAX_CORE_BYTES = 25_000_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'install test '));
 const project = join(folder, 'project');
@@ -74,20 +76,106 @@ const write = (path, text) => {
 
 // ---- installation ----
 
-const [{ filename }] = JSON.parse(
-  execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
-    cwd: root,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  }),
-);
-write('package.json', '{"private":true,"type":"module"}');
-execFileSync(
-  'npm',
-  ['install', '--no-audit', '--no-fund', '--loglevel=error', join(folder, filename), TYPES_NODE, ESBUILD],
-  { cwd: project, stdio: ['ignore', 'ignore', 'inherit'] },
-);
+const [core, ...parts] = packAll(folder);
+const INSTALL = ['install', '--no-audit', '--no-fund', '--loglevel=error'];
+const install = (cwd, flags, packages) => {
+  mkdirSync(cwd, { recursive: true });
+  writeFileSync(join(cwd, 'package.json'), '{"private":true,"type":"module"}');
+  execFileSync('npm', [...INSTALL, ...flags, ...packages], { cwd, stdio: ['ignore', 'ignore', 'inherit'] });
+};
+install(project, [], [core.path, ...parts.map(({ path }) => path), TYPES_NODE, ESBUILD]);
 const cli = join(project, 'node_modules/llm-wasm-sandbox/dist/cli/main.js');
+
+// ---- sizes and parts ----
+
+check('the packages contain every built file once, and the main package is small', () => {
+  const packed = [core, ...parts].flatMap(({ files }) =>
+    files.map(({ path }) => path.replace(/^dist\//, '')),
+  );
+  const built = readdirSync(join(root, 'dist/guests'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(root, 'dist/').length))
+    .filter((path) => !path.startsWith('guests/bash/'));
+  const wrong = built.filter((path) => packed.filter((one) => one === path).length !== 1);
+  if (wrong.length > 0) return `not in exactly one package: ${wrong.join(', ')}`;
+  const guide = readFileSync(join(root, 'docs/GETTING_STARTED.md'), 'utf8');
+  for (const { name, size } of [core, ...parts]) {
+    const [, documented] = new RegExp(`^\\| \`${name}\` \\| ([\\d.]+) MB`, 'm').exec(guide) ?? [];
+    if (!(Math.abs(size / 1e6 - Number(documented)) <= size / 1e7))
+      return `${name} has ${(size / 1e6).toFixed(1)} MB, and docs/GETTING_STARTED.md says ${documented}`;
+  }
+  return core.size > MAX_CORE_BYTES ? `the main package has ${core.size} bytes` : undefined;
+});
+
+/** Programs that use a part, and what they print with it. */
+const PART_PROGRAMS = [
+  { part: 'packages', code: 'import yaml\nprint(yaml.safe_load("[1]"))', present: /^\[1\]$/m },
+  {
+    part: 'packages',
+    code: "import _ from 'lodash';\nconsole.log(_.chunk([1, 2, 3], 2).length)",
+    flags: ['--language', 'javascript'],
+    present: /^2$/m,
+  },
+  { part: 'charts', code: 'import chart\nchart.bar({"a": 1})', flags: ['--json'], present: /"png":/ },
+  {
+    part: 'programs',
+    code: 'import subprocess\nprint(subprocess.run(["seq", "2"], capture_output=True, text=True))',
+    present: /stdout='1\\n2\\n'/,
+  },
+];
+const runPart = (command, { code, flags = [] }) => {
+  const args = [command, 'run', '--guidance', ...flags, '-c', code];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
+  return stdout + stderr;
+};
+for (const program of PART_PROGRAMS) {
+  check(`with the part ${program.part}: ${program.code.split('\n')[0]}`, () => {
+    const text = runPart(cli, program);
+    return program.present.test(text) ? undefined : text;
+  });
+}
+
+const small = join(folder, 'small');
+const smallCli = join(small, 'node_modules/llm-wasm-sandbox/dist/cli/main.js');
+check('install with --omit=optional', () => {
+  install(small, ['--omit=optional'], [core.path]);
+  return (
+    expectOutput(process.execPath, [smallCli, 'run', '-c', 'import json, re\nprint(6 * 7)'], '42\n') ??
+    expectOutput(
+      process.execPath,
+      [smallCli, 'run', '--language', 'javascript', '-c', 'console.log([3, 1].sort())'],
+      '[ 1, 3 ]\n',
+    ) ??
+    expectOutput(process.execPath, [smallCli, 'doctor'], /^Everything works\.$/m) ??
+    expectOutput(process.execPath, [smallCli, 'packages', 'list'], /npm install @llm-wasm-sandbox\/packages@/)
+  );
+});
+for (const program of PART_PROGRAMS) {
+  check(`without the part ${program.part}, a program names it: ${program.code.split('\n')[0]}`, () => {
+    const text = runPart(smallCli, program);
+    const command = `npm install @llm-wasm-sandbox/${program.part}@${core.version}`;
+    return !program.present.test(text) && text.includes(command) ? undefined : text;
+  });
+}
+check('a part of another version or with a damaged file is refused', () => {
+  const part = join(small, 'node_modules/@llm-wasm-sandbox/packages');
+  const { path } = parts.find(({ name }) => name === '@llm-wasm-sandbox/packages');
+  execFileSync('npm', [...INSTALL, '--no-save', path], { cwd: small, stdio: 'ignore' });
+  const manifest = join(part, 'manifest.json');
+  const text = readFileSync(manifest, 'utf8');
+  writeFileSync(manifest, text.replace(core.version, '9.9.9'));
+  const old = runPart(smallCli, PART_PROGRAMS[0]);
+  if (!old.includes('is for version 9.9.9 of llm-wasm-sandbox')) return old;
+  writeFileSync(manifest, text);
+  const pack = join(part, 'guests/python/layer-1.pack');
+  const bytes = readFileSync(pack);
+  bytes.fill(0, bytes.length >> 3);
+  writeFileSync(pack, bytes);
+  const damaged = runPart(smallCli, PART_PROGRAMS[0]);
+  if (!damaged.includes('layer-1.pack is damaged')) return damaged;
+  const { stdout } = spawnSync(process.execPath, [smallCli, 'doctor'], { encoding: 'utf8' });
+  return stdout.includes('of @llm-wasm-sandbox/packages is damaged') ? undefined : stdout;
+});
 
 // ---- peer dependencies ----
 
@@ -102,14 +190,10 @@ check('installs next to the newest version of every peer dependency', () => {
   writeFileSync(join(peers, 'package.json'), '{"private":true}');
   // npm resolves the whole tree and fails on conflicts, but downloads only descriptions of packages.
   const flags = ['--package-lock-only', '--no-audit', '--no-fund', '--loglevel=error'];
-  const { status, stderr } = spawnSync(
-    'npm',
-    ['install', ...flags, join(folder, filename), ...NEWEST_PEERS],
-    {
-      cwd: peers,
-      encoding: 'utf8',
-    },
-  );
+  const { status, stderr } = spawnSync('npm', ['install', ...flags, core.path, ...NEWEST_PEERS], {
+    cwd: peers,
+    encoding: 'utf8',
+  });
   return status === 0 ? undefined : stderr;
 });
 

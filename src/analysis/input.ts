@@ -74,6 +74,8 @@ export interface AnalysisInput {
   readonly imports: readonly ImportFacts[] | undefined;
   /** Packages of the language, vendored or added. */
   readonly packages: readonly AvailablePackage[];
+  /** Why programs cannot import the vendored packages, and what to do; undefined if they can. */
+  readonly packagesProblem?: string | undefined;
   /** The name of the package that can be added and contains this top-level module; undefined if there is none. */
   readonly addablePackage: (module: string) => string | undefined;
   readonly earlier: EarlierCalls;

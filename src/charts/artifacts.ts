@@ -1,5 +1,5 @@
 /**
- * The built parts of the chart renderer, in dist/guests/charts/: the image of the JavaScript guest that has loaded Vega, the
+ * What the chart renderer is built of, in dist/guests/charts/: the image of the JavaScript guest that has loaded Vega, the
  * metered rasteriser with its image, and the fonts. A thread reads them when a program first displays a chart; `charts.json`
  * has their digests.
  */
@@ -10,6 +10,7 @@ import { type ImageOrigin, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { installedFile } from '../host/install-folder.ts';
+import { findFile } from '../host/parts.ts';
 import { replaceFileSync, SHARED_FILE } from '../host/replace-file.ts';
 import { sharedFile } from '../host/shared-file.ts';
 import { damagedFile } from '../host/shared-layer.ts';
@@ -42,11 +43,13 @@ interface ChartsDescription {
   fonts: string[];
 }
 
-const file = (name: string) => installedFile(join('guests', 'charts', name));
-const fontFile = (i: number) => file(`font-${i}.ttf`);
+const FOLDER = 'guests/charts';
+const fontName = (i: number) => `font-${i}.ttf`;
+/** The path of a file, which may be in a part of the installation. Throws if that is not installed. */
+const find = (name: string) => findFile(`${FOLDER}/${name}`);
 
 function readDescription(): ChartsDescription | undefined {
-  const path = file('charts.json');
+  const path = find('charts.json');
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as ChartsDescription) : undefined;
 }
 
@@ -54,6 +57,7 @@ function readDescription(): ChartsDescription | undefined {
 export const isRendererBuilt = (inputs: string) => readDescription()?.inputs === inputs;
 
 export function writeRenderer(built: BuiltCharts, inputs: string): void {
+  const file = (name: string) => join(installedFile(FOLDER), name);
   mkdirSync(file(''), { recursive: true });
   const { image, minMemoryBytes, rasteriser, fontFamily, fonts } = built;
   const { module, minPages, stateGlobals, origin } = rasteriser;
@@ -61,7 +65,7 @@ export function writeRenderer(built: BuiltCharts, inputs: string): void {
   replaceFileSync(file('resvg.wasm'), module, SHARED_FILE);
   replaceFileSync(file('resvg.image'), rasteriser.image, SHARED_FILE);
   fonts.forEach((font, i) => {
-    replaceFileSync(fontFile(i), font, SHARED_FILE);
+    replaceFileSync(file(fontName(i)), font, SHARED_FILE);
   });
   const description: ChartsDescription = {
     inputs,
@@ -89,7 +93,7 @@ export function findRenderer(): GuestAssets {
   return {
     ...findAssets(RENDERER_RUNTIME),
     id: 'charts',
-    image: sharedFile(file('vega.image'), image.bytes),
+    image: sharedFile(find('vega.image'), image.bytes),
     imageDigest: image.digest,
     minMemoryBytes,
   };
@@ -112,11 +116,11 @@ function loadRasteriser(): Rasteriser {
     if (sha256Hex(bytes) !== digest) throw damagedFile(path, 'its digest does not match');
     return bytes;
   };
-  const module = new WebAssembly.Module(read(file('resvg.wasm'), origin.module));
+  const module = new WebAssembly.Module(read(find('resvg.wasm'), origin.module));
   return {
     compiled: { module, minPages, stateGlobals },
-    image: readImage(readFileSync(file('resvg.image')), origin),
-    fonts: fonts.map((digest, i) => read(fontFile(i), digest)),
+    image: readImage(readFileSync(find('resvg.image')), origin),
+    fonts: fonts.map((digest, i) => read(find(fontName(i)), digest)),
     fontFamily,
   };
 }

@@ -50,6 +50,12 @@ export function memoryLayer(at: string, index: Uint8Array, data: Uint8Array): Sh
 /** Whether a layer was made by `memoryLayer`. */
 export const isMemoryLayer = ({ head }: SharedLayer) => head.path === '';
 
+/** An empty layer in place of one whose pack, at this path, is not installed. */
+export function absentLayer(path: string, at: string): SharedLayer {
+  const layer = encodeMemoryLayer(at, []);
+  return { ...layer, head: { ...layer.head, path } };
+}
+
 /** Encodes entries as a layer in shared memory. */
 export function encodeMemoryLayer(at: string, entries: readonly Entry[]): SharedLayer {
   const { index, data } = encodeLayer(entries, sha256);

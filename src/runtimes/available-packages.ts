@@ -1,6 +1,8 @@
 /** Lists the vendored packages, whether the guests of this installation contain them, and the added packages. */
+import { partProblem } from '../host/parts.ts';
 import { addedFacts, readAddedPackages } from '../packages/added-packages.ts';
 import { readImportCosts } from '../packages/import-costs.ts';
+import { JAVASCRIPT_PACKAGES } from '../packages/vendored-package-table.ts';
 import type { PackageFacts, RuntimeName } from '../schema.ts';
 import { missingPackages } from './guest-artifacts.ts';
 
@@ -14,6 +16,10 @@ export interface ListedPackage extends PackageFacts {
   readonly problem: string | null;
 }
 
+/** Whether a package is part of the boot script, so that guests have it without the part of the installation with packages. */
+const isBuiltIn = ({ language, name }: PackageFacts) =>
+  language === 'javascript' && JAVASCRIPT_PACKAGES.some((one) => one.name === name && one.first_party);
+
 /**
  * Returns the packages that are part of this library, followed by the added packages. Without `language`, returns the
  * packages of all languages.
@@ -22,14 +28,11 @@ export function listPackages(language?: RuntimeName): ListedPackage[] {
   const { packages } = readImportCosts();
   const wanted = packages.filter((one) => language === undefined || one.language === language);
   const missing = new Map(wanted.map((one) => [one.language, missingPackages(one.language)]));
+  const absent = partProblem('packages');
   const vendored = wanted.map((facts): ListedPackage => {
-    const problem = missing.get(facts.language)!.find(({ name }) => name === facts.name);
-    return {
-      ...facts,
-      source: 'vendored',
-      available: problem === undefined,
-      problem: problem?.reason ?? null,
-    };
+    const omitted = missing.get(facts.language)!.find(({ name }) => name === facts.name);
+    const problem = (isBuiltIn(facts) ? undefined : absent) ?? omitted?.reason ?? null;
+    return { ...facts, source: 'vendored', available: problem === null, problem };
   });
   const added = readAddedPackages()
     .map(addedFacts)

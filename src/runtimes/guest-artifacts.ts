@@ -12,9 +12,16 @@ import { type ImageOrigin, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { installedFile } from '../host/install-folder.ts';
+import { findFile, partOfFile, partProblem } from '../host/parts.ts';
 import { replaceFileSync, SHARED_FILE } from '../host/replace-file.ts';
 import { readSharedFile, type SharedFile, sharedFile } from '../host/shared-file.ts';
-import { damagedFile, type PackFacts, packedLayer, type SharedLayer } from '../host/shared-layer.ts';
+import {
+  absentLayer,
+  damagedFile,
+  type PackFacts,
+  packedLayer,
+  type SharedLayer,
+} from '../host/shared-layer.ts';
 import type { MissingPackage } from '../packages/vendored-package-table.ts';
 import { RUNTIME_NAMES } from '../schema/runtime-names.ts';
 import type { RuntimeName } from '../schema.ts';
@@ -168,12 +175,23 @@ export function findAssets(runtime: RuntimeName): GuestAssets {
     module: { path: file(runtime, 'module.wasm'), minPages, stateGlobals },
     origin,
     libraries: [],
-    layers: description.layers.map((facts, i) => packedLayer(file(runtime, `layer-${i}.pack`), facts)),
+    layers: description.layers.map((facts, i) => findLayer(runtime, i, facts)),
     image: sharedFile(file(runtime, 'boot.image'), image.bytes),
     imageDigest: image.digest,
     minMemoryBytes,
     missing,
   };
+}
+
+/** A layer can be in a part of the installation. Without the part, the layer is empty. */
+function findLayer(runtime: RuntimeName, i: number, facts: PackFacts): SharedLayer {
+  const name = `layer-${i}.pack`;
+  const path = `guests/${runtime}/${name}`;
+  const part = partOfFile(path);
+  if (part === undefined) return packedLayer(file(runtime, name), facts);
+  return partProblem(part) === undefined
+    ? packedLayer(findFile(path), facts)
+    : absentLayer(file(runtime, name), facts.at);
 }
 
 export function readModule({ module: { path } }: GuestAssets): Uint8Array<ArrayBuffer> {

@@ -1,6 +1,7 @@
 /** Adds error guidance and fuel analysis to a result. With both switched off nothing is collected or added. */
 import { type Analysis, analyse } from '../analysis/analyse.ts';
 import type { AnalysedLimits, AnalysisInput, EarlierCalls } from '../analysis/input.ts';
+import { partProblem } from '../host/parts.ts';
 import { distributedModule, readPyodideLock } from '../packages/pyodide-lock.ts';
 import { normalisedName } from '../packages/wheel-metadata.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
@@ -59,6 +60,7 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
     mounts: run.policy.mounts.map(({ guest_path }) => guest_path),
     imports: metadata.imports,
     packages,
+    packagesProblem: partProblem('packages'),
     addablePackage: (module) => (runtime === PACKAGE_RUNTIME ? addablePackage(module) : undefined),
     earlier: run.earlier,
     profile: run.outcome.profile,

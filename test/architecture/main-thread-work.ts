@@ -108,7 +108,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     calls: 1,
     bound: 'one part of a list of files: 500 paths, 128 Ki characters; a turn of the event loop for each',
   },
-  'host/companion-package.ts': { calls: 3, bound: OWN_FILES },
+  'host/own-packages.ts': { calls: 3, bound: OWN_FILES },
   'host/read-text-file.ts': { calls: 1, bound: 'a configuration file of the operator, at most 1 MiB' },
   'jobs/job-worker.ts': { calls: 1, bound: 'a submitted program, at most 16 Mi characters' },
   'jobs/pg-boss-store.ts': {

@@ -1,5 +1,6 @@
 /** `doctor`: checks the installation by using it. */
 import { Option } from 'commander';
+import { PART_NAMES, partProblem, verifyPart } from '../../host/parts.ts';
 import { formatBytes, formatDuration, formatFuel } from '../../quantities.ts';
 import { installedRuntimes, optionalRuntimes } from '../../runtimes/guest-artifacts.ts';
 import { LANGUAGES } from '../../runtimes/languages.ts';
@@ -43,6 +44,15 @@ const CHECKS: readonly { readonly name: string; readonly check: () => Promise<st
         throw new Error(`${describeMissing(missing).join('; ')}. Fix this and run "npm run build"`);
       }
       return `module, layers and image are intact (image ${formatBytes(image.bytes.length)})`;
+    },
+  })),
+  ...PART_NAMES.map((part) => ({
+    name: `${part} part`,
+    check: async () => {
+      const problem = partProblem(part);
+      if (problem !== undefined) return problem;
+      verifyPart(part);
+      return 'its files are intact';
     },
   })),
   ...installedRuntimes().map((runtime) => ({

@@ -2,18 +2,21 @@
  * Writes and reads the prepared C programs: for each a metered module and the image of its memory, and a description with
  * their digests. Threads read a program when a guest first starts it.
  *
- * dist/guests/programs/ programs.json, <name>.wasm, <name>.image
+ * dist/guests/programs/ programs.json, and in the part `programs` <name>.wasm, <name>.image
  *
  * bash has a package of its own, @llm-wasm-sandbox/bash, because of its licence.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { CompiledModule } from '../../engine/guest.ts';
 import { type Image, readImage } from '../../engine/image.ts';
 import { type ImageOrigin, imageDigest } from '../../engine/image-identity.ts';
 import { sha256Hex } from '../../framing/digest.ts';
+import { installedFile } from '../../host/install-folder.ts';
+import { findFile, partProblem } from '../../host/parts.ts';
 import { replaceFileSync, SHARED_FILE } from '../../host/replace-file.ts';
 import { damagedFile } from '../../host/shared-layer.ts';
+import { OWN_PROGRAMS } from './program-folders.ts';
 import {
   type FoundProgram,
   PROGRAMS_FORMAT,
@@ -73,13 +76,23 @@ export function findProgram(command: string): PreparedProgram | undefined {
   return read;
 }
 
-function loadProgram({ folder, facts }: FoundProgram): PreparedProgram {
-  const { name, minPages, stateGlobals, origin } = facts;
-  const path = join(folder, `${name}.wasm`);
+const isOwn = ({ folder }: FoundProgram) => folder === installedFile(OWN_PROGRAMS);
+
+/** Why the program of a command cannot be started although the command is known; undefined if it can. */
+export function programProblem(command: string): string | undefined {
+  const program = programsByCommand().get(command);
+  return program !== undefined && isOwn(program) ? partProblem('programs') : undefined;
+}
+
+function loadProgram(program: FoundProgram): PreparedProgram {
+  const { name, minPages, stateGlobals, origin } = program.facts;
+  const find = (file: string) =>
+    isOwn(program) ? findFile(`${OWN_PROGRAMS}/${file}`) : join(program.folder, file);
+  const path = find(`${name}.wasm`);
   const bytes = readFileSync(path);
   if (sha256Hex(bytes) !== origin.module) throw damagedFile(path, 'its digest does not match');
   return {
     compiled: { module: new WebAssembly.Module(bytes), minPages, stateGlobals },
-    image: readImage(readFileSync(join(dirname(path), `${name}.image`)), origin),
+    image: readImage(readFileSync(find(`${name}.image`)), origin),
   };
 }

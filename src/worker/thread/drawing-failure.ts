@@ -24,6 +24,8 @@ export function drawingFailure(cause: unknown, advice: string): string {
     if (reason === 'cancelled') return 'the call was cancelled';
     return `${LIMITS[reason] ?? 'the renderer failed, or drawing it takes too much memory'}. ${advice}`;
   }
+  if (cause instanceof SandboxError && cause.code === 'not_installed')
+    return asClause(cause.message.replace(/^The /, 'the '));
   if (cause instanceof SandboxError) throw cause;
   if (isSyscallError(cause)) return 'the renderer failed';
   return cause instanceof Error ? asClause(cause.message) : 'the renderer failed';

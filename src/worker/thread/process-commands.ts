@@ -12,6 +12,7 @@ import type { ExecRequest } from '../../kernel/processes.ts';
 import { isSyscallError, syscallError } from '../../kernel/syscall-error.ts';
 import type { Kernel } from '../../kernel/syscalls.ts';
 import { findAssets } from '../../runtimes/guest-artifacts.ts';
+import { programProblem } from '../../runtimes/programs/program-files.ts';
 import { BASH_PACKAGE, SHELL_COMMANDS } from '../../runtimes/programs/program-folders.ts';
 import { programCommands, scriptsByCommand } from '../../runtimes/programs/program-list.ts';
 import { startCommand } from '../../runtimes/programs/start-command.ts';
@@ -147,7 +148,11 @@ const interpreterCommands = (runtime: Runtime): ProcessCommand[] =>
 
 const programCommand = (name: string): ProcessCommand => ({
   name,
-  prepare: (_, request) => ({ start: (maxBytes) => startCommand(name, request, maxBytes) }),
+  prepare: (_, request) => {
+    const problem = programProblem(name);
+    if (problem !== undefined) return { exitCode: 127, message: `${name}: ${problem}\n` };
+    return { start: (maxBytes) => startCommand(name, request, maxBytes) };
+  },
 });
 
 const displayCommand: ProcessCommand = {

@@ -1,6 +1,7 @@
 /** `packages list`: the vendored and the added packages. */
 
 import { escapeControls } from '../../../analysis/escape-controls.ts';
+import { partProblem } from '../../../host/parts.ts';
 import { describeMissing } from '../../../packages/vendored-package-table.ts';
 import { formatFuel } from '../../../quantities.ts';
 import { LANGUAGE_RUNTIMES } from '../../../schema.ts';
@@ -27,6 +28,8 @@ export const packagesList: PackagesAction = async (_, { language, json }) => {
   const missing = packages.flatMap(({ name, version, problem }) =>
     problem === null ? [] : [{ name, version, reason: problem }],
   );
+  const absent = partProblem('packages');
+  if (absent !== undefined) return printWarning(`${absent}.`);
   for (const sentence of describeMissing(missing))
     printWarning(`${sentence}. Fix this and run "npm run build".`);
 };

@@ -68,6 +68,8 @@ const requestedVendor = (input: AnalysisInput) =>
 
 /** The vendored package that the program tried to use, and why that failed. */
 function misusedPackage(input: AnalysisInput): { vendored: AvailablePackage; reason: string } | undefined {
+  // Without the part of the installation with packages, no other name helps.
+  if (input.packagesProblem !== undefined) return undefined;
   const module = requestedModule(input);
   if (module !== undefined) {
     const vendored = availablePackage(input, module) ?? packageByOtherName(module, input.packages);
@@ -179,12 +181,14 @@ export const importRules: readonly Rule[] = [
   packageNotAvailableRule({
     evidence: 'import, require() or requireVendor() of a package that is not vendored.',
     match: (input) => requestedModule(input) ?? requestedVendor(input),
-    alternative: (name, input) => describeAlternative(findAlternative(ALTERNATIVES, name, input), input),
+    alternative: (name, input) =>
+      (availablePackage(input, name) && input.packagesProblem) ??
+      describeAlternative(findAlternative(ALTERNATIVES, name, input), input),
     known: ({ packages }) => [
       ...Object.keys(NODE_FEATURES),
       ...packages.flatMap(({ import_names }) => import_names),
     ],
-    exists: (name) => Object.hasOwn(ALTERNATIVES, name),
+    exists: (name, input) => Object.hasOwn(ALTERNATIVES, name) || availablePackage(input, name) !== undefined,
     moduleFiles: (name) => [`${name}.js`],
     importFile: (path) => `import { f } from './${path}'`,
     hint: "Import your own files by path: import { f } from './name.js'",

@@ -292,7 +292,7 @@ export const importRules: readonly Rule[] = [
         input.error!.on_path === true
           ? [
               `Package '${name}' is missing from this installation of the sandbox`,
-              'Run "llm-wasm-sandbox doctor" to see what is missing, then rebuild',
+              input.packagesProblem ?? 'Run "llm-wasm-sandbox doctor" to see what is missing, then rebuild',
             ]
           : [
               `Package '${name}' is pre-installed but requires sys.path configuration`,
