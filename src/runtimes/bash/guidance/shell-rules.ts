@@ -107,7 +107,10 @@ export const shellRules: readonly Rule[] = [
     docs: [DOCS.files],
     match: (input) => shellError(input, /^No such file or directory$/),
     lines: ({ subject }, input) => {
-      const path = subject.slice(subject.lastIndexOf(': ') + 2).replace(/^['"]|['"]$/g, '');
+      const path = subject
+        .split(': ')
+        .at(-1)!
+        .replace(/^['"]|['"]$/g, '');
       return [existingFileLine(path, input) ?? `'${oneLine(path)}' does not exist`, workspaceListing(input)];
     },
   }),
