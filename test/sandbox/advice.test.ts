@@ -77,13 +77,6 @@ const CASES: Record<string, Case> = {
     says: ['heapq'],
     not: /Did you mean|sympy/,
   },
-  'Diffie-Hellman of node:crypto': {
-    runtime: 'javascript',
-    code: "require('crypto').createDiffieHellman(512)",
-    type: 'UnsupportedFeature',
-    says: ["this algorithm of crypto ('crypto.createDiffieHellman')", 'createECDH'],
-    not: /readText|optional chaining/,
-  },
   'key wrapping of crypto.subtle': {
     runtime: 'javascript',
     code: "await crypto.subtle.wrapKey('raw', 1, 2, { name: 'AES-KW' })",
