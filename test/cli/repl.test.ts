@@ -49,6 +49,24 @@ describe('repl with piped input', () => {
     expect(existsSync(env.LLM_WASM_SANDBOX_STATE)).toBe(false);
   });
 
+  it('runs bash: blocks end where they are complete, and variables and functions are shown', async () => {
+    const lines = [
+      'x=5; greet() { echo "hi $1"; }',
+      'for i in 1 2; do',
+      'greet $i',
+      'done',
+      ':vars',
+      ':undo',
+      'echo "[$i]"',
+    ];
+    const { status, stdout } = await repl(lines, '-l', 'bash');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^hi 1\nhi 2\n/);
+    expect(stdout).toMatch(/^x {2,}string {2,}"5"$/m);
+    expect(stdout).toMatch(/^greet {2,}function/m);
+    expect(stdout).toMatch(/\[\]\n$/);
+  });
+
   it('undoes calls, restores checkpoints, forks, and shows variables, files and fuel', {
     tags: 'full',
   }, async () => {

@@ -368,7 +368,7 @@ describe('doctor', () => {
   it('passes all checks on a complete installation', { tags: 'full' }, async () => {
     const { status, stdout } = await cli(['doctor']);
     expect(stdout).toContain('Everything works.');
-    expect(stdout.match(/^ok {4}/gm)).toHaveLength(7);
+    expect(stdout.match(/^ok {4}/gm)).toHaveLength(10);
     expect(stdout.match(/10B fuel \(the default budget\) is about [\d.]+ m?s of computation/g)).toHaveLength(
       3,
     );
@@ -383,7 +383,7 @@ describe('doctor', () => {
       node: process.version,
       default_limits: { timeout_seconds: 30 },
     });
-    expect(report.checks).toHaveLength(7);
+    expect(report.checks).toHaveLength(10);
     for (const runtime of RUNTIME_NAMES) expect(report.fuel_per_second[runtime]).toBeGreaterThan(0);
     expect(status).toBe(0);
   });

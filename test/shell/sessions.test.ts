@@ -96,6 +96,18 @@ describe('a shell program', () => {
   });
 });
 
+test('a profile names the lines of a shell program, and counts processes at the line that waits for them', async () => {
+  await using shell = await createSandbox({ runtime: 'bash' });
+  const code =
+    'for ((i = 0; i < 2000; i++)); do\n  x=$((x + i))\ndone\nseq 20000 | sort -rn | tail -1\necho end';
+  const { stdout, metadata } = await shell.execute(code, { profile: true });
+  expect(stdout).toBe('1\nend\n');
+  const shares = new Map(metadata.fuel_profile!.lines.map(({ line, share }) => [line, share]));
+  expect((shares.get(1) ?? 0) + (shares.get(2) ?? 0)).toBeGreaterThan(0.2);
+  expect(shares.get(4)).toBeGreaterThan(0.2);
+  expect(shares.get(5) ?? 0).toBeLessThan(0.1);
+});
+
 describe('other languages', () => {
   test('start shells', { tags: 'full' }, async () => {
     await using python = await createSandbox({ runtime: 'python' });

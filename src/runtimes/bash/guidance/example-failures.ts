@@ -23,6 +23,11 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     type: 'SyntaxError',
     run: failed(2, 'if true; then', 'bash: line 2: syntax error: unexpected end of file\n'),
   },
+  {
+    type: 'UnquotedVariable',
+    run: failed(2, 'name="a b"\n[ $name = c ]', 'bash: line 2: [: too many arguments\n'),
+  },
+  { type: 'UnboundVariable', run: failed(127, 'set -u\necho $x', 'bash: line 2: x: unbound variable\n') },
   { type: 'EndedBySignal', run: failed(137, 'kill -9 $$', '') },
   { type: 'CommandFailed', run: failed(1, 'set -e\nfalse\necho done', '') },
 ];

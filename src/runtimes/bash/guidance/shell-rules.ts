@@ -1,6 +1,6 @@
 /** Rules for shell programs: what a status and the messages on standard error say about a failed command. */
 import type { AnalysisInput } from '../../../analysis/input.ts';
-import { failedAt, oneLine } from '../../../analysis/quote-guest-text.ts';
+import { failedAt, failedStatement, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
 import { existingFileLine, workspaceListing } from '../../../analysis/rules/file-rules.ts';
 import { similarNames } from '../../../schema/similar-names.ts';
@@ -32,7 +32,7 @@ function missingCommandLines(name: string, { requests }: AnalysisInput): string[
     return [
       requests === undefined
         ? 'There is no network: pass the data as files, or through tools of the caller'
-        : 'There are no commands for the network: send HTTP requests with urllib.request in python3, or with fetch in node',
+        : 'Only HTTP requests can be sent: use curl, wget, urllib.request in python3, or fetch in node',
     ];
   const instead = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
   if (instead !== undefined) return [instead];
@@ -42,6 +42,37 @@ function missingCommandLines(name: string, { requests }: AnalysisInput): string[
   const similar = [...new Set([...swapped, ...similarNames(name, commands)])].slice(0, 3);
   return similar.length > 0 ? [`Did you mean ${similar.join(', ')}?`] : [];
 }
+
+/** `x = 5` starts the command x. */
+function assignmentLine(name: string, input: AnalysisInput): string | undefined {
+  const words = failedStatement(input).trim().split(/\s+/);
+  return words.some((word, i) => word === name && words[i + 1]?.startsWith('=') === true)
+    ? `For an assignment, write ${oneLine(name, 60)}=value, without spaces around =`
+    : undefined;
+}
+
+/** What to use instead of options that toybox lacks, by command and option. */
+const OPTION_SUBSTITUTES: Readonly<Record<string, string>> = {
+  'grep P': "Use grep -E with [0-9] for \\d, or python3 -c 'import re; …'",
+  'stat printf': "Use stat -c '%n %s'",
+  'sort parallel': 'Leave the option out: a call uses one processor',
+  'cp reflink': 'Leave the option out',
+  'tar zstd': 'Use tar -z (gzip)',
+  'du apparent-size': 'Use du -b',
+  'df total': 'Add the columns with awk',
+};
+
+function optionSubstitute(command: string, text: string): string | undefined {
+  const option = /'([\w-]{1,40})/.exec(text)?.[1] ?? '';
+  const key = `${command} ${option}`;
+  return Object.hasOwn(OPTION_SUBSTITUTES, key) ? OPTION_SUBSTITUTES[key] : undefined;
+}
+
+const UNQUOTED =
+  /^(?:too many arguments|binary operator expected|unary operator expected|ambiguous redirect)$/;
+const SET_E = /^[ \t]{0,40}set -[A-Za-z]{0,20}e|^#![^\n]{0,80}\s-[a-z]{0,9}e/m;
+/** Arithmetic commands that fail if their value is 0. */
+const COUNTING = /(?:^|[\s;])(?:\(\([^)\n]{0,80}\)\)|let\s)/m;
 
 interface ShellRule {
   readonly type: string;
@@ -76,6 +107,7 @@ export const shellRules: readonly Rule[] = [
     lines: ({ subject }, input) => [
       `There is no command '${nameOf(subject)}' in the sandbox`,
       ...missingCommandLines(nameOf(subject), input),
+      assignmentLine(subject, input),
       'ls /usr/bin lists the commands; python3 and node run programs in other languages',
     ],
   }),
@@ -98,6 +130,7 @@ export const shellRules: readonly Rule[] = [
     match: (input) => shellError(input, /^(?:Unknown option|invalid option|unrecognized option)/),
     lines: ({ subject, text }) => [
       `${oneLine(subject, 60)} does not have this option: ${oneLine(text)}`,
+      optionSubstitute(subject, text),
       `Commands are those of toybox, which have the common options of the GNU versions; ${oneLine(subject, 60)} --help lists them`,
     ],
   }),
@@ -122,6 +155,28 @@ export const shellRules: readonly Rule[] = [
     lines: () => ['bash could not parse the program; commands before this line have run'],
   }),
   shellRule({
+    type: 'UnquotedVariable',
+    evidence:
+      'bash wrote "too many arguments", "binary operator expected", "unary operator expected" or "ambiguous redirect".',
+    match: (input) => shellError(input, UNQUOTED),
+    lines: ({ text }) => [
+      text === 'unary operator expected'
+        ? 'A variable in [ … ] is empty, so a word is missing'
+        : 'A variable without quotes became several words, or none',
+      'Quote it ("$name"), or use [[ … ]], in which variables are not split',
+    ],
+  }),
+  shellRule({
+    type: 'UnboundVariable',
+    evidence: 'bash wrote "unbound variable": set -u is on, and a variable has no value.',
+    match: (input) => shellError(input, /^unbound variable$/),
+    lines: ({ subject }) => [
+      `With set -u, '${nameOf(subject)}' must have a value before it is used`,
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: this is shell syntax.
+      'Assign it first, or give a default: ${name:-default}, ${1:-}',
+    ],
+  }),
+  shellRule({
     type: 'EndedBySignal',
     evidence: 'The exit code is 128 plus the number of a signal: 130, 137, 139, 141 or 143.',
     docs: [DOCS.limits],
@@ -140,8 +195,11 @@ export const shellRules: readonly Rule[] = [
     match: ({ trap }) => (trap === null ? NO_MESSAGE : undefined),
     lines: (_, { exitCode, source, stderr }) => [
       `The exit code ${exitCode} is that of the last command, or of exit`,
-      /^[ \t]{0,40}set -[A-Za-z]{0,20}e/m.test(source)
+      SET_E.test(source)
         ? 'With set -e, the first command that fails ends the program: write "command || true" where a failure is expected (grep without a match returns 1)'
+        : undefined,
+      SET_E.test(source) && COUNTING.test(source)
+        ? '((i++)) and let fail if their value is 0: write i=$((i + 1))'
         : undefined,
       stderr === ''
         ? 'Nothing was written to standard error; set -x shows the commands as they run'
