@@ -188,7 +188,7 @@ function findLayer(runtime: RuntimeName, i: number, facts: PackFacts): SharedLay
   const name = `layer-${i}.pack`;
   const path = `guests/${runtime}/${name}`;
   const part = partOfFile(path);
-  if (part === undefined) return packedLayer(file(runtime, name), facts);
+  if (part === undefined || existsSync(file(runtime, name))) return packedLayer(file(runtime, name), facts);
   return partProblem(part) === undefined
     ? packedLayer(findFile(path), facts)
     : absentLayer(file(runtime, name), facts.at);

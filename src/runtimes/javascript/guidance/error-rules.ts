@@ -32,6 +32,7 @@ import { jsonRule } from './json-rule.ts';
 import { syntaxHints } from './syntax-hints.ts';
 import { failedIteration, originatingCall, RETURNS, unawaitedFunction } from './value-origin.ts';
 
+const COMMAND_FAILED = 'Command failed: ';
 const DECLARATION = /\b(?:const|let|var|function|class)\s+([A-Za-z_$][\w$]{0,60})/g;
 /** Advice by the message of a TypeError. */
 const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
@@ -348,6 +349,19 @@ export const errorRules: readonly Rule[] = [
     lines: (error) => [
       `An assertion failed${error.message === '' ? '' : `: ${oneLine(error.message, 300)}`}`,
       'Print both sides of the comparison: either the code or the expectation is wrong',
+    ],
+  }),
+  exceptionRule({
+    type: 'CommandFailed',
+    evidence: 'An Error of child_process: a command ended with another exit code than 0.',
+    match: (input) => {
+      const error = engineError(input, 'Error');
+      return error?.message.startsWith(COMMAND_FAILED) === true ? error : undefined;
+    },
+    lines: ({ message }) => [
+      `A command failed: ${oneLine(message.slice(COMMAND_FAILED.length))}`,
+      'status of the error has the exit code (127: there is no such command), and stderr what the command wrote; grep without a match returns 1',
+      'Catch the error if the program can continue, or use spawnSync, which does not throw',
     ],
   }),
   exceptionRule({

@@ -66,6 +66,10 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     },
   },
   {
+    type: 'CommandFailed',
+    run: { source: "execSync('grep x a.txt');", error: thrown('Error', 'Command failed: grep x a.txt') },
+  },
+  {
     type: 'EncodingError',
     run: { source: "decodeURIComponent('%');", error: thrown('URIError', 'expecting hex digit') },
   },

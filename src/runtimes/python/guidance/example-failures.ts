@@ -404,6 +404,19 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     },
   },
 
+  {
+    type: 'CommandFailed',
+    run: {
+      source: "import subprocess\nsubprocess.run(['grep', 'x', 'a.txt'], check=True)",
+      error: {
+        type: 'CalledProcessError',
+        module: 'subprocess',
+        message: "Command '['grep', 'x', 'a.txt']' returned non-zero exit status 1.",
+        line: 2,
+      },
+    },
+  },
+
   // ---- exit ----
   {
     type: 'RaisedByProgram',

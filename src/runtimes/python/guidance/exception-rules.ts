@@ -7,6 +7,7 @@ import {
   groupedErrorLines,
   syntaxErrorRule,
 } from '../../../analysis/rules/rule-factories.ts';
+import type { GuestError } from '../../../schema.ts';
 import { builtinException, moduleException } from './match-exception.ts';
 import { installationAdvice } from './package-installation.ts';
 import { INSTALLERS, shellCommands } from './shell-commands.ts';
@@ -61,7 +62,26 @@ function commandLines(input: AnalysisInput): string[] {
   return ['Remove the line: it is a notebook command, not Python'];
 }
 
+function failedProcess(input: AnalysisInput): GuestError | undefined {
+  const error = moduleException(input, 'subprocess');
+  return error?.type === 'CalledProcessError' ? error : undefined;
+}
+
 export const exceptionRules: readonly Rule[] = [
+  exceptionRule({
+    type: 'CommandFailed',
+    evidence:
+      'subprocess raised CalledProcessError: with check=True, a command ended with another exit code than 0.',
+    match: failedProcess,
+    lines: (error) => [
+      `A command failed: ${oneLine(error.message)}`,
+      / exit status 12[67]\.$/.test(error.message)
+        ? 'There is no such command or it is not a program: ls /usr/bin lists the commands'
+        : undefined,
+      'Its messages say why. If the program captures them, catch the exception and print error.stderr',
+      'Without check=True, returncode has the exit code; grep without a match returns 1',
+    ],
+  }),
   syntaxErrorRule({
     evidence: 'The code could not be parsed (SyntaxError, IndentationError, TabError).',
     match: (input) => {

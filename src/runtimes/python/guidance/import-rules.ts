@@ -162,11 +162,11 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   // Programs that may send requests get the errors of the network, which speak for themselves.
   const hasNetwork = input.requests !== undefined;
   if (moduleException(input, ...NETWORK_MODULES)) return hasNetwork ? undefined : NETWORK;
-  if (
-    moduleException(input, 'subprocess')?.type === 'CalledProcessError' &&
-    failedCommands(input).some(isInstaller)
-  )
-    return missingCommands(input);
+  if (moduleException(input, 'subprocess')?.type === 'CalledProcessError') {
+    const commands = failedCommands(input);
+    if (commands.some(isInstaller)) return missingCommands(input);
+    if (!hasNetwork && commands.some(({ name }) => name === 'curl' || name === 'wget')) return NETWORK;
+  }
   const attribute = builtinException(input, 'AttributeError');
   if (attribute !== undefined) {
     const { module_name: owner = '', name } = attribute;
