@@ -62,7 +62,7 @@ const THREADS_NOTE =
 
 /** The note for a program that uses `errstate` or `seterr` of numpy. */
 const FLOAT_ERRORS_NOTE =
-  'numpy does not detect overflow, underflow, division by zero and invalid operations of floating-point arithmetic here: such operations return inf or nan without an exception or a warning, also with errstate and seterr. Check results with np.isfinite. Arrays of integers divided by zero contain 0. Errors of numpy.linalg and of integer scalars are reported.';
+  'numpy does not detect overflow, underflow, division by zero and invalid operations of floating-point arithmetic here: such operations return inf or nan without an exception or a warning, also with errstate and seterr. Check results with np.isfinite. Arrays of integers divided by zero contain 0. Errors of integer scalars are reported, and those of numpy.linalg with the official wheels.';
 
 /** The note for a call of a session that a limit ended during an import. */
 const IMPORT_NOTE =
