@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { readTextFile } from '../host/read-text-file.ts';
+import { readJsonFile } from '../host/read-json-file.ts';
 import { isNarrower, parseUrlPattern, type UrlPattern } from '../schema/url-pattern.ts';
 import { networkPolicy, type PolicyInput, parse } from '../schema.ts';
 import type { ServerSettings } from './settings.ts';
@@ -28,17 +28,8 @@ export interface TenantNetwork {
   readonly place: string;
 }
 
-/** Reads the file. Errors do not quote its contents. */
-function readConfig(path: string): NetworkConfig {
-  const text = readTextFile(path, 'network configuration');
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw new SandboxError('invalid_argument', `The network configuration ${path} is not valid JSON.`);
-  }
-  return parse(networkConfig, json, 'network_config');
-}
+const readConfig = (path: string): NetworkConfig =>
+  parse(networkConfig, readJsonFile(path, 'network configuration'), 'network_config');
 
 /** Whether persons at clients are asked about requests. */
 export function asksPersons({ network_config }: Pick<ServerSettings, 'network_config'>): boolean {

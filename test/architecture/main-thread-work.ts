@@ -109,7 +109,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     bound: 'one part of a list of files: 500 paths, 128 Ki characters; a turn of the event loop for each',
   },
   'host/own-packages.ts': { calls: 3, bound: OWN_FILES },
-  'host/read-text-file.ts': { calls: 1, bound: 'a configuration file of the operator, at most 1 MiB' },
+  'host/read-json-file.ts': { calls: 2, bound: 'a configuration file of the operator, at most 1 MiB' },
   'jobs/job-worker.ts': { calls: 1, bound: 'a submitted program, at most 16 Mi characters' },
   'jobs/pg-boss-store.ts': {
     calls: 1,
@@ -121,8 +121,6 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     bound:
       'one chunk of a tool server, at most 64 KiB; messages of at most 10 MiB and 100,000 members are parsed in a turn of their own',
   },
-  'mcp/gateway/tools-config.ts': { calls: 1, bound: 'the configuration of the operator' },
-  'mcp/network-config.ts': { calls: 1, bound: 'the configuration of the operator' },
   'mcp/relayed-answers.ts': {
     calls: 1,
     bound: 'the outcome of one call that another server of the operator stored',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { readCached, readCachedInParts, writeCached } from '../../src/host/disk-cache.ts';
 import { readBoundedFile } from '../../src/host/read-bounded-file.ts';
-import { readTextFile } from '../../src/host/read-text-file.ts';
+import { readJsonFile } from '../../src/host/read-json-file.ts';
 import { readAddedPackages } from '../../src/packages/added-packages.ts';
 import { unpackWheel } from '../../src/packages/unpack-wheel.ts';
 
@@ -36,9 +36,9 @@ describe('a file', () => {
 });
 
 test('a configuration may be a pipe or a device, which ends at the limit', () => {
-  expect(() => readTextFile('/dev/zero', 'configuration')).toThrow(/has more than 1 MiB/);
-  expect(() => readTextFile(sparse('large', 2 ** 40), 'configuration')).toThrow(/has more than 1 MiB/);
-  expect(readTextFile('/dev/null', 'configuration')).toBe('');
+  expect(() => readJsonFile('/dev/zero', 'configuration')).toThrow(/has more than 1 MiB/);
+  expect(() => readJsonFile(sparse('large', 2 ** 40), 'configuration')).toThrow(/has more than 1 MiB/);
+  expect(() => readJsonFile('/dev/null', 'configuration')).toThrow('/dev/null is not valid JSON.');
 });
 
 test('a cached file that is too large is not read', async () => {

@@ -5,7 +5,7 @@
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import { readTextFile } from '../../host/read-text-file.ts';
+import { readJsonFile } from '../../host/read-json-file.ts';
 import { parse } from '../../schema.ts';
 
 const MAX_SERVERS = 32;
@@ -102,14 +102,7 @@ export const SERVER_FIELDS = { ...stdioServer.shape, ...httpServer.shape };
 
 /** Reads the file. Errors quote neither its contents nor the values of variables. */
 export function readToolsConfig(path: string, env: NodeJS.ProcessEnv = process.env): ToolsConfig {
-  const text = readTextFile(path, 'tools configuration');
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw new SandboxError('invalid_argument', `The tools configuration ${path} is not valid JSON.`);
-  }
-  return parseToolsConfig(json, env);
+  return parseToolsConfig(readJsonFile(path, 'tools configuration'), env);
 }
 
 /** Checks a configuration. */

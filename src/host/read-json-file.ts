@@ -1,12 +1,21 @@
-/** Reads a small text file that the user specifies. */
+/** Reads a small JSON file that the user specifies. */
 import { SandboxError } from '../errors.ts';
 import { formatBytes } from '../quantities.ts';
 import { readUpTo } from './read-bounded-file.ts';
 
 const MAX_BYTES = 1024 * 1024;
 
-/** Throws `SandboxError` with the code `invalid_argument`. */
-export function readTextFile(path: string, what: string): string {
+/** Throws `SandboxError` with the code `invalid_argument`. The error does not quote the contents. */
+export function readJsonFile(path: string, what: string): unknown {
+  const text = readText(path, what);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new SandboxError('invalid_argument', `The ${what} ${path} is not valid JSON.`);
+  }
+}
+
+function readText(path: string, what: string): string {
   const fail = (reason: string, cause?: unknown) =>
     new SandboxError('invalid_argument', `Cannot read the ${what} ${path}: ${reason}`, { cause });
   try {
