@@ -1,10 +1,10 @@
 /**
  * The reference solutions of BigCodeBench with their own tests, run in the sandbox. `--data=FILE` names the data set
  * (BigCodeBench.jsonl or .jsonl.gz), which is not part of this repository; PIP_FIND_LINKS names folders of wheels. The wheels of
- * one package with the newest version are used. `--only=TEXT` selects tasks by their id or code, `--every=N` every Nth task, and
- * `--details=FILE` writes the outcome of each task as JSON.
+ * one package with the newest version are used. `--only=TEXT` selects tasks by their id or code, `--every=N` every Nth task.
+ * `--details=FILE` appends the outcome of each task as a line of JSON; tasks that have a line in the file are not run again.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -47,10 +47,7 @@ function readTasks() {
   const bytes = readFileSync(path);
   const text = (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
   const only = flag('only') ?? '';
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line))
+  return parseLines(text)
     .map(({ task_id, complete_prompt, canonical_solution, test }) => ({
       id: task_id.split('/').at(-1),
       code: `${complete_prompt}${canonical_solution}\n${test}\n`,
@@ -91,7 +88,7 @@ async function runTask({ id, code }, wheels) {
     const started = performance.now();
     const result = await sandbox.execute(code + HARNESS);
     const seconds = (performance.now() - started) / 1000;
-    return { id, code, seconds, fuel: result.fuel_consumed, ...(await judge(sandbox, result)) };
+    return { id, seconds, fuel: result.fuel_consumed, ...(await judge(sandbox, result)) };
   } finally {
     await sandbox.close();
   }
@@ -118,15 +115,28 @@ function causeOf(trap, text) {
   return missing === undefined ? last.slice(0, 200) : `no module ${missing.split('.')[0]}`;
 }
 
-/** Runs the tasks, a few at a time, with a line of progress. */
+const parseLines = (text) =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+
+/** Runs the tasks that have no recorded outcome, a few at a time, with a line of progress. */
 async function runAll(tasks, wheels) {
-  const outcomes = [];
-  const queue = [...tasks];
+  const details = flag('details');
+  const recorded = details !== undefined && existsSync(details) ? readFileSync(details, 'utf8') : '';
+  const byId = new Map(parseLines(recorded).map((one) => [one.id, one]));
+  const outcomes = tasks.filter(({ id }) => byId.has(id)).map((task) => ({ ...task, ...byId.get(task.id) }));
+  const queue = tasks.filter(({ id }) => !byId.has(id));
   const work = async () => {
     for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
-      outcomes.push(
-        await runTask(task, wheels).catch((cause) => ({ ...task, passed: false, cause: String(cause) })),
-      );
+      const outcome = await runTask(task, wheels).catch((cause) => ({
+        id: task.id,
+        passed: false,
+        cause: String(cause),
+      }));
+      if (details !== undefined) appendFileSync(details, `${JSON.stringify(outcome)}\n`);
+      outcomes.push({ ...task, ...outcome });
       if (outcomes.length % 25 === 0)
         process.stderr.write(
           `bigcodebench: ${outcomes.length} of ${tasks.length}, ${passed(outcomes)} passed\n`,
@@ -232,16 +242,6 @@ function groupBy(items, keyOf) {
 export async function table() {
   const wheels = newestWheels();
   const outcomes = await runAll(byImage(readTasks(), wheels), wheels);
-  const details = flag('details');
-  if (details !== undefined)
-    writeFileSync(
-      details,
-      JSON.stringify(
-        outcomes.map(({ code: _, ...one }) => one),
-        null,
-        1,
-      ),
-    );
   const day = new Date().toISOString().slice(0, 10);
   const failures = outcomes.filter((one) => !one.passed);
   return [

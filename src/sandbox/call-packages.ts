@@ -36,6 +36,7 @@ export class CallPackages {
   /** What was added for the program, and what was not, by name. */
   readonly #additions = new Map<string, PackageAddition>();
   #available: readonly PackageFacts[] = [];
+  #importable: readonly PackageFacts[] | undefined;
   #restarts = 0;
   /** What earlier starts have used, as a share of the limits. */
   #uncharged = 0;
@@ -49,6 +50,11 @@ export class CallPackages {
     return [...this.#additions.values()];
   }
 
+  /** The added packages that a program could import; undefined if no packages are added on demand. */
+  get importable(): readonly PackageFacts[] | undefined {
+    return this.#importable;
+  }
+
   /** Adds what the program needs; undefined if no packages are added. */
   async find(
     code: string,
@@ -57,7 +63,8 @@ export class CallPackages {
     const { onDemand, approve } = this.#options;
     if (onDemand === undefined) return undefined;
     const asked = { modules: this.#modules, requirements: [...this.#requirements.values()] };
-    const { extension, additions } = await onDemand.find({ code, exists, approve, ...asked });
+    const { extension, additions, importable } = await onDemand.find({ code, exists, approve, ...asked });
+    this.#importable = importable;
     for (const one of additions) this.#additions.set(one.name, one);
     return { extension };
   }

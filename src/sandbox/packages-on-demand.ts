@@ -7,6 +7,7 @@
 import { SandboxError } from '../errors.ts';
 import {
   type AddedPackage,
+  addedFacts,
   findAdded,
   readAddedPackages,
   withRequirements,
@@ -25,7 +26,7 @@ import { normalisedName, type Requirement } from '../packages/wheel-metadata.ts'
 import { pyodideUrl, readableWheels } from '../packages/wheel-sources.ts';
 import { formatBytes } from '../quantities.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
-import type { PackageAddition, RuntimeName } from '../schema.ts';
+import type { PackageAddition, PackageFacts, RuntimeName } from '../schema.ts';
 import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
 
@@ -57,6 +58,12 @@ export interface ProgramPackages {
   readonly extension: ImageExtension | undefined;
 }
 
+interface FoundPackages extends ProgramPackages {
+  readonly additions: readonly PackageAddition[];
+  /** The added packages, also those that the program does not import. */
+  readonly importable: readonly PackageFacts[];
+}
+
 /** A package that is about to be added. */
 export type OfferedPackage = Pick<PackageAddition, 'name' | 'version' | 'bytes'>;
 
@@ -83,11 +90,11 @@ export class PackagesOnDemand {
     readonly measure: MeasureImport,
   ) {}
 
-  /** Adds what is missing and returns the packages of a program, and what was added. */
-  async find(needed: NeededPackages): Promise<ProgramPackages & { readonly additions: PackageAddition[] }> {
+  /** Adds what is missing and returns the packages of a program, what was added, and all that it could import. */
+  async find(needed: NeededPackages): Promise<FoundPackages> {
     const { modules, names } = neededModules(this.runtime, needed);
     const required = needed.requirements.map(({ name }) => name);
-    if (names.length + required.length === 0) return { extension: undefined, additions: [] };
+    if (names.length + required.length === 0) return { extension: undefined, additions: [], importable: [] };
     const added = readAddedPackages();
     const missing = names.filter((name) => packageOf(name, added) === undefined);
     const requests = [
@@ -100,7 +107,11 @@ export class PackagesOnDemand {
       ({ name }, index) => requests.findIndex((one) => one.name === name) === index,
     );
     const additions = unique.length === 0 ? [] : await this.#add(unique, needed.approve);
-    return { extension: await extensionFor(names, modules, required), additions };
+    return {
+      extension: await extensionFor(names, modules, required),
+      additions,
+      importable: readAddedPackages().map(addedFacts),
+    };
   }
 
   /** The packages with a module that a program does not find; none if they cannot be added. */

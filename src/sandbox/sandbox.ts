@@ -376,7 +376,8 @@ export class Sandbox {
     const { policy } = this;
     const earlier = this.#history.earlierCalls(this.sessionRecord);
     const files = () => this.workspace.paths(MAX_PATHS_FOR_GUIDANCE);
-    const facts = userPackages?.facts.filter(({ language }) => language === this.runtime) ?? [];
+    const added = call.packages?.importable ?? userPackages?.facts ?? [];
+    const facts = added.filter(({ language }) => language === this.runtime);
     const vendored = vendoredPackagesOf(this.runtime);
     const packages = facts.length === 0 ? vendored : [...facts, ...vendored];
     const run = { code, policy, limits, outcome, earlier, files };

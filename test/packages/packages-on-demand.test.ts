@@ -220,6 +220,13 @@ describe('packages on demand', () => {
     expect(steps).toHaveLength(1);
   });
 
+  test('are named as alternatives by a program that does not import them', async () => {
+    const path = await wheel(folder, 'pandas', '0.1', { 'pandas.py': '' });
+    expect((await packages('add', path)).status).toBe(0);
+    const { metadata } = await run('import polars');
+    expect(metadata.error_guidance!.actionable_guidance.join()).toContain('pandas (import pandas');
+  });
+
   test('that are unknown are not searched for', async () => {
     const { metadata, stderr } = await run('import no_such_module');
     expect(stderr).toContain("No module named 'no_such_module'");

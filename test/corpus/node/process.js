@@ -4,6 +4,17 @@ process.env.MY_VAR = 5;
 console.log(process.env.MY_VAR, 'MY_VAR' in process.env, process.env.NOPE, Object.keys(process.env).includes('MY_VAR'));
 delete process.env.MY_VAR;
 console.log(process.env.MY_VAR, typeof process.cwd(), typeof process.uptime(), typeof process.execPath);
+// process: prints, copies and lists the environment
+for (const name of Object.keys(process.env)) delete process.env[name];
+Object.assign(process.env, { A: 1, B: undefined, C: [1, 2] });
+console.log(process.env, JSON.stringify(process.env), { ...process.env, A: 'other' }, Object.entries(process.env));
+console.log(delete process.env.B, 'B' in process.env, 'toString' in process.env, Object.hasOwn(process.env, 'toString'));
+for (const name in process.env) console.log(name);
+for (const descriptor of [{ value: '1' }, { get: () => '1', configurable: true, enumerable: true }])
+  try { Object.defineProperty(process.env, 'D', descriptor); } catch (e) { console.log(e.code, e.message); }
+Object.defineProperty(process.env, 'E', { value: 5, writable: true, enumerable: true, configurable: true });
+try { process.env[Symbol('s')] = '1'; } catch (e) { console.log(e.message); }
+console.log(process.env, { ...process.env });
 // program: writes to stdout
 process.stdout.write('no newline');
 process.stdout.write('\n');

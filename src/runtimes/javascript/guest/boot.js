@@ -37,7 +37,7 @@ import * as packages from './vendored-packages.js';
 const { console } = consoleParts;
 const { host } = hostCalls;
 const { safeInspect, typeName } = inspection;
-const { environment, os } = osModule;
+const { os, setVariable } = osModule;
 const { load } = nodeModules;
 
 const { parse, stringify } = JSON;
@@ -176,7 +176,7 @@ export async function start(text) {
   packages.beginProgram(request.inject_setup);
   Object.assign(events.programSource, { file: request.file, code: request.code, args: request.args });
   beginEvents();
-  for (const [name, value] of Object.entries(request.env)) environment.set(name, value);
+  for (const [name, value] of Object.entries(request.env)) setVariable(name, value);
   setProgramFile(request.file);
   beginModules(request.file);
   timers.startClock();

@@ -7,8 +7,16 @@ import { LINUX_ERRNO } from '../linux-errno.js';
 import { host, status, statusBuffer } from './host-calls.js';
 import { clearTimeout, setTimeout } from './timers.js';
 
-/** The environment variables of the program. */
-export const environment = new Map();
+/** The environment variables of the program: a property each. */
+export const environment = {};
+
+export const setVariable = (name, value) =>
+  Object.defineProperty(environment, name, {
+    value: `${value}`,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  });
 
 const MEMORY = 256 * 1024 * 1024;
 
@@ -127,7 +135,7 @@ export const unavailable = (name) => () => {
 
 const unsupported = Object.fromEntries(UNSUPPORTED.map((name) => [name, unavailable(`os.${name}`)]));
 
-const homedir = () => environment.get('HOME') ?? '/app';
+const homedir = () => environment.HOME ?? '/app';
 
 const node = {
   EOL: '\n',

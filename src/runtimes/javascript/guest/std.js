@@ -1,7 +1,7 @@
 /** The `std` module as documented by QuickJS, for the guest's file system and environment. */
 import { LINUX_ERRNO, strerror } from '../linux-errno.js';
 import { host, status, statusBuffer } from './host-calls.js';
-import { environment, os, unavailable } from './os.js';
+import { environment, os, setVariable, unavailable } from './os.js';
 import { sprintf } from './printf.js';
 import { FILE, openFlags, SEEK } from './std-file.js';
 import { parseExtJSON } from './std-parse-ext-json.js';
@@ -89,14 +89,14 @@ export const std = {
   puts: (...texts) => standard.out.puts(...texts),
   printf: (format, ...args) => standard.out.printf(format, ...args),
   sprintf,
-  getenv: (name) => environment.get(`${name}`),
+  getenv: (name) => (Object.hasOwn(environment, name) ? environment[name] : undefined),
   setenv: (name, value) => {
-    environment.set(`${name}`, `${value}`);
+    setVariable(`${name}`, value);
   },
   unsetenv: (name) => {
-    environment.delete(`${name}`);
+    delete environment[name];
   },
-  getenviron: () => Object.fromEntries(environment),
+  getenviron: () => ({ ...environment }),
   parseExtJSON,
   strerror: (errno) => strerror(Number(errno)),
   Error: { ...LINUX_ERRNO },

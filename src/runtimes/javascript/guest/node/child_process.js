@@ -81,7 +81,7 @@ function normalize(file, args, options) {
 }
 
 function environmentOf(env) {
-  const entries = env === undefined || env === null ? [...environment] : [];
+  const entries = env === undefined || env === null ? Object.entries(environment) : [];
   for (const name in env ?? {}) if (env[name] !== undefined) entries.push([name, `${env[name]}`]);
   return entries.map(([name, value]) => withoutNull(`${name}=${value}`, `options.env['${name}']`));
 }

@@ -1,7 +1,7 @@
 /** The module `process`. The process has no users, and gets only signals that it sends to itself; its output goes to the streams of the program. */
 import { LINUX_ERRNO } from '../../linux-errno.js';
 import { host } from '../host-calls.js';
-import { environment, SIGNALS } from '../os.js';
+import { environment, SIGNALS, setVariable } from '../os.js';
 import { addTick, exit, hooks, programSource } from '../program-events.js';
 import { completeLater } from '../timers.js';
 import EventEmitter from './events.js';
@@ -32,34 +32,26 @@ function signalNumber(name) {
   throw codedError(TypeError, 'ERR_UNKNOWN_SIGNAL', `Unknown signal: ${name}`);
 }
 
-/** `process.env`: a property per environment variable; all values are text. */
-const env = new Proxy(
-  {},
-  {
-    get: (target, name) =>
-      typeof name === 'string' && environment.has(name) ? environment.get(name) : target[name],
-    set(_target, name, value) {
-      if (typeof name === 'symbol' || typeof value === 'symbol')
-        throw new TypeError('Cannot convert a Symbol value to a string');
-      environment.set(name, `${value}`);
-      return true;
-    },
-    has: (_target, name) => environment.has(name),
-    deleteProperty(_target, name) {
-      environment.delete(name);
-      return true;
-    },
-    ownKeys: () => [...environment.keys()],
-    getOwnPropertyDescriptor: (_target, name) =>
-      environment.has(name)
-        ? { value: environment.get(name), writable: true, enumerable: true, configurable: true }
-        : undefined,
-    defineProperty(_target, name, descriptor) {
-      environment.set(name, `${descriptor.value}`);
-      return true;
-    },
+const notAVariable = (reason) =>
+  codedError(TypeError, 'ERR_INVALID_OBJECT_DEFINE_PROPERTY', `'process.env' ${reason}`);
+
+/** `process.env`: the environment variables; all values are text. */
+const env = new Proxy(environment, {
+  set(_target, name, value) {
+    if (typeof name === 'symbol' || typeof value === 'symbol')
+      throw new TypeError('Cannot convert a Symbol value to a string');
+    setVariable(name, value);
+    return true;
   },
-);
+  defineProperty(_target, name, descriptor) {
+    const { value, writable, enumerable, configurable, get, set } = descriptor;
+    if (get || set) throw notAVariable('does not accept an accessor(getter/setter) descriptor');
+    if (!writable || !enumerable || !configurable)
+      throw notAVariable('only accepts a configurable, writable, and enumerable data descriptor');
+    env[name] = value;
+    return true;
+  },
+});
 
 const nanoseconds = () => BigInt(Math.round(host.monotonic() * 1e6));
 
@@ -231,7 +223,7 @@ Object.assign(process, {
   loadEnvFile(path = '.env') {
     const text = globalThis.require('fs').readFileSync(path, 'utf8');
     for (const [name, value] of Object.entries(parseEnv(text)))
-      if (!environment.has(name)) environment.set(name, value);
+      if (!Object.hasOwn(environment, name)) setVariable(name, value);
   },
 });
 Object.defineProperty(process, 'exitCode', {
