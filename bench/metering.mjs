@@ -166,7 +166,7 @@ export async function table() {
     ...[row.unmetered, row.pyodide, row.native].map((base) => times(row.metered / base)),
   ]);
   const note = `Milliseconds of the fastest of ${ROUNDS.rounds} rounds after ${ROUNDS.warmup} warm-up rounds. Metered and unmetered runs alternate in one process. Targets for the geometric means: relative to unmetered, at most ${times(TARGETS.node20)} with Node.js 20 and ${times(TARGETS.unmetered)} with later versions; relative to python3, at most ${times(TARGETS.native)}.`;
-  const conclusion = `The target relative to unmetered is ${verdict(means.unmetered, limit)}. The target relative to python3 is ${verdict(means.native, TARGETS.native)}. Unmetered CPython in WebAssembly takes ${mean('unmetered', 'native').toFixed(2)} times as long as python3. See [Reasons for missed targets](#reasons-for-missed-targets).`;
+  const conclusion = `The target relative to unmetered is ${verdict(means.unmetered, limit)}. The target relative to python3 is ${verdict(means.native, TARGETS.native)}. Unmetered CPython in WebAssembly takes ${mean('unmetered', 'native').toFixed(2)} times as long as python3. See [Missed targets](BENCHMARKS.md#missed-targets).`;
   const head = [
     'program',
     `python3 ${version}`,

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { installPinned } from '../scripts/install-pinned-packages.mjs';
 
-/** isolated-vm 6 has no binary for older versions of Node.js. */
-const NODE = { name: `node-${process.platform}-${process.arch}`, version: '22.23.3' };
+/** isolated-vm 7 has no binary for older versions of Node.js. */
+const NODE = { name: `node-${process.platform}-${process.arch}`, version: '24.21.0' };
 
 /** For each sandbox its title, and the packages to install, of which the first is the sandbox itself. */
 const PEERS = {
@@ -17,7 +17,8 @@ const PEERS = {
     packages: [{ name: 'quickjs-emscripten', version: '0.32.0' }],
   },
   'vercel-run': { title: 'Vercel Run', packages: [{ name: 'run', version: '2.1.5' }] },
-  'isolated-vm': { title: 'isolated-vm', packages: [{ name: 'isolated-vm', version: '6.1.2' }, NODE] },
+  'just-bash': { title: 'just-bash', packages: [{ name: 'just-bash', version: '3.4.2' }] },
+  'isolated-vm': { title: 'isolated-vm', packages: [{ name: 'isolated-vm', version: '7.0.1' }, NODE] },
 };
 
 /** The Node.js that is installed with isolated-vm, relative to its folder. */

@@ -16,6 +16,7 @@ const installed = (path) => import(pathToFileURL(join(folder, 'node_modules', pa
 
 const PROGRAMS = {
   python: { short: 'print(1)', loop: 'while True: pass', builtin: 'x = 3**20000000' },
+  bash: { short: 'echo 1', loop: 'while :; do :; done', builtin: 'echo x={1..20000000} > /dev/null' },
   javascript: { short: '1', loop: 'for (;;);', builtin: "new Array(2e8) + ''" },
 };
 
@@ -23,6 +24,8 @@ const PROGRAMS = {
 const PEERS = {
   'ours-python': { language: 'python', load: () => ours('python') },
   'ours-javascript': { language: 'javascript', load: () => ours('javascript') },
+
+  'ours-bash': { language: 'bash', load: () => ours('bash') },
 
   pyodide: {
     language: 'python',
@@ -60,6 +63,20 @@ const PEERS = {
           await context.eval(code, { timeout: LIMIT_MS });
         } catch {}
         if (!isolate.isDisposed) isolate.dispose();
+      };
+    },
+  },
+
+  'just-bash': {
+    language: 'bash',
+    async load() {
+      const { Bash } = await installed('just-bash/dist/bundle/index.js');
+      const executionLimits = {
+        maxLoopIterations: Number.MAX_SAFE_INTEGER,
+        maxCommandCount: Number.MAX_SAFE_INTEGER,
+      };
+      return async (code) => {
+        await new Bash({ executionLimits }).exec(code, { signal: AbortSignal.timeout(LIMIT_MS) });
       };
     },
   },

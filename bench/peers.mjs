@@ -20,12 +20,18 @@ const pyodide = createRequire(import.meta.url)('pyodide/package.json').version;
 const PEERS = [
   { peer: 'ours-python', title: 'this sandbox, Python' },
   { peer: 'ours-javascript', title: 'this sandbox, JavaScript' },
+  { peer: 'ours-bash', title: 'this sandbox, bash' },
   { peer: 'pyodide', title: `Pyodide ${pyodide} in Node.js, with an interrupt buffer` },
   { peer: 'monty', title: `${peerTitle('monty')} (a subset of Python)`, isFetched: true },
   { peer: 'vercel-run', title: `${peerTitle('vercel-run')} (JavaScript)`, isFetched: true },
   {
+    peer: 'just-bash',
+    title: `${peerTitle('just-bash')} (bash in JavaScript, in the main thread)`,
+    isFetched: true,
+  },
+  {
     peer: 'isolated-vm',
-    title: `${peerTitle('isolated-vm')} (JavaScript), with Node.js 22`,
+    title: `${peerTitle('isolated-vm')} (JavaScript), with Node.js 24`,
     isFetched: true,
     node: ISOLATED_VM_NODE,
   },
@@ -89,7 +95,7 @@ export async function table() {
   return markdown(
     'Other sandboxes',
     [
-      `"Process start" is the time from the start of a process to the end of a program that prints 1, median of ${PROCESS_ROUNDS}. "Fresh interpreter" is the time of such a program in a process that has already run 40 programs (Pyodide: one), median of 40 (Pyodide: three). The last two columns are the time until a limit of one second stops a program. One program is an endless loop. The other is a long call to a built-in function, which can also end by itself: \`3**20000000\` in Python, \`new Array(2e8) + ''\` in JavaScript.`,
+      `"Process start" is the time from the start of a process to the end of a program that prints 1, median of ${PROCESS_ROUNDS}. "Fresh interpreter" is the time of such a program in a process that has already run 40 programs (Pyodide: one), median of 40 (Pyodide: three). The last two columns are the time until a limit of one second stops a program. One program is an endless loop. The other is a long call to a built-in function, which can also end by itself: \`3**20000000\` in Python, \`new Array(2e8) + ''\` in JavaScript, \`x={1..20000000}\` after \`echo\` in bash.`,
       ...notes,
     ].join(' '),
     [

@@ -1,5 +1,5 @@
 /**
- * Runs all benchmarks and replaces their sections in bench/BENCHMARKS.md. Names select benchmarks, whose tables are only printed
+ * Runs all benchmarks and replaces their sections in bench/RESULTS.md. Names select benchmarks, whose tables are only printed
  * unless `--write` is given: `npm run bench -- metering`. Other flags are for the benchmarks; `--baseline=FOLDER` names another
  * build to measure as well (`node-modules`, `commit-bytes`, `workspace`). The exit code is 1 if a benchmark has failed.
  */
@@ -36,7 +36,7 @@ for (const name of selected.filter((name) => !names.includes(name))) {
 }
 const files = all.filter((name) => selected.length === 0 || selected.includes(name.replace('.mjs', '')));
 const machine = `${process.arch}, ${availableParallelism()} cores, Node.js ${process.version}`;
-const report = new URL('BENCHMARKS.md', import.meta.url);
+const report = new URL('RESULTS.md', import.meta.url);
 const failed = [];
 
 for (const file of files) {

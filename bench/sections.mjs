@@ -1,4 +1,4 @@
-/** The sections of BENCHMARKS.md: one per benchmark, between comments that name it. Each table states command and machine. */
+/** The sections of RESULTS.md: one per benchmark, between comments that name it. Each table states command and machine. */
 
 /** Replaces the section of a benchmark, or adds it after the last one. The rest of the document stays as it is. */
 export function replaceSection(document, name, text, machine) {

@@ -327,7 +327,7 @@ export async function table() {
   });
   return markdown(
     'Start, memory and large workspaces',
-    `Milliseconds, unless a unit is given. Times of processes and of their first calls are medians of ${ROUNDS} interleaved rounds. The other rows come from one process. The loops have 6,000,000 iterations, follow the first call, and are compared by processor time, including the compilation by V8. [Reasons for missed targets](#reasons-for-missed-targets) explains the missed targets.`,
+    `Milliseconds, unless a unit is given. Times of processes and of their first calls are medians of ${ROUNDS} interleaved rounds. The other rows come from one process. The loops have 6,000,000 iterations, follow the first call, and are compared by processor time, including the compilation by V8. [Missed targets](BENCHMARKS.md#missed-targets) explains the missed targets.`,
     ['what', ...(BEFORE === undefined ? [] : ['before']), 'now', 'target', 'result'],
     rows,
   );

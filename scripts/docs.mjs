@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { benchmarkRows } from './benchmark-page.mjs';
 import { provingTests } from './guarantees.mjs';
 import { registryText } from './registry.mjs';
 import { errorSections, trapSections } from './troubleshooting.mjs';
@@ -383,11 +384,13 @@ const TABLES = {
     const types = [...new Set(RULES.map(({ type }) => type))];
     return types.map((type) => `[${type}](ERROR_GUIDANCE.md#${type.toLowerCase()})`).join(' · ');
   },
+  benchmarks: () =>
+    table(['what', 'result', 'benchmark'], benchmarkRows(readFileSync(at('bench/RESULTS.md'), 'utf8'))),
   peers: () => {
-    const benchmarks = readFileSync(at('bench/BENCHMARKS.md'), 'utf8');
-    const [, section] = /<!-- benchmark: peers -->([\s\S]*?)<!-- end -->/.exec(benchmarks);
+    const results = readFileSync(at('bench/RESULTS.md'), 'utf8');
+    const [, section] = /<!-- benchmark: peers -->([\s\S]*?)<!-- end -->/.exec(results);
     const [, machine] = /^(`npm run bench -- peers` on .*)$/m.exec(section);
-    return `${section.match(/^\|.*$/gm).join('\n')}\n\n${machine} [What is measured](../bench/BENCHMARKS.md#other-sandboxes).`;
+    return `${section.match(/^\|.*$/gm).join('\n')}\n\n${machine} [What is measured](../bench/RESULTS.md#other-sandboxes).`;
   },
   traps: () => {
     const rows = Object.entries(TRAPS).map(([reason, { exit_code, message }]) => [
@@ -403,6 +406,7 @@ const aboutPackage = JSON.parse(readFileSync(at('package.json'), 'utf8'));
 const files = [
   'README.md',
   'SECURITY.md',
+  'bench/BENCHMARKS.md',
   'server.json',
   ...readdirSync(at('docs'))
     .filter((name) => name.endsWith('.md'))

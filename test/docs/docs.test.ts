@@ -16,6 +16,7 @@ const documents = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
   'bench/BENCHMARKS.md',
+  'bench/RESULTS.md',
 ];
 /** Holds licence texts as their authors wrote them. */
 const THIRD_PARTY = 'THIRD_PARTY_NOTICES.md';

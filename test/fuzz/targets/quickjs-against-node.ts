@@ -233,6 +233,8 @@ const flags = list(['', 'g', 'i', 'gi', 'm', 'y', 's', 'u', 'gu', 'd', 'v', 'gv'
 const regexp = fc
   .tuple(pattern, flags)
   .map(([source, flag]) => `new RegExp(${JSON.stringify(source)}, '${flag}')`);
+/** In V8, `replace` repeats empty matches of patterns with eight groups or more, unlike `exec`. */
+const fewGroups = regexp.filter((source) => source.split('(').length < 9);
 const expressions = fc.oneof(
   from('(r = $)', regexp),
   from('$.exec($)', regexp, text),
@@ -241,7 +243,7 @@ const expressions = fc.oneof(
   from(
     '$.replace($, $)',
     text,
-    regexp,
+    fewGroups,
     list(['"[$&]"', '"$1-$2"', '"$`$\'"', '(...all) => all.length', '"$$"', '"$<n>"']),
   ),
   from('$.split($, $)', text, regexp, list(['undefined', '2', '0'])),
