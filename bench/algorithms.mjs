@@ -15,6 +15,8 @@ import { loadBaseline } from './baseline.mjs';
 import { markdown } from './measure.mjs';
 
 const FLAG = '--data=';
+/** The default fuel budget, and a time limit that the load of the machine does not reach. */
+const policy = { timeout_seconds: 300 };
 /** Defines the global functions of a test file and runs the tests when the program has ended. The status is 1 if one fails. */
 const RUNNER = `
   import * as chai from 'chai';
@@ -102,7 +104,7 @@ async function bundleTest(file) {
 }
 
 async function runInGuest(library, code) {
-  const sandbox = await library.createSandbox({ runtime: 'javascript' });
+  const sandbox = await library.createSandbox({ runtime: 'javascript', policy });
   try {
     const result = await sandbox.execute("await import('./test.mjs');", { files: { 'test.mjs': code } });
     const { error, trap_reason } = result.metadata;
@@ -158,7 +160,7 @@ export async function table() {
   rmSync(folder, { recursive: true });
   return markdown(
     'Collections of algorithms',
-    'Test files that pass in Node.js, run in the sandbox with the default limits.',
+    'Test files that pass in Node.js, run in the sandbox with the default fuel budget.',
     ['collection', 'files', ...Object.keys(builds)],
     rows,
   );

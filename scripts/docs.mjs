@@ -32,7 +32,7 @@ const { LANGUAGES } = await import(at('dist/runtimes/languages.js'));
 const { classify } = await import(at('dist/analysis/find-rule.js'));
 const { buildGuidance } = await import(at('dist/analysis/build-guidance.js'));
 const { exampleInput } = await import(at('dist/analysis/example-failure.js'));
-const { globalOptions, loadCommands } = await import(at('dist/cli/command-table.js'));
+const { loadCommands } = await import(at('dist/cli/command-table.js'));
 const { REPL_COMMANDS } = await import(at('dist/cli/repl/commands.js'));
 const { fuelStatus, suggestedBudgets, THRESHOLDS } = await import(at('dist/analysis/suggested-limits.js'));
 
@@ -151,52 +151,18 @@ const firstSentence = (text) => /^.*?[.;](?=\s|$)/s.exec(text)?.[0].replace(/;$/
 
 const COMMANDS = await loadCommands();
 
-const optionTable = (options) =>
-  table(
-    ['option', 'meaning'],
-    // The number of cores depends on the machine.
-    options.map(({ flags, description }) => [
-      `\`${flags}\``,
-      description.replace(/, here \d+/, '').replaceAll('|', '\\|'),
-    ]),
-  );
-
-/** A command and its subcommands as Markdown. */
-function commandText(
-  { name, description, arguments: args = {}, options = [], examples = [], subcommands = [] },
-  parents = [],
-) {
-  const path = [...parents, name];
-  const usage = [
-    'llm-wasm-sandbox',
-    ...path,
-    ...(options.length > 0 ? ['[options]'] : []),
-    ...Object.keys(args),
-  ];
-  const hasUsage = subcommands.length === 0 || options.length > 0;
-  return [
-    `${'#'.repeat(path.length + 2)} ${path.join(' ')}`,
-    `${description}.`,
-    ...(hasUsage ? [`\`\`\`text\n${usage.join(' ')}\n\`\`\``] : []),
-    ...(Object.keys(args).length > 0
-      ? [
-          table(
-            ['argument', 'meaning'],
-            Object.entries(args).map(([one, meaning]) => [`\`${one}\``, meaning.replaceAll('|', '\\|')]),
-          ),
-        ]
-      : []),
-    ...(options.length > 0 ? [optionTable(options)] : []),
-    ...(examples.length > 0
-      ? [`Examples:\n\n\`\`\`text\n${examples.map((line) => `llm-wasm-sandbox ${line}`).join('\n')}\n\`\`\``]
-      : []),
-    ...subcommands.map((one) => commandText(one, path)),
-  ].join('\n\n');
-}
+/** A command and its subcommands: what to type, without options, and what it does. */
+const commandRows = ({ name, description, arguments: args = {}, subcommands = [] }, parents = []) =>
+  subcommands.length > 0
+    ? subcommands.flatMap((one) => commandRows(one, [...parents, name]))
+    : [[`\`${[...parents, name, ...Object.keys(args)].join(' ')}\``, `${description}.`]];
 
 const TABLES = {
-  commands: () => COMMANDS.map((command) => commandText(command)).join('\n\n'),
-  global_options: () => optionTable(globalOptions()),
+  commands: () =>
+    table(
+      ['command', 'what it does'],
+      COMMANDS.flatMap((command) => commandRows(command)),
+    ),
   repl_commands: () =>
     table(
       ['command', 'effect'],
