@@ -7,14 +7,16 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox } from '../dist/index.js';
 import { markdown } from './measure.mjs';
+import { flag, forEach } from './suites.mjs';
 
 const MODULES = {
   assert: /^test-assert/,
   buffer: /^test-buffer/,
+  'child-process': /^test-child-process/,
   crypto: /^test-crypto/,
   events: /^test-(event-emitter|events?-)/,
   fs: /^test-fs/,
@@ -42,11 +44,6 @@ const BY_DESIGN = [
 const POLICY = { fuel_budget: 2e10, timeout_seconds: 30, memory_bytes: 2 ** 29 };
 const MAX_FIXTURE_BYTES = 300_000;
 
-const flag = (name) => {
-  const prefix = `--${name}=`;
-  return process.argv.find((argument) => argument.startsWith(prefix))?.slice(prefix.length);
-};
-
 const moduleOf = (file) => Object.keys(MODULES).find((name) => MODULES[name].test(file));
 
 function testFolder() {
@@ -54,15 +51,6 @@ function testFolder() {
   if (folder === undefined || !existsSync(join(folder, 'test/parallel')))
     throw new Error(`--data=FOLDER must name a checkout of Node.js ${process.version}.`);
   return join(folder, 'test');
-}
-
-/** Calls `work` with each item, a few at a time. */
-async function forEach(items, work) {
-  const queue = [...items];
-  const next = async () => {
-    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
-  };
-  await Promise.all(Array.from({ length: availableParallelism() }, next));
 }
 
 const isSkipped = (stdout) => /^1\.\.0 # Skipped/m.test(stdout);

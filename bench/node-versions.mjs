@@ -1,7 +1,7 @@
 /**
  * The same measurements with several versions of Node.js from the npm registry. Fails if the fuel of a program differs. If
  * PIP_FIND_LINKS names a folder with the wheel of numpy, one of the programs uses numpy. As a script, `measure` measures the
- * Node.js that runs it, and `numpy` prints the fuel of the program with numpy. Needs Linux.
+ * Node.js that runs it, and `deterministic` prints what the programs in deterministic mode give. Needs Linux and bash.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -64,21 +64,44 @@ except np.linalg.LinAlgError:
     pass
 float(np.linalg.inv(m).sum() + np.exp(y).sum() + abs(z).sum())`;
 
-/** The fuel and the value of the program with numpy, as text. */
-const numpyRun = (wheel) => `
+/** Starts processes, and uses the clock and random numbers in them. */
+const PROCESSES = {
+  bash: `seq 2000 | sort -rn | awk '{ s += $1 } END { print s }'
+echo $RANDOM $$ $(date +%s) $(head -c 4 /dev/urandom | od -An -tx1)
+python3 -c 'import random, time; print(random.random(), time.time())'
+node -e 'console.log(Math.random(), Date.now())'`,
+  python: `import subprocess, time
+for command in 'echo $RANDOM; ls -l | wc -l', 'node -p Math.random', 'python3 -c "import time; print(time.time())"':
+    print(subprocess.run(command, shell=True, capture_output=True, text=True).stdout)
+print(time.time())`,
+};
+
+/** Prints the fuel, the output and the value of a program in deterministic mode. */
+const deterministicRun = (code, options) => `
   import { createSandbox } from './dist/index.js';
   const policy = { deterministic: true, timeout_seconds: 300 };
-  const sandbox = await createSandbox({ runtime: 'python', policy, packages: [${JSON.stringify(wheel)}] });
-  const { fuel_consumed, metadata, stderr } = await sandbox.execute(${JSON.stringify(NUMPY)});
+  const sandbox = await createSandbox({ ...${JSON.stringify(options)}, policy });
+  const { fuel_consumed, metadata, stdout, stderr } = await sandbox.execute(${JSON.stringify(code)});
   if (stderr !== '') throw new Error(stderr);
-  console.log(fuel_consumed + ', value ' + metadata.result);
+  console.log(fuel_consumed + ', ' + (stdout === '' ? 'value ' + metadata.result : JSON.stringify(stdout)));
   process.exit();`;
 
-/** What the program with numpy gives with each of these versions of Node.js; undefined without the wheel. */
-function numpyRuns(nodes) {
+/** What the programs above give with each of these versions of Node.js: that with numpy only if there is a wheel. */
+function deterministicRuns(nodes) {
   const wheel = findWheel('numpy');
-  if (wheel === undefined) return undefined;
-  return nodes.map((path) => run(path, ['--input-type=module', '-e', numpyRun(wheel)]).trim());
+  const programs = {
+    ...(wheel !== undefined && { numpy: deterministicRun(NUMPY, { runtime: 'python', packages: [wheel] }) }),
+    'processes of a shell program': deterministicRun(PROCESSES.bash, { runtime: 'bash' }),
+    'processes of a Python program': deterministicRun(PROCESSES.python, { runtime: 'python' }),
+  };
+  const runs = Object.entries(programs).map(([name, code]) => [
+    name,
+    nodes.map((path) => run(path, ['--input-type=module', '-e', code]).trim()),
+  ]);
+  for (const [name, outcomes] of runs)
+    if (new Set(outcomes).size > 1)
+      throw new Error(`${name}: different fuel or results: ${[...new Set(outcomes)].join('; ')}`);
+  return Object.fromEntries(runs.map(([name, [outcome]]) => [name, outcome]));
 }
 
 function binaries() {
@@ -104,9 +127,7 @@ export async function table() {
     node.calls = { python: calls('python'), javascript: calls('javascript') };
     node.metering = Number(run(node.path, [fileURLToPath(import.meta.url), 'measure']));
   }
-  const numpy = new Set(numpyRuns(nodes.map(({ path }) => path)));
-  if (numpy.size > 1)
-    throw new Error(`numpy used different fuel or had different results: ${[...numpy].join('; ')}`);
+  const deterministic = Object.entries(deterministicRuns(nodes.map(({ path }) => path)));
   const fuels = new Set(nodes.map(({ calls }) => `${calls.python.fuel} and ${calls.javascript.fuel}`));
   if (fuels.size > 1)
     throw new Error(`the versions of Node.js used different fuel: ${[...fuels].join('; ')}`);
@@ -116,7 +137,7 @@ export async function table() {
   const row = (title, cell) => [title, ...nodes.map(cell)];
   return markdown(
     'Versions of Node.js',
-    `The first three rows are medians of ${ROUNDS} interleaved runs. The other rows come from one process per version. The last row is the geometric mean over the programs of the benchmark \`metering\`, fastest of ${METERING.rounds} rounds. The loops have 1,000,000 iterations. Their fuel was the same with every version: ${[...fuels][0]}.${numpy.size === 1 ? ` A program that uses numpy also had the same fuel and the same result with every version: ${[...numpy][0]}.` : ''}`,
+    `The first three rows are medians of ${ROUNDS} interleaved runs. The other rows come from one process per version. The last row is the geometric mean over the programs of the benchmark \`metering\`, fastest of ${METERING.rounds} rounds. The loops have 1,000,000 iterations. Their fuel was the same with every version: ${[...fuels][0]}. So were fuel and results of programs in deterministic mode: ${deterministic.map(([name, outcome]) => `${name} ${outcome.split(',')[0]}`).join(', ')}.`,
     ['what', ...nodes.map(({ version }) => version)],
     [
       row('`node -e 0`, ms', (node) => ms(median(node.commands.empty))),
@@ -133,10 +154,9 @@ export async function table() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  if (process.argv[2] === 'numpy') {
+  if (process.argv[2] === 'deterministic') {
     const nodes = binaries();
-    for (const [i, outcome] of (numpyRuns(nodes) ?? []).entries())
-      console.log(`${run(nodes[i], ['-v']).trim()}: ${outcome}`);
+    console.log(nodes.map((path) => run(path, ['-v']).trim()).join(', '), deterministicRuns(nodes));
     process.exit();
   }
   if (process.argv[2] === 'measure') {

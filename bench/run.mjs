@@ -20,6 +20,7 @@ const HELPERS = [
   'baseline.mjs',
   'peer-packages.mjs',
   'wheels.mjs',
+  'suites.mjs',
 ];
 const all = readdirSync(new URL('./', import.meta.url)).filter(
   (name) => name.endsWith('.mjs') && !HELPERS.includes(name),

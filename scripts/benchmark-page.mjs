@@ -111,6 +111,12 @@ const FIGURES = [
     'all other wheels',
     'pass',
   ],
+  [
+    "expected lines of bash's own test suite that the shell prints",
+    'Shell: the test suites of bash and toybox',
+    'bash 5.2.37',
+    'result',
+  ],
   ['files of the tests of Node.js that pass', 'Tests of Node.js', 'all', 'pass'],
 ];
 

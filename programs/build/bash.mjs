@@ -11,7 +11,7 @@ const OPTIONS =
   --disable-net-redirections --without-curses bash_cv_func_sigsetjmp=present bash_cv_job_control_missing=present
   bash_cv_sys_named_pipes=present bash_cv_getcwd_malloc=yes bash_cv_wcwidth_broken=no bash_cv_signal_vintage=posix
   bash_cv_dev_fd=standard bash_cv_dev_stdin=present bash_cv_func_strchrnul_works=yes ac_cv_func_strtoimax=yes
-  bash_cv_func_strtoimax=no ac_cv_func_getrandom=yes`.split(/\s+/);
+  bash_cv_func_strtoimax=no ac_cv_func_getrandom=yes bash_cv_wexitstatus_offset=8`.split(/\s+/);
 const LIBRARIES = ['builtins/libbuiltins.a', 'lib/glob/libglob.a', 'lib/tilde/libtilde.a', 'lib/sh/libsh.a'];
 const ASYNCIFY = [
   ...['--fpcast-emu', '--pass-arg=max-func-params@16'],

@@ -1,5 +1,6 @@
 /** The functions of WASI preview 1 that guests import. They return an errno and write results through pointers. */
 import { FDSTAT, FILE_TYPE } from './abi.ts';
+import { argumentBytes } from './argument-text.ts';
 import type { GuestMemory } from './guest-memory.ts';
 import { isSyscallError, syscallError } from './syscall-error.ts';
 import { guard, type HostFunctions } from './syscall-guard.ts';
@@ -9,8 +10,7 @@ const NS_PER_MS = 1_000_000;
 
 /** The environment as NUL-terminated "KEY=value" strings. */
 function environment(kernel: Kernel): Uint8Array[] {
-  const encoder = new TextEncoder();
-  return Object.entries(kernel.env).map(([key, value]) => encoder.encode(`${key}=${value}\0`));
+  return Object.entries(kernel.env).map(([key, value]) => argumentBytes(`${key}=${value}\0`));
 }
 
 export function wasiFunctions(

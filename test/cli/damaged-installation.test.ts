@@ -1,5 +1,5 @@
 /**
- * A copy of the built package without the Python guest, whose JavaScript guest can be damaged.
+ * A copy of the built package without the Python guest and bash, whose JavaScript guest can be damaged.
  *
  * @module-tag full
  */
@@ -15,7 +15,7 @@ const copy = mkdtempSync(join(tmpdir(), 'damaged-installation-'));
 afterAll(() => rmSync(copy, { recursive: true }));
 cpSync(join(root, 'dist'), join(copy, 'dist'), {
   recursive: true,
-  filter: (path) => !path.endsWith(join('guests', 'python')),
+  filter: (path) => !['python', 'bash'].some((name) => path.endsWith(join('guests', name))),
 });
 symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
 cpSync(join(root, 'package.json'), join(copy, 'package.json'));
@@ -69,5 +69,26 @@ describe('damaged installation', () => {
       expect(doctor.stdout).toMatch(/^ok {4}javascript run: 6 \* 7 = 42 /m);
     });
     expect(await program(IMPORT)).toMatchObject({ status: 0, stdout: '2\n' });
+  });
+});
+
+describe('installation without the package with bash', () => {
+  const INSTALL = 'npm install @llm-wasm-sandbox/bash';
+
+  test('says how to install it when a shell program is to run', async () => {
+    const { status, stdout, stderr } = await cli('run', '-l', 'bash', '-c', 'echo hi');
+    expect([status, stdout]).toEqual([70, '']);
+    expect(stderr).toContain(`bash is an optional package. Install it beside llm-wasm-sandbox: ${INSTALL}`);
+    expect((await cli('doctor')).stdout).toMatch(
+      new RegExp(`^ok {4}bash guest: not installed, because it is optional\\. .*${INSTALL}$`, 'm'),
+    );
+  });
+
+  test('runs single commands for a program, and says for others what they need', async () => {
+    const { status, stdout } = await program(`const { execSync, spawnSync } = require('child_process');
+console.log(String(execSync('seq 2')), spawnSync('seq 3 | wc -l', { shell: true, encoding: 'utf8' }).stderr);`);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^1\n2\n/);
+    expect(stdout).toContain(`the command was not run, because bash is not installed: ${INSTALL}`);
   });
 });

@@ -32,6 +32,16 @@ describe('subprocess', () => {
       "['-c', 'a b', 'ü', '']\n",
     ],
     [
+      'arguments of any bytes but zero',
+      "run(['python3', '-c', 'import os, sys; print(os.fsencode(sys.argv[1]))', b'\\xff\\xc3'])\ntry: run(['python3\\0'])\nexcept ValueError as e: print(e)",
+      "b'\\xff\\xc3'\nembedded null byte\n",
+    ],
+    [
+      'the user',
+      'print(os.geteuid() == os.getuid(), os.getegid() == os.getgid(), os.getgroups())',
+      'True True [0]\n',
+    ],
+    [
       'input',
       "print(run(['python3', '-c', 'print(input().upper())'], input='abc', text=True, capture_output=True).stdout)",
       'ABC\n\n',

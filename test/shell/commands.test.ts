@@ -1,4 +1,4 @@
-/** Commands that are not C programs: scripts for Python, and what the host does itself. */
+/** How bash starts commands, and commands that are not C programs: scripts for Python, and what the host does itself. */
 import { createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import type { RuntimeName } from '../../src/schema.ts';
@@ -50,6 +50,29 @@ console.log(os.userInfo().username, os.homedir(), process.env.HOME, process.env.
       'echo x >> /etc/passwd || echo read-only; touch a; ln a b || echo no link; ln -s a c && cat c',
     );
     expect(stdout).toBe('read-only\nno link\n');
+  });
+});
+
+describe('commands of bash', () => {
+  test('get arguments and variables with any bytes', async () => {
+    const code = `export V=$'x\\xff\\xc3\\xa9'; printenv V | od -An -tx1; /usr/bin/printf '%s' $'\\x80\\xe9a' é | od -An -tx1
+python3 -c 'import os, sys; print(os.fsencode(sys.argv[1]), os.environb[b"V"])' $'\\xfe'`;
+    expect(await run(code)).toMatchObject({
+      stdout: " 78 ff c3 a9 0a\n 80 e9 61 c3 a9\nb'\\xfe' b'x\\xff\\xc3\\xa9'\n",
+      stderr: '',
+    });
+  });
+
+  test('are found in the standard folders without PATH', async () => {
+    expect(await run('PATH=/tmp; command -p seq 1; command -p getconf PATH')).toMatchObject({
+      stdout: '1\n/usr/bin:/bin\n',
+    });
+  });
+
+  test('have the status of a builtin at the end of a pipeline that runs in the shell itself', async () => {
+    expect(await run('shopt -s lastpipe; true | false; echo $? "${PIPESTATUS[@]}"')).toMatchObject({
+      stdout: '1 0 1\n',
+    });
   });
 });
 

@@ -13,9 +13,7 @@ import { runInGuests } from './shell-guest.ts';
 const PROGRAMS = programs();
 /** Programs that start Python, which is not a C program, or a script for it. */
 const NEEDS_PYTHON = /python|shuf/;
-/** fold of toybox ends a last line that has no line end. */
-const DIFFERENT = ['fold long lines'];
-const IN_C = [...PROGRAMS].filter(([name, code]) => !DIFFERENT.includes(name) && !NEEDS_PYTHON.test(code));
+const IN_C = [...PROGRAMS].filter(([, code]) => !NEEDS_PYTHON.test(code));
 const IN_SANDBOX = [...PROGRAMS].filter(([, code]) => NEEDS_PYTHON.test(code));
 
 if (process.env['UPDATE_SHELL'] !== undefined) {

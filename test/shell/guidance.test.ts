@@ -23,6 +23,8 @@ test.each([
   ['./nope.sh', 127, 'FileNotFound', "'./nope.sh' does not exist"],
   ['echo echo hi > x.sh; ./x.sh', 126, 'CannotExecute', 'chmod +x x.sh'],
   ['mkdir -p d; ./d', 126, 'CannotExecute', 'Only the programs of the sandbox'],
+  ['touch a; ln a b', 1, 'UnsupportedFile', 'use ln -s, or cp'],
+  ['mkfifo p', 1, 'UnsupportedFile', 'There are no named pipes'],
   ['kill -INT $$', 130, 'EndedBySignal', 'signal 2'],
   ['bash -c "kill -9 \\$\\$"', 137, 'EndedBySignal', 'share its limits'],
   ['grep -P "\\d" /dev/null', 2, 'UnsupportedOption', 'Use grep -E'],

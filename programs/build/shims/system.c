@@ -1,7 +1,8 @@
-/* What libc declares and does not have: one user and one group, random bytes, and a clock that cannot be set. */
+/* What libc declares and does not have: one user and one group, where commands are, random bytes, and a clock that cannot be set. */
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -60,6 +61,11 @@ int getgrouplist(const char *wanted, gid_t gid, gid_t *list, int *count)
   if (*count < 1) return -1;
   list[0] = gid;
   return *count = 1;
+}
+
+size_t confstr(int key, char *buffer, size_t size)
+{
+  return snprintf(buffer, size, "%s", key == _CS_PATH ? "/usr/bin:/bin" : "") + 1;
 }
 
 int settimeofday(const void *time, const void *zone)

@@ -2,6 +2,7 @@
  * The calls with which C programs start, replace, wait for and end processes. programs/build/README.md has their
  * contract. Texts and lists come from the guest, so their number and size are bounded.
  */
+import { argumentText } from '../argument-text.ts';
 import type { GuestMemory } from '../guest-memory.ts';
 import { MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, type Processes, type SpawnRequest } from '../processes.ts';
 import { isSyscallError, syscallError } from '../syscall-error.ts';
@@ -15,8 +16,6 @@ const SHELL = '/bin/bash';
 /** Option of wait: do not wait. */
 const WNOHANG = 1;
 
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 /** A list of texts that ends with a null pointer. */
 function textList(memory: GuestMemory, pointer: number): string[] {
   const texts: string[] = [];
@@ -29,15 +28,7 @@ function textList(memory: GuestMemory, pointer: number): string[] {
     const bytes = memory.untilNul(text, left);
     left -= bytes.length + 1;
     if (left < 0) throw syscallError('E2BIG');
-    texts.push(decode(bytes));
-  }
-}
-
-function decode(bytes: Uint8Array): string {
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    throw syscallError('EILSEQ');
+    texts.push(argumentText(bytes));
   }
 }
 

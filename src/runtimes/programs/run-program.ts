@@ -1,5 +1,6 @@
 /** Runs a C program in a guest that is in the state of its image: before the constructors, which read the environment. */
 import type { Guest } from '../../engine/guest.ts';
+import { argumentBytes } from '../../kernel/argument-text.ts';
 import type { ExecRequest } from '../../kernel/processes.ts';
 import { callForking } from './fork.ts';
 
@@ -21,11 +22,9 @@ export const FORK_EXPORTS = [
   'asyncify_stop_rewind',
 ] as const;
 
-const encoder = new TextEncoder();
-
 /** Copies texts and a list of pointers to them into the guest. Returns the address of the list. */
 export function copyTexts(guest: Guest, texts: readonly string[]): number {
-  const encoded = texts.map((text) => encoder.encode(`${text}\0`));
+  const encoded = texts.map((text) => argumentBytes(`${text}\0`));
   const listBytes = (texts.length + 1) * 4;
   const bytes = encoded.reduce((sum, { length }) => sum + length, listBytes);
   const list = guest.call('malloc', bytes) >>> 0;

@@ -42,7 +42,7 @@ export const build: RuntimeBuild = {
   runtime: bash,
   binary: {
     specifier: './packages/bash/bash.wasm',
-    sha256: '3df0bcbad87aa4e3a8505bc3eed90db3684eba71fee6629232902ed7fb0352d7',
+    sha256: 'cae2896e00bca68cf5e8560c30db726ed800007c8e6d95eda4c9d919814e8d4e',
   },
   prepare: {
     exports: [...PROGRAM_EXPORTS, ...FORK_EXPORTS, ...SESSION_EXPORTS],

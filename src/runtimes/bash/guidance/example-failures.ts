@@ -20,6 +20,10 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     },
   },
   {
+    type: 'UnsupportedFile',
+    run: failed(1, 'ln a b', "ln: cannot create hard link from 'a' to 'b': Operation not permitted\n"),
+  },
+  {
     type: 'SyntaxError',
     run: failed(2, 'if true; then', 'bash: line 2: syntax error: unexpected end of file\n'),
   },

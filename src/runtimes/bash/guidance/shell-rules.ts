@@ -148,6 +148,19 @@ export const shellRules: readonly Rule[] = [
     },
   }),
   shellRule({
+    type: 'UnsupportedFile',
+    evidence: 'ln, link or mkfifo wrote "Operation not permitted" to standard error.',
+    match: (input) => {
+      const error = shellError(input, /^Operation not permitted$/);
+      return error !== undefined && /^(?:ln|link|mkfifo): /.test(error.subject) ? error : undefined;
+    },
+    lines: ({ subject }) => [
+      subject.startsWith('mkfifo')
+        ? 'There are no named pipes: use a pipeline, <(command) or a file'
+        : 'There are no hard links, because each file has one path: use ln -s, or cp for a copy',
+    ],
+  }),
+  shellRule({
     type: 'SyntaxError',
     evidence: 'bash wrote "syntax error" or "unexpected EOF" to standard error.',
     docs: [DOCS.unsupported],

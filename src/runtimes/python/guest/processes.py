@@ -33,7 +33,10 @@ def call(operation, **fields):
 
 
 def text_of(value):
-    return os.fsencode(value).decode('utf-8', 'surrogateescape')
+    text = os.fsencode(value).decode('utf-8', 'surrogateescape')
+    if '\0' in text:
+        raise ValueError('embedded null byte')
+    return text
 
 
 def texts_of(values):
@@ -246,6 +249,7 @@ def install():
         function.__module__ = 'posix'
         setattr(os, function.__name__, function)
     os.wait = lambda: waitpid(-1, 0)
+    os.geteuid, os.getegid, os.getgroups = os.getuid, os.getgid, lambda: [os.getgid()]
     os._spawnvef = spawn
     os.POSIX_SPAWN_OPEN, os.POSIX_SPAWN_CLOSE, os.POSIX_SPAWN_DUP2 = spawn_open, spawn_close, spawn_dup2
     module = type(sys)('_posixsubprocess')
