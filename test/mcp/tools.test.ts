@@ -44,6 +44,9 @@ function testTools(era: Era, transport: 'http' | 'stdio'): void {
     });
     expect(structured['fuel_profile']).not.toHaveProperty('stacks');
     expect(structured['fuel_analysis']).toMatchObject({ cause: 'probably_endless' });
+    const [summary = ''] = text.split('\n').filter((line) => line.startsWith('fuel: '));
+    expect(summary).toMatch(/^fuel: [\d.]+M of 30M \(.*[^.]\.$/);
+    expect(summary.match(/%/g)).toHaveLength(1);
   });
 
   test('execute_code accepts timeout for timeout_seconds, and answers unknown arguments with similar ones', async () => {

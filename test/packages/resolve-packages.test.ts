@@ -35,6 +35,14 @@ test('the modules of a wheel start with the one of the same name, followed by th
   expect(measured_imports).toEqual(['example']);
 });
 
+test('the cost of a package is that of the import that programs write', async () => {
+  const { measured_imports } = await resolve('matplotlib', {
+    'matplotlib/__init__.py': '',
+    'matplotlib/pyplot.py': '',
+  });
+  expect(measured_imports).toEqual(['matplotlib.pyplot']);
+});
+
 test('a wheel with 2,000 modules, or with a module name that is too long, is rejected with the reason', async () => {
   const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`m${i}/__init__.py`, '']));
   await expect(resolve('many', many)).rejects.toMatchObject({

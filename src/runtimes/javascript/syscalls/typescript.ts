@@ -15,7 +15,7 @@ let library: StripTypes | undefined;
 const LIBRARY = 'runtimes/javascript/typescript/strip-types.cjs';
 /** Longest program that is read. */
 const MAX_PROGRAM_BYTES = 4 * 1024 * 1024;
-/** Fuel for a token that is parsed or copied. */
+/** Fuel for a token that is parsed. */
 const TOKEN_FUEL = 2 * FUEL_PER_US;
 /** Fuel for a byte: the longest tokens and comments are read and copied a few times. */
 const BYTE_FUEL = FUEL_PER_US / 20;
