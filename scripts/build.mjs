@@ -40,11 +40,14 @@ function copyDataFiles(runtimes) {
   writePyodideLock();
 }
 
+/** Distributed packages that guests replace with modules of their own. */
+const IN_GUESTS = ['ipython', 'micropip'];
+
 /** Copies the list of wheels that Pyodide distributes, because the pyodide package is not installed with this one. */
 function writePyodideLock() {
   const read = (name) => JSON.parse(readFileSync(at(`node_modules/pyodide/${name}`), 'utf8'));
   const packages = Object.values(read('pyodide-lock.json').packages)
-    .filter(({ file_name }) => file_name.endsWith('.whl'))
+    .filter(({ name, file_name }) => file_name.endsWith('.whl') && !IN_GUESTS.includes(name))
     .map(({ name, version, file_name, sha256, imports, depends }) =>
       JSON.stringify({ name, version, file_name, sha256, imports, depends }),
     );

@@ -83,7 +83,7 @@ export async function findWheel(
   const problems: string[] = [];
   /** Whether a source has a wheel that is not approved. */
   let isUnapproved = local.length > 0;
-  if (sources.files.length > 0 && local.length === 0) problems.push('it is not among the given wheels');
+  if (sources.files.length > 0 && local.length === 0) problems.push(localProblem(name, sources.files));
   /** Whether a source could not be queried, so that it may still have the package. */
   let isUncertain = false;
   let isOffline = false;
@@ -172,6 +172,16 @@ const noSpace = (what: string, folder: string) =>
 function isWheelOf(path: string, { name, specifiers }: Requirement): boolean {
   const wheel = parseWheelName(path.split(/[\\/]/).at(-1)!);
   return wheel !== undefined && normalisedName(wheel.name) === name && satisfies(wheel.version, specifiers);
+}
+
+/** Why none of these wheels is used: no wheel of the package, or only wheels of other versions. */
+function localProblem(name: string, files: readonly string[]): string {
+  const others = files
+    .filter((path) => isWheelOf(path, { name, specifiers: '' }))
+    .map((path) => parseWheelName(path.split(/[\\/]/).at(-1)!)!.version);
+  return others.length === 0
+    ? 'it is not among the given wheels'
+    : `the given wheels have only the versions ${others.join(', ')}`;
 }
 
 function checkDigest(found: FoundWheel, name: string, expected: string | undefined): FoundWheel {

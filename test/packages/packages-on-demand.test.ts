@@ -106,6 +106,11 @@ describe('packages on demand', () => {
     expect(fuel_consumed).toBe(plain.fuel_consumed);
   });
 
+  test('are not searched for if guests have modules of their own', async () => {
+    const { metadata } = await run('import micropip\nfrom IPython.display import display\ndisplay(1)');
+    expect(metadata.packages_added).toBeUndefined();
+  });
+
   test('do not replace modules of the workspace', async () => {
     await using sandbox = await createSandbox(auto);
     const files = { 'helper.py': 'one = "mine"\n' };

@@ -182,6 +182,10 @@ test('the error of a wheel that is not found names the sources', async () => {
   await expect(findWheel(requirement, { ...none, files: ['other-1.0-py3-none-any.whl'] })).rejects.toThrow(
     '(it is not among the given wheels)',
   );
+  const older = [join('wheels', `${requirement.name}-0.1-py3-none-any.whl`)];
+  await expect(findWheel({ ...requirement, specifiers: '>=9' }, { ...none, files: older })).rejects.toThrow(
+    '(the given wheels have only the versions 0.1)',
+  );
 });
 
 test('pip finds another version in a folder of wheels if the one that Pyodide has cannot be downloaded', {
