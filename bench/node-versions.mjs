@@ -71,7 +71,7 @@ echo $RANDOM $$ $(date +%s) $(head -c 4 /dev/urandom | od -An -tx1)
 python3 -c 'import random, time; print(random.random(), time.time())'
 node -e 'console.log(Math.random(), Date.now())'`,
   python: `import subprocess, time
-for command in 'echo $RANDOM; ls -l | wc -l', 'node -p Math.random', 'python3 -c "import time; print(time.time())"':
+for command in 'echo $RANDOM; ls -l | wc -l', 'node -p "Math.random()"', 'python3 -c "import time; print(time.time())"':
     print(subprocess.run(command, shell=True, capture_output=True, text=True).stdout)
 print(time.time())`,
 };

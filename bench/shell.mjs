@@ -251,7 +251,7 @@ export async function table() {
   );
   const failed = markdown(
     'Shell: tests of toybox that fail',
-    '`date` needs time zones, `link`, `ln` and `mv` hard links, and `mkfifo` named pipes. The tests of `sh` are those of another shell.',
+    '`date` needs time zones, `link`, `ln` and `mv` hard links, `mkfifo` named pipes, and `tar` a group named sys. The tests of `sh` are those of another shell.',
     ['command', 'passed', 'failed'],
     toybox.filter(({ fail }) => fail > 0).map(({ name, pass, fail }) => [name, pass, fail]),
   );

@@ -63,6 +63,12 @@ python3 -c 'import os, sys; print(os.fsencode(sys.argv[1]), os.environb[b"V"])' 
     });
   });
 
+  test('end with their status after functions that run at their end', async () => {
+    const { stdout, stderr } = await run('echo hello | dd bs=1 count=4; echo " $?"');
+    expect(stdout).toBe('hell 0\n');
+    expect(stderr).toContain('4 bytes');
+  });
+
   test('are found in the standard folders without PATH', async () => {
     expect(await run('PATH=/tmp; command -p seq 1; command -p getconf PATH')).toMatchObject({
       stdout: '1\n/usr/bin:/bin\n',
