@@ -34,7 +34,7 @@ const MODULES = {
 const BY_DESIGN = [
   ['internals of Node.js', /--expose-internals|--expose_internals|internalBinding|require\('internal\//],
   ['a server or a socket', /require\('(net|http|https|http2|tls|dgram)'\)/],
-  ['a child process', /require\('child_process'\)|fork\(|spawnPromisified/],
+  ['messages between processes', /\bfork\(|'ipc'|process\.send\(/],
   ['a thread', /require\('worker_threads'\)|new Worker/],
   ['a terminal', /terminal: true|emitKeypressEvents|setRawMode/],
   ['a watcher', /watch\(|watchFile\(|unwatchFile/],
