@@ -2,7 +2,12 @@
  * Runs one tool call: turns errors into results that a model can read, and records every call as a log event, a span and
  * a count. Records carry a digest of the code, never the code.
  */
-import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
+import type {
+  CallToolResult,
+  InputRequiredResult,
+  McpServer,
+  ServerContext,
+} from '@modelcontextprotocol/server';
 import { clientError } from '../model-text/client-errors.ts';
 import { replaceLoneSurrogates, type ToolResult } from '../model-text/tool-result.ts';
 import type { ClientInput } from './client-input.ts';
@@ -14,19 +19,42 @@ import type { Tool } from './tool.ts';
 
 const METHOD = 'tools/call';
 
-type RunnableTool = Pick<Tool, 'name' | 'run'>;
+export type RunnableTool = Pick<Tool, 'name' | 'run'>;
+
+/** A request of a client to call a tool. */
+export interface CallRequest
+  extends Pick<ServerContext['mcpReq'], 'signal' | 'notify' | '_meta' | 'envelope' | 'inputResponses'> {
+  /** Attributes of its span. */
+  readonly attributes: Readonly<Record<string, string | undefined>>;
+}
+
+/** Clients choose the ids of their requests. */
+const MAX_ID_CHARS = 100;
+
+export function callRequest({ mcpReq, sessionId, http }: ServerContext, { server }: McpServer): CallRequest {
+  return {
+    ...mcpReq,
+    attributes: {
+      'jsonrpc.request.id': String(mcpReq.id).slice(0, MAX_ID_CHARS),
+      'mcp.protocol.version': server.getNegotiatedProtocolVersion(),
+      'mcp.session.id': sessionId,
+      'network.transport': http?.req === undefined ? 'pipe' : 'tcp',
+    },
+  };
+}
 
 /** Calls a tool. An error becomes a result with `isError`, which the model can read, not a protocol error. */
 export function callTool(
   tool: RunnableTool,
   args: Record<string, unknown>,
-  request: ServerContext['mcpReq'],
+  request: CallRequest,
   input: ClientInput,
   state: ServerState,
   tenant: Tenant,
 ): Promise<CallToolResult | InputRequiredResult> {
-  return state.telemetry.span(`${METHOD} ${tool.name}`, async (span) => {
+  const work = async (span: Span): Promise<CallToolResult | InputRequiredResult> => {
     const started = performance.now();
+    setAttributes(span, request.attributes);
     const record = (outcome: Outcome) =>
       recordCall(callFields(tool, args, tenant, performance.now() - started, outcome), state, tenant, span);
     try {
@@ -52,7 +80,8 @@ export function callTool(
           state.telemetry.log.error({ event: 'tool.error', tool: tool.name, err }, 'session not saved');
         });
     }
-  });
+  };
+  return state.telemetry.span(`${METHOD} ${tool.name}`, work, request._meta);
 }
 
 /** Records a call whose arguments do not match the input schema. */
@@ -120,14 +149,21 @@ function recordCall(fields: CallFields, state: ServerState, tenant: Tenant, span
   state.metrics.recordToolCall(fields.tool, fields.ok ? 'ok' : 'error');
   state.telemetry.log[fields.ok ? 'info' : 'warn']({ event: 'tool.call', ...fields }, `tool ${fields.tool}`);
   // The names of the OpenTelemetry conventions for MCP and generative AI.
-  span.set('mcp.method.name', METHOD);
-  span.set('gen_ai.operation.name', 'execute_tool');
-  span.set('gen_ai.tool.name', fields.tool);
-  for (const [name, value] of Object.entries(fields)) {
-    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
-      span.set(`sandbox.${name}`, value);
-  }
+  setAttributes(span, {
+    'mcp.method.name': METHOD,
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': fields.tool,
+  });
+  const own = Object.entries(fields).map(([name, value]) => [`sandbox.${name}`, value]);
+  setAttributes(span, Object.fromEntries(own));
   if (fields.outcome === 'success') return;
-  span.set('error.type', fields.outcome);
+  span.set('error.type', fields.ok ? fields.outcome : 'tool_error');
   span.fail(fields.outcome);
+}
+
+function setAttributes(span: Span, attributes: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      span.set(name, value);
+  }
 }

@@ -6,6 +6,7 @@ import {
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
   createRequestStateCodec,
+  type InputRequests,
   type InputRequiredResult,
   inputRequired,
   inputResponse,
@@ -93,18 +94,23 @@ export function clientInput(
     decision: (key) => decisionOf(mcpReq.inputResponses, key),
     ask: async (questions, state) =>
       inputRequired({
-        inputRequests: Object.fromEntries(
-          questions.map(({ key, request }) => [
-            key,
-            inputRequired.elicit({
-              message: questionText(request),
-              requestedSchema: isRequest(request) ? REQUEST_DECISION : DECISION,
-            }),
-          ]),
-        ),
+        inputRequests: inputRequests(questions),
         requestState: await codec.mint(state, context),
       }),
   };
+}
+
+/** The forms that ask questions, by the keys of the questions. */
+export function inputRequests(questions: readonly ApprovalQuestion[]): InputRequests {
+  return Object.fromEntries(
+    questions.map(({ key, request }) => [
+      key,
+      inputRequired.elicit({
+        message: questionText(request),
+        requestedSchema: isRequest(request) ? REQUEST_DECISION : DECISION,
+      }),
+    ]),
+  );
 }
 
 /**

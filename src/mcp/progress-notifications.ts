@@ -23,7 +23,9 @@ export type ReportProgress = (progress: RunProgress) => void;
  * Returns a function that sends the percentage of the fuel budget used and recent output, or undefined if the client did
  * not ask for progress. The reported value always increases.
  */
-export function progressReporter(request: ServerContext['mcpReq']): ReportProgress | undefined {
+export function progressReporter(
+  request: Pick<ServerContext['mcpReq'], '_meta' | 'notify'>,
+): ReportProgress | undefined {
   const progressToken = request._meta?.progressToken;
   if (progressToken === undefined || String(progressToken).length > MAX_TOKEN_CHARS) return undefined;
   let last = 0;

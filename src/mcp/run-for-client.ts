@@ -16,11 +16,11 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { LanguageName, SandboxResult } from '../schema.ts';
 import { isSession } from '../session/create-sandbox.ts';
 import { fitsForm } from '../tools/question-text.ts';
-import type { OnApproval } from '../tools/tool-protocol.ts';
+import type { ApprovalDecision, OnApproval } from '../tools/tool-protocol.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { Gateway } from './gateway/gateway.ts';
 import { executionStats } from './metrics.ts';
-import type { ApprovalProgress, RunOwner } from './runs-awaiting-approval.ts';
+import type { ApprovalProgress, RoundState, RunOwner } from './runs-awaiting-approval.ts';
 import type { ServerSettings } from './settings.ts';
 import { DEFAULT_SESSION } from './tenant.ts';
 import type { ToolCall } from './tool.ts';
@@ -73,7 +73,7 @@ export async function runForClient(
     const decisions = mayAsk ? { tools, onApproval } : {};
     return run(program, sandbox, call, call.signal, { ...packages(undefined, call.signal), ...decisions });
   }
-  const owner = { tenant: call.tenant.id, request: sha256Hex(JSON.stringify(program.request)) };
+  const owner = { tenant: call.tenant.id, request: requestDigest(program.request) };
   // Progress belongs to the request that started the program.
   let isAnswered = false;
   const progress: ToolCall['progress'] = (fuel) => {
@@ -116,20 +116,32 @@ function whyItCannotPause(sandbox: Sandbox, { tenant, state }: ToolCall): string
   return undefined;
 }
 
+/** Identifies a request that is repeated with the answers. */
+export const requestDigest = (args: unknown): string => sha256Hex(JSON.stringify(args));
+
 /** Starts the program, or continues it with the decisions in the request. */
 function nextStep(
   owner: RunOwner,
   session_id: string,
-  { state: { approvals }, tenant, input, signal }: ToolCall,
+  call: ToolCall,
   start: (onApproval: OnApproval, signal: AbortSignal) => Promise<ToolResult>,
 ): Promise<ApprovalProgress<ToolResult>> {
-  const { state } = input;
-  if (state === undefined) return approvals.start(owner, signal, start);
-  const decisionOf = (key: string) => input.decision(key);
-  if (approvals.isWaiting(state)) return approvals.continue(owner, state, decisionOf, signal);
+  const { state: round } = call.input;
+  if (round === undefined) return call.state.approvals.start(owner, call.signal, start);
+  return continueRun(owner, round, (key) => call.input.decision(key), { ...call, session_id });
+}
+
+/** Continues a program with the decisions of a person. */
+export function continueRun(
+  owner: RunOwner,
+  round: RoundState,
+  decisionOf: (key: string) => ApprovalDecision,
+  { state: { approvals }, tenant, signal, session_id }: ToolCall & { readonly session_id: string },
+): Promise<ApprovalProgress<ToolResult>> {
+  if (approvals.isWaiting(round)) return approvals.continue(owner, round, decisionOf, signal);
   // Another server may run the program.
   return tenant.runCancellable(session_id, signal, (cancelled) =>
-    approvals.relay(owner, state, decisionOf, cancelled),
+    approvals.relay(owner, round, decisionOf, cancelled),
   );
 }
 

@@ -152,13 +152,13 @@ export class RunsAwaitingApproval {
     const waiting = this.#waiting.get(id);
     const { run } = waiting ?? {};
     const isOwn = run?.owner.tenant === owner.tenant && run.owner.request === owner.request;
-    if (waiting === undefined || run === undefined || run.round !== round || !isOwn) throw notWaiting();
+    if (waiting === undefined || run === undefined || run.round !== round || !isOwn) throw new NotWaiting();
     // An answer that decides nothing leaves the round open for another one.
     if (![...run.asked.keys()].some((key) => decisionOf(key) !== undefined)) return questionsOf(run);
     // Another request with the same state finds no run.
     this.#waiting.delete(id);
     clearTimeout(waiting.timer);
-    if (waiting.isShared && !(await this.#close(run))) throw notWaiting();
+    if (waiting.isShared && !(await this.#close(run))) throw new NotWaiting();
     return this.#decide(run as WaitingRun<T>, decisionOf, signal);
   }
 
@@ -169,11 +169,11 @@ export class RunsAwaitingApproval {
     decisionOf: (key: string) => ApprovalDecision,
     signal: AbortSignal,
   ): Promise<ApprovalProgress<T>> {
-    if (this.rounds === undefined) throw notWaiting();
+    if (this.rounds === undefined) throw new NotWaiting();
     const decisions = Object.fromEntries(keys.map((key) => [key, decisionOf(key)]));
     if (Object.values(decisions).every((decision) => decision === undefined)) throw noDecision(keys);
     const outcome = await relayAnswer(this.rounds, { ...owner, run, round }, decisions, signal);
-    if (outcome === undefined) throw notWaiting();
+    if (outcome === undefined) throw new NotWaiting();
     return outcome.value as ApprovalProgress<T>;
   }
 
@@ -321,9 +321,12 @@ function noDecision(keys: readonly string[]): SandboxError {
   );
 }
 
-function notWaiting(): SandboxError {
-  return new SandboxError(
-    'invalid_argument',
-    'The program is no longer waiting for this answer: the question was already answered, or the program has ended or was cancelled. If it was already answered, the request with that answer receives the result. Otherwise call execute_code again without the answer.',
-  );
+/** An answer came too late. */
+export class NotWaiting extends SandboxError {
+  constructor() {
+    super(
+      'invalid_argument',
+      'The program is no longer waiting for this answer: the question was already answered, or the program has ended or was cancelled. If it was already answered, the request with that answer receives the result. Otherwise call execute_code again without the answer.',
+    );
+  }
 }

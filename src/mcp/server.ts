@@ -10,12 +10,13 @@ import {
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server';
 import { tryParse } from '../schema/parse.ts';
-import { callTool, recordRejectedCall } from './call-tool.ts';
+import { callRequest, recordRejectedCall } from './call-tool.ts';
 import { clientInput } from './client-input.ts';
 import { registerPrompts } from './prompts.ts';
 import { JSON_LIMITS } from './request-body.ts';
 import { registerResources } from './resources.ts';
 import type { ServerState } from './server-state.ts';
+import { callAsTask, isTask, registerTasks, TASKS_EXTENSION } from './tasks.ts';
 import type { Tenant } from './tenant.ts';
 import { LOCAL_TENANT } from './tokens.ts';
 import { hasNetwork, type Tool } from './tool.ts';
@@ -52,7 +53,7 @@ export function serverFactory(state: ServerState, options: McpServerOptions = {}
           requestState: { verify: state.roundCodec.verify },
         }),
         instructions,
-        capabilities: { ...STATIC_LISTS, ...options.capabilities },
+        capabilities: { ...STATIC_LISTS, extensions: { [TASKS_EXTENSION]: {} }, ...options.capabilities },
         maxToolInputElements: JSON_LIMITS.members,
         cacheHints: { 'tools/list': hint, 'prompts/list': hint, 'resources/templates/list': hint },
       },
@@ -61,6 +62,8 @@ export function serverFactory(state: ServerState, options: McpServerOptions = {}
     const { settings, telemetry, mainThread } = state;
     registerResources(server, { tenant, settings, log: telemetry.log, mainThread });
     registerPrompts(server, settings);
+    registerTasks(server, state, tenant);
+    acceptTasks(server);
     return server;
   };
 }
@@ -150,8 +153,20 @@ function registerTool(server: McpServer, tool: RegisteredTool, state: ServerStat
     ...(output && { outputSchema: output }),
   };
   server.registerTool(tool.name, config, (args: Record<string, unknown>, context: ServerContext) =>
-    callTool(tool, args, context.mcpReq, clientInput(context, server, state.roundCodec), state, tenant),
+    callAsTask(tool, args, {
+      state,
+      tenant,
+      request: callRequest(context, server),
+      input: clientInput(context, server, state.roundCodec),
+    }),
   );
+}
+
+/** The SDK compares all results with the output schema of the tool, but a task is not a result of the tool. */
+function acceptTasks(server: McpServer): void {
+  const validate = server['validateToolOutput'];
+  server['validateToolOutput'] = async (tool: unknown, result: unknown, name: string) =>
+    isTask(result) ? undefined : validate.call(server, tool, result, name);
 }
 
 /**

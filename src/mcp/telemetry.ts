@@ -24,8 +24,12 @@ export interface Span {
 export interface Telemetry {
   /** Receives log events. */
   readonly log: ServerLog;
-  /** Runs `work` inside a span with this name. */
-  span<T>(name: string, work: (span: Span) => Promise<T>): Promise<T>;
+  /** Runs `work` inside a span with this name. `carrier` has the trace context of the client, such as `traceparent`. */
+  span<T>(
+    name: string,
+    work: (span: Span) => Promise<T>,
+    carrier?: Readonly<Record<string, unknown>>,
+  ): Promise<T>;
 }
 
 const noop = () => {};
@@ -44,8 +48,16 @@ export async function createTelemetry(log: ServerLog): Promise<Telemetry> {
   const tracer = api.trace.getTracer('llm-wasm-sandbox');
   return {
     log,
-    span: (name, work) =>
-      tracer.startActiveSpan(name, async (span) => {
+    span: (name, work, carrier = {}) => {
+      const ambient = api.trace.getActiveSpan()?.spanContext();
+      const parent = api.propagation.extract(api.context.active(), traceFields(carrier));
+      // The span of the transport is linked if the client has stated another parent.
+      const isParent = api.trace.getSpanContext(parent)?.spanId === ambient?.spanId;
+      const options = {
+        kind: api.SpanKind.SERVER,
+        ...(ambient !== undefined && !isParent && { links: [{ context: ambient }] }),
+      };
+      return tracer.startActiveSpan(name, options, parent, async (span) => {
         const set = (key: string, value: string | number | boolean) => span.setAttribute(key, value);
         const fail = (message: string) => span.setStatus({ code: api.SpanStatusCode.ERROR, message });
         try {
@@ -57,8 +69,22 @@ export async function createTelemetry(log: ServerLog): Promise<Telemetry> {
         } finally {
           span.end();
         }
-      }),
+      });
+    },
   };
+}
+
+const MAX_FIELD_CHARS = 8192;
+
+/** The fields that propagate a trace, as far as they are texts of a usual length. */
+function traceFields(carrier: Readonly<Record<string, unknown>>): Record<string, string> {
+  const fields = ['traceparent', 'tracestate', 'baggage'].map((name) => [name, carrier[name]] as const);
+  return Object.fromEntries(
+    fields.filter(
+      (field): field is readonly [string, string] =>
+        typeof field[1] === 'string' && field[1].length <= MAX_FIELD_CHARS,
+    ),
+  );
 }
 
 /** Identifies a program in the log without revealing it. */

@@ -13,7 +13,7 @@ const tracer = {
   startSpan: () => {
     throw new Error('not used');
   },
-  startActiveSpan: (name: string, work: (span: unknown) => unknown) => {
+  startActiveSpan: (name: string, _options: object, _parent: object, work: (span: unknown) => unknown) => {
     const span: (typeof spans)[number] = { name, attributes: {}, ended: false };
     spans.push(span);
     return work({
@@ -55,6 +55,9 @@ test('every tool call is recorded as a span, a log event and a metric, each with
   ]);
   expect(spans[0]!.attributes).toEqual({
     'mcp.method.name': 'tools/call',
+    'mcp.protocol.version': '2026-07-28',
+    'jsonrpc.request.id': expect.stringMatching(/^\d+$/),
+    'network.transport': 'tcp',
     'gen_ai.operation.name': 'execute_tool',
     'gen_ai.tool.name': 'execute_code',
     'sandbox.tool': 'execute_code',
@@ -70,7 +73,7 @@ test('every tool call is recorded as a span, a log event and a metric, each with
     'sandbox.fuel_consumed': expect.any(Number),
   });
   expect(spans[3]!.attributes).toMatchObject({
-    'error.type': 'session_not_found',
+    'error.type': 'tool_error',
     'sandbox.outcome': 'session_not_found',
     'sandbox.ok': false,
   });
