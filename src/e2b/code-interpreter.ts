@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { KeyedQueues } from '../concurrency/keyed-queues.ts';
 import { AUTO } from '../packages/read-user-packages.ts';
 import { RESULT_LIMITS } from '../results/result-limits.ts';
+import { policy } from '../schema/policy.ts';
 import type { SandboxResult } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import { withFilesOf } from '../session/with-files-of.ts';
@@ -14,7 +15,7 @@ import { checkedBody, type E2bCall, type E2bHandler, type E2bRoute, sendJson } f
 import { E2bError } from './e2b-error.ts';
 import { executionError, toE2bResult } from './e2b-execution.ts';
 import { HOME, relativePath } from './file-paths.ts';
-import { languageOf, toProgram } from './notebook-code.ts';
+import { assignVariables, languageOf, toProgram } from './notebook-code.ts';
 import type { ContextRecord, SandboxRecord } from './sandbox-records.ts';
 import { findContext } from './sandboxes.ts';
 
@@ -26,7 +27,7 @@ const BODIES = {
     code: z.string(),
     context_id: z.string().max(100).nullish(),
     language: z.string().max(100).nullish(),
-    env_vars: z.record(z.string(), z.string()).nullish(),
+    env_vars: policy.shape.env.nullish(),
   }),
   context: z.object({ language: z.string().max(100).nullish(), cwd: z.string().max(4096).nullish() }),
 } as const;
@@ -75,8 +76,6 @@ const queues = new KeyedQueues();
 const execute: E2bHandler = async (call) => {
   const { tenant, sandboxes, caller, response, signal } = call;
   const { code, context_id, language, env_vars } = await checkedBody(call, BODIES.execute);
-  if (env_vars && Object.keys(env_vars).length > 0)
-    throw new E2bError(400, 'envs are not available for one call: pass envs to Sandbox.create()');
   const record = await sandboxes.running(tenant, caller.sandbox_id!);
   const context = await contextOf(call, record, context_id, language);
   const [owner, session] = await Promise.all([
@@ -90,12 +89,14 @@ const execute: E2bHandler = async (call) => {
     const result = await tenant.runCancellable(record.sandbox_id, signal, (cancelled) =>
       queues.run(session.session_id, () =>
         withFilesOf(owner, session, (one) =>
-          one.execute(program, {
-            language: name,
-            signal: cancelled,
-            onStdout: (text) => lines.send({ type: 'stdout', text, timestamp: new Date().toISOString() }),
-            onStderr: (text) => lines.send({ type: 'stderr', text, timestamp: new Date().toISOString() }),
-          }),
+          withVariables(one, env_vars ?? {}, () =>
+            one.execute(program, {
+              language: name,
+              signal: cancelled,
+              onStdout: (text) => lines.send({ type: 'stdout', text, timestamp: new Date().toISOString() }),
+              onStderr: (text) => lines.send({ type: 'stderr', text, timestamp: new Date().toISOString() }),
+            }),
+          ),
         ),
       ),
     );
@@ -105,6 +106,27 @@ const execute: E2bHandler = async (call) => {
     throw cause;
   }
 };
+
+/** Runs a program with environment variables of its own, which are removed afterwards. */
+async function withVariables<T>(
+  session: Session,
+  variables: Readonly<Record<string, string>>,
+  run: () => Promise<T>,
+): Promise<T> {
+  const given = Object.entries(variables);
+  if (given.length === 0) return run();
+  // Every call starts with the variables of the sandbox.
+  const fixed = given.find(([name]) => Object.hasOwn(session.policy.env, name))?.[0];
+  if (fixed !== undefined)
+    throw new E2bError(400, `envs: ${fixed} is a variable of the sandbox, which one call cannot change`);
+  await session.execute(assignVariables(session.runtime, given));
+  try {
+    return await run();
+  } finally {
+    const removed = given.map(([name]) => [name, undefined] as const);
+    await session.execute(assignVariables(session.runtime, removed));
+  }
+}
 
 async function contextOf(
   { tenant, sandboxes }: E2bCall,

@@ -98,7 +98,14 @@ export class E2bServer {
 
   /** The body of an error that is sent before a request is handled. */
   errorBody(request: IncomingMessage, status: number, message: string): object {
-    return isConnect(request) ? connectError(status, message) : { code: status, message };
+    const text = status === 401 ? this.#refusal(request) : message;
+    return isConnect(request) ? connectError(status, text) : { code: status, message: text };
+  }
+
+  #refusal(request: IncomingMessage): string {
+    return header(request, 'e2b-sandbox-id') === undefined && !splitUrl(request).query.has('signature')
+      ? 'The API key is missing or unknown. Set E2B_API_KEY to the secret of a token of this server (serve --e2b --token NAME=SECRET).'
+      : 'The access token or the signature of the URL is missing, unknown or expired. Connect to the sandbox again with Sandbox.connect(id).';
   }
 
   async handle(request: E2bRequest): Promise<void> {

@@ -76,6 +76,8 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('access', () => {
+  // guarantee: e2b
+  // proves: The access token of a sandbox opens no other sandbox, whichever headers are combined.
   test('the token of a sandbox opens no other sandbox', async () => {
     const other = await create(ANN);
     const mixed = [
@@ -95,6 +97,8 @@ describe('access', () => {
     expect((await sendTo(ann, '/health')).status).toBe(204);
   });
 
+  // guarantee: e2b
+  // proves: An API key reaches no sandbox of another tenant.
   test('an API key reaches no sandbox of another tenant, and no interface of a sandbox', async () => {
     const headers = { 'x-api-key': ANN };
     for (const path of ['', '/metrics'])
@@ -122,6 +126,8 @@ describe('access', () => {
       expect((await send(`/sandboxes/${name}`, { headers })).status).toBe(404);
   });
 
+  // guarantee: e2b
+  // proves: A signed URL is valid for its sandbox, path, operation and time only.
   test('a signed URL is valid for its sandbox, path, operation and time only', async () => {
     await sendTo(ann, '/files?path=secret', { method: 'POST', body: 'of ann' });
     await sendTo(bob, '/files?path=secret', { method: 'POST', body: 'of bob' });
@@ -166,6 +172,8 @@ describe('files', () => {
     '~root/x',
   ];
 
+  // guarantee: e2b
+  // proves: No path of a client leads out of the files of its sandbox.
   test.each(OUTSIDE.slice(0, 7))('the path %j is refused', async (path) => {
     const query = `/files?path=${encodeURIComponent(path)}`;
     expect((await sendTo(ann, query)).status).toBe(404);
@@ -181,6 +189,8 @@ describe('files', () => {
     ).toBe(400);
   });
 
+  // guarantee: e2b
+  // proves: A link in a sandbox does not lead a client to other files.
   test('a link does not lead out of the sandbox', async () => {
     const code = 'import os\nos.symlink("/etc/passwd", "link")\nos.symlink("/", "root")';
     const execution = await sendTo(ann, '/execute', json({ code }), 49_999);
@@ -191,6 +201,8 @@ describe('files', () => {
     expect(body).toMatchObject({ entry: { type: 'FILE_TYPE_SYMLINK', symlinkTarget: '/etc/passwd' } });
   });
 
+  // guarantee: e2b
+  // proves: Uploads are limited, also if they are compressed or damaged.
   test('an upload is limited, also if it is compressed or a damaged form', async () => {
     const big = Buffer.alloc(5 * 1024 * 1024);
     expect((await sendTo(ann, '/files?path=big', { method: 'POST', body: big })).status).toBe(413);
@@ -260,6 +272,8 @@ describe('streams', () => {
     expect(text).toContain('"exitCode":0');
   });
 
+  // guarantee: e2b
+  // proves: Watchers and processes are limited in number and end with the sandbox.
   test('watchers and processes are limited and end with the sandbox', async () => {
     const one = await create(ANN);
     const stream = (path: string, message: object) => {

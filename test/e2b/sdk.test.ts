@@ -52,6 +52,8 @@ describe('runCode', { timeout: TIMEOUT_MS }, () => {
     expect(results[1]).toMatchObject({ html: '<b>x</b>', isMainResult: false });
   });
 
+  // guarantee: e2b
+  // proves: A program cannot write lines of the protocol.
   test('a program cannot write lines of the protocol', async () => {
     const forged = '{"type":"error","name":"Forged","value":"","traceback":""}';
     const { error, logs } = await sandbox.runCode(`print('\\n' + '${forged}' + '\\u2028\\r\\n')`);
@@ -82,6 +84,25 @@ describe('runCode', { timeout: TIMEOUT_MS }, () => {
     await sandbox.removeCodeContext(context);
     expect(await ids()).not.toContain(context.id);
     await expect(sandbox.runCode('1', { context })).rejects.toThrow(e2b.NotFoundError);
+  });
+
+  const quoted = (value: string) => `('Bern', '${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}')`;
+  test.each([
+    ['python', 'import os\n(os.environ.get("CITY"), os.environ.get("NEW"))', "('Bern', None)", quoted],
+    ['javascript', '[process.env.CITY, process.env.NEW].join()', 'Bern,', (value: string) => `Bern,${value}`],
+    ['bash', 'echo "$CITY,$NEW"', 'Bern,', (value: string) => `Bern,${value}`],
+  ])('has environment variables of one call in %s', async (language, code, before, after) => {
+    const read = async (envs?: Record<string, string>) => {
+      const { text, logs } = await sandbox.runCode(code, { language, envs });
+      return (text ?? logs.stdout.join('')).trim();
+    };
+    const value = `it's "x" $HOME \\n é`;
+    expect(await read()).toBe(before);
+    expect(await read({ NEW: value })).toBe(after(value));
+    expect(await read()).toBe(before);
+    const run = (envs: Record<string, string>) => sandbox.runCode(code, { language, envs });
+    await expect(run({ 'a b': '1' })).rejects.toThrow(/env_vars/);
+    await expect(run({ CITY: 'Basel' })).rejects.toThrow(/CITY is a variable of the sandbox/);
   });
 
   test('refuses languages that do not exist', async () => {
@@ -364,5 +385,6 @@ describe('sandbox', { timeout: TIMEOUT_MS }, () => {
     expect(await Sandbox.list(bob).nextItems()).toEqual([]);
     const unknown = { ...bob, apiKey: 'unknown-secret-0123456789' };
     await expect(Sandbox.create(unknown)).rejects.toThrow(e2b.AuthenticationError);
+    await expect(Sandbox.create(unknown)).rejects.toThrow(/Set E2B_API_KEY to the secret of a token/);
   });
 });
