@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { KeyedQueues } from '../concurrency/keyed-queues.ts';
 import { AUTO } from '../packages/read-user-packages.ts';
 import { RESULT_LIMITS } from '../results/result-limits.ts';
+import { assignVariables } from '../runtimes/assign-variables.ts';
 import { policy } from '../schema/policy.ts';
 import type { SandboxResult } from '../schema.ts';
 import type { Session } from '../session/session.ts';
@@ -15,7 +16,7 @@ import { checkedBody, type E2bCall, type E2bHandler, type E2bRoute, sendJson } f
 import { E2bError } from './e2b-error.ts';
 import { executionError, toE2bResult } from './e2b-execution.ts';
 import { HOME, relativePath } from './file-paths.ts';
-import { assignVariables, languageOf, toProgram } from './notebook-code.ts';
+import { languageOf, toProgram } from './notebook-code.ts';
 import type { ContextRecord, SandboxRecord } from './sandbox-records.ts';
 import { findContext } from './sandboxes.ts';
 

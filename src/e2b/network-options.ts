@@ -39,9 +39,9 @@ export function requestedPatterns(
   const permitted = (tenant.policy.network?.allow ?? []).map((rule) =>
     typeof rule === 'string' ? rule : rule.url,
   );
-  const wantsMore = isAllowed === true || (allowOut ?? []).length > 0;
   if (permitted.length === 0) {
-    if (!wantsMore) return undefined;
+    // Some SDKs always send `allow_internet_access: true`.
+    if ((allowOut ?? []).length === 0) return undefined;
     throw new E2bError(
       400,
       'Programs of this server have no network. Its operator can permit requests with allow_net',

@@ -134,6 +134,10 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     bound: 'the decisions of one request, within the limits of request bodies',
   },
   'mcp/stdio-lines.ts': { calls: 2, bound: '10 MiB, 64 levels and 2,000 members; one client' },
+  'mcp/task-states.ts': {
+    calls: 2,
+    bound: 'the state of one task with the result of one call; 32 MiB for all tasks of a tenant',
+  },
   'model-text/displayed-result-blocks.ts': {
     calls: 1,
     bound: 'an image that is small enough for clients, or was reduced to that size',

@@ -354,6 +354,16 @@ describe('streams', () => {
 });
 
 describe('network', () => {
+  test('does not exist unless the operator permits it, whether or not the SDK sends its default', async () => {
+    const { sandboxID } = await create(ANN, { allow_internet_access: true });
+    const headers = { 'x-api-key': ANN };
+    const info = await (await send(`/sandboxes/${sandboxID}`, { headers })).json();
+    expect(info).toMatchObject({ allowInternetAccess: false });
+    const init = json({ templateID: 'base', network: { allowOut: ['example.com'] } });
+    const refused = await send('/v2/sandboxes', { ...init, headers: { ...init.headers!, ...headers } });
+    expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('have no network')]);
+  });
+
   test('follows the rules of the operator, which a client can only narrow', async () => {
     await using web = await startLoopbackServer();
     const permitting = await startHttp({ e2b: true, allow_net: [`${web.origin}/*`] });
