@@ -33,7 +33,10 @@ type Status = { status: string; result?: { structuredContent: object }; [key: st
 
 const program = (code: string) => ({ language: 'javascript', code });
 const LONG = program('console.log("long"); await new Promise((done) => setTimeout(done, 4000)); 42');
-const ENDLESS = { ...program('for (;;);'), timeout_seconds: 120 };
+const ENDLESS = {
+  ...program('await new Promise((done) => setTimeout(done, 100_000))'),
+  timeout_seconds: 120,
+};
 const ASKS = program(
   `for (const text of ['one', 'two']) console.log(await tools.demo.echo({ text }).catch((e) => e.code))`,
 );
