@@ -28,6 +28,7 @@ const FRAMEWORKS = [
   'test/adapters/{frameworks,slot-*}.test.ts',
   'test/adapters/tool-schemas.test.ts',
   'test/e2b/sdk*.test.ts',
+  'test/jupyter/services.test.ts',
 ];
 const withFrameworks = Boolean(process.env['FRAMEWORK_TESTS'] ?? process.env['NIGHTLY_TESTS']);
 

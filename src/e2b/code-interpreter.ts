@@ -6,14 +6,15 @@ import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { KeyedQueues } from '../concurrency/keyed-queues.ts';
 import { AUTO } from '../packages/read-user-packages.ts';
-import { RESULT_LIMITS } from '../results/result-limits.ts';
+import { HttpError } from '../rest/http-error.ts';
+import { displayedFile } from '../rest/program-outcome.ts';
+import { checkedBody, sendJson } from '../rest/rest-call.ts';
 import { assignVariables } from '../runtimes/assign-variables.ts';
 import { policy } from '../schema/policy.ts';
 import type { SandboxResult } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import { withFilesOf } from '../session/with-files-of.ts';
-import { checkedBody, type E2bCall, type E2bHandler, type E2bRoute, sendJson } from './e2b-call.ts';
-import { E2bError } from './e2b-error.ts';
+import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
 import { executionError, toE2bResult } from './e2b-execution.ts';
 import { HOME, relativePath } from './file-paths.ts';
 import { languageOf, toProgram } from './notebook-code.ts';
@@ -119,7 +120,7 @@ async function withVariables<T>(
   // Every call starts with the variables of the sandbox.
   const fixed = given.find(([name]) => Object.hasOwn(session.policy.env, name))?.[0];
   if (fixed !== undefined)
-    throw new E2bError(400, `envs: ${fixed} is a variable of the sandbox, which one call cannot change`);
+    throw new HttpError(400, `envs: ${fixed} is a variable of the sandbox, which one call cannot change`);
   await session.execute(assignVariables(session.runtime, given));
   try {
     return await run();
@@ -136,7 +137,7 @@ async function contextOf(
   language: string | null | undefined,
 ): Promise<ContextRecord> {
   if (!context_id) return sandboxes.defaultContext(tenant, record, languageOf(language ?? undefined));
-  if (language) throw new E2bError(400, 'Pass either language or context, not both');
+  if (language) throw new HttpError(400, 'Pass either language or context, not both');
   return findContext(record, context_id);
 }
 
@@ -155,19 +156,13 @@ async function sendResult(lines: LineStream, result: SandboxResult, session: Ses
   lines.end();
 }
 
-/** A displayed image. The program may have deleted it, or replaced it with a file that is too large to convert. */
-async function displayedFile(session: Session, path: string): Promise<Uint8Array | undefined> {
-  const data = (await session.fileTree()).get(relativePath(path, 404))?.data;
-  return data !== undefined && data.length <= RESULT_LIMITS.messageBytes ? data : undefined;
-}
-
 const described = ({ id, language }: ContextRecord) => ({ id, language, cwd: HOME });
 
 const createContext: E2bHandler = async (call) => {
   const { tenant, sandboxes, caller, response } = call;
   const { language, cwd } = await checkedBody(call, BODIES.context);
   if (cwd && relativePath(cwd, 400) !== '')
-    throw new E2bError(400, `cwd: the working directory of a context is ${HOME}`);
+    throw new HttpError(400, `cwd: the working directory of a context is ${HOME}`);
   const { sandbox_id } = await sandboxes.running(tenant, caller.sandbox_id!);
   const context = await sandboxes.addContext(tenant, sandbox_id, languageOf(language ?? undefined));
   sendJson(response, 200, described(context));

@@ -4,9 +4,11 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { z } from 'zod';
+import { HttpError } from '../rest/http-error.ts';
+import { checkedBody, sendJson } from '../rest/rest-call.ts';
 import { parse } from '../schema.ts';
-import { checkedBody, type E2bCall, type E2bRoute, sendJson } from './e2b-call.ts';
-import { connectError, E2bError, toE2bError } from './e2b-error.ts';
+import type { E2bCall, E2bRoute } from './e2b-call.ts';
+import { connectError, toE2bError } from './e2b-error.ts';
 
 const HEADER_BYTES = 5;
 const END_FLAG = 2;
@@ -55,15 +57,15 @@ export function serverStream<S extends z.ZodType>(
 function firstMessage(bytes: Uint8Array): unknown {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if (bytes.length < HEADER_BYTES || view.getUint32(1) !== bytes.length - HEADER_BYTES)
-    throw new E2bError(400, 'The message is incomplete');
+    throw new HttpError(400, 'The message is incomplete');
   if (bytes[0] !== 0)
-    throw new E2bError(400, 'The message is compressed, which this server does not support');
+    throw new HttpError(400, 'The message is compressed, which this server does not support');
   if (bytes.length > MAX_MESSAGE_BYTES)
-    throw new E2bError(400, `The message is larger than ${MAX_MESSAGE_BYTES} bytes`);
+    throw new HttpError(400, `The message is larger than ${MAX_MESSAGE_BYTES} bytes`);
   try {
     return JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_BYTES)));
   } catch {
-    throw new E2bError(400, 'The message is not JSON');
+    throw new HttpError(400, 'The message is not JSON');
   }
 }
 
@@ -111,7 +113,7 @@ export class ConnectStream {
     await this.#drained;
   }
 
-  end(error?: E2bError): void {
+  end(error?: HttpError): void {
     clearInterval(this.#ping);
     if (this.#hasEnded || this.response.destroyed) return;
     this.#hasEnded = true;

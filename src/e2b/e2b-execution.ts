@@ -1,6 +1,5 @@
 /** What a program produced, in the classes and field names of `@e2b/code-interpreter`. */
-import { forReader } from '../analysis/reader.ts';
-import { adapterReader } from '../model-text/readers.ts';
+import { displayedForms, programFailure } from '../rest/program-outcome.ts';
 import type { DisplayResult, SandboxResult } from '../schema.ts';
 
 /** A chunk of output. */
@@ -118,43 +117,19 @@ export class E2bExecution {
   }
 }
 
-/**
- * Converts a displayed value. `readFile` reads the file with its largest form, if that is only in a file; undefined
- * if the result has to do without it.
- */
+/** Converts a displayed value. `readFile` is that of `displayedForms`. */
 export async function toE2bResult(
-  { is_main_result, mime, path, ...result }: DisplayResult,
-  readFile: (path: string) => Promise<Uint8Array | undefined>,
+  result: DisplayResult,
+  readFile: Parameters<typeof displayedForms>[1],
 ): Promise<E2bResult> {
-  const forms: Record<string, unknown> = {};
-  for (const format of FORMATS) {
-    const form = (result as Readonly<Record<string, unknown>>)[format];
-    if (form !== undefined) forms[format] = form;
-  }
-  const image = /^image\/(png|jpeg)$/.exec(mime)?.[1];
-  if (image !== undefined && path !== undefined && forms[image] === undefined) {
-    const bytes = await readFile(path);
-    if (bytes !== undefined) forms[image] = Buffer.from(bytes).toString('base64');
-  }
-  return new E2bResult(forms as RawData, is_main_result);
+  const forms = await displayedForms(result, readFile);
+  const known = FORMATS.filter((format) => forms[format] !== undefined);
+  const raw = Object.fromEntries(known.map((format) => [format, forms[format]]));
+  return new E2bResult(raw, result.is_main_result);
 }
 
 /** The exception that ended a program, or the limit that stopped it. */
 export function executionError(result: SandboxResult): ExecutionError | undefined {
-  if (result.success) return undefined;
-  const { error, trap_reason, trap_message, error_guidance } = result.metadata;
-  const guidance = error_guidance && forReader(error_guidance, adapterReader({}));
-  const steps = guidance?.actionable_guidance ?? [];
-  const withSteps = (text: string) =>
-    steps.length === 0
-      ? text
-      : [text.trimEnd(), '', 'How to fix it:', ...steps.map((step, i) => `${i + 1}. ${step}`)].join('\n');
-  if (trap_reason !== null) {
-    const [advice] = steps;
-    const value = advice === undefined ? trap_message! : `${trap_message}. ${advice}`;
-    return new ExecutionError(error_guidance?.error_type ?? trap_reason, value, withSteps(result.stderr));
-  }
-  if (error === undefined)
-    return new ExecutionError('SystemExit', String(result.exit_code), withSteps(result.stderr));
-  return new ExecutionError(error.type, error.message, withSteps(error.stack ?? result.stderr));
+  const failure = programFailure(result);
+  return failure && new ExecutionError(failure.name, failure.value, failure.traceback);
 }

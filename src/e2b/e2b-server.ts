@@ -3,12 +3,12 @@
  * token or a signed URL. The server has checked host, rate and size of a request before it arrives here.
  */
 import type { IncomingMessage } from 'node:http';
-import { matchPath } from '../schema/match-path.ts';
+import { HttpError } from '../rest/http-error.ts';
+import { findRoute, headerOf, sendJson, splitUrl } from '../rest/rest-call.ts';
 import { AccessTokens, isIdOf, type SignedUrl } from './access-tokens.ts';
 import { CODE_ROUTES } from './code-interpreter.ts';
 import type { E2bCall, E2bCaller, E2bRequest, E2bRoute } from './e2b-call.ts';
-import { sendJson } from './e2b-call.ts';
-import { connectError, E2bError, toE2bError } from './e2b-error.ts';
+import { connectError, toE2bError } from './e2b-error.ts';
 import { FILE_ROUTES } from './file-transfer.ts';
 import { FILESYSTEM_ROUTES } from './filesystem-service.ts';
 import { SandboxProcesses } from './process-service.ts';
@@ -27,16 +27,6 @@ interface E2bOptions {
   readonly tenantOf: (key: string | undefined) => string | undefined;
   readonly onError: (cause: unknown) => void;
 }
-
-const header = (request: IncomingMessage, name: string): string | undefined => {
-  const value = request.headers[name];
-  return typeof value === 'string' ? value : undefined;
-};
-
-const splitUrl = (request: IncomingMessage) => {
-  const [path = '/', search = ''] = (request.url ?? '/').split('?', 2);
-  return { segments: path.slice(1).split('/'), query: new URLSearchParams(search) };
-};
 
 const health: E2bRoute = {
   method: 'GET',
@@ -74,17 +64,17 @@ export class E2bServer {
 
   /** Who sends a request; undefined if it has no valid key, token or signature. */
   async authenticate(request: IncomingMessage): Promise<E2bCaller | undefined> {
-    const sandbox_id = header(request, 'e2b-sandbox-id');
+    const sandbox_id = headerOf(request, 'e2b-sandbox-id');
     const { segments, query } = splitUrl(request);
     const url = segments[0] === 'files' ? signedUrl(request, query) : undefined;
     if (sandbox_id === undefined) {
       if (url !== undefined) return this.#signer(url, this.#tokens.issued);
-      const tenant = this.options.tenantOf(header(request, 'x-api-key'));
+      const tenant = this.options.tenantOf(headerOf(request, 'x-api-key'));
       return tenant === undefined ? undefined : { tenant };
     }
     const owners = this.options.tenants.filter((tenant) => isIdOf(tenant, sandbox_id));
     if (url !== undefined) return this.#signer(url, new Map(owners.map((tenant) => [sandbox_id, tenant])));
-    const token = header(request, 'x-access-token') ?? header(request, 'e2b-traffic-access-token') ?? '';
+    const token = headerOf(request, 'x-access-token') ?? headerOf(request, 'e2b-traffic-access-token') ?? '';
     for (const tenant of owners)
       if (await this.#tokens.isToken(tenant, sandbox_id, token)) return { tenant, sandbox_id };
     return undefined;
@@ -103,7 +93,7 @@ export class E2bServer {
   }
 
   #refusal(request: IncomingMessage): string {
-    return header(request, 'e2b-sandbox-id') === undefined && !splitUrl(request).query.has('signature')
+    return headerOf(request, 'e2b-sandbox-id') === undefined && !splitUrl(request).query.has('signature')
       ? 'The API key is missing or unknown. Set E2B_API_KEY to the secret of a token of this server (serve --e2b --token NAME=SECRET).'
       : 'The access token or the signature of the URL is missing, unknown or expired. Connect to the sandbox again with Sandbox.connect(id).';
   }
@@ -133,32 +123,30 @@ export class E2bServer {
     }
   }
 
-  #sendError({ request, response, caller }: E2bRequest, { status, message }: E2bError): void {
+  #sendError({ request, response, caller }: E2bRequest, { status, message }: HttpError): void {
     // The SDK of the code interpreter reports only the status and its text.
-    if (header(request, 'e2b-sandbox-port') === CODE_PORT && caller.sandbox_id !== undefined)
+    if (headerOf(request, 'e2b-sandbox-port') === CODE_PORT && caller.sandbox_id !== undefined)
       response.statusMessage = message.replace(/[^\x20-\x7e]/g, ' ').slice(0, 1000);
     sendJson(response, status, this.errorBody(request, status, message));
   }
 
   #route({ request, caller }: E2bRequest, segments: readonly string[]) {
     const { routes, path } = this.#reachable(request, caller, segments);
-    for (const route of routes) {
-      const params = matchPath(route.path, path);
-      if (params !== undefined && route.method === request.method) return { route, params };
-    }
+    const found = findRoute(routes, request.method, path);
+    if (found !== undefined) return found;
     const reason = caller.sandbox_id === undefined ? NOT_IN_A_SANDBOX[path[0] ?? ''] : undefined;
-    if (reason !== undefined) throw new E2bError(400, reason);
-    throw new E2bError(404, 'This server does not have this operation of E2B');
+    if (reason !== undefined) throw new HttpError(400, reason);
+    throw new HttpError(404, 'This server does not have this operation of E2B');
   }
 
   /** The routes that a caller can reach, and the path without the version of the interface. */
   #reachable(request: IncomingMessage, caller: E2bCaller, segments: readonly string[]) {
     if (caller.sandbox_id === undefined)
       return { routes: REST_ROUTES, path: /^v\d$/.test(segments[0] ?? '') ? segments.slice(1) : segments };
-    const port = header(request, 'e2b-sandbox-port') ?? ENVD_PORT;
+    const port = headerOf(request, 'e2b-sandbox-port') ?? ENVD_PORT;
     const routes = Object.hasOwn(this.#routes, port) ? this.#routes[port] : undefined;
     if (routes === undefined)
-      throw new E2bError(502, `Nothing listens on port ${port.slice(0, 10)}: programs cannot open ports`);
+      throw new HttpError(502, `Nothing listens on port ${port.slice(0, 10)}: programs cannot open ports`);
     return { routes, path: segments };
   }
 

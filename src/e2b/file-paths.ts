@@ -2,8 +2,9 @@
  * Paths of files as clients of E2B write them. The home folder /home/user is the workspace, whose own name is /app. No path
  * leads out of it.
  */
+
+import { HttpError } from '../rest/http-error.ts';
 import { pathInside } from '../session/workspace-edits.ts';
-import { E2bError } from './e2b-error.ts';
 
 export const HOME = '/home/user';
 const ROOTS = [HOME, '/app'];
@@ -13,7 +14,7 @@ export function relativePath(given: string, status: 400 | 404): string {
   const path = given === '~' || given.startsWith('~/') ? `${HOME}${given.slice(1)}` : given;
   const inside = pathInside(path, ROOTS);
   if (inside !== undefined) return inside;
-  throw new E2bError(
+  throw new HttpError(
     status,
     `${JSON.stringify(given.slice(0, 200))} is not a path in ${HOME}, which has all files of a sandbox`,
   );
@@ -26,7 +27,7 @@ export const nameOf = (path: string) => (path === '' ? 'user' : path.slice(path.
 /** There is one user. SDKs name it, or nobody. */
 export function checkUser(name: string | null | undefined): void {
   if (name === null || name === undefined || name === '' || name === 'user') return;
-  throw new E2bError(
+  throw new HttpError(
     400,
     `There is no user ${JSON.stringify(name.slice(0, 100))}: a sandbox has one user, "user"`,
   );

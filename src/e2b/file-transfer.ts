@@ -1,8 +1,9 @@
 /** Uploads and downloads of files: `/files` of E2B, with access tokens or signed URLs. */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { type E2bCall, type E2bHandler, type E2bRoute, sendJson } from './e2b-call.ts';
-import { E2bError } from './e2b-error.ts';
+import { HttpError } from '../rest/http-error.ts';
+import { sendFile, sendJson } from '../rest/rest-call.ts';
+import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
 import { checkUser, homePath, nameOf, relativePath } from './file-paths.ts';
 
 const unzip = promisify(gunzip);
@@ -14,29 +15,20 @@ const download: E2bHandler = async ({ tenant, sandboxes, caller, query, response
   const record = await sandboxes.running(tenant, caller.sandbox_id!);
   const session = await sandboxes.owner(tenant, record);
   const entry = (await session.fileTree()).get(path);
-  if (entry?.kind === 'dir' || path === '') throw new E2bError(400, `${homePath(path)} is a folder`);
-  if (entry?.kind !== 'file') throw new E2bError(404, `There is no file ${homePath(path)}`);
-  const { data } = entry;
-  response.writeHead(200, {
-    'content-type': 'application/octet-stream',
-    'content-length': data!.length,
-    // A page must not show what a program wrote.
-    'content-disposition': 'attachment',
-    'x-content-type-options': 'nosniff',
-  });
-  // The contents are in shared memory, which sockets do not accept.
-  response.end(Buffer.from(data!));
+  if (entry?.kind === 'dir' || path === '') throw new HttpError(400, `${homePath(path)} is a folder`);
+  if (entry?.kind !== 'file') throw new HttpError(404, `There is no file ${homePath(path)}`);
+  sendFile(response, entry.data!);
 };
 
 const upload: E2bHandler = async (call) => {
   const { tenant, sandboxes, caller, query, request, response } = call;
   checkUser(query.get('username'));
   if (Object.keys(request.headers).some((name) => name.startsWith('x-metadata-')))
-    throw new E2bError(400, 'Files have no metadata');
+    throw new HttpError(400, 'Files have no metadata');
   const record = await sandboxes.running(tenant, caller.sandbox_id!);
   const session = await sandboxes.owner(tenant, record);
   const files = await uploadedFiles(call, session.policy.workspace_max_bytes);
-  if (files.length === 0) throw new E2bError(400, 'The request has no file');
+  if (files.length === 0) throw new HttpError(400, 'The request has no file');
   for (const { path, bytes } of files) await session.writeFile(path, bytes);
   sendJson(
     response,
@@ -57,13 +49,13 @@ async function uploadedFiles(call: E2bCall, maxBytes: number): Promise<UploadedF
   const given = query.get('path');
   const target = (path: string) => {
     const relative = relativePath(path, 400);
-    if (relative === '' || path.endsWith('/')) throw new E2bError(400, `${homePath(relative)} is a folder`);
+    if (relative === '' || path.endsWith('/')) throw new HttpError(400, `${homePath(relative)} is a folder`);
     return relative;
   };
   if (given !== null) target(given);
   const bytes = await decoded(await call.readBytes(), encoding, maxBytes);
   if (!type.startsWith('multipart/form-data')) {
-    if (given === null) throw new E2bError(400, 'path: the name of the file is missing');
+    if (given === null) throw new HttpError(400, 'path: the name of the file is missing');
     return [{ path: target(given), bytes }];
   }
   const files: UploadedFile[] = [];
@@ -73,7 +65,7 @@ async function uploadedFiles(call: E2bCall, maxBytes: number): Promise<UploadedF
     files.push({ path, bytes: new Uint8Array(await part.arrayBuffer()) });
   }
   if (given !== null && files.length > 1)
-    throw new E2bError(400, 'path: the request has several files. Name each in its part of the form');
+    throw new HttpError(400, 'path: the request has several files. Name each in its part of the form');
   return files;
 }
 
@@ -82,7 +74,7 @@ async function formParts(bytes: Uint8Array, type: string): Promise<File[]> {
     const form = await new Response(bytes as BodyInit, { headers: { 'content-type': type } }).formData();
     return form.getAll('file').filter((part) => typeof part !== 'string');
   } catch {
-    throw new E2bError(400, 'The form cannot be read');
+    throw new HttpError(400, 'The form cannot be read');
   }
 }
 
@@ -92,14 +84,14 @@ async function decoded(
   maxBytes: number,
 ): Promise<Uint8Array> {
   if (encoding === undefined || encoding === 'identity') return bytes;
-  if (encoding !== 'gzip') throw new E2bError(400, 'content-encoding: only gzip is supported');
+  if (encoding !== 'gzip') throw new HttpError(400, 'content-encoding: only gzip is supported');
   try {
     return await unzip(bytes, { maxOutputLength: Math.max(1, maxBytes) });
   } catch (cause) {
     const isTooLarge = (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
     if (isTooLarge)
-      throw new E2bError(507, `The file is larger than the workspace may be: ${maxBytes} bytes`);
-    throw new E2bError(400, 'The body is not valid gzip data');
+      throw new HttpError(507, `The file is larger than the workspace may be: ${maxBytes} bytes`);
+    throw new HttpError(400, 'The body is not valid gzip data');
   }
 }
 

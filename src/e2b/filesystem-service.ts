@@ -1,5 +1,6 @@
 /** The service `filesystem.Filesystem` of E2B, except watching: each change is one edit of the tree of a sandbox. */
 import { z } from 'zod';
+import { HttpError } from '../rest/http-error.ts';
 import type { Session } from '../session/session.ts';
 import {
   checkFolder,
@@ -12,7 +13,6 @@ import {
 } from '../session/workspace-edits.ts';
 import { unary } from './connect-protocol.ts';
 import type { E2bCall, E2bRoute } from './e2b-call.ts';
-import { E2bError } from './e2b-error.ts';
 import { entryInfo } from './entry-info.ts';
 import { checkUser, homePath, relativePath } from './file-paths.ts';
 
@@ -51,7 +51,7 @@ export const FILESYSTEM_ROUTES: readonly E2bRoute[] = [
     const at = relativePath(message.path, 400);
     const session = await filesOf(call);
     await session.editFiles((tree) => {
-      if (entryAt(tree, at)?.kind === 'dir') throw new E2bError(409, `${homePath(at)} already exists`);
+      if (entryAt(tree, at)?.kind === 'dir') throw new HttpError(409, `${homePath(at)} already exists`);
       return { removed: [], entries: missingFolders(tree, at) };
     });
     return { entry: entryInfo(existingEntry(await session.fileTree(), at)) };

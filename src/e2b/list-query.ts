@@ -1,5 +1,5 @@
 /** The query of a list of sandboxes: filters, order and pages. */
-import { E2bError } from './e2b-error.ts';
+import { HttpError } from '../rest/http-error.ts';
 import type { SandboxRecord } from './sandbox-records.ts';
 
 const MAX_PAGE = 100;
@@ -21,7 +21,7 @@ const keyOf = ({ started_at, sandbox_id }: SandboxRecord) => `${started_at} ${sa
 export function listQuery(query: URLSearchParams): ListQuery {
   const limit = Number(query.get('limit') ?? MAX_PAGE);
   if (!Number.isInteger(limit) || limit < 1)
-    throw new E2bError(400, 'limit must be a whole number of at least 1');
+    throw new HttpError(400, 'limit must be a whole number of at least 1');
   const startedAfter = query.get('startedAfter');
   const token = query.get('nextToken');
   return {
@@ -42,7 +42,7 @@ function metadataPairs(text: string): (readonly [string, string])[] {
       ([name, value]) => [decodeURIComponent(name), decodeURIComponent(value)] as const,
     );
   } catch {
-    throw new E2bError(400, 'metadata is not encoded correctly');
+    throw new HttpError(400, 'metadata is not encoded correctly');
   }
 }
 

@@ -3,9 +3,9 @@
  * sandboxes further. Without permission by the operator, programs have no network, and asking for it is refused.
  */
 import { z } from 'zod';
+import { HttpError } from '../rest/http-error.ts';
+import type { SessionTenant } from '../rest/session-tenant.ts';
 import { parseUrlPattern } from '../schema/url-pattern.ts';
-import { E2bError } from './e2b-error.ts';
-import type { E2bTenant } from './e2b-tenant.ts';
 
 const ALL = '0.0.0.0/0';
 const hosts = z.array(z.string().max(260)).max(100).nullish();
@@ -27,12 +27,12 @@ const isEmpty = (value: unknown) =>
 
 /** The patterns to which the programs of a sandbox are restricted; undefined for all that the operator permits. */
 export function requestedPatterns(
-  tenant: E2bTenant,
+  tenant: SessionTenant,
   { isAllowed, network }: NetworkOptions,
 ): string[] | undefined {
   const { allowOut, denyOut, rules, egressProxy } = network ?? {};
   if (!isEmpty(rules) || !isEmpty(egressProxy))
-    throw new E2bError(
+    throw new HttpError(
       400,
       'network.rules and network.egressProxy are not available: the operator sets secrets',
     );
@@ -42,7 +42,7 @@ export function requestedPatterns(
   if (permitted.length === 0) {
     // Some SDKs always send `allow_internet_access: true`.
     if ((allowOut ?? []).length === 0) return undefined;
-    throw new E2bError(
+    throw new HttpError(
       400,
       'Programs of this server have no network. Its operator can permit requests with allow_net',
     );
@@ -51,7 +51,7 @@ export function requestedPatterns(
   if (allowOut && allowOut.length > 0 && !allowOut.includes(ALL)) return matching(permitted, allowOut);
   if (denyOut?.includes(ALL)) return [];
   if (denyOut && denyOut.length > 0)
-    throw new E2bError(
+    throw new HttpError(
       400,
       'network.denyOut: single hosts cannot be denied. List the hosts to allow in allowOut',
     );
@@ -69,7 +69,7 @@ function matching(permitted: readonly string[], wanted: readonly string[]): stri
     return wanted.some((one) => one === name || (one.startsWith('*.') && host.endsWith(one.slice(1))));
   });
   if (found.length > 0) return found;
-  throw new E2bError(
+  throw new HttpError(
     400,
     `network.allowOut: this server permits none of these hosts, only ${permitted.slice(0, 20).join(', ')}`,
   );

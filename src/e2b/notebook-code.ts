@@ -2,25 +2,19 @@
  * Programs as they are written for E2B: cells of a notebook, with files in /home/user. Line numbers stay the same.
  */
 import { SandboxError } from '../errors.ts';
-import { languageOfFile, PACKAGE_RUNTIME, runtimeOf } from '../runtimes/program-files.ts';
+import { cellProgram } from '../rest/notebook-code.ts';
+import { languageOfFile, runtimeOf } from '../runtimes/program-files.ts';
 import { LANGUAGE_NAMES, type LanguageName, type RuntimeName } from '../schema.ts';
 
 /** The home folder in E2B. Its files are those of the workspace. */
 const HOME = /\/home\/user(?![\w.-])/g;
-/** `!pip install x` or `%pip install x`. */
-const INSTALL = /^([ \t]*)[!%]\s{0,9}(pip3?[ \t]+install\b[^\n]{0,1000})$/gm;
 
 /** A path in which the home folder is that of the workspace. */
 export const toWorkspace = (text: string) => text.replaceAll(HOME, '/app');
 
 /** `canInstall`: the sandbox adds packages on demand. Otherwise its packages are already there. */
-export function toProgram(code: string, runtime: RuntimeName, canInstall: boolean): string {
-  const program = toWorkspace(code);
-  if (runtime !== PACKAGE_RUNTIME) return program;
-  return program.replaceAll(INSTALL, (_, indent: string, command: string) =>
-    canInstall ? `${indent}__import__('os').system(${JSON.stringify(command)})` : `${indent}pass`,
-  );
-}
+export const toProgram = (code: string, runtime: RuntimeName, canInstall: boolean) =>
+  cellProgram(toWorkspace(code), runtime, canInstall);
 
 /** The language with this name or extension. Throws `invalid_argument`. */
 export function languageOf(name: string | undefined): LanguageName {

@@ -4,12 +4,12 @@
  * when it started; what it changes is applied when it ends.
  */
 import { z } from 'zod';
+import { HttpError } from '../rest/http-error.ts';
 import type { SandboxResult } from '../schema.ts';
 import { ProcessInput } from '../session/process-input.ts';
 import { prepareProcess, processEnd } from '../session/session-process.ts';
 import { type ConnectStream, deadlineMs, serverStream, unary } from './connect-protocol.ts';
 import type { E2bCall, E2bRoute } from './e2b-call.ts';
-import { E2bError } from './e2b-error.ts';
 import { relativePath } from './file-paths.ts';
 import { filesOf } from './filesystem-service.ts';
 import { toWorkspace } from './notebook-code.ts';
@@ -92,9 +92,9 @@ export class SandboxProcesses {
       }),
       unary('process.Process/SendInput', inputRequest, async (call, message) => {
         const { input, pid } = this.#find(call, message);
-        if (message.input.pty !== undefined) throw new E2bError(501, NO_TERMINALS);
+        if (message.input.pty !== undefined) throw new HttpError(501, NO_TERMINALS);
         if (input === undefined)
-          throw new E2bError(400, `The process ${pid} was started without standard input: pass stdin: true`);
+          throw new HttpError(400, `The process ${pid} was started without standard input: pass stdin: true`);
         input.write(Buffer.from(message.input.stdin ?? '', 'base64'));
         return {};
       }),
@@ -105,12 +105,12 @@ export class SandboxProcesses {
       unary('process.Process/SendSignal', signalRequest, async (call, message) => {
         const { killed } = this.#find(call, message);
         if (message.signal !== 'SIGNAL_SIGKILL' && message.signal !== 'SIGNAL_SIGTERM')
-          throw new E2bError(400, 'Only SIGTERM and SIGKILL can be sent, and both end the process');
+          throw new HttpError(400, 'Only SIGTERM and SIGKILL can be sent, and both end the process');
         killed.abort();
         return {};
       }),
       unary('process.Process/Update', selector, async () => {
-        throw new E2bError(501, NO_TERMINALS);
+        throw new HttpError(501, NO_TERMINALS);
       }),
     ];
   }
@@ -119,15 +119,15 @@ export class SandboxProcesses {
     const all = [...(this.#running.get(caller.sandbox_id!)?.values() ?? [])];
     const found = all.find((one) => (pid === undefined ? one.tag === tag : one.pid === pid));
     if (found !== undefined) return found;
-    throw new E2bError(404, `There is no running process ${JSON.stringify(pid ?? tag ?? '')}`);
+    throw new HttpError(404, `There is no running process ${JSON.stringify(pid ?? tag ?? '')}`);
   }
 
   async #start(call: E2bCall, message: StartRequest, stream: ConnectStream): Promise<void> {
-    if (message.pty !== undefined && message.pty !== null) throw new E2bError(501, NO_TERMINALS);
+    if (message.pty !== undefined && message.pty !== null) throw new HttpError(501, NO_TERMINALS);
     const sandbox_id = call.caller.sandbox_id!;
     const all = this.#running.get(sandbox_id) ?? new Map<number, RunningProcess>();
     if (all.size >= MAX_PROCESSES)
-      throw new E2bError(429, `${MAX_PROCESSES} processes are already running in this sandbox`);
+      throw new HttpError(429, `${MAX_PROCESSES} processes are already running in this sandbox`);
     this.#running.set(sandbox_id, all);
     const pid = ++this.#lastPid;
     const streams = new Set([stream]);
@@ -191,7 +191,7 @@ export class SandboxProcesses {
     });
     try {
       const event = await Promise.race([ended, left]);
-      if (event === 'late') throw new E2bError(504, 'The time of the command is over');
+      if (event === 'late') throw new HttpError(504, 'The time of the command is over');
       if (typeof event === 'object') await stream.send({ event: { end: event } });
     } finally {
       clearTimeout(timer);

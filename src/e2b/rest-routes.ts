@@ -1,9 +1,11 @@
 /** The REST interface of E2B: the life of sandboxes and snapshots. What a sandbox cannot have is refused with a reason. */
 import { z } from 'zod';
+import { HttpError } from '../rest/http-error.ts';
+import { checkedBody, sendJson } from '../rest/rest-call.ts';
+import type { SessionTenant } from '../rest/session-tenant.ts';
 import { defaultPolicy } from '../schema.ts';
-import { checkedBody, type E2bCall, type E2bHandler, type E2bRoute, sendJson } from './e2b-call.ts';
-import { E2bError, toE2bError } from './e2b-error.ts';
-import type { E2bTenant } from './e2b-tenant.ts';
+import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
+import { toE2bError } from './e2b-error.ts';
 import { isWanted, listedPage, listQuery } from './list-query.ts';
 import { networkBody, requestedPatterns } from './network-options.ts';
 import type { SandboxRecord } from './sandbox-records.ts';
@@ -108,7 +110,7 @@ const info: E2bHandler = async (call) => {
 };
 
 /** Describes sandboxes as lists show them. */
-async function describer(tenant: E2bTenant) {
+async function describer(tenant: SessionTenant) {
   const policies = new Map((await tenant.sessions.list()).map((one) => [one.session_id, one.policy]));
   return (record: SandboxRecord) => {
     const given = { ...tenant.policy, ...policies.get(record.sandbox_id) };
@@ -143,7 +145,7 @@ const setTimeoutOf: E2bHandler = async (call) => {
   const { tenant, sandboxes, params, response } = call;
   const { timeout: seconds } = await checkedBody(call, BODIES.timeout);
   const { state } = await sandboxes.get(tenant, params[0]!);
-  if (state === 'paused') throw new E2bError(409, 'The sandbox is paused. Connect to it first');
+  if (state === 'paused') throw new HttpError(409, 'The sandbox is paused. Connect to it first');
   await sandboxes.setTimeout(tenant, params[0]!, seconds * 1000);
   response.writeHead(204).end();
 };
@@ -229,7 +231,7 @@ const network: E2bHandler = async (call) => {
   const { allow_internet_access: isAllowed, ...body } = await checkedBody(call, BODIES.network);
   requestedPatterns(tenant, { isAllowed, network: body });
   if (tenant.policy.network !== undefined)
-    throw new E2bError(400, 'The network of a sandbox cannot be changed. Pass network to Sandbox.create()');
+    throw new HttpError(400, 'The network of a sandbox cannot be changed. Pass network to Sandbox.create()');
   response.writeHead(204).end();
 };
 

@@ -6,13 +6,14 @@
 import { randomBytes } from 'node:crypto';
 import { KeyedQueues } from '../concurrency/keyed-queues.ts';
 import { SandboxError } from '../errors.ts';
+import { HttpError } from '../rest/http-error.ts';
+import type { SessionTenant } from '../rest/session-tenant.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
 import { isoTime } from '../schema/iso-time.ts';
 import { LANGUAGE_RUNTIMES, type LanguageName, type PolicyInput } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import { isIdOf, newId } from './access-tokens.ts';
-import { E2bError, notRunning } from './e2b-error.ts';
-import type { E2bTenant } from './e2b-tenant.ts';
+import { notRunning } from './e2b-error.ts';
 import { type ContextRecord, readRecord, type SandboxRecord, writeRecord } from './sandbox-records.ts';
 
 /** The longest delay of a timer. */
@@ -37,7 +38,8 @@ const sessionsOf = ({ sandbox_id, contexts }: SandboxRecord) => [
   ...contexts.filter(({ id }) => id !== sandbox_id).map(({ id }) => contextSession(sandbox_id, id)),
 ];
 
-const notFound = (id: string) => new E2bError(404, `There is no sandbox ${JSON.stringify(id.slice(0, 100))}`);
+const notFound = (id: string) =>
+  new HttpError(404, `There is no sandbox ${JSON.stringify(id.slice(0, 100))}`);
 
 /** Runs an operation that need not succeed, because what it ends may have ended. */
 const ifPresent = (work: Promise<unknown>) =>
@@ -56,7 +58,7 @@ export class Sandboxes {
   // ---- reading ----
 
   /** The sandbox, running or paused. Throws 404. */
-  async get(tenant: E2bTenant, id: string): Promise<SandboxRecord> {
+  async get(tenant: SessionTenant, id: string): Promise<SandboxRecord> {
     const record = isIdOf(tenant.id, id) ? await readRecord(tenant.sandboxRecords, id) : undefined;
     if (record === undefined) throw notFound(id);
     const current = await this.#afterTimeout(tenant, record);
@@ -65,9 +67,9 @@ export class Sandboxes {
   }
 
   /** The sandbox for a request to it, resumed if it is set to resume by itself. Throws 502 if it is not running. */
-  async running(tenant: E2bTenant, id: string): Promise<SandboxRecord> {
+  async running(tenant: SessionTenant, id: string): Promise<SandboxRecord> {
     const record = await this.get(tenant, id).catch((cause: unknown) => {
-      throw cause instanceof E2bError && cause.status === 404 ? notRunning(id) : cause;
+      throw cause instanceof HttpError && cause.status === 404 ? notRunning(id) : cause;
     });
     if (record.state === 'running') return record;
     if (!record.auto_resume) throw notRunning(id);
@@ -75,7 +77,7 @@ export class Sandboxes {
   }
 
   /** All sandboxes, or all snapshots, latest first. */
-  async list(tenant: E2bTenant, kind: 'e2b' | 'e2s' = 'e2b'): Promise<SandboxRecord[]> {
+  async list(tenant: SessionTenant, kind: 'e2b' | 'e2s' = 'e2b'): Promise<SandboxRecord[]> {
     const found: SandboxRecord[] = [];
     for (const { session_id } of await tenant.sessions.list()) {
       if (!isIdOf(tenant.id, session_id, kind)) continue;
@@ -88,7 +90,7 @@ export class Sandboxes {
   }
 
   /** The record after its timeout was applied; undefined if the sandbox has ended. */
-  async #afterTimeout(tenant: E2bTenant, record: SandboxRecord): Promise<SandboxRecord | undefined> {
+  async #afterTimeout(tenant: SessionTenant, record: SandboxRecord): Promise<SandboxRecord | undefined> {
     if (record.state !== 'running') return record;
     if (record.end_at > Date.now()) {
       this.#arm(tenant, record);
@@ -97,7 +99,7 @@ export class Sandboxes {
     if (record.on_timeout === 'pause')
       return this.pause(tenant, record.sandbox_id, record.keeps_memory).catch((cause: unknown) => {
         // Another request has paused or killed it.
-        if (!(cause instanceof E2bError)) throw cause;
+        if (!(cause instanceof HttpError)) throw cause;
         return readRecord(tenant.sandboxRecords, record.sandbox_id);
       });
     await this.#end(tenant, record);
@@ -106,14 +108,14 @@ export class Sandboxes {
 
   // ---- life ----
 
-  async create(tenant: E2bTenant, given: NewSandbox): Promise<SandboxRecord> {
+  async create(tenant: SessionTenant, given: NewSandbox): Promise<SandboxRecord> {
     const { template, metadata, timeoutMs, policy, ...lifecycle } = given;
     const fields = { template, metadata: { ...metadata }, ...lifecycle, ...runningFor(timeoutMs) };
     const id = newId(tenant.id);
     const snapshot = await this.#snapshot(tenant, template);
     if (snapshot !== undefined) {
       if (policy.network_only !== undefined || Object.keys(policy.env ?? {}).length > 0)
-        throw new E2bError(400, 'A snapshot has its own variables and network: omit envs and network');
+        throw new HttpError(400, 'A snapshot has its own variables and network: omit envs and network');
       const record = await this.#copy(tenant, snapshot, id, fields);
       await this.#release(tenant, snapshot);
       return record;
@@ -124,12 +126,12 @@ export class Sandboxes {
   }
 
   /** The snapshot with this id or name; undefined for the templates of the SDKs. */
-  async #snapshot(tenant: E2bTenant, template: string): Promise<SandboxRecord | undefined> {
+  async #snapshot(tenant: SessionTenant, template: string): Promise<SandboxRecord | undefined> {
     if (TEMPLATES.includes(template)) return undefined;
     const snapshots = await this.list(tenant, 'e2s');
     const found = snapshots.find(({ sandbox_id, name }) => sandbox_id === template || name === template);
     if (found !== undefined) return found;
-    throw new E2bError(
+    throw new HttpError(
       404,
       `There is no template ${JSON.stringify(template.slice(0, 100))}. Use ${TEMPLATES.join(' or ')}, or the id or name of a snapshot; templates cannot be built`,
     );
@@ -137,7 +139,7 @@ export class Sandboxes {
 
   /** Resumes the sandbox if it is paused, and extends its time. */
   async connect(
-    tenant: E2bTenant,
+    tenant: SessionTenant,
     id: string,
     { timeoutMs, keepsMemory }: { readonly timeoutMs: number; readonly keepsMemory: boolean },
   ): Promise<{ readonly record: SandboxRecord; readonly wasPaused: boolean }> {
@@ -151,9 +153,9 @@ export class Sandboxes {
   }
 
   /** Saves the sessions and closes them. Programs that are running are cancelled. Without memory, only files are kept. */
-  async pause(tenant: E2bTenant, id: string, keepsMemory: boolean): Promise<SandboxRecord> {
+  async pause(tenant: SessionTenant, id: string, keepsMemory: boolean): Promise<SandboxRecord> {
     return this.#change(tenant, id, async (record) => {
-      if (record.state === 'paused') throw new E2bError(409, `The sandbox ${id} is already paused`);
+      if (record.state === 'paused') throw new HttpError(409, `The sandbox ${id} is already paused`);
       this.onStop(id);
       if (!keepsMemory) await this.#restartAll(tenant, record);
       await this.#release(tenant, record);
@@ -161,25 +163,25 @@ export class Sandboxes {
     });
   }
 
-  async setTimeout(tenant: E2bTenant, id: string, timeoutMs: number): Promise<void> {
+  async setTimeout(tenant: SessionTenant, id: string, timeoutMs: number): Promise<void> {
     await this.#change(tenant, id, (record) =>
       this.#write(tenant, { ...record, end_at: Date.now() + timeoutMs }),
     );
   }
 
-  async kill(tenant: E2bTenant, id: string): Promise<void> {
+  async kill(tenant: SessionTenant, id: string): Promise<void> {
     const record = await this.get(tenant, id);
     await this.#end(tenant, record);
   }
 
   /** A running copy of a sandbox. */
-  async fork(tenant: E2bTenant, id: string, timeoutMs: number): Promise<SandboxRecord> {
+  async fork(tenant: SessionTenant, id: string, timeoutMs: number): Promise<SandboxRecord> {
     const record = await this.get(tenant, id);
     return this.#copy(tenant, record, newId(tenant.id), runningFor(timeoutMs));
   }
 
   /** A copy that is kept until it is deleted, also after the sandbox has ended. */
-  async snapshot(tenant: E2bTenant, id: string, name: string | undefined): Promise<SandboxRecord> {
+  async snapshot(tenant: SessionTenant, id: string, name: string | undefined): Promise<SandboxRecord> {
     const record = await this.get(tenant, id);
     const made = await this.#copy(tenant, record, newId(tenant.id, 'e2s'), {
       state: 'snapshot',
@@ -191,27 +193,27 @@ export class Sandboxes {
     return made;
   }
 
-  async deleteSnapshot(tenant: E2bTenant, id: string): Promise<void> {
+  async deleteSnapshot(tenant: SessionTenant, id: string): Promise<void> {
     const found = (await this.list(tenant, 'e2s')).find((one) => one.sandbox_id === id || one.name === id);
     if (found === undefined)
-      throw new E2bError(404, `There is no snapshot ${JSON.stringify(id.slice(0, 100))}`);
+      throw new HttpError(404, `There is no snapshot ${JSON.stringify(id.slice(0, 100))}`);
     await this.#end(tenant, found);
   }
 
   // ---- contexts ----
 
   /** The session with the files of a sandbox, which is that of its first context. */
-  owner(tenant: E2bTenant, { sandbox_id }: SandboxRecord): Promise<Session> {
+  owner(tenant: SessionTenant, { sandbox_id }: SandboxRecord): Promise<Session> {
     return tenant.session(sandbox_id);
   }
 
-  session(tenant: E2bTenant, { sandbox_id }: SandboxRecord, { id }: ContextRecord): Promise<Session> {
+  session(tenant: SessionTenant, { sandbox_id }: SandboxRecord, { id }: ContextRecord): Promise<Session> {
     return tenant.session(id === sandbox_id ? sandbox_id : contextSession(sandbox_id, id));
   }
 
   /** The default context of a language, which is created on first use. */
   async defaultContext(
-    tenant: E2bTenant,
+    tenant: SessionTenant,
     record: SandboxRecord,
     language: LanguageName,
   ): Promise<ContextRecord> {
@@ -225,19 +227,19 @@ export class Sandboxes {
     });
   }
 
-  addContext(tenant: E2bTenant, id: string, language: LanguageName): Promise<ContextRecord> {
+  addContext(tenant: SessionTenant, id: string, language: LanguageName): Promise<ContextRecord> {
     return this.#change(tenant, id, (record) => this.#addContext(tenant, record, language, false));
   }
 
   async #addContext(
-    tenant: E2bTenant,
+    tenant: SessionTenant,
     record: SandboxRecord,
     language: LanguageName,
     is_default: boolean,
   ): Promise<ContextRecord> {
     const { sandbox_id, contexts } = record;
     if (contexts.length >= MAX_CONTEXTS)
-      throw new E2bError(429, `A sandbox has at most ${MAX_CONTEXTS} contexts. Remove one first`);
+      throw new HttpError(429, `A sandbox has at most ${MAX_CONTEXTS} contexts. Remove one first`);
     const context = { id: randomBytes(8).toString('hex'), language, is_default };
     // The limits and variables of the sandbox are those of its first session.
     const { policy } = (await this.owner(tenant, record)).session;
@@ -247,10 +249,10 @@ export class Sandboxes {
     return context;
   }
 
-  async removeContext(tenant: E2bTenant, id: string, context: string): Promise<void> {
+  async removeContext(tenant: SessionTenant, id: string, context: string): Promise<void> {
     await this.#change(tenant, id, async (record) => {
       const { is_default } = findContext(record, context);
-      if (is_default) throw new E2bError(400, 'The default context cannot be removed. Restart it instead');
+      if (is_default) throw new HttpError(400, 'The default context cannot be removed. Restart it instead');
       await ifPresent(tenant.destroy(contextSession(id, context)));
       const contexts = record.contexts.filter((one) => one.id !== context);
       await this.#write(tenant, { ...record, contexts });
@@ -260,7 +262,11 @@ export class Sandboxes {
   // ---- parts ----
 
   /** Changes a record, after other changes of it. */
-  async #change<T>(tenant: E2bTenant, id: string, change: (record: SandboxRecord) => Promise<T>): Promise<T> {
+  async #change<T>(
+    tenant: SessionTenant,
+    id: string,
+    change: (record: SandboxRecord) => Promise<T>,
+  ): Promise<T> {
     return this.#queues.run(id, async () => {
       const record = isIdOf(tenant.id, id) ? await readRecord(tenant.sandboxRecords, id) : undefined;
       if (record === undefined) throw notFound(id);
@@ -268,7 +274,7 @@ export class Sandboxes {
     });
   }
 
-  async #write(tenant: E2bTenant, record: SandboxRecord): Promise<SandboxRecord> {
+  async #write(tenant: SessionTenant, record: SandboxRecord): Promise<SandboxRecord> {
     await writeRecord(tenant.sandboxRecords, record);
     this.#arm(tenant, record);
     return record;
@@ -276,7 +282,7 @@ export class Sandboxes {
 
   /** Copies the sessions of a sandbox. */
   async #copy(
-    tenant: E2bTenant,
+    tenant: SessionTenant,
     source: SandboxRecord,
     id: string,
     fields: Partial<SandboxRecord>,
@@ -298,15 +304,15 @@ export class Sandboxes {
     }
   }
 
-  async #restartAll(tenant: E2bTenant, record: SandboxRecord): Promise<void> {
+  async #restartAll(tenant: SessionTenant, record: SandboxRecord): Promise<void> {
     for (const one of record.contexts) await (await this.session(tenant, record, one)).restart();
   }
 
-  async #release(tenant: E2bTenant, record: SandboxRecord): Promise<void> {
+  async #release(tenant: SessionTenant, record: SandboxRecord): Promise<void> {
     for (const one of sessionsOf(record)) await tenant.release(one);
   }
 
-  async #end(tenant: E2bTenant, record: SandboxRecord): Promise<void> {
+  async #end(tenant: SessionTenant, record: SandboxRecord): Promise<void> {
     const { sandbox_id } = record;
     clearTimeout(this.#timers.get(sandbox_id));
     this.#timers.delete(sandbox_id);
@@ -316,7 +322,7 @@ export class Sandboxes {
   }
 
   /** Applies the timeout of a running sandbox when it is due. */
-  #arm(tenant: E2bTenant, { sandbox_id, state, end_at }: SandboxRecord): void {
+  #arm(tenant: SessionTenant, { sandbox_id, state, end_at }: SandboxRecord): void {
     clearTimeout(this.#timers.get(sandbox_id));
     this.#timers.delete(sandbox_id);
     if (state !== 'running') return;
@@ -324,7 +330,7 @@ export class Sandboxes {
       this.#timers.delete(sandbox_id);
       // Another server may have extended the time.
       this.get(tenant, sandbox_id).catch((cause: unknown) => {
-        if (!(cause instanceof E2bError)) this.onError(cause);
+        if (!(cause instanceof HttpError)) this.onError(cause);
       });
     };
     const delay = Math.min(Math.max(0, end_at - Date.now()) + 1, MAX_DELAY_MS);
@@ -349,5 +355,5 @@ const runningFor = (timeoutMs: number) => ({
 export function findContext({ contexts }: SandboxRecord, id: string): ContextRecord {
   const found = contexts.find((one) => one.id === id);
   if (found !== undefined) return found;
-  throw new E2bError(404, `There is no context ${JSON.stringify(id.slice(0, 100))}`);
+  throw new HttpError(404, `There is no context ${JSON.stringify(id.slice(0, 100))}`);
 }

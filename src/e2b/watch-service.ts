@@ -7,10 +7,11 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
+import { HttpError } from '../rest/http-error.ts';
 import { checkFolder } from '../session/workspace-edits.ts';
 import { type ConnectStream, deadlineMs, serverStream, unary } from './connect-protocol.ts';
 import type { E2bCall, E2bRoute } from './e2b-call.ts';
-import { E2bError, notRunning } from './e2b-error.ts';
+import { notRunning } from './e2b-error.ts';
 import { entryInfo } from './entry-info.ts';
 import { relativePath } from './file-paths.ts';
 import { filesOf } from './filesystem-service.ts';
@@ -86,7 +87,7 @@ const isOnlyMode = (old: Entry, now: Entry) => old.data === now.data && old.mode
 
 export class Watchers {
   /** The functions that end the streams of each sandbox. */
-  readonly #streams = new Map<string, Set<(error: E2bError) => void>>();
+  readonly #streams = new Map<string, Set<(error: HttpError) => void>>();
   /** Watchers that clients ask for events, by sandbox, least recently used first. */
   readonly #asked = new Map<string, Map<string, WatchedFolder>>();
 
@@ -116,7 +117,7 @@ export class Watchers {
         const all = this.#asked.get(call.caller.sandbox_id!);
         const watch = all?.get(watcherId);
         if (all === undefined || watch === undefined)
-          throw new E2bError(404, 'There is no such watcher. It was removed, or the sandbox has stopped');
+          throw new HttpError(404, 'There is no such watcher. It was removed, or the sandbox has stopped');
         all.delete(watcherId);
         all.set(watcherId, watch);
         return { events: watch.next(await session.fileTree()) };
@@ -134,15 +135,15 @@ export class Watchers {
     const watch = new WatchedFolder(message, await session.fileTree());
     const streams = this.#streams.get(sandbox_id) ?? new Set();
     if (streams.size >= MAX_STREAMS)
-      throw new E2bError(429, `${MAX_STREAMS} streams already watch this sandbox. Stop one of them`);
+      throw new HttpError(429, `${MAX_STREAMS} streams already watch this sandbox. Stop one of them`);
     this.#streams.set(sandbox_id, streams);
-    let finish: (error?: E2bError) => void = () => {};
-    const finished = new Promise<E2bError | undefined>((resolve) => {
+    let finish: (error?: HttpError) => void = () => {};
+    const finished = new Promise<HttpError | undefined>((resolve) => {
       finish = resolve;
     });
     streams.add(finish);
     const limitMs = deadlineMs(call);
-    const deadline = limitMs && setTimeout(() => finish(new E2bError(504, 'The watch has ended')), limitMs);
+    const deadline = limitMs && setTimeout(() => finish(new HttpError(504, 'The watch has ended')), limitMs);
     call.signal.addEventListener('abort', () => finish(), { once: true });
     const timer = setInterval(() => void this.#poll(call, watch, stream).catch(finish), POLL_MS);
     try {

@@ -91,3 +91,10 @@ export class JsonLimitScanner {
     return `there are more than ${this.limits.members} members and elements`;
   }
 }
+
+/** Parses JSON text within limits. Throws `SyntaxError`. */
+export function parseLimitedJson(bytes: Uint8Array, limits: JsonLimits): unknown {
+  const problem = new JsonLimitScanner(limits).scan(bytes);
+  if (problem !== undefined) throw new SyntaxError(problem);
+  return JSON.parse(new TextDecoder().decode(bytes));
+}

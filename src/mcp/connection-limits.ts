@@ -74,6 +74,12 @@ export class ConnectionLimiter {
     socket.once('close', () => this.#connections.delete(socket));
   }
 
+  /** Counts a connection as active until it ends, because it has become a WebSocket. */
+  holdOpen(socket: Socket): void {
+    const connection = this.#connections.get(socket);
+    if (connection !== undefined) connection.requests++;
+  }
+
   /** Closes the connection that has been idle longest, among those of the address with the most connections. */
   #closeIdle(): boolean {
     const all = [...this.#connections.values()];

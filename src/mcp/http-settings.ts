@@ -34,6 +34,12 @@ export const httpSettings = {
     .describe(
       "Also answer the protocol of E2B's SDKs, at all paths that nothing else uses. Tokens are the API keys, and sandboxes are sessions.",
     ),
+  jupyter: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Also answer the interface of Jupyter Server, at /api/ and /files/. Kernels are sessions, which share the files of the session "jupyter".',
+    ),
   tokens: z
     .array(token)
     .default([])

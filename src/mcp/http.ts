@@ -1,8 +1,8 @@
 /**
  * MCP over HTTP: one endpoint for both protocol eras, plus /healthz, /readyz, /metrics and, if they are enabled, the
- * playground and the protocol of E2B. All requests that use sessions pass the same guards in the same order.
+ * playground and the protocols of E2B and Jupyter. All requests that use sessions pass the same guards in the same order.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node';
 import {
@@ -14,8 +14,10 @@ import {
 import { pollUntil } from '../concurrency/poll-until.ts';
 import type { E2bServer } from '../e2b/e2b-server.ts';
 import { SandboxError } from '../errors.ts';
+import type { JupyterServer } from '../jupyter/jupyter-server.ts';
 import { clientError } from '../model-text/client-errors.ts';
 import type { ApiDispatcher } from '../playground/api-dispatcher.ts';
+import { toHttpError } from '../rest/http-error.ts';
 import { ConnectionLimiter } from './connection-limits.ts';
 import { type AuthenticatedRequest, LegacyConnections } from './legacy-connections.ts';
 import { BodyError, readBody, readJsonBody } from './request-body.ts';
@@ -70,7 +72,7 @@ export async function serveHttp(
     { connectionsCheckingInterval: RECEIVE_CHECK_MS },
     (request, response) => void app.handle(request, response),
   );
-  new ConnectionLimiter(server, {
+  const limiter = new ConnectionLimiter(server, {
     maxConnections: settings.max_connections,
     writeTimeoutMs: settings.write_timeout_seconds * 1000,
   });
@@ -79,6 +81,13 @@ export async function serveHttp(
   try {
     if (settings.playground) await app.openPlayground();
     if (settings.e2b) await app.openE2b();
+    if (settings.jupyter) {
+      await app.openJupyter();
+      server.on('upgrade', (request, socket, head) => {
+        limiter.holdOpen(socket as Socket);
+        void app.upgrade(request, socket as Socket, head);
+      });
+    }
     await listen(server, settings);
   } catch (cause) {
     await app.close().catch(() => {});
@@ -178,6 +187,8 @@ class HttpApp {
   #playground: MountedPlayground | undefined;
   /** Undefined if the protocol of E2B is not enabled. */
   #e2b: E2bServer | undefined;
+  /** Undefined if the interface of Jupyter is not enabled. */
+  #jupyter: JupyterServer | undefined;
 
   constructor(
     readonly state: ServerState,
@@ -233,14 +244,58 @@ class HttpApp {
     });
   }
 
-  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Loads the interface of Jupyter Server, which other servers do not need. */
+  async openJupyter(): Promise<void> {
+    const { JupyterServer } = await import('../jupyter/jupyter-server.ts');
+    const { version, settings, telemetry } = this.state;
+    this.#jupyter = new JupyterServer({
+      version,
+      maxMessageBytes: settings.max_body_bytes,
+      onError: (cause) => telemetry.log.error({ event: 'http.error', err: cause }, 'request failed'),
+    });
+  }
+
+  /** Answers a request for a WebSocket, which passes the same guards as any other request. */
+  async upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    socket.on('error', () => {});
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once('finish', () => socket.end());
+    await this.handle(request, response, head);
+  }
+
+  async #connectKernel(request: IncomingMessage, response: ServerResponse, head: Buffer): Promise<void> {
+    const jupyter = this.#jupyter!;
+    const { mainThread } = this.state;
+    const tenant = this.state.tenant((request as AuthenticatedRequest).auth!.clientId);
+    const kernel = await jupyter.kernelFor({ request, tenant }).catch((cause: unknown) => {
+      const { error, isHostError } = toHttpError(cause);
+      if (isHostError) throw cause;
+      sendError(response, error.status, error.message);
+    });
+    if (kernel === undefined) return;
+    const { socket } = request;
+    response.detachSocket(socket);
+    jupyter.connect({ request, socket, head, tenant }, kernel, (client) => ({
+      bytes: new RequestBytes([this.#budget(tenant.id), this.#connectionBudget(socket)], client),
+      refuse: async () => {
+        if (this.isClosing) return 'The server is shutting down.';
+        mainThread.attribute(tenant.id);
+        return this.#guards.refuseMessage(tenant.id, mainThread);
+      },
+    }));
+  }
+
+  /** `head` is present if the request asks for a WebSocket. */
+  async handle(request: IncomingMessage, response: ServerResponse, head?: Buffer): Promise<void> {
     response.once('finish', () => this.state.metrics.recordHttpResponse(response.statusCode));
     if (request.method === 'POST') {
       this.openRequests++;
       response.once('close', () => this.openRequests--);
     }
     try {
-      await this.#route(request, response);
+      await this.#route(request, response, head);
     } catch (cause) {
       this.state.telemetry.log.error({ event: 'http.error', err: cause }, 'request failed');
       if (response.headersSent) response.destroy();
@@ -248,7 +303,7 @@ class HttpApp {
     }
   }
 
-  async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #route(request: IncomingMessage, response: ServerResponse, head?: Buffer): Promise<void> {
     const path = (request.url ?? '/').split('?')[0]!;
     if (path === '/healthz') return void sendStatus(request, response, this.isClosing ? 'stopping' : 'ok');
     if (path === '/readyz')
@@ -257,6 +312,9 @@ class HttpApp {
     const e2b = target === 'e2b' ? this.#e2b : undefined;
     if (e2b !== undefined)
       setErrorBody(response, (status, message) => e2b.errorBody(request, status, message));
+    const jupyter = target === 'jupyter' ? this.#jupyter : undefined;
+    if (jupyter !== undefined)
+      setErrorBody(response, (status, message) => jupyter.errorBody(status, message));
     const guards = this.#guards;
     if (!guards.checkHost(request, response) || !guards.checkOrigin(request, response)) return;
     if (request.method === 'GET' && this.#playground?.sendPageFile(request, response, path)) return;
@@ -270,25 +328,33 @@ class HttpApp {
       });
     if (target === 'metrics') return this.#metrics(request, response);
     const caller = await e2b?.authenticate(request);
+    // The guards that report an unknown token read it from this header.
+    if (jupyter !== undefined) request.headers.authorization = `Bearer ${jupyter.tokenOf(request) ?? ''}`;
     const tenant = e2b === undefined ? guards.authenticate(request) : caller?.tenant;
     if (!(await this.#admit(request, response, tenant)) || tenant === undefined) return;
     (request as AuthenticatedRequest).auth = { token: '', clientId: tenant, scopes: [] };
+    if (head !== undefined) {
+      if (jupyter !== undefined) return this.#connectKernel(request, response, head);
+      return void sendError(response, 400, 'Only kernels of Jupyter have WebSockets.');
+    }
     const bytes = new RequestBytes([this.#budget(tenant), this.#connectionBudget(request.socket)], response);
     meterResponse(response, bytes);
     if (target === 'mcp') return this.#mcp(request, response, tenant, bytes);
     const readers = this.#bodyReaders(request, tenant, bytes);
     const common = { request, response, tenant: this.state.tenant(tenant), ...readers };
-    await answered(
-      response,
-      e2b === undefined ? this.#playground!.app.handle(common) : e2b.handle({ ...common, caller: caller! }),
-    );
+    const handled =
+      jupyter?.handle(common) ??
+      e2b?.handle({ ...common, caller: caller! }) ??
+      this.#playground!.app.handle(common);
+    await answered(response, handled);
   }
 
   /** What answers the requests to a path. */
-  #targetOf(path: string): 'mcp' | 'metrics' | 'playground' | 'e2b' | undefined {
+  #targetOf(path: string): 'mcp' | 'metrics' | 'playground' | 'e2b' | 'jupyter' | undefined {
     if (path === this.state.settings.path) return 'mcp';
     if (path === '/metrics') return 'metrics';
     if (this.#playground !== undefined && path.startsWith(this.#playground.apiPath)) return 'playground';
+    if (this.#jupyter?.hasPath(path)) return 'jupyter';
     return this.#e2b === undefined ? undefined : 'e2b';
   }
 
@@ -377,6 +443,7 @@ class HttpApp {
     await this.#modern.close();
     await this.#playground?.app.close();
     this.#e2b?.close();
+    this.#jupyter?.close();
     await this.state.close();
   }
 }

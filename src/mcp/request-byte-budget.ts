@@ -27,15 +27,22 @@ export class ByteBudget {
 
 /** The bytes of one request, which return to the budgets of its tenant and its connection when the response has ended. */
 export class RequestBytes extends ByteBudget {
+  #isClosed = false;
+
   constructor(
     readonly budgets: readonly ByteBudget[],
-    response: ServerResponse,
+    /** The response, or the WebSocket of the connection. */
+    response: { once(event: 'close', listener: () => void): unknown },
   ) {
     super(Number.POSITIVE_INFINITY);
-    response.once('close', () => this.give(this.used));
+    response.once('close', () => {
+      this.give(this.used);
+      this.#isClosed = true;
+    });
   }
 
   override take(bytes: number): boolean {
+    if (this.#isClosed) return false;
     const taken: ByteBudget[] = [];
     for (const budget of this.budgets) {
       if (budget.take(bytes)) taken.push(budget);
@@ -48,6 +55,7 @@ export class RequestBytes extends ByteBudget {
   }
 
   override give(bytes: number): void {
+    if (this.#isClosed) return;
     for (const budget of this.budgets) budget.give(bytes);
     super.give(bytes);
   }

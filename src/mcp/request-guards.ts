@@ -112,7 +112,7 @@ export class RequestGuards {
   }
 
   answerPreflight(response: ServerResponse): void {
-    response.setHeader('access-control-allow-methods', 'GET, POST, DELETE, OPTIONS');
+    response.setHeader('access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE, OPTIONS');
     response.setHeader(
       'access-control-allow-headers',
       'authorization, content-type, accept, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, last-event-id',
@@ -185,17 +185,30 @@ export class RequestGuards {
     return this.#consume(this.#rateLimiter, `address ${request.socket.remoteAddress} ${bucket}`, response);
   }
 
+  /** Counts a message on an open connection of a tenant. Returns why it is refused, or undefined. */
+  async refuseMessage(tenant: string, mainThread: MainThreadAllowance): Promise<string | undefined> {
+    const limited = await secondsToWait(this.#tenantLimiter, `tenant ${tenant}`);
+    const seconds = Math.max(limited, mainThread.secondsToWait(tenant));
+    return seconds === 0 ? undefined : `Too many messages. Retry in ${seconds} s.`;
+  }
+
   async #consume(limiter: MinuteLimiter, key: string, response: ServerResponse): Promise<boolean> {
-    try {
-      await limiter.consume(key);
-      return true;
-    } catch (cause) {
-      if (!(cause instanceof RateLimiterRes)) throw cause;
-      const seconds = Math.max(1, Math.ceil(cause.msBeforeNext / 1000));
-      return sendError(response, 429, `Too many requests. Retry in ${seconds} s.`, {
-        'retry-after': String(seconds),
-      });
-    }
+    const seconds = await secondsToWait(limiter, key);
+    if (seconds === 0) return true;
+    return sendError(response, 429, `Too many requests. Retry in ${seconds} s.`, {
+      'retry-after': String(seconds),
+    });
+  }
+}
+
+/** Counts a request; returns the seconds until it is allowed, 0 if it is. */
+async function secondsToWait(limiter: MinuteLimiter, key: string): Promise<number> {
+  try {
+    await limiter.consume(key);
+    return 0;
+  } catch (cause) {
+    if (!(cause instanceof RateLimiterRes)) throw cause;
+    return Math.max(1, Math.ceil(cause.msBeforeNext / 1000));
   }
 }
 

@@ -11,6 +11,9 @@ import type { GuestError, LanguageName } from '../schema.ts';
 /** Maximum number of variables that are listed per session. */
 export const MAX_VARIABLES = 200;
 
+/** Maximum number of names that complete an identifier. */
+export const MAX_COMPLETIONS = 200;
+
 /** The file names of a language. */
 export interface FileExtensions {
   /** File name extensions with their dot, the usual one first. */
@@ -76,6 +79,15 @@ export interface Language extends AnalysedLanguage, FileExtensions {
    * programs of the session.
    */
   variablesProgram(declared: readonly string[]): string;
+  /** The names of the language in notebooks. */
+  readonly notebook: { readonly kernel: string; readonly mimeType: string };
+  /**
+   * A program whose result is a list of names that start with `prefix`: the members of an object or, if `object` is empty, all
+   * names. The object is a chain of identifiers and dots.
+   */
+  completionProgram?(object: string, prefix: string, declared: readonly string[]): string;
+  /** A program whose result describes an object in a text. The object is a chain of identifiers and dots. */
+  descriptionProgram?(object: string): string;
   /** A program with which the interpreter parses `code` without running it. `isIncomplete` evaluates its result. */
   parseProgram(code: string): string;
   /** Whether the parser found that `code` ends too early, so that further lines can complete it. */

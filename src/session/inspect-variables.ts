@@ -1,8 +1,7 @@
-/** The call that lists the variables of a session. It runs in a copy of the interpreter, so nothing changes. */
+/** The call that inspects a session, for example its variables. It runs in a copy of the interpreter, so nothing changes. */
 
 import { z } from 'zod';
 import type { CancelSignal } from '../concurrency/cancellation.ts';
-import { LANGUAGES } from '../runtimes/languages.ts';
 import { type Variable, variable } from '../runtimes/variable.ts';
 import type { Call } from '../sandbox/call-options.ts';
 import { OutputDelivery } from '../sandbox/output-delivery.ts';
@@ -12,20 +11,20 @@ import type { Policy, RuntimeName } from '../schema.ts';
 import type { SessionState } from '../stores/store.ts';
 import type { SessionInput } from '../worker/protocol/messages.ts';
 
-/** Upper bounds for the program that lists the variables. */
+/** Upper bounds for the program. */
 const LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 10 } as const;
 
 /** `policy` is that of the session. */
 export function inspectionCall(
   runtime: RuntimeName,
-  declared: readonly string[],
+  code: string,
   policy: Pick<Policy, 'env' | 'fuel_budget' | 'timeout_seconds'>,
   signal: CancelSignal,
 ): Call {
   const output = new OutputDelivery();
   return {
     program: {
-      code: LANGUAGES[runtime].variablesProgram(declared),
+      code,
       language: runtime,
       env: policy.env,
       args: [],

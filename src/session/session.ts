@@ -8,6 +8,7 @@ import { Cancellation } from '../concurrency/cancellation.ts';
 import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import { FileTree } from '../fs/immutable-file-tree.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
+import { LANGUAGES } from '../runtimes/languages.ts';
 import type { Variable } from '../runtimes/variable.ts';
 import type { Call } from '../sandbox/call-options.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
@@ -339,10 +340,24 @@ export class Session extends Sandbox {
    */
   async variables(): Promise<Variable[]> {
     this.checkOpen();
-    return this.#access.read((committed) => this.#inspectVariables(committed));
+    const program = (declared: readonly string[]) => LANGUAGES[this.runtime].variablesProgram(declared);
+    return reportedVariables(await this.inspect(program));
   }
 
-  async #inspectVariables(committed?: CommittedSession): Promise<Variable[]> {
+  /**
+   * The result of a program that runs in a copy of the interpreter, so the session does not change; undefined if it has
+   * none. `program` gets the names that earlier programs declared.
+   * @internal
+   */
+  async inspect(program: (declared: readonly string[]) => string): Promise<unknown> {
+    this.checkOpen();
+    return this.#access.read((committed) => this.#inspect(program, committed));
+  }
+
+  async #inspect(
+    program: (declared: readonly string[]) => string,
+    committed?: CommittedSession,
+  ): Promise<unknown> {
     this.checkOpen();
     const cancellation = new Cancellation();
     this.calls.add(cancellation);
@@ -350,9 +365,10 @@ export class Session extends Sandbox {
     try {
       turn = await this.acquire(cancellation.signal);
       this.checkOpen();
-      if (turn === undefined) return [];
+      if (turn === undefined) return undefined;
       const { record, state } = committed ?? this.#states;
-      const call = inspectionCall(this.runtime, record.declared, this.policy, cancellation.signal);
+      const code = program(record.declared);
+      const call = inspectionCall(this.runtime, code, this.policy, cancellation.signal);
       const files = committed && FileTree.of(state.workspace);
       const job = this.start(turn, call, {
         assets: this.parts.assets,
@@ -361,7 +377,7 @@ export class Session extends Sandbox {
       });
       const { report } = await outcomeOf(job, call);
       this.checkOpen();
-      return reportedVariables(report?.result);
+      return report?.result;
     } finally {
       turn?.release();
       this.calls.delete(cancellation);

@@ -6,6 +6,7 @@ import { quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
+import { parentOf } from '../stores/format/parent-path.ts';
 
 /** The workspace, which is not an entry of the tree. */
 const ROOT: Entry = { path: '', kind: 'dir', mode: 0o755, mtimeMs: 0 };
@@ -91,8 +92,6 @@ export function missingFolders(tree: FileTree, folder: string): Entry[] {
   }
   return missing;
 }
-
-const parentOf = (at: string) => at.slice(0, Math.max(0, at.lastIndexOf('/')));
 
 /** Removes an entry, if it exists, and everything below it. */
 export function removalEdit(tree: FileTree, at: string): TreeEdit {

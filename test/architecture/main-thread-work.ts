@@ -80,10 +80,6 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     bound: 'one part of the output of a process; the process waits until it is read',
   },
   'e2b/connect-protocol.ts': { calls: 2, bound: 'the message that starts a stream, at most 1 MiB' },
-  'e2b/e2b-execution.ts': {
-    calls: 1,
-    bound: 'a displayed image: 8 MiB on a server; `workspace_max_bytes` in the adapter, which has no tenants',
-  },
   'e2b/filesystem-service.ts': { calls: 1, bound: '200 characters of a header' },
   'e2b/list-query.ts': { calls: 2, bound: 'the query of a request, which Node.js limits to 16 KiB' },
   'e2b/process-service.ts': {
@@ -95,6 +91,11 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     bound: 'the record of a sandbox, at most 256 KiB, and its own fields are limited',
   },
   'engine/side-module-stub-file.ts': { calls: 1, bound: OWN_FILES },
+  'framing/json-limit-scanner.ts': {
+    calls: 2,
+    bound:
+      'a message of at most `max_body_bytes`, or a notebook of at most 16 MiB; depth and members are limited',
+  },
   'framing/json-header.ts': {
     calls: 2,
     bound: 'the header of a cached image or layer, whose digest is verified',
@@ -172,7 +173,14 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   'packages/pyodide-lock.ts': { calls: 1, bound: OWN_FILES },
   'packages/read-zip.ts': { calls: 2, bound: IN_THREAD },
   'packages/wheel-metadata.ts': { calls: 1, bound: WHEEL },
+  'jupyter/contents.ts': { calls: 2, bound: 'a file that a client opens, at most 16 MiB' },
+  'jupyter/kernel-message.ts': { calls: 1, bound: 'a part of a message, at most `max_body_bytes`' },
+  'jupyter/kernels.ts': { calls: 2, bound: 'the record of a kernel, at most 64 KiB' },
   'playground/saved-timeline.ts': { calls: 2, bound: 'a timeline of at most 4 MiB' },
+  'rest/program-outcome.ts': {
+    calls: 1,
+    bound: 'a displayed image: 8 MiB on a server; `workspace_max_bytes` in the adapter, which has no tenants',
+  },
   'results/read-displayed-image.ts': { calls: 1, bound: '4 MiB' },
   'runtimes/process-launcher.ts': {
     calls: 1,

@@ -179,3 +179,14 @@ describe('sessions of a store', () => {
     expect((await sessions.list()).map(({ session_id }) => session_id)).toEqual(['more']);
   });
 });
+
+test('a call does not read the input of the call before it', async () => {
+  await using sessions = openSessions();
+  const session = await sessions.create({ runtime: 'python', session_id: 'input' });
+  async function* lines() {
+    yield 'first\n';
+    yield 'second\n';
+  }
+  expect((await session.execute('input()', { stdin: lines() })).metadata.result).toBe('first');
+  expect((await session.execute('input()')).metadata.error?.type).toBe('EOFError');
+});

@@ -65,7 +65,7 @@ test('reading variables takes at most the time limit of the session', () => {
   const limitsOf = (timeout_seconds: number) =>
     inspectionCall(
       'python',
-      [],
+      '',
       { env: {}, fuel_budget: 1000, timeout_seconds },
       new AbortController().signal,
     ).limits;

@@ -3,9 +3,16 @@ import { SandboxError } from '../../errors.ts';
 import { SETTING_NAMES } from '../../mcp/settings.ts';
 import { serverCommand } from './server-command.ts';
 
+/** The address of the server for clients on this machine. */
+const localOrigin = (url: string) =>
+  new URL(url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')).origin;
+
+const jupyterAddress = (url: string) =>
+  `Clients of Jupyter connect to ${localOrigin(url)}/ with the secret of a token, if the server has tokens.`;
+
 /** The environment variables that lead the SDKs of E2B to the server. */
 function e2bVariables(url: string, hasTokens: boolean): string {
-  const { origin } = new URL(url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:'));
+  const origin = localOrigin(url);
   const key = hasTokens ? 'SECRET  # the secret of a token' : 'any  # this server has no tokens';
   return `Clients of E2B need these variables:\n  export E2B_API_URL=${origin}\n  export E2B_SANDBOX_URL=${origin}\n  export E2B_API_KEY=${key}`;
 }
@@ -30,6 +37,7 @@ export const serveCommand = serverCommand({
     const server = await serveHttp(settings, options);
     const { printToStderr } = await import('../stderr-log.ts');
     printToStderr(`llm-wasm-sandbox: listening on ${server.url}`);
+    if (settings.jupyter) printToStderr(jupyterAddress(server.url));
     if (settings.e2b) printToStderr(e2bVariables(server.url, settings.tokens.length > 0));
     return server;
   },

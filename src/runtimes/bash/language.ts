@@ -47,6 +47,7 @@ while :; do work; done`,
   localImports: () => [],
   importedModules: () => [],
   variablesProgram: () => VARIABLES_PROGRAM,
+  notebook: { kernel: 'bash', mimeType: 'text/x-sh' },
   parseProgram: (code) => `bash -n -c ${quote(code)}`,
   isIncomplete: ({ stderr }) => ENDS_EARLY.test(stderr),
 };

@@ -3,6 +3,7 @@ import type { SandboxResult } from '../../schema/result.ts';
 import { type Language, MAX_VARIABLES } from '../language.ts';
 import { javascriptExtensions } from './file-extensions.ts';
 import { javascriptGuidance, javascriptRules } from './guidance/index.ts';
+import { completionProgram, descriptionProgram } from './introspection.ts';
 import { LINUX_ERRNO } from './linux-errno.ts';
 import { localImports } from './local-imports.ts';
 
@@ -89,6 +90,9 @@ for (;;) work();`,
   importedModules: () => [],
   variablesProgram: (declared) =>
     `globalThis[Symbol.for('sandbox.variables')](${JSON.stringify(declared)}, ${MAX_VARIABLES})`,
+  notebook: { kernel: 'javascript', mimeType: 'text/javascript' },
+  completionProgram,
+  descriptionProgram,
   // Syntax errors are found before the first statement runs.
   parseProgram: (code) => `throw 0;\n${code}`,
   isIncomplete,

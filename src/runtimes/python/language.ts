@@ -4,6 +4,7 @@ import { PYTHON_VERSION } from '../../packages/python-abi.ts';
 import { type Language, MAX_VARIABLES } from '../language.ts';
 import { pythonExtensions } from './file-extensions.ts';
 import { pythonGuidance, pythonRules } from './guidance/index.ts';
+import { completionProgram, descriptionProgram } from './introspection.ts';
 import { importedModules, localImports } from './local-imports.ts';
 
 export const pythonLanguage: Language = {
@@ -61,6 +62,9 @@ while True:
   localImports,
   importedModules,
   variablesProgram: () => `__import__('_sandbox').variables(${MAX_VARIABLES})`,
+  notebook: { kernel: 'python3', mimeType: 'text/x-python' },
+  completionProgram,
+  descriptionProgram,
   // A JSON string is also a Python literal.
   parseProgram: (code) => `
 import ast, codeop

@@ -180,11 +180,12 @@ class JobRun {
     const { id, job, loaded } = this.received;
     const { kernel } = this.#guest;
     kernel.stdin = job.stdin;
-    if (job.hasMoreStdin)
-      kernel.moreStdin = () => {
-        const answer = this.#ask({ type: 'stdin' });
-        return answer === undefined ? 'interrupted' : (answer.bytes ?? 'end');
-      };
+    const askForMore = () => {
+      const answer = this.#ask({ type: 'stdin' });
+      return answer === undefined ? 'interrupted' : (answer.bytes ?? 'end');
+    };
+    // The guest of a session may still have that of the call before.
+    kernel.moreStdin = job.hasMoreStdin ? askForMore : undefined;
     const run = { requests: this.thread.requests, job: id };
     this.#tools = job.tools && new GuestToolCalls(run, this.#guest, job.tools);
     kernel.tools = this.#tools;

@@ -1,18 +1,18 @@
-/** A tenant of the server, as far as sandboxes of E2B use it. A sandbox is a session of its tenant. */
+/** A tenant of the server, as far as protocols over its sessions use it. */
 import type { PolicyInput, RuntimeName } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import type { SessionRegistry } from '../session/session-registry.ts';
 import type { SessionBlobs } from '../stores/coordination.ts';
 
-export interface E2bTenant {
+export interface SessionTenant {
   readonly id: string;
   readonly sessions: SessionRegistry;
   /** The sources of packages. */
   readonly packages: readonly string[];
-  /** Limits of every sandbox. */
+  /** Limits of every session. */
   readonly policy: PolicyInput;
   readonly maximums: { readonly timeout_seconds: number };
-  /** The records of sandboxes. */
+  /** What protocols store beside a session. */
   readonly sandboxRecords: SessionBlobs;
   create(options: {
     readonly language: RuntimeName;

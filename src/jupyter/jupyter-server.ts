@@ -1,0 +1,188 @@
+/**
+ * Serves the REST and WebSocket interface of Jupyter Server over the sessions of a tenant. The server has checked host,
+ * origin, token, rate and size of a request before it arrives here.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import { HttpError, toHttpError } from '../rest/http-error.ts';
+import {
+  findRoute,
+  headerOf,
+  type RestRequest,
+  type RestRoute,
+  sendFile,
+  sendJson,
+  splitUrl,
+} from '../rest/rest-call.ts';
+import type { SessionTenant } from '../rest/session-tenant.ts';
+import { fileBytes, serveContents } from './contents.ts';
+import type { JupyterCall } from './jupyter-call.ts';
+import { V1_PROTOCOL } from './kernel-message.ts';
+import { KERNEL_ROUTES } from './kernel-routes.ts';
+import { KernelSocket, type SocketOptions } from './kernel-socket.ts';
+import { Kernels } from './kernels.ts';
+
+/** WebSockets of one tenant. */
+const MAX_SOCKETS_PER_TENANT = 64;
+const PING_MS = 30_000;
+
+/** Parts of Jupyter Server that cannot exist here. */
+const REFUSED: Readonly<Record<string, string>> = {
+  terminals: 'There are no terminals: run commands in a kernel for bash',
+  nbconvert: 'Notebooks cannot be converted here: convert them with nbconvert on the client',
+  workspaces: 'Layouts of the page are not stored: the server has no page',
+  settings: 'Settings of the page are not stored: the server has no page',
+  builds: 'The server has no page to build',
+  events: 'Events are not published',
+};
+
+interface JupyterOptions {
+  readonly version: string;
+  readonly maxMessageBytes: number;
+  readonly onError: (cause: unknown) => void;
+}
+
+/** A client that asks for a WebSocket. */
+interface Upgrade {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+  readonly tenant: SessionTenant;
+}
+
+export class JupyterServer {
+  readonly #kernels: Kernels;
+  readonly #sockets: WebSocketServer;
+  readonly #pings: NodeJS.Timeout;
+
+  constructor(readonly options: JupyterOptions) {
+    this.#kernels = new Kernels(options);
+    this.#sockets = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      maxPayload: options.maxMessageBytes,
+      // Compressed messages could expand to many times their size.
+      perMessageDeflate: false,
+      handleProtocols: (protocols) => (protocols.has(V1_PROTOCOL) ? V1_PROTOCOL : false),
+    });
+    this.#pings = setInterval(() => this.#kernels.ping(), PING_MS).unref();
+  }
+
+  /** Whether a path belongs to this interface. */
+  hasPath(path: string): boolean {
+    return path === '/api' || path.startsWith('/api/') || path.startsWith('/files/');
+  }
+
+  /** The token of a request: that of its header or, for links and WebSockets, of its query. */
+  tokenOf(request: IncomingMessage): string | undefined {
+    const header = /^(?:token|bearer) +(\S{1,1000})$/i.exec(headerOf(request, 'authorization') ?? '')?.[1];
+    return header ?? splitUrl(request).query.get('token') ?? undefined;
+  }
+
+  errorBody(_status: number, message: string): object {
+    return { message, reason: null };
+  }
+
+  async handle(request: RestRequest): Promise<void> {
+    const { response } = request;
+    response.setHeader('cache-control', 'no-store');
+    try {
+      await this.#route(request);
+    } catch (cause) {
+      const { error, isHostError } = toHttpError(cause);
+      if (isHostError) this.options.onError(cause);
+      if (response.headersSent) response.destroy();
+      else sendJson(response, error.status, this.errorBody(error.status, error.message));
+    }
+  }
+
+  async #route(request: RestRequest): Promise<void> {
+    const { segments, query } = splitUrl(request.request);
+    const [root, area = '', ...rest] = segments;
+    const call: JupyterCall = { ...request, kernels: this.#kernels, params: [], query };
+    if (root === 'files')
+      return sendFile(request.response, await fileBytes(call, [area, ...rest].map(decoded)));
+    if (area === 'contents') return serveContents(call, rest.map(decoded));
+    const found = findRoute([...this.#routes, ...KERNEL_ROUTES], request.request.method, [area, ...rest]);
+    if (found !== undefined) return found.route.handle({ ...call, params: found.params });
+    const reason = Object.hasOwn(REFUSED, area) ? REFUSED[area] : undefined;
+    if (reason !== undefined) throw new HttpError(501, reason);
+    throw new HttpError(404, 'This server does not have this operation of Jupyter Server');
+  }
+
+  readonly #routes: readonly RestRoute<JupyterCall>[] = [
+    ...['', 'status', 'me'].map((path) => ({
+      method: 'GET',
+      path,
+      handle: async (call: JupyterCall) => sendJson(call.response, 200, await this.#facts(path, call)),
+    })),
+  ];
+
+  async #facts(path: string, { kernels, tenant }: JupyterCall): Promise<object> {
+    if (path === '') return { version: this.options.version };
+    if (path === 'me') {
+      const { id } = tenant;
+      const identity = {
+        username: id,
+        name: id,
+        display_name: id,
+        initials: id.slice(0, 2),
+        avatar_url: null,
+        color: null,
+      };
+      return { identity, permissions: {} };
+    }
+    const all = await kernels.list(tenant);
+    const models = await Promise.all(all.map(({ id }) => kernels.model(tenant, id)));
+    return {
+      started: this.#started,
+      last_activity:
+        models
+          .map((one) => one.last_activity)
+          .sort()
+          .at(-1) ?? this.#started,
+      connections: kernels.socketsOf(tenant),
+      kernels: models.length,
+    };
+  }
+
+  readonly #started = new Date().toISOString();
+
+  /** The kernel whose channels a request asks for. Throws an error with a status. */
+  async kernelFor({ request, tenant }: Pick<Upgrade, 'request' | 'tenant'>) {
+    const { segments } = splitUrl(request);
+    const id =
+      segments.length === 4 && segments[3] === 'channels' && segments[1] === 'kernels' ? segments[2]! : '';
+    const kernel = await this.#kernels.get(tenant, id);
+    if (!kernel.hasRoom || this.#kernels.socketsOf(tenant) >= MAX_SOCKETS_PER_TENANT)
+      throw new HttpError(429, 'The kernel or its tenant has too many connections. Close some first');
+    return kernel;
+  }
+
+  /** Connects a client to the channels of a kernel. */
+  connect(
+    { request, socket, head }: Upgrade,
+    kernel: Awaited<ReturnType<JupyterServer['kernelFor']>>,
+    options: (socket: NodeJS.EventEmitter) => SocketOptions,
+  ): void {
+    this.#sockets.handleUpgrade(request, socket, head, (client) => {
+      // Others may have connected since the request was checked.
+      if (kernel.hasRoom) kernel.sockets.add(new KernelSocket(client, kernel, options(client)));
+      else client.close(1013, 'The kernel has too many connections.');
+    });
+  }
+
+  close(): void {
+    clearInterval(this.#pings);
+    this.#kernels.close();
+  }
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw new HttpError(400, 'The path of the request is not a valid URL');
+  }
+}

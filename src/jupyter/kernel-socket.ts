@@ -1,0 +1,105 @@
+/**
+ * One WebSocket of a kernel. Messages are handled in order. What the client has not read yet, and what it has sent and
+ * the kernel has not handled yet, is limited; a client that exceeds a limit is disconnected.
+ */
+import type { WebSocket } from 'ws';
+import { SerialQueue } from '../concurrency/serial-queue.ts';
+import { type ClientMessage, type KernelMessage, readMessage, writeMessage } from './kernel-message.ts';
+
+/** Messages of one client that wait. Running all cells of a notebook sends them at once. */
+const MAX_WAITING = 1000;
+const CLOSE = { goingAway: 1001, invalid: 1007, refused: 1008, tooMuch: 1009 } as const;
+
+/** The bytes that the server holds for a connection and its tenant. */
+export interface SocketBytes {
+  take(bytes: number): boolean;
+  give(bytes: number): void;
+}
+
+export interface SocketOptions {
+  readonly bytes: SocketBytes;
+  /** Counts a message. Returns why it is refused, or undefined. */
+  readonly refuse: () => Promise<string | undefined>;
+}
+
+/** The kernel, as its connections see it. */
+interface SocketReceiver {
+  /** Resolves when the message is answered. Throws if it is invalid. */
+  handle(socket: KernelSocket, message: ClientMessage): Promise<void>;
+  disconnect(socket: KernelSocket): void;
+}
+
+export class KernelSocket {
+  readonly #order = new SerialQueue();
+  #waiting = 0;
+  #isAlive = true;
+
+  constructor(
+    readonly socket: WebSocket,
+    readonly kernel: SocketReceiver,
+    readonly options: SocketOptions,
+  ) {
+    socket.on('message', (data, isBinary) => this.#receive(data as Buffer, isBinary));
+    // Malformed frames and messages that are too large; the connection is closed afterwards.
+    socket.on('error', () => {});
+    socket.on('pong', () => {
+      this.#isAlive = true;
+    });
+    socket.once('close', () => kernel.disconnect(this));
+  }
+
+  get isOpen(): boolean {
+    return this.socket.readyState === this.socket.OPEN;
+  }
+
+  send(message: KernelMessage): void {
+    if (!this.isOpen) return;
+    const data = writeMessage(message, this.socket.protocol);
+    const { bytes } = this.options;
+    // The client does not read.
+    if (!bytes.take(data.length)) this.socket.terminate();
+    else this.socket.send(data, () => bytes.give(data.length));
+  }
+
+  #receive(data: Buffer, isBinary: boolean): void {
+    if (this.#waiting >= MAX_WAITING || !this.options.bytes.take(data.length)) {
+      this.close(CLOSE.tooMuch, 'Too many messages are waiting. Send fewer at a time.');
+      return;
+    }
+    this.#waiting++;
+    void this.#order.run(() => this.#handle(data, isBinary));
+  }
+
+  async #handle(data: Buffer, isBinary: boolean): Promise<void> {
+    let handled: Promise<void> = Promise.resolve();
+    try {
+      const reason = await this.options.refuse();
+      if (reason !== undefined) this.close(CLOSE.refused, reason);
+      else if (this.isOpen)
+        handled = this.kernel.handle(this, readMessage(data, isBinary, this.socket.protocol));
+    } catch (cause) {
+      this.close(CLOSE.invalid, cause instanceof Error ? cause.message : 'The message is invalid');
+    }
+    // Requests wait for those before them, but interrupts and input do not, so the next message is read now.
+    void handled.finally(() => this.#done(data.length));
+  }
+
+  #done(size: number): void {
+    this.#waiting--;
+    this.options.bytes.give(size);
+  }
+
+  /** Ends the connection if the client has not answered the last ping. */
+  ping(): void {
+    if (!this.#isAlive) this.socket.terminate();
+    this.#isAlive = false;
+    if (this.isOpen) this.socket.ping();
+  }
+
+  /** The reason is limited to 123 bytes by the protocol. */
+  close(code: number = CLOSE.goingAway, reason = 'The kernel has ended.'): void {
+    this.socket.close(code, reason.replace(/[^\x20-\x7e]/g, ' ').slice(0, 120));
+    // A client that does not answer must not keep the connection.
+    setTimeout(() => this.socket.terminate(), 2000).unref();
+  }
+}

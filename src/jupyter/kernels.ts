@@ -1,0 +1,151 @@
+/**
+ * The kernels of all tenants. A kernel is a session with a record, which names its language and the document it belongs to.
+ * What only this process knows, such as clients and the running cell, is in `JupyterKernel`.
+ */
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { SandboxError } from '../errors.ts';
+import { HttpError } from '../rest/http-error.ts';
+import type { SessionTenant } from '../rest/session-tenant.ts';
+import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
+import type { Session } from '../session/session.ts';
+import { JupyterKernel } from './kernel.ts';
+import { kernelLanguage } from './kernel-specs.ts';
+
+/** The session that has the files of a tenant. */
+const FILES_SESSION = 'jupyter';
+const PREFIX = 'jupyter-';
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const MAX_RECORD_BYTES = 65_536;
+
+const text = z.string().max(4096);
+const kernelRecord = z.object({
+  name: z.string(),
+  /** The document of the kernel, which Jupyter calls a session. */
+  document: z.object({ id: z.string(), path: text, name: text, type: text }).optional(),
+});
+export type KernelRecord = z.infer<typeof kernelRecord>;
+
+const notFound = (id: string) => new HttpError(404, `There is no kernel ${JSON.stringify(id.slice(0, 100))}`);
+
+interface KernelsOptions {
+  readonly version: string;
+  readonly onError: (cause: unknown) => void;
+}
+
+export class Kernels {
+  readonly #open = new Map<string, JupyterKernel>();
+
+  constructor(readonly options: KernelsOptions) {}
+
+  /** The record of a kernel. Throws 404. */
+  async record(tenant: SessionTenant, id: string): Promise<KernelRecord> {
+    const bytes = ID.test(id) ? await tenant.sandboxRecords.read(PREFIX + id, MAX_RECORD_BYTES) : undefined;
+    const parsed = bytes && kernelRecord.safeParse(JSON.parse(new TextDecoder().decode(bytes)));
+    if (!parsed?.success) throw notFound(id);
+    return parsed.data;
+  }
+
+  async write(tenant: SessionTenant, id: string, record: KernelRecord): Promise<void> {
+    await tenant.sandboxRecords.write(PREFIX + id, new TextEncoder().encode(JSON.stringify(record)));
+  }
+
+  /** The kernel with its clients. Throws 404. */
+  async get(tenant: SessionTenant, id: string): Promise<JupyterKernel> {
+    const { name } = await this.record(tenant, id);
+    const key = `${tenant.id}/${id}`;
+    const known = this.#open.get(key);
+    if (known !== undefined) return known;
+    const kernel = new JupyterKernel({
+      tenant,
+      session_id: PREFIX + id,
+      language: kernelLanguage(name),
+      version: this.options.version,
+      onError: this.options.onError,
+      files: () => this.files(tenant),
+      shutDown: () => this.shutDown(tenant, id),
+    });
+    this.#open.set(key, kernel);
+    return kernel;
+  }
+
+  async list(tenant: SessionTenant): Promise<(KernelRecord & { readonly id: string })[]> {
+    const found: (KernelRecord & { readonly id: string })[] = [];
+    for (const { session_id } of await tenant.sessions.list()) {
+      const id = session_id.slice(PREFIX.length);
+      if (!session_id.startsWith(PREFIX) || !ID.test(id)) continue;
+      const record = await this.record(tenant, id).catch(() => undefined);
+      if (record !== undefined) found.push({ ...record, id });
+    }
+    return found;
+  }
+
+  async start(
+    tenant: SessionTenant,
+    name: string | null | undefined,
+    document?: KernelRecord['document'],
+  ): Promise<string> {
+    const { runtime, notebook } = kernelLanguage(name);
+    const id = randomUUID();
+    await tenant.create({ language: runtime, session_id: PREFIX + id, policy: {} });
+    await this.write(tenant, id, { name: notebook.kernel, ...(document && { document }) });
+    return id;
+  }
+
+  async shutDown(tenant: SessionTenant, id: string): Promise<void> {
+    const kernel = await this.get(tenant, id);
+    this.#open.delete(`${tenant.id}/${id}`);
+    await tenant.sandboxRecords.delete(PREFIX + id);
+    kernel.close();
+    await tenant.destroy(PREFIX + id).catch((cause: unknown) => {
+      if (!(cause instanceof SandboxError) || cause.code !== 'session_not_found') throw cause;
+    });
+  }
+
+  /** A kernel as the interface describes it. */
+  async model(tenant: SessionTenant, id: string) {
+    const { name } = await this.record(tenant, id);
+    const kernel = await this.get(tenant, id);
+    const { executionState, lastActivity, sockets } = kernel;
+    return {
+      id,
+      name,
+      execution_state: executionState,
+      last_activity: lastActivity,
+      connections: sockets.size,
+    };
+  }
+
+  /** The session with the files of a tenant, which all of its kernels share. It is created on first use. */
+  async files(tenant: SessionTenant): Promise<Session> {
+    const isCode = (cause: unknown, code: string) => cause instanceof SandboxError && cause.code === code;
+    try {
+      return await tenant.session(FILES_SESSION);
+    } catch (cause) {
+      if (!isCode(cause, 'session_not_found')) throw cause;
+    }
+    try {
+      return await tenant.create({ language: DEFAULT_RUNTIME, session_id: FILES_SESSION, policy: {} });
+    } catch (cause) {
+      // Another request has created it.
+      if (isCode(cause, 'session_exists')) return tenant.session(FILES_SESSION);
+      throw cause;
+    }
+  }
+
+  /** Clients of all kernels of a tenant. */
+  socketsOf(tenant: SessionTenant): number {
+    let count = 0;
+    for (const [key, { sockets }] of this.#open) if (key.startsWith(`${tenant.id}/`)) count += sockets.size;
+    return count;
+  }
+
+  ping(): void {
+    for (const { sockets } of this.#open.values()) for (const socket of sockets) socket.ping();
+  }
+
+  close(): void {
+    for (const kernel of this.#open.values()) kernel.close();
+    this.#open.clear();
+  }
+}

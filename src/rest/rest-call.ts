@@ -1,0 +1,80 @@
+/** A request that has passed the guards of the server, as the handlers of a protocol receive it, and the ways to answer it. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { z } from 'zod';
+import { matchPath } from '../schema/match-path.ts';
+import { parse } from '../schema.ts';
+import type { SessionTenant } from './session-tenant.ts';
+
+export interface RestRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly tenant: SessionTenant;
+  /** Reads the body as JSON, within the limits of the server. Throws an error with a status. */
+  readJson(): Promise<unknown>;
+  /** Reads the body as bytes, within the limits of the server. */
+  readBytes(): Promise<Uint8Array>;
+}
+
+export interface RestRoute<Call> {
+  readonly method: string;
+  /** Segments; `:` stands for any value. */
+  readonly path: string;
+  /** Answers a request. */
+  handle(call: Call): Promise<void>;
+}
+
+/** The value of a header that occurs once. */
+export function headerOf(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function splitUrl({ url = '/' }: IncomingMessage) {
+  const [path = '/', search = ''] = url.split('?', 2);
+  return { segments: path.slice(1).split('/'), query: new URLSearchParams(search) };
+}
+
+/** The route of a request, and the parts of its path that match the `:` segments. */
+export function findRoute<Call>(
+  routes: readonly RestRoute<Call>[],
+  method: string | undefined,
+  segments: readonly string[],
+): { readonly route: RestRoute<Call>; readonly params: readonly string[] } | undefined {
+  for (const route of routes) {
+    const params = matchPath(route.path, segments);
+    if (params !== undefined && route.method === method) return { route, params };
+  }
+  return undefined;
+}
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const body = JSON.stringify(value);
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+}
+
+/** Sends a file of a workspace as a download. */
+export function sendFile(response: ServerResponse, data: Uint8Array): void {
+  response.writeHead(200, {
+    'content-type': 'application/octet-stream',
+    'content-length': data.length,
+    // A page must not show what a program wrote.
+    'content-disposition': 'attachment',
+    'x-content-type-options': 'nosniff',
+  });
+  // The contents are in shared memory, which sockets do not accept.
+  response.end(Buffer.from(data));
+}
+
+/** Reads and checks the body; an empty one is an empty object. */
+export async function checkedBody<S extends z.ZodType>(call: RestRequest, schema: S): Promise<z.output<S>> {
+  const { request } = call;
+  const isEmpty =
+    request.headers['content-length'] === '0' ||
+    (request.headers['content-length'] === undefined && request.headers['transfer-encoding'] === undefined);
+  return parse(schema, isEmpty ? {} : await call.readJson(), 'body');
+}
