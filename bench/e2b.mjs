@@ -25,7 +25,7 @@ async function start() {
     port: 0,
     e2b: true,
     tokens: KEYS.map((key, i) => `tenant${i}=${key}`),
-    rate_per_minute: 10_000_000,
+    rate_per_minute: 1_000_000,
     cpu_seconds_per_minute: 60,
   });
   const { origin } = new URL(server.url);
@@ -35,8 +35,8 @@ async function start() {
 /** Rows of calls through the SDK and of the same calls of the library. */
 async function latencies(options) {
   const remote = await Sandbox.create(options);
-  const python = await createSandbox({ session: {} });
-  const bash = await createSandbox({ runtime: 'bash', session: {} });
+  const python = await createSandbox({ runtime: 'python', session_id: 'bench-python' });
+  const bash = await createSandbox({ runtime: 'bash', session_id: 'bench-bash' });
   const samples = await sampleInterleaved(
     {
       'runCode SDK': { run: () => remote.runCode('1+1') },
