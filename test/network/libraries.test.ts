@@ -1,5 +1,5 @@
 /**
- * Libraries for requests that are not part of the sandbox: httpx, pandas and axios, as their registries have them. A test is skipped
+ * Libraries for requests that are not part of the sandbox: httpx, aiohttp, pandas and axios, as their registries have them. A test is skipped
  * if a registry cannot be reached.
  *
  * @module-tag full
@@ -91,6 +91,96 @@ asyncio.run(main())
     "['/0', '/1', '/2', '/3']",
     '1048576',
     'True',
+  ]);
+});
+
+const AIOHTTP =
+  'aiohttp==3.14.3 multidict==7.0.0 yarl==1.25.1 frozenlist==1.8.0 propcache==0.5.4 aiosignal==1.4.0 aiohappyeyeballs==2.7.1 attrs';
+
+/** A folder with the Python modules of aiohttp, which need no compiled code; undefined if they cannot be downloaded. */
+async function installAiohttp(): Promise<string | undefined> {
+  const target = join(folder, 'aiohttp');
+  const args = ['-m', 'pip', 'install', '--quiet', '--no-deps', '--no-compile', '--target', target];
+  const { status } = await runProcess('python3', [...args, ...AIOHTTP.split(' ')], {
+    env: process.env as Record<string, string>,
+  });
+  if (status !== 0) return undefined;
+  const paths = readdirSync(target, { recursive: true }) as string[];
+  for (const path of paths.filter((one) => one.endsWith('.so'))) rmSync(join(target, path));
+  return target;
+}
+
+test('aiohttp sends requests', { timeout: 180_000 }, async ({ skip }) => {
+  const modules = await installAiohttp();
+  if (modules === undefined) return skip('aiohttp cannot be downloaded');
+  const { stdout, stderr, metadata } = await python(
+    [modules],
+    `
+import asyncio, aiohttp
+async def parts():
+    for part in b'one ', b'two':
+        yield part
+async def echo(session, **options):
+    async with session.post('ORIGIN/echo', **options) as response:
+        return await response.json()
+async def address(session, path):
+    async with session.get('ORIGIN' + path) as response:
+        return (await response.json())['url']
+async def failure(session, url, **options):
+    try:
+        async with session.get(url, **options) as response:
+            await response.read()
+    except (aiohttp.ClientError, TimeoutError) as error:
+        print(type(error).__name__, '{0}/*'.format(url[:-1]) in str(error))
+async def main():
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with aiohttp.ClientSession(headers={'X-Test': 'yes'}, cookie_jar=jar) as session:
+        seen = await echo(session, json={'a': 1}, params={'q': 'a b'})
+        print(seen['url'], seen['body'], seen['headers']['x-test'])
+        print((await echo(session, data=parts()))['body'], (await echo(session, data=b'x', expect100=True))['body'])
+        async with session.get('ORIGIN/redirect') as response:
+            print([one.status for one in response.history], (await response.json())['city'])
+        async with session.get('ORIGIN/gzip') as response:
+            print(await response.text())
+        async with session.get('ORIGIN/cookies') as response:
+            print(response.cookies['b'].value, (await echo(session))['headers']['cookie'])
+        async with session.get('ORIGIN/big') as response:
+            sizes = [len(part) async for part in response.content.iter_chunked(100_000)]
+            print(sum(sizes), max(sizes))
+        async with session.head('ORIGIN/weather') as response:
+            print(response.status, await response.read())
+        print(await asyncio.gather(*[address(session, f'/{i}') for i in range(40)]) == [f'/{i}' for i in range(40)])
+        await session.get('ORIGIN/endless')
+        await failure(session, 'ORIGIN/missing', raise_for_status=True)
+        await failure(session, 'ORIGIN/silent', timeout=aiohttp.ClientTimeout(total=0.2))
+        await failure(session, 'ORIGIN/silent', timeout=aiohttp.ClientTimeout(sock_read=0.2))
+        await failure(session, 'ORIGIN/reset')
+        await failure(session, 'ORIGIN/broken')
+        await failure(session, 'ORIGIN/echo', proxy='http://127.0.0.1:9')
+        await failure(session, 'https://other.example/')
+asyncio.run(main())
+`,
+  );
+  expect(stderr).toBe('');
+  expect(stdout.trimEnd().split('\n')).toEqual([
+    '/echo?q=a+b {"a": 1} yes',
+    'one two x',
+    '[302] Berlin',
+    'compressed text',
+    '2 a=1; b=2',
+    '1048576 100000',
+    "200 b''",
+    'True',
+    'ClientResponseError False',
+    'TimeoutError False',
+    'SocketTimeoutError False',
+    'ClientOSError False',
+    'ClientPayloadError False',
+    'ClientProxyConnectionError False',
+    'ClientConnectorError True',
+  ]);
+  expect(metadata.network?.filter(({ outcome }) => outcome === 'refused')).toMatchObject([
+    { url: 'https://other.example/' },
   ]);
 });
 

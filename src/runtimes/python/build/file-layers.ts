@@ -22,6 +22,7 @@ const RUNTIME_FILES = {
   'multiprocessing/context.py': 'multiprocessing/context.py',
   'multiprocessing/pool.py': 'multiprocessing/pool.py',
   '_sandbox.py': 'boot.py',
+  '_sandbox_aiohttp.py': 'network_aiohttp.py',
   '_sandbox_altair.py': 'altair_charts.py',
   '_sandbox_chart.py': 'chart.py',
   'chart.py': 'chart_module.py',

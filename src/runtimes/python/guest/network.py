@@ -24,12 +24,14 @@ ADAPTERS = {
     'http.client': '_sandbox_http_client',
     'urllib3.connection': '_sandbox_urllib3',
     'httpx': '_sandbox_httpx',
+    'aiohttp': '_sandbox_aiohttp',
 }
 
 USE_INSTEAD = (
     'the sandbox has no sockets; it sends only HTTP requests. '
-    'Use urllib.request, http.client, requests, urllib3 or httpx'
+    'Use urllib.request, http.client, requests, urllib3, httpx or aiohttp'
 )
+NO_PROXIES = 'proxies are not supported: the host sends the requests'
 
 
 class State:
@@ -152,6 +154,15 @@ async def send_async(method, url, headers, body, timeout):
 # ---- connections ----
 
 
+def head_of(answer):
+    """The head of a response as bytes."""
+    lines = [f'HTTP/1.1 {answer["status"]} {answer["reason"]}']
+    lines += [f'{name}: {value}' for name, value in answer['headers']]
+    # A response ends with its connection, so that no library uses a connection again.
+    lines += ['Connection: close', '', '']
+    return '\r\n'.join(lines).encode('latin-1', 'replace')
+
+
 def unchunk(data):
     """The body of a request with the transfer encoding chunked."""
     parts = []
@@ -202,6 +213,11 @@ class Connection:
         length = int(rest.partition(b'\r\n')[0]) if found else 0
         return len(self.sent) >= end + 4 + length
 
+    def is_waiting(self):
+        """Whether the program sends the body only after the host has answered that it may."""
+        is_head = self.sent.find(b'\r\n\r\n') == len(self.sent) - 4
+        return is_head and b'\r\nexpect: 100-continue' in self.sent.lower()
+
     def perform_early(self):
         """Sends the request before the response is read, where libraries expect the errors of a connection."""
         try:
@@ -250,6 +266,11 @@ class Connection:
 
     def perform(self):
         """Sends the collected request. Returns the head of the response as bytes, and the body."""
+        answer, body = send(*self.collected())
+        return head_of(answer), body
+
+    def collected(self):
+        """The collected request, as arguments of `send`."""
         head, _, body = bytes(self.sent).partition(b'\r\n\r\n')
         self.sent.clear()
         first, *lines = head.decode('latin-1').split('\r\n')
@@ -263,12 +284,7 @@ class Connection:
                 body = unchunk(body)
         url = target if target.startswith(('http://', 'https://')) else self.origin + target
         timeout = self.timeout if isinstance(self.timeout, (int, float)) else None
-        answer, body = send(method, url, headers, body, timeout)
-        lines = [f'HTTP/1.1 {answer["status"]} {answer["reason"]}']
-        lines += [f'{name}: {value}' for name, value in answer['headers']]
-        # A response ends with its connection, so that no library uses a connection again.
-        lines += ['Connection: close', '', '']
-        return '\r\n'.join(lines).encode('latin-1', 'replace'), body
+        return method, url, headers, body, timeout
 
 
 class ResponseFile(io.RawIOBase):
@@ -306,4 +322,4 @@ def connect(scheme, host, port, timeout, is_eager=False):
 
 def refuse_tunnel(connection):
     if getattr(connection, '_tunnel_host', None):
-        raise OSError(EINVAL, 'proxies are not supported: the host sends the requests')
+        raise OSError(EINVAL, NO_PROXIES)

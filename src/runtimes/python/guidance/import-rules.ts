@@ -82,7 +82,7 @@ const NETWORK: MissingFeature = {
 };
 const SOCKETS: MissingFeature = {
   what: 'sockets',
-  instead: 'send HTTP requests with urllib.request, http.client, requests, urllib3 or httpx',
+  instead: 'send HTTP requests with urllib.request, http.client, requests, urllib3, httpx or aiohttp',
 };
 /** Modules whose exceptions mean that there is no network. */
 const NETWORK_MODULES = [
