@@ -27,6 +27,21 @@ describe('fetch', () => {
       );
   });
 
+  test('and Request reject URLs with credentials', async () => {
+    const { metadata } = await javascript(`
+      const errors = [];
+      for (const url of ['http://user@example.com/', 'http://:password@example.com/']) {
+        try { new Request(url); } catch (error) { errors.push(error.message); }
+        await fetch(url).catch((error) => errors.push(error.message));
+      }
+      errors
+    `);
+    const refused = (url: string) =>
+      `Request cannot be constructed from a URL that includes credentials: ${url}`;
+    const [user, password] = ['http://user@example.com/', 'http://:password@example.com/'].map(refused);
+    expect(metadata.result).toEqual([user, user, password, password]);
+  });
+
   test('gets guidance about the missing network', async () => {
     const { metadata } = await javascript("const res = await fetch('https://example.com');");
     expect(metadata.error_guidance).toMatchObject({ error_type: 'UnsupportedFeature' });

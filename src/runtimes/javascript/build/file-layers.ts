@@ -3,8 +3,9 @@
  * packages as bytecode, so that programs spend no fuel on compiling them. The guest compiles the bytecode itself.
  */
 import { readdirSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import type { Guest } from '../../../engine/guest.ts';
 import type { Entry } from '../../../fs/flat-entries.ts';
 import { toEntries } from '../../../packages/package-files.ts';
@@ -21,6 +22,20 @@ import { localeDataModules } from './locale-data-modules.ts';
 const MODULE = 1;
 const STRIP_SOURCE = 16;
 
+/** Parts of core-js that implement a function which the interpreter has, only slower: its URL parser calls them for every character. */
+const NATIVE: Readonly<Record<string, string>> = {
+  'array-from.js': 'module.exports = Array.from;',
+};
+const NATIVE_FUNCTIONS: Plugin = {
+  name: 'native functions',
+  setup(bundler) {
+    bundler.onLoad({ filter: /core-js-pure\/internals\/[^/]+$/ }, ({ path }) => {
+      const contents = NATIVE[basename(path)];
+      return contents === undefined ? undefined : { contents };
+    });
+  },
+};
+
 /** Bundles the boot script into a function that takes the host calls and returns the script's exports. */
 async function bundleBootScript(): Promise<string> {
   const result = await build({
@@ -35,6 +50,7 @@ async function bundleBootScript(): Promise<string> {
     minifySyntax: true,
     banner: { js: '(function (__host) {' },
     footer: { js: 'return boot; })' },
+    plugins: [NATIVE_FUNCTIONS],
   });
   return result.outputFiles[0]!.text;
 }

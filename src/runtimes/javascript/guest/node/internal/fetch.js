@@ -241,15 +241,23 @@ class Body {
 
 const METHODS = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'];
 
+function checkedUrl(input) {
+  let url;
+  try {
+    url = new URL(`${input}`);
+  } catch (cause) {
+    throw new TypeError(`Failed to parse URL from ${input}`, { cause });
+  }
+  const { href, username, password } = url;
+  if (username !== '' || password !== '')
+    throw new TypeError(`Request cannot be constructed from a URL that includes credentials: ${href}`);
+  return href;
+}
+
 export class Request extends Body {
   constructor(input, init = {}) {
     const source = input instanceof Request ? input : undefined;
-    let url;
-    try {
-      url = source?.url ?? new URL(`${input}`).href;
-    } catch (cause) {
-      throw new TypeError(`Failed to parse URL from ${input}`, { cause });
-    }
+    const url = source?.url ?? checkedUrl(input);
     const upper = `${init.method ?? source?.method ?? 'GET'}`.toUpperCase();
     const method = METHODS.includes(upper) ? upper : `${init.method}`;
     if (!TOKEN.test(method)) throw new TypeError(`'${method}' is not a valid HTTP method.`);
@@ -430,16 +438,13 @@ export async function fetch(input, init = undefined) {
   const request = new Request(input, init);
   request.signal.throwIfAborted();
   if (request.url.startsWith('data:')) return dataResponse(request.url);
-  const { host, username } = new URL(request.url);
   if (!hasNetwork()) {
-    const cause = Object.assign(new Error(`connect ENETUNREACH ${host}`), {
+    const cause = Object.assign(new Error(`connect ENETUNREACH ${new URL(request.url).host}`), {
       code: 'ENETUNREACH',
       syscall: 'connect',
     });
     throw new TypeError(NO_NETWORK, { cause });
   }
-  if (username !== '')
-    throw new TypeError(`Request cannot be constructed from a URL that includes credentials: ${request.url}`);
   const { method, url, headers, redirect, signal } = request;
   for (const [name, value] of Object.entries(DEFAULT_HEADERS))
     if (!headers.has(name)) headers.set(name, value);
