@@ -1,4 +1,4 @@
-/** The commands curl and wget, compared with the curl of this machine if there is one. */
+/** The commands curl and wget, compared with those of this machine if there are any. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
 
 const CURL = '/usr/bin/curl';
+const WGET = '/usr/bin/wget';
 const folder = mkdtempSync(join(tmpdir(), 'curl-'));
 let server: LoopbackServer;
 let sandbox: Sandbox;
@@ -19,6 +20,12 @@ beforeAll(async () => {
       response.setHeader('connection', 'close');
       response.setHeader('content-length', '3');
       response.end('abc');
+    },
+    '/nowhere': (_, response) => response.writeHead(302, { location: 'http://[' }).end(),
+    '/login': (request, response) => {
+      if (request.headers.authorization === undefined)
+        response.setHeader('www-authenticate', 'Basic realm="here"').writeHead(401).end();
+      else response.end(request.headers.authorization);
     },
     '/kept': (_, response) => response.writeHead(307, { location: '/echo' }).end(),
     '/expiring': (_, response) => {
@@ -61,10 +68,13 @@ print(json.dumps({'code': ran.returncode, 'stdout': ran.stdout.decode('latin-1')
 }
 
 function onMachine(argv: readonly string[], input = ''): Promise<Ran> {
-  const words = argv.slice(1).map((word) => word.replaceAll('ORIGIN', server.origin));
+  const [command, ...words] = argv.map((word) => word.replaceAll('ORIGIN', server.origin));
+  const isCurl = command === 'curl';
   return new Promise((resolve) => {
-    const options = { cwd: folder, encoding: 'latin1', env: { PATH: process.env['PATH'] } } as const;
-    const child = execFile(CURL, ['-q', ...words], options, (error, stdout, stderr) =>
+    const env = { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8', WGETRC: '/dev/null' };
+    const options = { cwd: folder, encoding: isCurl ? 'latin1' : 'utf8', env } as const;
+    const own = isCurl ? ['-q', ...words] : ['-t1', ...words];
+    const child = execFile(isCurl ? CURL : WGET, own, options, (error, stdout, stderr) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
     );
     child.stdin!.end(input);
@@ -149,6 +159,15 @@ const SAME: readonly (readonly string[])[] = [
   ['-s', 'http://127.0.0.1:1/'],
   ['-sS', 'http://nowhere.invalid/'],
   ['-sS', 'ORIGIN/reset'],
+  ...[
+    ...['{csv,weather}', '{a,b}[1-3]', '[01-10:4]', '[a-g:3]', '[1-3:2]{x,y}', '[5-5]', '{one}', '{a,}'],
+    ...['{a\\,b,c}', '[]', '\\{a', '{a', 'a}', 'a]', '{}', '{a,{b}}', '{a,b[1-2]}', '{a]}', '[1-', '[3-1]'],
+    ...['[z-a]', '[a-Z]', '[x]', '[ab-c]', '[-1-2]', '[1-3x]', '[1-3:0]', '[1-3:9]', '[1-2:x]'],
+  ].map((pattern) => ['-sS', '-o', '/dev/null', '-w', '%{http_code} %{url}\\n', `ORIGIN/${pattern}`]),
+  ['-s', 'ORIGIN/{a'],
+  ['-sS', 'ORIGIN/{csv,weather}', 'ORIGIN/gzip'],
+  ['-s', '-o', 'of#1-#2-#3', '-w', '%{filename_effective}\\n', 'ORIGIN/{x,y}[1-2]'],
+  ['-sO', '-w', '%{filename_effective}\\n', 'ORIGIN/{csv,a%2fb,%E0%}'],
   ['-sS', 'http://'],
   ['-sS', 'gopherx://a.example/'],
   ['-sS', '--max-time', 'x', 'ORIGIN/csv'],
@@ -175,6 +194,14 @@ describe('curl', () => {
     expect((await inSandbox(['curl', ...words])).code).toBe(0);
     const { stdout } = await sandbox.execute("print(open('csv').read(), open('deep/a.json').read())");
     expect(stdout).toBe('name,value\na,1\nb,2\n {"city":"Berlin","celsius":21}\n');
+  });
+
+  test('reports a redirect to what is not a URL', async () => {
+    expect(await inSandbox(['curl', '-sSL', 'ORIGIN/nowhere'])).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: 'curl: (3) The redirect target URL could not be parsed\n',
+    });
   });
 
   test('ends with the exit code of a timeout', async () => {
@@ -215,7 +242,51 @@ describe('curl', () => {
   });
 });
 
+const WGET_SAME: readonly (readonly string[])[] = [
+  ['-qO-', 'ORIGIN/csv'],
+  ['-qO-', 'ORIGIN/redirect'],
+  ['-qO-', 'ORIGIN/csv', 'ORIGIN/weather'],
+  ['-qO-', '--post-data=a=1', ECHO],
+  ['-qO-', '--method=PUT', '--body-data=x', ECHO],
+  ['-qO-', '--header', 'X-A: b', '-U', 'agent', ECHO],
+  ['-qO-', '--user=u', '--password=p', ECHO],
+  ['-qO-', '--user=u', '--password=p', 'ORIGIN/login'],
+  ['-qO-', '--auth-no-challenge', '--user=u', '--password=p', ECHO],
+  ['-nv', 'ORIGIN/login'],
+  ['-nv', 'ORIGIN/csv'],
+  ['-nv', 'ORIGIN/a%2fb%20c'],
+  ['-nv', 'ORIGIN/q?a=/b'],
+  ['-nv', 'ORIGIN/missing'],
+  ['-nv', '-O', 'out', 'ORIGIN/missing'],
+  ['-nv', '--max-redirect=2', 'ORIGIN/loop'],
+  ['-nv', '--spider', 'ORIGIN/csv'],
+  ['-nv', '--spider', 'ORIGIN/missing'],
+  ['-q', 'ORIGIN/missing'],
+  ['-q', 'ORIGIN/nowhere'],
+  ['-nv', 'http://127.0.0.1:1/'],
+  ['-nv', 'ftpx://a.example/'],
+  ['--nonsense', 'ORIGIN/csv'],
+  ['-q'],
+];
+
 describe('wget', () => {
+  test.skipIf(!existsSync(WGET)).each(WGET_SAME.map((words) => [words.join(' '), words] as const))(
+    'prints what GNU Wget prints: %s',
+    { tags: 'full' },
+    async (_, words) => {
+      const undated = ({ stderr, ...ran }: Ran) =>
+        comparable({ ...ran, stderr: stderr.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, 'DATE') });
+      const expected = undated(await onMachine(['wget', ...words]));
+      expect(undated(await inSandbox(['wget', ...words]))).toEqual(expected);
+    },
+  );
+
+  test('writes all documents to the file of -O', { tags: 'full' }, async () => {
+    await inSandbox(['wget', '-q', '-O', 'all', 'ORIGIN/csv', 'ORIGIN/missing', 'ORIGIN/weather']);
+    const { stdout } = await sandbox.execute("print(open('all').read())");
+    expect(stdout).toBe('name,value\na,1\nb,2\n{"city":"Berlin","celsius":21}\n');
+  });
+
   test('prints and saves documents', async () => {
     expect(await inSandbox(['wget', '-q', '-O', '-', 'ORIGIN/redirect'])).toEqual({
       code: 0,

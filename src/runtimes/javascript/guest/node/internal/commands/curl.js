@@ -3,6 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, writeFileSync, writeSync } 
 import { dirname, join } from '../../path.js';
 import { CookieJar } from './cookie-jar.js';
 import { formBody, joinData, readInput } from './curl-body.js';
+import { expand, fileName } from './curl-glob.js';
 import { CurlError, readOptions } from './curl-options.js';
 import { headerOf, redirected, send } from './http-transfer.js';
 
@@ -62,13 +63,12 @@ function failureOf(error, context) {
 
 // ---- requests ----
 
-function parseUrl(given, { globOff }) {
+function parseUrl(given) {
   const text = /^[a-z][\w+.-]*:\/\//i.test(given) ? given : `http://${given}`;
   const [, scheme] = /^([^:]+):/.exec(text);
   if (!/^https?$/i.test(scheme))
     throw new CurlError(1, `Protocol "${scheme}" not supported or disabled in libcurl`);
-  const hasGlob = !globOff && /[{}]|\[[^\]:]*-[^\]]*\]/.test(text);
-  if (hasGlob || !URL.canParse(text) || /[\s\0]/.test(text))
+  if (!URL.canParse(text) || /[\s\0]/.test(text))
     throw new CurlError(3, 'URL using bad/illegal format or missing URL');
   return new URL(text);
 }
@@ -108,7 +108,7 @@ const withJson = (headers) => {
 };
 
 function requestOf(options, given) {
-  const url = parseUrl(given, options);
+  const url = parseUrl(given);
   const { body, type, isJson, method } = bodyOf(options);
   const credentials =
     options.user ?? (url.username === '' ? undefined : decodeURIComponent(`${url.username}:${url.password}`));
@@ -137,10 +137,13 @@ function requestOf(options, given) {
 
 // ---- output ----
 
-function outputPath(options, index, url) {
+function outputPath(options, { index, values }, url) {
   const output = options.outputs[index];
   if (output === undefined || output.file === '-') return undefined;
-  const name = output.file ?? decodeURIComponent(url.pathname.slice(url.pathname.lastIndexOf('/') + 1));
+  const name =
+    output.file === undefined
+      ? url.pathname.slice(url.pathname.lastIndexOf('/') + 1)
+      : fileName(output.file, values);
   if (name === '') throw new CurlError(23, 'Remote file name has no length!');
   return options.outputFolder === undefined ? name : join(options.outputFolder, name);
 }
@@ -222,7 +225,9 @@ function writeOut(format, result) {
     num_headers: () => response?.headers.length ?? 0,
     num_connects: () => (response ? 1 : 0),
     redirect_url: () =>
-      location && response.status >= 300 && response.status < 400 ? new URL(location, request.url).href : '',
+      location && response.status >= 300 && response.status < 400
+        ? (URL.parse(location, request.url)?.href ?? '')
+        : '',
     method: () => request?.method ?? '',
     scheme: () => request?.url.protocol.slice(0, -1).toUpperCase() ?? '',
     http_version: () => (response ? '1.1' : '0'),
@@ -301,12 +306,13 @@ async function receive(options, state, output) {
 const isTransient = ({ failure, response }) =>
   failure?.code === 28 || [408, 429, 500, 502, 503, 504].includes(response?.status);
 
-async function attempt(options, context, given, index) {
+async function attempt(options, context, source) {
+  const given = source.url;
   const state = { given, startedMs: performance.now(), redirects: 0, size: 0 };
   const elapsed = () => performance.now() - state.startedMs;
   try {
     state.request = requestOf(options, given);
-    state.path = outputPath(options, index, state.request.url);
+    state.path = outputPath(options, source, state.request.url);
     const output = new Output(state.path, options.createFolders);
     await follow(options, context, state, output);
     await receive(options, state, output);
@@ -318,20 +324,23 @@ async function attempt(options, context, given, index) {
   return state;
 }
 
-async function transfer(options, context, given, index) {
+function report({ silent, showError }, { code, message, isShown }) {
+  if (!silent || showError || isShown) process.stderr.write(`curl: (${code}) ${message}\n`);
+}
+
+async function transfer(options, context, source) {
   for (
     let left = options.retry ?? 0, delay = options.retryDelay || 1;
     ;
     left--, delay = options.retryDelay || delay * 2
   ) {
-    const state = await attempt(options, context, given, index);
+    const state = await attempt(options, context, source);
     const { failure } = state;
     if (left > 0 && isTransient(state)) {
       await new Promise((resolve) => setTimeout(resolve, delay * 1000));
       continue;
     }
-    if (failure !== undefined && (!options.silent || options.showError || failure.isShown))
-      process.stderr.write(`curl: (${failure.code}) ${failure.message}\n`);
+    if (failure !== undefined) report(options, failure);
     if (options.writeOut !== undefined) writeOut(options.writeOut, state);
     return failure?.code ?? 0;
   }
@@ -344,6 +353,13 @@ function cookiesOf({ cookies, cookieJar }) {
   return { jar, text: cookies.filter((one) => one.includes('=')).join('; '), head: '' };
 }
 
+/** The URLs of the command line, with the number of the argument and the values of its patterns. */
+function* sources({ urls, globOff }) {
+  for (const [index, given] of urls.entries())
+    for (const { url, values } of globOff ? [{ url: given, values: [] }] : expand(given))
+      yield { url, values, index };
+}
+
 async function run(words) {
   const options = readOptions(words);
   if (options.version) return void process.stdout.write(`curl ${VERSION} (sandbox)\nProtocols: http https\n`);
@@ -351,9 +367,15 @@ async function run(words) {
   if (options.urls.length === 0) throw new CurlError(2, 'no URL specified!');
   const context = cookiesOf(options);
   let code = 0;
-  for (const [index, given] of options.urls.entries()) {
-    code = await transfer(options, context, given, index);
-    if (options.cookieJar !== undefined) context.jar.save(options.cookieJar);
+  try {
+    for (const source of sources(options)) {
+      code = await transfer(options, context, source);
+      if (options.cookieJar !== undefined) context.jar.save(options.cookieJar);
+    }
+  } catch (error) {
+    if (!(error instanceof CurlError)) throw error;
+    report(options, error);
+    code = error.code;
   }
   if (options.dumpHeader !== undefined)
     writeFileSync(options.dumpHeader === '-' ? 1 : options.dumpHeader, context.head);

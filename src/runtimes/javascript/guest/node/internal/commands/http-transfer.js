@@ -22,6 +22,8 @@ export const headerOf = ({ headers }, name) => headers.find(([key]) => key.toLow
 export function redirected(request, response, { keepsMethod = false, isTrusted = false } = {}) {
   const location = headerOf(response, 'location');
   if (!REDIRECTS.includes(response.status) || !location) return undefined;
+  if (!URL.canParse(location, request.url))
+    throw new TransferError('invalid', 'The redirect target URL could not be parsed');
   const url = new URL(location, request.url);
   const next = { ...request, url };
   if (url.hash === '') url.hash = request.url.hash;

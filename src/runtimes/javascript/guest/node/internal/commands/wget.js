@@ -3,7 +3,8 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeSync } f
 import { join } from '../../path.js';
 import { headerOf, redirected, send } from './http-transfer.js';
 
-const EXIT = { generic: 1, usage: 2, io: 3, network: 4, tls: 5, server: 8 };
+const EXIT = { generic: 1, usage: 2, io: 3, network: 4, tls: 5, login: 6, server: 8 };
+const USAGE = "Usage: wget [OPTION]... [URL]...\n\nTry `wget --help' for more options.\n";
 const MAX_REDIRECTS = 20;
 
 class WgetError extends Error {
@@ -25,6 +26,7 @@ const FLAGS = {
   nc: set('noClobber'),
   'no-clobber': set('noClobber'),
   'content-on-error': set('contentOnError'),
+  'auth-no-challenge': set('isEager'),
   c: set(''),
   continue: set(''),
   v: set(''),
@@ -75,9 +77,11 @@ const REFUSED = {
 function setOption(options, name, next) {
   if (Object.hasOwn(REFUSED, name)) throw new WgetError(EXIT.usage, `${name}: ${REFUSED[name]}`);
   if (Object.hasOwn(FLAGS, name)) return FLAGS[name](options);
-  if (!Object.hasOwn(VALUES, name)) throw new WgetError(EXIT.usage, `unrecognized option '${name}'`);
+  const shown = name.length > 1 ? `option '--${name}'` : `option -- '${name}'`;
+  if (!Object.hasOwn(VALUES, name))
+    throw new WgetError(EXIT.usage, name.length > 1 ? `unrecognized ${shown}` : `invalid ${shown}`);
   const value = next();
-  if (value === undefined) throw new WgetError(EXIT.usage, `option '${name}' requires an argument`);
+  if (value === undefined) throw new WgetError(EXIT.usage, `${shown} requires an argument`);
   const field = VALUES[name];
   if (field === 'headers') options.headers.push(value);
   else options[field] = value;
@@ -114,9 +118,22 @@ function readOptions(words) {
         .split('\n')
         .filter(Boolean),
     );
-  if (options.urls.length === 0) throw new WgetError(EXIT.usage, 'missing URL');
+  if (options.urls.length === 0) {
+    const missing = new WgetError(EXIT.generic, `wget: missing URL\n${USAGE.trimEnd()}`);
+    missing.isShown = true;
+    throw missing;
+  }
   return options;
 }
+
+/** The request with a name and a password. They are sent only when a server asks for them. */
+const withLogin = (request, login) =>
+  login === undefined
+    ? request
+    : { ...request, login: undefined, headers: [...request.headers, ['Authorization', `Basic ${login}`]] };
+
+const wantsLogin = (response) =>
+  response.status === 401 && /^basic\b/i.test(headerOf(response, 'www-authenticate') ?? '');
 
 function requestOf(options, given) {
   const text = /^[a-z][\w+.-]*:\/\//i.test(given) ? given : `http://${given}`;
@@ -142,21 +159,28 @@ function requestOf(options, given) {
     ['Accept', '*/*'],
     ['Accept-Encoding', 'identity'],
     ...(options.referer ? [['Referer', options.referer]] : []),
-    ...(user === ''
-      ? []
-      : [['Authorization', `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`]]),
     ...(body === undefined ? [] : [['Content-Type', 'application/x-www-form-urlencoded']]),
   ].filter(([name]) => !names.includes(name.toLowerCase()));
   const method = options.method ?? (options.spider ? 'HEAD' : 'GET');
-  return { method, url, headers: [...headers, ...own], body };
+  const login = user === '' ? undefined : Buffer.from(`${user}:${password}`).toString('base64');
+  const request = { method, url, headers: [...headers, ...own], body };
+  return options.isEager ? withLogin(request, login) : { ...request, login };
+}
+
+/** A part of a URL as the name of a file: decoded, except for what would lead to another folder or cannot be shown. */
+function fileName(text) {
+  const bytes = text.replace(/%([\da-f]{2})/gi, (_, code) => String.fromCharCode(parseInt(code, 16)));
+  return Buffer.from(bytes, 'latin1')
+    .toString()
+    .replace(/[/\p{Cc}]/gu, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
 }
 
 function targetOf(options, url) {
   if (options.output !== undefined) return options.output;
-  const name = decodeURIComponent(url.pathname.slice(url.pathname.lastIndexOf('/') + 1)) || 'index.html';
+  const name = fileName(url.pathname.slice(url.pathname.lastIndexOf('/') + 1)) || 'index.html';
   const folder = options.folder ?? '';
   if (folder !== '') mkdirSync(folder, { recursive: true });
-  const path = join(folder, `${name}${url.search}`);
+  const path = join(folder, `${name}${fileName(url.search)}`);
   if (!existsSync(path) || options.noClobber) return path;
   let number = 1;
   while (existsSync(`${path}.${number}`)) number++;
@@ -168,6 +192,7 @@ const FAILED = {
   connect: () => [EXIT.network, 'failed: Connection refused.'],
   timeout: () => [EXIT.network, 'Read error (Connection timed out) in headers.'],
   reset: () => [EXIT.network, 'No data received.'],
+  invalid: (_, message) => [EXIT.generic, message],
   tls: (_, message) => [EXIT.tls, `ERROR: cannot verify the certificate: ${message}`],
 };
 
@@ -181,6 +206,8 @@ function failureOf(error, url) {
   return failure;
 }
 
+const now = () => new Date().toISOString().slice(0, 19).replace('T', ' ');
+
 async function follow(options, first, log) {
   const endsMs = options.timeout > 0 ? performance.now() + Number(options.timeout) * 1000 : Infinity;
   let request = first;
@@ -191,24 +218,51 @@ async function follow(options, first, log) {
       process.stderr.write(
         `  HTTP/1.1 ${response.status} ${response.reason}\n${response.headers.map(([name, value]) => `  ${name}: ${value}\n`).join('')}`,
       );
+    if (request.login !== undefined && wantsLogin(response)) {
+      response.body.close();
+      request = withLogin(request, request.login);
+      continue;
+    }
     const next = redirected(request, response);
     if (next === undefined) return { request, response };
     response.body.close();
     log(`Location: ${headerOf(response, 'location')} [following]\n`);
     if (left <= 0) throw new WgetError(EXIT.server, `${options.redirects} redirections exceeded.`);
-    request = next;
+    request = next.url.origin === request.url.origin ? next : { ...next, login: undefined };
+    log(`--${now()}--  ${request.url.href}\n`);
   }
 }
 
-async function save(response, target) {
-  const fd = target === '-' ? 1 : openSync(target, 'w');
+/** Opens a file. All documents are written to that of -O, which exists even if there are none. */
+function open(options, target) {
+  if (options.output === undefined) return openSync(target, 'w');
+  options.fd ??= target === '-' ? 1 : openSync(target, 'w');
+  return options.fd;
+}
+
+async function save(options, response, target) {
+  const fd = open(options, target);
   let size = 0;
   for (let piece = await response.body.next(); piece !== undefined; piece = await response.body.next()) {
     for (let at = 0; at < piece.length; ) at += writeSync(fd, piece, at);
     size += piece.length;
   }
-  if (fd > 2) closeSync(fd);
+  if (fd !== options.fd) closeSync(fd);
   return size;
+}
+
+/** The failure of a request that the server rejects. */
+function rejected({ spider, brief }, { url }, { status, reason }) {
+  if (status === 401) return new WgetError(EXIT.login, 'Username/Password Authentication Failed.');
+  const problem = spider
+    ? 'Remote file does not exist -- broken link!!!'
+    : `${now()} ERROR ${status}: ${reason}.`;
+  return new WgetError(EXIT.server, brief ? `${url.href}:\n${problem}` : problem);
+}
+
+function reportFound({ brief }, { url }, { status, reason }, log) {
+  if (brief) process.stderr.write(`${now()} URL: ${url.href} ${status} ${reason}\n`);
+  else log('Remote file exists.\n\n');
 }
 
 async function download(options, given) {
@@ -216,24 +270,24 @@ async function download(options, given) {
     if (!options.quiet && !options.brief) process.stderr.write(text);
   };
   const request = requestOf(options, given);
-  const now = () => new Date().toISOString().slice(0, 19).replace('T', ' ');
   try {
     const target = targetOf(options, request.url);
+    if (options.output !== undefined) open(options, target);
     if (options.noClobber && options.output === undefined && existsSync(target)) return;
     log(`--${now()}--  ${request.url.href}\n`);
     const { response, request: last } = await follow(options, request, log);
     const isError = response.status >= 400;
     if (isError && !options.contentOnError) {
       response.body.close();
-      throw new WgetError(EXIT.server, `${now()} ERROR ${response.status}: ${response.reason}.`);
+      throw rejected(options, last, response);
     }
-    if (options.spider) return void log('Remote file exists.\n\n');
+    if (options.spider) return void reportFound(options, last, response, log);
     const length = headerOf(response, 'content-length');
     const type = headerOf(response, 'content-type');
     log(
       `Length: ${length ?? 'unspecified'}${type === undefined ? '' : ` [${type}]`}\nSaving to: ‘${target === '-' ? 'STDOUT' : target}’\n\n`,
     );
-    const size = await save(response, target);
+    const size = response.status === 204 ? 0 : await save(options, response, target);
     log(
       `${now()} - ${target === '-' ? 'written to stdout' : `‘${target}’ saved`} [${size}${length ? `/${length}` : ''}]\n\n`,
     );
@@ -255,7 +309,9 @@ export async function main(words) {
     if (!(error instanceof WgetError)) throw error;
     code ||= error.code;
     if (error.message !== '' && (!options.quiet || error.isShown || error.code === EXIT.usage))
-      process.stderr.write(`${error.code === EXIT.usage ? 'wget: ' : ''}${error.message}\n`);
+      process.stderr.write(
+        error.code === EXIT.usage ? `wget: ${error.message}\n${USAGE}` : `${error.message}\n`,
+      );
   };
   try {
     options = readOptions(words);
