@@ -72,6 +72,8 @@ class LineStream {
   }
 }
 
+/** Programs of one context that wait for another one. */
+const MAX_WAITING = 100;
 /** The programs of one context run one after another, because its files are those of the sandbox only during a call. */
 const queues = new KeyedQueues();
 
@@ -89,17 +91,20 @@ const execute: E2bHandler = async (call) => {
     const name = languageOf(language ?? context.language);
     const program = toProgram(code, session.runtime, tenant.packages.includes(AUTO));
     const result = await tenant.runCancellable(record.sandbox_id, signal, (cancelled) =>
-      queues.run(session.session_id, () =>
-        withFilesOf(owner, session, (one) =>
-          withVariables(one, env_vars ?? {}, () =>
-            one.execute(program, {
-              language: name,
-              signal: cancelled,
-              onStdout: (text) => lines.send({ type: 'stdout', text, timestamp: new Date().toISOString() }),
-              onStderr: (text) => lines.send({ type: 'stderr', text, timestamp: new Date().toISOString() }),
-            }),
+      queues.run(
+        session.session_id,
+        () =>
+          withFilesOf(owner, session, (one) =>
+            withVariables(one, env_vars ?? {}, () =>
+              one.execute(program, {
+                language: name,
+                signal: cancelled,
+                onStdout: (text) => lines.send({ type: 'stdout', text, timestamp: new Date().toISOString() }),
+                onStderr: (text) => lines.send({ type: 'stderr', text, timestamp: new Date().toISOString() }),
+              }),
+            ),
           ),
-        ),
+        MAX_WAITING,
       ),
     );
     await sendResult(lines, result, session);

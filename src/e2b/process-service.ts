@@ -133,16 +133,21 @@ export class SandboxProcesses {
     const streams = new Set([stream]);
     const killed = new AbortController();
     const input = message.stdin === true ? new ProcessInput() : undefined;
-    const { result } = await this.#launch(call, message, { streams, killed, input });
-    const ended = result.then(endEvent).finally(() => {
-      input?.end();
-      all.delete(pid);
-      if (all.size === 0) this.#running.delete(sandbox_id);
-    });
+    const launched = this.#launch(call, message, { streams, killed, input });
+    const ended = launched
+      .then(({ result }) => result)
+      .then(endEvent)
+      .finally(() => {
+        input?.end();
+        all.delete(pid);
+        if (all.size === 0) this.#running.delete(sandbox_id);
+      });
     ended.catch(() => {});
     const tag = message.tag ?? undefined;
     const process = { pid, config: message.process, tag, input, streams, killed, ended };
+    // It counts from now on, so that processes which are started at the same time cannot exceed the limit.
     all.set(pid, process);
+    await launched;
     const limitMs = deadlineMs(call);
     const deadline = limitMs && setTimeout(() => killed.abort(), limitMs);
     void ended.finally(() => clearTimeout(deadline)).catch(() => {});

@@ -48,6 +48,18 @@ describe('method of the AI SDK sandbox', () => {
     expect(await sandbox.run({ command: 'nothing-here' })).toMatchObject({ exitCode: 127 });
   });
 
+  test('spawn limits the commands that run, also if they are started at the same time', async () => {
+    const started = await Promise.allSettled(
+      Array.from({ length: 40 }, () => sandbox.spawn({ command: 'sleep 1000' })),
+    );
+    const running = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    for (const process of running) await process.kill();
+    await Promise.all(running.map((process) => process.wait()));
+    expect(running).toHaveLength(32);
+    await expect(sandbox.spawn({ command: 'true', workingDirectory: 'missing' })).rejects.toThrow('missing');
+    expect(await (await sandbox.spawn({ command: 'exit 3' })).wait()).toEqual({ exitCode: 3 });
+  });
+
   test('run starts in the given folder, and cd affects one command only', async () => {
     await sandbox.writeTextFile({ path: 'deep/er/a.txt', content: 'a' });
     expect(await sandbox.run({ command: 'pwd; cd ..', workingDirectory: 'deep/er' })).toMatchObject({

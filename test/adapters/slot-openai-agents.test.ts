@@ -108,7 +108,8 @@ describe('OpenAI Agents sandbox', { timeout: INSTALL_TIMEOUT_MS }, () => {
         expect((await resumed.exec({ cmd: 'ls' })).stdout).toBe('');
         await resumed.hydrateWorkspace(data);
         expect((await resumed.exec({ cmd: 'ls' })).stdout).toBe('a.txt\ndeep\n');
-        await expect(resumed.hydrateWorkspace('tar')).rejects.toThrow('not from persistWorkspace');
+        for (const other of ['tar', 'null', '{"checkpoint":{}}'])
+          await expect(resumed.hydrateWorkspace(other)).rejects.toThrow('not from persistWorkspace');
       } finally {
         await resumed.close();
       }

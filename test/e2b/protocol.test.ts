@@ -68,6 +68,16 @@ function frame(message: string, flags = 0): Uint8Array {
   return Buffer.concat([header, body]);
 }
 
+/** The values of the first promises that resolve. */
+const firstEnded = <T>(promises: readonly Promise<T>[], count: number) =>
+  new Promise<T[]>((resolve, reject) => {
+    const values: T[] = [];
+    const add = (value: T) => {
+      if (values.push(value) === count) resolve(values);
+    };
+    for (const one of promises) one.then(add, reject);
+  });
+
 beforeAll(async () => {
   server = await startHttp({ e2b: true, tokens: [`ann=${ANN}`, `bob=${BOB}`], rate_per_minute: 100_000 });
   origin = new URL(server.url).origin;
@@ -261,6 +271,28 @@ describe('streams', () => {
     expect(await (await start(frame(`${'['.repeat(200_000)}`))).text()).toContain('"error"');
     const many = { process: { cmd: 'x', args: Array.from({ length: 2000 }, () => '') } };
     expect(await (await start(frame(JSON.stringify(many)))).text()).toContain('invalid_argument');
+  });
+
+  test('processes that are started at the same time are limited, and all of them can be ended', async () => {
+    const one = await create(ANN);
+    const command = frame(JSON.stringify({ process: { cmd: '/bin/sleep', args: ['1000'] } }));
+    const begun = Array.from({ length: 40 }, () =>
+      sendTo(one, '/process.Process/Start', {
+        method: 'POST',
+        body: command as BodyInit,
+        headers: { 'content-type': 'application/connect+json' },
+      }).then((response) => response.text()),
+    );
+    const list = async () =>
+      (await rpc(one, 'process.Process/List', {})).body['processes'] as { readonly pid: number }[];
+    for (const text of await firstEnded(begun, 8)) expect(text).toContain('32 processes are already running');
+    const running = await list();
+    expect(running).toHaveLength(32);
+    for (const { pid } of running)
+      await rpc(one, 'process.Process/SendSignal', { process: { pid }, signal: 'SIGNAL_SIGKILL' });
+    const texts = await Promise.all(begun);
+    expect(texts.filter((text) => text.includes('"exitCode":137'))).toHaveLength(32);
+    expect(await list()).toEqual([]);
   });
 
   test('arguments are data, never code', async () => {

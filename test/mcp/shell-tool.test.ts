@@ -50,6 +50,20 @@ describe('the tool bash', () => {
     expect(await run('echo "[$kept]"; pwd; cat /app/kept.txt')).toMatchObject({ stdout: '[]\n/app\ndata\n' });
   });
 
+  test('refuses commands if too many are waiting', async () => {
+    const full = await startHttp({ shell_tool: true, max_queued: 1, tokens: ['full=token-of-tenant-full'] });
+    const one = await httpClient(full, 'modern', 'token-of-tenant-full');
+    const endless = [1, 2, 3].map(() => call(one, 'bash', { command: 'while :; do :; done' }));
+    expect(await Promise.race(endless)).toMatchObject({
+      isError: true,
+      text: expect.stringMatching(/^queue_full/),
+    });
+    expect((await call(one, 'bash', { restart: true })).text).toContain('The shell was restarted');
+    await Promise.all(endless);
+    await one.close();
+    await full.close();
+  });
+
   test('says what is missing if it gets neither a command nor a restart', async () => {
     const { isError, text } = await call(client, 'bash');
     expect({ isError, text }).toMatchObject({

@@ -2,6 +2,7 @@
  * Sessions as sandboxes of the OpenAI Agents SDK: `SandboxClient` and `SandboxSession` of `@openai/agents/sandbox`. The classes
  * of the framework are passed in, so that this module does not depend on it.
  */
+import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { readImageHeader } from '../../results/image-header.ts';
 import { SHELL_RUNTIME } from '../../runtimes/program-files.ts';
@@ -14,6 +15,8 @@ import { SlotFiles, WORKSPACE } from './slot-files.ts';
 /** The workspace in the SDK's own manifests. */
 const SDK_ROOT = '/workspace';
 const BYTES_PER_TOKEN = 4;
+/** What `persistWorkspace` returns. */
+const savedWorkspace = z.object({ session_id: z.string(), checkpoint: z.string() });
 const TYPES = { file: 'file', dir: 'dir', symlink: 'other' } as const;
 
 /** The parts of `@openai/agents` that the client uses. */
@@ -238,13 +241,10 @@ export class OpenAiSandboxSession<M> {
   }
 }
 
-function readCheckpoint(data: string | ArrayBuffer | Uint8Array): {
-  session_id?: unknown;
-  checkpoint?: string;
-} {
+function readCheckpoint(data: string | ArrayBuffer | Uint8Array): z.output<typeof savedWorkspace> {
   const text = typeof data === 'string' ? data : new TextDecoder().decode(data);
   try {
-    return JSON.parse(text) as { session_id?: unknown; checkpoint?: string };
+    return savedWorkspace.parse(JSON.parse(text));
   } catch {
     throw new SandboxError('invalid_argument', 'The data is not from persistWorkspace() of this sandbox.');
   }

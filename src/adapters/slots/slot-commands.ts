@@ -89,18 +89,24 @@ export class SlotCommands {
   ): Promise<SlotProcess> {
     if (this.#running.size >= MAX_PROCESSES)
       throw new SandboxError('queue_full', `${MAX_PROCESSES} commands are already running in this sandbox.`);
-    const { start, limits } = await this.#prepare(command, options);
     const pid = ++this.#lastPid;
     const killed = new AbortController();
-    const signal = AbortSignal.any([killed.signal, ...(limits.signal === undefined ? [] : [limits.signal])]);
+    const signal = AbortSignal.any([
+      killed.signal,
+      ...(options.signal === undefined ? [] : [options.signal]),
+    ]);
     const input = options.stdin === true ? new ProcessInput() : undefined;
     const output = { stdout: new CommandOutput(), stderr: new CommandOutput() };
-    const ended = start({
-      ...limits,
-      signal,
-      ...(input !== undefined && { stdin: input }),
-      onOutput: (name, bytes) => output[name].write(bytes),
-    })
+    const prepared = this.#prepare(command, options);
+    const ended = prepared
+      .then(({ start, limits }) =>
+        start({
+          ...limits,
+          signal,
+          ...(input !== undefined && { stdin: input }),
+          onOutput: (name, bytes) => output[name].write(bytes),
+        }),
+      )
       .then((result) => {
         options.signal?.throwIfAborted();
         return processEnd(result);
@@ -115,7 +121,9 @@ export class SlotCommands {
     ended.catch(() => {});
     const { stdout, stderr } = { stdout: output.stdout.stream, stderr: output.stderr.stream };
     const process = { pid, stdout, stderr, input, ended, kill: () => killed.abort() };
+    // It counts from now on, so that commands which are started at the same time cannot exceed the limit.
     this.#running.set(pid, process);
+    await prepared;
     return process;
   }
 

@@ -80,10 +80,13 @@ export const shellTool = (settings: ServerSettings): Tool =>
         needsTools: async () => false,
         open: () => shellOf(tenant),
         start: (shell, options): Promise<SandboxResult> =>
-          queues.run(tenant.id, async () =>
-            withFilesOf(await tenant.defaultWorkspace(), shell as Session, (one) =>
-              one.execute(command, options),
-            ),
+          queues.run(
+            tenant.id,
+            async () =>
+              withFilesOf(await tenant.defaultWorkspace(), shell as Session, (one) =>
+                one.execute(command, options),
+              ),
+            settings.max_queued,
           ),
       });
     },
