@@ -4,18 +4,20 @@
  * `refused`: no rule permits the request. `limit`: a limit was reached. `replay`: the request is not in the recording. The others
  * are failures of the network.
  */
-export type NetworkErrorKind =
-  | 'invalid'
-  | 'refused'
-  | 'limit'
-  | 'replay'
-  | 'timeout'
-  | 'dns'
-  | 'connect'
-  | 'reset'
-  | 'tls'
-  | 'protocol'
-  | 'failed';
+export const NETWORK_ERROR_KINDS = [
+  'invalid',
+  'refused',
+  'limit',
+  'replay',
+  'timeout',
+  'dns',
+  'connect',
+  'reset',
+  'tls',
+  'protocol',
+  'failed',
+] as const;
+export type NetworkErrorKind = (typeof NETWORK_ERROR_KINDS)[number];
 
 export class NetworkError extends Error {
   constructor(

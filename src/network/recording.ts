@@ -8,16 +8,20 @@ import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { hrefOf } from '../schema/url-pattern.ts';
-import { NetworkError, type NetworkErrorKind } from './network-error.ts';
+import { NETWORK_ERROR_KINDS, NetworkError, type NetworkErrorKind } from './network-error.ts';
 import type { Transport, WireResponse } from './transport.ts';
 import type { HeaderList, WireRequest } from './wire-request.ts';
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const MAX_RECORDED_BYTES = 32 * 1024 * 1024;
+/** Characters of the message of a failure. */
+const MAX_MESSAGE = 2000;
 /** What an exchange takes without its texts. */
 const ENTRY_BYTES = 1024;
 
-const pair = z.object({ name: z.string(), value: z.string() });
+/** A text that cannot end the line of a header. */
+const line = z.string().regex(/^[^\r\n\0]*$/);
+const pair = z.object({ name: line, value: line });
 const harEntry = z.object({
   startedDateTime: z.string(),
   time: z.number(),
@@ -34,8 +38,9 @@ const harEntry = z.object({
       .optional(),
   }),
   response: z.object({
-    status: z.number().int().min(0).max(999),
-    statusText: z.string(),
+    // 0: there was no response.
+    status: z.union([z.literal(0), z.number().int().min(100).max(999)]),
+    statusText: line,
     headers: z.array(pair).max(1000),
     content: z.object({
       size: z.number(),
@@ -43,7 +48,7 @@ const harEntry = z.object({
       text: z.string().optional(),
       encoding: z.string().optional(),
     }),
-    _error: z.object({ kind: z.string(), message: z.string() }).optional(),
+    _error: z.object({ kind: z.enum(NETWORK_ERROR_KINDS), message: line.max(MAX_MESSAGE) }).optional(),
   }),
 });
 type HarEntry = z.infer<typeof harEntry>;
@@ -232,7 +237,7 @@ export class ReplayTransport implements Transport {
         `${method} ${href.slice(0, 300)} is not in the recording, or all its recorded responses were used. Nothing is sent while a recording is replayed.`,
       );
     const { status, statusText: reason, headers, content, _error } = entry.response;
-    const error = _error && new NetworkError(_error.kind as NetworkErrorKind, _error.message);
+    const error = _error && new NetworkError(_error.kind, _error.message);
     if (status === 0) throw error ?? new NetworkError('failed', 'the request failed when it was recorded');
     const bytes = decode(content.text, content.encoding);
     return {

@@ -429,4 +429,28 @@ describe('recording', () => {
     expect(() => open({ replay: join(folder, 'none.har') })).toThrow('cannot be read');
     expect(() => open({ replay: '/dev/null' })).toThrow('is not a file');
   });
+
+  test('is rejected if its responses are not those of a server', () => {
+    const damaged = join(folder, 'hostile.har');
+    const response = { status: 200, statusText: '', headers: [], content: { size: 0, mimeType: '' } };
+    const hostile = [
+      { statusText: 'OK\r\nX-Added: 1' },
+      { headers: [{ name: 'x', value: 'a\r\nSet-Cookie: b=1' }] },
+      { headers: [{ name: 'x\ny', value: '' }] },
+      { status: 1 },
+      { status: 0, _error: { kind: '__proto__', message: '' } },
+      { status: 0, _error: { kind: 'reset', message: 'x'.repeat(100_000) } },
+    ];
+    const request = { method: 'GET', url: 'https://a.example/', headers: [] };
+    const write = (changes: object) => {
+      const entry = { startedDateTime: '', time: 0, request, response: { ...response, ...changes } };
+      writeFileSync(damaged, JSON.stringify({ log: { version: '1.2', entries: [entry] } }));
+    };
+    for (const changes of hostile) {
+      write(changes);
+      expect(() => open({ replay: damaged })).toThrow('is not a HAR file');
+    }
+    write({});
+    expect(() => open({ replay: damaged })).not.toThrow();
+  });
 });
