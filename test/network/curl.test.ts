@@ -1,6 +1,6 @@
 /** The commands curl and wget, compared with those of this machine if there are any. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
@@ -10,10 +10,13 @@ import { type LoopbackServer, startLoopbackServer } from '../support/loopback-se
 const CURL = '/usr/bin/curl';
 const WGET = '/usr/bin/wget';
 const folder = mkdtempSync(join(tmpdir(), 'curl-'));
+/** An empty file: wget of the machine uses no settings of its user. */
+const SETTINGS = join(folder, 'wgetrc');
 let server: LoopbackServer;
 let sandbox: Sandbox;
 
 beforeAll(async () => {
+  writeFileSync(SETTINGS, '');
   server = await startLoopbackServer({
     '/dated': (_, response) => {
       response.setHeader('date', 'Thu, 01 Jan 2026 00:00:00 GMT');
@@ -71,12 +74,14 @@ function onMachine(argv: readonly string[], input = ''): Promise<Ran> {
   const [command, ...words] = argv.map((word) => word.replaceAll('ORIGIN', server.origin));
   const isCurl = command === 'curl';
   return new Promise((resolve) => {
-    const env = { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8', WGETRC: '/dev/null' };
+    const env = { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8', WGETRC: SETTINGS };
     const options = { cwd: folder, encoding: isCurl ? 'latin1' : 'utf8', env } as const;
     const own = isCurl ? ['-q', ...words] : ['-t1', ...words];
-    const child = execFile(isCurl ? CURL : WGET, own, options, (error, stdout, stderr) =>
+    const child = execFile(command!, own, options, (error, stdout, stderr) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
     );
+    // A command can end before it reads its input.
+    child.stdin!.on('error', () => {});
     child.stdin!.end(input);
   });
 }
