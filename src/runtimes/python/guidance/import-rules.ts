@@ -113,7 +113,7 @@ export const MISSING_ATTRIBUTES: Readonly<
   signal: { names: ['alarm', 'setitimer', 'pthread_kill'], feature: SIGNALS },
   os: {
     names:
-      'forkpty geteuid getegid nice startfile sched_getaffinity sched_setaffinity sched_getscheduler sched_setscheduler setpriority'.split(
+      'forkpty nice startfile sched_getaffinity sched_setaffinity sched_getscheduler sched_setscheduler setpriority'.split(
         ' ',
       ),
     feature: HOST_PROCESS,
