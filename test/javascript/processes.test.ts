@@ -93,6 +93,11 @@ describe('child_process', () => {
     ],
     ['exec', "exec('node -p 1', (e, out, err) => console.log(e, [out, err]))", "null [ '1\\n', '' ]\n"],
     [
+      'exec with the encoding of a stream',
+      "exec('node -p 1', { encoding: 'buffer' }, (e, out, err) => console.log(e, [out, err.length])).stdout.setEncoding('hex')",
+      "null [ '310a', 0 ]\n",
+    ],
+    [
       'execFile',
       "execFile('node', ['-e', 'process.exit(1)'], (e) => console.log(e.code, e.cmd))",
       '1 node -e process.exit(1)\n',

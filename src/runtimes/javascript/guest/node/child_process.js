@@ -524,7 +524,8 @@ function collect(child, request, command, callback) {
   let failure = null;
   for (const name of ['stdout', 'stderr']) {
     let size = 0;
-    child[name]?.on('data', (chunk) => {
+    child[name]?.on('data', (data) => {
+      const chunk = typeof data === 'string' ? Buffer.from(data, child[name].readableEncoding) : data;
       size += chunk.length;
       if (size <= maxBuffer) chunks[name].push(chunk);
       else if (failure === null) {
@@ -539,7 +540,9 @@ function collect(child, request, command, callback) {
   }
   const output = (name) => {
     const bytes = Buffer.concat(chunks[name]);
-    return isText ? bytes.toString(encoding) : bytes;
+    // A program that has called setEncoding gets text in that encoding.
+    const textEncoding = child[name]?.readableEncoding ?? (isText ? encoding : null);
+    return textEncoding === null ? bytes : bytes.toString(textEncoding);
   };
   const finish = (error) => callback?.(error, output('stdout'), output('stderr'));
   child.once('error', finish);
