@@ -26,7 +26,7 @@ const PEERS = [
   { peer: 'vercel-run', title: `${peerTitle('vercel-run')} (JavaScript)`, isFetched: true },
   {
     peer: 'just-bash',
-    title: `${peerTitle('just-bash')} (bash in JavaScript, in the main thread)`,
+    title: `${peerTitle('just-bash')} (bash in JavaScript), its limits on counts raised`,
     isFetched: true,
   },
   {
@@ -64,7 +64,7 @@ function start({ peer, node }, action, folder) {
       stderr
         .trim()
         .split('\n')
-        .find((line) => /error/i.test(line)) ?? stderr,
+        .find((line) => /^\w*Error\b/.test(line)) ?? stderr,
     );
   return { took, samples: stdout === '' ? [] : JSON.parse(stdout) };
 }
