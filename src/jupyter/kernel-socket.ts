@@ -78,10 +78,14 @@ export class KernelSocket {
       else if (this.isOpen)
         handled = this.kernel.handle(this, readMessage(data, isBinary, this.socket.protocol));
     } catch (cause) {
-      this.close(CLOSE.invalid, cause instanceof Error ? cause.message : 'The message is invalid');
+      this.#refuse(cause);
     }
     // Requests wait for those before them, but interrupts and input do not, so the next message is read now.
-    void handled.finally(() => this.#done(data.length));
+    void handled.catch((cause: unknown) => this.#refuse(cause)).finally(() => this.#done(data.length));
+  }
+
+  #refuse(cause: unknown): void {
+    this.close(CLOSE.invalid, cause instanceof Error ? cause.message : 'The message is invalid');
   }
 
   #done(size: number): void {

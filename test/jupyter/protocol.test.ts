@@ -338,6 +338,17 @@ describe('messages', () => {
     for (const { socket } of [asked, other]) socket.terminate();
   });
 
+  test('an invalid answer to an input request ends its connection only', async () => {
+    const client = await open(kernel);
+    const sent = message('execute_request', { code: 'print(input())', allow_stdin: true });
+    client.socket.send(JSON.stringify(sent));
+    const isAsked = () => client.received.some(({ header }) => header.msg_type === 'input_request');
+    await vi.waitFor(() => expect(isAsked()).toBe(true), 60_000);
+    client.socket.send(JSON.stringify(message('input_reply', { value: 1 }, { channel: 'stdin' })));
+    expect(await client.closed).toMatchObject({ code: 1007 });
+    expect((await send('/api/status')).status).toBe(200);
+  });
+
   test('forged iopub messages and unknown types have no effect', async () => {
     const [one, two] = [await open(kernel), await open(kernel)];
     const forged = message('stream', { name: 'stdout', text: 'forged' }, { channel: 'iopub' });
