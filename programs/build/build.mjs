@@ -13,8 +13,10 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { buildAwk } from './awk.mjs';
 import { buildBash } from './bash.mjs';
+import { buildBzip2, buildXz, buildZstd } from './compression.mjs';
 import { buildUnzip, buildZip } from './infozip.mjs';
 import { buildJq } from './jq.mjs';
+import { buildNodeSqlite } from './node-sqlite.mjs';
 import { buildQuickJs } from './quickjs.mjs';
 import { sha256, sourceOf } from './sources.mjs';
 import { buildSqlite } from './sqlite.mjs';
@@ -29,7 +31,11 @@ const PROGRAMS = [
   { name: 'sqlite3', folder: 'programs', build: buildSqlite },
   { name: 'zip', folder: 'programs', build: buildZip },
   { name: 'unzip', folder: 'programs', build: buildUnzip },
+  { name: 'zstd', folder: 'programs', build: buildZstd },
+  { name: 'xz', folder: 'programs', build: buildXz },
+  { name: 'bzip2', folder: 'programs', build: buildBzip2 },
   { name: 'quickjs', folder: 'programs', build: buildQuickJs },
+  { name: 'node-sqlite', folder: 'programs', build: buildNodeSqlite },
   { name: 'bash', folder: 'packages/bash', build: buildBash, asyncify: true },
 ];
 
@@ -46,9 +52,10 @@ function readManifest(folder) {
 /** The entry of a program in the manifest. */
 function entryOf({ name, asyncify = false }, bytes, { commands, licence, sources = [name] }) {
   const archives = sources.map(sourceOf);
+  const [{ version }] = archives;
   return {
     name,
-    version: sourceOf(name).version,
+    version,
     licence,
     file: `${name}.wasm`,
     bytes: bytes.length,

@@ -11,7 +11,8 @@ const run = promisify(execFile);
 const LLVM = '/usr/lib/llvm-22';
 const BUILTINS = join(LLVM, 'lib/clang/22/lib/wasi/libclang_rt.builtins-wasm32.a');
 const SHIMS = fileURLToPath(new URL('shims', import.meta.url));
-const SHIM_FILES = ['process.c', 'sleep.c', 'start.c', 'system.c', 'write.c'];
+const SHIM_FILES = ['process.c', 'sleep.c', 'start.c', 'system.c', 'write.c', 'zone-file.c'];
+const ZONE_FILES = ['__tz', 'localtime_r', 'gmtime_r', 'mktime', 'timegm', '__secs_to_tm'];
 const NEEDED = [
   'clang-22',
   'wasm-ld-22',
@@ -135,6 +136,10 @@ export class Toolchain {
     ];
     const parts = [...names.map((name) => join(compiler, name)), join(libc, 'time/strptime.c')];
     this.#runtime = await this.compile('runtime', parts, ['-O2', '-D__WASM_SJLJ__', ...internal]);
+    // musl's own time zones, in place of those of Emscripten, which asks JavaScript.
+    const zones = ZONE_FILES.map((name) => join(libc, 'time', `${name}.c`));
+    const own = ['-U_GNU_SOURCE', '-D_XOPEN_SOURCE=700', '-DEMSCRIPTEN_STANDALONE_WASM'];
+    this.#runtime.push(...(await this.compile('zones', zones, ['-O2', ...own, ...internal])));
     const shims = SHIM_FILES.map((name) => join(SHIMS, name));
     this.#runtime.unshift(...(await this.compile('shims', shims, ['-O2'])));
   }
@@ -159,16 +164,32 @@ export class Toolchain {
 
   /**
    * Links objects to a program without debug information. `stack`: bytes of the stack of C. `runtime`: objects
-   * beside libc; they come first, because the first definition of a name counts.
+   * beside libc; they come first, because the first definition of a name counts. `growableTable`: whether the function table
+   * can grow.
    */
-  link(output, objects, { stack = 262_144, exports = [], runtime = this.#runtime } = {}) {
+  link(
+    output,
+    objects,
+    { stack = 262_144, exports = [], runtime = this.#runtime, growableTable = false } = {},
+  ) {
     const args = [
       ...[...runtime, ...objects, ...this.libraries],
       ...['--no-entry', '--allow-undefined', '--allow-multiple-definition', '--gc-sections', '--stack-first'],
       ...['-z', `stack-size=${stack}`, '--table-base=1', '--export-table', '-s'],
+      ...(growableTable ? ['--growable-table'] : []),
       ...[...EXPORTS, ...exports].map((name) => `--export=${name}`),
     ];
     execFileSync('wasm-ld-22', ['-o', output, ...args], { stdio: 'inherit' });
+  }
+
+  /**
+   * Links objects that were compiled with -fPIC to a library that a running program loads. It imports what it does not define,
+   * so the program must export that.
+   */
+  linkLibrary(output, objects, exports) {
+    const args = [...objects, '--shared', '--experimental-pic', '--no-entry', '--gc-sections', '-s'];
+    const symbols = ['--unresolved-symbols=import-dynamic', ...exports.map((name) => `--export=${name}`)];
+    execFileSync('wasm-ld-22', ['-o', output, ...args, ...symbols], { stdio: 'inherit' });
   }
 
   /** Rewrites a module with binaryen's wasm-opt. */

@@ -3,9 +3,10 @@
  * description with the digests of all of them. The main thread reads only the description; threads that run guests read
  * the rest when they need it, into memory that they share.
  *
- * dist/guests/<runtime>/ guest.json, module.wasm, layer-<n>.pack, boot.image
+ * dist/guests/<runtime>/ guest.json, module.wasm, library-<n>.wasm, layer-<n>.pack, boot.image
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CompiledModule } from '../engine/guest.ts';
 import { type ImageOrigin, imageDigest } from '../engine/image-identity.ts';
@@ -33,6 +34,8 @@ export interface BuiltGuest {
   readonly module: Uint8Array;
   readonly minPages: number;
   readonly stateGlobals: readonly string[];
+  /** Prepared side modules, by the SHA-256 of the original. */
+  readonly libraries: readonly { readonly sha256: string; readonly module: Uint8Array }[];
   readonly layers: readonly { readonly facts: PackFacts; readonly pack: Uint8Array }[];
   readonly image: Uint8Array;
   readonly origin: ImageOrigin;
@@ -50,6 +53,15 @@ export interface PreparedLibrary {
   readonly prepared: Uint8Array;
 }
 
+/** A prepared library of the runtime itself, which a thread reads and verifies when a guest loads it. */
+interface OwnLibrary {
+  /** SHA-256 of the original library. */
+  readonly sha256: string;
+  /** SHA-256 of the file. */
+  readonly digest: string;
+  readonly file: SharedFile;
+}
+
 /** A guest as it is sent to threads. Layers and image are in shared memory, which the threads fill. */
 export interface GuestAssets {
   /** Identifies the image. The boot image has the runtime's name. */
@@ -58,8 +70,9 @@ export interface GuestAssets {
   readonly module: ModuleFile;
   readonly origin: ImageOrigin;
   readonly layers: readonly SharedLayer[];
-  /** The libraries that guests may load. */
+  /** The libraries of packages that guests may load. */
   readonly libraries: readonly PreparedLibrary[];
+  readonly ownLibraries: readonly OwnLibrary[];
   readonly image: SharedFile;
   /** See `imageDigest`. */
   readonly imageDigest: string;
@@ -78,6 +91,7 @@ interface GuestDescription {
   minPages: number;
   minMemoryBytes: number;
   stateGlobals: string[];
+  libraries: { sha256: string; digest: string; bytes: number }[];
   layers: PackFacts[];
   image: { digest: string; bytes: number };
   origin: ImageOrigin;
@@ -85,7 +99,7 @@ interface GuestDescription {
 }
 
 /** Version of the description and of the files it describes. */
-const FORMAT = 2;
+const FORMAT = 3;
 /** A runtime can be in an optional package. */
 const file = (runtime: RuntimeName, name: string) =>
   join((runtime === 'bash' ? bashFolder() : undefined) ?? installedFile(join('guests', runtime)), name);
@@ -137,6 +151,9 @@ export function writeGuest(guest: BuiltGuest, inputs: string): void {
     replaceFileSync(file(guest.runtime, name), bytes, SHARED_FILE);
   mkdirSync(file(guest.runtime, ''), { recursive: true });
   put('module.wasm', guest.module);
+  guest.libraries.forEach(({ module }, i) => {
+    put(`library-${i}.wasm`, module);
+  });
   guest.layers.forEach(({ pack }, i) => {
     put(`layer-${i}.pack`, pack);
   });
@@ -147,6 +164,11 @@ export function writeGuest(guest: BuiltGuest, inputs: string): void {
     minPages: guest.minPages,
     minMemoryBytes: guest.minMemoryBytes,
     stateGlobals: [...guest.stateGlobals],
+    libraries: guest.libraries.map(({ sha256, module }) => ({
+      sha256,
+      digest: sha256Hex(module),
+      bytes: module.length,
+    })),
     layers: guest.layers.map(({ facts }) => facts),
     image: { digest: imageDigest(guest.image), bytes: guest.image.length },
     origin: guest.origin,
@@ -175,6 +197,11 @@ export function findAssets(runtime: RuntimeName): GuestAssets {
     module: { path: file(runtime, 'module.wasm'), minPages, stateGlobals },
     origin,
     libraries: [],
+    ownLibraries: description.libraries.map(({ sha256, digest, bytes }, i) => ({
+      sha256,
+      digest,
+      file: sharedFile(file(runtime, `library-${i}.wasm`), bytes),
+    })),
     layers: description.layers.map((facts, i) => findLayer(runtime, i, facts)),
     image: sharedFile(file(runtime, 'boot.image'), image.bytes),
     imageDigest: image.digest,
@@ -210,9 +237,27 @@ export function compileModule({ module }: GuestAssets, bytes: Uint8Array<ArrayBu
   return { module: new WebAssembly.Module(bytes), minPages, stateGlobals };
 }
 
+/**
+ * Compiles the module before a thread does. V8 compiles the same bytes once per process, so the thread, which reads and verifies
+ * them itself, finds them compiled. It also reports any error.
+ */
+export async function compileAhead({ module: { path } }: GuestAssets): Promise<void> {
+  await readFile(path)
+    .then((bytes) => WebAssembly.compile(bytes as Uint8Array<ArrayBuffer>))
+    .catch(() => {});
+}
+
 /** The bytes of the image, which `readImage` verifies. */
 export function readImageBytes({ image }: GuestAssets): Uint8Array {
   return readArtifact(image.path, () => readSharedFile(image));
+}
+
+/** The verified bytes of a library. */
+export function readOwnLibrary({ digest, file: shared }: OwnLibrary): Uint8Array {
+  const bytes = readArtifact(shared.path, () => readSharedFile(shared));
+  const found = sha256Hex(bytes);
+  if (found !== digest) throw damagedFile(shared.path, `expected SHA-256 ${digest}, found ${found}`);
+  return bytes;
 }
 
 function readArtifact<T>(path: string, read: () => T): T {

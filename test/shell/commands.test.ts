@@ -20,6 +20,59 @@ async function run(
   }
 }
 
+describe('pip', () => {
+  test.each(['pip install', 'python3 -m pip install -q', 'uv pip install'])(
+    'in a shell knows the packages of the sandbox: %s',
+    async (command) => {
+      const quiet = command.endsWith('-q');
+      const { stdout, stderr } = await run(
+        `${command} requests; echo $?; ${command} "requests>=2.34"; echo $?; ${command} requests==1.0; echo $?`,
+      );
+      const said = (name: string) => (quiet ? '' : `Requirement already satisfied: ${name}\n`);
+      expect(stdout).toBe(`${said('requests')}0\n${said('requests>=2.34')}0\n1\n`);
+      expect(stderr).toMatch(
+        /^ERROR: cannot install requests==1\.0: .* The sandbox has requests 2\.[\d.]+\. .*\n$/,
+      );
+    },
+  );
+
+  test('in a shell says for which programs the user can add packages', async () => {
+    const { stderr } = await run('pip install numpy');
+    expect(stderr).toMatch(
+      /cannot install numpy: .*python3 in a program of another language cannot use packages that the user adds\. Run a Python program instead; .*packages add numpy\n$/,
+    );
+    const python = await run(
+      "import subprocess; subprocess.run(['sh', '-c', 'pip install numpy'])",
+      'python',
+    );
+    expect(python.stderr).toMatch(
+      /programs cannot add packages\. The user can, with: .*packages add numpy\n$/,
+    );
+  });
+
+  test('has a version, which it prints', async () => {
+    const { stdout } = await run(
+      "pip --version | cut -d' ' -f2; python3 -c 'import pip; print(pip.__version__)'",
+    );
+    const [printed, version] = stdout.split('\n');
+    expect(printed).toMatch(/^\d/);
+    expect(version).toBe(printed);
+  });
+
+  test('fails without the name of a package', async () => {
+    const { stdout, stderr } = await run('pip install; echo $?; touch none; pip install -r none; echo $?');
+    expect(stdout).toBe('1\n0\n');
+    expect(stderr).toBe('ERROR: You must give at least one requirement to install\n');
+  });
+
+  test('reads lists of requirements in all notations', async () => {
+    const { stdout } = await run(
+      'echo requests > r; pip install -r r; pip install -rr; pip install --requirement r; pip install --requirement=r',
+    );
+    expect(stdout).toBe('Requirement already satisfied: requests\n'.repeat(4));
+  });
+});
+
 describe('the user', () => {
   const facts = 'whoami; id -un; id -u; echo "$USER $LOGNAME $HOME" ~; stat -c "%U %G" . ';
   const expected = 'root\nroot\n0\nroot root /app /app\nroot root\n';

@@ -4,11 +4,13 @@
  */
 import type { Guest } from '../../engine/guest.ts';
 import type { OpenFile } from '../../kernel/descriptors.ts';
+import { USER_ENV } from '../account.ts';
 import { copyToGuest } from '../copy-to-guest.ts';
 import { callForking } from '../programs/fork.ts';
 import { PROGRAM_LINKAGE } from '../programs/program-linkage.ts';
 import { copyTexts } from '../programs/run-program.ts';
 import type { GuestRequest, Handles, Runtime } from '../runtime.ts';
+import { quote } from './quote.ts';
 import { bashSource } from './source-reader.ts';
 import { BashStackReader } from './stack-reader.ts';
 import { variablesOf } from './variables.ts';
@@ -48,6 +50,9 @@ function setUp(guest: Guest, request: GuestRequest): void {
   const { env, args, call, keep, file_name = SHELL_NAME } = request;
   const seed = new Uint8Array(4);
   if (call === 1) guest.random(seed);
+  // The shell knows the folder in which its image was built.
+  if (call === 1 && guest.kernel.volume.home !== USER_ENV.HOME)
+    evaluate(guest, `builtin cd -- ${quote(guest.kernel.volume.home)}; unset OLDPWD`);
   guest.call(
     'bash_setup',
     copyTexts(guest, [file_name, ...args]),

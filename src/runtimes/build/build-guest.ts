@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { mainSymbols } from '../../engine/compile-side-module.ts';
 import { type CompiledModule, Guest } from '../../engine/guest.ts';
 import { captureImage } from '../../engine/image.ts';
 import { IMAGE_TIME_MS } from '../../engine/image-identity.ts';
@@ -15,9 +16,10 @@ import { Volume } from '../../fs/volume.ts';
 import { encodePack } from '../../host/layer-pack.ts';
 import type { MissingPackage } from '../../packages/vendored-package-table.ts';
 import { type PreparedModule, prepareModule } from '../../wasm/prepare-module.ts';
+import { prepareSideModule } from '../../wasm/prepare-side-module.ts';
 import { type BuiltGuest, layersDigest } from '../guest-artifacts.ts';
 import type { Layer } from '../runtime.ts';
-import type { BuildInGuest, RuntimeBuild } from './runtime-build.ts';
+import type { Binary, BuildInGuest, RuntimeBuild } from './runtime-build.ts';
 
 /** Limits of build-time guests, one of which compiles the whole standard library. */
 const VOLUME_LIMITS = { maxBytes: 2 ** 30, maxFiles: 1_000_000 };
@@ -26,7 +28,7 @@ const MAX_PAGES = 16_384;
 export async function buildGuest(build: RuntimeBuild, progress: (step: string) => void): Promise<BuiltGuest> {
   const { name } = build.runtime;
   progress('instrumenting the module');
-  const prepared = prepareModule(readBinary(build), build.prepare);
+  const prepared = prepareModule(readBinary(build.binary), build.prepare);
   const compiled: CompiledModule = {
     module: new WebAssembly.Module(prepared.bytes as BufferSource),
     minPages: prepared.memory.minPages,
@@ -55,6 +57,7 @@ export async function buildGuest(build: RuntimeBuild, progress: (step: string) =
     module: prepared.bytes,
     minPages,
     stateGlobals,
+    libraries: (build.libraries ?? []).map((library) => prepareLibrary(library, compiled.module)),
     layers: packed,
     image,
     origin,
@@ -63,7 +66,12 @@ export async function buildGuest(build: RuntimeBuild, progress: (step: string) =
   };
 }
 
-function readBinary({ binary }: RuntimeBuild): Uint8Array {
+function prepareLibrary(library: Binary, main: WebAssembly.Module) {
+  const mainFunctions = new Set(mainSymbols(main).functions.keys());
+  return { sha256: library.sha256, module: prepareSideModule(readBinary(library), { mainFunctions }) };
+}
+
+function readBinary(binary: Binary): Uint8Array {
   const root = new URL('../../../package.json', import.meta.url);
   const bytes = readFileSync(createRequire(root).resolve(binary.specifier));
   const found = sha256Hex(bytes);

@@ -6,10 +6,13 @@ import { captureImage } from '../../engine/image.ts';
 import { SandboxError } from '../../errors.ts';
 import { sha256Hex } from '../../framing/digest.ts';
 import { Volume } from '../../fs/volume.ts';
+import { encodePack } from '../../host/layer-pack.ts';
+import { type PackageFile, toEntries } from '../../packages/package-files.ts';
 import { prepareModule } from '../../wasm/prepare-module.ts';
 import { type BuiltProgram, writePrograms } from '../programs/program-files.ts';
 import { PROGRAM_LINKAGE } from '../programs/program-linkage.ts';
 import { FORK_EXPORTS, PROGRAM_EXPORTS } from '../programs/run-program.ts';
+import { LAYER_TIME_MS } from '../runtime.ts';
 
 const MAX_PAGES = 16_384;
 
@@ -21,15 +24,31 @@ interface ManifestEntry {
   readonly commands: readonly string[];
 }
 
-/** Prepares the commands of the manifest in a folder, and writes them to another. Returns their sizes in bytes. */
-export function preparePrograms(from: string, to: string, inputs: string): number {
+/** Where programs look for time zones. */
+const ZONE_FOLDER = '/usr/share/zoneinfo';
+
+/**
+ * Prepares the commands of the manifest in a folder, and writes them to another, with the files of the time zones, if there are
+ * any. Returns the sizes in bytes.
+ */
+export async function preparePrograms(
+  from: string,
+  to: string,
+  inputs: string,
+  zoneFiles: readonly PackageFile[] = [],
+): Promise<number> {
   const text = readFileSync(join(from, 'manifest.json'), 'utf8');
   const { programs } = JSON.parse(text) as { programs: ManifestEntry[] };
   const built = programs
     .filter(({ commands }) => commands.length > 0)
     .map((entry) => prepareProgram(entry, readBinary(from, entry)));
-  writePrograms(to, built, { inputs, scripts: readScripts(join(from, 'scripts')) });
-  return built.reduce((sum, { module, image }) => sum + module.length + image.length, 0);
+  const zones =
+    zoneFiles.length === 0 ? undefined : await encodePack(ZONE_FOLDER, toEntries(zoneFiles, LAYER_TIME_MS));
+  writePrograms(to, built, { inputs, scripts: readScripts(join(from, 'scripts')) }, zones);
+  return built.reduce(
+    (sum, { module, image }) => sum + module.length + image.length,
+    zones?.pack.length ?? 0,
+  );
 }
 
 /** The texts of the scripts in a folder, by name. */

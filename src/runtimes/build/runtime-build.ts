@@ -11,10 +11,18 @@ import type { Handles, Layer, Runtime } from '../runtime.ts';
 /** Creates a guest with the given layers, calls `use` and returns the files that it left in /tmp. */
 export type BuildInGuest = (layers: readonly Layer[], use: (guest: Guest) => void) => readonly Entry[];
 
+/** A file and its digest. */
+export interface Binary {
+  readonly specifier: string;
+  readonly sha256: string;
+}
+
 export interface RuntimeBuild {
   readonly runtime: Runtime;
   /** The interpreter's binary: in a pinned dependency, or a path from the root of the repository. The build rejects any other digest. */
-  readonly binary: { readonly specifier: string; readonly sha256: string };
+  readonly binary: Binary;
+  /** Side modules that guests load when a program needs them; `buildLayers` adds their stubs. */
+  readonly libraries?: readonly Binary[];
   readonly prepare: PrepareOptions;
   /** The environment in which the interpreter boots. */
   readonly bootEnv: Readonly<Record<string, string>>;

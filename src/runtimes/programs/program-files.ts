@@ -2,7 +2,7 @@
  * Writes and reads the prepared C programs: for each a metered module and the image of its memory, and a description with
  * their digests. Threads read a program when a guest first starts it.
  *
- * dist/guests/programs/ programs.json, and in the part `programs` <name>.wasm, <name>.image
+ * dist/guests/programs/ programs.json, and in the part `programs` <name>.wasm, <name>.image, zoneinfo.pack
  *
  * bash has a package of its own, @llm-wasm-sandbox/bash, because of its licence.
  */
@@ -15,7 +15,7 @@ import { sha256Hex } from '../../framing/digest.ts';
 import { installedFile } from '../../host/install-folder.ts';
 import { findFile, partProblem } from '../../host/parts.ts';
 import { replaceFileSync, SHARED_FILE } from '../../host/replace-file.ts';
-import { damagedFile } from '../../host/shared-layer.ts';
+import { damagedFile, type PackFacts } from '../../host/shared-layer.ts';
 import { OWN_PROGRAMS } from './program-folders.ts';
 import {
   type FoundProgram,
@@ -23,6 +23,7 @@ import {
   type ProgramsDescription,
   programsByCommand,
   readProgramList,
+  ZONE_PACK,
 } from './program-list.ts';
 
 export interface BuiltProgram {
@@ -49,6 +50,7 @@ export function writePrograms(
   folder: string,
   programs: readonly BuiltProgram[],
   rest: Pick<ProgramsDescription, 'inputs' | 'scripts'>,
+  zones?: { readonly facts: PackFacts; readonly pack: Uint8Array },
 ): void {
   const put = (name: string, bytes: Uint8Array | string) =>
     replaceFileSync(join(folder, name), bytes, SHARED_FILE);
@@ -58,7 +60,13 @@ export function writePrograms(
     put(`${facts.name}.image`, image);
     return { ...facts, image: { digest: imageDigest(image), bytes: image.length } };
   });
-  const description: ProgramsDescription = { format: PROGRAMS_FORMAT, ...rest, programs: descriptions };
+  if (zones !== undefined) put(ZONE_PACK, zones.pack);
+  const description: ProgramsDescription = {
+    format: PROGRAMS_FORMAT,
+    ...rest,
+    programs: descriptions,
+    ...(zones && { zones: zones.facts }),
+  };
   put('programs.json', `${JSON.stringify(description, null, 2)}\n`);
 }
 

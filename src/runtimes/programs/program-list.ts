@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ImageOrigin } from '../../engine/image-identity.ts';
+import type { PackFacts } from '../../host/shared-layer.ts';
 import { programFolders } from './program-folders.ts';
 
 export interface ProgramDescription {
@@ -20,7 +21,11 @@ export interface ProgramsDescription {
   readonly programs: readonly ProgramDescription[];
   /** Texts of commands that are scripts for other commands, by name. */
   readonly scripts: Readonly<Record<string, string>>;
+  /** The layer with the time zones, in ZONE_PACK. */
+  readonly zones?: PackFacts;
 }
+
+export const ZONE_PACK = 'zoneinfo.pack';
 
 export const PROGRAMS_FORMAT = 2;
 

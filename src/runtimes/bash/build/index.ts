@@ -42,7 +42,7 @@ export const build: RuntimeBuild = {
   runtime: bash,
   binary: {
     specifier: './packages/bash/bash.wasm',
-    sha256: 'cae2896e00bca68cf5e8560c30db726ed800007c8e6d95eda4c9d919814e8d4e',
+    sha256: '72c06b2669766b3bc1c4b87f45701d7f03d393099b9a90260dd3d8682122c4a7',
   },
   prepare: {
     exports: [...PROGRAM_EXPORTS, ...FORK_EXPORTS, ...SESSION_EXPORTS],

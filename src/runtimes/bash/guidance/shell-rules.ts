@@ -57,7 +57,6 @@ const OPTION_SUBSTITUTES: Readonly<Record<string, string>> = {
   'stat printf': "Use stat -c '%n %s'",
   'sort parallel': 'Leave the option out: a call uses one processor',
   'cp reflink': 'Leave the option out',
-  'tar zstd': 'Use tar -z (gzip)',
   'du apparent-size': 'Use du -b',
   'df total': 'Add the columns with awk',
 };

@@ -1,0 +1,3 @@
+/* SQLite as a library of the JavaScript guest. */
+#include "quickjs.h"
+#include "sqlite3.h"
