@@ -229,7 +229,6 @@ export const PYTHON: readonly FailingProgram[] = [
   },
   { code: 'import tkinter', type: 'UnsupportedFeature', says: 'a display' },
   { code: 'import signal\nsignal.alarm(5)', type: 'UnsupportedFeature' },
-  { code: 'import pip', type: 'UnsupportedFeature' },
   { code: 'import curses', type: 'UnsupportedFeature' },
   { code: 'import js', type: 'UnsupportedFeature' },
   { code: "import sys\nsys.path = ['/app']\nimport nothing_vendored", type: 'PackageNotAvailable' },

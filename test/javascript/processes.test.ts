@@ -23,6 +23,46 @@ describe('child_process', () => {
       "const r = spawnSync('node', ['-e', 'console.log(1); console.error(2); process.exit(3)'], { encoding: 'utf8' });\nconsole.log(r.status, r.signal, [r.stdout, r.stderr], r.pid > 0)",
       "3 null [ '1\\n', '2\\n' ] true\n",
     ],
+    [
+      'text longer than a pipe',
+      "const code = 'process.stdout.write(\"a\".repeat(500_000)); console.log(\"é\".repeat(100_000))'; console.log(spawnSync('node', ['-e', code]).stdout.length)",
+      '700001\n',
+    ],
+    [
+      'a stream of a process as stdio',
+      "const a = spawn('seq', ['3']); const b = spawn('wc', ['-l'], { stdio: [a.stdout, 'pipe', 'inherit'] }); b.stdout.on('data', (d) => console.log(`${d}`.trim()))",
+      '3\n',
+    ],
+    [
+      'pipes to a process that was started before',
+      "const b = spawn('wc', ['-l']); b.stdout.on('data', (d) => console.log(`${d}`.trim())); spawn('seq', ['4']).stdout.pipe(b.stdin)",
+      '4\n',
+    ],
+    [
+      'signal',
+      "const c = new AbortController(); exec('sleep 99', { signal: c.signal }, (e) => console.log(e.name, e.code, e.cause.name)); c.abort()",
+      'AbortError ABORT_ERR AbortError\n',
+    ],
+    [
+      'a signal that is no AbortSignal',
+      "for (const option of [{ signal: {} }, { detached: 1 }, { killSignal: 'SIGNO' }]) try { spawn('ls', option) } catch (e) { console.log(e.code) }",
+      'ERR_INVALID_ARG_TYPE\nERR_INVALID_ARG_TYPE\nERR_UNKNOWN_SIGNAL\n',
+    ],
+    [
+      'text in the events of exec',
+      "exec('echo é').stdout.on('data', (d) => console.log(typeof d, d))",
+      'string é\n\n',
+    ],
+    [
+      'a callback once, also after an error',
+      "execFile('nope', (e, stdout) => console.log(e.code, e.cmd, [stdout]))",
+      "ENOENT nope [ '' ]\n",
+    ],
+    [
+      'a file whose variables are its own, and argv0',
+      "fs.writeFileSync('m.js', 'const a = 1; var b = 2; console.log(typeof globalThis.a, typeof globalThis.b, this === module.exports, process.argv0); return'); console.log(`${execFileSync('/usr/bin/node', ['m.js'])}`)",
+      'undefined undefined true /usr/bin/node\n\n',
+    ],
     ['buffers', "console.log(spawnSync('node', ['-p', '1']).stdout)", '<Buffer 31 0a>\n'],
     [
       'input',

@@ -3,8 +3,7 @@
  * binary exports. Timers, modules and handlers are in guest memory, so images contain them.
  */
 import { wasiFunctions } from '../../kernel/wasi.ts';
-import { USER_ENV } from '../account.ts';
-import type { GuestRequest, Runtime } from '../runtime.ts';
+import type { Runtime } from '../runtime.ts';
 import { errorVariablesOf } from './memory/error-variables.ts';
 import { BACKTRACE } from './memory/quickjs-layout.ts';
 import { JavaScriptStackReader } from './memory/stack-reader.ts';
@@ -23,10 +22,6 @@ import {
 } from './run-program.ts';
 import { javascriptSource } from './source-reader.ts';
 import { quickJsFunctions } from './syscalls/quickjs-imports.ts';
-
-/** The first program of an interpreter has the variables of the user. Processes have only those that they were started with. */
-const withUser = (request: GuestRequest): GuestRequest =>
-  request.call === 1 ? { ...request, env: { ...USER_ENV, ...request.env } } : request;
 
 export const javascript: Runtime = {
   name: 'javascript',
@@ -52,7 +47,7 @@ export const javascript: Runtime = {
   optimizationPrograms: OPTIMIZATION_PROGRAMS,
   stackReader: (guest, handles) =>
     new JavaScriptStackReader(guest, handles, (place) => errorVariablesOf(guest)?.uncaughtAt(place)),
-  run: (guest, handles, request) => run(guest, handles, withUser(request)),
+  run,
   resume,
   commands: ['node', 'nodejs', ...MODULE_COMMANDS],
   runCommand: (guest, handles, request) => runNodeCommand(guest, handles, request, run),

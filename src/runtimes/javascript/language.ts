@@ -58,7 +58,7 @@ export const javascriptLanguage: Language = {
   packagesByPurpose: {
     CSV: ['papaparse'],
     Excel: ['xlsx'],
-    PDF: ['pdf-lib'],
+    PDF: ['pdfkit', 'pdf-lib'],
     'data frames': ['arquero'],
     mathematics: ['mathjs'],
     dates: ['date-fns'],

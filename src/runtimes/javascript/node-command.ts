@@ -22,6 +22,7 @@ interface CommandProgram {
   readonly code: string;
   readonly file: string;
   readonly args: readonly string[];
+  readonly is_file?: true;
 }
 
 /** What the command prints instead of running a program. */
@@ -61,7 +62,7 @@ function readProgram(kernel: Kernel, name: string): { file: string; code: string
   return undefined;
 }
 
-const directoryOf = (kernel: Kernel) => (typeof kernel.cwd === 'string' ? kernel.cwd : '/app');
+const directoryOf = (kernel: Kernel) => (typeof kernel.cwd === 'string' ? kernel.cwd : kernel.volume.home);
 
 function plan(kernel: Kernel, words: readonly string[]): CommandProgram | CommandMessage {
   let isModule = false;
@@ -95,7 +96,7 @@ function moduleCommand([path = '', ...args]: readonly string[]): CommandProgram 
 
 function scriptAt(kernel: Kernel, name: string, args: readonly string[]): CommandProgram | CommandMessage {
   const found = readProgram(kernel, name);
-  if (found !== undefined) return { ...found, args };
+  if (found !== undefined) return { ...found, args, is_file: true };
   const path = name.startsWith('/') ? name : `${directoryOf(kernel)}/${name}`;
   return { stream: 2, text: `Error: Cannot find module '${path}'\n`, exitCode: 1 };
 }
@@ -105,7 +106,7 @@ const languageOf = (file: string): LanguageName => (/\.[cm]?ts$/.test(file) ? 't
 export function runNodeCommand(
   guest: Guest,
   handles: Handles,
-  { argv, env, pid: _, ...common }: CommandRequest,
+  { argv, env, pid: _, foreign: __, ...common }: CommandRequest,
   run: RunRequest,
 ): string {
   const { kernel } = guest;
@@ -114,13 +115,13 @@ export function runNodeCommand(
     kernel.write(program.stream, new TextEncoder().encode(program.text));
     return JSON.stringify({ exit_code: program.exitCode });
   }
-  const { code, file, args } = program;
+  const { code } = program;
   return run(guest, handles, {
     ...common,
+    ...program,
+    argv0: argv[0] ?? '',
     code: code.replace(/^#!.*/, ''),
-    file,
-    args,
-    language: languageOf(file),
+    language: languageOf(program.file),
     env: Object.fromEntries(
       env.map((entry) => [entry.split('=', 1)[0]!, entry.slice(entry.indexOf('=') + 1)]),
     ),

@@ -173,12 +173,15 @@ function begin(guest: Guest, handles: Handles, request: GuestRequest): JavaScrip
 
 export function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   const program = begin(guest, handles, request);
-  const { code, file, env, args, call, inject_setup, language, tools } = request;
+  const { code, file, env, args, call, inject_setup, language, tools, is_file, argv0 } = request;
   if (call === 1) reseedRandom(guest, handles['random']!);
   // The boot script removes the types of a TypeScript program before it asks for the plan.
   const plan =
     language === 'typescript' ? { typescript: true } : guest.preparing(() => compactPlan(guest, code));
-  const argument = newText(guest, JSON.stringify({ code, file, env, args, inject_setup, ...plan }));
+  const argument = newText(
+    guest,
+    JSON.stringify({ code, file, env, args, inject_setup, is_file, argv0, ...plan }),
+  );
   const names = tools === undefined ? [] : [newText(guest, tools)];
   const entry = tools === undefined ? 'start' : 'startWithTools';
   settle(guest, invoke(guest, handles[entry]!, argument, ...names));

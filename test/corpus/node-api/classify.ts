@@ -21,10 +21,14 @@ const UNIMPLEMENTED_CODE = 'ERR_METHOD_NOT_IMPLEMENTED';
 /** Names that begin with an underscore are internal. */
 const isPublic = (name: string) => !name.startsWith('_') && name !== 'default';
 
-/** The public exports of the modules in a new process of the Node.js that runs the tests, which has no channel to a parent. */
+/**
+ * The public exports of the modules, as far as they exist, in a new process of the Node.js that runs the tests, which has no
+ * channel to a parent.
+ */
 export function exportsOfNode(modules: readonly string[]): Record<string, string[]> {
   const program = `const names = (name) => Object.keys(require('node:' + name)).sort();
-    console.log(JSON.stringify(Object.fromEntries(${JSON.stringify(modules)}.map((name) => [name, names(name)]))));`;
+    console.log(JSON.stringify(Object.fromEntries(${JSON.stringify(modules)}
+      .filter((name) => require('node:module').isBuiltin('node:' + name)).map((name) => [name, names(name)]))));`;
   const { stdout } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' });
   const found = Object.entries(JSON.parse(stdout) as Record<string, string[]>);
   return Object.fromEntries(found.map(([name, names]) => [name, names.filter(isPublic)]));

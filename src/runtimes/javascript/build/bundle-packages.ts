@@ -54,7 +54,10 @@ async function reexportSource(
   const names = [...new Set([...Object.keys(namespace), ...Object.keys(whole)])].filter(
     (name) => !['default', 'module.exports', '__esModule'].includes(name),
   );
-  const picked = names.map((name, i) => `const _${i} = whole[${JSON.stringify(name)}];`);
+  const picked = names.map((name, i) => {
+    const from = name in whole ? 'whole' : 'all';
+    return `const _${i} = ${from}[${JSON.stringify(name)}];`;
+  });
   const exported = names.map((name, i) => `_${i} as ${JSON.stringify(name)}`);
   return `import * as all from ${JSON.stringify(specifier)};
 const whole = ${useNamespace ? 'all' : 'all.default'};
@@ -100,6 +103,23 @@ const NODE_MODULES: Plugin = {
   },
 };
 
+/** Replaces imports of the modules in `files` by first-party files, which can load the modules that they replace. */
+function replacedModules(files: Readonly<Record<string, string>>, resolveDir: string): Plugin {
+  const namespace = 'replaced-modules';
+  return {
+    name: namespace,
+    setup(build) {
+      build.onResolve({ filter: /./ }, ({ path, namespace: from }) =>
+        from !== namespace && Object.hasOwn(files, path) ? { path, namespace } : undefined,
+      );
+      build.onLoad({ filter: /./, namespace }, ({ path }) => ({
+        contents: readFileSync(FIRST_PARTY + files[path]!, 'utf8'),
+        resolveDir,
+      }));
+    },
+  };
+}
+
 async function bundle(
   name: string,
   contents: string,
@@ -116,6 +136,7 @@ async function bundle(
     plugins,
     define: { 'process.env.NODE_ENV': '"production"' },
     external: ['std', 'os'],
+    loader: { '.icc': 'binary' },
     target: 'es2024',
     legalComments: 'none',
     // Identifiers are not minified, because they appear in stack traces.
@@ -141,7 +162,10 @@ async function modulesOf(row: VendoredPackage): Promise<ModuleSource[]> {
   const aliases = import_names.filter((one) => one !== name);
   const source =
     lazy_instance === undefined ? await reexportSource(name, row) : await lazySource(name, lazy_instance);
-  const plugins = row.uses_node_modules === true ? [NODE_MODULES] : [];
+  const plugins = [
+    ...(row.replaced_modules === undefined ? [] : [replacedModules(row.replaced_modules, folder)]),
+    ...(row.uses_node_modules === true ? [NODE_MODULES] : []),
+  ];
   const main = await bundle(name, source, folder, plugins);
   const modules: ModuleSource[] = [{ ...main, aliases, source: replaceTexts(main, row) }];
   for (const subpath of row.subpaths ?? []) {

@@ -1,16 +1,22 @@
-/** Builds the guest of the JavaScript runtime from programs/quickjs.wasm, which programs/build/ builds. */
+/** Builds the guest of the JavaScript runtime from programs/quickjs.wasm and node-sqlite.wasm, which programs/build/ builds. */
 import type { RuntimeBuild } from '../../build/runtime-build.ts';
 import { javascript } from '../index.ts';
 import { BACKTRACE, INTERPRETER_PROBE } from '../memory/quickjs-layout.ts';
 import { boot } from './boot-interpreter.ts';
 import { buildJavaScriptLayers } from './file-layers.ts';
 
+const SQLITE = {
+  specifier: './programs/node-sqlite.wasm',
+  sha256: '298286c0d90ce81e477b1dd68975c858a01eea67cf4ac965919c20e0f643a77f',
+};
+
 export const build: RuntimeBuild = {
   runtime: javascript,
   binary: {
     specifier: './programs/quickjs.wasm',
-    sha256: 'b37cd2f8c17a1f5a4f63b6cae5c0b740dfc1a4a95805dbde03b398769bb6d0a7',
+    sha256: 'd7fa828f464d818da237b7ef4baf5df845c60f77a3e867d94d883d327d0fb1cd',
   },
+  libraries: [SQLITE],
   prepare: {
     exports: [
       '__indirect_function_table',
@@ -18,6 +24,8 @@ export const build: RuntimeBuild = {
       '_initialize',
       'JS_SetUncatchableError',
       'JS_ThrowReferenceError',
+      'free',
+      'malloc',
       'qjs_call',
       'qjs_compile',
       'qjs_dup_value',
@@ -65,8 +73,9 @@ export const build: RuntimeBuild = {
     probe: INTERPRETER_PROBE,
     observed: BACKTRACE.function,
     stackPointer: '__stack_pointer',
+    linkable: true,
   },
   bootEnv: {},
-  buildLayers: buildJavaScriptLayers,
+  buildLayers: (buildInGuest, warn) => buildJavaScriptLayers(buildInGuest, warn, SQLITE.sha256),
   boot,
 };

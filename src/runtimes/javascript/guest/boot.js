@@ -37,7 +37,7 @@ import * as packages from './vendored-packages.js';
 const { console } = consoleParts;
 const { host } = hostCalls;
 const { safeInspect, typeName } = inspection;
-const { os, setVariable } = osModule;
+const { environment, os, setVariable } = osModule;
 const { load } = nodeModules;
 
 const { parse, stringify } = JSON;
@@ -174,8 +174,11 @@ export async function start(text) {
   rejections.clear();
   installSetup(request.inject_setup);
   packages.beginProgram(request.inject_setup);
-  Object.assign(events.programSource, { file: request.file, code: request.code, args: request.args });
+  const { file, code, args, argv0 } = request;
+  Object.assign(events.programSource, { file, code, args, argv0 });
   beginEvents();
+  // A process has only the variables that it was started with.
+  if (argv0 !== undefined) for (const name of Object.keys(environment)) delete environment[name];
   for (const [name, value] of Object.entries(request.env)) setVariable(name, value);
   setProgramFile(request.file);
   beginModules(request.file);

@@ -27,6 +27,7 @@ export const IMPLEMENTED = [
   'querystring',
   'readline',
   'readline/promises',
+  'sqlite',
   'stream',
   'stream/consumers',
   'stream/promises',

@@ -5,6 +5,9 @@
 import { host } from './host-calls.js';
 import { COMMANDS, IMPLEMENTED, UNAVAILABLE } from './node-module-names.js';
 
+/** Without the prefix, these are names of packages. */
+const ONLY_WITH_PREFIX = new Set(['sqlite', 'test']);
+
 const loaded = Object.create(null);
 /** Parts of the boot script, by names that begin with `boot:`. */
 const bootParts = Object.create(null);
@@ -57,9 +60,11 @@ export const isLoaded = (name) => name in loaded;
 export function nodeModule(name) {
   const hasPrefix = name.startsWith('node:');
   const plain = hasPrefix ? name.slice('node:'.length) : name;
-  if (!known.has(plain) || (plain === 'test' && !hasPrefix)) return undefined;
+  if (!known.has(plain) || (!hasPrefix && ONLY_WITH_PREFIX.has(plain))) return undefined;
   return `node:${plain}`;
 }
 
 /** The names that `module.builtinModules` lists. */
-export const builtinModules = [...IMPLEMENTED, ...UNAVAILABLE].filter((name) => name !== 'test').sort();
+export const builtinModules = [...IMPLEMENTED, ...UNAVAILABLE]
+  .filter((name) => !ONLY_WITH_PREFIX.has(name))
+  .sort();

@@ -7,8 +7,15 @@ import { LINUX_ERRNO } from '../linux-errno.js';
 import { host, status, statusBuffer } from './host-calls.js';
 import { clearTimeout, setTimeout } from './timers.js';
 
-/** The environment variables of the program: a property each. */
-export const environment = {};
+/** The environment variables of the program: a property each. They begin with those of the user (runtimes/account.ts). */
+export const environment = {
+  HOME: '/app',
+  USER: 'root',
+  LOGNAME: 'root',
+  SHELL: '/bin/bash',
+  PATH: '/usr/bin:/bin',
+  LANG: 'C.UTF-8',
+};
 
 export const setVariable = (name, value) =>
   Object.defineProperty(environment, name, {

@@ -112,9 +112,13 @@ function executeAsFunction(code, file) {
     .call(module.exports, module.exports, require, module, file, COMMONJS_NAMES.__dirname());
 }
 
-export function execute({ code, file, script, imports, trailing, awaits, typescript, valueNames }) {
+const isFunctionBody = (code, file) => host.compiles(`(function () {${code}\n})`, file, 0) === 1;
+
+export function execute({ code, file, script, imports, trailing, awaits, typescript, valueNames, is_file }) {
   if (typescript) return executeTypeScript(code, file);
   if (script !== undefined) return executeModule(code, file, script, imports, trailing, valueNames);
+  if (is_file && !/\.m[jt]s$/.test(file) && isFunctionBody(code, file))
+    return void executeAsFunction(code, file);
   const isModule = /\.m[jt]s$/.test(file) || (awaits && host.compiles(code, file, PLAIN_SCRIPT) !== 1);
   return evaluateProgram(code, file, isModule ? SCRIPT | STRICT : SCRIPT, trailing, valueNames);
 }
@@ -146,7 +150,7 @@ async function evaluateProgram(code, file, flags, trailing, valueNames) {
     return trailing ? value : undefined;
   } catch (error) {
     if (!(error instanceof SyntaxError) || host.compiles(code, file, flags) === 1) throw error;
-    if (/\breturn\b/.test(code) && host.compiles(`(function () {${code}\n})`, file, 0) === 1) {
+    if (/\breturn\b/.test(code) && isFunctionBody(code, file)) {
       executeAsFunction(code, file);
       return undefined;
     }

@@ -10,8 +10,8 @@ const FILE_FUNCTIONS = 'use readText, writeText, listFiles, std.loadFile and os.
 const READ_FILES =
   'fetch the data outside the sandbox, pass it with the files option, and read it with readText or readJson';
 /** The way to SQLite that works in JavaScript. */
-export const SQLITE_COMMAND =
-  "the sqlite3 program: execFileSync('sqlite3', ['-json', 'app.db', sql], { encoding: 'utf8' }) of child_process returns the rows as JSON";
+export const SQLITE_MODULE =
+  "node:sqlite: const { DatabaseSync } = require('node:sqlite'); new DatabaseSync('app.db').prepare(sql).all(...values)";
 /** HTTP requests are possible if they are permitted. */
 export const NETWORK_ACCESS: MissingGlobal = { needs: 'network access', instead: READ_FILES };
 
@@ -79,7 +79,10 @@ export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
   net: NETWORK_ACCESS,
   tls: NETWORK_ACCESS,
   os: PROCESSES,
-  sqlite: { needs: 'the module node:sqlite', instead: SQLITE_COMMAND },
+  sqlite: {
+    needs: 'this feature of node:sqlite',
+    instead: 'define functions with database.function() and aggregate(), and compare tables with SQL',
+  },
   std: PROCESSES,
   worker_threads: THREADS,
   zlib: { needs: 'Brotli', instead: 'compress with gzip or deflate' },

@@ -1,6 +1,6 @@
 /** npm packages that programs import and the sandbox does not have, with alternatives. */
 import type { Alternative } from '../../../analysis/rules/rule-factories.ts';
-import { SQLITE_COMMAND } from './missing-globals.ts';
+import { SQLITE_MODULE } from './missing-globals.ts';
 
 const NO_NETWORK: Alternative = {
   note: 'There is no network: fetch the data outside the sandbox, pass it with the files option, and read it with readText or readJson',
@@ -21,9 +21,7 @@ const COLLECTIONS: Alternative = { packages: ['lodash', 'immutable'] };
 const SCHEMAS: Alternative = { packages: ['zod', 'ajv'] };
 const NUMBERS: Alternative = { packages: ['decimal.js', 'mathjs'], instead: 'Math and BigInt' };
 const IDS: Alternative = { packages: ['nanoid', 'uuid'], instead: 'crypto.randomUUID()' };
-const DATABASE: Alternative = {
-  instead: `arrays, Maps and JSON files, or ${SQLITE_COMMAND}`,
-};
+const DATABASE: Alternative = { instead: SQLITE_MODULE };
 const CHARTS: Alternative = {
   instead:
     "the built-in chart, which needs no import: chart.bar(rows, { x: 'city', y: 'sales' }), also line, scatter, histogram, pie and heatmap",
@@ -35,7 +33,7 @@ const TESTS: Alternative = {
 };
 const CONSOLE: Alternative = { instead: 'console.log' };
 const EXCEL: Alternative = { packages: ['xlsx'] };
-const PDF: Alternative = { packages: ['pdf-lib'] };
+const PDF: Alternative = { packages: ['pdfkit', 'pdf-lib'] };
 const FILES: Alternative = { instead: 'readText, writeText, listFiles, copyFile and removeFile' };
 const UI: Alternative = {
   note: 'There is no DOM',
@@ -66,7 +64,7 @@ const GROUPS: readonly (readonly [packages: string, alternative: Alternative])[]
   ['jest mocha chai vitest ava tape @jest/globals', TESTS],
   ['colors kleur ora winston pino debug cli-table3', CONSOLE],
   ['exceljs', EXCEL],
-  ['pdfkit jspdf', PDF],
+  ['jspdf pdfmake', PDF],
   ['fs-extra glob rimraf mkdirp', FILES],
   ['react react-dom vue svelte jquery', UI],
 ];

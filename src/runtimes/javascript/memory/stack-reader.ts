@@ -259,7 +259,7 @@ export class JavaScriptStackReader extends StackWalker {
       identity: [file, table, firstLine],
       file: path,
       name: ownName || this.#values.functionName(target) || ANONYMOUS,
-      origin: originOf(path),
+      origin: originOf(path, this.guest.kernel.volume.home),
       firstLine,
       frames: new Map(),
       framesByLine: new Map(),
@@ -315,7 +315,7 @@ export class JavaScriptStackReader extends StackWalker {
   }
 }
 
-function originOf(file: string): StackFrame['origin'] {
-  if (file.startsWith('/app/')) return 'program';
+function originOf(file: string, home: string): StackFrame['origin'] {
+  if (file.startsWith('/app/') || file.startsWith(`${home}/`)) return 'program';
   return file.startsWith('sandbox:') ? 'runtime' : 'library';
 }

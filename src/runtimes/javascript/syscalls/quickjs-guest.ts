@@ -1,4 +1,5 @@
 /** The guest as the system calls of JavaScript use it. */
+import type { Linker } from '../../../engine/linker.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { tryCopyToGuest } from '../../copy-to-guest.ts';
@@ -14,6 +15,9 @@ export interface QuickJsGuest {
   readonly isDeterministic: boolean;
   exit(code: number): never;
   abort(reason: string): never;
+  readonly linker: Pick<Linker, 'open' | 'symbol'>;
+  /** Calls an entry of the function table. */
+  callTable(index: number, ...args: number[]): number;
 }
 
 /** Copies bytes to the heap, terminated with NUL. Returns 0 if the guest is out of memory. */

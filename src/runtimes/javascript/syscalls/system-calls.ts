@@ -42,6 +42,7 @@ import { throwReferenceError } from './module-loader.ts';
 import { findPackageName, loadPackage } from './package-loader.ts';
 import { processCalls } from './process-calls.ts';
 import type { QuickJsGuest } from './quickjs-guest.ts';
+import { loadSqlite } from './sqlite-library.ts';
 import { stripTypes } from './typescript.ts';
 
 /** Maximum number of bytes that one call decodes. The boot script splits longer texts. */
@@ -285,12 +286,20 @@ const pathCalls: Record<string, SystemCall> = {
   chdir: ({ kernel }, [name]) => kernel.chdir(path(name)),
 };
 
+/** Writes in as many parts as a pipe accepts. A pipe that is full fails. */
+function writeAll(kernel: Kernel, fd: number, bytes: Uint8Array): number {
+  let done = kernel.write(fd, bytes);
+  for (let count = done; count > 0 && done < bytes.length; done += count)
+    count = kernel.write(fd, bytes.subarray(done));
+  return done;
+}
+
 const descriptorCalls: Record<string, SystemCall> = {
   close: ({ kernel }, [fd]) => kernel.close(int32(fd)),
   read: ({ kernel }, [fd, buffer, offset, length]) => kernel.read(int32(fd), slice(buffer, offset, length)),
   write: ({ kernel }, [fd, buffer, offset, length]) => kernel.write(int32(fd), slice(buffer, offset, length)),
   writeText: ({ kernel }, [fd, string]) =>
-    kernel.write(int32(fd), replaceLoneSurrogates(kernel, toText(string))),
+    writeAll(kernel, int32(fd), replaceLoneSurrogates(kernel, toText(string))),
   seek: ({ kernel }, [fd, offset, whence]) => kernel.seek(int32(fd), toInteger(offset), int32(whence)),
   fstat: ({ kernel }, [fd, out]) => storeStatus(out, kernel.fstat(int32(fd))),
   truncate: ({ kernel }, [fd, size]) =>
@@ -348,6 +357,7 @@ const runtimeCalls: Record<string, SystemCall> = {
   compiles: (guest, args) => evaluate(guest, args, true),
   findPackage: findPackageName,
   loadPackage,
+  loadSqlite,
   collectGarbage: (guest) => () => {
     guest.call('qjs_run_gc');
     return guest.call('qjs_get_undefined');

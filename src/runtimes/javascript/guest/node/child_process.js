@@ -10,11 +10,14 @@ import { completeLater } from '../timers.js';
 import { Buffer } from './buffer.js';
 import EventEmitter from './events.js';
 import {
+  AbortError,
   codedError,
   invalidArgType,
   invalidArgValue,
   outOfRange,
   systemError,
+  validateAbortSignal,
+  validateBoolean,
   validateFunction,
   validateString,
 } from './internal/errors.js';
@@ -28,11 +31,13 @@ const READ_BYTES = 65_536;
 const MAX_DESCRIPTORS = 256;
 /** Names of the standard descriptors of a child, by number. */
 const STREAMS = ['stdin', 'stdout', 'stderr'];
+/** Of a stream: the descriptor of the pipe, as long as the program has not read from it. */
+const DESCRIPTOR = Symbol('descriptor');
 
 // ---- arguments ----
 
 function checkOptions(options) {
-  const { cwd, env, timeout, maxBuffer, shell, uid, gid, argv0 } = options;
+  const { cwd, env, timeout, maxBuffer, shell, uid, gid, argv0, killSignal } = options;
   if (cwd !== undefined && cwd !== null && typeof cwd !== 'string' && !(cwd instanceof URL))
     throw invalidArgType('options.cwd', ['string', 'URL'], cwd);
   if (env !== undefined && env !== null && typeof env !== 'object')
@@ -47,6 +52,15 @@ function checkOptions(options) {
     if (value !== undefined && value !== null && value !== 0)
       throw systemError(LINUX_ERRNO.EPERM, `spawn ${name}`);
   if (argv0 !== undefined && argv0 !== null) validateString(argv0, 'options.argv0');
+  for (const name of ['detached', 'windowsHide', 'windowsVerbatimArguments'])
+    if (options[name] !== undefined && options[name] !== null)
+      validateBoolean(options[name], `options.${name}`);
+  if (killSignal !== undefined && killSignal !== null) {
+    if (typeof killSignal !== 'string' && typeof killSignal !== 'number')
+      throw invalidArgType('options.killSignal', ['string', 'number'], killSignal);
+    if (!Object.values(SIGNALS).includes(signalNumber(killSignal))) throw unknownSignal(killSignal);
+  }
+  validateAbortSignal(options.signal, 'options.signal');
 }
 
 const withoutNull = (text, name) => {
@@ -125,8 +139,10 @@ function signalNumber(signal) {
   if (typeof signal === 'number') return signal;
   const name = `${signal}`.toUpperCase();
   if (Object.hasOwn(SIGNALS, name)) return SIGNALS[name];
-  throw codedError(TypeError, 'ERR_UNKNOWN_SIGNAL', `Unknown signal: ${signal}`);
+  throw unknownSignal(signal);
 }
+
+const unknownSignal = (signal) => codedError(TypeError, 'ERR_UNKNOWN_SIGNAL', `Unknown signal: ${signal}`);
 
 function pipe() {
   const ends = check(host.pipe(), 'pipe');
@@ -160,7 +176,7 @@ function openStdio(stdio) {
       temporary.push(fd);
     } else if (kind === 'inherit') fds.push([child, child]);
     else {
-      const fd = typeof kind === 'number' ? kind : kind?.fd;
+      const fd = typeof kind === 'number' ? kind : (kind?.[DESCRIPTOR]?.(isInput) ?? kind?.fd);
       if (!Number.isInteger(fd))
         throw codedError(
           TypeError,
@@ -339,6 +355,8 @@ export class ChildProcess extends EventEmitter {
   #closed = 0;
   #hasInput = false;
   #closeInput;
+  /** Numbers of the outputs that another process reads. */
+  #given = new Set();
 
   constructor() {
     super();
@@ -378,16 +396,37 @@ export class ChildProcess extends EventEmitter {
     this.pid = pid;
     addTick(() => this.emit('spawn'));
     completeLater(() => this.#runIfReady());
+    this.#obey(settings);
     return this;
+  }
+
+  /** Ends the process when the program aborts the signal. */
+  #obey({ signal, killSignal }) {
+    if (signal === undefined || signal === null) return;
+    const abort = () => {
+      if (this.exitCode !== null || this.signalCode !== null || !this.kill(killSignal)) return;
+      this.emit('error', new AbortError(undefined, { cause: signal.reason }));
+    };
+    if (signal.aborted) return addTick(abort);
+    signal.addEventListener('abort', abort, { once: true });
+    this.once('exit', () => signal.removeEventListener('abort', abort));
   }
 
   #createStreams() {
     this.stdio = this.#ours.map((fd, i) =>
-      fd === null ? null : i === 0 ? this.#inputTo(fd) : this.#outputOf(),
+      fd === null ? null : i === 0 ? this.#inputTo(fd) : this.#outputOf(fd, i),
     );
     STREAMS.forEach((name, i) => {
       this[name] = this.stdio[i] ?? null;
     });
+    // A program that uses the input is going to write to it or to end it.
+    const [stdin] = this.stdio;
+    if (!stdin) return;
+    const get = () => {
+      this.#hasInput = true;
+      return stdin;
+    };
+    Object.defineProperty(this, 'stdin', { get, set: undefined, enumerable: true, configurable: true });
   }
 
   #inputTo(fd) {
@@ -397,9 +436,8 @@ export class ChildProcess extends EventEmitter {
       isOpen = false;
     };
     this.#closeInput = close;
-    return new Writable({
+    const stream = new Writable({
       write: (chunk, _encoding, callback) => {
-        this.#hasInput = true;
         try {
           writeInput(fd, chunk);
           callback();
@@ -418,18 +456,24 @@ export class ChildProcess extends EventEmitter {
         completeLater(() => this.#runIfReady());
       },
     });
+    return Object.assign(stream, { readable: false, [DESCRIPTOR]: (isInput) => (isInput ? undefined : fd) });
   }
 
-  #outputOf() {
+  #outputOf(fd, i) {
     const stream = new Readable({ read() {} });
     stream.once('close', () => this.#onStreamClosed());
+    stream[DESCRIPTOR] = (isInput) => {
+      if (!isInput || this.#isRun) return undefined;
+      this.#given.add(i);
+      return fd;
+    };
     return stream;
   }
 
   /** Runs the process, unless the program has begun to write input that it has not ended. */
   #runIfReady() {
     if (this.#isRun || this.pid === undefined) return;
-    const { stdin } = this;
+    const [stdin] = this.stdio;
     const isEnded = stdin === null || stdin.writableEnded || stdin.destroyed;
     if (!isEnded && this.#hasInput) {
       waiting.add(this);
@@ -468,7 +512,7 @@ export class ChildProcess extends EventEmitter {
     this.#ours.forEach((fd, i) => {
       if (fd === null || i === 0) return;
       const stream = this.stdio[i];
-      for (;;) {
+      while (!this.#given.has(i)) {
         const chunk = Buffer.allocUnsafe(READ_BYTES);
         const count = host.read(fd, chunk.buffer, chunk.byteOffset, chunk.length);
         if (count < 0) stream.destroy(systemError(-count, 'read'));
@@ -504,6 +548,10 @@ export class ChildProcess extends EventEmitter {
     return result === 0;
   }
 
+  [Symbol.dispose]() {
+    if (!this.killed) this.kill();
+  }
+
   ref() {}
   unref() {}
   send() {
@@ -518,18 +566,24 @@ export const spawn = (file, args, options) => new ChildProcess().begin(normalize
 
 /** Collects the output of a child for the callback of exec and execFile. */
 function collect(child, request, command, callback) {
-  const { encoding = 'utf8', maxBuffer = MAX_BUFFER } = request.settings;
-  const isText = encoding !== null && encoding !== 'buffer';
+  const { maxBuffer = MAX_BUFFER } = request.settings;
+  // As in Node.js, an encoding that is undefined is not the default.
+  const { encoding } = { encoding: 'utf8', ...request.settings };
+  const isText = encoding !== null && Buffer.isEncoding(encoding);
   const chunks = { stdout: [], stderr: [] };
   let failure = null;
+  let isFinished = false;
   for (const name of ['stdout', 'stderr']) {
     let size = 0;
-    child[name]?.on('data', (data) => {
-      const chunk = typeof data === 'string' ? Buffer.from(data, child[name].readableEncoding) : data;
-      size += chunk.length;
+    if (isText) child[name]?.setEncoding(encoding);
+    child[name]?.on('data', (chunk) => {
+      const length =
+        typeof chunk === 'string' ? Buffer.byteLength(chunk, child[name].readableEncoding) : chunk.length;
+      size += length;
       if (size <= maxBuffer) chunks[name].push(chunk);
       else if (failure === null) {
-        chunks[name].push(chunk.subarray(0, chunk.length - (size - maxBuffer)));
+        // As in Node.js, the rest of a text is measured in characters.
+        chunks[name].push(chunk.slice(0, maxBuffer - (size - length)));
         failure = codedError(
           RangeError,
           'ERR_CHILD_PROCESS_STDIO_MAXBUFFER',
@@ -539,20 +593,23 @@ function collect(child, request, command, callback) {
     });
   }
   const output = (name) => {
-    const bytes = Buffer.concat(chunks[name]);
     // A program that has called setEncoding gets text in that encoding.
-    const textEncoding = child[name]?.readableEncoding ?? (isText ? encoding : null);
-    return textEncoding === null ? bytes : bytes.toString(textEncoding);
+    if (child[name]?.readableEncoding || (isText && !child[name])) return chunks[name].join('');
+    return Buffer.concat(chunks[name]);
   };
-  const finish = (error) => callback?.(error, output('stdout'), output('stderr'));
-  child.once('error', finish);
+  const finish = (error) => {
+    if (isFinished) return;
+    isFinished = true;
+    callback?.(error, output('stdout'), output('stderr'));
+  };
+  child.once('error', (error) => finish(Object.assign(error, { cmd: command })));
   child.once('close', (code, signal) => {
     if (failure === null && code === 0 && signal === null) return finish(null);
     if (failure === null) {
       const text = output('stderr');
       failure = Object.assign(new Error(`Command failed: ${command}\n${text}`), {
         killed: child.killed,
-        code,
+        code: code < 0 ? codeOf(-code) : code,
         signal,
       });
     }
@@ -586,13 +643,11 @@ export function exec(command, options, callback) {
 const promised =
   (start) =>
   (...args) => {
-    let child;
-    const promise = new Promise((resolve, reject) => {
-      child = start(...args, (error, stdout, stderr) =>
-        error === null ? resolve({ stdout, stderr }) : reject(Object.assign(error, { stdout, stderr })),
-      );
-    });
-    promise.child = child;
+    const { promise, resolve, reject } = Promise.withResolvers();
+    // Arguments that are invalid are reported at once.
+    promise.child = start(...args, (error, stdout, stderr) =>
+      error === null ? resolve({ stdout, stderr }) : reject(Object.assign(error, { stdout, stderr })),
+    );
     return promise;
   };
 for (const start of [exec, execFile])

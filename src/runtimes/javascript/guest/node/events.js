@@ -1,5 +1,6 @@
 /** The module `events`. */
 import { inspect } from '../inspect.js';
+import { load } from '../node-modules.js';
 import { addTick } from '../program-events.js';
 import {
   AbortError,
@@ -149,10 +150,11 @@ const methods = {
     return add(this, type, listener, true);
   },
   once(type, listener) {
-    return add(this, type, wrapOnce(this, type, listener), false);
+    // Streams override these methods.
+    return this.on(type, wrapOnce(this, type, listener));
   },
   prependOnceListener(type, listener) {
-    return add(this, type, wrapOnce(this, type, listener), true);
+    return this.prependListener(type, wrapOnce(this, type, listener));
   },
   removeListener(type, listener) {
     checkListener(listener);
@@ -328,7 +330,10 @@ Object.assign(EventEmitter, {
   addAbortListener,
   listenerCount,
   usingDomains: false,
-  getEventListeners: (emitter, type) => (isTarget(emitter) ? [] : emitter.listeners(type)),
+  getEventListeners: (emitter, type) =>
+    isTarget(emitter)
+      ? (load('node:internal/abort').listenersOf(emitter, type) ?? [])
+      : emitter.listeners(type),
   getMaxListeners: (emitter) =>
     isTarget(emitter) ? (targetLimits.get(emitter) ?? defaultMaxListeners) : emitter.getMaxListeners(),
   setMaxListeners(count = defaultMaxListeners, ...emitters) {

@@ -115,7 +115,7 @@ for (const [name, get] of Object.entries({ pid: () => host.getpid(), ppid: () =>
 
 Object.assign(process, {
   version: `v${VERSION}`,
-  versions: { node: VERSION, quickjs: '0.10.0' },
+  versions: { node: VERSION, quickjs: '0.10.0', sqlite: '3.53.4' },
   arch: 'x64',
   platform: 'linux',
   release: { name: 'node', lts: 'Iron' },
@@ -123,7 +123,9 @@ Object.assign(process, {
   execPath: '/usr/bin/node',
   execArgv: [],
   argv: argumentsOf(programSource),
-  argv0: 'node',
+  get argv0() {
+    return programSource.argv0 ?? 'node';
+  },
   debugPort: 9229,
   env,
   features: { inspector: false, debug: false, uv: true, ipv6: false, tls: false, typescript: false },
@@ -184,6 +186,7 @@ Object.assign(process, {
   emitWarning(warning, typeOrOptions = 'Warning', code = undefined) {
     const options = typeof typeOrOptions === 'object' ? typeOrOptions : { type: typeOrOptions, code };
     const name = warning instanceof Error ? warning.name : (options.type ?? 'Warning');
+    if (name === 'DeprecationWarning' && process.noDeprecation) return;
     const error = warning instanceof Error ? warning : Object.assign(new Error(warning), { name });
     if (options.code !== undefined) error.code = options.code;
     if (options.detail !== undefined) error.detail = options.detail;

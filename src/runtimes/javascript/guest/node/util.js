@@ -145,7 +145,11 @@ function debuglog(section) {
   return log;
 }
 
-const errnoNames = new Map(Object.entries(LINUX_ERRNO).map(([name, errno]) => [-errno, name]));
+/** Errors of processes that the kernel does not report. */
+const PROCESS_ERRNO = { ENOBUFS: 105, ETIMEDOUT: 110 };
+const errnoNames = new Map(
+  Object.entries({ ...LINUX_ERRNO, ...PROCESS_ERRNO }).map(([name, errno]) => [-errno, name]),
+);
 
 const util = {
   MIMEParams,

@@ -117,8 +117,18 @@ export class CustomEvent extends Event {
   }
 }
 
+/** The listeners of an EventTarget, or undefined if it is none. */
+export let listenersOf;
+
 export class EventTarget {
   #listeners = new Map();
+
+  static {
+    listenersOf = (target, type) =>
+      #listeners in target
+        ? (target.#listeners.get(`${type}`) ?? []).map(({ listener }) => listener)
+        : undefined;
+  }
 
   addEventListener(type, listener, options = undefined) {
     if (listener === null || listener === undefined) return;

@@ -22,11 +22,25 @@ function headerValue(value) {
   return text;
 }
 
+/** Makes the headers of a received response immutable, and says whether they are. */
+let freeze;
+let isFrozen;
+
 export class Headers {
   #list = new Map();
   /** The names in their original spelling, by lower-case name. */
   #names = new Map();
+  #isFrozen = false;
 
+  static {
+    freeze = (headers) => {
+      headers.#isFrozen = true;
+    };
+    isFrozen = (headers) => headers.#isFrozen;
+  }
+  #check() {
+    if (this.#isFrozen) throw new TypeError('immutable');
+  }
   constructor(init = undefined) {
     if (init === undefined) return;
     if (init === null || typeof init !== 'object')
@@ -41,12 +55,14 @@ export class Headers {
   }
   append(name, value) {
     const [key, text] = [headerName(name), headerValue(value)];
+    this.#check();
     const values = this.#list.get(key);
     if (values === undefined) this.set(name, text);
     else values.push(text);
   }
   set(name, value) {
     const key = headerName(name);
+    this.#check();
     this.#list.set(key, [headerValue(value)]);
     this.#names.set(key, `${name}`);
   }
@@ -60,7 +76,9 @@ export class Headers {
     return this.#list.has(headerName(name));
   }
   delete(name) {
-    this.#list.delete(headerName(name));
+    const key = headerName(name);
+    this.#check();
+    this.#list.delete(key);
   }
   *entries() {
     for (const key of [...this.#list.keys()].sort()) {
@@ -167,7 +185,12 @@ function readBody(body) {
     const boundary = `----formdata-${crypto.randomUUID()}`;
     return { bytes: writeMultipart(body, boundary), type: `multipart/form-data; boundary=${boundary}` };
   }
-  if (typeof body === 'object' && typeof body[Symbol.asyncIterator] === 'function') return { stream: body };
+  if (typeof body === 'object' && typeof body[Symbol.asyncIterator] === 'function') {
+    if (typeof body.getReader !== 'function') return { stream: ReadableStream.from(body) };
+    if (body.locked || body._disturbed)
+      throw new TypeError('Response body object should not be disturbed or locked');
+    return { stream: body };
+  }
   return { bytes: utf8(`${body}`), type: 'text/plain;charset=UTF-8' };
 }
 
@@ -195,10 +218,16 @@ class Body {
     return this.#stream;
   }
   get bodyUsed() {
-    return this.#isUsed || this.#stream?.locked === true;
+    const { stream } = this.#content ?? {};
+    return this.#isUsed || (this.#stream ?? stream)?._disturbed === true;
+  }
+  #checkUsable() {
+    const { stream } = this.#content ?? {};
+    if (this.bodyUsed || (this.#stream ?? stream)?.locked)
+      throw new TypeError('Body is unusable: Body has already been read');
   }
   async bytes() {
-    if (this.bodyUsed) throw new TypeError('Body is unusable: Body has already been read');
+    this.#checkUsable();
     if (this.#content === undefined) return new Uint8Array();
     this.#isUsed = true;
     const { bytes, stream } = this.#content;
@@ -230,12 +259,24 @@ class Body {
       );
     return form;
   }
-  /** The body for a copy. A stream cannot be read twice. */
+  get _isStream() {
+    return this.#content?.stream !== undefined;
+  }
+  /** The body for a copy. */
   _copy() {
-    if (this.bodyUsed) throw new TypeError('Body is unusable: Body has already been read');
-    if (this.#content?.stream !== undefined)
-      throw new TypeError('clone: the sandbox cannot copy a body that is a stream');
-    return this.#content?.bytes;
+    this.#checkUsable();
+    if (this.#content?.stream === undefined) return this.#content?.bytes;
+    const [own, copy] = this.#content.stream.tee();
+    this.#content = { stream: own };
+    this.#stream = undefined;
+    return copy;
+  }
+  /** The body for another request, which takes it over. */
+  _take() {
+    if (this.#content === undefined) return undefined;
+    this.#checkUsable();
+    this.#isUsed = true;
+    return this.#content.bytes ?? this.#content.stream;
   }
 }
 
@@ -254,23 +295,52 @@ function checkedUrl(input) {
   return href;
 }
 
+/** Options of a request with their values. The first is the default. They have no effect, except for `redirect`. */
+const REQUEST_OPTIONS = {
+  redirect: ['follow', 'error', 'manual'],
+  mode: ['cors', 'no-cors', 'same-origin'],
+  credentials: ['same-origin', 'omit', 'include'],
+  cache: ['default', 'no-store', 'reload', 'no-cache', 'force-cache', 'only-if-cached'],
+};
+
+function readOptions(init, source) {
+  const read = ([name, values]) => {
+    const value = init[name] === undefined ? (source?.[name] ?? values[0]) : `${init[name]}`;
+    if (!values.includes(value)) throw new TypeError(`Request constructor: ${value} is not a valid ${name}.`);
+    return [name, value];
+  };
+  if (init.integrity) throw new TypeError('Request constructor: the sandbox does not support integrity.');
+  return Object.fromEntries(Object.entries(REQUEST_OPTIONS).map(read));
+}
+
+function readSignal({ signal }, source) {
+  if (signal === undefined && source !== undefined) return source.signal;
+  if (signal === undefined || signal === null) return new AbortController().signal;
+  if (signal instanceof AbortSignal) return signal;
+  throw new TypeError('Request constructor: Expected signal to be an instance of AbortSignal.');
+}
+
 export class Request extends Body {
   constructor(input, init = {}) {
     const source = input instanceof Request ? input : undefined;
     const url = source?.url ?? checkedUrl(input);
     const upper = `${init.method ?? source?.method ?? 'GET'}`.toUpperCase();
-    const method = METHODS.includes(upper) ? upper : `${init.method}`;
+    const method = METHODS.includes(upper) ? upper : `${init.method ?? source?.method}`;
     if (!TOKEN.test(method)) throw new TypeError(`'${method}' is not a valid HTTP method.`);
+    const options = { ...readOptions(init, source), signal: readSignal(init, source) };
     const headers = new Headers(init.headers ?? source?.headers);
-    const body = init.body ?? source?._copy();
+    const body = init.body ?? source?._take();
     if (body != null && (method === 'GET' || method === 'HEAD'))
       throw new TypeError('Request with GET/HEAD method cannot have body.');
+    if (typeof init.body?.[Symbol.asyncIterator] === 'function' && init.duplex === undefined)
+      throw new TypeError('RequestInit: duplex option is required when sending a body.');
     super(body, headers);
-    const signal = init.signal ?? source?.signal ?? new AbortController().signal;
-    Object.assign(this, { method, url, headers, signal, redirect: init.redirect ?? 'follow' });
+    Object.assign(this, { method, url, headers, ...options, duplex: 'half' });
   }
   clone() {
-    return new Request(this);
+    const { url, method, headers, signal, redirect, mode, credentials, cache } = this;
+    const options = { method, headers, signal, redirect, mode, credentials, cache };
+    return new Request(url, { ...options, body: this._copy(), duplex: 'half' });
   }
   get [Symbol.toStringTag]() {
     return 'Request';
@@ -314,8 +384,10 @@ export class Response extends Body {
     return new Response(null, { status, headers: { location: new URL(`${url}`).href } });
   }
   clone() {
-    const { status, statusText, headers } = this;
-    return new Response(this._copy() ?? null, { status, statusText, headers });
+    const { status, statusText, headers, ok, type, url, redirected } = this;
+    const copy = new Response(this._copy() ?? null, { headers });
+    if (isFrozen(headers)) freeze(copy.headers);
+    return Object.assign(copy, { status, statusText, ok, type, url, redirected });
   }
   get [Symbol.toStringTag]() {
     return 'Response';
@@ -342,7 +414,12 @@ const NO_NETWORK =
   'fetch is not available in the sandbox: it has no network. Call a tool that gets the data, or pass the data as files or standard input';
 const REDIRECTS = [301, 302, 303, 307, 308];
 const MAX_REDIRECTS = 20;
-const DEFAULT_HEADERS = { accept: '*/*', 'user-agent': 'node', 'accept-encoding': 'gzip, deflate, br' };
+const DEFAULT_HEADERS = {
+  accept: '*/*',
+  'accept-language': '*',
+  'sec-fetch-mode': 'cors',
+  'user-agent': 'node',
+};
 /** Headers that describe a body, and headers that another host must not get. */
 const BODY_HEADERS = [
   'content-encoding',
@@ -355,7 +432,7 @@ const OWN_HEADERS = ['authorization', 'cookie', 'proxy-authorization', 'host'];
 
 function failed(cause) {
   // What a person can permit must be visible, also where only the message is shown.
-  const message = cause.code === 'EACCES' ? `fetch failed: ${cause.message}` : 'fetch failed';
+  const message = cause?.code === 'EACCES' ? `fetch failed: ${cause.message}` : 'fetch failed';
   return new TypeError(message, { cause });
 }
 
@@ -381,6 +458,7 @@ async function toResponse({ status, reason, headers, body }, url, signal) {
       cancel: () => body.close(),
     });
   const response = new Response(content, { headers: list });
+  freeze(response.headers);
   return Object.assign(response, {
     status,
     statusText: reason,
@@ -429,6 +507,7 @@ async function follow(first, { redirect, signal }) {
     }
     answer.body.close();
     if (redirect === 'error') throw failed(new Error('unexpected redirect'));
+    if (first.isStream && answer.status !== 303) throw failed(new Error('a stream cannot be sent again'));
     if (count >= MAX_REDIRECTS) throw failed(new Error('redirect count exceeded'));
     request = next;
   }
@@ -446,9 +525,13 @@ export async function fetch(input, init = undefined) {
     throw new TypeError(NO_NETWORK, { cause });
   }
   const { method, url, headers, redirect, signal } = request;
-  for (const [name, value] of Object.entries(DEFAULT_HEADERS))
+  const codings = url.startsWith('https:') ? 'br, gzip, deflate' : 'gzip, deflate';
+  for (const [name, value] of Object.entries({ ...DEFAULT_HEADERS, 'accept-encoding': codings }))
     if (!headers.has(name)) headers.set(name, value);
-  const bytes = await request.bytes();
+  const isStream = request._isStream;
+  const bytes = await request.bytes().catch((cause) => {
+    throw failed(cause);
+  });
   const body = bytes.length > 0 ? bytes : undefined;
-  return follow({ method, url, headers: [...headers], body }, { redirect, signal });
+  return follow({ method, url, headers: [...headers], body, isStream }, { redirect, signal });
 }

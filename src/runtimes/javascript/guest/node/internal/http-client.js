@@ -1,7 +1,8 @@
 /** `request` and `get` of the modules `http` and `https`. The host sends the requests. */
 import { addTick } from '../../program-events.js';
+import EventEmitter from '../events.js';
 import { Readable, Writable } from '../stream.js';
-import { codedError } from './errors.js';
+import { AbortError, codedError } from './errors.js';
 import { hasNetwork, sendRequest } from './requests.js';
 
 /** Headers of which the first value counts. */
@@ -43,20 +44,77 @@ export class IncomingMessage extends Readable {
   _read() {
     this._body.next().then(
       (bytes) => {
+        this.req._wait();
         if (bytes !== undefined) return this.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
         this.complete = true;
         this.push(null);
       },
-      (error) => this.destroy(error),
+      (error) => this.destroy(socketError(error, 'aborted')),
     );
   }
   _destroy(error, callback) {
     this._body.close();
     callback(error);
+    // The request ends with its response.
+    this.req.destroy();
   }
-  setTimeout() {
+  setTimeout(milliseconds, callback = undefined) {
+    if (callback !== undefined) this.once('timeout', callback);
+    this.req.setTimeout(milliseconds, () => this.emit('timeout'));
     return this;
   }
+}
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
+
+function checkToken(what, text) {
+  if (!TOKEN.test(text))
+    throw codedError(TypeError, 'ERR_INVALID_HTTP_TOKEN', `${what} must be a valid HTTP token ["${text}"]`);
+}
+
+function checkHeader(name, value) {
+  checkToken('Header name', `${name}`);
+  if (value === undefined)
+    throw codedError(
+      TypeError,
+      'ERR_HTTP_INVALID_HEADER_VALUE',
+      `Invalid value "${value}" for header "${name}"`,
+    );
+  for (const one of [value].flat())
+    if (/[^\t\u0020-\u007e\u0080-\u00ff]/.test(`${one}`))
+      throw codedError(TypeError, 'ERR_INVALID_CHAR', `Invalid character in header content ["${name}"]`);
+}
+
+/** An error as the sockets of Node.js report it. `hangUp` is the message if the host has closed the connection. */
+function socketError(error, hangUp) {
+  if (error.code === 'ECONNRESET')
+    return Object.assign(new Error(hangUp), { code: 'ECONNRESET', cause: error });
+  if (error.code === 'ECONNREFUSED') error.syscall = 'connect';
+  return error;
+}
+
+/** What libraries use of the socket of a request. Nothing can be sent over it. */
+class RequestSocket extends EventEmitter {
+  connecting = false;
+  #request;
+  constructor(request) {
+    super();
+    this.#request = request;
+    this.encrypted = request.protocol === 'https:';
+    request.on('timeout', () => this.emit('timeout'));
+  }
+  setTimeout(milliseconds, callback = undefined) {
+    if (callback !== undefined) this.once('timeout', callback);
+    this.#request.setTimeout(milliseconds);
+    return this;
+  }
+  setKeepAlive() {
+    return this;
+  }
+  setNoDelay() {
+    return this;
+  }
+  destroy = (error) => this.#request.destroy(error);
 }
 
 const invalidUrl = (cause) => codedError(TypeError, 'ERR_INVALID_URL', `Invalid URL: ${cause?.input ?? ''}`);
@@ -99,27 +157,39 @@ export class ClientRequest extends Writable {
   #parts = [];
   #aborter = new AbortController();
   #timeout;
+  #timer;
+  #isSent = false;
 
   constructor(protocol, args) {
     // It lives until its response has ended, not until its own data has been sent.
     super({ autoDestroy: false });
     const { options, callback } = readArguments(protocol, args);
     this.method = `${options.method ?? 'GET'}`.toUpperCase();
+    checkToken('Method', this.method);
     this.protocol = protocol;
     this.path = options.path ?? '/';
+    if (/[^\u0021-\u00ff]/.test(this.path))
+      throw codedError(TypeError, 'ERR_UNESCAPED_CHARACTERS', 'Request path contains unescaped characters');
     this.host = options.hostname ?? options.host ?? 'localhost';
     this.aborted = false;
     this.reusedSocket = false;
     this._url = urlOf(options);
-    this.#timeout = options.timeout;
+    this.#timeout = options.timeout ?? options.agent?.options?.timeout;
     const headers = Array.isArray(options.headers) ? options.headers : Object.entries(options.headers ?? {});
     for (const [name, value] of headers) this.setHeader(name, value);
     if (options.auth !== undefined && !this.hasHeader('authorization'))
       this.setHeader('Authorization', `Basic ${Buffer.from(options.auth).toString('base64')}`);
     if (callback !== undefined) this.once('response', callback);
-    options.signal?.addEventListener('abort', () => this.destroy(options.signal.reason), { once: true });
+    addTick(() => {
+      this.socket = this.connection = new RequestSocket(this);
+      this.emit('socket', this.socket);
+    });
+    const abort = () => this.destroy(new AbortError(undefined, { cause: options.signal.reason }));
+    if (options.signal?.aborted) addTick(abort);
+    options.signal?.addEventListener('abort', abort, { once: true });
   }
   setHeader(name, value) {
+    checkHeader(name, value);
     this.#headers.set(`${name}`.toLowerCase(), [`${name}`, value]);
     return this;
   }
@@ -144,7 +214,14 @@ export class ClientRequest extends Writable {
   setTimeout(milliseconds, callback = undefined) {
     this.#timeout = milliseconds;
     if (callback !== undefined) this.once('timeout', callback);
+    if (this.#isSent) this._wait();
     return this;
+  }
+  /** Begins to wait for the next bytes. As in Node.js, the end of that time is an event and nothing more. */
+  _wait() {
+    clearTimeout(this.#timer);
+    if (this.#timeout > 0 && !this.destroyed)
+      this.#timer = setTimeout(() => this.emit('timeout'), this.#timeout);
   }
   _write(chunk, _encoding, callback) {
     this.#parts.push(chunk);
@@ -163,37 +240,44 @@ export class ClientRequest extends Writable {
       url: this._url,
       headers,
       body: Buffer.concat(this.#parts),
-      timeout: this.#timeout,
+      decode: false,
     };
+    this.#isSent = true;
+    this._wait();
     sendRequest(request, this.#aborter.signal).then(
       (response) => {
+        if (this.destroyed) return response.body.close();
+        this._wait();
         const message = new IncomingMessage(response, this._url);
-        this.res = message;
         message.req = this;
+        this.res = message;
         // As in Node.js, a response that nobody wants is discarded.
         if (!this.emit('response', message)) message.resume();
       },
-      (error) => {
-        if (error.kind === 'timeout') this.emit('timeout');
-        this.destroy(error);
-      },
+      (error) => this.destroy(socketError(error, 'socket hang up')),
     );
   }
   _destroy(error, callback) {
-    this.#aborter.abort(error ?? new Error('socket hang up'));
-    callback(error);
+    clearTimeout(this.#timer);
+    const isEarly = this.res === undefined && !error;
+    const cause = isEarly ? Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }) : error;
+    this.#aborter.abort(cause ?? new Error('socket hang up'));
+    if (error && this.res !== undefined) this.res.destroy(error);
+    else this.res?.destroy();
+    callback(cause);
   }
   abort() {
     if (this.aborted) return;
     this.aborted = true;
     addTick(() => this.emit('abort'));
-    this.destroy(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }));
+    this.destroy();
   }
 }
 
 class Agent {
   constructor(options = {}) {
     this.options = { ...options };
+    this.keepAlive = options.keepAlive ?? false;
     this.maxSockets = options.maxSockets ?? Number.POSITIVE_INFINITY;
     this.requests = this.sockets = this.freeSockets = {};
   }

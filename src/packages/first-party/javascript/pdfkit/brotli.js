@@ -1,0 +1,2 @@
+/** The decompression of Brotli for fontkit, which does not get fonts that need it. */
+export default undefined;
