@@ -324,10 +324,10 @@ class SavedNodes {
     return this.#find(reference, 'dir') as DirNode;
   }
 
-  /** The working directory; /app if the host has removed it. */
+  /** The working directory; the workspace if the host has removed it. */
   workingDirectory(reference: NodeReference): BaseDirectory {
     if (typeof reference === 'number') return this.directory(reference);
-    return this.#existing(reference)?.kind === 'dir' ? reference : '/app';
+    return this.#existing(reference)?.kind === 'dir' ? reference : this.#kernel.volume.home;
   }
 
   #find(reference: NodeReference, kind: 'file' | 'dir'): FileNode | DirNode {

@@ -4,8 +4,10 @@
  */
 import { syscallError } from './syscall-error.ts';
 
-/** Bytes that a process can write to a pipe that no other process reads. */
+/** Bytes that a process can write to a pipe that no other process reads. A program can set the capacity of a pipe. */
 export const PIPE_CAPACITY = 65_536;
+const MIN_CAPACITY = 4096;
+const MAX_CAPACITY = 1024 * 1024;
 /** Bytes in a pipe between processes, and in all pipes of a call. */
 export const MAX_PIPE_BYTES = 16 * 1024 * 1024;
 const MAX_PIPES_BYTES = 64 * 1024 * 1024;
@@ -20,6 +22,7 @@ export interface PipeBuffer {
   bytes: Uint8Array;
   start: number;
   length: number;
+  capacity: number;
   readers: number;
   writers: number;
   /** A writer was ended because the pipe was full: what follows the buffered bytes is missing. */
@@ -28,7 +31,26 @@ export interface PipeBuffer {
 
 /** A pipe that contains the given bytes and that nothing refers to. */
 export function newPipe(content: Uint8Array = new Uint8Array()): PipeBuffer {
-  return { bytes: content, start: 0, length: content.length, readers: 0, writers: 0, isCutOff: false };
+  return {
+    bytes: content,
+    start: 0,
+    length: content.length,
+    capacity: PIPE_CAPACITY,
+    readers: 0,
+    writers: 0,
+    isCutOff: false,
+  };
+}
+
+/** Sets the capacity to at least `bytes`, as Linux does, and returns it. */
+export function setCapacity(pipe: PipeBuffer, bytes: number): number {
+  if (bytes < 0) throw syscallError('EINVAL');
+  if (bytes > MAX_CAPACITY) throw syscallError('EPERM');
+  let capacity = MIN_CAPACITY;
+  while (capacity < bytes) capacity *= 2;
+  if (capacity < pipe.length) throw syscallError('EBUSY');
+  pipe.capacity = capacity;
+  return capacity;
 }
 
 /** The bytes that have been written but not read. */

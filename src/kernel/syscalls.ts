@@ -16,7 +16,6 @@ import type { FindPackages } from './package-finder.ts';
 import {
   MAX_PIPE_BYTES,
   newPipe,
-  PIPE_CAPACITY,
   type PipeAccount,
   type PipeBuffer,
   readPipe,
@@ -371,11 +370,11 @@ export class Kernel {
 
   #writePipe({ pipe, flags }: { pipe: PipeBuffer; flags: number }, from: Uint8Array): number {
     const { processes, pipeAccount } = this;
-    if (pipe.length < PIPE_CAPACITY || pipe.readers === 0 || from.length === 0)
-      return writePipe(pipe, from, PIPE_CAPACITY, pipeAccount);
+    if (pipe.length < pipe.capacity || pipe.readers === 0 || from.length === 0)
+      return writePipe(pipe, from, pipe.capacity, pipeAccount);
     const isShared = processes?.isShared(pipe) === true;
     try {
-      return writePipe(pipe, from, isShared ? MAX_PIPE_BYTES : PIPE_CAPACITY, pipeAccount);
+      return writePipe(pipe, from, isShared ? MAX_PIPE_BYTES : pipe.capacity, pipeAccount);
     } catch (cause) {
       const isFull = isSyscallError(cause) && cause.code === 'EAGAIN';
       if (!isFull || processes === undefined || !isShared || (flags & O.NONBLOCK) !== 0) throw cause;

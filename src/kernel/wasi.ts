@@ -13,6 +13,15 @@ function environment(kernel: Kernel): Uint8Array[] {
   return Object.entries(kernel.env).map(([key, value]) => argumentBytes(`${key}=${value}\0`));
 }
 
+/** Buffers that one write joins. */
+const MAX_JOINED_BYTES = 65_536;
+
+/** The buffers of a write. The C library passes a short text and the end of its line as two, which readers get together. */
+function inOnePiece(buffers: readonly Uint8Array[]): readonly Uint8Array[] {
+  const length = buffers.reduce((sum, buffer) => sum + buffer.length, 0);
+  return buffers.length > 1 && length <= MAX_JOINED_BYTES ? [Buffer.concat(buffers)] : buffers;
+}
+
 export function wasiFunctions(
   kernel: Kernel,
   memory: GuestMemory,
@@ -20,12 +29,11 @@ export function wasiFunctions(
 ): HostFunctions {
   const transfer = (
     transferOne: (buffer: Uint8Array, transferred: number) => number,
-    iovs: number,
-    count: number,
+    buffers: readonly Uint8Array[],
     out: number,
   ) => {
     let transferred = 0;
-    for (const buffer of memory.iovecs(iovs, count)) {
+    for (const buffer of buffers) {
       let step: number;
       try {
         step = transferOne(buffer, transferred);
@@ -65,21 +73,19 @@ export function wasiFunctions(
         },
         fd_close: (fd: number) => kernel.close(fd),
         fd_read: (fd: number, iovs: number, count: number, out: number) =>
-          transfer((buffer) => kernel.read(fd, buffer), iovs, count, out),
+          transfer((buffer) => kernel.read(fd, buffer), memory.iovecs(iovs, count), out),
         fd_write: (fd: number, iovs: number, count: number, out: number) =>
-          transfer((buffer) => kernel.write(fd, buffer), iovs, count, out),
+          transfer((buffer) => kernel.write(fd, buffer), inOnePiece(memory.iovecs(iovs, count)), out),
         fd_pread: (fd: number, iovs: number, count: number, offset: bigint, out: number) =>
           transfer(
             (buffer, transferred) => kernel.read(fd, buffer, position(offset) + transferred),
-            iovs,
-            count,
+            memory.iovecs(iovs, count),
             out,
           ),
         fd_pwrite: (fd: number, iovs: number, count: number, offset: bigint, out: number) =>
           transfer(
             (buffer, transferred) => kernel.write(fd, buffer, position(offset) + transferred),
-            iovs,
-            count,
+            memory.iovecs(iovs, count),
             out,
           ),
         fd_seek: (fd: number, offset: bigint, whence: number, out: number) => {

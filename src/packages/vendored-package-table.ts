@@ -45,6 +45,8 @@ export interface VendoredPackage {
    * parts of the package on first use. The other exports are taken from it on first use.
    */
   readonly lazy_instance?: { readonly imports: readonly string[]; readonly instance: string };
+  /** JavaScript: modules that the package imports, and the files of first-party/javascript that it gets instead. */
+  readonly replaced_modules?: Readonly<Record<string, string>>;
   /** JavaScript: texts of the bundle and what replaces them. */
   readonly replaced_texts?: Readonly<Record<string, string>>;
   /** JavaScript: statements that prepare the package, whose namespace is `all`, for use in a guest. */
@@ -418,6 +420,24 @@ all.set_fs({
 });`,
   }),
   js('pdf-lib', 'MIT', 'Create and change PDF files', { default_export: 'namespace' }),
+  js('pdfkit', 'MIT', 'Write PDF documents with text, tables, drawings and images', {
+    uses_node_modules: true,
+    replaced_modules: {
+      module: 'pdfkit/module.js',
+      fontkit: 'pdfkit/fontkit.js',
+      'brotli/decompress.js': 'pdfkit/brotli.js',
+      '@noble/ciphers/aes': 'pdfkit/aes.js',
+      'tiny-inflate': 'pdfkit/tiny-inflate.js',
+    },
+    // The profile of PDF/A is part of the package. The exports are properties of the class, as in the CommonJS form.
+    replaced_texts: {
+      'new URL("./data/sRGB_IEC61966_2_1.icc", import.meta.url).href': '"pdfkit/sRGB_IEC61966_2_1.icc"',
+    },
+    setup: `import profile from './js/data/sRGB_IEC61966_2_1.icc';
+const { LineWrapper, PDFDocument, registerFile } = all;
+Object.assign(whole, { LineWrapper, PDFDocument, registerFile });
+registerFile('pdfkit/sRGB_IEC61966_2_1.icc', profile);`,
+  }),
   js('jszip', '(MIT OR GPL-3.0-or-later)', 'Read and write ZIP archives'),
   js('fflate', 'MIT', 'Compress and decompress: gzip, zlib, deflate, ZIP'),
   js('uuid', 'MIT', 'Create and parse UUIDs'),

@@ -51,6 +51,10 @@ export interface GuestRequest extends Program {
   readonly tools?: string | undefined;
   /** Present if the program may send requests. */
   readonly network?: true;
+  /** Present if the program is the file that a command line names, not text. */
+  readonly is_file?: true;
+  /** What `argv[0]` is, if the program was started by a command line. */
+  readonly argv0?: string;
   /** The limits appear in messages only. They are not passed to the guest, because fuel must not depend on them. */
   readonly fuel_budget: number;
   readonly timeout_seconds: number;
@@ -64,6 +68,8 @@ export interface CommandRequest extends MessageLimits {
   /** See `Program`. */
   readonly inject_setup: boolean;
   readonly pid: number;
+  /** Present if a program of another runtime starts the process, which then has no added packages. */
+  readonly foreign?: true;
   /** Present if the process may send requests. */
   readonly network?: true;
 }

@@ -6,7 +6,8 @@ import { vendoredPackagesOf } from '../packages/import-costs.ts';
 import { satisfies } from '../packages/version-specifiers.ts';
 import { normalisedName, parseRequirement, type Requirement } from '../packages/wheel-metadata.ts';
 import { formatItems } from '../quantities.ts';
-import type { PackageAddition, PackageFacts, RuntimeName } from '../schema.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
+import type { PackageAddition, PackageFacts } from '../schema.ts';
 import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import type { HostAnswer, HostRequest } from '../worker/protocol/messages.ts';
 import type { NeededPackages, PackagesOnDemand } from './packages-on-demand.ts';
@@ -21,7 +22,6 @@ const MAX_UNCHARGED = 0.5;
 type PackageQuestion = Extract<HostRequest, { readonly type: 'packages' }>;
 
 interface CallPackagesOptions {
-  readonly runtime: RuntimeName;
   /** Undefined if no packages are added. */
   readonly onDemand: PackagesOnDemand | undefined;
   readonly approve: NeededPackages['approve'];
@@ -69,10 +69,10 @@ export class CallPackages {
     return { extension };
   }
 
-  /** The program starts in an image with these packages. */
+  /** The program starts in an image with these packages. Only Python asks for packages, also as a process of another language. */
   begin(extension: ImageExtension | undefined): void {
     const added = (extension?.grown ?? extension?.packages)?.facts ?? [];
-    this.#available = [...added, ...vendoredPackagesOf(this.#options.runtime)];
+    this.#available = [...added, ...vendoredPackagesOf(PACKAGE_RUNTIME)];
   }
 
   /** Whether the program was stopped and has to be started again. */

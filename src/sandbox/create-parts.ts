@@ -84,10 +84,7 @@ export async function createParts(
   const onDemand = isOnDemand ? new PackagesOnDemand(runtime, onDemandOptions(options), measure) : undefined;
   const build = { pool, tenant: tenant ?? randomUUID(), limits: policy, signal: options.signal };
   const assets = await extendedAssets(runtime, extension, build);
-  checkMountPoints(
-    policy,
-    assets.layers.map(({ at }) => at),
-  );
+  checkMountPoints(policy, assets);
   const mountSet = openMounts(policy.mounts);
   const loadsImports = options.preload === undefined && (extension?.packages?.facts.length ?? 0) > 0;
   const image = { extension, loadsImports, onDemand, assets };
@@ -158,8 +155,8 @@ export function checkMemory({ memory_bytes }: Policy, { runtime, minMemoryBytes 
 }
 
 /** A mount point must not coincide with, contain or lie within another part of the guest's file system. */
-function checkMountPoints({ mounts }: Policy, layers: readonly string[]): void {
-  const taken = ['/app', '/tmp', '/dev', ...layers];
+export function checkMountPoints({ mounts, home = '/app' }: Policy, { layers }: GuestAssets): void {
+  const taken = ['/app', home, '/tmp', '/dev', ...layers.map(({ at }) => at)];
   mounts.forEach(({ guest_path: path }, i) => {
     const other = taken.find((at) => at === path || at.startsWith(`${path}/`) || path.startsWith(`${at}/`));
     if (other !== undefined) {

@@ -67,6 +67,9 @@ interface FoundPackages extends ProgramPackages {
 /** A package that is about to be added. */
 export type OfferedPackage = Pick<PackageAddition, 'name' | 'version' | 'bytes'>;
 
+/** Whether packages are added. A text says why they are not. */
+export type PackageDecision = boolean | { readonly reason: string };
+
 /** What a program needs: what its source imports, and what it has asked for at run time. */
 export interface NeededPackages {
   readonly code: string;
@@ -75,7 +78,9 @@ export interface NeededPackages {
   readonly modules: Iterable<string>;
   readonly requirements: readonly Requirement[];
   /** Decides whether the packages are added. Without it, they are. */
-  readonly approve?: ((packages: readonly OfferedPackage[]) => boolean | Promise<boolean>) | undefined;
+  readonly approve?:
+    | ((packages: readonly OfferedPackage[]) => PackageDecision | Promise<PackageDecision>)
+    | undefined;
 }
 
 export class PackagesOnDemand {
@@ -146,7 +151,7 @@ export class PackagesOnDemand {
     const first = requests.slice(0, MAX_ADDITIONS);
     const isNew = ({ name }: PackageRequest) => !this.#failures.has(name);
     const offered = first.filter(isNew).map(offeredPackage);
-    const isDeclined = offered.length > 0 && approve !== undefined && !(await approve(offered));
+    const decision = offered.length === 0 || approve === undefined || (await approve(offered));
     const additions: PackageAddition[] = [];
     let isOffline = false;
     for (const [index, request] of requests.entries()) {
@@ -155,8 +160,8 @@ export class PackagesOnDemand {
         this.#failures.get(name) ??
         (index >= MAX_ADDITIONS
           ? TOO_MANY
-          : isDeclined
-            ? declined(name)
+          : decision !== true
+            ? declined(name, decision)
             : isOffline
               ? NOT_SEARCHED
               : undefined);
@@ -203,8 +208,8 @@ const TOO_MANY = `a program gets at most ${MAX_ADDITIONS} new packages; add the 
 /** Another search would only wait for the network again. */
 const NOT_SEARCHED = 'it was not searched for, because the search for another package failed';
 
-const declined = (name: string) =>
-  `this was declined; to add it, run "llm-wasm-sandbox packages add ${name}"`;
+const declined = (name: string, decision: Exclude<PackageDecision, true>) =>
+  `${decision === false ? 'this was declined' : decision.reason}; to add it, run "llm-wasm-sandbox packages add ${name}"`;
 
 const offeredPackage = ({ name, specifiers }: PackageRequest): OfferedPackage => {
   const bytes = readApprovedWheels().find((one) => one.name === name)?.wheel_bytes;

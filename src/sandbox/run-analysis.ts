@@ -57,6 +57,7 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
     fuelConsumed: result.fuel_consumed,
     limits: { ...run.policy, ...run.limits },
     files: run.files,
+    home: run.policy.home,
     mounts: run.policy.mounts.map(({ guest_path }) => guest_path),
     imports: metadata.imports,
     packages,

@@ -19,6 +19,7 @@ import {
   fileEncoding,
   type Policy,
   parse,
+  programEnv,
   type RuntimeName,
   type SandboxResult,
   textArgument,
@@ -159,7 +160,7 @@ export class Sandbox {
           code,
           language: callLanguage(resumes?.language ?? language, this.runtime),
           file_name: resumes === undefined ? file_name : resumes.file_name,
-          env: policy.env,
+          env: { ...programEnv(policy), ...parsed.env },
           args,
           inject_setup: resumes?.inject_setup ?? inject_setup,
         },
@@ -200,9 +201,8 @@ export class Sandbox {
     { onPackages, inject_setup }: Pick<ExecuteOptions, 'onPackages' | 'inject_setup'>,
     effect: () => string | undefined,
   ): CallPackages {
-    const { runtime } = this;
     const onDemand = inject_setup ? this.parts.onDemand : undefined;
-    return new CallPackages({ runtime, onDemand, approve: onPackages, effect });
+    return new CallPackages({ onDemand, approve: onPackages, effect });
   }
 
   /** Why a program cannot pause until its tool calls are answered; undefined if it can. @internal */
@@ -334,6 +334,7 @@ export class Sandbox {
         stderr_max_bytes: policy.stderr_max_bytes,
         workspace_max_bytes: policy.workspace_max_bytes,
         workspace_max_files: policy.workspace_max_files,
+        home: policy.home,
         deterministic: deterministicMode(policy),
       },
       workspace: { id: this.workspace.id, tree },

@@ -398,6 +398,12 @@ describe('packages that a program needs at run time', () => {
     expect(problems).toHaveLength(21);
     expect(problems[0]).toContain('declined; to add it, run "llm-wasm-sandbox packages add many0"');
     expect(problems[20]).toContain('at most 20 new packages');
+    const withReason = await sandbox.execute('import many0', {
+      onPackages: () => ({ reason: 'it is late' }),
+    });
+    expect(withReason.metadata.packages_added).toEqual([
+      { name: 'many0', problem: 'it is late; to add it, run "llm-wasm-sandbox packages add many0"' },
+    ]);
   });
 
   test('keep the order of calls of a session, but nothing of what the first start did', {
@@ -421,6 +427,19 @@ describe('commands of pip', () => {
       "import subprocess, sys\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', 'helper-pkg'])\n__import__('helper').one",
     ],
     ['a shell', "import os\nos.system('pip install helper-pkg > /dev/null 2>&1')\n__import__('helper').one"],
+    [
+      'the module pip',
+      "import pip\nassert pip.main(['install', 'helper-pkg']) == 0\n__import__('helper').one",
+    ],
+    [
+      'the internal entry points of pip',
+      "from pip._internal import main\nfrom pip._internal.cli.main import main as other\nmain(['install', '-q', 'helper-pkg']), other(['install', '-q', 'helper-pkg'])\n__import__('helper').one",
+    ],
+    [
+      'a process of uv',
+      "import subprocess\nsubprocess.run(['uv', 'pip', 'install', 'helper-pkg'], check=True)\n__import__('helper').one",
+    ],
+    ['a shell line of uv', 'uv pip install helper-pkg\nimport helper\nhelper.one'],
     ['micropip', "import micropip\nawait micropip.install(['helper-pkg'])\n__import__('helper').one"],
     [
       'a list of requirements',
@@ -437,6 +456,19 @@ describe('commands of pip', () => {
     expect(metadata.result).toBe(1);
     expect(metadata.packages_added).toMatchObject([{ name: 'helper-pkg', version: '1.2' }]);
   });
+
+  test.each(['!pip install openpyxl', '%pip install openpyxl', '!pip install', '%pip install'])(
+    'of a notebook have no result: %s',
+    async (code) => {
+      const { stdout, stderr, metadata, success } = await run(code);
+      expect([success, metadata.result]).toEqual([true, undefined]);
+      expect(stdout + stderr).toBe(
+        code.endsWith('openpyxl')
+          ? 'Requirement already satisfied: openpyxl\n'
+          : 'ERROR: You must give at least one requirement to install\n',
+      );
+    },
+  );
 
   test('say that a package is there', async () => {
     const program =

@@ -194,6 +194,41 @@ describe('subprocess', () => {
     ).toContain(expected);
   });
 
+  test('keeps descriptors from processes unless they are inheritable', async () => {
+    const listed = "import os; print([fd for fd in range(3, 40) if os.path.exists(f'/dev/fd/{fd}')])";
+    expect(
+      await outputOf(code`
+        import os, subprocess
+        read, write = os.pipe()
+        print(os.get_inheritable(read), os.get_inheritable(write))
+        count = lambda **options: subprocess.run(['python3', '-c', ${JSON.stringify(listed)}], capture_output=True, text=True, **options).stdout
+        print(str(read) in count(close_fds=False))
+        os.set_inheritable(read, True)
+        print(os.get_inheritable(read), str(read) in count(close_fds=False), str(read) in count(), str(write) in count(pass_fds=[write]))
+      `),
+    ).toBe('False False\nFalse\nTrue True False True\n');
+  });
+
+  test('sets the size of pipes', async () => {
+    expect(
+      await outputOf(code`
+        import fcntl, os, subprocess
+        read, write = os.pipe()
+        print(fcntl.fcntl(read, fcntl.F_GETPIPE_SZ), fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 5000), fcntl.fcntl(read, fcntl.F_GETPIPE_SZ))
+        os.set_blocking(write, False)
+        print(os.write(write, bytes(10_000)))
+        for size in (4096, 2**21, -1):
+            try: fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, size)
+            except OSError as error: print(type(error).__name__, error.strerror)
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 2**20)
+        print(os.write(write, bytes(2**21)))
+        print(len(subprocess.run(['seq', '100000'], capture_output=True, pipesize=4096).stdout))
+      `),
+    ).toBe(
+      '65536 8192 8192\n8192\nOSError Resource busy\nPermissionError Operation not permitted\nOSError Invalid argument\n1040384\n588895\n',
+    );
+  });
+
   test('ends a process after a timeout', async () => {
     expect(
       await outputOf(code`

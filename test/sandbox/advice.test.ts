@@ -128,7 +128,7 @@ const CASES: Record<string, Case> = {
   },
   'an installer that is imported': {
     runtime: 'python',
-    code: 'import pip',
+    code: 'import ensurepip',
     type: 'UnsupportedFeature',
     says: ['package installation'],
     not: /similar|Did you mean/,

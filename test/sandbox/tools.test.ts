@@ -1,6 +1,7 @@
 /** Programs that call tools of the caller, to completion. One sandbox per language serves all tests. */
+
+import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSandbox, type Sandbox } from '../../dist/index.js';
 
 const aborted: string[] = [];
 /** Called when the tool `never` starts. */

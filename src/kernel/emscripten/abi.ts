@@ -1,7 +1,16 @@
 /** Constants and struct layouts of the system calls that Emscripten's C library makes. */
 import { structLayout } from '../abi.ts';
 
-export const FCNTL = { DUPFD: 0, GETFD: 1, SETFD: 2, GETFL: 3, SETFL: 4, DUPFD_CLOEXEC: 1030 } as const;
+export const FCNTL = {
+  DUPFD: 0,
+  GETFD: 1,
+  SETFD: 2,
+  GETFL: 3,
+  SETFL: 4,
+  DUPFD_CLOEXEC: 1030,
+  SETPIPE_SZ: 1031,
+  GETPIPE_SZ: 1032,
+} as const;
 export const FD_CLOEXEC = 1;
 
 export const POLL = { IN: 1, OUT: 4, ERR: 8, HUP: 0x10, NVAL: 0x20 } as const;

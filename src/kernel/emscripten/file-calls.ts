@@ -5,6 +5,7 @@
 import { AT, FILE_TYPE, O } from '../abi.ts';
 import type { FileStatus } from '../file-status.ts';
 import type { GuestMemory } from '../guest-memory.ts';
+import { setCapacity } from '../pipe.ts';
 import { syscallError } from '../syscall-error.ts';
 import type { HostFunctions } from '../syscall-guard.ts';
 import type { Kernel } from '../syscalls.ts';
@@ -273,6 +274,10 @@ function control(kernel: Kernel, memory: GuestMemory, fd: number, command: numbe
       file.flags = (file.flags & ~changeable) | (memory.u32(varargs) & changeable);
       return 0;
     }
+    case FCNTL.GETPIPE_SZ:
+    case FCNTL.SETPIPE_SZ:
+      if (file.kind !== 'pipe') throw syscallError('EBADF');
+      return command === FCNTL.GETPIPE_SZ ? file.pipe.capacity : setCapacity(file.pipe, memory.i32(varargs));
     default:
       // Locks always succeed, because no other process uses the files.
       if (command >= 5 && command <= 14) return 0;

@@ -140,14 +140,14 @@ function run(guest: Guest, handles: Handles, request: GuestRequest): string {
 const COMMAND_PROGRAM = '__import__("_sandbox_processes").main()';
 
 function runCommand(guest: Guest, handles: Handles, request: CommandRequest): string {
-  const { argv, env, pid, ...common } = request;
+  const { argv, env, pid, foreign, ...common } = request;
   return run(guest, handles, {
     ...common,
     code: COMMAND_PROGRAM,
     language: 'python',
     file: '/usr/bin/python3',
     env: {},
-    args: [JSON.stringify({ argv, env, pid })],
+    args: [JSON.stringify({ argv, env, pid, foreign })],
     call: 1,
     keep: false,
   });
@@ -205,7 +205,7 @@ export const python: Runtime = {
   stackReader: (guest, handles) => new PythonStackReader(guest, handles),
   run,
   resume,
-  commands: ['python3', 'python', 'pip', 'pip3'],
+  commands: ['python3', 'python', 'pip', 'pip3', 'uv'],
   runCommand,
   preload(guest, handles, request) {
     setRunning(guest, handles, request);

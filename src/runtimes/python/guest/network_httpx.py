@@ -46,6 +46,8 @@ def failure(error, request, kind):
 
 
 def parts(request, content):
+    if request.url.scheme not in ('http', 'https') or not request.url.host:
+        raise httpx.UnsupportedProtocol('The URL of a request begins with http:// or https:// and has a host.', request=request)
     timeouts = request.extensions.get('timeout') or {}
     timeout = timeouts.get('read')
     headers = [[name.decode('latin-1'), value.decode('latin-1')] for name, value in request.headers.raw]

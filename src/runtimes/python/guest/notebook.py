@@ -1,4 +1,5 @@
-"""Lines of notebooks that are not Python: `!command`, `name = !command`, `%cd`, `%matplotlib`, and the cells `%%bash` and `%%sh`.
+"""Lines of notebooks that are not Python: `!command`, `name = !command`, `%cd`, `%matplotlib`, `%pip`, and the cells `%%bash` and
+`%%sh`.
 
 The parser has rejected the line. It is replaced by a call, and the line numbers of the program stay the same.
 """
@@ -9,7 +10,7 @@ import sys
 
 LINE = re.compile(r'([ \t]*)(?:([A-Za-z_]\w*)[ \t]*=[ \t]*)?([!%])[ \t]*(\S.*?)[ \t]*')
 CELL = re.compile(r'\s*%%(bash|sh)\b[^\n]*\n')
-MAGICS = ('cd', 'matplotlib')
+MAGICS = ('cd', 'matplotlib', 'pip')
 CALL = '__import__("_sandbox_notebook")'
 # Lines that a command is continued on.
 MAX_CONTINUED = 100
@@ -67,6 +68,8 @@ def magic(text, names):
     name, _, argument = text.partition(' ')
     if name == 'cd':
         os.chdir(os.path.expanduser(expanded(argument.strip(), names) or '~'))
+    elif name == 'pip':
+        run(text, names)
 
 
 def cell(shell, text):

@@ -30,6 +30,11 @@ COMMAND_LINE = re.compile(r'(\s*)[!%]?\s*(' + COMMAND + r'\S.*?)\s*')
 SHELL_REST = re.compile(r'\s(?:\d?>|&>|#)|&&|\|\|?|;')
 VERSION = r'(?:===?|[<>!~]=|[<>])\s*[\w.*+!-]+'
 REQUIREMENT = re.compile(rf'[A-Za-z0-9][\w.-]*(?:\[[\w,. -]*\])?\s*(?:{VERSION}(?:\s*,\s*{VERSION})*)?')
+FOREIGN = (
+    'python3 in a program of another language cannot use packages that the user adds. '
+    'Run a Python program instead; the user adds packages for it with'
+)
+FILE_OPTION = re.compile(r'--requirement(?:=(.+))?|-r(.+)?', re.S)
 REFUSED_OPTIONS = (
     '-i', '--index-url', '--extra-index-url', '-f', '--find-links', '-t', '--target', '-c', '--constraint', '-e', '--editable',
     '--prefix', '--root',
@@ -92,8 +97,9 @@ def requirements_of(words):
     names = []
     words = iter(words)
     for word in words:
-        if word in ('-r', '--requirement'):
-            names += lines_of(next(words, ''))
+        file = FILE_OPTION.fullmatch(word)
+        if file is not None:
+            names += lines_of(file[1] or file[2] or next(words, ''))
         elif word.split('=', 1)[0] in REFUSED_OPTIONS:
             raise ValueError(f'the option {word} of pip is not supported in the sandbox')
         elif not word.startswith('-'):
@@ -116,10 +122,13 @@ def refusal(names):
     quoted = [name if re.fullmatch(r'[\w.=-]+', name) else f'"{name}"' for name in names]
     versions = installed()
     present = [name for text in names if (name := normalised(re.match(r'[\w.-]*', text)[0])) in versions]
+    from _sandbox_processes import is_foreign
+
+    command = f'llm-wasm-sandbox packages add {" ".join(quoted)}'
     return (
         f'cannot install {", ".join(names)}: programs cannot add packages. '
         + ''.join(f'The sandbox has {name} {versions[name]}. ' for name in present)
-        + f'The user can, with: llm-wasm-sandbox packages add {" ".join(quoted)}'
+        + (f'{FOREIGN}: {command}' if is_foreign else f'The user can, with: {command}')
     )
 
 
@@ -127,6 +136,8 @@ def install(words, out, err):
     """Runs `pip install` and returns its exit status."""
     try:
         names = requirements_of(words)
+        if not names and not any(FILE_OPTION.fullmatch(word) for word in words):
+            raise ValueError('You must give at least one requirement to install')
         absent = missing('requirement', names) if names else []
         if absent:
             raise ValueError(refusal(absent))
@@ -159,6 +170,8 @@ def process_arguments(args):
     if not isinstance(args, (list, tuple)) or not all(isinstance(word, str) for word in args):
         return None
     words = list(args)
+    if words[:2] == ['uv', 'pip']:
+        words = words[1:]
     if words[1:3] == ['-m', 'pip'] and re.fullmatch(r'|.*python[\d.]*', words[0]):
         words = words[2:]
     if len(words) < 2 or os.path.basename(words[0]) not in ('pip', 'pip3') or words[1] != 'install':

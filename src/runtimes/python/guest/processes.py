@@ -4,7 +4,7 @@ import builtins
 import errno
 import os
 import sys
-from fcntl import ioctl
+from fcntl import F_GETFD, F_SETFD, FD_CLOEXEC, fcntl, ioctl
 from json import JSONDecoder, JSONEncoder
 
 __builtins__ = dict(vars(builtins))
@@ -15,10 +15,12 @@ CALL = 0x4C570041
 BUFFER_BYTES = 1100
 # No process has this number.
 NO_PROCESS = 2**30
+MAX_INT = 2**31 - 1
 EXECUTABLE = '/usr/bin/python3'
 
 encode = JSONEncoder(separators=(',', ':')).encode
 send_signal = os.kill
+make_pipe = os.pipe
 spawn_open, spawn_close, spawn_dup2 = range(3)
 
 
@@ -75,6 +77,7 @@ def fork_exec(args, executables, close_fds, fds_to_keep, cwd, env, p2cread, p2cw
     """Starts a process as subprocess.Popen asks for it. As there, a failure is reported through a pipe."""
     if preexec_fn is not None:
         raise RuntimeError('preexec_fn is not supported: a process starts in a new interpreter, without the functions of this one')
+    check_kept(fds_to_keep)
     try:
         if any(value not in (None, 0, -1) for value in (gid, uid)) or extra_groups:
             raise PermissionError(errno.EPERM, '')
@@ -97,6 +100,15 @@ def fork_exec(args, executables, close_fds, fds_to_keep, cwd, env, p2cread, p2cw
     finally:
         if before is not None:
             os.umask(before)
+
+
+def check_kept(fds):
+    """Like the original, accepts only sorted descriptors."""
+    last = -1
+    for fd in fds:
+        if not isinstance(fd, int) or fd <= last or fd > MAX_INT:
+            raise ValueError('bad value(s) in fds_to_keep')
+        last = fd
 
 
 def is_open(fd):
@@ -136,6 +148,20 @@ def drain(stream, chunks):
 
 
 # ---- os ----
+
+
+def set_inheritable(fd, inheritable, /):
+    """Set the inheritable flag of the specified file descriptor."""
+    flags = fcntl(fd, F_GETFD) & ~FD_CLOEXEC
+    fcntl(fd, F_SETFD, flags if inheritable else flags | FD_CLOEXEC)
+
+
+def pipe():
+    """Create a pipe."""
+    ends = make_pipe()
+    for fd in ends:
+        set_inheritable(fd, False)
+    return ends
 
 
 def wait_for(pid, options=0, timeout=None):
@@ -240,7 +266,9 @@ def flush():
 
 
 is_child = False
-OWN_FUNCTIONS = (waitpid, kill, posix_spawn, posix_spawnp, execv, execve, system)
+# Whether a program of another language started this one. It does not have the packages that the user added.
+is_foreign = False
+OWN_FUNCTIONS = (waitpid, kill, pipe, set_inheritable, posix_spawn, posix_spawnp, execv, execve, system)
 
 
 def install():
@@ -287,9 +315,10 @@ USAGE = 'usage: python3 [option] ... [-c cmd | -m mod | file | -] [arg] ...'
 
 def main():
     """Runs a command line: `sys.argv[1]` has it as JSON."""
-    global is_child
+    global is_child, is_foreign
     is_child = True
     request = JSONDecoder().decode(sys.argv[1])
+    is_foreign = request.get('foreign', False)
     os.environ.clear()
     for entry in request['env']:
         key, _, value = entry.partition('=')
@@ -300,7 +329,7 @@ def main():
     name, *words = request['argv'] or ['python3']
     failure = None
     try:
-        run_pip(words) if os.path.basename(name).startswith('pip') else run_command(words)
+        run_named(os.path.basename(name), words)
     except SystemExit:
         raise
     except BaseException as error:
@@ -392,6 +421,18 @@ def execute(code):
     exec(code, sys.modules['__main__'].__dict__)
 
 
+def run_named(name, words):
+    if name == 'uv':
+        if words[:1] != ['pip']:
+            print('ERROR: the sandbox has only the command "uv pip" of uv', file=sys.stderr)
+            sys.exit(2)
+        run_pip(words[1:])
+    elif name.startswith('pip'):
+        run_pip(words)
+    else:
+        run_command(words)
+
+
 def run_pip(words):
     """The parts of pip that need no network."""
     import _sandbox_pip as pip
@@ -405,6 +446,8 @@ def run_pip(words):
         rows = [('Package', 'Version'), ('-' * 25, '-' * 12), *sorted(pip.installed().items())]
         return print(*(f'{name:25} {version}' for name, version in rows), sep='\n')
     if command in ('--version', '-V'):
-        return print(f'pip of the sandbox ({VERSION})')
+        from pip import __version__
+
+        return print(f'pip {__version__} ({VERSION})')
     print(f'ERROR: the sandbox has only "pip install", "pip list" and "pip freeze", not "pip {command}"', file=sys.stderr)
     sys.exit(1)

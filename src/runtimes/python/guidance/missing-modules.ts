@@ -168,7 +168,6 @@ export const UNSUPPORTED_MODULES: Readonly<Record<string, MissingFeature>> = {
   js: JAVASCRIPT_HOST,
   pyodide: JAVASCRIPT_HOST,
   pyodide_js: JAVASCRIPT_HOST,
-  pip: INSTALLATION,
   ensurepip: INSTALLATION,
   venv: INSTALLATION,
   setuptools: INSTALLATION,

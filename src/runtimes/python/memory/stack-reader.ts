@@ -125,7 +125,7 @@ export class PythonStackReader extends StackWalker {
       identity: [file, name, table, firstLine],
       file: path,
       name: this.#objects.string(name, MAX_NAME_CHARS) ?? '',
-      origin: originOf(path),
+      origin: originOf(path, this.guest.kernel.volume.home),
       lines: decodeLocationTable(view.bytes(table + offsets.bytes_data, tableBytes), firstLine),
       frames: new Map(),
     };
@@ -160,7 +160,7 @@ export class PythonStackReader extends StackWalker {
 }
 
 /** The files of the boot script are named `_sandbox…`. */
-function originOf(file: string): StackFrame['origin'] {
-  if (file.startsWith('/app/')) return 'program';
+function originOf(file: string, home: string): StackFrame['origin'] {
+  if (file.startsWith('/app/') || file.startsWith(`${home}/`)) return 'program';
   return /\/_sandbox\w*\.py$/.test(file) ? 'runtime' : 'library';
 }

@@ -1,0 +1,3 @@
+"""The modules from which programs import the entry point of pip."""
+
+from pip import main as main
