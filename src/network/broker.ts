@@ -112,15 +112,16 @@ export class NetworkBroker {
   readonly #earlierOf = new Map<string, number>();
   /** The arguments of requests that a person has approved, and whether they may have been sent before. */
   readonly #approved = new WeakMap<object, { readonly isRepeated: boolean }>();
-  readonly #countUp: (bytes: number) => void;
+  #sentBytes = 0;
   readonly #countDown: (bytes: number) => void;
+  readonly #countCompressed: (bytes: number) => void;
   #lastHandle = 0;
   #isFinished = false;
 
   constructor(readonly options: BrokerOptions) {
-    const { bytes_up, bytes_down } = options.limits;
-    this.#countUp = byteLimit(bytes_up, 'the program has sent');
+    const { bytes_down } = options.limits;
     this.#countDown = byteLimit(bytes_down, 'the program has received');
+    this.#countCompressed = byteLimit(bytes_down, 'the program has received');
     for (const record of options.earlier ?? []) this.#countEarlier(record);
   }
 
@@ -129,8 +130,8 @@ export class NetworkBroker {
     this.#records.push({ ...record });
     const { rule, bytes_up, bytes_down } = record;
     if (rule !== undefined) this.#earlierOf.set(rule, (this.#earlierOf.get(rule) ?? 0) + 1);
+    this.#sentBytes += bytes_up;
     try {
-      this.#countUp(bytes_up);
       this.#countDown(bytes_down);
     } catch {
       // The next request fails.
@@ -226,7 +227,13 @@ export class NetworkBroker {
   /** The next bytes of a response. */
   async read(handle: number): Promise<NetworkAnswer> {
     const exchange = this.#open.get(handle);
-    if (exchange === undefined) return answerOf(new NetworkError('invalid', 'the response is closed'));
+    if (exchange === undefined)
+      return answerOf(
+        new NetworkError(
+          'invalid',
+          `the response is closed: it was read or closed, or ${MAX_OPEN} newer ones are open`,
+        ),
+      );
     return this.#run(exchange, undefined, async () => {
       const piece = await exchange.body!.take(this.options.isRepeatable ? 'fill' : 'some');
       return this.#pieceOf(exchange, piece, handle);
@@ -279,11 +286,24 @@ export class NetworkBroker {
         'limit',
         `the body of the request has ${formatBytes(size)}; the limit is ${formatBytes(rule.request_bytes)}`,
       );
-    if (this.#open.size + this.#active.size >= MAX_OPEN)
-      throw new NetworkError('limit', `${MAX_OPEN} responses are open; read or close them first`);
-    this.#countUp(size);
+    this.#closeUnread();
+    if (this.#sentBytes + size > limits.bytes_up)
+      throw new NetworkError(
+        'limit',
+        `the program would send more than ${formatBytes(limits.bytes_up)}, which is the limit`,
+      );
+    this.#sentBytes += size;
     this.#requestsOf.set(rule.id, count);
     record.bytes_up = size;
+  }
+
+  /** Makes room for another response: programs often ignore bodies. */
+  #closeUnread(): void {
+    if (this.#active.size >= MAX_OPEN)
+      throw new NetworkError('limit', `${MAX_OPEN} requests are running; wait for them first`);
+    if (this.#open.size < MAX_OPEN) return;
+    const unread = [...this.#open].find(([, exchange]) => !this.#active.has(exchange));
+    if (unread !== undefined) this.close(unread[0]);
   }
 
   /** Runs a step of an exchange. The exchange ends if it fails. */
@@ -317,10 +337,11 @@ export class NetworkBroker {
     const { record, recorded, aborter } = exchange;
     const sent = this.options.secrets.insert(request);
     const response = await transport.send(sent, rule, aborter.signal);
+    aborter.signal.throwIfAborted();
     record.status = response.status;
-    const { headers, body, reason } = this.#readable(response, isDecoded);
     const what = 'the response has';
     const countBody = byteLimit(rule.response_bytes, what);
+    const { headers, body, reason } = this.#readable(response, rule, isDecoded);
     exchange.body = new ResponseBody(body, (bytes) => {
       record.bytes_down += bytes;
       countBody(bytes);
@@ -343,10 +364,20 @@ export class NetworkBroker {
   }
 
   /** The response as a program may see it: without secrets, which compression would hide. */
-  #readable(response: WireResponse, isDecoded: boolean): Pick<WireResponse, 'headers' | 'body' | 'reason'> {
+  #readable(
+    response: WireResponse,
+    rule: PermittingRule,
+    isDecoded: boolean,
+  ): Pick<WireResponse, 'headers' | 'body' | 'reason'> {
     const { secrets } = this.options;
+    const countResponse = byteLimit(rule.response_bytes, 'the compressed response has');
+    const count = (bytes: number) => {
+      countResponse(bytes);
+      this.#countCompressed(bytes);
+    };
+    const isRequired = !secrets.isEmpty;
     const { headers, body } =
-      isDecoded || !secrets.isEmpty ? decodeBody(response.headers, response.body) : response;
+      isDecoded || isRequired ? decodeBody(response, { isRequired, count }) : response;
     if (secrets.isEmpty) return { headers, body, reason: response.reason };
     return {
       headers: secrets.hideInHeaders(headers),

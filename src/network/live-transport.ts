@@ -13,7 +13,8 @@ import type { Transport, WireResponse } from './transport.ts';
 import { isConnectionHeader, type WireRequest } from './wire-request.ts';
 
 const MAX_HEADER_BYTES = 64 * 1024;
-const MAX_CONNECTIONS = 16;
+/** More than the broker has open requests and unread responses: none of them waits for another one. */
+const MAX_CONNECTIONS = 128;
 const CONNECT_MS = 10_000;
 const MAX_POOLS = 32;
 const BUFFER_BYTES = 256 * 1024;
@@ -59,6 +60,12 @@ function pairs(raw: unknown): [string, string][] {
   return Array.from({ length: list.length >> 1 }, (_, i) => [list[2 * i]!, list[2 * i + 1]!]);
 }
 
+/** Loads the HTTP client, and the one of Node.js before it: the first of them sends the requests of the application's own `fetch`. */
+function loadClient(): Promise<typeof import('undici')> {
+  void globalThis.Response;
+  return import('undici');
+}
+
 export class LiveTransport implements Transport {
   readonly #pools = new Map<string, Pool>();
   #isClosed = false;
@@ -92,13 +99,12 @@ export class LiveTransport implements Transport {
 
   /** Rules differ in the addresses that they permit, so they share no connection. */
   async #poolOf(origin: string, rule: PermittingRule): Promise<Pool> {
-    const { Pool } = await import('undici');
+    const { Pool } = await loadClient();
     if (this.#isClosed) throw new NetworkError('failed', 'the program has ended');
     const key = `${rule.id} ${origin}`;
     const known = this.#pools.get(key);
     if (known !== undefined) return known;
-    if (this.#pools.size >= MAX_POOLS)
-      throw new NetworkError('limit', `a program can send requests to at most ${MAX_POOLS} hosts`);
+    this.#closeOldest();
     const timeoutMs = rule.timeout_seconds * 1000;
     const pool = new Pool(origin, {
       connections: MAX_CONNECTIONS,
@@ -116,6 +122,14 @@ export class LiveTransport implements Transport {
     });
     this.#pools.set(key, pool);
     return pool;
+  }
+
+  /** Programs may send requests to many hosts. A pool that is closed ends the requests that it has first. */
+  #closeOldest(): void {
+    const [oldest] = this.#pools;
+    if (oldest === undefined || this.#pools.size < MAX_POOLS) return;
+    this.#pools.delete(oldest[0]);
+    oldest[1].close().catch(() => {});
   }
 
   async close(): Promise<void> {

@@ -7,12 +7,27 @@ import { Recorder, ReplayTransport } from './recording.ts';
 import { RequestApprovals } from './request-approvals.ts';
 import { Secrets } from './secrets.ts';
 
+/** What a session shares with its forks. */
+interface SharedParts {
+  readonly rules: NetworkRules;
+  readonly recorder: Recorder | undefined;
+  readonly replay: ReplayTransport | undefined;
+  readonly secrets: Secrets;
+}
+
+function sharedParts(policy: NetworkPolicy, seed: number | undefined): SharedParts {
+  const { record, replay } = policy;
+  return {
+    secrets: new Secrets(policy, seed),
+    rules: new NetworkRules(policy),
+    recorder: record === undefined ? undefined : new Recorder(record),
+    replay: replay === undefined ? undefined : new ReplayTransport(replay),
+  };
+}
+
 export class NetworkAccess {
   readonly #policy: NetworkPolicy;
-  readonly #rules: NetworkRules;
-  readonly #recorder: Recorder | undefined;
-  readonly #replay: ReplayTransport | undefined;
-  readonly secrets: Secrets;
+  readonly #shared: SharedParts;
   readonly #approvals: RequestApprovals | undefined;
 
   /** Throws `invalid_argument` if the recording cannot be read. */
@@ -20,13 +35,20 @@ export class NetworkAccess {
     policy: NetworkPolicy,
     readonly tls: TlsOptions = {},
     seed?: number,
+    shared = sharedParts(policy, seed),
   ) {
-    this.secrets = new Secrets(policy, seed);
     this.#policy = policy;
+    this.#shared = shared;
     this.#approvals = policy.ask ? new RequestApprovals() : undefined;
-    this.#rules = new NetworkRules(policy);
-    this.#recorder = policy.record === undefined ? undefined : new Recorder(policy.record);
-    this.#replay = policy.replay === undefined ? undefined : new ReplayTransport(policy.replay);
+  }
+
+  get secrets(): Secrets {
+    return this.#shared.secrets;
+  }
+
+  /** The network of a fork. What a person has decided for the session does not apply to it. */
+  forFork(): NetworkAccess {
+    return new NetworkAccess(this.#policy, this.tls, undefined, this.#shared);
   }
 
   /** The broker of one program, whose requests must also match each of the restrictions. */
@@ -34,16 +56,17 @@ export class NetworkAccess {
     restrictions: readonly (readonly string[] | undefined)[] = [],
     earlier: readonly NetworkExchange[] = [],
   ): NetworkBroker {
+    const { rules, recorder, replay, secrets } = this.#shared;
     const isRestricted = restrictions.some((only) => only !== undefined);
     return new NetworkBroker({
-      rules: isRestricted ? new NetworkRules(this.#policy, restrictions) : this.#rules,
+      rules: isRestricted ? new NetworkRules(this.#policy, restrictions) : rules,
       limits: this.#policy.limits,
-      transport: this.#replay ?? new LiveTransport(this.tls),
-      recorder: this.#recorder,
-      secrets: this.secrets,
+      transport: replay ?? new LiveTransport(this.tls),
+      recorder,
+      secrets,
       approvals: this.#approvals,
       earlier,
-      isRepeatable: this.#replay !== undefined || this.#recorder !== undefined,
+      isRepeatable: replay !== undefined || recorder !== undefined,
     });
   }
 }

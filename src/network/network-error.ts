@@ -54,6 +54,7 @@ function codeOf(cause: unknown): string {
   for (let error = cause, depth = 0; error instanceof Error && depth < 4; error = error.cause, depth++) {
     const { code } = error as { code?: unknown };
     if (typeof code === 'string') return code;
+    if (error.name === 'HTTPParserError') return 'HPE_INVALID';
     if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   }
   return '';

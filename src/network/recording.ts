@@ -10,7 +10,7 @@ import { sha256Hex } from '../framing/digest.ts';
 import { hrefOf } from '../schema/url-pattern.ts';
 import { NETWORK_ERROR_KINDS, NetworkError, type NetworkErrorKind } from './network-error.ts';
 import type { Transport, WireResponse } from './transport.ts';
-import type { HeaderList, WireRequest } from './wire-request.ts';
+import { type HeaderList, isConnectionHeader, type WireRequest } from './wire-request.ts';
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const MAX_RECORDED_BYTES = 32 * 1024 * 1024;
@@ -52,7 +52,16 @@ const harEntry = z.object({
   }),
 });
 type HarEntry = z.infer<typeof harEntry>;
-const harFile = z.object({ log: z.object({ version: z.string(), entries: z.array(harEntry).max(100_000) }) });
+const harFile = z.object({
+  log: z.object({
+    version: z.string(),
+    creator: z.object({ name: z.string() }).optional(),
+    entries: z.array(z.unknown()).max(100_000),
+  }),
+});
+const CREATOR = 'llm-wasm-sandbox';
+/** What describes the bytes on the wire. Other programs record bodies without their compression, as HAR has it. */
+const WIRE_HEADERS = ['content-encoding', 'content-length'];
 
 const decode = (text: string | undefined, encoding: string | undefined): Uint8Array =>
   Buffer.from(text ?? '', encoding === 'base64' ? 'base64' : 'utf8');
@@ -178,7 +187,7 @@ export class Recorder {
 
   /** Writes the file, so that a reader never sees a part of it. */
   save(): void {
-    const creator = { name: 'llm-wasm-sandbox', version: '1' };
+    const creator = { name: CREATOR, version: '1' };
     const entries = this.#exchanges.map((exchange) => exchange.toEntry());
     const text = `${JSON.stringify({ log: { version: '1.2', creator, entries } }, undefined, 1)}\n`;
     // A name that others cannot guess: in a shared folder, they could put a link there.
@@ -195,6 +204,11 @@ export class Recorder {
   }
 }
 
+function withoutWireHeaders(entry: HarEntry): HarEntry {
+  const headers = entry.response.headers.filter(({ name }) => !WIRE_HEADERS.includes(name.toLowerCase()));
+  return { ...entry, response: { ...entry.response, headers } };
+}
+
 function readRecording(file: string): HarEntry[] {
   const fail = (problem: string, cause?: unknown) =>
     new SandboxError('invalid_argument', `policy.network.replay: ${file} ${problem}.`, { cause });
@@ -208,7 +222,13 @@ function readRecording(file: string): HarEntry[] {
     throw cause instanceof SandboxError ? cause : fail('cannot be read', cause);
   }
   try {
-    return harFile.parse(JSON.parse(text)).log.entries;
+    const { creator, entries } = harFile.parse(JSON.parse(text)).log;
+    const isOwn = creator?.name === CREATOR;
+    // One by one: the first invalid entry ends it. Describing all of them could take all memory.
+    return entries.map((entry) => {
+      const checked = harEntry.parse(entry);
+      return isOwn ? checked : withoutWireHeaders(checked);
+    });
   } catch (cause) {
     throw fail('is not a HAR file', cause);
   }
@@ -243,7 +263,9 @@ export class ReplayTransport implements Transport {
     return {
       status,
       reason,
-      headers: headers.map(({ name, value }) => [name, value] as const),
+      headers: headers
+        .map(({ name, value }) => [name, value] as const)
+        .filter(([name]) => !isConnectionHeader(name) || name.toLowerCase() === 'content-length'),
       body: replayed(bytes, error),
     };
   }

@@ -4,7 +4,7 @@
  */
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { formatBytes } from '../quantities.ts';
 import { NetworkError } from './network-error.ts';
 import type { HeaderList } from './wire-request.ts';
@@ -14,12 +14,43 @@ const PIECE_BYTES = 256 * 1024;
 /** Servers use one. More would multiply the work of a small response. */
 const MAX_CODINGS = 2;
 
-const DECODERS: Readonly<Record<string, () => Transform>> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
+/** Data that ends early is decoded as far as it goes, as in Node.js. */
+const ZLIB = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
+const BROTLI = { flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH };
+
+type Bytes = AsyncIterable<Uint8Array>;
+
+const through = (body: Bytes, decoder: Transform): Bytes => pipeline(Readable.from(body), decoder, () => {});
+
+/** Servers use `deflate` for data with a header and without one. The first byte tells. */
+async function* inflate(body: Bytes): Bytes {
+  const iterator = body[Symbol.asyncIterator]();
+  let first = await iterator.next();
+  while (!first.done && first.value.length === 0) first = await iterator.next();
+  if (first.done) return;
+  const { value } = first;
+  async function* whole() {
+    yield value;
+    yield* { [Symbol.asyncIterator]: () => iterator };
+  }
+  yield* through(whole(), (value[0]! & 0x0f) === 0x08 ? createInflate(ZLIB) : createInflateRaw(ZLIB));
+}
+
+const gunzip = (body: Bytes) => through(body, createGunzip(ZLIB));
+
+const DECODERS: Readonly<Record<string, (body: Bytes) => Bytes>> = {
+  gzip: gunzip,
+  'x-gzip': gunzip,
+  deflate: inflate,
+  br: (body) => through(body, createBrotliDecompress(BROTLI)),
 };
+
+async function* counted(body: Bytes, count: (bytes: number) => void): Bytes {
+  for await (const part of body) {
+    count(part.length);
+    yield part;
+  }
+}
 
 const valuesOf = (headers: HeaderList, name: string) =>
   headers.filter(([one]) => one.toLowerCase() === name).map(([, value]) => value);
@@ -29,23 +60,30 @@ function codingsOf(headers: HeaderList): string[] {
   return codings.map((coding) => coding.trim()).filter((coding) => coding !== '' && coding !== 'identity');
 }
 
+/** How a body is decoded. */
+interface Decoding {
+  /** Whether a body that cannot be decoded is an error. */
+  readonly isRequired: boolean;
+  /** Is called with the number of compressed bytes. They could decode to nothing without an end. */
+  readonly count: (bytes: number) => void;
+}
+
 /** The body without its compression, and the headers that then apply. */
 export function decodeBody(
-  headers: HeaderList,
-  body: AsyncIterable<Uint8Array>,
-): { readonly headers: HeaderList; readonly body: AsyncIterable<Uint8Array> } {
+  { headers, body }: { readonly headers: HeaderList; readonly body: Bytes },
+  { isRequired, count }: Decoding,
+): { readonly headers: HeaderList; readonly body: Bytes } {
   const codings = codingsOf(headers);
-  if (codings.length === 0) return { headers, body };
-  const unknown = codings.find((coding) => !Object.hasOwn(DECODERS, coding));
-  if (unknown !== undefined || codings.length > MAX_CODINGS)
+  const isKnown = codings.every((coding) => Object.hasOwn(DECODERS, coding));
+  if (codings.length === 0 || (!isKnown && !isRequired)) return { headers, body };
+  if (!isKnown || codings.length > MAX_CODINGS)
     throw new NetworkError(
       'protocol',
       `the response has the content encoding ${codings.join(', ').slice(0, 100)}, which is not supported`,
     );
-  let stream: Readable = Readable.from(body);
-  for (const coding of codings.reverse()) stream = pipeline(stream, DECODERS[coding]!(), () => {});
+  const decoded = codings.reduceRight((bytes, coding) => DECODERS[coding]!(bytes), counted(body, count));
   const described = ['content-encoding', 'content-length'];
-  return { headers: headers.filter(([name]) => !described.includes(name.toLowerCase())), body: stream };
+  return { headers: headers.filter(([name]) => !described.includes(name.toLowerCase())), body: decoded };
 }
 
 /** The length that a response announces; undefined if it announces none. */

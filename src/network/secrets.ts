@@ -63,22 +63,52 @@ function insideBase64(bytes: Buffer, encoding: 'base64' | 'base64url'): string[]
   });
 }
 
-/** The forms in which servers repeat a text. None is longer than three times the text. */
-function formsOf(text: string): string[] {
-  const bytes = Buffer.from(text, 'latin1');
-  const percent = [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** A text in HTML. Libraries write apostrophes in different ways. */
+const html = (text: string, apostrophe: string) =>
+  text.replace(/[&<>"']/g, (character) => HTML[character] ?? apostrophe);
+
+/** A text in JSON that is ASCII. */
+const asciiJson = (text: string) =>
+  JSON.stringify(text)
+    .slice(1, -1)
+    .replace(/[\u0080-\u00ff]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/** A text with percent-encoding of all characters except some. */
+const percentEncoded = (bytes: Buffer, kept: RegExp) =>
+  bytes
+    .toString('latin1')
+    .replace(/[\s\S]/g, (one) => (kept.test(one) ? one : `%${Buffer.from(one, 'latin1').toString('hex')}`));
+
+/** The encodings of bytes that do not depend on their meaning. */
+function encodingsOf(bytes: Buffer): string[] {
+  const percent = [/(?!)/, /[\w.~-]/, /[\w.~/-]/, /[\w.~!*'()-]/].map((kept) => percentEncoded(bytes, kept));
   return [
-    text,
-    encodeURIComponent(text),
-    JSON.stringify(text).slice(1, -1),
+    bytes.toString('latin1'),
     bytes.toString('base64').replace(/={1,2}$/, ''),
     bytes.toString('base64url'),
     ...insideBase64(bytes, 'base64'),
     ...insideBase64(bytes, 'base64url'),
     bytes.toString('hex'),
     bytes.toString('hex').toUpperCase(),
-    percent,
-    percent.toUpperCase(),
+    ...percent,
+    ...percent.map((text) => text.replace(/%[\da-f]{2}/g, (one) => one.toUpperCase())),
+    percent[1]!.replaceAll('%20', '+').replace(/%[\da-f]{2}/g, (one) => one.toUpperCase()),
+  ];
+}
+
+/** The forms in which servers repeat a text, as bytes in Latin-1. None is longer than six times the text. */
+function formsOf(text: string): string[] {
+  const utf8 = Buffer.from(text).toString('latin1');
+  const json = [JSON.stringify(text).slice(1, -1), asciiJson(text)];
+  return [
+    ...encodingsOf(Buffer.from(text, 'latin1')),
+    ...encodingsOf(Buffer.from(text)),
+    ...[...json, ...json.map((one) => one.replaceAll('/', '\\/'))].map((one) =>
+      Buffer.from(one).toString('latin1'),
+    ),
+    ...[text, utf8].flatMap((one) => [html(one, '&#39;'), html(one, '&#x27;'), html(one, '&#039;')]),
   ];
 }
 
@@ -122,7 +152,7 @@ export class Secrets {
     this.#replacements = this.#secrets.flatMap(({ name, value }) => {
       const placeholder = formsOf(this.#placeholders[name]!);
       const forms = formsOf(value).map((form, i) => [form, placeholder[i]!] as const);
-      this.#hold(3 * roughLength(value.length));
+      this.#hold(6 * roughLength(value.length));
       return [...new Map(forms).entries()].map(toBuffers);
     });
   }

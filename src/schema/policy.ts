@@ -28,6 +28,9 @@ const envValue = z
   .max(32_768)
   .refine((value) => !value.includes('\0'), 'must not contain NUL');
 
+/** Environment variables. */
+export const environment = z.record(envName, envValue);
+
 export const mount = z.strictObject({
   host_path: z
     .string()
@@ -107,10 +110,16 @@ export const policy = z.strictObject({
     .describe(
       'Maximum number of files, folders and links in /app and /tmp. The total length of their paths is limited to 512 bytes times this number or to 64 KiB, whichever is greater.',
     ),
-  env: z
-    .record(envName, envValue)
+  env: environment
     .default({})
     .describe('Environment variables of the guest. Variables of the host are never passed.'),
+  home: z
+    .string()
+    .regex(/^\/home\/[a-z_][a-z0-9_-]{0,31}$/, 'must be a folder in /home, such as /home/user')
+    .optional()
+    .describe(
+      'Path of the workspace for programs that expect it there, such as /home/user. It is the value of HOME, programs start in it, and /app is a link to it. By default, the workspace is /app.',
+    ),
   deterministic: z
     .union([z.boolean(), deterministicSettings])
     .default(false)
@@ -167,6 +176,10 @@ export const sessionPolicy = policy
   });
 /** The limits that a session stores: a policy without mounts and network. */
 export interface SessionPolicy extends z.infer<typeof sessionPolicy> {}
+
+/** The environment variables of programs. */
+export const programEnv = ({ env, home }: Pick<Policy, 'env' | 'home'>): Policy['env'] =>
+  home === undefined ? env : { HOME: home, ...env };
 
 /** The settings of deterministic mode, or undefined when it is off. */
 export function deterministicMode({ deterministic }: Policy): { seed: number; startMs: number } | undefined {

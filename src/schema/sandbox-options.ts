@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { DisplayResult } from './display-result.ts';
 import { languageName, programName, sessionId } from './names.ts';
 import { networkOnly } from './network-policy.ts';
-import { defaultPolicy, fuelBudget, policy, timeoutSeconds } from './policy.ts';
+import { defaultPolicy, environment, fuelBudget, policy, timeoutSeconds } from './policy.ts';
 import { LANGUAGE_RUNTIMES } from './runtime-names.ts';
 
 const moduleName = z
@@ -171,6 +171,11 @@ export const executeOptions = z.strictObject({
     .readonly()
     .default([])
     .describe('Arguments of the program, in `sys.argv` or `process.argv`.'),
+  env: environment
+    .optional()
+    .describe(
+      'Environment variables of this call, in addition to those of the policy or instead of them. In a session, later calls find the values of the policy again; variables that the policy does not have stay set.',
+    ),
   signal: z
     .instanceof(AbortSignal)
     .optional()
@@ -225,11 +230,11 @@ export const executeOptions = z.strictObject({
     .custom<
       (
         packages: readonly { name: string; version?: string | undefined; bytes?: number | undefined }[],
-      ) => boolean | Promise<boolean>
+      ) => boolean | { reason: string } | Promise<boolean | { reason: string }>
     >((value) => typeof value === 'function', 'must be a function')
     .optional()
     .describe(
-      "Decides whether packages are added for the program, with `packages: 'auto'`. Without it, known packages are added. `bytes` is the size of the wheel, if it is known.",
+      "Decides whether packages are added for the program, with `packages: 'auto'`. A `reason` says why they are not. Without it, known packages are added. `bytes` is the size of the wheel, if it is known.",
     ),
   tools: tools.describe('Tools that the program can call, instead of those of the sandbox.'),
   onApproval,

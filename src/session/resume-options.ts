@@ -4,6 +4,7 @@ import { SandboxError } from '../errors.ts';
 import type { ExecuteOptions } from '../sandbox/call-options.ts';
 import type { Resumption } from '../sandbox/call-tools.ts';
 import type { PausedExecution } from '../schema.ts';
+import { NETWORK_CALLS } from '../tools/tool-limits.ts';
 import type { Resolution } from '../tools/tool-protocol.ts';
 import { executionNotFound, executionPaused } from './session-errors.ts';
 
@@ -35,10 +36,10 @@ const KINDS = ['value', 'error', 'approve', 'deny'] as const;
 
 const invalid = (text: string) => new SandboxError('invalid_argument', `resolutions: ${text}`);
 
-/** Checks the answers: each names a pending call, once, and has one of the four forms. */
+/** Checks the answers: each names a pending call, once, and has one of the four forms. A response of the network cannot be given. */
 export function parseResolutions(given: unknown, { pending }: PausedExecution): Map<number, Resolution> {
   if (!Array.isArray(given)) throw invalid('expected an array.');
-  const waiting = pending.map(({ id }) => id);
+  const nameOf = new Map(pending.map(({ id, name }) => [id, name]));
   const resolutions = new Map<number, Resolution>();
   for (const one of given as unknown[]) {
     const fields = (typeof one === 'object' && one !== null ? one : {}) as Record<string, unknown>;
@@ -53,8 +54,12 @@ export function parseResolutions(given: unknown, { pending }: PausedExecution): 
         (kind === 'approve' && fields[kind] === true) ||
         (kind === 'deny' && (fields[kind] === true || typeof fields[kind] === 'string')));
     if (!isValid) throw invalid(`expected { id, ${KINDS.join(' | ')} }, with approve: true or deny: true.`);
-    if (!waiting.includes(id))
-      throw invalid(`call ${id} is not pending; pending calls: ${waiting.join(', ')}.`);
+    if (!nameOf.has(id))
+      throw invalid(`call ${id} is not pending; pending calls: ${[...nameOf.keys()].join(', ')}.`);
+    if (kind === 'value' && nameOf.get(id) === NETWORK_CALLS.request)
+      throw invalid(
+        `call ${id} is a request, which can be approved or denied. Only the host receives its response.`,
+      );
     if (resolutions.has(id)) throw invalid(`call ${id} has more than one answer.`);
     resolutions.set(id, fields as unknown as Resolution);
   }

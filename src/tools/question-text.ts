@@ -1,6 +1,7 @@
 /** Text that asks a person about a tool call. The call comes from a program, so it must not hide or imitate other text. */
 import { escapeControls } from '../analysis/escape-controls.ts';
 import { formatItems } from '../quantities.ts';
+import { checkUrl, hrefOf } from '../schema/url-pattern.ts';
 import { NETWORK_CALLS } from './tool-limits.ts';
 
 /** The longest text that a form can show completely. A person must not approve what is not shown. */
@@ -19,15 +20,26 @@ export function callText(call: AskedCall): string {
   return escapeControls(`${call.name} with the arguments ${JSON.stringify(call.arguments)}`);
 }
 
+/** The URL as it is sent, which a program can write in other ways. */
+function sentUrl(url: unknown): unknown {
+  const checked = typeof url === 'string' ? checkUrl(url) : undefined;
+  return typeof checked === 'object' ? hrefOf(checked) : url;
+}
+
 /** What a person sees of a request. */
 export function shownRequest({ method, url, body }: Record<string, unknown>) {
   const body_bytes = typeof body === 'string' ? Math.floor((body.replace(/={1,2}$/, '').length * 3) / 4) : 0;
-  return { method, url, body_bytes };
+  return { method, url: sentUrl(url), body_bytes };
 }
 
+/** A call as a person sees it. */
+export const shownCall = <Call extends AskedCall>(call: Call): Call =>
+  isRequest(call) ? { ...call, arguments: shownRequest(call.arguments as Record<string, unknown>) } : call;
+
+/** Of a request as a program makes it, or as `shownRequest` describes it. A program could add `body_bytes` to its own. */
 function requestText(given: Record<string, unknown>): string {
-  const { method, url, body_bytes } = 'body_bytes' in given ? given : shownRequest(given);
-  const size = Number(body_bytes);
+  const { method, url, body_bytes } = shownRequest(given);
+  const size = 'body' in given ? body_bytes : Number(given['body_bytes'] ?? 0);
   const sent = size === 0 ? 'without a body' : `with a body of ${formatItems(size, 'byte')}`;
   return `${String(method)} ${String(url)} ${sent}`;
 }

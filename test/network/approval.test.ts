@@ -29,9 +29,11 @@ const entry = (method: string, path: string, text?: string) => ({
 
 beforeAll(() => {
   const entries = ['/a', '/b', '/c'].flatMap((path) => [entry('GET', path), entry('GET', path)]);
+  const moved = entry('GET', '/moved');
+  Object.assign(moved.response, { status: 302, headers: [{ name: 'location', value: '/c' }] });
   writeFileSync(
     replay,
-    JSON.stringify({ log: { version: '1.2', entries: [...entries, entry('POST', '/a', 'hello')] } }),
+    JSON.stringify({ log: { version: '1.2', entries: [...entries, entry('POST', '/a', 'hello'), moved] } }),
   );
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -141,6 +143,150 @@ describe('approval of a request', () => {
     );
     expect(stdout.match(/no rule matches it/g)).toHaveLength(4);
     expect(asked).toEqual([]);
+  });
+});
+
+describe('an approval', () => {
+  const open = (session_id: string) =>
+    createSandbox({
+      runtime: 'javascript',
+      session_id,
+      store: diskStore(join(folder, 'hostile')),
+      policy: policy(),
+    });
+  type Open = Awaited<ReturnType<typeof open>>;
+
+  /** Pauses at a request and returns a function that answers it. */
+  async function paused(session: Open, code: string) {
+    const { metadata } = await session.execute(code);
+    const execution_id = metadata.execution_id!;
+    const { id } = metadata.pending![0]!;
+    return {
+      execution_id,
+      id,
+      approve: (changes: { execution_id?: string; id?: number } = {}) =>
+        session.resume(changes.execution_id ?? execution_id, {
+          resolutions: [{ id: changes.id ?? id, approve: true }],
+        }),
+    };
+  }
+
+  // guarantee: network
+  // proves: An approval is for the request as it was shown, which the program cannot change afterwards.
+  test('is for the request as it was shown: the program cannot change it afterwards', async () => {
+    await using session = await open('changing');
+    const code = `
+const url = new URL('${ORIGIN}/a');
+const headers = new Headers({ 'x-a': '1' });
+const options = { method: 'GET', headers };
+const waiting = fetch(url, options);
+url.pathname = '/b';
+options.method = 'DELETE';
+headers.set('x-a', '2');
+URL.prototype.toString = () => '${ORIGIN}/c';
+console.log(await (await waiting).text());
+${fetching('/b')}`;
+    const first = await paused(session, code);
+    const seen: unknown[] = [];
+    const { stdout, metadata } = await first.approve();
+    seen.push(metadata.pending?.map(({ arguments: { url } }) => url));
+    expect(stdout).toContain('answer to /a\n');
+    expect(stdout).not.toContain('answer to /b');
+    // Another request is another question.
+    expect(seen).toEqual([[`${ORIGIN}/b`]]);
+    expect(metadata.network).toMatchObject([{ method: 'GET', url: `${ORIGIN}/a`, rule: 'approved' }]);
+  });
+
+  test('is not for where the response redirects to', async () => {
+    await using session = await open('redirected');
+    const { metadata } = await (await paused(session, fetching('/moved'))).approve();
+    expect(metadata.pending).toMatchObject([{ arguments: { url: `${ORIGIN}/c` } }]);
+    expect(metadata.network).toMatchObject([{ url: `${ORIGIN}/moved`, status: 302 }]);
+  });
+
+  // guarantee: network
+  // proves: An approval is refused for another call, another program or another session.
+  test('is refused for another call, another program or another session', async () => {
+    await using session = await open('mine');
+    await using others = await open('others');
+    const mine = await paused(session, fetching('/a'));
+    const theirs = await paused(others, fetching('/b'));
+    for (const id of [0, -1, mine.id + 1, 1e308, Number.NaN])
+      await expect(mine.approve({ id })).rejects.toMatchObject({ code: 'invalid_argument' });
+    await expect(mine.approve({ execution_id: theirs.execution_id })).rejects.toMatchObject({
+      code: 'execution_not_found',
+    });
+    for (const resolutions of [
+      [
+        { id: mine.id, approve: true },
+        { id: mine.id, deny: true },
+      ],
+      [{ id: mine.id, approve: true, for: 'session' }],
+      [{ id: mine.id, approve: true, url: `${ORIGIN}/c` }],
+      [{ id: mine.id, approve: 'yes' }],
+    ])
+      await expect(
+        session.resume(mine.execution_id, { resolutions: resolutions as never }),
+      ).rejects.toMatchObject({ code: 'invalid_argument' });
+    expect((await session.paused())?.pending).toHaveLength(1);
+    expect((await mine.approve()).stdout).toBe('answer to /a\n');
+  });
+
+  // guarantee: network
+  // proves: An approval is used once, also if it is given several times at the same time.
+  test('is used once, also if it is given twice at the same time', async () => {
+    await using session = await open('twice');
+    const one = await paused(session, fetching('/a'));
+    const answers = await Promise.allSettled([one.approve(), one.approve(), one.approve()]);
+    expect(answers.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected']);
+    await expect(one.approve()).rejects.toThrow();
+  });
+
+  // guarantee: network
+  // proves: A request that waits for approval cannot be answered with a response.
+  test('cannot be replaced by a response', async () => {
+    await using session = await open('forged');
+    const one = await paused(session, fetching('/a'));
+    const forged = { status: 200, reason: 'OK', headers: [], url: `${ORIGIN}/a`, body: 'Zm9yZ2Vk' };
+    const resuming = session.resume(one.execution_id, { resolutions: [{ id: one.id, value: forged }] });
+    await expect(resuming).rejects.toMatchObject({ code: 'invalid_argument' });
+    expect((await one.approve()).stdout).toBe('answer to /a\n');
+  });
+
+  test('is void after the session was rolled back', async () => {
+    await using session = await open('void');
+    await session.execute('0');
+    await session.checkpoint('before');
+    const one = await paused(session, fetching('/a'));
+    await session.rollback('before');
+    await expect(one.approve()).rejects.toMatchObject({ code: 'execution_not_found' });
+    const { stdout } = await session.execute('console.log(1)');
+    expect(stdout).toBe('1\n');
+  });
+
+  // guarantee: network
+  // proves: An approval for a session applies neither to its forks nor to the session when it is opened again.
+  test('for the session is not for its fork, nor for the session that is opened again', async () => {
+    const asked: string[] = [];
+    const store = diskStore(join(folder, 'hostile'));
+    const onApproval: OnApproval = ({ session_id }) => {
+      asked.push(session_id!);
+      return { approved: true, for: 'session' };
+    };
+    const reopen = () =>
+      createSandbox({ runtime: 'javascript', session_id: 'origin', store, policy: policy(), onApproval });
+    {
+      await using session = await reopen();
+      await session.execute(fetching('/a', '/b'));
+      await session.checkpoint('one');
+      await using fork = await session.fork('copy');
+      await fork.execute(fetching('/a'));
+      await session.rollback('one');
+      await session.execute(fetching('/c'));
+    }
+    await using session = await reopen();
+    await session.execute(fetching('/c'));
+    expect(asked).toEqual(['origin', 'copy', 'origin']);
   });
 });
 

@@ -59,6 +59,11 @@ with httpx.Client(headers={'X-Test': 'yes'}) as client:
     print(seen['method'], seen['body'], seen['headers']['x-test'])
     print(client.get('ORIGIN/redirect').status_code, client.get('ORIGIN/redirect', follow_redirects=True).json()['city'])
     print(client.get('ORIGIN/gzip').text)
+    for url in 'ftp://example.org', '://example.org', 'http://', '/path':
+        try:
+            client.get(url)
+        except httpx.UnsupportedProtocol as error:
+            print(type(error).__name__)
     with client.stream('GET', 'ORIGIN/chunks') as response:
         print(b''.join(response.iter_bytes()))
     for path, problem in ('/missing', httpx.HTTPStatusError), ('/silent', httpx.ReadTimeout), ('/reset', httpx.ConnectError):
@@ -84,6 +89,10 @@ asyncio.run(main())
     'POST {"a":1} yes',
     '302 Berlin',
     'compressed text',
+    'UnsupportedProtocol',
+    'UnsupportedProtocol',
+    'UnsupportedProtocol',
+    'UnsupportedProtocol',
     "b'first second'",
     'HTTPStatusError',
     'ReadTimeout',

@@ -328,7 +328,7 @@ describe('the stored image of a paused program', () => {
       tools: { ask: { needsApproval: true, description: 'Asks.', execute: async () => secret } },
     });
     await session.execute(
-      "globalThis.own = 'own-secret-42 '.repeat(1000); await tools.ask({ key: own.slice(0, 13) })",
+      "globalThis.own = 'own-secret-42 '.repeat(100_000); await tools.ask({ key: own.slice(0, 13) })",
     );
     await session.close();
     const { state } = (await store.read('image'))!;

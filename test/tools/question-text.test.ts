@@ -28,4 +28,21 @@ describe('the text that asks a person about a call', () => {
     const to = 'Zoë 東京 مرحبا 👍 a b';
     expect(callText({ name: 'send', arguments: { to } })).toBe(`send with the arguments {"to":"${to}"}`);
   });
+
+  // guarantee: network
+  // proves: The URL of a request is shown as it is sent, and a program cannot misstate the size of its body.
+  it.each([
+    [{ url: 'https://a.example/', body: 'YWJj' }, 'https://a.example/ with a body of 3 bytes'],
+    [{ url: 'https://a.example/', body_bytes: 3 }, 'https://a.example/ with a body of 3 bytes'],
+    // A program cannot hide its body.
+    [{ url: 'https://a.example/', body: 'YWJj', body_bytes: 0 }, 'https://a.example/ with a body of 3 bytes'],
+    // A URL is shown as it is sent.
+    [{ url: 'https://\u0430.example/' }, 'https://xn--80a.example/ without a body'],
+    [{ url: 'https://b.example/x/../%61#https://a.example/' }, 'https://b.example/a without a body'],
+    [{ url: 'https://a.example@b.example/\n' }, 'https://a.example@b.example/\\x0a without a body'],
+  ])('shows the request %j', (request, shown) => {
+    expect(callText({ name: 'network:request', arguments: { method: 'GET', ...request } })).toBe(
+      `GET ${shown}`,
+    );
+  });
 });
