@@ -76,6 +76,7 @@ function Playground({ info }: { info: Info }) {
   const { view, isConnected } = useSessionEvents(session, onError);
 
   const refresh = useCallback(async () => setSessions(await api.sessions()), []);
+  const readFile = useCallback((path: string) => api.readFile(session ?? '', path), [session]);
   const runtimeOf = (name: string) => info.languages.find((one) => one.name === name)?.runtime;
 
   const open = useCallback((id: string, known?: string) => {
@@ -314,20 +315,22 @@ function Playground({ info }: { info: Info }) {
             )}
             <Splitter axis="y" before="program" after="output" sizes={sizes} onChange={setSizes} />
             <Output
-              session={session ?? ''}
+              readFile={readFile}
               node={shown}
               detail={shownDetail}
               progress={view.progress}
               isLatest={selected === undefined || shownId === undefined}
-              onFix={({ line, word, replacement }) => {
-                if (editor.current?.replaceOnLine(line, word, replacement)) editor.current.focus();
-                else setNotice(`Line ${line} no longer contains ${word}.`);
-              }}
-              onInsert={(code) => editor.current?.insert(code)}
-              onEdit={(code) => {
-                editor.current?.replace(code);
-                setSelected(undefined);
-                editor.current?.focus();
+              editor={{
+                onFix: ({ line, word, replacement }) => {
+                  if (editor.current?.replaceOnLine(line, word, replacement)) editor.current.focus();
+                  else setNotice(`Line ${line} no longer contains ${word}.`);
+                },
+                onInsert: (code) => editor.current?.insert(code),
+                onEdit: (code) => {
+                  editor.current?.replace(code);
+                  setSelected(undefined);
+                  editor.current?.focus();
+                },
               }}
             />
           </div>

@@ -1,5 +1,5 @@
 /** The guidance of a failed call as a card, with a button for each change that it suggests. */
-import type { CallDetail } from './api.ts';
+import type { ShownOutcome } from './output.tsx';
 
 interface Fix {
   readonly line: number;
@@ -7,12 +7,11 @@ interface Fix {
   readonly replacement: string;
 }
 
-type Outcome = NonNullable<CallDetail['outcome']>;
-
 interface Props {
-  readonly outcome: Outcome;
-  onFix(fix: Fix): void;
-  onInsert(code: string): void;
+  readonly outcome: ShownOutcome;
+  /** Without these, the page cannot change the program. */
+  onFix?(fix: Fix): void;
+  onInsert?(code: string): void;
 }
 
 /** What the card shows: the change to make, then one statement of the error, then what to know about it. */
@@ -30,9 +29,11 @@ export function Guidance({ outcome, onFix, onInsert }: Props) {
           <code class="old">{fix.word}</code>
           <span aria-hidden="true"> → </span>
           <code class="new">{fix.replacement}</code>
-          <button type="button" class="primary small" onClick={() => onFix(fix)}>
-            Apply to line {fix.line}
-          </button>
+          {onFix && (
+            <button type="button" class="primary small" onClick={() => onFix(fix)}>
+              Apply to line {fix.line}
+            </button>
+          )}
         </p>
       )}
       <header>
@@ -50,9 +51,11 @@ export function Guidance({ outcome, onFix, onInsert }: Props) {
       {code_examples.map((code) => (
         <div class="example" key={code}>
           <pre>{code}</pre>
-          <button type="button" class="small" onClick={() => onInsert(code)}>
-            Insert
-          </button>
+          {onInsert && (
+            <button type="button" class="small" onClick={() => onInsert(code)}>
+              Insert
+            </button>
+          )}
         </div>
       ))}
       {variables.length > 0 && (
@@ -80,7 +83,7 @@ function isRepeated(text: string, title: string, line: unknown): boolean {
 }
 
 /** The replacement of a misspelt name or key that the error reports. */
-function suggestedFix({ metadata }: Outcome): Fix | undefined {
+function suggestedFix({ metadata }: ShownOutcome): Fix | undefined {
   const error = metadata.error as Record<string, unknown> | undefined;
   const line = error?.['line'];
   if (error === undefined || typeof line !== 'number') return undefined;

@@ -3,20 +3,37 @@ import { useEffect, useRef } from 'preact/hooks';
 import { formatBytes, formatDuration, formatFuel } from '../src/quantities.ts';
 import type { CallDetail, TimelineNode } from './api.ts';
 import { Guidance } from './guidance.tsx';
-import { Result } from './results.tsx';
+import { type ReadFile, Result } from './results.tsx';
 
-interface Props {
-  readonly session: string;
-  readonly node: TimelineNode | undefined;
-  readonly detail: CallDetail | undefined;
-  readonly progress: { readonly fuel_consumed: number; readonly fuel_budget: number } | undefined;
-  readonly isLatest: boolean;
-  onFix(fix: { line: number; word: string; replacement: string }): void;
-  onInsert(code: string): void;
-  onEdit(code: string): void;
+type Outcome = NonNullable<CallDetail['outcome']>;
+
+/** What the panel shows of how a call ended. */
+export type ShownOutcome = Pick<Outcome, 'files_created' | 'files_modified' | 'files_deleted'> & {
+  readonly memory_used_bytes?: number;
+  readonly metadata: Pick<Outcome['metadata'], 'error_guidance' | 'stopped_at' | 'error' | 'fuel_analysis'>;
+};
+
+export interface ShownCall extends Omit<CallDetail, 'outcome'> {
+  readonly outcome: ShownOutcome | undefined;
 }
 
-export function Output({ session, node, detail, progress, isLatest, onFix, onInsert, onEdit }: Props) {
+type ShownNode = Pick<TimelineNode, 'kind' | 'status' | 'duration_ms'>;
+
+interface Props {
+  readonly node: ShownNode | undefined;
+  readonly detail: ShownCall | undefined;
+  readonly progress?: { readonly fuel_consumed: number; readonly fuel_budget: number } | undefined;
+  readonly isLatest: boolean;
+  readonly readFile: ReadFile;
+  /** Absent where there is no editor. */
+  readonly editor?: {
+    onFix(fix: { line: number; word: string; replacement: string }): void;
+    onInsert(code: string): void;
+    onEdit(code: string): void;
+  };
+}
+
+export function Output({ node, detail, progress, isLatest, readFile, editor }: Props) {
   const isRunning = node?.status === 'running';
   const outcome = detail?.outcome;
   // The cards above the output answer a paused program; its guidance is for other clients.
@@ -28,8 +45,8 @@ export function Output({ session, node, detail, progress, isLatest, onFix, onIns
       <header>
         <h2 id="output-title">Output</h2>
         <RunStatus node={node} detail={detail} />
-        {!isLatest && detail && (
-          <button type="button" class="small" onClick={() => onEdit(detail.code)}>
+        {!isLatest && detail && editor && (
+          <button type="button" class="small" onClick={() => editor.onEdit(detail.code)}>
             Edit this code
           </button>
         )}
@@ -39,11 +56,11 @@ export function Output({ session, node, detail, progress, isLatest, onFix, onIns
       <section class="scroll" tabIndex={0} aria-label="Output of the program" ref={scroller}>
         {detail === undefined && <Hint node={node} />}
         {detail && !isLatest && <pre class="text past">{detail.code}</pre>}
-        {guided && <Guidance outcome={guided} onFix={onFix} onInsert={onInsert} />}
+        {guided && <Guidance outcome={guided} {...editor} />}
         {detail && <Streams output={detail.output} isFolded={hasGuidance} />}
         {detail?.outputTruncated && <p class="note">The rest of the output is not shown.</p>}
         {detail?.results.map((result) => (
-          <Result key={result.id} result={result} session={session} />
+          <Result key={result.id} result={result} readFile={readFile} />
         ))}
         {detail?.error && (
           <section class="card guidance" aria-label="The program could not run">
@@ -60,7 +77,7 @@ export function Output({ session, node, detail, progress, isLatest, onFix, onIns
 }
 
 /** Follows the text of a running program; shows what it displays, and the guidance when it has failed, from the top. */
-function useScroll(isRunning: boolean, hasGuidance: boolean, detail: CallDetail | undefined) {
+function useScroll(isRunning: boolean, hasGuidance: boolean, detail: ShownCall | undefined) {
   const scroller = useRef<HTMLElement>(null);
   const shown = detail?.results.length ?? 0;
   useEffect(() => {
@@ -102,7 +119,7 @@ function Streams({ output, isFolded }: { output: CallDetail['output']; isFolded:
   );
 }
 
-function Hint({ node }: { node: TimelineNode | undefined }) {
+function Hint({ node }: { node: ShownNode | undefined }) {
   const isGone = node?.kind === 'call' && node.status !== 'running';
   return (
     <p class="empty">
@@ -119,7 +136,7 @@ const STATUS_TEXT: Readonly<Record<TimelineNode['status'], string>> = {
   stopped: 'Stopped',
 };
 
-function RunStatus({ node, detail }: { node: TimelineNode | undefined; detail: CallDetail | undefined }) {
+function RunStatus({ node, detail }: Pick<Props, 'node' | 'detail'>) {
   if (node?.kind !== 'call') return <span class="status" role="status" />;
   const { status, duration_ms } = node;
   const outcome = detail?.outcome;
@@ -128,7 +145,9 @@ function RunStatus({ node, detail }: { node: TimelineNode | undefined; detail: C
       <span class={`led ${status}`} aria-hidden="true" />
       {STATUS_TEXT[status]}
       {duration_ms !== undefined && status !== 'running' && ` after ${formatDuration(duration_ms)}`}
-      {outcome && <span class="note"> · {formatBytes(outcome.memory_used_bytes)}</span>}
+      {outcome?.memory_used_bytes !== undefined && (
+        <span class="note"> · {formatBytes(outcome.memory_used_bytes)}</span>
+      )}
     </span>
   );
 }
@@ -170,7 +189,7 @@ function FuelGauge({ node, detail, progress }: Pick<Props, 'node' | 'detail' | '
   );
 }
 
-function ChangedFiles({ outcome }: { outcome: NonNullable<CallDetail['outcome']> }) {
+function ChangedFiles({ outcome }: { outcome: ShownOutcome }) {
   const { files_created, files_modified, files_deleted } = outcome;
   const parts = [
     ['Created', files_created],

@@ -67,7 +67,7 @@ interface Folder {
   readonly files: FileEntry[];
 }
 
-function toTree(files: readonly FileEntry[]): Folder {
+export function toTree(files: readonly FileEntry[]): Folder {
   const root: Folder = { folders: new Map(), files: [] };
   for (const file of files) {
     let at = root;
@@ -141,11 +141,13 @@ export function Files(props: PanelProps & { readonly isBusy: boolean }) {
 interface FolderProps {
   readonly folder: Folder;
   readonly isBusy: boolean;
-  onDownload(path: string): void;
-  onRemove(path: string): void;
+  /** Absent if files cannot be downloaded. */
+  onDownload?: ((path: string) => void) | undefined;
+  /** Absent if files cannot be deleted. */
+  onRemove?(path: string): void;
 }
 
-function FolderList({ folder, ...rest }: FolderProps) {
+export function FolderList({ folder, ...rest }: FolderProps) {
   return (
     <ul class="tree">
       {[...folder.folders].map(([name, inner]) => (
@@ -158,24 +160,30 @@ function FolderList({ folder, ...rest }: FolderProps) {
       ))}
       {folder.files.map(({ path, size_bytes }) => (
         <li key={path} class="file">
-          <button
-            type="button"
-            class="link"
-            aria-label={`Download ${path}`}
-            onClick={() => rest.onDownload(path)}
-          >
-            {path.split('/').at(-1)}
-          </button>
+          {rest.onDownload ? (
+            <button
+              type="button"
+              class="link"
+              aria-label={`Download ${path}`}
+              onClick={() => rest.onDownload?.(path)}
+            >
+              {path.split('/').at(-1)}
+            </button>
+          ) : (
+            <span>{path.split('/').at(-1)}</span>
+          )}
           <span class="note">{formatBytes(size_bytes)}</span>
-          <button
-            type="button"
-            class="icon"
-            disabled={rest.isBusy}
-            aria-label={`Delete ${path}`}
-            onClick={() => rest.onRemove(path)}
-          >
-            ×
-          </button>
+          {rest.onRemove && (
+            <button
+              type="button"
+              class="icon"
+              disabled={rest.isBusy}
+              aria-label={`Delete ${path}`}
+              onClick={() => rest.onRemove?.(path)}
+            >
+              ×
+            </button>
+          )}
         </li>
       ))}
     </ul>

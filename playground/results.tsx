@@ -6,17 +6,19 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { formatItems } from '../src/quantities.ts';
 import { decodeResult, type EncodedResult } from '../src/results/encoded-result.ts';
 import type { DisplayResult } from '../src/schema.ts';
-import { api } from './api.ts';
 import { guestDocument, svgAddress } from './guest-html.ts';
 
 const MAX_ROWS = 200;
 
-export function Result({ result, session }: { result: EncodedResult; session: string }) {
+/** Reads a file of the session. */
+export type ReadFile = (path: string) => Promise<Blob>;
+
+export function Result({ result, readFile }: { result: EncodedResult; readFile: ReadFile }) {
   const { is_main_result, omitted } = result;
   return (
     <figure class="result">
       {is_main_result && <figcaption class="tag">value</figcaption>}
-      <Form result={decodeResult(result)} session={session} />
+      <Form result={decodeResult(result)} readFile={readFile} />
       {omitted && (
         <p class="note">Not shown (too large, invalid or of an unknown type): {omitted.join(', ')}</p>
       )}
@@ -24,14 +26,14 @@ export function Result({ result, session }: { result: EncodedResult; session: st
   );
 }
 
-function Form({ result, session }: { result: DisplayResult; session: string }) {
+function Form({ result, readFile }: { result: DisplayResult; readFile: ReadFile }) {
   const { svg, png, jpeg, data, html, markdown, latex, json, text, mime, path } = result;
   const alt = titleOf(result) ?? 'Image displayed by the program';
   if (png !== undefined) return <img class="picture" alt={alt} src={`data:image/png;base64,${png}`} />;
   if (jpeg !== undefined) return <img class="picture" alt={alt} src={`data:image/jpeg;base64,${jpeg}`} />;
   if (svg !== undefined) return <img class="picture" alt={alt} src={svgAddress(svg)} />;
   if (path !== undefined && mime.startsWith('image/'))
-    return <FilePicture session={session} path={path} type={mime} alt={alt} />;
+    return <FilePicture readFile={readFile} path={path} type={mime} alt={alt} />;
   if (data !== undefined) return <Table data={data} />;
   if (html !== undefined) return <Frame html={html} />;
   const shown = markdown ?? latex ?? (json === undefined ? text : JSON.stringify(json, null, 2)) ?? '';
@@ -49,35 +51,32 @@ function Frame({ html }: { html: string }) {
   return <iframe class="frame" sandbox="" srcdoc={srcdoc} title="HTML displayed by the program" />;
 }
 
-function FilePicture({
-  session,
-  path,
-  type,
-  alt,
-}: {
-  session: string;
-  path: string;
-  type: string;
-  alt: string;
-}) {
-  const [url, setUrl] = useState<string>();
+function FilePicture(props: { readFile: ReadFile; path: string; type: string; alt: string }) {
+  const { readFile, path, type, alt } = props;
+  const [address, setAddress] = useState<string>();
   useEffect(() => {
-    let made: string | undefined;
-    let isGone = false;
-    api.readFile(session, path).then(
-      (blob) => {
-        if (isGone) return;
-        made = URL.createObjectURL(new Blob([blob], { type }));
-        setUrl(made);
-      },
-      () => {},
-    );
+    let isCurrent = true;
+    readFile(path)
+      .then((blob) => dataAddress(new Blob([blob], { type })))
+      .then(
+        (made) => isCurrent && setAddress(made),
+        () => {},
+      );
     return () => {
-      isGone = true;
-      if (made !== undefined) URL.revokeObjectURL(made);
+      isCurrent = false;
     };
-  }, [session, path]);
-  return url === undefined ? <p class="note">{path}</p> : <img class="picture" alt={alt} src={url} />;
+  }, [readFile, path]);
+  return address === undefined ? <p class="note">{path}</p> : <img class="picture" alt={alt} src={address} />;
+}
+
+/** Policies of pages allow images only as data. */
+function dataAddress(blob: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result as string);
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(blob);
+  });
 }
 
 function Table({ data }: { data: NonNullable<DisplayResult['data']> }) {

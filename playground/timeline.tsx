@@ -23,8 +23,9 @@ interface Props {
   readonly isBusy: boolean;
   onSelect(id: number): void;
   onRollback(id: number): void;
-  onFork(id: number): void;
-  onOpenSession(id: string): void;
+  /** Absent where no sessions can be opened. */
+  onFork?(id: number): void;
+  onOpenSession?(id: string): void;
   onCheckpoint(): void;
 }
 
@@ -110,15 +111,17 @@ function StepActions({
           >
             Go back to this step
           </button>
-          <button type="button" class="small" disabled={isBusy || !hasState} onClick={() => onFork(id)}>
-            Branch from this step
-          </button>
+          {onFork && (
+            <button type="button" class="small" disabled={isBusy || !hasState} onClick={() => onFork(id)}>
+              Branch from this step
+            </button>
+          )}
           {!hasState && node.status !== 'running' && (
             <p class="note">The state of this step is not available.</p>
           )}
         </>
       ) : (
-        <button type="button" class="small" onClick={() => onOpenSession(forked_session)}>
+        <button type="button" class="small" onClick={() => onOpenSession?.(forked_session)}>
           Open {forked_session}
         </button>
       )}

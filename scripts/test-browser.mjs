@@ -1,5 +1,5 @@
 /**
- * Tests the playground in a real browser, against the built command line. Needs a build and Chromium (CHROMIUM names its
+ * Tests the playground, and the app of results, in a real browser, against the built command line. Needs a build and Chromium (CHROMIUM names its
  * program). Screenshots go to build/playground/. `--only TEXT` runs the scenarios whose names contain the text.
  */
 import { spawn } from 'node:child_process';
@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { APP_SCENARIOS } from './app-scenarios.mjs';
 import { browserModules, launchBrowser } from './browser.mjs';
 import { SCENARIOS } from './browser-scenarios.mjs';
 
@@ -58,7 +59,7 @@ async function openPage({ width = 1440, height = 900, address = server.address, 
   const page = await browser.newPage();
   await page.setViewport({ width, height });
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
-  const { host } = new URL(server.address);
+  const { host } = new URL(address);
   page.on('request', (request) => {
     const url = new URL(request.url());
     if (['data:', 'blob:', 'about:'].includes(url.protocol)) return;
@@ -102,7 +103,7 @@ const context = {
 
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : '';
 const counts = { passed: 0, failed: 0 };
-for (const [name, run] of Object.entries(SCENARIOS)) {
+for (const [name, run] of Object.entries({ ...SCENARIOS, ...APP_SCENARIOS })) {
   if (!name.includes(only)) continue;
   const start = performance.now();
   problems.length = 0;

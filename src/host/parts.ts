@@ -37,7 +37,7 @@ const PARTS = {
   },
   programs: {
     contents: 'Commands that are C programs are',
-    files: /^guests\/programs\/[^/]+\.(?:image|wasm)$/,
+    files: /^guests\/programs\/[^/]+\.(?:image|wasm|pack)$/,
     sample: 'guests/programs/toybox.wasm',
   },
 } as const satisfies Record<string, InstallationPart>;

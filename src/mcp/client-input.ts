@@ -3,8 +3,6 @@
  * requests. Questions quote arguments of a program, which are untrusted, so they are escaped and truncated.
  */
 import {
-  CLIENT_CAPABILITIES_META_KEY,
-  type ClientCapabilities,
   createRequestStateCodec,
   type InputRequests,
   type InputRequiredResult,
@@ -16,6 +14,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { actionText, isRequest, requestScope } from '../tools/question-text.ts';
 import type { ApprovalDecision } from '../tools/tool-protocol.ts';
+import { clientCapabilities } from './client-capabilities.ts';
 import { ANSWER_SECONDS, type ApprovalQuestion, type RoundState } from './runs-awaiting-approval.ts';
 
 const DECISION = {
@@ -113,13 +112,9 @@ export function inputRequests(questions: readonly ApprovalQuestion[]): InputRequ
   );
 }
 
-/**
- * An empty capability means forms; a client may also support only URLs. Clients of 2026 state their capabilities with each
- * request, clients of 2025 when they connect.
- */
-function canElicit({ envelope }: ServerContext['mcpReq'], server: McpServer): boolean {
-  const { [CLIENT_CAPABILITIES_META_KEY]: stated } = (envelope ?? {}) as Record<string, unknown>;
-  const { elicitation } = (stated ?? server.server.getClientCapabilities() ?? {}) as ClientCapabilities;
+/** An empty capability means forms; a client may also support only URLs. */
+function canElicit(request: ServerContext['mcpReq'], server: McpServer): boolean {
+  const { elicitation } = clientCapabilities(request, server);
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 

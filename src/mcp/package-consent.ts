@@ -7,6 +7,8 @@ import type { OnApproval } from '../tools/tool-protocol.ts';
 type OnPackages = NonNullable<ExecuteOptions['onPackages']>;
 type OfferedPackages = Parameters<OnPackages>[0];
 
+const CANNOT_ASK = 'this client cannot ask a person for consent, so packages are not added on demand';
+
 export class PackageConsent {
   #decision: boolean | undefined;
 
@@ -18,7 +20,8 @@ export class PackageConsent {
   /** Decides about the packages of a call. Without `ask`, nobody can be asked, and nothing is added. */
   decide(ask: OnApproval | undefined, session_id: string, signal: AbortSignal): OnPackages {
     return async (packages) => {
-      if (this.#decision !== undefined || ask === undefined) return this.#decision ?? false;
+      if (this.#decision !== undefined) return this.#decision;
+      if (ask === undefined) return { reason: CANNOT_ASK };
       const question = { call_id: '', seq: 0, name: 'packages', arguments: {}, session_id, signal };
       const answer = await ask({ ...question, text: questionText(packages) });
       this.#decision = typeof answer === 'object' ? answer.approved : answer === true;

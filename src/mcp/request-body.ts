@@ -102,7 +102,9 @@ function receive(
     });
     request.once('end', () => (failure === undefined ? resolve() : reject(failure)));
     request.once('error', reject);
-    request.once('close', () => reject(new BodyError(400, 'Bad Request: the body is incomplete.')));
+    request.once('close', () => {
+      if (!request.complete) reject(new BodyError(400, 'Bad Request: the body is incomplete.'));
+    });
   });
 }
 

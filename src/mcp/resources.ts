@@ -113,12 +113,22 @@ async function readOutput({ tenant, settings }: ResourceContext, uri: string) {
   return { contents: [{ uri, mimeType: 'text/plain', text }] };
 }
 
-/** The richest form of a result. */
-async function readResult(context: ResourceContext, uri: string, session_id: string, id: string) {
+/** The end of the URI of all forms of a result. Ids have no dot. */
+const ALL_FORMS = '.json';
+
+/** The richest form of a result, or all of its forms. */
+async function readResult(context: ResourceContext, uri: string, session_id: string, name: string) {
   const { tenant, settings } = context;
+  const wantsAll = name.endsWith(ALL_FORMS);
+  const id = wantsAll ? name.slice(0, -ALL_FORMS.length) : name;
   const result = (await tenant.recent.result(session_id, id))?.result;
   if (result === undefined)
     throw new ResourceNotFoundError(uri, 'This result does not exist or is no longer cached.');
+  if (wantsAll) {
+    const text = JSON.stringify(encodeResult(result));
+    checkSize(Buffer.byteLength(text), settings);
+    return { contents: [{ uri, mimeType: 'application/json', text }] };
+  }
   const { mime, png, jpeg, svg, html, markdown, latex, json, text, path } = encodeResult(result);
   checkSize(result.size_bytes, settings);
   const blob = mime === 'image/png' ? png : mime === 'image/jpeg' ? jpeg : undefined;

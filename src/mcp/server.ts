@@ -15,6 +15,7 @@ import { clientInput } from './client-input.ts';
 import { registerPrompts } from './prompts.ts';
 import { JSON_LIMITS } from './request-body.ts';
 import { registerResources } from './resources.ts';
+import { offerResultApp } from './result-app.ts';
 import type { ServerState } from './server-state.ts';
 import { callAsTask, isTask, registerTasks, TASKS_EXTENSION } from './tasks.ts';
 import type { Tenant } from './tenant.ts';
@@ -64,6 +65,7 @@ export function serverFactory(state: ServerState, options: McpServerOptions = {}
     registerPrompts(server, settings);
     registerTasks(server, state, tenant);
     acceptTasks(server);
+    offerResultApp(server);
     return server;
   };
 }

@@ -7,8 +7,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type CallToolResult,
-  CLIENT_CAPABILITIES_META_KEY,
-  type ClientCapabilities,
   type InputRequiredResult,
   inputRequired,
   isInputRequiredResult,
@@ -21,6 +19,7 @@ import { z } from 'zod';
 import { linkSignals } from '../concurrency/link-signals.ts';
 import type { ApprovalDecision } from '../tools/tool-protocol.ts';
 import { type CallRequest, callRequest, callTool, type RunnableTool } from './call-tool.ts';
+import { statedCapabilities } from './client-capabilities.ts';
 import { type ClientInput, clientInput, inputRequests } from './client-input.ts';
 import { continueRun, requestDigest } from './run-for-client.ts';
 import { ANSWER_SECONDS, NotWaiting, type RoundState } from './runs-awaiting-approval.ts';
@@ -48,10 +47,8 @@ interface TaskContext {
 }
 
 /** Clients of 2026 state their capabilities with each request. In 2025, tasks were another protocol. */
-function declaresTasks({ envelope }: Pick<CallRequest, 'envelope'>): boolean {
-  const stated = (envelope as Record<string, unknown> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
-  return (stated as ClientCapabilities | undefined)?.extensions?.[TASKS_EXTENSION] !== undefined;
-}
+const declaresTasks = (request: CallRequest): boolean =>
+  statedCapabilities(request)?.extensions?.[TASKS_EXTENSION] !== undefined;
 
 export const isTask = (result: unknown): boolean =>
   (result as { resultType?: unknown }).resultType === 'task';
@@ -72,8 +69,6 @@ export async function callAsTask(
   const { asked, call } = collectQuestions(tool, args, context);
   const ended = followCall(tenant, task, controller.signal, call);
   const first = await Promise.race([ended, delay(TASK_AFTER_MS, undefined, { ref: false })]);
-  // The end of this request no longer ends the call.
-  unlink();
   if (first !== undefined && !isInputRequiredResult(first.result)) return first.result;
   const round = {
     tool: tool.name,
@@ -82,7 +77,16 @@ export async function callAsTask(
   };
   const after = (end: Ended) => stateAfter(task, end, asked.state && { ...round, state: asked.state });
   const state = first === undefined ? { task } : after(first);
-  await tasks.add(state);
+  try {
+    await tasks.add(state);
+  } catch (cause) {
+    // Nobody could follow the call as a task, so this request waits for it.
+    const end = await ended;
+    if (isInputRequiredResult(end.result)) throw cause;
+    return end.result;
+  }
+  // The end of this request no longer ends the call.
+  unlink();
   if (first === undefined)
     reportFailure(
       ended.then((end) => tasks.add(after(end))),
@@ -164,6 +168,9 @@ export function registerTasks(server: McpServer, state: ServerState, tenant: Ten
   ) =>
     server.server.setRequestHandler(method, { params: taskParams }, async ({ taskId }, context) => {
       const request = callRequest(context, server);
+      // Clients of 2025 have tasks of another kind, which this server does not offer.
+      if (request.envelope === undefined)
+        throw new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Method not found');
       if (!declaresTasks(request))
         throw new MissingRequiredClientCapabilityError({
           requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },

@@ -242,6 +242,7 @@ export class Tenant {
       throw await this.#withSessionList(cause);
     }
     await this.timelines?.delete(session_id);
+    await this.sandboxRecords.delete(session_id);
   }
 
   /** The ids of all sessions in the store, including those that are damaged. */

@@ -9,6 +9,7 @@ import { formatItems } from '../quantities.ts';
 import { additionText } from '../sandbox/packages-on-demand.ts';
 import type { LanguageName, PausedExecution } from '../schema.ts';
 import type { Session } from '../session/session.ts';
+import { shownCall } from '../tools/question-text.ts';
 import type { Resolution } from '../tools/tool-protocol.ts';
 import type { Execute, PlaygroundServices, ResumeLimits } from './playground-services.ts';
 import type { SavedTimeline } from './saved-timeline.ts';
@@ -131,7 +132,8 @@ export class PlaygroundSession {
     await this.#saver.idle();
     const { session_id, calls } = session.session;
     const { nodes, head } = timeline;
-    return { session_id, runtime: session.runtime, calls, nodes, head, paused };
+    const shown = paused && { ...paused, pending: paused.pending.map(shownCall) };
+    return { session_id, runtime: session.runtime, calls, nodes, head, paused: shown };
   }
 
   /**
@@ -254,8 +256,9 @@ export class PlaygroundSession {
     const shown = new Set(timeline.detail(id)?.results.map((display) => display.id));
     for (const display of results) if (!shown.has(display.id)) timeline.addResult(id, display);
     // Complete stacks are large, and the page shows lines only.
-    const { fuel_profile } = outcome.metadata;
+    const { fuel_profile, pending } = outcome.metadata;
     if (fuel_profile !== undefined) delete fuel_profile.stacks;
+    if (pending !== undefined) outcome.metadata.pending = pending.map(shownCall);
     timeline.finish(id, { outcome, error: undefined });
     const { state } = result.metadata;
     timeline.update(id, {

@@ -3,7 +3,7 @@
  *
  * @module-tag full
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
@@ -36,8 +36,11 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** A client in whose server no packages are added. `decision` is the answer of the person; without it, nobody can be asked. */
-async function start(era: Era, decision?: 'allow' | 'deny') {
+/**
+ * A client in whose server no packages are added. `decision` is the answer of the person, who can also decline to answer or close
+ * the form; without it, nobody can be asked.
+ */
+async function start(era: Era, decision?: 'allow' | 'deny' | 'decline' | 'cancel') {
   rmSync(join(folder, 'packages', 'packages.json'), { force: true });
   const capabilities = decision === undefined ? {} : { elicitation: { form: {} } };
   const mode = era === 'modern' ? ({ pin: '2026-07-28' } as const) : 'legacy';
@@ -46,6 +49,7 @@ async function start(era: Era, decision?: 'allow' | 'deny') {
   if (decision !== undefined)
     client.setRequestHandler('elicitation/create', async ({ params }) => {
       asked.push(params.message);
+      if (decision === 'decline' || decision === 'cancel') return { action: decision };
       return { action: 'accept' as const, content: { decision } };
     });
   const args = [CLI, 'mcp', '--log-level', 'silent', '--optimization', 'demand'];
@@ -66,19 +70,35 @@ describe('packages on demand over standard input and output', () => {
     await client.close();
   });
 
-  test('are not added if the person declines, who is not asked again', async () => {
-    const { client, asked, run } = await start('modern', 'deny');
-    const { text } = await run('import first');
-    expect(text).toContain('to add it, run "llm-wasm-sandbox packages add first"');
-    expect(text).toContain("No module named 'first'");
-    expect((await run('import second')).text).toContain('packages add second');
-    expect(asked).toHaveLength(1);
-    await client.close();
-  });
+  test.each([
+    ['modern', 'deny'],
+    ['modern', 'decline'],
+    ['modern', 'cancel'],
+    ['legacy', 'decline'],
+    ['legacy', 'cancel'],
+  ] as const)(
+    'are not added if the person does not agree, who is not asked again (%s, %s)',
+    async (era, answer) => {
+      const { client, asked, run } = await start(era, answer);
+      const { text } = await run('import first');
+      expect(text).toContain('to add it, run "llm-wasm-sandbox packages add first"');
+      expect(text).toContain("No module named 'first'");
+      expect((await run('import second')).text).toContain('packages add second');
+      expect(asked).toHaveLength(1);
+      expect(existsSync(join(folder, 'packages', 'packages.json'))).toBe(false);
+      expect((await run('print(1)')).text).toContain('1');
+      await client.close();
+    },
+  );
 
   test('are not added if nobody can be asked', async () => {
     const { client, run } = await start('legacy');
-    expect((await run('import first')).text).toContain('"llm-wasm-sandbox packages add first"');
+    for (const code of ['import first', '!pip install first']) {
+      const { text } = await run(code);
+      expect(text).toContain('this client cannot ask a person for consent');
+      expect(text).not.toContain('declined');
+      expect(text).toContain('"llm-wasm-sandbox packages add first"');
+    }
     expect((await run('print(1)')).text).toContain('1');
     await client.close();
   });

@@ -189,6 +189,24 @@ describe('a server process', () => {
     await once(child, 'exit');
   });
 
+  test('prints the address that clients of Jupyter need', { tags: 'full' }, async () => {
+    const flags = ['--host', '0.0.0.0', '--allowed-host', '*', '--port', '0', '--log-level', 'silent'];
+    const args = [CLI, 'serve', '--jupyter', ...flags, '--token', 'my=secret-of-16-characters'];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    let log = '';
+    for await (const data of child.stderr) {
+      log += String(data);
+      if (log.includes('Jupyter')) break;
+    }
+    const port = /listening on http:\/\/0\.0\.0\.0:(\d+)\//.exec(log)![1];
+    const address = `http://127.0.0.1:${port}/`;
+    expect(log).toContain(`Clients of Jupyter connect to ${address} with the secret of a token`);
+    const response = await fetch(`${address}api/kernelspecs?token=secret-of-16-characters`);
+    expect(await response.json()).toMatchObject({ default: 'python3' });
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  });
+
   // guarantee: durability
   test('keeps every completed call if it is killed right afterwards', { tags: 'full' }, async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));

@@ -2,9 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { newDatabase } from '../support/shared-postgres.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 import { framed, httpTasks, stdioTasks } from './task-sessions.ts';
 
 const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
@@ -170,6 +172,76 @@ describe('a task', () => {
   });
 });
 
+describe('a question about a request', () => {
+  /** Names in this domain never resolve (RFC 6761): a request that is sent fails in another way than one that is refused. */
+  const asking = (path: string) =>
+    program(
+      `console.log(await fetch('https://api.invalid${path}').catch(({ cause }) => cause.code)); console.log('end')`,
+    );
+  let asker: Awaited<ReturnType<typeof startHttp>>;
+  let ann: Client;
+  let bob: Client;
+  beforeAll(async () => {
+    const network_config = join(folder, 'network.json');
+    writeFileSync(network_config, '{"network":{"ask":true}}');
+    asker = await startHttp({ tokens: TOKENS, network_config });
+    [ann, bob] = await Promise.all([httpTasks(asker, ANN), httpTasks(asker, BOB)]);
+  });
+  afterAll(async () => {
+    await Promise.all([ann.close(), bob.close()]);
+    await asker.close();
+  });
+  const accept = (decision: unknown) => ({ call_1: { action: 'accept', content: { decision } } });
+  const SENT = 'ENOTFOUND\nend\n';
+  const DENIED = 'EACCES\nend\n';
+
+  // guarantee: network
+  // proves: A question about a request in a task is answered once, by its tenant, and not after the task was cancelled.
+  test('of a task is answered once, by its tenant, and not after the task was cancelled', async () => {
+    const taskId = await start(ann, asking('/a'));
+    const update = (client: Client, inputResponses: object, id = taskId) =>
+      client.send(framed('tasks/update', { taskId: id, inputResponses }));
+    await update(bob, accept('allow'));
+    await update(ann, { call_2: accept('allow').call_1 });
+    for (const forged of ['ALLOW', ['allow'], { allow: true }, true, null]) await update(ann, accept(forged));
+    expect(await get(ann, taskId)).toMatchObject({ status: 'input_required' });
+    await Promise.all(['deny', 'allow', 'allow_session'].map((value) => update(ann, accept(value))));
+    const done = await waitFor(ann, taskId, 'completed');
+    expect(done.result!.structuredContent).toMatchObject({ stdout: DENIED });
+    // What came too late did not approve requests of the session.
+    const next = await start(ann, asking('/a'));
+    expect(await get(ann, next)).toMatchObject({ status: 'input_required' });
+    await ann.send(framed('tasks/cancel', { taskId: next }));
+    await update(ann, accept('allow'), next);
+    expect(await get(ann, next)).toMatchObject({ status: 'cancelled' });
+  });
+
+  // guarantee: network
+  // proves: A question about a request is not answered with the state of another program, tenant or time.
+  test('is not answered with the state of another program, tenant or time', async () => {
+    const round = async (client: Client, args: object, more: object = {}) => {
+      const params = { name: 'execute_code', arguments: args, ...more };
+      const { result, error } = await client.send(framed('tools/call', params, {}));
+      return { result, error } as { result?: Status & { requestState?: string }; error?: object };
+    };
+    const { result: question } = await round(ann, asking('/a'));
+    const { requestState } = question!;
+    expect(requestState).toEqual(expect.any(String));
+    const answer = { requestState, inputResponses: accept('allow') };
+    const forged = [
+      await round(ann, asking('/b'), answer),
+      await round(bob, asking('/a'), answer),
+      await round(ann, asking('/a'), { ...answer, requestState: `${requestState}A` }),
+      await round(ann, asking('/a'), { ...answer, requestState: 'x' }),
+    ];
+    for (const one of forged) expect(JSON.stringify(one)).not.toContain('ENOTFOUND');
+    expect(JSON.stringify((await round(ann, asking('/a'), answer)).result)).toContain(
+      JSON.stringify(SENT).slice(1, -1),
+    );
+    expect(JSON.stringify(await round(ann, asking('/a'), answer))).not.toContain('ENOTFOUND');
+  });
+});
+
 describe('a task of servers that share a database', () => {
   let servers: Awaited<ReturnType<typeof startHttp>>[];
   let first: Client;
@@ -212,5 +284,48 @@ describe('a task of servers that share a database', () => {
     }
     const { result } = await waitFor(second, taskId, 'completed');
     expect(result!.structuredContent).toMatchObject({ stdout: 'one\ntwo\n' });
+  });
+});
+
+test('a call whose task cannot be stored returns its result', async () => {
+  const database = new URL(await newDatabase());
+  const proxy = await TcpProxy.start(Number(database.port));
+  database.port = String(proxy.port);
+  const lonely = await startHttp({ store: database.href, tokens: TOKENS });
+  const client = await httpTasks(lonely, ANN);
+  onTestFinished(async () => {
+    proxy.close();
+    await client.close();
+    await lonely.close().catch(() => {});
+  });
+  const result = client.send(framed('tools/call', { name: 'execute_code', arguments: LONG }));
+  await vi.waitFor(() => expect(lonely.state.tenant('ann').totalActiveCalls).toBe(1));
+  proxy.close();
+  expect(await result).toMatchObject({ result: { structuredContent: { stdout: 'long\n', result: 42 } } });
+});
+
+describe('a client of 2025', () => {
+  // In that revision, servers that have tasks state it with the capability `tasks`, which this server does not.
+  test('is offered no tasks: a call that asks for one returns its result, and there are no methods for tasks', async () => {
+    const client = await httpClient(server, 'legacy', ANN);
+    onTestFinished(() => client.close());
+    expect(client.getServerCapabilities()).not.toHaveProperty('tasks');
+    const { tools } = await client.listTools();
+    expect(tools.filter(({ execution }) => execution?.taskSupport !== undefined)).toEqual([]);
+    const params = { name: 'execute_code', arguments: program('1 + 1'), task: { ttl: 60_000 } };
+    const result = await client.request({ method: 'tools/call', params }, z.looseObject({}));
+    expect(result).toMatchObject({ structuredContent: { result: 2 } });
+    const codes: unknown[] = [];
+    for (const method of ['tasks/get', 'tasks/result', 'tasks/list', 'tasks/cancel'])
+      await client
+        .request({ method, params: { taskId: 'x' } }, z.looseObject({}))
+        .catch(({ code }) => codes.push([method, code]));
+    const notFound = -32601;
+    expect(codes).toEqual([
+      ['tasks/get', notFound],
+      ['tasks/result', notFound],
+      ['tasks/list', notFound],
+      ['tasks/cancel', notFound],
+    ]);
   });
 });

@@ -1,5 +1,5 @@
 /** The interface of the playground over HTTP, as the page and hostile clients use it. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -292,6 +292,107 @@ describe('sessions of the playground', () => {
     expect(kept.at(-1)).toBe(nodes.at(-1));
     const answer = await post(`sessions/${session}/rollback`, { node: nodes[0].id });
     expect(answer).toMatchObject({ status: 404, json: { error: { code: 'checkpoint_not_found' } } });
+  });
+});
+
+describe('a request that no rule permits', () => {
+  /** Names in this domain never resolve (RFC 6761), so an approved request fails in another way than a denied one. */
+  const FETCH =
+    "await fetch('https://api.invalid/x', { method: 'POST', body: 'abc' }).catch(({ cause }) => console.log(cause.code));\nconsole.log('end');";
+  let folder: string;
+  let asking: HttpServer;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'playground-ask-'));
+    const network_config = join(folder, 'network.json');
+    writeFileSync(network_config, '{"network":{"ask":true}}');
+    asking = await startHttp({ playground: true, tokens: TOKENS, network_config });
+  });
+  afterAll(async () => {
+    await asking.close();
+    rmSync(folder, { recursive: true });
+  });
+  const start = async () =>
+    (await post('sessions', { language: 'javascript' }, { to: asking })).json.session_id as string;
+
+  /** Runs a program, or continues it with an answer, until it has ended or paused. */
+  async function until(session: string, status: string, path: string, body: object) {
+    const done = eventUntil(session, ({ node }) => node?.kind === 'call' && node.status === status, asking);
+    await snapshot(session, asking);
+    const answer = await post(`sessions/${session}/${path}`, body, { to: asking });
+    expect(answer.status).toBe(200);
+    await done;
+    return snapshot(session, asking);
+  }
+  const pause = (session: string) => until(session, 'paused', 'run', { code: FETCH, language: 'javascript' });
+  const resume = (session: string, body: object, given: Given = {}) =>
+    post(`sessions/${session}/resume`, body, { to: asking, ...given });
+
+  // guarantee: network
+  // proves: The playground shows the method, URL and size of a request that needs approval, and sends or refuses it as decided.
+  test('is shown to the page, and is sent or refused as a person decides', async () => {
+    for (const [answer, output] of [
+      [{ approve: true }, 'ENOTFOUND\nend\n'],
+      [{ deny: true }, 'EACCES\nend\n'],
+    ] as const) {
+      const session = await start();
+      const { paused } = await pause(session);
+      expect(paused.pending).toMatchObject([
+        {
+          name: 'network:request',
+          reason: 'approval',
+          arguments: { method: 'POST', url: 'https://api.invalid/x', body_bytes: 3 },
+        },
+      ]);
+      const { execution_id, pending } = paused;
+      const resolutions = [{ id: pending[0].id, ...answer }];
+      const { detail } = await until(session, 'ok', 'resume', { execution_id, resolutions });
+      expect(detail.output.map(({ text }: { text: string }) => text).join('')).toBe(output);
+    }
+  });
+
+  // guarantee: network
+  // proves: The playground accepts no approval of another tenant, another session or another call, and none twice or too late.
+  test('is not approved by answers of others, forged ones, or those that come too late', async () => {
+    const [mine, others] = [await start(), await start()];
+    const { paused } = await pause(mine);
+    const { paused: theirs } = await pause(others);
+    const { execution_id, pending } = paused;
+    const { id } = pending[0];
+    const approval = { execution_id, resolutions: [{ id, approve: true }] };
+    expect((await resume(mine, approval, { token: SECRETS.bob })).status).toBe(404);
+    const stays = async (body: object) => {
+      const failed = eventUntil(mine, ({ node }) => node?.status === 'paused', asking);
+      await snapshot(mine, asking);
+      if ((await resume(mine, body)).status === 200) await failed;
+      const { paused: after } = await snapshot(mine, asking);
+      expect(after).toMatchObject({ pending: [{ id, name: 'network:request' }] });
+    };
+    await stays({ ...approval, execution_id: theirs.execution_id });
+    await stays({ ...approval, execution_id: '../x' });
+    const forged = { status: 200, reason: 'OK', headers: [], body: '' };
+    for (const resolution of [
+      { id: id + 1, approve: true },
+      { id, approve: true, for: 'session' },
+      { id, approve: 1 },
+      { id, value: forged },
+    ])
+      await stays({ execution_id, resolutions: [resolution] });
+    // Of two answers at the same time, one is used.
+    const ended = eventUntil(mine, ({ node }) => node?.status === 'ok' && node.kind === 'call', asking);
+    await snapshot(mine, asking);
+    const { execution_id: current } = (await snapshot(mine, asking)).paused;
+    const answers = [approval, approval].map((one) => resume(mine, { ...one, execution_id: current }));
+    expect((await Promise.all(answers)).map(({ status }) => status).sort()).toEqual([200, 400]);
+    await ended;
+    expect((await resume(mine, approval)).status).toBe(404);
+    const { nodes } = await snapshot(others, asking);
+    const before = nodes.find(({ kind }: Node) => kind === 'start');
+    await post(`sessions/${others}/rollback`, { node: before.id }, { to: asking });
+    const late = {
+      execution_id: theirs.execution_id,
+      resolutions: [{ id: theirs.pending[0].id, approve: true }],
+    };
+    expect((await resume(others, late)).status).toBe(404);
   });
 });
 

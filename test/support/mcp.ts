@@ -15,13 +15,19 @@ const NEGOTIATION: Record<Era, NonNullable<ClientOptions['versionNegotiation']>>
   legacy: { mode: 'legacy' },
 };
 
-export function newClient(era: Era): Client {
-  return new Client({ name: 'test', version: '1' }, { versionNegotiation: NEGOTIATION[era] });
+type Capabilities = NonNullable<ClientOptions['capabilities']>;
+
+export function newClient(era: Era, capabilities: Capabilities = {}): Client {
+  return new Client({ name: 'test', version: '1' }, { versionNegotiation: NEGOTIATION[era], capabilities });
 }
 
 /** Starts a server in a process of its own. It is used too briefly to benefit from idle optimisation. */
-export async function stdioClient(era: Era, args: readonly string[] = ['mcp', '--log-level', 'silent']) {
-  const client = newClient(era);
+export async function stdioClient(
+  era: Era,
+  args: readonly string[] = ['mcp', '--log-level', 'silent'],
+  capabilities: Capabilities = {},
+) {
+  const client = newClient(era, capabilities);
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [CLI, ...args, '--optimization', 'demand'],
@@ -33,8 +39,13 @@ export async function stdioClient(era: Era, args: readonly string[] = ['mcp', '-
   return { client, transport };
 }
 
-export async function httpClient(server: Pick<HttpServer, 'url'>, era: Era, token?: string): Promise<Client> {
-  const client = newClient(era);
+export async function httpClient(
+  server: Pick<HttpServer, 'url'>,
+  era: Era,
+  token?: string,
+  capabilities: Capabilities = {},
+): Promise<Client> {
+  const client = newClient(era, capabilities);
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   await client.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers } }));
   return client;

@@ -35,7 +35,7 @@ const inputOf = (settings: ServerSettings) =>
       'Session to run in, for multi-turn work. Default: a fresh interpreter in the default workspace.',
     ),
     network_only: networkOnlyInput,
-    profile: z.boolean().optional().describe('Report which lines used the fuel.'),
+    profile: z.boolean().optional().describe('Report fuel by line.'),
   });
 
 type ExecuteArguments = z.output<ReturnType<typeof inputOf>>;

@@ -1,0 +1,117 @@
+/** Steps that several browser tests use. */
+import { createServer } from 'node:net';
+import { HTML_PAYLOADS, SVG_PAYLOADS } from './guest-html-payloads.mjs';
+
+export const TIMEOUT_MS = 30_000;
+/** Results of a call that pages show. */
+const MAX_RESULTS = 20;
+
+/** Waits until the text of an element contains a text. */
+export async function waitForText(page, selector, text) {
+  try {
+    await page.waitForFunction(
+      (selector, text) =>
+        [...document.querySelectorAll(selector)].some((one) => one.textContent.includes(text)),
+      { timeout: TIMEOUT_MS },
+      selector,
+      text,
+    );
+  } catch {
+    const found = await page.$$eval(selector, (all) => all.map((one) => one.textContent.slice(0, 300)));
+    throw new Error(`${selector} does not contain ${JSON.stringify(text)}, but ${JSON.stringify(found)}`);
+  }
+}
+
+export async function clickButton(page, text, within = '') {
+  const handle = await page.waitForFunction(
+    (text, within) =>
+      [...document.querySelectorAll(`${within} button`)].find(
+        (one) => one.textContent.trim().startsWith(text) && !one.disabled,
+      ),
+    { timeout: TIMEOUT_MS },
+    text,
+    within,
+  );
+  await handle.click();
+}
+
+/** A server that counts connections. */
+async function listen(name) {
+  const listener = { name, contacts: 0 };
+  const server = createServer((socket) => {
+    listener.contacts++;
+    socket.on('error', () => {});
+    socket.destroy();
+  });
+  // A scenario that fails does not close it.
+  server.unref();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return Object.assign(listener, {
+    url: `http://127.0.0.1:${server.address().port}`,
+    close: () => server.close(),
+  });
+}
+
+/** Lets the browser contact a server in the way that the payloads try. When it has, the contacts of earlier pages have arrived. */
+async function contactsOneServer(browser) {
+  const control = await listen('control');
+  const page = await browser.newPage();
+  for (const payload of [HTML_PAYLOADS.preconnect, HTML_PAYLOADS.iframe]) {
+    const before = control.contacts;
+    await page.evaluate((html) => {
+      document.body.innerHTML = html;
+    }, payload(control.url));
+    for (const end = Date.now() + TIMEOUT_MS; control.contacts === before; ) {
+      if (Date.now() > end)
+        throw new Error('The browser contacts no server, so that the test proves nothing.');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+  control.close();
+  await page.close();
+}
+
+/** All payloads as results of a program: the name, the function of an address and the type. */
+const PAYLOADS = [
+  ...Object.entries(HTML_PAYLOADS).map((entry) => [...entry, 'text/html']),
+  ...Object.entries(SVG_PAYLOADS).map((entry) => [...entry, 'image/svg+xml']),
+  ...Object.entries(HTML_PAYLOADS).map((entry) => [...entry, 'text/markdown']),
+];
+
+/** Lets `show` display payloads, as many at a time as one call may display. Fails if one of them contacts a server. */
+export async function contactNoServer(page, show) {
+  for (let i = 0; i < PAYLOADS.length; i += MAX_RESULTS - 1) {
+    const listeners = [];
+    const results = [];
+    for (const [name, payload, mime] of PAYLOADS.slice(i, i + MAX_RESULTS - 1)) {
+      const listener = await listen(`${name} as ${mime}`);
+      listeners.push(listener);
+      results.push([payload(listener.url), mime]);
+    }
+    results.push(['<p id=end>end</p>', 'text/html']);
+    const frame = await show(displayAll(results));
+    await frame.waitForFunction(
+      (count) => document.querySelectorAll('.result').length === count,
+      {},
+      results.length,
+    );
+    await page.waitForFrame(async (one) => (await one.$('#end').catch(() => null)) !== null, {
+      timeout: TIMEOUT_MS,
+    });
+    for (const child of frame.childFrames())
+      for (const anchor of await child.$$('a').catch(() => [])) await anchor.click().catch(() => {});
+    await contactsOneServer(page.browser());
+    const contacted = listeners.filter((one) => one.contacts > 0).map(({ name }) => name);
+    for (const one of listeners) one.close();
+    equal(contacted.join(', '), '', 'A program has contacted a server');
+  }
+}
+
+/** A program that displays data of some types. */
+export const displayAll = (results) =>
+  `for data, mime in ${JSON.stringify(results)}:\n    display(data, mime=mime)`;
+
+export function equal(actual, expected, what) {
+  if (actual !== expected)
+    throw new Error(`${what}: ${JSON.stringify(actual)}, expected ${JSON.stringify(expected)}`);
+}
