@@ -24,6 +24,7 @@ export {
 } from './slots/ai-sdk-sandbox.ts';
 export { type AnthropicTool, anthropicBash, anthropicTextEditor } from './slots/anthropic-tools.ts';
 export { type CodemodeExecutor, codemodeExecutor } from './slots/codemode-executor.ts';
+export { type DeepAgentsSandbox, deepAgentsSandbox } from './slots/deep-agents-sandbox.ts';
 export { type MastraSandbox, mastraSandbox } from './slots/mastra-sandbox.ts';
 export {
   type OpenAiAgentsParts,

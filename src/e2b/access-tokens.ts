@@ -9,7 +9,14 @@ import { sha256, sha256Hex } from '../framing/digest.ts';
 const DIGEST_CHARS = 8;
 const ID = /^(e2b|e2s)-([0-9a-f]{8})-[0-9a-f]{20}$/;
 
-const digestOf = (tenant: string) => sha256Hex(Buffer.from(tenant)).slice(0, DIGEST_CHARS);
+/** By tenant. The operator names the tenants. */
+const digests = new Map<string, string>();
+
+function digestOf(tenant: string): string {
+  const digest = digests.get(tenant) ?? sha256Hex(Buffer.from(tenant)).slice(0, DIGEST_CHARS);
+  digests.set(tenant, digest);
+  return digest;
+}
 
 /** A new id: of a sandbox or, with the prefix e2s, of a snapshot. */
 export const newId = (tenant: string, kind: 'e2b' | 'e2s' = 'e2b') =>
@@ -32,6 +39,10 @@ export interface SignedUrl {
   /** Unix time in seconds; undefined if the URL does not expire. */
   readonly expiration: string | undefined;
 }
+
+/** Whether a time, in the form of signed URLs, is over. */
+export const isExpired = (expiration: string | undefined) =>
+  expiration !== undefined && !(Number(expiration) * 1000 > Date.now());
 
 /** Sandboxes whose signed URLs need not name them. Each costs a request with a signature about 20 µs, also a forged one. */
 export const MAX_ISSUED = 1000;
@@ -70,7 +81,7 @@ export class AccessTokens {
   /** Whether a URL was signed with the token of this sandbox and has not expired. */
   async isSigned(tenant: string, sandbox_id: string, url: SignedUrl): Promise<boolean> {
     const { path, operation, user, signature, expiration } = url;
-    if (expiration !== undefined && !(Number(expiration) * 1000 > Date.now())) return false;
+    if (isExpired(expiration)) return false;
     const parts = [path, operation, user, await this.#token(tenant, sandbox_id)];
     const text = [...parts, ...(expiration === undefined ? [] : [expiration])].join(':');
     const digest = createHash('sha256')

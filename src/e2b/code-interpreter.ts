@@ -5,11 +5,11 @@
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { KeyedQueues } from '../concurrency/keyed-queues.ts';
-import { AUTO } from '../packages/read-user-packages.ts';
 import { HttpError } from '../rest/http-error.ts';
+import { cellProgram } from '../rest/notebook-code.ts';
 import { displayedFile } from '../rest/program-outcome.ts';
 import { checkedBody, sendJson } from '../rest/rest-call.ts';
-import { assignVariables } from '../runtimes/assign-variables.ts';
+import { removeVariables } from '../runtimes/remove-variables.ts';
 import { policy } from '../schema/policy.ts';
 import type { SandboxResult } from '../schema.ts';
 import type { Session } from '../session/session.ts';
@@ -17,7 +17,7 @@ import { withFilesOf } from '../session/with-files-of.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
 import { executionError, toE2bResult } from './e2b-execution.ts';
 import { HOME, relativePath } from './file-paths.ts';
-import { languageOf, toProgram } from './notebook-code.ts';
+import { languageOf } from './language-of.ts';
 import type { ContextRecord, SandboxRecord } from './sandbox-records.ts';
 import { findContext } from './sandboxes.ts';
 
@@ -89,7 +89,7 @@ const execute: E2bHandler = async (call) => {
   const lines = new LineStream(response);
   try {
     const name = languageOf(language ?? context.language);
-    const program = toProgram(code, session.runtime, tenant.packages.includes(AUTO));
+    const program = cellProgram(code, session.runtime);
     const result = await tenant.runCancellable(record.sandbox_id, signal, (cancelled) =>
       queues.run(
         session.session_id,
@@ -98,6 +98,7 @@ const execute: E2bHandler = async (call) => {
             withVariables(one, env_vars ?? {}, () =>
               one.execute(program, {
                 language: name,
+                env: env_vars ?? {},
                 signal: cancelled,
                 onStdout: (text) => lines.send({ type: 'stdout', text, timestamp: new Date().toISOString() }),
                 onStderr: (text) => lines.send({ type: 'stderr', text, timestamp: new Date().toISOString() }),
@@ -114,24 +115,17 @@ const execute: E2bHandler = async (call) => {
   }
 };
 
-/** Runs a program with environment variables of its own, which are removed afterwards. */
+/** Runs a program and removes the variables of its call that the sandbox does not have. Others are set again by the next call. */
 async function withVariables<T>(
   session: Session,
-  variables: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string>>,
   run: () => Promise<T>,
 ): Promise<T> {
-  const given = Object.entries(variables);
-  if (given.length === 0) return run();
-  // Every call starts with the variables of the sandbox.
-  const fixed = given.find(([name]) => Object.hasOwn(session.policy.env, name))?.[0];
-  if (fixed !== undefined)
-    throw new HttpError(400, `envs: ${fixed} is a variable of the sandbox, which one call cannot change`);
-  await session.execute(assignVariables(session.runtime, given));
+  const added = Object.keys(env).filter((name) => !Object.hasOwn(session.policy.env, name));
   try {
     return await run();
   } finally {
-    const removed = given.map(([name]) => [name, undefined] as const);
-    await session.execute(assignVariables(session.runtime, removed));
+    if (added.length > 0) await session.execute(removeVariables(session.runtime, added));
   }
 }
 
@@ -147,6 +141,8 @@ async function contextOf(
 }
 
 async function sendResult(lines: LineStream, result: SandboxResult, session: Session): Promise<void> {
+  // The lines are sent in one piece.
+  lines.response.cork();
   for (const one of result.results) {
     const { raw, isMainResult } = await toE2bResult(one, (path) => displayedFile(session, path));
     lines.send({ ...raw, type: 'result', is_main_result: isMainResult });

@@ -6,7 +6,7 @@ import { HttpError, toHttpError } from '../rest/http-error.ts';
 export const notRunning = (sandbox_id: string) =>
   new HttpError(
     502,
-    `The sandbox ${sandbox_id} is not running: it was killed or paused, its timeout has passed, or it never existed`,
+    `${sandbox_id} is not running: the sandbox was killed or reached its end of life, it was paused, or it never existed`,
   );
 
 /** The error for a client, and whether the original error belongs in the log. */

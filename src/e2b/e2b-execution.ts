@@ -124,9 +124,14 @@ export async function toE2bResult(
 ): Promise<E2bResult> {
   const forms = await displayedForms(result, readFile);
   const known = FORMATS.filter((format) => forms[format] !== undefined);
-  const raw = Object.fromEntries(known.map((format) => [format, forms[format]]));
+  const shown = forms.text === undefined ? forms : { ...forms, text: withoutQuotes(forms.text) };
+  const raw = Object.fromEntries(known.map((format) => [format, shown[format]]));
   return new E2bResult(raw, result.is_main_result);
 }
+
+/** The text of a value. E2B shows strings without the quotes of their representation. */
+const withoutQuotes = (text: string) =>
+  /^(['"]).*\1$/s.test(text) && text.length > 1 ? text.slice(1, -1) : text;
 
 /** The exception that ended a program, or the limit that stopped it. */
 export function executionError(result: SandboxResult): ExecutionError | undefined {

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { HttpError } from '../rest/http-error.ts';
 import { findRoute, headerOf, sendJson, splitUrl } from '../rest/rest-call.ts';
-import { AccessTokens, isIdOf, type SignedUrl } from './access-tokens.ts';
+import { AccessTokens, isExpired, isIdOf, type SignedUrl } from './access-tokens.ts';
 import { CODE_ROUTES } from './code-interpreter.ts';
 import type { E2bCall, E2bCaller, E2bRequest, E2bRoute } from './e2b-call.ts';
 import { connectError, toE2bError } from './e2b-error.ts';
@@ -93,7 +93,10 @@ export class E2bServer {
   }
 
   #refusal(request: IncomingMessage): string {
-    return headerOf(request, 'e2b-sandbox-id') === undefined && !splitUrl(request).query.has('signature')
+    const { query } = splitUrl(request);
+    // Clients compare this text.
+    if (isExpired(query.get('signature_expiration') ?? undefined)) return 'signature is already expired';
+    return headerOf(request, 'e2b-sandbox-id') === undefined && !query.has('signature')
       ? 'The API key is missing or unknown. Set E2B_API_KEY to the secret of a token of this server (serve --e2b --token NAME=SECRET).'
       : 'The access token or the signature of the URL is missing, unknown or expired. Connect to the sandbox again with Sandbox.connect(id).';
   }
@@ -101,7 +104,7 @@ export class E2bServer {
   async handle(request: E2bRequest): Promise<void> {
     const { response } = request;
     const closed = new AbortController();
-    response.once('close', () => closed.abort());
+    response.once('close', () => closed.abort(CLIENT_LEFT));
     try {
       const { segments, query } = splitUrl(request.request);
       const { sandboxes } = this;
@@ -154,6 +157,9 @@ export class E2bServer {
     this.sandboxes.close();
   }
 }
+
+/** One error for all requests: creating one for each takes a noticeable part of the time of a short call. */
+const CLIENT_LEFT = new Error('The connection is closed');
 
 const isConnect = (request: IncomingMessage) => /^\/(filesystem|process)\.[A-Z]/.test(request.url ?? '');
 

@@ -5,14 +5,19 @@ import { homePath, nameOf } from './file-paths.ts';
 const TYPES = { file: 'FILE_TYPE_FILE', dir: 'FILE_TYPE_DIRECTORY', symlink: 'FILE_TYPE_SYMLINK' } as const;
 const KIND_LETTERS = { file: '-', dir: 'd', symlink: 'l' } as const;
 
-export function entryInfo({ path, kind, mode, mtimeMs, data, target }: Entry) {
+/** The size of a folder on common file systems, which `ls` shows in the sandbox, too. */
+const FOLDER_SIZE = 4096;
+
+/** `target`: what a link leads to. */
+export function entryInfo(entry: Entry, target = entry.target) {
+  const { path, kind, mode, mtimeMs, data } = entry;
   const letters = [...'rwxrwxrwx'].map((letter, i) => (mode & (1 << (8 - i)) ? letter : '-')).join('');
   return {
     name: nameOf(path),
     type: TYPES[kind],
     path: homePath(path),
     // 64-bit numbers are texts in the JSON of Protocol Buffers.
-    size: String(data?.length ?? 0),
+    size: String(kind === 'dir' ? FOLDER_SIZE : (data?.length ?? 0)),
     mode: mode & 0o777,
     permissions: KIND_LETTERS[kind] + letters,
     owner: 'user',

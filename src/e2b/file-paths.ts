@@ -1,18 +1,23 @@
 /**
- * Paths of files as clients of E2B write them. The home folder /home/user is the workspace, whose own name is /app. No path
+ * Paths of files as clients of E2B write them. The workspace is the home folder, /home/user, and also has the name /app. No path
  * leads out of it.
  */
 
+import type { FileTree } from '../fs/immutable-file-tree.ts';
 import { HttpError } from '../rest/http-error.ts';
-import { pathInside } from '../session/workspace-edits.ts';
+import { followLinks, pathInside } from '../session/workspace-edits.ts';
+import { parentOf } from '../stores/format/parent-path.ts';
 
 export const HOME = '/home/user';
 const ROOTS = [HOME, '/app'];
 
-/** The path relative to the workspace; empty for the workspace itself. `status` is that of the error for other paths. */
+/** The path relative to the workspace; empty for the workspace itself. Undefined for other paths. */
+export const pathInHome = (given: string): string | undefined =>
+  pathInside(given === '~' || given.startsWith('~/') ? `${HOME}${given.slice(1)}` : given, ROOTS);
+
+/** The path relative to the workspace. `status` is that of the error for other paths. */
 export function relativePath(given: string, status: 400 | 404): string {
-  const path = given === '~' || given.startsWith('~/') ? `${HOME}${given.slice(1)}` : given;
-  const inside = pathInside(path, ROOTS);
+  const inside = pathInHome(given);
   if (inside !== undefined) return inside;
   throw new HttpError(
     status,
@@ -21,6 +26,16 @@ export function relativePath(given: string, status: 400 | 404): string {
 }
 
 export const homePath = (path: string) => (path === '' ? HOME : `${HOME}/${path}`);
+
+/** What a path leads to. A link out of the workspace is not followed. */
+export const behindLinks = (tree: FileTree, path: string) => followLinks(tree, path, HOME);
+
+/** The entry that a path names, which can be a link in a folder behind links. */
+export function namedEntry(tree: FileTree, path: string): string {
+  const folder = behindLinks(tree, parentOf(path));
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return folder === '' ? name : `${folder}/${name}`;
+}
 
 export const nameOf = (path: string) => (path === '' ? 'user' : path.slice(path.lastIndexOf('/') + 1));
 

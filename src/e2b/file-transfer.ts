@@ -3,8 +3,9 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { HttpError } from '../rest/http-error.ts';
 import { sendFile, sendJson } from '../rest/rest-call.ts';
+import { entryAt } from '../session/workspace-edits.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
-import { checkUser, homePath, nameOf, relativePath } from './file-paths.ts';
+import { behindLinks, checkUser, homePath, nameOf, relativePath } from './file-paths.ts';
 
 const unzip = promisify(gunzip);
 
@@ -14,8 +15,9 @@ const download: E2bHandler = async ({ tenant, sandboxes, caller, query, response
   const path = relativePath(given, 404);
   const record = await sandboxes.running(tenant, caller.sandbox_id!);
   const session = await sandboxes.owner(tenant, record);
-  const entry = (await session.fileTree()).get(path);
-  if (entry?.kind === 'dir' || path === '') throw new HttpError(400, `${homePath(path)} is a folder`);
+  const tree = await session.fileTree();
+  const entry = entryAt(tree, behindLinks(tree, path));
+  if (entry?.kind === 'dir') throw new HttpError(400, `${homePath(path)} is a folder`);
   if (entry?.kind !== 'file') throw new HttpError(404, `There is no file ${homePath(path)}`);
   sendFile(response, entry.data!);
 };
@@ -29,7 +31,8 @@ const upload: E2bHandler = async (call) => {
   const session = await sandboxes.owner(tenant, record);
   const files = await uploadedFiles(call, session.policy.workspace_max_bytes);
   if (files.length === 0) throw new HttpError(400, 'The request has no file');
-  for (const { path, bytes } of files) await session.writeFile(path, bytes);
+  for (const { path, bytes } of files)
+    await session.writeFile(behindLinks(await session.fileTree(), path), bytes);
   sendJson(
     response,
     200,
@@ -72,7 +75,8 @@ async function uploadedFiles(call: E2bCall, maxBytes: number): Promise<UploadedF
 async function formParts(bytes: Uint8Array, type: string): Promise<File[]> {
   try {
     const form = await new Response(bytes as BodyInit, { headers: { 'content-type': type } }).formData();
-    return form.getAll('file').filter((part) => typeof part !== 'string');
+    // A part without a file name is a text.
+    return form.getAll('file').map((part) => (typeof part === 'string' ? new File([part], '') : part));
   } catch {
     throw new HttpError(400, 'The form cannot be read');
   }

@@ -14,7 +14,7 @@ import {
 import { unary } from './connect-protocol.ts';
 import type { E2bCall, E2bRoute } from './e2b-call.ts';
 import { entryInfo } from './entry-info.ts';
-import { checkUser, homePath, relativePath } from './file-paths.ts';
+import { behindLinks, checkUser, homePath, namedEntry, relativePath } from './file-paths.ts';
 
 const path = z.string().max(4096);
 const onePath = z.object({ path });
@@ -35,26 +35,32 @@ export async function filesOf(call: E2bCall): Promise<Session> {
 export const FILESYSTEM_ROUTES: readonly E2bRoute[] = [
   unary('filesystem.Filesystem/Stat', onePath, async (call, message) => {
     const at = relativePath(message.path, 404);
-    return { entry: entryInfo(existingEntry(await (await filesOf(call)).fileTree(), at)) };
+    const tree = await (await filesOf(call)).fileTree();
+    const entry = existingEntry(tree, namedEntry(tree, at));
+    const led = behindLinks(tree, entry.path);
+    return { entry: entryInfo(entry, led === entry.path ? entry.target : homePath(led)) };
   }),
   unary(
     'filesystem.Filesystem/ListDir',
     z.object({ path, depth: z.number().int().min(0).max(4096).default(1) }),
     async (call, message) => {
-      const at = relativePath(message.path, 404);
+      const given = relativePath(message.path, 404);
       const tree = await (await filesOf(call)).fileTree();
+      const at = behindLinks(tree, given);
       checkFolder(tree, at);
-      return { entries: [...entriesBelow(tree, at, message.depth || 1)].map(entryInfo) };
+      return { entries: [...entriesBelow(tree, at, message.depth || 1)].map((one) => entryInfo(one)) };
     },
   ),
   unary('filesystem.Filesystem/MakeDir', onePath, async (call, message) => {
-    const at = relativePath(message.path, 400);
+    const given = relativePath(message.path, 400);
     const session = await filesOf(call);
     await session.editFiles((tree) => {
-      if (entryAt(tree, at)?.kind === 'dir') throw new HttpError(409, `${homePath(at)} already exists`);
+      const at = behindLinks(tree, given);
+      if (entryAt(tree, at)?.kind === 'dir') throw new HttpError(409, `${homePath(given)} already exists`);
       return { removed: [], entries: missingFolders(tree, at) };
     });
-    return { entry: entryInfo(existingEntry(await session.fileTree(), at)) };
+    const tree = await session.fileTree();
+    return { entry: entryInfo(existingEntry(tree, behindLinks(tree, given))) };
   }),
   unary(
     'filesystem.Filesystem/Move',
@@ -62,15 +68,16 @@ export const FILESYSTEM_ROUTES: readonly E2bRoute[] = [
     async (call, message) => {
       const [from, to] = [relativePath(message.source, 404), relativePath(message.destination, 400)];
       const session = await filesOf(call);
-      await session.editFiles((tree) => moveEdit(tree, from, to));
-      return { entry: entryInfo(existingEntry(await session.fileTree(), to)) };
+      await session.editFiles((tree) => moveEdit(tree, namedEntry(tree, from), namedEntry(tree, to)));
+      const tree = await session.fileTree();
+      return { entry: entryInfo(existingEntry(tree, namedEntry(tree, to))) };
     },
   ),
   unary('filesystem.Filesystem/Remove', onePath, async (call, message) => {
     const at = relativePath(message.path, 404);
     const session = await filesOf(call);
     // As in E2B, something that does not exist counts as removed.
-    await session.editFiles((tree) => removalEdit(tree, at));
+    await session.editFiles((tree) => removalEdit(tree, namedEntry(tree, at)));
     return {};
   }),
 ];

@@ -54,7 +54,7 @@ export function isWanted(record: SandboxRecord, wanted: ListQuery): boolean {
     ) &&
     (states?.includes(record.state) ?? true) &&
     (template === undefined || record.template === template) &&
-    (startedAfter === undefined || Date.parse(record.started_at) > startedAfter)
+    (startedAfter === undefined || Date.parse(record.started_at) >= startedAfter)
   );
 }
 

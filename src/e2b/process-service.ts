@@ -10,9 +10,9 @@ import { ProcessInput } from '../session/process-input.ts';
 import { prepareProcess, processEnd } from '../session/session-process.ts';
 import { type ConnectStream, deadlineMs, serverStream, unary } from './connect-protocol.ts';
 import type { E2bCall, E2bRoute } from './e2b-call.ts';
+import { notRunning } from './e2b-error.ts';
 import { relativePath } from './file-paths.ts';
 import { filesOf } from './filesystem-service.ts';
-import { toWorkspace } from './notebook-code.ts';
 
 /** Running processes of one sandbox. */
 const MAX_PROCESSES = 32;
@@ -136,7 +136,10 @@ export class SandboxProcesses {
     const launched = this.#launch(call, message, { streams, killed, input });
     const ended = launched
       .then(({ result }) => result)
-      .then(endEvent)
+      .then((result) => {
+        if (killed.signal.reason instanceof HttpError) throw killed.signal.reason;
+        return endEvent(result);
+      })
       .finally(() => {
         input?.end();
         all.delete(pid);
@@ -162,8 +165,8 @@ export class SandboxProcesses {
   ): Promise<{ readonly result: Promise<SandboxResult> }> {
     const { tenant, caller } = call;
     const session = await filesOf(call);
-    const argv = [cmd, ...args].map(toWorkspace);
-    const start = await prepareProcess(session, { argv, cwd: relativePath(cwd ?? '', 400), env: envs });
+    const place = relativePath(cwd ?? '', 400);
+    const start = await prepareProcess(session, { argv: [cmd, ...args], cwd: place, env: envs });
     const result = tenant.runCancellable(caller.sandbox_id!, killed.signal, (signal) =>
       start({
         signal,
@@ -206,6 +209,7 @@ export class SandboxProcesses {
 
   /** Ends the processes of a sandbox that stops. */
   stop(sandbox_id: string): void {
-    for (const { killed } of this.#running.get(sandbox_id)?.values() ?? []) killed.abort();
+    for (const { killed } of this.#running.get(sandbox_id)?.values() ?? [])
+      killed.abort(notRunning(sandbox_id));
   }
 }

@@ -6,6 +6,7 @@ import type { SessionTenant } from '../rest/session-tenant.ts';
 import { defaultPolicy } from '../schema.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
 import { toE2bError } from './e2b-error.ts';
+import { HOME } from './file-paths.ts';
 import { isWanted, listedPage, listQuery } from './list-query.ts';
 import { networkBody, requestedPatterns } from './network-options.ts';
 import type { SandboxRecord } from './sandbox-records.ts';
@@ -85,7 +86,7 @@ const create: E2bHandler = async (call) => {
     template: templateID,
     metadata: metadata ?? {},
     timeoutMs: msOf(seconds),
-    policy: { env: envVars ?? {}, ...(only !== undefined && { network_only: only }) },
+    policy: { home: HOME, env: envVars ?? {}, ...(only !== undefined && { network_only: only }) },
     on_timeout: autoPause ? 'pause' : 'kill',
     keeps_memory: autoPauseMemory ?? true,
     auto_resume: autoResume?.enabled ?? false,
@@ -205,9 +206,20 @@ const deleteSnapshot: E2bHandler = async ({ tenant, sandboxes, params, response 
   response.writeHead(204).end();
 };
 
+/** Clients round the ends of a period, and their clocks differ. */
+const CLOCK_SECONDS = 5;
+
+/** Whether the period that a client asks for contains the present. Its ends are Unix times in seconds. */
+function isNowWithin(query: URLSearchParams): boolean {
+  const now = Date.now() / 1000;
+  const [start, end] = [query.get('start') ?? now, query.get('end') ?? now].map(Number);
+  return start! - CLOCK_SECONDS <= now && now <= end! + CLOCK_SECONDS;
+}
+
 /** One sample of what the sandbox uses now. Memory is what its saved interpreter takes in the store. */
-const metrics: E2bHandler = async ({ tenant, sandboxes, params, response }) => {
+const metrics: E2bHandler = async ({ tenant, sandboxes, params, query, response }) => {
   const record = await sandboxes.get(tenant, params[0]!);
+  if (!isNowWithin(query)) return sendJson(response, 200, []);
   const session = await sandboxes.owner(tenant, record);
   const { bytes } = await session.fileTree();
   const now = Date.now();

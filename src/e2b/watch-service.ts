@@ -13,7 +13,7 @@ import { type ConnectStream, deadlineMs, serverStream, unary } from './connect-p
 import type { E2bCall, E2bRoute } from './e2b-call.ts';
 import { notRunning } from './e2b-error.ts';
 import { entryInfo } from './entry-info.ts';
-import { relativePath } from './file-paths.ts';
+import { behindLinks, relativePath } from './file-paths.ts';
 import { filesOf } from './filesystem-service.ts';
 
 const POLL_MS = 200;
@@ -46,7 +46,7 @@ class WatchedFolder {
     readonly request: WatchRequest,
     public tree: FileTree,
   ) {
-    this.#folder = relativePath(request.path, 404);
+    this.#folder = behindLinks(tree, relativePath(request.path, 404));
     this.#prefix = this.#folder === '' ? '' : `${this.#folder}/`;
     checkFolder(tree, this.#folder);
   }

@@ -87,6 +87,13 @@ const resolved = (tree: FileTree, path: string): Entry => {
   return { ...entry, path };
 };
 
+/** The bytes of a file. Throws `file_not_found`, or 400 with a reason if the path is that of something else. */
+function bytesAt(tree: FileTree, path: string, otherwise: string): Uint8Array {
+  const { kind, data } = resolved(tree, path);
+  if (kind !== 'file') throw new HttpError(400, otherwise);
+  return new Uint8Array(data ?? []);
+}
+
 /** A file or folder with its content. `type` and `format` are those that the client asks for. */
 function modelWithContent(tree: FileTree, path: string, type: string | null, format: string | null) {
   const entry = resolved(tree, path);
@@ -184,8 +191,7 @@ async function create(call: JupyterCall, session: Session, folder: string): Prom
   let path: string;
   if (copy_from !== undefined) {
     const source = workspacePath(copy_from);
-    const entry = resolved(tree, source);
-    if (entry.kind !== 'file') throw new HttpError(400, 'Only files can be copied');
+    const bytes = bytesAt(tree, source, 'Only files can be copied');
     const suffix = posix.extname(source);
     const stem = posix.basename(source, suffix);
     path = freePath(
@@ -194,7 +200,7 @@ async function create(call: JupyterCall, session: Session, folder: string): Prom
       tree.get(posix.join(folder, stem + suffix)) ? `${stem}-Copy` : stem,
       suffix,
     );
-    await session.writeFile(path, new Uint8Array(entry.data!));
+    await session.writeFile(path, bytes);
   } else if (type === 'directory') {
     path = freePath(tree, folder, 'Untitled Folder', '');
     await createFolder(session, path);
@@ -232,11 +238,8 @@ async function checkpoints(
   if (id === undefined && request.method === 'GET') return sendJson(response, 200, models);
   if (id !== undefined && (id !== CHECKPOINT_ID || stored?.kind !== 'file'))
     throw new HttpError(404, 'There is no such checkpoint');
-  const copy = async (from: string, to: string) => {
-    const entry = resolved(tree, from);
-    if (entry.kind !== 'file') throw new HttpError(400, 'Only files have checkpoints');
-    await session.writeFile(to, new Uint8Array(entry.data!));
-  };
+  const copy = (from: string, to: string) =>
+    session.writeFile(to, bytesAt(tree, from, 'Only files have checkpoints'));
   if (id === undefined && request.method === 'POST') {
     await copy(path, checkpointPath(path));
     return sendJson(response, 201, { id: CHECKPOINT_ID, last_modified: new Date().toISOString() });
@@ -285,7 +288,7 @@ export async function fileBytes(
   { tenant, kernels }: JupyterCall,
   segments: readonly string[],
 ): Promise<Uint8Array> {
-  const entry = resolved(await (await kernels.files(tenant)).fileTree(), workspacePath(segments.join('/')));
-  if (entry.kind !== 'file') throw new HttpError(400, `${JSON.stringify(entry.path)} is not a file`);
-  return entry.data ?? new Uint8Array();
+  const path = workspacePath(segments.join('/'));
+  const tree = await (await kernels.files(tenant)).fileTree();
+  return bytesAt(tree, path, `${JSON.stringify(path)} is not a file`);
 }

@@ -5,7 +5,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
-import { AUTO } from '../packages/read-user-packages.ts';
 import { toHttpError } from '../rest/http-error.ts';
 import { cellProgram } from '../rest/notebook-code.ts';
 import { programFailure } from '../rest/program-outcome.ts';
@@ -122,9 +121,7 @@ export class JupyterKernel {
     try {
       return await handler(request);
     } catch (cause) {
-      const { error, isHostError } = toHttpError(cause);
-      if (isHostError) this.parts.onError(cause);
-      return failed('SandboxError', error.message);
+      return failed('SandboxError', this.#messageOf(cause));
     }
   }
 
@@ -169,6 +166,13 @@ export class JupyterKernel {
     },
   };
 
+  /** What a client is told of an error. An error of the host is logged. */
+  #messageOf(cause: unknown): string {
+    const { error, isHostError } = toHttpError(cause);
+    if (isHostError) this.parts.onError(cause);
+    return error.message;
+  }
+
   #session(): Promise<Session> {
     return this.parts.tenant.session(this.parts.session_id);
   }
@@ -186,9 +190,8 @@ export class JupyterKernel {
     const execution_count = this.#executionCount;
     if (!given.silent) this.#publish('execute_input', { code: given.code, execution_count }, message.header);
     const outcome = await this.#run(request, given).catch((cause: unknown): CellOutcome => {
-      const { error, isHostError } = toHttpError(cause);
-      if (isHostError) this.parts.onError(cause);
-      return { error: { ename: 'SandboxError', evalue: error.message, traceback: [error.message] } };
+      const message = this.#messageOf(cause);
+      return { error: { ename: 'SandboxError', evalue: message, traceback: [message] } };
     });
     if (outcome.error === undefined)
       return { status: 'ok', execution_count, payload: [], user_expressions: {} };
@@ -212,7 +215,7 @@ export class JupyterKernel {
     const results = new DisplayedResults(session, (type, content) => {
       if (!given.silent) this.#publish(type, { ...content, execution_count: this.#executionCount }, header);
     });
-    const program = cellProgram(given.code, session.runtime, tenant.packages.includes(AUTO));
+    const program = cellProgram(given.code, session.runtime);
     const result = await tenant.runCancellable(session_id, this.#interrupt.signal, (signal) =>
       withFilesOf(owner, session, (one) =>
         one.execute(program, {

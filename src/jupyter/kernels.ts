@@ -69,11 +69,28 @@ export class Kernels {
     return kernel;
   }
 
+  /**
+   * The ids of the kernels that have a session. Forgets kernels without one: the session has expired, was deleted over another
+   * interface, or ended while a request was waiting for its record.
+   */
+  async #ids(tenant: SessionTenant): Promise<string[]> {
+    // The session of a kernel exists before the kernel is here.
+    const known = [...this.#open].filter(([key]) => key.startsWith(`${tenant.id}/`));
+    const sessions = (await tenant.sessions.list()).map(({ session_id }) => session_id);
+    for (const [key, kernel] of known) {
+      if (sessions.includes(kernel.parts.session_id)) continue;
+      if (this.#open.get(key) === kernel) this.#open.delete(key);
+      kernel.close();
+    }
+    return sessions
+      .filter((session_id) => session_id.startsWith(PREFIX))
+      .map((session_id) => session_id.slice(PREFIX.length))
+      .filter((id) => ID.test(id));
+  }
+
   async list(tenant: SessionTenant): Promise<(KernelRecord & { readonly id: string })[]> {
     const found: (KernelRecord & { readonly id: string })[] = [];
-    for (const { session_id } of await tenant.sessions.list()) {
-      const id = session_id.slice(PREFIX.length);
-      if (!session_id.startsWith(PREFIX) || !ID.test(id)) continue;
+    for (const id of await this.#ids(tenant)) {
       const record = await this.record(tenant, id).catch(() => undefined);
       if (record !== undefined) found.push({ ...record, id });
     }
@@ -86,6 +103,7 @@ export class Kernels {
     document?: KernelRecord['document'],
   ): Promise<string> {
     const { runtime, notebook } = kernelLanguage(name);
+    await this.#ids(tenant);
     const id = randomUUID();
     await tenant.create({ language: runtime, session_id: PREFIX + id, policy: {} });
     await this.write(tenant, id, { name: notebook.kernel, ...(document && { document }) });

@@ -58,6 +58,23 @@ describe('runCode', () => {
     await sandbox.files.remove('/home/user/in.txt');
   });
 
+  test.each(['!', '%'])('prints what %spip install says, which is no result', async (prefix) => {
+    const { logs, results, error } = await sandbox.runCode(
+      `${prefix}pip install requests\n${prefix}pip install numpy`,
+    );
+    expect(logs.stdout).toEqual(['Requirement already satisfied: requests\n']);
+    expect(logs.stderr.join('')).toMatch(/^ERROR: cannot install numpy: .* packages add numpy\n$/);
+    expect([results, error]).toEqual([[], undefined]);
+  });
+
+  test('prints what pip says with packages on demand, which is no result', async () => {
+    const other = await Sandbox.create({ packages: 'auto' });
+    const { logs, results } = await other.runCode('!pip install requests');
+    expect(logs.stdout).toEqual(['Requirement already satisfied: requests\n']);
+    expect(results).toEqual([]);
+    await other.kill();
+  });
+
   test('imports the packages of the options', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'e2b-'));
     mkdirSync(join(folder, 'ours'));
@@ -101,11 +118,11 @@ describe('runCode', () => {
 describe('contexts', () => {
   test('have their own variables and the same files', async () => {
     const context = await sandbox.createCodeContext({ language: 'python' });
-    expect(context).toMatchObject({ language: 'python', cwd: '/app' });
+    expect(context).toMatchObject({ language: 'python', cwd: '/home/user' });
     await sandbox.runCode('y = 1; open("shared.txt", "w").write("one")');
     const missing = await sandbox.runCode('y', { context });
     expect(missing.error?.name).toBe('NameError');
-    expect((await sandbox.runCode('open("shared.txt").read()', { context })).text).toBe("'one'");
+    expect((await sandbox.runCode('open("shared.txt").read()', { context })).text).toBe('one');
     await sandbox.runCode('import os; os.remove("shared.txt"); open("two.txt", "w").write("2")', { context });
     const other =
       'const { existsSync, readFileSync } = require("node:fs");\nconsole.log(existsSync("shared.txt"), readFileSync("two.txt", "utf8"))';
@@ -116,7 +133,7 @@ describe('contexts', () => {
     await sandbox.runCode('z = 1', { context });
     await sandbox.restartCodeContext(context);
     expect((await sandbox.runCode('z', { context })).error?.name).toBe('NameError');
-    expect((await sandbox.runCode('open("two.txt").read()', { context })).text).toBe("'2'");
+    expect((await sandbox.runCode('open("two.txt").read()', { context })).text).toBe('2');
     await sandbox.removeCodeContext(context);
     expect((await sandbox.listCodeContexts()).map(({ id }) => id)).not.toContain(context.id);
     await expect(sandbox.runCode('1', { context })).rejects.toMatchObject({ code: 'session_not_found' });
@@ -141,11 +158,11 @@ describe('files', () => {
     expect(await files.write('d/a.txt', 'hello')).toEqual({
       name: 'a.txt',
       type: 'file',
-      path: '/app/d/a.txt',
+      path: '/home/user/d/a.txt',
     });
     await files.write([
       { path: 'd/e/b.bin', data: new Uint8Array([1, 2]).buffer },
-      { path: '/app/d/c.txt', data: new Blob(['blob']) },
+      { path: '/home/user/d/c.txt', data: new Blob(['blob']) },
     ]);
     expect(await files.read('d/a.txt')).toBe('hello');
     expect(await files.read('d/e/b.bin', { format: 'bytes' })).toEqual(new Uint8Array([1, 2]));
@@ -157,7 +174,9 @@ describe('files', () => {
       ['c.txt', 'file'],
       ['e', FileType.DIR],
     ]);
-    expect((await files.list('/app', { depth: 3 })).map(({ path }) => path)).toContain('/app/d/e/b.bin');
+    expect((await files.list('/app', { depth: 3 })).map(({ path }) => path)).toContain(
+      '/home/user/d/e/b.bin',
+    );
     expect([await files.exists('d'), await files.exists('d/a.txt'), await files.exists('d/x')]).toEqual([
       true,
       true,

@@ -199,6 +199,18 @@ describe('files', () => {
     ).toBe(400);
   });
 
+  test('a cell prints what pip says, which is no result', async () => {
+    const code = '!pip install requests\n%pip install numpy';
+    const response = await sendTo(ann, '/execute', json({ code }), 49_999);
+    const lines = (await response.text()).trim().split('\n');
+    const sent = lines.map((line) => JSON.parse(line) as { type: string; text?: string });
+    expect(sent.filter(({ type }) => type === 'stdout')).toMatchObject([
+      { text: 'Requirement already satisfied: requests\n' },
+    ]);
+    expect(sent.find(({ type }) => type === 'stderr')?.text).toMatch(/^ERROR: cannot install numpy: /);
+    expect(sent.map(({ type }) => type)).not.toContain('result');
+  });
+
   // guarantee: e2b
   // proves: A link in a sandbox does not lead a client to other files.
   test('a link does not lead out of the sandbox', async () => {
@@ -209,6 +221,78 @@ describe('files', () => {
       expect((await sendTo(ann, `/files?path=${path}`)).status).toBe(404);
     const { body } = await rpc(ann, 'filesystem.Filesystem/Stat', { path: 'link' });
     expect(body).toMatchObject({ entry: { type: 'FILE_TYPE_SYMLINK', symlinkTarget: '/etc/passwd' } });
+  });
+
+  // guarantee: e2b
+  // proves: Clients reach files behind links within a sandbox, and nothing else.
+  test('links lead to files of the sandbox, for every operation', async () => {
+    const one = await create(ANN);
+    const command = [
+      'mkdir -p real/deep; echo text > real/file',
+      'ln -s real alias; ln -s /home/user/real absolute; ln -s /app/real/file direct; ln -s new dangling',
+      'ln -s a b; ln -s b a; ln -s loop/x loop; ln -s /tmp tmp; ln -s ../../etc up; ln -s /home/user/../../etc/passwd passwd',
+    ].join('\n');
+    expect(
+      await (await sendTo(one, '/execute', json({ code: command, language: 'bash' }), 49_999)).text(),
+    ).not.toContain('"error"');
+    const read = async (path: string) => {
+      const response = await sendTo(one, `/files?path=${path}`);
+      return response.ok ? (await response.text()).trim() : response.status;
+    };
+    const write = async (path: string) =>
+      (await sendTo(one, `/files?path=${path}`, { method: 'POST', body: path })).status;
+    for (const path of ['alias/file', 'absolute/file', 'direct', '/home/user/absolute/file'])
+      expect(await read(path)).toBe('text');
+    for (const path of ['a', 'loop', 'loop/x', 'tmp/x', 'up/passwd', 'passwd'])
+      expect(await read(path)).toBe(404);
+    for (const path of ['absolute/up', 'dangling', 'alias/deep/new/file'])
+      expect(await write(path)).toBe(200);
+    for (const path of ['real/up', 'new', 'real/deep/new/file'])
+      expect(await read(path)).toBeTypeOf('string');
+    for (const path of ['tmp/x', 'up/x', 'loop/y', 'a/x']) expect(await write(path)).toBe(400);
+    // A link that leads nowhere is replaced.
+    expect(await write('passwd')).toBe(200);
+    expect(await read('passwd')).toBe('passwd');
+    const listed = await rpc(one, 'filesystem.Filesystem/ListDir', { path: 'alias' });
+    expect((listed.body['entries'] as { path: string }[]).map(({ path }) => path)).toContain(
+      '/home/user/real/file',
+    );
+    for (const path of ['tmp', 'up', 'loop'])
+      expect((await rpc(one, 'filesystem.Filesystem/ListDir', { path })).status).toBe(400);
+    await rpc(one, 'filesystem.Filesystem/Move', { source: 'alias/file', destination: 'absolute/moved' });
+    expect(await read('real/moved')).toBe('text');
+    await rpc(one, 'filesystem.Filesystem/Remove', { path: 'alias' });
+    expect(await read('real/moved')).toBe('text');
+    const { body } = await rpc(one, 'filesystem.Filesystem/Stat', { path: 'absolute' });
+    expect(body).toMatchObject({ entry: { type: 'FILE_TYPE_SYMLINK', symlinkTarget: '/home/user/real' } });
+  });
+
+  // guarantee: e2b
+  // proves: A program cannot replace the home folder of its sandbox.
+  test('a program cannot replace the home folder', async () => {
+    const one = await create(ANN);
+    const code = `import os, shutil
+shutil.rmtree('/home/user', ignore_errors=True)
+for call in [lambda: os.rmdir('/home/user'), lambda: os.symlink('/tmp', '/home/user'), lambda: os.rename('/home/user', '/tmp/u'),
+             lambda: os.unlink('/app'), lambda: os.symlink('/', '/app')]:
+    try: call()
+    except OSError: pass
+    else: print('replaced')
+open('/home/user/kept', 'w').write('text')`;
+    const text = await (await sendTo(one, '/execute', json({ code }), 49_999)).text();
+    expect(text).not.toMatch(/"error"|replaced/);
+    expect(await (await sendTo(one, '/files?path=/home/user/kept')).text()).toBe('text');
+    expect(await (await sendTo(one, '/files?path=/app/kept')).text()).toBe('text');
+  });
+
+  test('an upload can be a text of a form, and an expired URL is reported as such', async () => {
+    const form = new FormData();
+    form.append('file', 'text');
+    expect((await sendTo(ann, '/files?path=form', { method: 'POST', body: form })).status).toBe(200);
+    expect(await (await sendTo(ann, '/files?path=form')).text()).toBe('text');
+    expect((await sendTo(ann, '/files', { method: 'POST', body: form })).status).toBe(400);
+    const expired = await send('/files?path=form&signature=v1_x&signature_expiration=1000');
+    expect(await expired.json()).toEqual({ code: 401, message: 'signature is already expired' });
   });
 
   // guarantee: e2b
@@ -247,6 +331,31 @@ describe('files', () => {
       '/home/user/a/b/c',
       '/home/user/secret',
     ]);
+  });
+});
+
+describe('queue', () => {
+  // guarantee: e2b
+  // proves: The programs that wait for another one of their context are limited in number, and none of them is lost.
+  test('programs of a context that wait are limited, and none of them is lost', async () => {
+    const one = await create(ANN);
+    const run = async (code: string) => {
+      const response = await sendTo(one, '/execute', json({ code }), 49_999);
+      return { status: response.status, text: await response.text() };
+    };
+    await run('n = 0');
+    const first = run('import time\nfor _ in range(100): time.sleep(0.1)\nn');
+    const begun = Array.from({ length: 120 }, () => run('n += 1\nn'));
+    const refused = (await firstEnded(begun, 20)).filter(({ status }) => status !== 200);
+    expect(refused.length).toBeGreaterThanOrEqual(19);
+    for (const { status, text } of refused) {
+      expect(status).toBe(429);
+      expect(text).toContain('The queue of calls is full (limit 100)');
+    }
+    const answered = (await Promise.all([first, ...begun])).filter(({ status }) => status === 200);
+    const values = answered.map(({ text }) => Number(/"text":"(\d+)"/.exec(text)![1]));
+    expect(values.sort((a, b) => a - b)).toEqual(Array.from({ length: answered.length }, (_, i) => i));
+    expect(answered.length + refused.length).toBe(121);
   });
 });
 
@@ -343,7 +452,7 @@ describe('streams', () => {
       .toBe(1);
     await send(`/sandboxes/${one.sandboxID}`, { method: 'DELETE', headers: { 'x-api-key': ANN } });
     for (const response of opened.slice(8)) expect(await response.text()).toContain('"unavailable"');
-    expect(await process.text()).toMatch(/signal: killed|unavailable/);
+    expect(await process.text()).toMatch(/"unavailable".*the sandbox was killed/);
   });
 
   test('watchers that a client asks see each change once', async () => {

@@ -102,7 +102,27 @@ describe('runCode', { timeout: TIMEOUT_MS }, () => {
     expect(await read()).toBe(before);
     const run = (envs: Record<string, string>) => sandbox.runCode(code, { language, envs });
     await expect(run({ 'a b': '1' })).rejects.toThrow(/env_vars/);
-    await expect(run({ CITY: 'Basel' })).rejects.toThrow(/CITY is a variable of the sandbox/);
+    expect(await read({ CITY: 'Basel' })).toBe(before.replace('Bern', 'Basel'));
+    expect(await read()).toBe(before);
+  });
+
+  test('runs a cell that is indented as a whole', async () => {
+    expect((await sandbox.runCode("\n    if True:\n        s = 'a'\n\n    s * 2\n    ")).text).toBe('aa');
+    expect((await sandbox.runCode('1\n  2')).error.name).toBe('IndentationError');
+  });
+
+  test('has /home/user as the home folder of every program', async () => {
+    const code =
+      "import os\nopen('/home' + '/user/composed', 'w').write('x'); os.getcwd(), os.path.expanduser('~')";
+    expect((await sandbox.runCode(code)).text).toBe("('/home/user', '/home/user')");
+    const { stdout } = await sandbox.commands.run(
+      'pwd; cd /; find ~ -name composed; python3 -c "import os; print(os.getcwd())"',
+    );
+    expect(stdout).toBe('/home/user\n/home/user/composed\n/\n');
+    const copy = await sandbox.fork();
+    const [fork] = Array.isArray(copy) ? copy : [copy];
+    expect((await fork.commands.run('pwd')).stdout).toBe('/home/user\n');
+    await fork.kill();
   });
 
   test('refuses languages that do not exist', async () => {
@@ -241,9 +261,9 @@ describe('commands', { timeout: TIMEOUT_MS }, () => {
       'sort /home/user/in.txt | tr a-z A-Z; echo "$CITY $X"; echo problem >&2; echo new > out.txt';
     const result = await sandbox.commands.run(command, { envs: { X: '1 2' } });
     expect(result).toMatchObject({ exitCode: 0, stdout: 'A\nB\nBern 1 2\n', stderr: 'problem\n' });
-    expect((await sandbox.runCode('open("out.txt").read()')).text).toBe("'new\\n'");
+    expect((await sandbox.runCode('open("out.txt").read()')).text).toBe('new\\n');
     await sandbox.files.makeDir('folder');
-    expect((await sandbox.commands.run('pwd', { cwd: 'folder' })).stdout).toBe('/app/folder\n');
+    expect((await sandbox.commands.run('pwd', { cwd: 'folder' })).stdout).toBe('/home/user/folder\n');
     const programs = await sandbox.commands.run('python3 -c "print(6 * 7)"; node -e "console.log(1)"');
     expect(programs.stdout).toBe('42\n1\n');
   });
@@ -305,6 +325,11 @@ describe('sandbox', { timeout: TIMEOUT_MS }, () => {
     });
     expect(await sandbox.isRunning()).toBe(true);
     expect((await sandbox.getMetrics())[0]).toMatchObject({ cpuCount: 1, diskTotal: 64 * 1024 * 1024 });
+    const now = Date.now();
+    const metricsBetween = (from: number, to: number) =>
+      sandbox.getMetrics({ start: new Date(now + from), end: new Date(now + to) });
+    expect(await metricsBetween(-60_000, 0)).toHaveLength(1);
+    expect(await metricsBetween(-120_000, -60_000)).toEqual([]);
     const listed = async (query: object) => (await Sandbox.list({ ...ann, query }).nextItems()).length;
     expect(await listed({ metadata: { user: 'ann b', ü: 'é' } })).toBe(1);
     expect(await listed({ metadata: { user: 'bob' } })).toBe(0);

@@ -6,9 +6,9 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
-import { startHttp } from '../support/mcp.ts';
+import { call, httpClient, startHttp } from '../support/mcp.ts';
 
 const ANN = 'ann-secret-0123456789';
 const BOB = 'bob-secret-0123456789';
@@ -310,6 +310,20 @@ describe('messages', () => {
     client.socket.terminate();
   });
 
+  test('contain what pip prints, which is no result', async () => {
+    const client = await open(kernel);
+    const all = await execute(client, '!pip install requests\n%pip install numpy');
+    const printed = (name: string) =>
+      all
+        .filter(({ content }) => content.name === name)
+        .map(({ content }) => content.text)
+        .join('');
+    expect(printed('stdout')).toBe('Requirement already satisfied: requests\n');
+    expect(printed('stderr')).toMatch(/^ERROR: cannot install numpy: /);
+    expect(all.map(({ header }) => header.msg_type)).not.toContain('execute_result');
+    client.socket.terminate();
+  });
+
   test('replies go to the client that asked, output to all', async () => {
     const [one, two] = [await open(kernel), await open(kernel)];
     await execute(one, 'print("seen by both")');
@@ -370,6 +384,21 @@ describe('messages', () => {
     expect((await send(`/api/kernels/${id}`, { method: 'DELETE' })).status).toBe(204);
     expect((await client.closed).code).toBe(1001);
     expect((await send(`/api/kernels/${id}`)).status).toBe(404);
+  });
+});
+
+describe('a kernel whose session is deleted over MCP', () => {
+  test('does not exist any more, and its connections are closed', async () => {
+    const id = await startKernel();
+    const client = await open(id);
+    const mcp = await httpClient(server, 'modern', ANN);
+    onTestFinished(() => mcp.close());
+    expect((await call(mcp, 'destroy_session', { session_id: `jupyter-${id}` })).isError).toBe(false);
+    expect((await send(`/api/kernels/${id}`)).status).toBe(404);
+    expect(await refusal(channels(id))).toBe(404);
+    const kernels = (await (await send('/api/kernels')).json()) as { id: string }[];
+    expect(kernels.map((one) => one.id)).not.toContain(id);
+    expect((await client.closed).code).toBe(1001);
   });
 });
 

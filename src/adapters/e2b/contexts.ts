@@ -3,6 +3,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { SerialQueue } from '../../concurrency/serial-queue.ts';
+import { HOME } from '../../e2b/file-paths.ts';
 import { SandboxError } from '../../errors.ts';
 import type { AUTO } from '../../packages/read-user-packages.ts';
 import { PACKAGE_RUNTIME } from '../../runtimes/program-files.ts';
@@ -33,8 +34,6 @@ interface OpenContext extends Context {
   count: number;
 }
 
-const WORKING_DIRECTORY = '/app';
-
 export class Contexts {
   readonly #queue = new SerialQueue();
   /** The first one has the files. It is a default context, so it is never removed. */
@@ -58,7 +57,7 @@ export class Contexts {
     const context = {
       id: randomUUID(),
       language,
-      cwd: WORKING_DIRECTORY,
+      cwd: HOME,
       runtime,
       session,
       isDefault,

@@ -9,10 +9,12 @@ import {
   OutputMessage,
   toE2bResult,
 } from '../../e2b/e2b-execution.ts';
-import { languageOf, toProgram } from '../../e2b/notebook-code.ts';
+import { HOME } from '../../e2b/file-paths.ts';
+import { languageOf } from '../../e2b/language-of.ts';
 import { SandboxError } from '../../errors.ts';
 import { requestedPackages } from '../../packages/added-packages.ts';
 import { AUTO } from '../../packages/read-user-packages.ts';
+import { cellProgram } from '../../rest/notebook-code.ts';
 import { type PolicyInput, parse, policy } from '../../schema.ts';
 import { type Context, Contexts } from './contexts.ts';
 import { Filesystem } from './filesystem.ts';
@@ -39,7 +41,7 @@ const createOptions = z.strictObject({
   envs: z.record(z.string(), z.string()).optional(),
   allowInternetAccess: z.literal(false, 'must be false: programs have no network').optional(),
   packages: z.union([z.array(z.string()), z.literal(AUTO)]).optional(),
-  policy: policy.optional(),
+  policy: policy.omit({ home: true }).optional(),
 });
 
 /** Options of `Sandbox.create`. Options for the connection to E2B, such as `apiKey`, are accepted and have no effect. */
@@ -63,7 +65,7 @@ export interface SandboxOpts {
    */
   packages?: string[] | 'auto';
   /** Limits of every program. Not an option of E2B. */
-  policy?: PolicyInput;
+  policy?: Omit<PolicyInput, 'home'>;
 }
 
 const isFunction = z.custom<(value: never) => unknown>(
@@ -138,7 +140,7 @@ export class E2bSandbox {
     const given = parse(createOptions, opts, 'options');
     const { timeoutMs, metadata = {}, envs = {}, packages = requestedPackages() } = given;
     const env = { ...envs, ...opts.policy?.env };
-    const contexts = new Contexts({ ...opts.policy, env }, packages);
+    const contexts = new Contexts({ ...opts.policy, env, home: HOME }, packages);
     await contexts.create(languageOf(undefined), true);
     const sandbox = new E2bSandbox(contexts, metadata);
     sandbox.#killAfter(timeoutMs);
@@ -158,9 +160,8 @@ export class E2bSandbox {
     const { onStdout, onStderr, onResult, onError } = opts;
     const name = languageOf(language ?? this.#contexts.list().find(({ id }) => id === context?.id)?.language);
     const target = context === undefined ? { language: name } : { id: context.id };
-    const canInstall = this.#contexts.packages === AUTO;
     const { result, count, session } = await this.#contexts.run(target, (session) =>
-      session.execute(toProgram(code, session.runtime, canInstall), {
+      session.execute(cellProgram(code, session.runtime), {
         language: name,
         ...(timeoutMs !== undefined && { timeout_seconds: timeoutMs / 1000 }),
         ...(onStdout && { onStdout: (text) => void onStdout(new OutputMessage(text, now(), false)) }),
@@ -179,8 +180,8 @@ export class E2bSandbox {
 
   /** Opens a context: an interpreter with its own variables, and the files of the sandbox. */
   createCodeContext({ language, cwd }: { language?: string; cwd?: string; requestTimeoutMs?: number } = {}) {
-    if (cwd !== undefined && cwd !== '/app' && cwd !== '/home/user')
-      throw new SandboxError('invalid_argument', 'cwd: the working directory is always /app.');
+    if (cwd !== undefined && cwd !== '/app' && cwd !== HOME)
+      throw new SandboxError('invalid_argument', `cwd: the working directory is always ${HOME}.`);
     return this.#contexts.create(languageOf(language));
   }
 

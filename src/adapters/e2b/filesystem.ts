@@ -1,9 +1,9 @@
 /** The files of a sandbox, with the methods of `sandbox.files` of E2B. Paths are relative, or start with /app or /home/user. */
 
-import { toWorkspace } from '../../e2b/notebook-code.ts';
+import { HOME, homePath, nameOf, pathInHome } from '../../e2b/file-paths.ts';
 import { SandboxError } from '../../errors.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { workspacePath as relativePath, type WorkspaceFile } from '../../sandbox/workspace.ts';
+import type { WorkspaceFile } from '../../sandbox/workspace.ts';
 import type { Contexts } from './contexts.ts';
 import { unsupported } from './unsupported.ts';
 
@@ -41,19 +41,24 @@ export interface WriteEntry {
 
 type ReadFormat = 'text' | 'bytes' | 'blob' | 'stream';
 
-const ROOT = '/app';
-
-const workspacePath = (path: string) => relativePath(toWorkspace(path));
-
-function writeInfo(path: string): WriteInfo {
-  return { name: path.slice(path.lastIndexOf('/') + 1), type: FileType.FILE, path: `${ROOT}/${path}` };
+/** The path relative to the workspace; empty for the workspace itself. Throws `invalid_path`. */
+function workspacePath(given: string): string {
+  const path = pathInHome(given);
+  if (path !== undefined) return path;
+  throw new SandboxError(
+    'invalid_path',
+    `${JSON.stringify(given.slice(0, 200))} is not a path in the workspace. Use a relative path, or one below ${HOME}.`,
+  );
 }
 
-/** The prefix of paths in a folder; empty for the working directory. */
+function writeInfo(path: string): WriteInfo {
+  return { name: nameOf(path), type: FileType.FILE, path: homePath(path) };
+}
+
+/** The prefix of paths in a folder; empty for the workspace. */
 function folderPrefix(given: string): string {
-  const path = toWorkspace(given);
-  const isRoot = path === '' || path === '.' || path === './' || path === ROOT || path === `${ROOT}/`;
-  return isRoot ? '' : `${workspacePath(path)}/`;
+  const path = workspacePath(given);
+  return path === '' ? '' : `${path}/`;
 }
 
 /** The entries in a folder, down to a depth. Folders exist as parts of the paths of files. */
@@ -141,7 +146,7 @@ export class Filesystem {
   }
 
   #find(path: string): Promise<EntryInfo | undefined> {
-    const wanted = `${ROOT}/${workspacePath(path)}`;
+    const wanted = homePath(workspacePath(path));
     const depth = wanted.split('/').length;
     return this.#contexts.files(async (sandbox) =>
       entriesIn('', depth, await sandbox.listFiles()).find((entry) => entry.path === wanted),

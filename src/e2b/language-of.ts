@@ -1,0 +1,16 @@
+/** The languages of programs as clients of E2B name them. */
+import { SandboxError } from '../errors.ts';
+import { languageOfFile, runtimeOf } from '../runtimes/program-files.ts';
+import { LANGUAGE_NAMES, type LanguageName } from '../schema.ts';
+
+/** The language with this name or extension. Throws `invalid_argument`. */
+export function languageOf(name: string | undefined): LanguageName {
+  if (name === undefined) return runtimeOf(undefined);
+  // Extensions of files are short names.
+  const known = LANGUAGE_NAMES.find((one) => one === name) ?? languageOfFile(`program.${name}`);
+  if (known !== undefined) return known;
+  throw new SandboxError(
+    'invalid_argument',
+    `language: ${JSON.stringify(name.slice(0, 100))} is not available. Use one of ${LANGUAGE_NAMES.join(', ')}.`,
+  );
+}
