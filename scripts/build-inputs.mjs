@@ -68,6 +68,7 @@ export function guestInputs(runtime) {
 export const programInputs = (folder) =>
   digest(`export * from './dist/runtimes/build/prepare-programs.js';`, [
     `${folder}/manifest.json`,
+    'src/packages/lock.json',
     ...filesIn(`${folder}/scripts`),
   ]);
 

@@ -11,7 +11,7 @@ import { buildCharts } from './build-charts.mjs';
 import { buildGuest } from './build-guests.mjs';
 import { chartInputs, guestInputs, programInputs } from './build-inputs.mjs';
 import { bundle } from './bundle.mjs';
-import { bundlePage } from './bundle-page.mjs';
+import { bundlePage, bundleResultApp } from './bundle-page.mjs';
 import { pruneTypes } from './prune-types.mjs';
 import { writeRegistries } from './registries.mjs';
 
@@ -71,18 +71,20 @@ async function buildGuests(runtimes) {
   }
 }
 
-/** The C programs. bash is optional; `dist/guests/bash` is not part of this package. */
+/** The C programs, with the time zones. bash is optional; `dist/guests/bash` is not part of this package. */
 async function buildPrograms() {
   const { arePrepared } = await import(at('dist/runtimes/programs/program-files.js'));
   const { preparePrograms } = await import(at('dist/runtimes/build/prepare-programs.js'));
-  for (const [name, from] of [
-    ['programs', 'programs'],
-    ['bash', 'packages/bash'],
+  const { zoneFiles } = await import(at('dist/runtimes/python/build/zone-files.js'));
+  const zones = await zoneFiles();
+  for (const [name, from, files] of [
+    ['programs', 'programs', zones],
+    ['bash', 'packages/bash', []],
   ]) {
     const to = at(`dist/guests/${name}`);
-    const inputs = await programInputs(from);
-    await buildUnlessCurrent(`${name} (C)`, arePrepared(to, inputs), (formatBytes) =>
-      formatBytes(preparePrograms(at(from), to, inputs)),
+    const inputs = `${await programInputs(from)}-${files.length}`;
+    await buildUnlessCurrent(`${name} (C)`, arePrepared(to, inputs), async (formatBytes) =>
+      formatBytes(await preparePrograms(at(from), to, inputs, files)),
     );
   }
 }
@@ -122,3 +124,4 @@ await buildChartRenderer();
 // After the guests, whose inputs are the modules that bundling replaces.
 await bundle();
 await bundlePage();
+await bundleResultApp();

@@ -1,7 +1,7 @@
 /**
- * Bundles the command line and the worker thread in dist/, because loading hundreds of files takes longer than running a
- * short program. The library entry points stay unbundled. Bundles lie one folder below dist/, so every path that a module
- * derives from `import.meta.url` is rewritten to start from there.
+ * Bundles the library, the command line and the workers in dist/, because loading hundreds of files takes longer than running
+ * a short program. The package contains only the bundles. They lie one folder below dist/, so every path that a module derives
+ * from `import.meta.url` is rewritten to start from there.
  */
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
-/** Packages that are bundled. Others are loaded from node_modules when a command needs them. */
+/** Packages that are bundled. Others are loaded from node_modules when they are needed. */
 const BUNDLED = ['zod', 'commander', '@modelcontextprotocol/server', '@modelcontextprotocol/core'];
 /** Files without side effects, which are left out where none of their exports is used. */
 const PURE = join(dist, 'schema');
@@ -131,26 +131,35 @@ async function bundleTypeScript() {
   for (const name of await readdir(folder)) if (name.endsWith('.js')) await rm(join(folder, name));
 }
 
-/** Bundles each entry point separately, because shared chunks would be smaller and more numerous. */
+/** The files that applications load, and those that processes start from. The files of a set share code, which takes more files. */
+const LIBRARY = {
+  'lib/index': 'index.js',
+  'lib/mcp': 'mcp/index.js',
+  'lib/adapters': 'adapters/index.js',
+  'lib/e2b': 'adapters/e2b/index.js',
+};
+const PROCESSES = {
+  'cli/main': 'cli/main.js',
+  'worker/process-entry': 'worker/process/process-entry.js',
+  'redteam/run-pip': 'packages/run-pip.js',
+};
+
+/** `run` and the thread are bundled separately: they start faster from one file than from those that others share. */
 export async function bundle() {
-  const entry = (name, plugins = []) => ({ entryPoints: [name], plugins: [...plugins, ...OPTIONS.plugins] });
+  const alone = (name, plugins) => ({ entryPoints: [name], plugins: [...plugins, ...OPTIONS.plugins] });
+  await build({ ...MODULES, entryPoints: LIBRARY });
   await build({
     ...MODULES,
-    ...entry('cli/main.js', [external(/^\.\/(early-start|run-command-entry)\.js$/)]),
+    entryPoints: PROCESSES,
+    plugins: [external(/^\.\/(early-start|run-command-entry)\.js$/), ...OPTIONS.plugins],
   });
-  await build({ ...MODULE, ...entry('cli/early-start.js', [onlyBuiltins]) });
+  await build({ ...MODULE, ...alone('cli/early-start.js', [onlyBuiltins]) });
   await build({
     ...MODULE,
-    ...entry('cli/run-command-entry.js', [onlyBuiltins, external(/^\.\/commands\/(?!run\.js)/)]),
+    ...alone('cli/run-command-entry.js', [onlyBuiltins, external(/^\.\/commands\/(?!run\.js)/)]),
   });
-  for (const [options, place, plugins] of [
-    [MODULES, 'process', []],
-    [SCRIPT, 'thread', [onlyBuiltins]],
-  ]) {
-    const source = `worker/${place}/${place}-entry`;
-    await build({ ...options, ...entry({ in: `${source}.js`, out: `worker/${place}-entry` }, plugins) });
-    await rm(join(dist, `${source}.js`));
-  }
+  const thread = { in: 'worker/thread/thread-entry.js', out: 'worker/thread-entry' };
+  await build({ ...SCRIPT, ...alone(thread, [onlyBuiltins]) });
   await bundleTypeScript();
   await build({
     ...OPTIONS,

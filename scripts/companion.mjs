@@ -73,7 +73,7 @@ function addPackages() {
 
 /** Runs programs with the usual imports, so that the cache contains their images. Returns the packages. */
 async function buildImages() {
-  const { createSandbox } = await import('../dist/index.js');
+  const { createSandbox } = await import('llm-wasm-sandbox');
   const { readAddedPackages } = await import('../dist/packages/added-packages.js');
   const packages = readAddedPackages();
   const modules = new Set(packages.flatMap(({ import_names }) => import_names));

@@ -8,7 +8,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from
 import { availableParallelism, tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createSandbox, listPackages } from '../dist/index.js';
+import { createSandbox, listPackages } from 'llm-wasm-sandbox';
 
 const USAGE = `Usage: node scripts/compare-doctests.mjs [OPTIONS] DIR
 

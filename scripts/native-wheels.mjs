@@ -140,7 +140,7 @@ async function runCase(createSandbox, { packages, missing, code, refusal }) {
 }
 
 async function main() {
-  const { createSandbox } = await import(at('dist/index.js'));
+  const { createSandbox } = await import('llm-wasm-sandbox');
   const { formatFuel } = await import(at('dist/quantities.js'));
   const { findAssets, readModule } = await import(at('dist/runtimes/guest-artifacts.js'));
   const { mainSymbols } = await import(at('dist/engine/compile-side-module.js'));

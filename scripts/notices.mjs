@@ -71,7 +71,7 @@ function section(path) {
     text === undefined
       ? `The package names its licence but does not include its text.`
       : `\`\`\`text\n${text}\n\`\`\``;
-  return `## ${name} ${version}\n\nLicence: ${license}${homepage ? ` · ${homepage}` : ''}\n\n${body}\n`;
+  return `## ${name} ${version}\n\nLicence: ${license ?? 'that of the text'}${homepage ? ` · ${homepage}` : ''}\n\n${body}\n`;
 }
 
 /** The WebAssembly programs, the JavaScript engine among them, and the C library that is part of each. */

@@ -4,7 +4,7 @@
  * differs at all. Languages given as arguments limit the measurement to their rows.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createSandbox } from '../dist/index.js';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { COSTLY_FUEL, HEAVY_SHARE, VENDORED_PACKAGES } from '../dist/packages/vendored-package-table.js';
 import { formatFuel } from '../dist/quantities.js';
 import { pinnedVersion } from '../dist/runtimes/javascript/build/bundle-packages.js';

@@ -68,6 +68,8 @@ export interface AnalysisInput {
   readonly limits: AnalysedLimits;
   /** Paths in the workspace, relative to /app, possibly not all of them. A function, because most runs do not need it. */
   readonly files: () => readonly string[];
+  /** The path of the workspace if it is not /app. */
+  readonly home?: string | undefined;
   /** Paths of the read-only mounts in the guest. */
   readonly mounts: readonly string[];
   /** Packages that this run imported; undefined if the runtime did not report them. */

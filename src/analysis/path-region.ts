@@ -4,8 +4,17 @@ import type { AnalysisInput } from './input.ts';
 /** Longest path that is resolved: PATH_MAX of Linux. */
 const PATH_MAX = 4096;
 
-/** An absolute path without "." and "..". */
-export function absolutePath(path: string, cwd = '/app'): string {
+const isBelow = (path: string, root: string) => path === root || path.startsWith(`${root}/`);
+
+type Place = Pick<AnalysisInput, 'error' | 'home'>;
+
+/** An absolute path without "." and "..", and with /app for the workspace. */
+export function absolutePath(path: string, { error, home = '/app' }: Place): string {
+  const full = withoutDots(path, error?.cwd ?? home);
+  return isBelow(full, home) ? `/app${full.slice(home.length)}` : full;
+}
+
+function withoutDots(path: string, cwd: string): string {
   const parts: string[] = [];
   for (const part of (path.startsWith('/') ? path : `${cwd}/${path}`).slice(0, PATH_MAX).split('/')) {
     if (part === '..') parts.pop();
@@ -14,16 +23,15 @@ export function absolutePath(path: string, cwd = '/app'): string {
   return `/${parts.join('/')}`;
 }
 
-const isBelow = (path: string, root: string) => path === root || path.startsWith(`${root}/`);
 const WINDOWS_PATH = /^[A-Za-z]:[\\/]/;
 
 /** `outside`: neither /app, nor /tmp, nor a mount. */
 type PathRegion = 'app' | 'tmp' | 'mount' | 'outside';
 
-export function pathRegion(path: string, { error, mounts }: AnalysisInput): PathRegion {
+export function pathRegion(path: string, input: AnalysisInput): PathRegion {
   if (WINDOWS_PATH.test(path)) return 'outside';
-  const full = absolutePath(path, error?.cwd);
+  const full = absolutePath(path, input);
   if (isBelow(full, '/app')) return 'app';
   if (isBelow(full, '/tmp')) return 'tmp';
-  return mounts.some((mount) => isBelow(full, mount)) ? 'mount' : 'outside';
+  return input.mounts.some((mount) => isBelow(full, mount)) ? 'mount' : 'outside';
 }

@@ -7,15 +7,16 @@ import type { Node } from './nodes.ts';
 import type { Volume, WritableRoot } from './volume.ts';
 
 /**
- * Applies the removals, then the entries, below `at`. Entries must be sorted: a directory before its contents. Returns false
+ * Applies the removals, then the entries, below `root`. Entries must be sorted: a directory before its contents. Returns false
  * and changes nothing if this would remove a node in `inUse`.
  */
 export function applyHostEdit(
   volume: Volume,
-  at: WritableRoot,
+  root: WritableRoot,
   edit: TreeEdit,
   inUse: ReadonlySet<Node>,
 ): boolean {
+  const at = volume.pathOf(root);
   const find = (path: string) =>
     volume.exists(`${at}/${path}`) ? volume.lookup(path, at, false) : undefined;
   const isReplaced = ({ path, kind }: Entry) => {
@@ -36,11 +37,11 @@ export function applyHostEdit(
   restoreTimes();
   // After the contents, because writing them changes the time of a directory.
   for (const { path, mode, mtimeMs } of edit.entries) Object.assign(find(path)!, { mode, mtimeMs });
-  volume.commit(at, () => inUse);
+  volume.commit(root, () => inUse);
   return true;
 }
 
-function writeEntry(volume: Volume, at: WritableRoot, entry: Entry, node: Node | undefined): void {
+function writeEntry(volume: Volume, at: string, entry: Entry, node: Node | undefined): void {
   const { path, kind, mode, data, target } = entry;
   if (kind === 'dir' && node === undefined) volume.mkdir(path, at, mode);
   if (kind === 'symlink') volume.symlink(target!, path, at);
@@ -50,7 +51,7 @@ function writeEntry(volume: Volume, at: WritableRoot, entry: Entry, node: Node |
 }
 
 /** Directories keep their times when the host changes their contents. Returns a function that sets the times again. */
-function saveParentTimes(volume: Volume, at: WritableRoot, { removed, entries }: TreeEdit): () => void {
+function saveParentTimes(volume: Volume, at: string, { removed, entries }: TreeEdit): () => void {
   const times = new Map<Node, number>();
   for (const path of [...removed, ...entries.map((entry) => entry.path)]) {
     const parent = `${at}/${path}`.slice(0, -(path.length - path.lastIndexOf('/')));

@@ -21,7 +21,13 @@ export class ReadOnlyLayers {
 
   /** Mounts `subtree` at a canonical absolute path below `root`. Creates or copies the parent directories. */
   mount(root: DirNode, at: string, subtree: Node): void {
-    if (!at.startsWith('/') || !subtree.readonly) throw ERRNO_ERRORS.EINVAL;
+    if (!subtree.readonly) throw ERRNO_ERRORS.EINVAL;
+    this.place(root, at, subtree);
+  }
+
+  /** Like `mount`, for any subtree. */
+  place(root: DirNode, at: string, subtree: Node): void {
+    if (!at.startsWith('/')) throw ERRNO_ERRORS.EINVAL;
     const names = at.slice(1).split('/');
     names.forEach(checkName);
     const last = names.pop()!;

@@ -1,6 +1,6 @@
 /**
  * The file system of one guest: a tree in which read-only layers, shared with other guests, are mounted by reference.
- * Only the contents of the writable roots /app and /tmp can change.
+ * Only the contents of the writable roots /app and /tmp can change. /app, the workspace, can have another canonical path.
  * Invariant: no operation modifies a read-only node or creates a canonical path longer than MAX_PATH_BYTES.
  */
 import { checkOpen, type OpenFlags, readableFile, writableFile } from './access-checks.ts';
@@ -31,7 +31,8 @@ import { checkPathLengths, WritableTree } from './writable-tree.ts';
 export type { VolumeLimits, VolumeUsage } from './quota.ts';
 
 /** The directories whose contents a guest can change. */
-export const WRITABLE_ROOTS = ['/app', '/tmp'] as const;
+const WORKSPACE = '/app';
+export const WRITABLE_ROOTS = [WORKSPACE, '/tmp'] as const;
 export type WritableRoot = (typeof WRITABLE_ROOTS)[number];
 
 export class Volume {
@@ -44,8 +45,15 @@ export class Volume {
   readonly #layers: ReadOnlyLayers;
   readonly #writable = new Map<WritableRoot, WritableTree>();
 
-  /** `now` returns milliseconds. The volume uses no other clock. */
-  constructor(limits: VolumeLimits, now: () => number) {
+  /**
+   * `now` returns milliseconds. The volume uses no other clock. `home` is the canonical path of the workspace. If it is not
+   * /app, /app is a link to it.
+   */
+  constructor(
+    limits: VolumeLimits,
+    now: () => number,
+    readonly home: string = WORKSPACE,
+  ) {
     this.#quota = new Quota(limits);
     this.#now = now;
     this.root = this.#readonlyDir();
@@ -53,9 +61,17 @@ export class Volume {
     for (const path of WRITABLE_ROOTS) {
       const dir = newDir(this.#init(path === '/tmp' ? 0o1777 : 0o755));
       dir.nlink = 1; // Set directly, because the quota does not charge the writable roots themselves.
-      this.root.entries.set(path.slice(1), dir);
       this.#writable.set(path, new WritableTree(dir));
+      this.#layers.place(this.root, this.pathOf(path), dir);
     }
+    if (home === WORKSPACE) return;
+    this.mount(WORKSPACE, newLink({ ...this.#init(0o777), mtimeMs: 0, ctimeMs: 0, readonly: true }, home));
+    this.#pinned.add(home);
+  }
+
+  /** The canonical path of a writable root. */
+  pathOf(at: WritableRoot): string {
+    return at === WORKSPACE ? this.home : at;
   }
 
   /**
@@ -290,14 +306,15 @@ export class Volume {
    */
   fill(at: WritableRoot, entries: Iterable<Entry> | FileTree): void {
     const tree = entries instanceof FileTree ? entries : FileTree.from(checkEntries(entries));
-    checkPathLengths(at, tree);
+    const path = this.pathOf(at);
+    checkPathLengths(path, tree);
     const writable = this.#writableTree(at);
-    visitTree(writable.dir, (path, node) => {
+    visitTree(writable.dir, (name, node) => {
       this.#quota.relink(node, node.nlink - 1, node.openCount);
-      this.#quota.pathBytes -= at.length + 1 + utf8Length(path);
+      this.#quota.pathBytes -= path.length + 1 + utf8Length(name);
     });
     const { bytes, size } = tree;
-    const pathBytes = tree.pathBytes + size * (at.length + 1);
+    const pathBytes = tree.pathBytes + size * (path.length + 1);
     const fits = this.#quota.fits(bytes, size, pathBytes);
     const firstIno = this.#inodes.take(size);
     writable.replace({ tree: fits ? tree : EMPTY_TREE, firstIno, ctimeMs: this.#now() });
@@ -329,7 +346,7 @@ export class Volume {
   visitOpenFiles(each: (path: string, node: Node) => void): void {
     for (const [at, { dir }] of this.#writable)
       visitNodesInMemory(dir, (path, node) => {
-        if (node.openCount > 0) each(`${at}/${path}`, node);
+        if (node.openCount > 0) each(`${this.pathOf(at)}/${path}`, node);
       });
   }
 

@@ -53,7 +53,7 @@ export async function runHostAttacks(
 
 /** Calls pip as `packages add` does, from a process whose current folder and environment point to the planted files. */
 async function callPip(folder: string): Promise<void> {
-  const url = pathToFileURL(installedFile('packages/run-pip.js'));
+  const url = pathToFileURL(installedFile('redteam/run-pip.js'));
   const program = `const { pipDownload } = await import('${url}');\nawait pipDownload([], ['redteam-missing'], '.');`;
   const searched = ['', '.', 'bin', join('node_modules', '.bin'), process.env['PATH'] ?? ''].join(delimiter);
   const child = startProgram(process.execPath, ['--input-type=module', '-e', program], {

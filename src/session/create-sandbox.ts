@@ -1,7 +1,7 @@
 /** `createSandbox`: creates a plain sandbox, or a session if any option requires one. */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { checkMemory, createParts, type SandboxOptions } from '../sandbox/create-parts.ts';
+import { checkMemory, checkMountPoints, createParts, type SandboxOptions } from '../sandbox/create-parts.ts';
 import { measureImport } from '../sandbox/measure-import.ts';
 import { areOnDemand } from '../sandbox/packages-on-demand.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
@@ -98,6 +98,7 @@ export async function openSession(
     if (isRecorded) parts = await withRecordedImage(parts, states.record);
     else if (parts.loadsImports) parts = await withRecordedModules(parts, states.record);
     checkMemory(policy, parts.assets);
+    checkMountPoints(policy, parts.assets);
   } catch (cause) {
     await states.release();
     throw cause;

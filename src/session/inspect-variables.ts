@@ -7,7 +7,7 @@ import type { Call } from '../sandbox/call-options.ts';
 import { OutputDelivery } from '../sandbox/output-delivery.ts';
 import { ResultDelivery } from '../sandbox/result-delivery.ts';
 import { Stdin } from '../sandbox/stdin.ts';
-import type { Policy, RuntimeName } from '../schema.ts';
+import { type Policy, programEnv, type RuntimeName } from '../schema.ts';
 import type { SessionState } from '../stores/store.ts';
 import type { SessionInput } from '../worker/protocol/messages.ts';
 
@@ -18,7 +18,7 @@ const LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 10 } as const;
 export function inspectionCall(
   runtime: RuntimeName,
   code: string,
-  policy: Pick<Policy, 'env' | 'fuel_budget' | 'timeout_seconds'>,
+  policy: Pick<Policy, 'env' | 'home' | 'fuel_budget' | 'timeout_seconds'>,
   signal: CancelSignal,
 ): Call {
   const output = new OutputDelivery();
@@ -26,7 +26,7 @@ export function inspectionCall(
     program: {
       code,
       language: runtime,
-      env: policy.env,
+      env: programEnv(policy),
       args: [],
       inject_setup: true,
     },

@@ -6,7 +6,7 @@ import { launch } from '../runtimes/process-launcher.ts';
 import type { ExecuteOptions } from '../sandbox/call-options.ts';
 import type { SandboxResult } from '../schema.ts';
 import type { Session } from './session.ts';
-import { checkFolder } from './workspace-edits.ts';
+import { checkFolder, followLinks } from './workspace-edits.ts';
 
 export interface SessionProcess {
   readonly argv: readonly string[];
@@ -24,8 +24,9 @@ export async function prepareProcess(
   session: Session,
   { argv, cwd, env }: SessionProcess,
 ): Promise<(options: ExecuteOptions) => Promise<SandboxResult>> {
-  checkFolder(await session.fileTree(), cwd);
-  const { runtime, program } = launch(argv, cwd === '' ? '/app' : `/app/${cwd}`);
+  const tree = await session.fileTree();
+  checkFolder(tree, followLinks(tree, cwd, session.policy.home));
+  const { runtime, program } = launch(argv, cwd);
   const changed = { ...NO_ANALYSIS, env: { ...session.policy.env, ...env } };
   const sandbox = await session.withRuntime(runtime, changed);
   return (options) => sandbox.execute(program, options);

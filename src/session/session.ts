@@ -324,7 +324,8 @@ export class Session extends Sandbox {
         await this.#states.syncExternalEdits(this.workspace);
         const states = await this.#states.fork(newId, checkpoint);
         this.events.session('session.fork', newId, { forked_from: this.session_id });
-        const fork = new Session(this.parts, states, this.#owner);
+        const parts = { ...this.parts, network: this.parts.network?.forFork() };
+        const fork = new Session(parts, states, this.#owner);
         await fork.openStates();
         this.#owner?.adopt(fork);
         return fork;

@@ -12,6 +12,8 @@ import { parentOf } from '../stores/format/parent-path.ts';
 const ROOT: Entry = { path: '', kind: 'dir', mode: 0o755, mtimeMs: 0 };
 /** Links that are followed on the way to one file, as in Linux. */
 const MAX_LINKS = 40;
+/** Names that are looked up on the way to one file. A path has at most half as many. */
+const MAX_STEPS = 4096;
 
 /** The path relative to the workspace, whose absolute names are `roots`. Undefined if the path leads out of it. */
 export function pathInside(path: string, roots: readonly string[]): string | undefined {
@@ -42,28 +44,40 @@ export function checkFolder(tree: FileTree, path: string): void {
     throw new SandboxError('invalid_path', `${quotePath(path)} is not a folder.`);
 }
 
-/** The path of what links lead to. A link that leads nowhere, or out of the workspace, is not followed. */
-export function followLinks(tree: FileTree, path: string): string {
-  let rest = path.split('/');
+/**
+ * The path of what links lead to. A link that leads nowhere, or out of the workspace, is not followed. `home` is the path of the
+ * workspace for programs if it is not only /app.
+ */
+export function followLinks(tree: FileTree, path: string, home = '/app'): string {
+  const rest = namesIn(path);
   let at = '';
-  for (let links = 0; rest.length > 0 && links <= MAX_LINKS; ) {
-    const next = at === '' ? rest[0]! : `${at}/${rest[0]}`;
-    const target = tree.get(next)?.target;
-    rest = rest.slice(1);
-    if (target === undefined) {
+  let links = 0;
+  for (let steps = 0; rest.length > 0; steps++) {
+    if (steps > MAX_STEPS) return path;
+    const next = at === '' ? rest.pop()! : `${at}/${rest.pop()}`;
+    const entry = tree.get(next);
+    if (entry?.target === undefined) {
       at = next;
+      // Nothing below it exists.
+      if (entry?.kind !== 'dir') break;
       continue;
     }
-    links++;
-    const led = pathInside(target.startsWith('/') ? target : `${at}/./${target}`.replace(/^\//, ''), [
-      '/app',
-    ]);
-    if (led === undefined) return path;
-    rest = [...led.split('/').filter((part) => part !== ''), ...rest];
+    const { target } = entry;
+    const from = target.startsWith('/') ? target : `${at}/./${target}`.replace(/^\//, '');
+    const led = pathInside(from, ['/app', home]);
+    if (led === undefined || ++links > MAX_LINKS) return path;
+    rest.push(...namesIn(led));
     at = '';
   }
-  return rest.length === 0 ? at : path;
+  return [at, ...rest.reverse()].join('/');
 }
+
+/** The names in a relative path, last first. */
+const namesIn = (path: string) =>
+  path
+    .split('/')
+    .filter((name) => name !== '')
+    .reverse();
 
 /** The entries below a folder, down to a depth. */
 export function* entriesBelow(tree: FileTree, folder: string, depth: number): Generator<Entry> {

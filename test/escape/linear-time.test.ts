@@ -67,6 +67,11 @@ const BOUNDED: readonly { readonly pattern: string; readonly longest: number; re
     longest: 200,
     why: 'the short form of a value in limit-stopped-at.ts',
   },
+  {
+    pattern: String.raw`/\*\*\/|\*\*|\[[^\]]+\]|[\s\S]/gu`,
+    longest: 256,
+    why: 'MAX_CHARS of glob-match.ts',
+  },
 ];
 
 const FEW = 24;

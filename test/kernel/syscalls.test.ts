@@ -72,8 +72,8 @@ describe('host functions', () => {
 describe('trap in a host function', () => {
   test('propagates from the middle of a vectored call', () => {
     const { kernel, memory, hostFunctions } = testKernel();
-    // Two buffers: writing the second one reaches the interval at which the limits are checked.
-    [4096, 4, 8192, 4].forEach((value, i) => {
+    // Two buffers, too large to be joined: writing the second one reaches the interval at which the limits are checked.
+    [0, 65_536, 8192, 4].forEach((value, i) => {
       memory.setU32(512 + i * 4, value);
     });
     let checks = 0;

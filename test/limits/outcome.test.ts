@@ -1,8 +1,7 @@
 /** The outcome of a run: a closed set of trap reasons with messages and exit codes that no program can imitate. */
 import { readFileSync } from 'node:fs';
-import { createSandbox } from 'llm-wasm-sandbox';
-import { describe, expect, test } from 'vitest';
-import { sharedPool } from '../../dist/worker/pool/pool.js';
+import { createPool, createSandbox } from 'llm-wasm-sandbox';
+import { afterAll, describe, expect, test } from 'vitest';
 import { sandboxResult, TRAPS, type TrapReason } from '../../src/schema.ts';
 import { run, type TestProgram } from '../support/sandbox.ts';
 
@@ -17,10 +16,13 @@ const LOOPS = { python: 'while True: pass', javascript: 'for (;;) {}' } as const
 const both = (ending: Omit<WatchedEnding, 'runtime' | 'code'>): WatchedEnding[] =>
   (['python', 'javascript'] as const).map((runtime) => ({ runtime, code: LOOPS[runtime], ...ending }));
 
+const pool = createPool({ optimization: 'demand' });
+afterAll(() => pool.close());
+
 /** Terminates all workers while the program runs. */
 async function loseWorkers(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  await sharedPool().close();
+  await expect.poll(() => pool.running).toBeGreaterThan(0);
+  await pool.close();
 }
 
 /**
@@ -130,7 +132,11 @@ describe('trap reasons', () => {
   test.each(cases)(
     'are reported with a message and an exit code: %s, %s',
     async (reason, runtime, ending) => {
-      await using sandbox = await createSandbox({ runtime, policy: { fuel_budget: 1e10, ...ending.policy } });
+      await using sandbox = await createSandbox({
+        runtime,
+        policy: { fuel_budget: 1e10, ...ending.policy },
+        pool,
+      });
       const running = sandbox.execute(ending.code, ending.options?.());
       await ending.meanwhile?.();
       const result = await running;

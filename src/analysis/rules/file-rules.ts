@@ -57,7 +57,7 @@ export function existingFileLine(path: string, input: AnalysisInput): string | u
   const found =
     files.find((name) => fileName(name) === wanted) ??
     files.find((name) => fileName(name).toLowerCase() === wanted.toLowerCase());
-  if (found === undefined || `/app/${found}` === absolutePath(path, input.error?.cwd)) return undefined;
+  if (found === undefined || `/app/${found}` === absolutePath(path, input)) return undefined;
   return `'${oneLine(path)}' does not exist, but '/app/${oneLine(found, 200)}' exists: use that path`;
 }
 
@@ -86,7 +86,7 @@ export function workspaceListing(input: AnalysisInput): string {
 
 /** The folder of a path in /app, if it does not exist. */
 function missingFolder(path: string, input: AnalysisInput): string | undefined {
-  const relative = absolutePath(path, input.error?.cwd).replace(/^\/app\/?/, '');
+  const relative = absolutePath(path, input).replace(/^\/app\/?/, '');
   const slash = relative.lastIndexOf('/');
   if (slash < 0 || relative.startsWith('/')) return undefined;
   const folder = relative.slice(0, slash);

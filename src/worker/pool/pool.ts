@@ -216,7 +216,9 @@ export class WorkerPool implements Pool {
 
   /** Starts the first thread before the first call asks for it, unless interpreters are optimised on demand. */
   prepareFirst(assets: GuestAssets, memoryBytes: number): void {
-    if (this.#optimization === 'idle' && this.#threads.size === 0) this.prepare(assets, memoryBytes);
+    if (this.#optimization !== 'idle' || this.#threads.size > 0) return;
+    this.#host.compileAhead(assets);
+    this.prepare(assets, memoryBytes);
   }
 
   /** Lets a thread run the optimisation programs of an image, unless another thread has done so for its module. */

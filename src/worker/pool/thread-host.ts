@@ -4,6 +4,7 @@
  */
 import type { Worker } from 'node:worker_threads';
 import { requestEnd, untilOutsideSection } from '../../host/thread-critical-sections.ts';
+import { compileAhead, type GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import { CONTROL, FUEL_UNIT, HOST_BLOCK, sectionWord, sharedClockMs } from '../protocol/control-block.ts';
 import type { FromWorker, SentJob, ToWorker } from '../protocol/messages.ts';
 import { buffersOf } from '../protocol/packed-messages.ts';
@@ -25,6 +26,10 @@ export class ThreadHost implements WorkerHost {
     const started = this.#adopted ?? startThread(this.#hostBlock, this.permissionFlags);
     this.#adopted = undefined;
     return new LocalThread(started, events);
+  }
+
+  compileAhead(assets: GuestAssets): void {
+    void compileAhead(assets);
   }
 
   setYield(isWanted: boolean): void {

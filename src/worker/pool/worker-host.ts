@@ -2,6 +2,7 @@
  * Where worker threads run: in this process (thread-host.ts) or in a process of their own (process-host.ts). The pool
  * does not depend on which of the two it uses.
  */
+import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import type { FromWorker, ToWorker, UnsentJob } from '../protocol/messages.ts';
 
 /** A worker thread as the pool sees it. */
@@ -30,6 +31,8 @@ export interface ThreadEvents {
 export interface WorkerHost {
   /** Starts a thread. What the host itself needs is freed with its last thread. */
   start(events: ThreadEvents): WorkerThread;
+  /** Compiles the module of a guest while the first thread starts, if that thread can use the result. */
+  compileAhead(assets: GuestAssets): void;
   /** Sets whether long-running programs have to yield. */
   setYield(isWanted: boolean): void;
   /** Creates a host in which no guest has run; undefined if it would share its boundary with this one. */

@@ -39,6 +39,9 @@ export class ProcessHost implements WorkerHost {
     return this.#process.start(events);
   }
 
+  /** The processes compile for themselves. */
+  compileAhead(): void {}
+
   setYield(isWanted: boolean): void {
     if (isWanted === this.#isYieldWanted) return;
     this.#isYieldWanted = isWanted;

@@ -35,7 +35,10 @@ export const MAX_CACHED_GUESTS = 8;
 /** The limits of one call, combined from the policy and the call options. */
 export interface RunLimits
   extends ImageLimits,
-    Pick<Policy, 'stdout_max_bytes' | 'stderr_max_bytes' | 'workspace_max_bytes' | 'workspace_max_files'> {
+    Pick<
+      Policy,
+      'stdout_max_bytes' | 'stderr_max_bytes' | 'workspace_max_bytes' | 'workspace_max_files' | 'home'
+    > {
   readonly deterministic: { readonly seed: number; readonly startMs: number } | undefined;
 }
 

@@ -30,7 +30,10 @@ export function extendImage(
   job: ExtendJob,
   cancellation: BuildCancellation,
 ): ExtendedImage {
-  const template = { ...base, findSideModule: compiledLibraries(job.libraries) };
+  const template = {
+    ...base,
+    findSideModule: compiledLibraries({ ...base.assets, libraries: job.libraries }),
+  };
   const { runtime } = template;
   if (job.packages.length > 0 && runtime.buildUserPackages === undefined) {
     throw new SandboxError(

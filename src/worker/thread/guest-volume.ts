@@ -35,8 +35,8 @@ export function createVolume(
   job: Pick<RunJob, 'limits' | 'mountSet'>,
   now: () => number,
 ): Volume {
-  const { workspace_max_bytes: maxBytes, workspace_max_files: maxFiles } = job.limits;
-  const volume = new Volume({ maxBytes, maxFiles }, now);
+  const { workspace_max_bytes: maxBytes, workspace_max_files: maxFiles, home } = job.limits;
+  const volume = new Volume({ maxBytes, maxFiles }, now, home);
   for (const { at, tree } of layers) volume.mount(at, tree);
   for (const { at, tree } of treesOf(job.mountSet)) volume.mount(at, tree);
   return volume;

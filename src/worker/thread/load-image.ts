@@ -7,9 +7,9 @@ import { OpenLayer } from '../../host/layer-pack.ts';
 import {
   compileModule,
   type GuestAssets,
-  type PreparedLibrary,
   readImageBytes,
   readModule,
+  readOwnLibrary,
   verifyModule,
 } from '../../runtimes/guest-artifacts.ts';
 import { RUNTIMES } from '../../runtimes/runtime-registry.ts';
@@ -44,7 +44,7 @@ export function loadImage(assets: GuestAssets, others: Iterable<LoadedImage>, fi
   );
   const imageBytes = timed('read_image', () => readImageBytes(assets));
   const image = timed('verify_image', () => readImage(imageBytes, assets.origin));
-  const findSideModule = compiledLibraries(assets.libraries);
+  const findSideModule = compiledLibraries(assets);
   const template = { runtime: RUNTIMES[assets.runtime], assets, compiled, image, findSideModule };
   return {
     ...template,
@@ -57,13 +57,18 @@ export function loadImage(assets: GuestAssets, others: Iterable<LoadedImage>, fi
 }
 
 /** Finds libraries by SHA-256 and compiles each when it is first used. */
-export function compiledLibraries(libraries: readonly PreparedLibrary[]): FindSideModule {
-  const prepared = new Map(libraries.map((library) => [library.sha256, library.prepared]));
+export function compiledLibraries({
+  libraries,
+  ownLibraries,
+}: Pick<GuestAssets, 'libraries' | 'ownLibraries'>): FindSideModule {
+  const readers = new Map<string, () => Uint8Array>();
+  for (const { sha256, prepared } of libraries) readers.set(sha256, () => prepared);
+  for (const library of ownLibraries) readers.set(library.sha256, () => readOwnLibrary(library));
   const compiled = new Map<string, SideModule>();
   return (sha256) => {
-    const bytes = prepared.get(sha256);
-    if (bytes === undefined) return undefined;
-    const found = compiled.get(sha256) ?? compileSideModule(sha256, bytes);
+    const read = readers.get(sha256);
+    if (read === undefined) return undefined;
+    const found = compiled.get(sha256) ?? compileSideModule(sha256, read());
     compiled.set(sha256, found);
     return found;
   };

@@ -16,7 +16,7 @@ import { timed } from '../protocol/startup-phases.ts';
 import { createVolume } from './guest-volume.ts';
 import type { JobCallbacks } from './job-callbacks.ts';
 import type { LoadedImage } from './load-image.ts';
-import { COMMAND_FOLDERS } from './process-commands.ts';
+import { commandLayers } from './process-commands.ts';
 import type { SessionGuest } from './session-guests.ts';
 
 interface PreparedGuest {
@@ -61,8 +61,9 @@ export function prepareGuest(
   const { pool } = loaded;
   const guest = timed('instantiate', () => pool.acquire(pagesIn(job.limits.memory_bytes)));
   guest.beginRun(context);
-  const volume = createVolume([...loaded.layers, ...COMMAND_FOLDERS], job, () => guest.now());
+  const volume = createVolume([...loaded.layers, ...commandLayers()], job, () => guest.now());
   guest.kernel.volume = volume;
+  guest.kernel.cwd = volume.home;
   const capture = volume.asHost(() => {
     volume.fill('/app', workspace);
     if (session?.delta === undefined) return undefined;

@@ -16,6 +16,7 @@ import { programProblem } from '../../runtimes/programs/program-files.ts';
 import { BASH_PACKAGE, SHELL_COMMANDS } from '../../runtimes/programs/program-folders.ts';
 import { programCommands, scriptsByCommand } from '../../runtimes/programs/program-list.ts';
 import { startCommand } from '../../runtimes/programs/start-command.ts';
+import { zoneLayer } from '../../runtimes/programs/zone-layer.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 import { LAYER_TIME_MS } from '../../runtimes/runtime.ts';
 import { RUNTIMES } from '../../runtimes/runtime-registry.ts';
@@ -52,6 +53,7 @@ interface ProcessCommand {
 const FOLDERS = ['/usr/bin', '/bin'];
 /** Layer numbers of the folders, and of the layers of other runtimes. Those of mounts begin at 32. */
 const FIRST_FOLDER_LAYER = 30;
+const ZONE_LAYER = 29;
 const FIRST_OTHER_LAYER = 16;
 const MAX_LINE_BYTES = 256;
 const MAX_INTERPRETERS = 4;
@@ -94,7 +96,7 @@ export function unmountLayers(kernel: Kernel): void {
   const { volume } = kernel;
   for (const at of [...(mountedImages.get(volume)?.values() ?? [])].flat()) {
     volume.unmount(at);
-    if (typeof kernel.cwd === 'string' && `${kernel.cwd}/`.startsWith(`${at}/`)) kernel.cwd = '/app';
+    if (typeof kernel.cwd === 'string' && `${kernel.cwd}/`.startsWith(`${at}/`)) kernel.cwd = volume.home;
   }
   mountedImages.delete(volume);
 }
@@ -129,7 +131,8 @@ function startInterpreter(
     run: () => {
       const pid = guest.kernel.processes!.pid;
       const network = tools?.network && { network: true as const };
-      const request = { argv, env, inject_setup, pid, fuel_budget, timeout_seconds, ...network };
+      const foreign = image !== context.loaded && { foreign: true as const };
+      const request = { argv, env, inject_setup, pid, fuel_budget, timeout_seconds, ...network, ...foreign };
       const report = parseGuestReport(runtime.runCommand(guest, header.handles, request));
       image.checkDamage();
       return report?.exit_code ?? 1;
@@ -233,11 +236,19 @@ function folder(layer: number) {
   return tree;
 }
 
-/** The folders with the files of the commands, which every file tree has. */
-export const COMMAND_FOLDERS: readonly MountedLayer[] = FOLDERS.map((at, i) => ({
+const COMMAND_FOLDERS: readonly MountedLayer[] = FOLDERS.map((at, i) => ({
   at,
   tree: folder(FIRST_FOLDER_LAYER + i),
 }));
+
+/** The folders with the files of the commands and the time zones, which every file tree has. */
+export function commandLayers(): readonly MountedLayer[] {
+  const zones = zoneLayer(ZONE_LAYER);
+  return zones === undefined ? COMMAND_FOLDERS : [...COMMAND_FOLDERS, zones];
+}
+
+/** Throws if a file in these folders that a guest used is damaged. */
+export const checkCommandLayers = () => zoneLayer(ZONE_LAYER)?.checkDamage();
 
 /** Names of all commands that are not shells, sorted. */
 const programNames = () =>

@@ -24,7 +24,7 @@ import type { JobCallbacks } from './job-callbacks.ts';
 import type { LoadedImage } from './load-image.ts';
 import { OutputSender } from './output-sender.ts';
 import { prepareGuest, type ReceivedJob } from './prepare-guest.ts';
-import { resolveProgram, unmountLayers } from './process-commands.ts';
+import { checkCommandLayers, resolveProgram, unmountLayers } from './process-commands.ts';
 import { ProcessTable } from './process-table.ts';
 import { ProgramStateSampler } from './program-state-sampler.ts';
 import { RunResults } from './run-results.ts';
@@ -282,6 +282,7 @@ class JobRun {
       for (const stream of [1, 2] as const) this.#sender?.push(stream, rest[stream], performance.now());
     this.#sender?.finish(performance.now());
     this.received.loaded.checkDamage();
+    checkCommandLayers();
   }
 
   drawCharts(): void {

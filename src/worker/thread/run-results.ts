@@ -7,8 +7,8 @@ import type { EncodedResult } from '../../results/encoded-result.ts';
 import { type DrawnChart, ResultCollector } from '../../results/result-collector.ts';
 import type { GuestReport } from '../../schema.ts';
 
-/** Where results that are too large for the result of the call are written. */
-const FOLDER = '/app/results';
+/** Where results that are too large for the result of the call are written, in the workspace. */
+const FOLDER = 'results';
 /** The error of the system call for each reason. Guests convert it to a message. */
 const REJECTIONS = { too_large: 'EFBIG', too_complex: 'E2BIG', invalid: 'EINVAL' } as const;
 
@@ -59,15 +59,16 @@ export class RunResults {
 }
 
 function store(volume: Volume, name: string, bytes: Uint8Array): string | undefined {
-  const path = `${FOLDER}/${name}`;
+  const folder = `${volume.home}/${FOLDER}`;
+  const path = `${folder}/${name}`;
   try {
-    if (!volume.exists(FOLDER)) volume.mkdir(FOLDER, '/', 0o755);
+    if (!volume.exists(folder)) volume.mkdir(folder, '/', 0o755);
     const flags = { create: true, truncate: true, write: true, nofollow: true };
     const found = volume.open(path, '/', flags, 0o644);
     // The program may have replaced the folder with a link.
     if (found.path !== path) return undefined;
     volume.write(found.node, 0, bytes);
-    return path.slice('/app/'.length);
+    return `${FOLDER}/${name}`;
   } catch (cause) {
     if (!(cause instanceof FsError)) throw cause;
     if (cause.code === 'ENOSPC' && volume.exists(path)) volume.unlink(path, '/');

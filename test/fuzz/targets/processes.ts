@@ -175,9 +175,7 @@ export const processCalls: FuzzTarget = {
   shortRuns: 40,
   async open() {
     const { startCommand } = await import('../../../src/runtimes/programs/start-command.ts');
-    const { COMMAND_FOLDERS, resolveProgram } = await import(
-      '../../../src/worker/thread/process-commands.ts'
-    );
+    const { commandLayers, resolveProgram } = await import('../../../src/worker/thread/process-commands.ts');
     const { ProcessTable } = await import('../../../src/worker/thread/process-table.ts');
     const outcomes = { succeeded: 0, failed: 0, stopped: 0 };
     let started = 0;
@@ -190,7 +188,7 @@ export const processCalls: FuzzTarget = {
       const guest: Guest = startCommand('true', { argv: ['true'], env: [] }, MEMORY_BYTES).guest;
       const { kernel } = guest;
       guest.beginRun({ ...UNLIMITED_RUN, fuelBudget, deterministic: { startMs: 0, seed: 1 } });
-      kernel.volume = createVolume(COMMAND_FOLDERS);
+      kernel.volume = createVolume(commandLayers());
       const table = new ProcessTable(guest, MEMORY_BYTES, (volume, cwd, request) =>
         resolveProgram({ volume: () => volume } as never, volume, cwd, request),
       );
