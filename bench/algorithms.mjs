@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import * as current from '../dist/index.js';
+import * as current from 'llm-wasm-sandbox';
 import { loadBaseline } from './baseline.mjs';
 import { markdown } from './measure.mjs';
 

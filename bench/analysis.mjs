@@ -3,9 +3,9 @@
  * possible run, measured in the same process.
  */
 import { pathToFileURL } from 'node:url';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { analyse } from '../dist/analysis/analyse.js';
 import { exampleInput } from '../dist/analysis/example-failure.js';
-import { createSandbox } from '../dist/index.js';
 import { formatPercent } from '../dist/quantities.js';
 import { LANGUAGES } from '../dist/runtimes/languages.js';
 

@@ -8,7 +8,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { createSandbox } from '../dist/index.js';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { formatFuel } from '../dist/quantities.js';
 import { markdown, quantile } from './measure.mjs';
 import { newestWheels } from './wheels.mjs';

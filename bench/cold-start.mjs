@@ -63,7 +63,7 @@ const CURVE_ROUNDS = 5;
 
 /** Prints the milliseconds of the first calls of a process, one after the other, as JSON. */
 const FIRST_CALLS = (options) => `
-  import { createSandbox } from './dist/index.js';
+  import { createSandbox } from 'llm-wasm-sandbox';
   const sandbox = await createSandbox(${JSON.stringify(options)});
   const took = [];
   for (let i = 0; i < ${CURVE.at(-1)}; i++) {

@@ -68,7 +68,7 @@ export async function table() {
     const rows = [];
     const baseline = await loadBaseline();
     if (baseline !== undefined) rows.push(...(await rowsOf('baseline', baseline.library, folder, database)));
-    rows.push(...(await rowsOf('this build', await import('../dist/index.js'), folder, database)));
+    rows.push(...(await rowsOf('this build', await import('llm-wasm-sandbox'), folder, database)));
     return markdown(
       'Bytes written by a call',
       `Median of ${CALLS} calls in a session, by the number of files in the workspace. Each call changes one variable and one file of a few bytes. The bytes include the changed memory of the interpreter and, on disk, the file in \`workspace/\`.${baselineNote(baseline)}`,

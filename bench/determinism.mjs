@@ -2,7 +2,7 @@
  * Counts differences between the fuel profiles of the same program: in fresh interpreters, in sessions whose interpreter
  * is still in memory, and in sessions that were closed and restored from their store.
  */
-import { createSandbox, memoryStore } from '../dist/index.js';
+import { createSandbox, memoryStore } from 'llm-wasm-sandbox';
 import { formatFuel } from '../dist/quantities.js';
 import { markdown } from './measure.mjs';
 import { PROFILED_PROGRAMS, withRepetitions } from './profile-cost.mjs';

@@ -35,8 +35,10 @@ async function start() {
 /** Rows of calls through the SDK and of the same calls of the library. */
 async function latencies(options) {
   const remote = await Sandbox.create(options);
-  const python = await createSandbox({ runtime: 'python', session_id: 'bench-python' });
-  const bash = await createSandbox({ runtime: 'bash', session_id: 'bench-bash' });
+  // As the server, which saves a session before it answers.
+  const commit = 'answer';
+  const python = await createSandbox({ runtime: 'python', session_id: 'bench-python', commit });
+  const bash = await createSandbox({ runtime: 'bash', session_id: 'bench-bash', commit });
   const samples = await sampleInterleaved(
     {
       'runCode SDK': { run: () => remote.runCode('1+1') },
@@ -93,7 +95,7 @@ export async function table() {
     for (const one of lost.slice(0, 5)) console.error(`e2b: ${one}`);
     return markdown(
       'E2B: the published SDK and the library',
-      `Milliseconds of a call through \`@e2b/code-interpreter\` 2.8.0 and \`serve --e2b\`, and of the same call of the library in the same process, alternately. Commands of the SDK start a process in a guest of its own; the library runs the command in a shell that exists. ${ROUNDS.rounds} rounds.`,
+      `Milliseconds of a call through \`@e2b/code-interpreter\` 2.8.0 and \`serve --e2b\`, and of the same call of the library in the same process, alternately. Both save the session before they answer. Commands of the SDK start a process in a guest of its own; the library runs the command in a shell that exists. ${ROUNDS.rounds} rounds.`,
       ['call', 'SDK median', 'SDK p95', 'library median', 'library p95', 'SDK ÷ library'],
       rows,
       `${CLIENTS} clients of ${TENANTS} tenants at the same time, for ${minutes} min: ${calls.reduce((sum, one) => sum + one, 0)} calls (${calls.join(', ')} per tenant), ${lost.length} lost, median ${ms(median(took))} ms, p99 ${ms(quantile(took, 0.99))} ms.`,

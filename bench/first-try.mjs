@@ -4,7 +4,7 @@
  * program that does not work is listed with its advice.
  */
 import { readFileSync } from 'node:fs';
-import { createSandbox } from '../dist/index.js';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { markdown } from './measure.mjs';
 import { findWheel } from './wheels.mjs';
 

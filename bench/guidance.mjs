@@ -7,7 +7,7 @@
  * was changed because of them; `--first-sight` writes it, once.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createSandbox } from '../dist/index.js';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { failingPrograms } from './guidance/programs.mjs';
 import { CHECKS, score, totals } from './guidance/score.mjs';
 import { markdown } from './measure.mjs';

@@ -2,7 +2,7 @@
  * Measures the first import of large packages: compiled from source, loaded from the bytecode that guests contain, and
  * preloaded in the image. The table also shows the figures in the specification of the project.
  */
-import { createSandbox } from '../dist/index.js';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { formatFuel } from '../dist/quantities.js';
 import { markdown, median, ms } from './measure.mjs';
 

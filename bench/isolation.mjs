@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { createPool, createSandbox } from '../dist/index.js';
+import { createPool, createSandbox } from 'llm-wasm-sandbox';
 import { formatBytes } from '../dist/quantities.js';
 import { elapsedMs, markdown, median, ms, quantile, sampleInterleaved, times } from './measure.mjs';
 

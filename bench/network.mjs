@@ -4,8 +4,8 @@
  * a program that sends no requests.
  */
 import { createServer } from 'node:http';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { Pool } from 'undici';
-import { createSandbox } from '../dist/index.js';
 import { formatCount } from '../dist/quantities.js';
 import { markdown, median, ms, quantile, sampleInterleaved, times } from './measure.mjs';
 

@@ -2,7 +2,7 @@
  * Fuel of the first `require` of the Node.js modules; and with `--baseline`, the time to the first result compared with another
  * build.
  */
-import { createSandbox } from '../dist/index.js';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { formatFuel } from '../dist/quantities.js';
 import { IMPLEMENTED } from '../dist/runtimes/javascript/guest/node-module-names.js';
 import { baselineNote, loadBaseline } from './baseline.mjs';

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSandbox } from '../dist/index.js';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { markdown } from './measure.mjs';
 import { flag, forEach } from './suites.mjs';
 
@@ -24,6 +24,7 @@ const MODULES = {
   querystring: /^test-querystring/,
   readline: /^test-readline/,
   stream: /^test-streams?[-2345]/,
+  sqlite: /^test-sqlite/,
   'string-decoder': /^test-string-decoder/,
   timers: /^test-timers/,
   url: /^test-(whatwg-)?url/,

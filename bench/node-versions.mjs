@@ -34,7 +34,7 @@ function run(node, args) {
 
 /** Wall time of the first call of a process and of six runs of the loop after it, and the fuel of the loop. */
 const firstCalls = (runtime) => `
-  import { createSandbox } from './dist/index.js';
+  import { createSandbox } from 'llm-wasm-sandbox';
   const started = performance.now();
   const policy = { fuel_budget: 50_000_000_000, timeout_seconds: 300 };
   const sandbox = await createSandbox({ runtime: '${runtime}', policy });
@@ -78,7 +78,7 @@ print(time.time())`,
 
 /** Prints the fuel, the output and the value of a program in deterministic mode. */
 const deterministicRun = (code, options) => `
-  import { createSandbox } from './dist/index.js';
+  import { createSandbox } from 'llm-wasm-sandbox';
   const policy = { deterministic: true, timeout_seconds: 300 };
   const sandbox = await createSandbox({ ...${JSON.stringify(options)}, policy });
   const { fuel_consumed, metadata, stdout, stderr } = await sandbox.execute(${JSON.stringify(code)});

@@ -5,8 +5,8 @@
  * With `--ours` no peer runs, and the five worst programs of each limit are listed.
  */
 import { Worker } from 'node:worker_threads';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { GRACE } from '../dist/engine/grace.js';
-import { createSandbox } from '../dist/index.js';
 import { formatBytes, formatFuel, formatItems } from '../dist/quantities.js';
 import { ATTACK_PROGRAMS } from '../dist/runtimes/attack-registry.js';
 import { markdown, median, ms } from './measure.mjs';

@@ -110,7 +110,7 @@ const PEERS = {
 };
 
 async function ours(runtime) {
-  const { createSandbox } = await import('../dist/index.js');
+  const { createSandbox } = await import('llm-wasm-sandbox');
   return async (code) => {
     const policy = { timeout_seconds: LIMIT_MS / 1000, fuel_budget: 1e15 };
     const sandbox = await createSandbox({ runtime, policy });

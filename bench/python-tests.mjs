@@ -5,11 +5,25 @@
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { createSandbox } from '../dist/index.js';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { markdown } from './measure.mjs';
 import { flag, outcomesOf, share } from './suites.mjs';
 
 const MODULES = ['test_subprocess'];
+/** Why tests fail, by their names. */
+const CAUSES = [
+  [
+    'a process runs to its end before the program goes on: it cannot be watched, answered or continued after a timeout',
+    /test_(kill|terminate|send_signal|broken_pipe_cleanup|communicate_timeout|communicate_timeout_large_output|post_timeout_communicate_sends_input|universal_newlines_and_text|wait_timeout|communicate_repeated_call_after_stdout_close|pipe_cloexec_real_tools)$/,
+  ],
+  ['functions that run in the child (preexec_fn)', /preexec|surrogates_error_message/],
+  ['process groups and sessions', /test_(process_group_0|start_new_session)$/],
+  ['threads that wait for one another', /threadsafe_wait/],
+  ['a server', /communicate_timeout_large_input/],
+  ['other users', /test_user$/],
+  ['the module resource, and options of the interpreter (-X)', /max_fd_is_lowered|encoding_warning/],
+  ['the tests are of a later version than 3.14.2', /CalledProcessError_str_non_zero/],
+];
 const POLICY = { fuel_budget: 2e10, timeout_seconds: 60, memory_bytes: 2 ** 29 };
 
 const pathsBelow = (path) =>
@@ -81,17 +95,52 @@ async function row(files, module) {
   );
   const count = (state) => outcomes.filter((outcome) => outcome.state === state).length;
   const skipped = count('skip');
-  return [module, outcomes.length - skipped, share(count('pass'), outcomes.length - skipped), skipped];
+  const failed = outcomes.filter((outcome) => outcome.state === 'fail').map(({ name }) => name);
+  return {
+    cells: [module, outcomes.length - skipped, share(count('pass'), outcomes.length - skipped), skipped],
+    failed,
+  };
+}
+
+function causeRows(names) {
+  const causeOf = (name) => CAUSES.find(([, pattern]) => pattern.test(name))?.[0] ?? 'not examined';
+  const groups = new Map();
+  for (const name of names) {
+    const cause = causeOf(name);
+    groups.set(cause, [
+      ...(groups.get(cause) ?? []),
+      name
+        .split('.')
+        .at(-1)
+        .replace(/^test_/, ''),
+    ]);
+  }
+  const counted = (tests) =>
+    [...new Set(tests)].map((test) => {
+      const times = tests.filter((one) => one === test).length;
+      return times === 1 ? test : `${test} (${times})`;
+    });
+  return [...groups]
+    .toSorted(([, a], [, b]) => b.length - a.length)
+    .map(([cause, tests]) => [cause, tests.length, counted(tests).join(', ')]);
 }
 
 export async function table() {
   const files = testFiles();
   const rows = [];
   for (const module of MODULES) rows.push(await row(files, module));
-  return markdown(
-    'Tests of CPython',
-    'Tests of the package `test` of CPython 3.14, each in a new interpreter.',
-    ['module', 'tests', 'pass', 'skipped'],
-    rows,
-  );
+  return [
+    markdown(
+      'Tests of CPython',
+      'Tests of the package `test` of CPython 3.14, each in a new interpreter.',
+      ['module', 'tests', 'pass', 'skipped'],
+      rows.map(({ cells }) => cells),
+    ),
+    markdown(
+      'Tests of CPython that fail',
+      'What the tests need that fail.',
+      ['need', 'tests', 'names'],
+      causeRows(rows.flatMap(({ failed }) => failed)),
+    ),
+  ].join('\n');
 }

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import vm from 'node:vm';
-import { createSandbox, diskStore, memoryStore } from '../dist/index.js';
+import { createSandbox, diskStore, memoryStore } from 'llm-wasm-sandbox';
 import { formatBytes, formatItems } from '../dist/quantities.js';
 import { elapsedMs, markdown, median, ms, quantile, sampleInterleaved, times } from './measure.mjs';
 

@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSandbox } from '../dist/index.js';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { markdown } from './measure.mjs';
 import { flag, outcomesOf, share } from './suites.mjs';
 

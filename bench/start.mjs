@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { createSandbox } from '../dist/index.js';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { formatBytes } from '../dist/quantities.js';
 import { coldStartTables } from './cold-start.mjs';
 import { elapsedMs, markdown, median, ms, sampleInterleaved, times } from './measure.mjs';
@@ -86,7 +86,7 @@ function memoryOf(script) {
 }
 
 const SANDBOX_MEMORY = (runtime) => `
-  import { createSandbox } from './dist/index.js';
+  import { createSandbox } from 'llm-wasm-sandbox';
   const make = async () => { const s = await createSandbox({ runtime: '${runtime}' }); await s.execute('1'); return s; };
   const sandboxes = [await make(), await make()];
   gc(); const before = process.memoryUsage().rss;

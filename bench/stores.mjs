@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { diskStore, memoryStore, openSessions, postgresStore } from 'llm-wasm-sandbox';
 import pg from 'pg';
-import { diskStore, memoryStore, openSessions, postgresStore } from '../dist/index.js';
 import { formatBytes } from '../dist/quantities.js';
 import { markdown, median, ms, quantile, sampleInterleaved } from './measure.mjs';
 

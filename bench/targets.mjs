@@ -7,7 +7,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
+import { libraryOf } from './baseline.mjs';
 import { markdown, measuredEnv, median, ms, times } from './measure.mjs';
 
 const here = fileURLToPath(import.meta.url);
@@ -27,7 +28,6 @@ const HALF_OF_CORES = `--wasm-num-compilation-tasks=${Math.max(1, Math.floor(ava
 const IDLE_MS = 15_000;
 
 const pause = (duration) => new Promise((next) => setTimeout(next, duration));
-const library = (checkout) => import(pathToFileURL(join(checkout, 'dist/index.js')).href);
 const cpuMs = ({ user, system }) => (user + system) / 1000;
 
 async function timed(work) {
@@ -43,7 +43,7 @@ const filesBetween = (first, last, nameOf) =>
 const PARTS = {
   /** The first call of a process, and calls 3 to 10 of a session, one right after the other. */
   async first(checkout, runtime) {
-    const { createSandbox } = await library(checkout);
+    const { createSandbox } = await libraryOf(checkout);
     const started = performance.now();
     const sandbox = await createSandbox({ runtime, session_id: 'one' });
     await sandbox.execute('1');
@@ -58,7 +58,7 @@ const PARTS = {
 
   /** Calls of a warm process: with many files, right after another one, and after a resume. */
   async warm(checkout) {
-    const { createSandbox, diskStore } = await library(checkout);
+    const { createSandbox, diskStore } = await libraryOf(checkout);
     const folder = mkdtempSync(join(tmpdir(), 'bench-targets-'));
     const policy = { workspace_max_files: 2 * FILES };
     const empty = await createSandbox({ runtime: 'python', policy });
@@ -107,7 +107,7 @@ const PARTS = {
 
   /** A long loop as the first call of a process that was idle before, in processor time of its own threads and of those of V8. */
   async loop(checkout, runtime, idle) {
-    const { createSandbox } = await library(checkout);
+    const { createSandbox } = await libraryOf(checkout);
     const policy = { fuel_budget: 1e12, timeout_seconds: 300 };
     const sandbox = await createSandbox({ runtime, policy });
     await sandbox.execute('1');

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { createSandbox, diskStore } from '../dist/index.js';
+import { createSandbox, diskStore } from 'llm-wasm-sandbox';
 import { formatBytes, formatCount } from '../dist/quantities.js';
 import { installPinned } from '../scripts/install-pinned-packages.mjs';
 import { elapsedMs, markdown, median, ms, quantile, sampleInterleaved, times } from './measure.mjs';

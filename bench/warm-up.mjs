@@ -18,7 +18,7 @@ const FIRST = { python: 'x = 1', javascript: 'let x = 1' };
 /** Threads that exist before the pool are those of V8, except the main thread. */
 const PROLOGUE = (runtime, optimization) => `
   import { readdirSync, readFileSync } from 'node:fs';
-  import { createPool, createSandbox } from './dist/index.js';
+  import { createPool, createSandbox } from 'llm-wasm-sandbox';
   const threads = () => readdirSync('/proc/self/task');
   const ofV8 = new Set(threads());
   const cpu = (wanted) => threads().filter(wanted).reduce((sum, id) => {

@@ -97,7 +97,7 @@ export async function table() {
   const baseline = await loadBaseline();
   const libraries = {
     ...(baseline && { baseline: baseline.library }),
-    'this build': await import('../dist/index.js'),
+    'this build': await import('llm-wasm-sandbox'),
   };
   const names = Object.keys(libraries);
   const results = [];
