@@ -1,5 +1,6 @@
 /** Steps that several browser tests use. */
 import { createServer } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { HTML_PAYLOADS, SVG_PAYLOADS } from './guest-html-payloads.mjs';
 
 export const TIMEOUT_MS = 30_000;
@@ -64,7 +65,7 @@ async function contactsOneServer(browser) {
     for (const end = Date.now() + TIMEOUT_MS; control.contacts === before; ) {
       if (Date.now() > end)
         throw new Error('The browser contacts no server, so that the test proves nothing.');
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await setTimeout(50);
     }
   }
   control.close();
@@ -77,6 +78,13 @@ const PAYLOADS = [
   ...Object.entries(SVG_PAYLOADS).map((entry) => [...entry, 'image/svg+xml']),
   ...Object.entries(HTML_PAYLOADS).map((entry) => [...entry, 'text/markdown']),
 ];
+
+/** Waits for a frame that has an element. `page.waitForFrame` asks a frame when it appears, which may be before the element exists. */
+async function waitForFrameWith(page, selector) {
+  for (const end = Date.now() + TIMEOUT_MS; Date.now() < end; await setTimeout(50))
+    for (const frame of page.frames()) if (await frame.$(selector).catch(() => null)) return;
+  throw new Error(`No frame has the element ${selector}`);
+}
 
 /** Lets `show` display payloads, as many at a time as one call may display. Fails if one of them contacts a server. */
 export async function contactNoServer(page, show) {
@@ -95,9 +103,7 @@ export async function contactNoServer(page, show) {
       {},
       results.length,
     );
-    await page.waitForFrame(async (one) => (await one.$('#end').catch(() => null)) !== null, {
-      timeout: TIMEOUT_MS,
-    });
+    await waitForFrameWith(page, '#end');
     for (const child of frame.childFrames())
       for (const anchor of await child.$$('a').catch(() => [])) await anchor.click().catch(() => {});
     await contactsOneServer(page.browser());
