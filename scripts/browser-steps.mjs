@@ -79,10 +79,19 @@ const PAYLOADS = [
   ...Object.entries(HTML_PAYLOADS).map((entry) => [...entry, 'text/markdown']),
 ];
 
+/** The elements of a frame; none if the frame is detached meanwhile, which puppeteer also throws before it returns a promise. */
+async function elementsOf(frame, selector) {
+  try {
+    return await frame.$$(selector);
+  } catch {
+    return [];
+  }
+}
+
 /** Waits for a frame that has an element. `page.waitForFrame` asks a frame when it appears, which may be before the element exists. */
 async function waitForFrameWith(page, selector) {
   for (const end = Date.now() + TIMEOUT_MS; Date.now() < end; await setTimeout(50))
-    for (const frame of page.frames()) if (await frame.$(selector).catch(() => null)) return;
+    for (const frame of page.frames()) if ((await elementsOf(frame, selector)).length > 0) return;
   throw new Error(`No frame has the element ${selector}`);
 }
 
@@ -105,7 +114,7 @@ export async function contactNoServer(page, show) {
     );
     await waitForFrameWith(page, '#end');
     for (const child of frame.childFrames())
-      for (const anchor of await child.$$('a').catch(() => [])) await anchor.click().catch(() => {});
+      for (const anchor of await elementsOf(child, 'a')) await anchor.click().catch(() => {});
     await contactsOneServer(page.browser());
     const contacted = listeners.filter((one) => one.contacts > 0).map(({ name }) => name);
     for (const one of listeners) one.close();
