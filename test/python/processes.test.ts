@@ -295,3 +295,104 @@ describe('subprocess', () => {
     ).toBe('1\n2\n');
   });
 });
+
+describe('asyncio processes', () => {
+  /** The output of a program whose function `main` has this body. */
+  const outputOfMain = (body: string) =>
+    outputOf(
+      `import asyncio, sys\nfrom asyncio.subprocess import PIPE, STDOUT\nstart = asyncio.create_subprocess_exec\nasync def main():\n${body.replace(/^/gm, '    ')}\nasyncio.run(main())`,
+    );
+
+  test.each<[string, string, string]>([
+    [
+      'a command, with its output and exit code',
+      "p = await asyncio.create_subprocess_shell('echo hi; echo err >&2; exit 3', stdout=PIPE, stderr=PIPE)\nprint(await p.communicate(), p.returncode)",
+      "(b'hi\\n', b'err\\n') 3\n",
+    ],
+    [
+      'input',
+      "p = await start(sys.executable, '-c', 'print(input().upper())', stdin=PIPE, stdout=PIPE)\nprint(await p.communicate(b'abc'))",
+      "(b'ABC\\n', None)\n",
+    ],
+    [
+      'input that is written and closed',
+      "p = await start('wc', '-c', stdin=PIPE, stdout=PIPE)\np.stdin.write(b'x' * 300_000)\nawait p.stdin.drain()\np.stdin.close()\nawait p.stdin.wait_closed()\nprint(await p.stdout.read(), await p.wait())",
+      "b'300000\\n' 0\n",
+    ],
+    [
+      'input that the process does not read',
+      "p = await start('echo', stdin=PIPE)\nprint(await p.wait())",
+      '\n0\n',
+    ],
+    [
+      'lines of output',
+      "p = await start('seq', '3', stdout=PIPE)\nasync for line in p.stdout: print(line)\nprint(await p.wait())",
+      "b'1\\n'\nb'2\\n'\nb'3\\n'\n0\n",
+    ],
+    [
+      'several at a time',
+      "async def run(n):\n    p = await start('echo', str(n), stdout=PIPE)\n    return (await p.communicate())[0]\nprint(await asyncio.gather(*map(run, range(4))))",
+      "[b'0\\n', b'1\\n', b'2\\n', b'3\\n']\n",
+    ],
+    [
+      'a time limit',
+      "p = await start('sleep', '100')\ntry: await asyncio.wait_for(p.wait(), 0.1)\nexcept TimeoutError:\n    p.kill()\n    print(await p.wait())",
+      '-9\n',
+    ],
+    [
+      'a process that outlasts the sleep of a task',
+      "task = asyncio.create_task(asyncio.sleep(0.02))\np = await start('sleep', '0.1')\nprint(await p.wait())\nawait task",
+      '0\n',
+    ],
+    [
+      'a signal before it runs',
+      "p = await start('sleep', '100')\np.terminate()\nprint(await p.wait())",
+      '-15\n',
+    ],
+    [
+      'a task that is cancelled while it starts a process',
+      "task = asyncio.create_task(start('sleep', '100', stdout=PIPE))\nawait asyncio.sleep(0)\ntask.cancel()\ntry: await task\nexcept asyncio.CancelledError: print('cancelled')",
+      'cancelled\n',
+    ],
+    [
+      'options',
+      "p = await start('python3', '-c', 'import os; os.write(2, b\"e\"); print(os.getcwd(), dict(os.environ))', stdout=PIPE, stderr=STDOUT, cwd='/tmp', env={'A': '1'})\nprint(await p.communicate())",
+      `(b"e/tmp {'A': '1'}\\n", None)\n`,
+    ],
+    [
+      'a program that does not exist',
+      "try: await start('nosuch')\nexcept FileNotFoundError as error: print(error)",
+      "[Errno 44] No such file or directory: 'nosuch'\n",
+    ],
+    [
+      'pipes of the program',
+      "import os\nr, w = os.pipe()\nreader = asyncio.StreamReader()\nawait asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), open(r, 'rb'))\nos.write(w, b'one\\ntwo')\nprint(await reader.readline())\nos.close(w)\nprint(await reader.read())",
+      "b'one\\n'\nb'two'\n",
+    ],
+  ])('%s', async (_, body, expected) => {
+    expect(await outputOfMain(body)).toBe(expected);
+  });
+
+  test('reads standard input', async () => {
+    const { stdout } = await sandbox.execute(
+      code`
+        import asyncio, sys
+        async def main():
+            reader = asyncio.StreamReader()
+            await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+            print(await reader.readline(), await reader.read())
+        asyncio.run(main())
+      `,
+      { stdin: 'one\ntwo\n' },
+    );
+    expect(stdout).toBe("b'one\\n' b'two\\n'\n");
+  });
+
+  test('may be killed after the program has asked whether it runs', async () => {
+    expect(
+      await outputOf(
+        "import subprocess\np = subprocess.Popen(['sleep', '100'])\nif p.poll() is None: p.kill()\nprint(p.wait())",
+      ),
+    ).toBe('-9\n');
+  });
+});

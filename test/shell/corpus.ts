@@ -36,7 +36,8 @@ export const recorded = (): Record<string, ShellResult> => JSON.parse(read('reco
 
 /** The tools with which results were recorded; undefined if this machine lacks one of them. */
 export function hasRealTools(): boolean {
-  const missing = 'for c in bash jq sqlite3 zip unzip bc xxd python3; do command -v $c || exit 1; done';
+  const missing =
+    'for c in bash jq sqlite3 zip unzip bc xxd python3 column envsubst; do command -v $c || exit 1; done';
   try {
     const version = execFileSync('bash', [
       '-c',

@@ -76,8 +76,8 @@ interface Process {
   status: number;
   /** It was stopped because its parent stopped waiting. To its parent, it runs until it is killed. */
   overdue: 'no' | 'hidden' | 'seen';
-  /** Its parent has asked whether it has ended. */
-  isAskedFor: boolean;
+  /** How often its parent has asked whether it has ended. */
+  questions: number;
 }
 
 /** A process that has a guest, because it runs or was forked. */
@@ -143,7 +143,7 @@ export class ProcessTable {
       timeoutMs: 0,
       status: 0,
       overdue: 'no',
-      isAskedFor: false,
+      questions: 0,
     };
     this.#stack = [this.#top];
     this.#processes = kernel.endedChildren.map(({ pid, status }) => ({
@@ -278,7 +278,7 @@ export class ProcessTable {
       state: 'pending',
       status: 0,
       overdue: 'no',
-      isAskedFor: false,
+      questions: 0,
     });
     return pid;
   }
@@ -579,11 +579,10 @@ export class ProcessTable {
     return { pid: child.pid, status: child.status };
   }
 
-  /** A process that is asked for again and again has to run. A single question may precede a signal. */
+  /** A process that is asked for again and again has to run. Two questions may precede a signal: Popen.kill asks one itself. */
   #isPolled(child: Process, pid: number): boolean {
-    const wasAsked = child.isAskedFor;
-    child.isAskedFor = true;
-    return wasAsked && pid !== -1 && this.#isReady(child);
+    child.questions++;
+    return child.questions > 2 && pid !== -1 && this.#isReady(child);
   }
 
   #kill(sender: Process, pid: number, signal: number): void {

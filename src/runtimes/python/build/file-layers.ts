@@ -17,6 +17,7 @@ const EXCLUDED = /^(_?pyodide|site-packages|ensurepip)(\/|$)/;
 
 /** Files of this runtime by their path in the standard library. */
 const RUNTIME_FILES = {
+  'asyncio/_sandbox_pipes.py': 'asyncio_pipes.py',
   'asyncio/unix_events.py': 'asyncio_unix_events.py',
   'concurrent/futures/process.py': 'process_pool_executor.py',
   'multiprocessing/context.py': 'multiprocessing/context.py',
@@ -44,6 +45,8 @@ const RUNTIME_FILES = {
   '_sandbox_report.py': 'program_report.py',
   'IPython/__init__.py': 'ipython/__init__.py',
   'IPython/display.py': 'ipython/display.py',
+  'dbm/__init__.py': 'dbm/__init__.py',
+  'dbm/sqlite3.py': 'dbm/sqlite3.py',
   'grp.py': 'grp.py',
   'micropip.py': 'micropip.py',
   'pip/__init__.py': 'pip/__init__.py',

@@ -1,6 +1,7 @@
 """An event loop without sockets. This file replaces `asyncio.unix_events`, from which asyncio imports its loop.
 
-The loop never waits for a descriptor. It sleeps until a timer is due or another thread wakes it, so it needs no self-pipe.
+The loop sleeps until a timer is due or another thread wakes it, so it needs no self-pipe. If nothing else is to be done, it runs
+processes to their end and reads from pipes.
 """
 
 import time
@@ -8,7 +9,7 @@ from collections import deque
 
 import _sandbox_threads as threads
 
-from . import base_events, events, tasks
+from . import base_events, events, futures, tasks
 
 __all__ = ('SelectorEventLoop', 'EventLoop')
 
@@ -39,9 +40,13 @@ class _SleepingSelector:
     # Waits for tools; see _sandbox_tools.py. Returns False if the program waits for none.
     tools = None
 
-    def __init__(self):
+    def __init__(self, scheduled):
         self.waiters = deque()
         self.is_woken = False
+        self.scheduled = scheduled
+        # The transports of processes that have not ended, and of pipes that are read, by descriptor.
+        self.children = []
+        self.pipes = {}
 
     def select(self, timeout):
         self.is_woken = False
@@ -49,6 +54,8 @@ class _SleepingSelector:
             threads.poll()
             if self.is_woken or timeout == 0:
                 return []
+        if timeout != 0 and (self.children or self.pipes):
+            return self._run_child() if self.children else self._read_pipes(timeout)
         if self.tools is not None and type(self).tools(timeout):
             return []
         if threads.has_others():
@@ -60,14 +67,39 @@ class _SleepingSelector:
             time.sleep(timeout)
         return []
 
+    def _run_child(self):
+        """Runs a process until it ends or a timer is due that may be its time limit. `asyncio.sleep` limits nothing."""
+        self.children.sort(key=lambda child: child.is_overdue)
+        child = self.children[0]
+        limits = [
+            timer.when()
+            for timer in self.scheduled
+            if not timer.cancelled() and timer._callback is not futures._set_result_unless_cancelled
+        ]
+        if child.run(max(0, min(limits) - time.monotonic()) if limits else None):
+            self.children.remove(child)
+        return []
+
+    def _read_pipes(self, timeout):
+        from select import POLLIN, poll
+
+        poller = poll()
+        for descriptor in self.pipes:
+            poller.register(descriptor, POLLIN)
+        for descriptor, _ in poller.poll(None if timeout is None else timeout * 1000):
+            if descriptor in self.pipes:
+                self.pipes[descriptor].read()
+        return []
+
     def close(self):
-        pass
+        self.children.clear()
+        self.pipes.clear()
 
 
 class SandboxEventLoop(base_events.BaseEventLoop):
     def __init__(self):
         super().__init__()
-        self._selector = _SleepingSelector()
+        self._selector = _SleepingSelector(self._scheduled)
 
     def close(self):
         super().close()
@@ -80,6 +112,32 @@ class SandboxEventLoop(base_events.BaseEventLoop):
         # Called by other threads after they have added a callback.
         self._selector.is_woken = True
         threads.release_all(self._selector.waiters)
+
+    def _make_read_pipe_transport(self, pipe, protocol, waiter=None, extra=None):
+        from ._sandbox_pipes import ReadPipe
+
+        return ReadPipe(self, pipe, protocol, waiter, extra)
+
+    def _make_write_pipe_transport(self, pipe, protocol, waiter=None, extra=None):
+        from ._sandbox_pipes import WritePipe
+
+        return WritePipe(self, pipe, protocol, waiter, extra)
+
+    async def _make_subprocess_transport(self, protocol, args, shell, stdin, stdout, stderr, bufsize, extra=None, **options):
+        from ._sandbox_pipes import Process
+
+        waiter = self.create_future()
+        process = Process(
+            self, protocol, args, shell, stdin, stdout, stderr, bufsize, waiter=waiter, extra=extra, **options
+        )
+        self._selector.children.append(process)
+        try:
+            await waiter
+        except BaseException:
+            process.close()
+            await process._wait()
+            raise
+        return process
 
     def add_signal_handler(self, sig, callback, *args):
         raise NotImplementedError('signal handlers are not supported in the sandbox')
