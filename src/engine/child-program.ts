@@ -1,6 +1,7 @@
 /** A program that runs in a child process: what a command provides and what the process table uses. */
 import type { BaseDirectory } from '../fs/resolve-path.ts';
 import type { Volume } from '../fs/volume.ts';
+import type { DescriptorTable } from '../kernel/descriptors.ts';
 import type { ExecRequest } from '../kernel/processes.ts';
 
 /** A program in a guest of its own. The type parameter avoids an import cycle with guest.ts. The process table connects the guest with the call before it runs. */
@@ -26,9 +27,12 @@ export interface UnavailableProgram {
   readonly exitCode: number;
 }
 
-/** What the host does for a process instead of running a program. `runner` is the guest that waits, and that is charged. */
+/**
+ * What the host does when a process starts: instead of running a program, or to find the program. `runner` is the guest that waits,
+ * and that is charged; `fds` are the descriptors of the process.
+ */
 export interface HostProgram<Guest> {
-  perform(runner: Guest): UnavailableProgram;
+  perform(runner: Guest, fds: DescriptorTable): UnavailableProgram | ResolvedProgram<Guest>;
 }
 
 /** What a process runs. */

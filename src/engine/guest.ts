@@ -227,6 +227,11 @@ export class Guest implements Host, LinkableGuest {
     }
   }
 
+  /** Why the host has stopped this run; undefined if it has not. */
+  get stopped(): GuestStop | undefined {
+    return this.#stop;
+  }
+
   /** Stops the guest, from within a host function or between calls. */
   stop(stop: GuestStop): never {
     // The first reason counts; later ones are consequences of it.

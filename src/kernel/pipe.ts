@@ -62,6 +62,13 @@ export function unreadBytes({ bytes, start, length }: PipeBuffer): Uint8Array {
   return unread;
 }
 
+/** The first of them. */
+export function firstUnreadBytes({ bytes, start, length }: PipeBuffer, max: number): Uint8Array {
+  const count = Math.min(max, length);
+  const first = bytes.subarray(start, start + count);
+  return Buffer.concat([first, bytes.subarray(0, count - first.length)]);
+}
+
 /** Reads from a pipe. An empty one fails with EAGAIN while it has writers, and with EIO if its contents are not complete. */
 export function readPipe(pipe: PipeBuffer, into: Uint8Array, account: PipeAccount): number {
   if (pipe.length === 0) {

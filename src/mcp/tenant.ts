@@ -9,7 +9,7 @@ import type { ReadableFiles } from '../model-text/file-tools.ts';
 import { RecentResults } from '../model-text/recent-results.ts';
 import { requestedPackages } from '../packages/added-packages.ts';
 import { AUTO } from '../packages/read-user-packages.ts';
-import { DEFAULT_RUNTIME, PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
+import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { Workspace } from '../sandbox/workspace.ts';
@@ -106,8 +106,7 @@ export class Tenant {
     this.tasks = new TaskStates(coordination.values(`${storeName}/tasks`), cancellations);
   }
 
-  #packagesFor(runtime: RuntimeName, preloadsModules = false): string[] {
-    if (runtime !== PACKAGE_RUNTIME) return [];
+  #packages(preloadsModules = false): string[] {
     // Modules can be preloaded only from packages that are added.
     return this.#isOnDemand && preloadsModules ? requestedPackages() : [...this.packages];
   }
@@ -126,7 +125,7 @@ export class Tenant {
     const options = {
       ...this.#sandboxOptions,
       runtime: DEFAULT_RUNTIME,
-      packages: this.#packagesFor(DEFAULT_RUNTIME),
+      packages: this.#packages(),
       policy: this.policy,
     };
     if (this.#workspaces !== undefined) {
@@ -161,7 +160,7 @@ export class Tenant {
     const options = {
       ...this.#sandboxOptions,
       runtime: language,
-      packages: this.#packagesFor(language, preload.length > 0),
+      packages: this.#packages(preload.length > 0),
       policy: { ...this.policy, ...policy },
       auto_persist_globals,
       ...(preload.length > 0 && { preload: [...preload] }),

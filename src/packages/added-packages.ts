@@ -222,6 +222,9 @@ export const requestedPackages = () =>
     .filter(({ requested }) => requested)
     .map((one) => one.name);
 
+/** The versions of the added packages, as `name==version`. */
+export const addedVersions = () => readAddedPackages().map(({ name, version }) => `${name}==${version}`);
+
 /** The added packages that these sources name, and those that they need; all if no sources are given. */
 export function selectAdded(sources: readonly string[] | undefined): AddedPackage[] {
   const added = readAddedPackages();

@@ -68,10 +68,29 @@ export interface CommandRequest extends MessageLimits {
   /** See `Program`. */
   readonly inject_setup: boolean;
   readonly pid: number;
-  /** Present if a program of another runtime starts the process, which then has no added packages. */
-  readonly foreign?: true;
+  /** The added packages that the image does not have, as `name==version`; present if the command can list them. */
+  readonly others?: readonly string[];
   /** Present if the process may send requests. */
   readonly network?: true;
+}
+
+/** What a command line can read before its process starts. The contents are untrusted, and shortened if they are long. */
+export interface CommandFiles {
+  /** The text of a file; empty if there is none. */
+  read(path: string): string;
+  /** The text that standard input has. */
+  input(): string;
+  /** The names in a folder. */
+  names(path: string): readonly string[];
+}
+
+/** The program of a command line. */
+export interface CommandSource {
+  readonly code: string;
+  /** The names of files and folders next to the program. */
+  readonly names: readonly string[];
+  /** Whether it lists the packages that are there. */
+  readonly listsPackages: boolean;
 }
 
 /** The limits that error messages contain. */
@@ -142,6 +161,8 @@ export interface Runtime {
   readonly commands: readonly string[];
   /** Runs a command line, in a guest that has run nothing, and returns the same as `run`. */
   runCommand(guest: Guest, handles: Handles, request: CommandRequest): string;
+  /** The program of a command line, which determines its image; undefined if it needs no packages. Absent if none are supported. */
+  commandSource?(argv: readonly string[], files: CommandFiles): CommandSource | undefined;
   /** Imports modules before the guest is saved as an image. Returns a PreloadReport as JSON text. */
   preload(guest: Guest, handles: Handles, request: PreloadRequest): string;
   /** Builds the layer of user packages from their source files. Absent if the runtime does not support them. */

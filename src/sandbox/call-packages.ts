@@ -3,6 +3,7 @@
  * something outside the sandbox has already seen what it did. A program that asks for the same package twice is not started again.
  */
 import { vendoredPackagesOf } from '../packages/import-costs.ts';
+import type { UserPackages } from '../packages/read-user-packages.ts';
 import { satisfies } from '../packages/version-specifiers.ts';
 import { normalisedName, parseRequirement, type Requirement } from '../packages/wheel-metadata.ts';
 import { formatItems } from '../quantities.ts';
@@ -60,18 +61,37 @@ export class CallPackages {
     code: string,
     exists: (path: string) => boolean,
   ): Promise<{ extension: ImageExtension | undefined } | undefined> {
-    const { onDemand, approve } = this.#options;
+    const { onDemand } = this.#options;
     if (onDemand === undefined) return undefined;
-    const asked = { modules: this.#modules, requirements: [...this.#requirements.values()] };
-    const { extension, additions, importable } = await onDemand.find({ code, exists, approve, ...asked });
+    const { extension, additions, importable } = await onDemand.find(this.#needed(code, exists));
     this.#importable = importable;
     for (const one of additions) this.#additions.set(one.name, one);
     return { extension };
   }
 
-  /** The program starts in an image with these packages. Only Python asks for packages, also as a process of another language. */
-  begin(extension: ImageExtension | undefined): void {
-    const added = (extension?.grown ?? extension?.packages)?.facts ?? [];
+  #needed(code: string, exists: NeededPackages['exists']): NeededPackages {
+    const { approve } = this.#options;
+    const requirements = [...this.#requirements.values()];
+    return { code, exists, approve, modules: this.#modules, requirements };
+  }
+
+  /** Whether packages have to be added before a process can run this program. Those that could not be added do not count. */
+  mustAdd(code: string, exists: NeededPackages['exists']): boolean {
+    const missing = this.#options.onDemand?.missing(this.#needed(code, exists)) ?? [];
+    return missing.some(({ name }) => !this.#additions.has(name));
+  }
+
+  /** The image of a program with those of its packages that are added, and with others. */
+  async extensionFor(
+    code: string,
+    exists: NeededPackages['exists'],
+    others: UserPackages | undefined,
+  ): Promise<ImageExtension | undefined> {
+    return this.#options.onDemand?.extensionFor(this.#needed(code, exists), others);
+  }
+
+  /** The program starts, and these added packages are there for it. Only Python asks for packages, also as a process of another language. */
+  begin(added: readonly PackageFacts[] = []): void {
     this.#available = [...added, ...vendoredPackagesOf(PACKAGE_RUNTIME)];
   }
 
@@ -80,10 +100,22 @@ export class CallPackages {
     return this.#isStopped;
   }
 
-  /** `used` is the share of the limits that the stopped start has used. */
-  restart(used: number): void {
+  /** The program was stopped. `used` is the share of the limits that the start has used. */
+  restarting(used: number): void {
     this.#isStopped = false;
     this.#uncharged += used;
+  }
+
+  /** Has the program started again. Returns why not, if that is impossible. */
+  restart(): string | undefined {
+    if (this.#isStopped) return undefined;
+    const effect = this.#options.effect();
+    if (effect !== undefined) return `it cannot be started again, because it has ${effect}`;
+    if (this.#restarts >= MAX_RESTARTS || this.#uncharged >= MAX_UNCHARGED)
+      return `it was already started again ${this.#restarts === 1 ? 'once' : formatItems(this.#restarts, 'time')}, which took ${Math.round(this.#uncharged * 100)} % of its limits`;
+    this.#restarts++;
+    this.#isStopped = true;
+    return undefined;
   }
 
   answer({ kind, names }: PackageQuestion): NonNullable<HostAnswer['packages']> {
@@ -124,20 +156,12 @@ export class CallPackages {
   }
 
   #stop(names: readonly string[]): boolean {
-    const effect = this.#options.effect();
-    if (effect === undefined && this.#restarts < MAX_RESTARTS && this.#uncharged < MAX_UNCHARGED) {
-      this.#restarts++;
-      this.#isStopped = true;
-      return true;
-    }
-    const reason =
-      effect === undefined
-        ? `the program was already started again ${this.#restarts === 1 ? 'once' : formatItems(this.#restarts, 'time')}, which took ${Math.round(this.#uncharged * 100)} % of its limits`
-        : `the program needs it at run time and cannot be started again, because it has ${effect}`;
+    const reason = this.restart();
+    if (reason === undefined) return true;
     for (const name of names)
       this.#refuse(
         name,
-        `${reason}; import it in the first lines of the program, or add it with "llm-wasm-sandbox packages add ${name}"`,
+        `the program needs it at run time, and ${reason}; import it in the first lines of the program, or add it with "llm-wasm-sandbox packages add ${name}"`,
       );
     return false;
   }

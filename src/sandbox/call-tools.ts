@@ -158,7 +158,7 @@ export class CallTools {
   }
 
   /** Answers a request of the program. Never rejects. */
-  async answer(request: HostRequest): Promise<HostAnswer> {
+  async answer(request: HostRequest): Promise<HostAnswer<never>> {
     if (request.type === 'tool_call') {
       const { id, name, arguments: argumentsJson, problem } = request;
       return { tool: await this.run.call({ id, name, argumentsJson, problem }) };

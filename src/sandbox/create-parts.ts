@@ -5,7 +5,7 @@ import { SandboxError } from '../errors.ts';
 import type { NetworkAccess } from '../network/network-access.ts';
 import { importNames } from '../packages/import-costs.ts';
 import type { MeasureImport } from '../packages/install-packages.ts';
-import { readUserPackages } from '../packages/read-user-packages.ts';
+import { readUserPackages, type UserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import { isPlaceholder } from '../schema/placeholders.ts';
@@ -25,6 +25,7 @@ import type { MountSet } from '../worker/protocol/messages.ts';
 import { type OfferedTools, offeredTools, type ToolOptions } from './call-tools.ts';
 import { openMounts } from './mount-sets.ts';
 import { areOnDemand, type OnDemandOptions, PackagesOnDemand } from './packages-on-demand.ts';
+import type { PackageSource } from './process-packages.ts';
 
 /** Options of `createSandbox`. */
 export interface SandboxOptions
@@ -46,6 +47,8 @@ export interface SandboxParts {
   readonly loadsImports: boolean;
   /** Adds packages when programs import them; undefined if only the given packages are available. */
   readonly onDemand: PackagesOnDemand | undefined;
+  /** The packages of the Python processes that programs start; undefined for the runtime Python, and if there are none. */
+  readonly processes: PackageSource | undefined;
   /** The image that calls start from, with the extension. */
   readonly assets: GuestAssets;
   readonly logger: EventLogger | undefined;
@@ -79,20 +82,27 @@ export async function createParts(
       "options.trust_new_packages: requires packages: 'auto', because other packages are not downloaded. Omit it.",
     );
   const network = await networkOf(policy);
-  const extension = await extensionOf(runtime, preload, isAuto ? [] : (options.packages as string[]));
-  const isOnDemand = isAuto && runtime === PACKAGE_RUNTIME && measure !== undefined;
-  const onDemand = isOnDemand ? new PackagesOnDemand(runtime, onDemandOptions(options), measure) : undefined;
+  const packages = await packagesIn(isAuto ? [] : (options.packages as string[]));
+  const source = {
+    packages,
+    loadsImports: options.preload === undefined,
+    onDemand:
+      isAuto && measure
+        ? new PackagesOnDemand(PACKAGE_RUNTIME, onDemandOptions(options), measure)
+        : undefined,
+  };
+  const image = imageOfRuntime(runtime, source, preload);
+  const { extension } = image;
   const build = { pool, tenant: tenant ?? randomUUID(), limits: policy, signal: options.signal };
   const assets = await extendedAssets(runtime, extension, build);
   checkMountPoints(policy, assets);
   const mountSet = openMounts(policy.mounts);
-  const loadsImports = options.preload === undefined && (extension?.packages?.facts.length ?? 0) > 0;
-  const image = { extension, loadsImports, onDemand, assets };
   return {
     runtime,
     policy: withPlaceholders(policy, network),
     mountSet,
     ...image,
+    assets,
     logger,
     commit,
     pool,
@@ -170,16 +180,49 @@ export function checkMountPoints({ mounts, home = '/app' }: Policy, { layers }: 
   });
 }
 
-/** The additions to the image that the options ask for, if any, in a canonical form. */
-async function extensionOf(
-  runtime: RuntimeName,
-  preload: readonly string[],
-  packages: readonly string[],
-): Promise<ImageExtension | undefined> {
-  const read = packages.length === 0 ? undefined : await readUserPackages(packages, unpackInThread);
-  const userPackages = read?.digests.length === 0 ? undefined : read;
-  if (preload.length === 0 && userPackages === undefined) return undefined;
-  const facts = userPackages?.facts ?? [];
-  const modules = new Set(preload.flatMap((name) => importNames(runtime, name, facts)));
-  return { preload: [...modules].sort(), packages: userPackages };
+async function packagesIn(sources: readonly string[]): Promise<UserPackages | undefined> {
+  const read = sources.length === 0 ? undefined : await readUserPackages(sources, unpackInThread);
+  return read?.digests.length === 0 ? undefined : read;
 }
+
+/** The parts of a sandbox that are about packages: those of its programs, or of the processes of Python that they start. */
+type PackageParts = Pick<SandboxParts, 'extension' | 'loadsImports' | 'onDemand' | 'processes'>;
+
+/** The image of a runtime with packages and preloaded modules, in a canonical form. */
+export function imageOfRuntime(
+  runtime: RuntimeName,
+  source: PackageSource,
+  preload: readonly string[] = [],
+): PackageParts {
+  const hasPackages = runtime === PACKAGE_RUNTIME;
+  const packages = hasPackages ? source.packages : undefined;
+  const facts = packages?.facts ?? [];
+  const modules = new Set(preload.flatMap((name) => importNames(runtime, name, facts)));
+  const isExtended = modules.size > 0 || packages !== undefined;
+  return {
+    extension: isExtended ? { preload: [...modules].sort(), packages } : undefined,
+    loadsImports: source.loadsImports && facts.length > 0,
+    onDemand: hasPackages ? source.onDemand : undefined,
+    processes: !hasPackages && (source.packages ?? source.onDemand) ? source : undefined,
+  };
+}
+
+/** The packages of a sandbox, for a sandbox of another runtime. */
+export function packageSourceOf({
+  runtime,
+  extension,
+  onDemand,
+  loadsImports,
+  processes,
+}: SandboxParts): PackageSource {
+  if (runtime !== PACKAGE_RUNTIME) return processes ?? { packages: undefined, loadsImports, onDemand };
+  return {
+    packages: extension?.grown ?? extension?.packages,
+    loadsImports: loadsImports || onDemand !== undefined,
+    onDemand,
+  };
+}
+
+/** What is known about the packages of an image. */
+export const factsOf = (extension: ImageExtension | undefined) =>
+  (extension?.grown ?? extension?.packages)?.facts;

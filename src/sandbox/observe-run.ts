@@ -22,7 +22,7 @@ export interface FinishedCall {
 
 /** Receives the output of a run and answers the requests of its program. */
 export function observerOf(call: Call): JobObserver {
-  const { stdin, output, results, onInputError, tools, packages } = call;
+  const { stdin, output, results, onInputError, tools, packages, processes } = call;
   return {
     output: (stream, bytes) => output.output(stream, bytes),
     result: (result) => results.add(result),
@@ -35,6 +35,8 @@ export function observerOf(call: Call): JobObserver {
           onInputError(cause);
         }
       else if (request.type === 'packages') return { packages: packages?.answer(request) ?? request.names };
+      else if (request.type === 'image')
+        return processes === undefined ? {} : { image: await processes.answer(request) };
       else return (await tools?.answer(request)) ?? {};
       return {};
     },

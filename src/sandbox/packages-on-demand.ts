@@ -17,7 +17,7 @@ import { vendoredPackagesOf } from '../packages/import-costs.ts';
 import { type InstalledPackages, installPackages, type MeasureImport } from '../packages/install-packages.ts';
 import { withPackagesLock } from '../packages/lock-packages.ts';
 import { distributedModule, readPyodideLock } from '../packages/pyodide-lock.ts';
-import { AUTO, readUserPackages, type UserPackages } from '../packages/read-user-packages.ts';
+import { AUTO, contentsSource, readUserPackages, type UserPackages } from '../packages/read-user-packages.ts';
 import type { PackageRequest } from '../packages/resolve-packages.ts';
 import { usualImport } from '../packages/usual-imports.ts';
 import { VENDORED_PACKAGES } from '../packages/vendored-package-table.ts';
@@ -97,26 +97,36 @@ export class PackagesOnDemand {
 
   /** Adds what is missing and returns the packages of a program, what was added, and all that it could import. */
   async find(needed: NeededPackages): Promise<FoundPackages> {
-    const { modules, names } = neededModules(this.runtime, needed);
-    const required = needed.requirements.map(({ name }) => name);
-    if (names.length + required.length === 0) return { extension: undefined, additions: [], importable: [] };
+    const { names } = neededModules(this.runtime, needed);
+    if (names.length + needed.requirements.length === 0)
+      return { extension: undefined, additions: [], importable: [] };
+    const missing = this.missing(needed);
+    const additions = missing.length === 0 ? [] : await this.#add(missing, needed.approve);
+    return {
+      extension: await this.extensionFor(needed),
+      additions,
+      importable: readAddedPackages().map(addedFacts),
+    };
+  }
+
+  /** The known packages that a program needs and that are not added. */
+  missing(needed: NeededPackages): readonly PackageRequest[] {
+    const { names } = neededModules(this.runtime, needed);
     const added = readAddedPackages();
-    const missing = names.filter((name) => packageOf(name, added) === undefined);
     const requests = [
       ...needed.requirements
         .filter(({ name }) => findAdded(added, name) === undefined)
         .map((one) => ({ ...one, specifiers: knownVersion(one) ?? one.specifiers })),
-      ...knownPackages(missing),
+      ...knownPackages(names.filter((name) => packageOf(name, added) === undefined)),
     ];
-    const unique = requests.filter(
-      ({ name }, index) => requests.findIndex((one) => one.name === name) === index,
-    );
-    const additions = unique.length === 0 ? [] : await this.#add(unique, needed.approve);
-    return {
-      extension: await extensionFor(names, modules, required),
-      additions,
-      importable: readAddedPackages().map(addedFacts),
-    };
+    return requests.filter(({ name }, index) => requests.findIndex((one) => one.name === name) === index);
+  }
+
+  /** The image of a program with those of its packages that are added, and with others. */
+  extensionFor(needed: NeededPackages, others?: UserPackages): Promise<ImageExtension | undefined> {
+    const { modules, names } = neededModules(this.runtime, needed);
+    const required = needed.requirements.map(({ name }) => name);
+    return extensionFor(names, modules, { required, others });
   }
 
   /** The packages with a module that a program does not find; none if they cannot be added. */
@@ -340,7 +350,7 @@ const preloadOf = (names: readonly string[], modules: readonly string[]): readon
 async function extensionFor(
   names: readonly string[],
   modules: readonly string[],
-  required: readonly string[],
+  { required, others }: { readonly required: readonly string[]; readonly others: UserPackages | undefined },
 ): Promise<ImageExtension | undefined> {
   const added = readAddedPackages();
   const found = [
@@ -348,11 +358,9 @@ async function extensionFor(
     ...required.map((name) => findAdded(added, name)),
   ];
   const wanted = [...new Set(found)].filter((one) => one !== undefined);
-  if (wanted.length === 0) return undefined;
-  const packages = await readUserPackages(
-    wanted.map(({ name }) => name),
-    unpackInThread,
-  );
+  if (wanted.length === 0) return others && { preload: [], packages: others };
+  const sources = [...(others?.digests ?? []).map(contentsSource), ...wanted.map(({ name }) => name)];
+  const packages = await readUserPackages(sources, unpackInThread);
   const dependencies = dependenciesOf(wanted);
   const preload = wanted
     .filter((one) => !dependencies.has(one))

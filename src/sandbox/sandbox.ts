@@ -13,6 +13,7 @@ import type { TreeEdit } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
 import { vendoredPackagesOf } from '../packages/import-costs.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import {
   deterministicMode,
   fileContent,
@@ -26,7 +27,7 @@ import {
 } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import { type DrawPicture, requestPicture } from '../worker/pool/auxiliary-jobs.ts';
-import { assetsOf, extendedAssets, type ImageExtension } from '../worker/pool/guest-assets.ts';
+import { assetsOf, extendedAssets, type ImageExtension, readyAssets } from '../worker/pool/guest-assets.ts';
 import type { JobHandle } from '../worker/pool/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool/pool.ts';
 import type { RunOutcome, SessionInput, UnsentRunJob } from '../worker/protocol/messages.ts';
@@ -40,11 +41,12 @@ import {
 } from './call-options.ts';
 import { CallPackages } from './call-packages.ts';
 import { CallTools, type Resumption } from './call-tools.ts';
-import { checkMemory, type SandboxParts } from './create-parts.ts';
+import { checkMemory, factsOf, imageOfRuntime, packageSourceOf, type SandboxParts } from './create-parts.ts';
 import { type Execution, type StartedExecution, startExecution } from './execution-handle.ts';
 import { EventLog } from './log-events.ts';
 import { type FinishedCall, observerOf, outcomeOf } from './observe-run.ts';
 import { importsOf, type ProgramPackages } from './packages-on-demand.ts';
+import { ProcessPackages } from './process-packages.ts';
 import { ResultDelivery } from './result-delivery.ts';
 import { addAnalysis } from './run-analysis.ts';
 import { Stdin } from './stdin.ts';
@@ -155,6 +157,7 @@ export class Sandbox {
       const networkOnly = resumes === undefined ? parsed.network_only : resumes.network_only;
       const context = { executionId, policy, sessionId, cannotPause, signal, network, networkOnly };
       tools = CallTools.start(options, this.parts.tools, context, resumption);
+      const packages = this.#packagesOf(parsed, () => effectOf(call));
       const call: Call = {
         program: {
           code,
@@ -177,7 +180,8 @@ export class Sandbox {
         output,
         results: new ResultDelivery(output, parsed.onResult),
         tools,
-        packages: this.#packagesOf(parsed, () => effectOf(call)),
+        packages,
+        processes: this.#processPackages(packages, parsed.inject_setup),
         resumption,
       };
       this.events.start(executionId, code, limits);
@@ -201,8 +205,19 @@ export class Sandbox {
     { onPackages, inject_setup }: Pick<ExecuteOptions, 'onPackages' | 'inject_setup'>,
     effect: () => string | undefined,
   ): CallPackages {
-    const onDemand = inject_setup ? this.parts.onDemand : undefined;
+    const { onDemand: ofPrograms, processes } = this.parts;
+    const onDemand = inject_setup ? (ofPrograms ?? processes?.onDemand) : undefined;
     return new CallPackages({ onDemand, approve: onPackages, effect });
+  }
+
+  #processPackages(call: CallPackages, inject_setup: boolean): ProcessPackages | undefined {
+    if (this.parts.processes === undefined || !inject_setup) return undefined;
+    const source = {
+      packages: () => this.parts.processes!,
+      build: (extension: ImageExtension | undefined) => this.imageWith(extension, PACKAGE_RUNTIME),
+      find: (extension: ImageExtension | undefined) => this.#readyImage(extension),
+    };
+    return new ProcessPackages(source, call);
   }
 
   /** Why a program cannot pause until its tool calls are answered; undefined if it can. @internal */
@@ -217,13 +232,13 @@ export class Sandbox {
 
   /** Starts a program, again from the beginning if it needs packages that can be added. @internal */
   protected async untilComplete(call: Call, start: () => Promise<FinishedCall>): Promise<FinishedCall> {
-    if (this.parts.onDemand !== undefined) call.output.keepForRepetition();
+    if ((this.parts.onDemand ?? call.processes) !== undefined) call.output.keepForRepetition();
     for (;;) {
       const finished = await start();
       if (!call.packages?.mustRestart || call.signal.aborted) return finished;
       const { fuelConsumed, durationMs } = finished.outcome;
       const { fuel_budget, timeout_seconds } = call.limits;
-      call.packages.restart(Math.max(fuelConsumed / fuel_budget, durationMs / 1000 / timeout_seconds));
+      call.packages.restarting(Math.max(fuelConsumed / fuel_budget, durationMs / 1000 / timeout_seconds));
       call.output.repeat();
       call.results.clear();
     }
@@ -248,7 +263,7 @@ export class Sandbox {
         // Writing many files blocks the event loop, and so does sending them to a worker. Other work can run in between.
         await nextTurn();
       }
-      call.packages?.begin(packages.extension);
+      if (call.processes === undefined) call.packages?.begin(factsOf(packages.extension));
       const job = this.start(turn, call, { assets, tree });
       const outcome = await outcomeOf(job, call);
       if (call.packages?.mustRestart) return { outcome, queueMs };
@@ -267,6 +282,10 @@ export class Sandbox {
     if (!call.program.inject_setup) return { extension: undefined, assets: await assetsOf(this.runtime) };
     const { files = {} } = call;
     const { code } = call.program;
+    if (call.processes !== undefined) {
+      await call.processes.prepare();
+      return { extension, assets };
+    }
     const exists = (path: string) => path in files || this.workspace.has(path);
     const found = await call.packages?.find(code, exists);
     if (found !== undefined) return this.imageWith(found.extension);
@@ -276,10 +295,13 @@ export class Sandbox {
   }
 
   /** The image with these packages, without the modules if they cannot be preloaded within the limits. @internal */
-  protected async imageWith(extension: ImageExtension | undefined): Promise<ProgramImage> {
-    const { policy, pool, runtime } = this.parts;
+  protected async imageWith(
+    extension: ImageExtension | undefined,
+    runtime = this.runtime,
+  ): Promise<ProgramImage> {
+    const { policy, pool } = this.parts;
     const build = { pool, tenant: this.tenant, limits: policy, signal: undefined };
-    const key = `${extension?.packages?.sha256} ${extension?.preload}`;
+    const key = imageKey(extension);
     const failures = this.#failedLoads.get(key) ?? 0;
     try {
       const assets = failures < MAX_LOADS ? await extendedAssets(runtime, extension, build) : undefined;
@@ -293,6 +315,16 @@ export class Sandbox {
     this.#failedLoads.set(key, failures + 1);
     const plain = extension && { ...extension, preload: [] };
     return { extension: plain, assets: await extendedAssets(runtime, plain, build) };
+  }
+
+  /** The same for a process of Python; undefined if the image has to be built. */
+  async #readyImage(extension: ImageExtension | undefined): Promise<ProgramImage | undefined> {
+    const cannotLoad = (this.#failedLoads.get(imageKey(extension)) ?? 0) >= MAX_LOADS;
+    const wanted = extension && cannotLoad ? { ...extension, preload: [] } : extension;
+    const assets = await readyAssets(PACKAGE_RUNTIME, wanted);
+    if (assets === undefined) return undefined;
+    const isTooLarge = assets.minMemoryBytes > this.policy.memory_bytes && (wanted?.preload.length ?? 0) > 0;
+    return isTooLarge ? this.#readyImage({ ...wanted!, preload: [] }) : { extension: wanted, assets };
   }
 
   /**
@@ -343,6 +375,7 @@ export class Sandbox {
       profile: call.profile,
       session,
       ...(call.tools && { tools: call.tools.job }),
+      ...(call.processes && { findsImages: true as const }),
     };
     const limitMs = call.limits.timeout_seconds * 1000 + (job.tools?.maxWaitMs ?? 0);
     return turn.run(job, assets, { limitMs, signal: call.signal, observer: observerOf(call) });
@@ -407,9 +440,11 @@ export class Sandbox {
   protected async partsFor(runtime: RuntimeName, changed: Partial<Policy> = {}): Promise<SandboxParts> {
     const parts = { ...this.parts, policy: { ...this.parts.policy, ...changed } };
     if (runtime === this.runtime) return parts;
-    const assets = await assetsOf(runtime);
+    const image = imageOfRuntime(runtime, packageSourceOf(parts));
+    const build = { pool: parts.pool, tenant: this.tenant, limits: parts.policy, signal: undefined };
+    const assets = await extendedAssets(runtime, image.extension, build);
     checkMemory(parts.policy, assets);
-    return { ...parts, runtime, assets, extension: undefined, loadsImports: false, onDemand: undefined };
+    return { ...parts, runtime, assets, ...image };
   }
 
   /** Returns the files in the workspace, sorted by path. */
@@ -533,6 +568,10 @@ export class Sandbox {
     );
   }
 }
+
+/** Identifies an image of a runtime. */
+const imageKey = (extension: ImageExtension | undefined) =>
+  `${extension?.packages?.sha256} ${extension?.preload}`;
 
 /** What a program has done that cannot be undone. */
 function effectOf({ tools, stdin, results, output }: Call): string | undefined {

@@ -77,7 +77,7 @@ export async function openSession(
     session_id,
     runtime,
     auto_persist_globals,
-    preload: isRecorded ? undefined : recordedPreload(parts.extension),
+    preload: isRecorded ? undefined : recordedPreload(parts),
     loadsImports: parts.loadsImports,
     policy: givenLimits(givenPolicy),
     placeholders: parts.network?.secrets.placeholders,

@@ -44,6 +44,7 @@ export function inspectionCall(
     results: new ResultDelivery(output),
     tools: undefined,
     packages: undefined,
+    processes: undefined,
     resumption: undefined,
   };
 }

@@ -9,6 +9,7 @@ import {
   readUserPackages,
   type UserPackages,
 } from '../packages/read-user-packages.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import { extendedAssets, type ImageExtension } from '../worker/pool/guest-assets.ts';
@@ -21,9 +22,12 @@ const PACKAGE = /^(packages|later):([0-9a-f]{64})(?: (.*))?$/;
 /** Other names in a stored record are not shown. */
 const LABEL = /^[a-z0-9][a-z0-9-]{0,100} [\w.!+-]{1,100}$/;
 
-/** What a session records of its image, so that it is never opened in a different one. */
-export function recordedPreload(extension: ImageExtension | undefined): string[] {
-  const { packages, grown } = extension ?? {};
+/** What a session records of its image and its packages, so that it is never opened with others. */
+export function recordedPreload({
+  extension,
+  processes,
+}: Pick<SandboxParts, 'extension' | 'processes'>): string[] {
+  const { packages = processes?.packages, grown } = extension ?? {};
   const later = (grown?.digests ?? []).filter((digest) => !packages?.digests.includes(digest));
   return [
     ...(extension?.preload ?? []),
@@ -77,10 +81,20 @@ function packagesOf(preload: Preload, ...kinds: readonly string[]) {
 
 /** The parts with the image that a session has recorded. Throws `session_mismatch` if a package is no longer added. */
 export async function withRecordedImage(parts: SandboxParts, record: SessionRecord): Promise<SandboxParts> {
-  const extension = await recordedExtension(record);
+  const recorded = await recordedExtension(record);
   const { pool, policy, runtime } = parts;
   const build = { pool, tenant: parts.tenant ?? record.session_id, limits: policy, signal: undefined };
-  return { ...parts, extension, assets: await extendedAssets(runtime, extension, build) };
+  const image = runtime === PACKAGE_RUNTIME ? { extension: recorded } : ofProcesses(recorded, parts);
+  return { ...parts, ...image, assets: await extendedAssets(runtime, image.extension, build) };
+}
+
+/** The packages of a runtime that has none are those of processes. */
+function ofProcesses(recorded: ImageExtension | undefined, { processes }: SandboxParts) {
+  const { preload = [], packages } = recorded ?? {};
+  return {
+    extension: preload.length === 0 ? undefined : { preload, packages: undefined },
+    processes: packages ? { loadsImports: true, onDemand: undefined, ...processes, packages } : processes,
+  };
 }
 
 /** The parts with the modules that a session has loaded from the packages of its options. */

@@ -244,6 +244,11 @@ export class SessionStates {
     this.update({ version: this.#state.version + 1 });
   }
 
+  /** Records the packages of processes. They are not part of the interpreter. */
+  recordPackages(preload: readonly string[]): void {
+    this.#record = { ...this.#record, preload: [...preload] };
+  }
+
   /** Counts a call, whatever its outcome. */
   countCall(outcome: RunOutcome, imports: readonly string[]): void {
     this.#record = countCall(this.#record, outcome, imports);

@@ -7,11 +7,12 @@ import { randomUUID } from 'node:crypto';
 import { Cancellation } from '../concurrency/cancellation.ts';
 import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import { FileTree } from '../fs/immutable-file-tree.ts';
+import { contentsSource, readUserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import type { Variable } from '../runtimes/variable.ts';
 import type { Call } from '../sandbox/call-options.ts';
-import type { SandboxParts } from '../sandbox/create-parts.ts';
+import { factsOf, type SandboxParts } from '../sandbox/create-parts.ts';
 import { type Execution, startExecution } from '../sandbox/execution-handle.ts';
 import { type FinishedCall, outcomeOf } from '../sandbox/observe-run.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
@@ -22,6 +23,7 @@ import type { SessionRecord } from '../stores/store.ts';
 import { NETWORK_CALLS } from '../tools/tool-limits.ts';
 import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import type { WorkerTurn } from '../worker/pool/pool.ts';
+import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
 import type { RunOutcome } from '../worker/protocol/messages.ts';
 import { CallTransaction } from './call-transaction.ts';
 import { copyOf, inspectionCall, reportedVariables } from './inspect-variables.ts';
@@ -111,7 +113,8 @@ export class Session extends Sandbox {
   /** @internal */
   protected override async run(call: Call): Promise<FinishedCall> {
     const { onDemand, loadsImports, pool } = this.parts;
-    const needsPackages = (onDemand !== undefined || loadsImports) && call.resumption === undefined;
+    const isOwn = onDemand !== undefined || loadsImports;
+    const needsPackages = (isOwn || call.processes !== undefined) && call.resumption === undefined;
     if (!needsPackages) return this.#access.use(() => this.#run(call), call.signal);
     // Calls that can start again run one after another, so that they stay in order.
     const place = await pool.acquireKey(this.tenant, `${this.key}:packages`, call.signal);
@@ -123,6 +126,14 @@ export class Session extends Sandbox {
   }
 
   async #runWithPackages(call: Call): Promise<FinishedCall> {
+    if (call.processes !== undefined) {
+      const isReady = await undefinedIfAborted(
+        call.processes.prepare().then(() => true),
+        call.signal,
+      );
+      if (!isReady) return this.#finished({ ...stoppedByHost('cancelled', 0), state: 'rolled_back' }, 0);
+      return this.#access.use(() => this.#run(call), call.signal);
+    }
     const isFixed = this.parts.loadsImports && !this.#isUnused;
     const image = isFixed ? undefined : await undefinedIfAborted(this.imageFor(call), call.signal);
     return this.#access.use(async () => {
@@ -155,7 +166,7 @@ export class Session extends Sandbox {
     const { extension, loadsImports } = this.parts;
     if (this.#isUnused && (extension === undefined || loadsImports)) {
       this.parts = { ...this.parts, extension: added, assets };
-      this.#states.setImage(recordedPreload(added));
+      this.#states.setImage(recordedPreload(this.parts));
       return;
     }
     if (missing.length === 0) return;
@@ -177,7 +188,7 @@ export class Session extends Sandbox {
     let transaction: CallTransaction | undefined;
     try {
       transaction = await CallTransaction.begin(this.#access, call);
-      call.packages?.begin(this.parts.extension);
+      if (call.processes === undefined) call.packages?.begin(factsOf(this.parts.extension));
       // A session always runs in the image it began in, because its memory is stored as its difference from that image.
       const job = this.start(turn, call, {
         assets: this.parts.assets,
@@ -190,6 +201,7 @@ export class Session extends Sandbox {
         turn.release();
         return finished;
       }
+      if (outcome.state !== 'rolled_back') await this.#recordPackages(call);
       transaction.answer(outcome, outcome.isPaused ? call.tools?.pause(call, outcome) : undefined);
       // Another process may resume a paused program as soon as the result is returned, and a program that was resumed must
       // not be found paused again, so both are saved first.
@@ -207,6 +219,22 @@ export class Session extends Sandbox {
       turn.release();
       throw cause;
     }
+  }
+
+  /** Records the packages that processes have used, so that later calls and other processes have the same versions. */
+  async #recordPackages({ processes: used }: Call): Promise<void> {
+    const { processes } = this.parts;
+    const { record } = this.#states;
+    const present = processes?.packages?.digests ?? [];
+    const added = (used?.used ?? []).filter(([digest]) => !present.includes(digest));
+    if (processes === undefined || added.length === 0) return;
+    const names = added.map(([digest, packages]) => recordedPackage('packages', digest, packages));
+    const packages = await readUserPackages(
+      [...present, ...added.map(([digest]) => digest)].map(contentsSource),
+      unpackInThread,
+    );
+    this.parts = { ...this.parts, processes: { ...processes, packages } };
+    this.#states.recordPackages([...record.preload, ...names]);
   }
 
   #finished(outcome: RunOutcome, queueMs: number): FinishedCall {

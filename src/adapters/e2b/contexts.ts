@@ -6,7 +6,6 @@ import { SerialQueue } from '../../concurrency/serial-queue.ts';
 import { HOME } from '../../e2b/file-paths.ts';
 import { SandboxError } from '../../errors.ts';
 import type { AUTO } from '../../packages/read-user-packages.ts';
-import { PACKAGE_RUNTIME } from '../../runtimes/program-files.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { LanguageName, PolicyInput, RuntimeName, SandboxResult } from '../../schema.ts';
 import { LANGUAGE_RUNTIMES } from '../../schema.ts';
@@ -70,8 +69,8 @@ export class Contexts {
   #open(runtime: RuntimeName): Promise<Session> {
     if (this.#isClosed)
       throw new SandboxError('sandbox_closed', 'The sandbox was killed. Create another one.');
-    const packages = runtime === PACKAGE_RUNTIME ? { packages: this.packages } : {};
-    return createSandbox({ runtime, policy: this.policy, store: memoryStore(), ...packages });
+    const { policy, packages } = this;
+    return createSandbox({ runtime, policy, packages, store: memoryStore() });
   }
 
   list(): Context[] {

@@ -4,7 +4,7 @@ import { escapeControls } from '../../analysis/escape-controls.ts';
 import { SandboxError } from '../../errors.ts';
 import { AUTO } from '../../packages/read-user-packages.ts';
 import { formatBytes, formatFuel, typicalSeconds } from '../../quantities.ts';
-import { PACKAGE_RUNTIME, runtimeOf } from '../../runtimes/program-files.ts';
+import { runtimeOf } from '../../runtimes/program-files.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
 import { parseUrlPattern } from '../../schema/url-pattern.ts';
@@ -110,7 +110,7 @@ async function sandboxOptions(runtime: RuntimeName, flags: SandboxFlags, optimiz
     pool: isolation ? createPool({ isolation, optimization }) : sharedPool({ optimization }),
   };
   if (preload === undefined) return { given, forNew: { runtime, ...given } };
-  const loaded = { ...given, preload, packages: flags.packages || (await addedPackages(runtime)) };
+  const loaded = { ...given, preload, packages: flags.packages || (await addedPackages()) };
   return { given: loaded, forNew: { runtime, ...loaded } };
 }
 
@@ -128,7 +128,7 @@ async function sharedOptions(
     );
   if (given.packages !== AUTO) return { given, forNew };
   const { packages: _, ...others } = given;
-  return { given: others, forNew: { ...forNew, packages: await addedPackages(forNew.runtime) } };
+  return { given: others, forNew: { ...forNew, packages: await addedPackages() } };
 }
 
 const showStep = (text: string) => printLines(escapeControls(text));
@@ -181,8 +181,7 @@ export async function openOrCreateSession(
 }
 
 /** The packages that are used with --preload if none are specified. */
-async function addedPackages(runtime: RuntimeName): Promise<string[]> {
-  if (runtime !== PACKAGE_RUNTIME) return [];
+async function addedPackages(): Promise<string[]> {
   return (await import('../../packages/added-packages.ts')).requestedPackages();
 }
 

@@ -106,7 +106,7 @@ const languageOf = (file: string): LanguageName => (/\.[cm]?ts$/.test(file) ? 't
 export function runNodeCommand(
   guest: Guest,
   handles: Handles,
-  { argv, env, pid: _, foreign: __, ...common }: CommandRequest,
+  { argv, env, pid: _, others: __, ...common }: CommandRequest,
   run: RunRequest,
 ): string {
   const { kernel } = guest;

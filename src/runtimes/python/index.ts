@@ -17,6 +17,7 @@ import {
 } from '../runtime.ts';
 import { compileScript, layerOf, USER_PACKAGES, withBytecode } from './bytecode-layers.ts';
 import { checkedObject, withCString } from './c-api.ts';
+import { commandSource } from './command-source.ts';
 import { ImportObserver } from './memory/import-observer.ts';
 import { PythonStackReader } from './memory/stack-reader.ts';
 import { switchThreads } from './memory/switch-threads.ts';
@@ -140,14 +141,14 @@ function run(guest: Guest, handles: Handles, request: GuestRequest): string {
 const COMMAND_PROGRAM = '__import__("_sandbox_processes").main()';
 
 function runCommand(guest: Guest, handles: Handles, request: CommandRequest): string {
-  const { argv, env, pid, foreign, ...common } = request;
+  const { argv, env, pid, others, ...common } = request;
   return run(guest, handles, {
     ...common,
     code: COMMAND_PROGRAM,
     language: 'python',
     file: '/usr/bin/python3',
     env: {},
-    args: [JSON.stringify({ argv, env, pid, foreign })],
+    args: [JSON.stringify({ argv, env, pid, others })],
     call: 1,
     keep: false,
   });
@@ -207,6 +208,7 @@ export const python: Runtime = {
   resume,
   commands: ['python3', 'python', 'pip', 'pip3', 'uv'],
   runCommand,
+  commandSource,
   preload(guest, handles, request) {
     setRunning(guest, handles, request);
     return takeText(guest, callBootScript(guest, handles['preload']!, { modules: request.modules }));

@@ -16,7 +16,7 @@ import { runAuxiliaryJob } from './auxiliary-jobs.ts';
 import { extendAssets, readCachedImage, writeCachedImage } from './extended-image-cache.ts';
 import { sharedPool, type WorkerPool } from './pool.ts';
 import { adoptedAssets } from './prepare-first-job.ts';
-import { preparedLibraries } from './prepared-libraries.ts';
+import { cachedLibraries, preparedLibraries } from './prepared-libraries.ts';
 
 /** Time limit of preparing libraries. */
 const PREPARE_LIMIT_MS = 5 * 60_000;
@@ -72,8 +72,7 @@ export async function extendedAssets(
   if (extension === undefined) return base;
   const { grown, ...image } = extension;
   if (grown !== undefined) return withFilesOf(await extendedAssets(runtime, image, build), grown, build);
-  const facts = [IMAGE_FORMAT, base.imageDigest, extension.preload, extension.packages?.sha256];
-  const key = sha256Hex(JSON.stringify(facts));
+  const key = keyOf(base, extension);
   let assets = extended.get(key);
   // Sandboxes share a finished image, but not a failed build: one may have lower limits or be cancelled.
   for (let other = building.get(key); assets === undefined && other; other = building.get(key)) {
@@ -85,10 +84,32 @@ export async function extendedAssets(
     assets = extended.get(key);
   }
   assets ??= await buildOnce(key, readOrExtend(base, key, extension, build));
+  return hold(key, assets);
+}
+
+const keyOf = (base: GuestAssets, { preload, packages }: ImageExtension) =>
+  sha256Hex(JSON.stringify([IMAGE_FORMAT, base.imageDigest, preload, packages?.sha256]));
+
+function hold(key: string, assets: GuestAssets): GuestAssets {
   extended.delete(key);
   extended.set(key, assets);
   if (extended.size > MAX_EXTENDED) extended.delete(extended.keys().next().value!);
   return assets;
+}
+
+/** The same from memory or from disk; undefined if something has to be built. */
+export async function readyAssets(
+  runtime: RuntimeName,
+  extension: ImageExtension | undefined,
+): Promise<GuestAssets | undefined> {
+  const base = await assetsOf(runtime);
+  if (extension === undefined) return base;
+  const key = keyOf(base, extension);
+  const held = extended.get(key);
+  if (held !== undefined) return hold(key, held);
+  const image = await readCachedImage(key, base);
+  const libraries = image && (await cachedLibraries(extension.packages?.libraries ?? [], base));
+  return libraries && hold(key, extendAssets(base, image!, libraries, `${base.runtime}:${key}`));
 }
 
 /** An image with the files of other packages. */

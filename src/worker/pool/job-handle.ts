@@ -5,7 +5,7 @@
 import { type ErrorCode, SandboxError } from '../../errors.ts';
 import type { UnpackedWheel } from '../../packages/unpack-wheel.ts';
 import type { EncodedResult } from '../../results/encoded-result.ts';
-import type { PreparedLibrary } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets, PreparedLibrary } from '../../runtimes/guest-artifacts.ts';
 import type {
   DrawnPicture,
   ExtendedImage,
@@ -14,7 +14,6 @@ import type {
   HostRequest,
   RunOutcome,
   SavedState,
-  ToWorker,
 } from '../protocol/messages.ts';
 import type { PhaseDurations } from '../protocol/startup-phases.ts';
 
@@ -32,7 +31,7 @@ export type JobResult =
 export interface JobObserver {
   output?(stream: 1 | 2, bytes: Uint8Array): void;
   /** Answers a request of the guest. Must not reject. */
-  answer?(request: HostRequest): Promise<HostAnswer>;
+  answer?(request: HostRequest): Promise<HostAnswer<GuestAssets>>;
   result?(result: EncodedResult): void;
 }
 
@@ -63,7 +62,7 @@ export class ActiveJob implements JobHandle {
     readonly id: number,
     readonly observer: JobObserver,
     readonly readFuelSpent: () => number,
-    readonly reply: (answer: ToWorker) => void,
+    readonly reply: (number: number, answer: HostAnswer<GuestAssets>) => void,
   ) {
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -116,7 +115,7 @@ export class ActiveJob implements JobHandle {
   }
 
   async #answer(number: number, request: HostRequest): Promise<void> {
-    this.reply({ type: 'answer', number, answer: (await this.observer.answer?.(request)) ?? {} });
+    this.reply(number, (await this.observer.answer?.(request)) ?? {});
   }
 
   /** The thread ended. What it did not answer or save is lost. */

@@ -10,6 +10,7 @@ import { outcomeWithinQuota, stateWithinQuota } from '../process/process-limits.
 import { LONG_RUN_FUEL } from '../protocol/cooperative-yield.ts';
 import {
   type FromWorker,
+  type HostAnswer,
   MAX_CACHED_GUESTS,
   type PackedRunJob,
   type RunJob,
@@ -196,6 +197,19 @@ export class PoolThread {
     this.#handle({ type: 'failed', id, code, message });
   }
 
+  /** Answers a request of the guest. An image is loaded before, and named by its id. */
+  #reply(number: number, { image: found, ...others }: HostAnswer<GuestAssets>): void {
+    let image: HostAnswer['image'];
+    if (found === undefined || found === 'restart' || 'problem' in found) image = found;
+    else {
+      // The image of the call stays loaded.
+      if (this.#run !== undefined && this.#loaded.delete(this.#run.image)) this.#loaded.add(this.#run.image);
+      if (found.image !== undefined) this.load(found.image);
+      image = { ...found, image: found.image?.id };
+    }
+    this.#thread.send({ type: 'answer', number, answer: { ...others, image } });
+  }
+
   run(job: UnsentJob, { limitMs, signal, observer = {} }: JobOptions): JobHandle {
     this.#lastJobId = (this.#lastJobId % 0x7fffffff) + 1;
     const id = this.#lastJobId;
@@ -205,7 +219,7 @@ export class PoolThread {
       id,
       observer,
       () => this.#thread.fuelSpent,
-      (answer) => this.#thread.send(answer),
+      (number, answer) => this.#reply(number, answer),
     );
     const watched = {
       limitMs,

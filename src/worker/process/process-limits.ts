@@ -16,6 +16,7 @@ import {
   type ExtendJob,
   type FromWorker,
   type HostRequest,
+  IMAGE_REQUEST,
   MAX_CACHED_GUESTS,
   type PackedOutcome,
   type PackedSaved,
@@ -35,6 +36,8 @@ const UNDRAINED_BYTES = 4 * MIB;
 const MAX_OPEN_REQUESTS = 2 * MAX_TOOL_CALLS + 100;
 /** Characters of a request for packages. */
 const MAX_PACKAGE_REQUEST_CHARS = 5000;
+/** The same for an image. */
+const MAX_IMAGE_REQUEST_CHARS = IMAGE_REQUEST.characters + IMAGE_REQUEST.nameCharacters + 5000;
 /** Characters of all results: their forms, of which images are in base64, and what describes them. */
 const MAX_RESULT_CHARS = 2 * RESULT_LIMITS.totalBytes;
 /** What a header of a state, an index of a layer and the like take in addition to what a limit covers. */
@@ -159,7 +162,9 @@ export class JobLimits {
           ? job.streamOutput === 'all'
           : request.type === 'packages'
             ? isAtMost(request, MAX_PACKAGE_REQUEST_CHARS)
-            : job.tools !== undefined;
+            : request.type === 'image'
+              ? job.findsImages === true && isAtMost(request, MAX_IMAGE_REQUEST_CHARS)
+              : job.tools !== undefined;
     if (!isOffered || this.#open.has(number) || this.#open.size >= MAX_OPEN_REQUESTS) return false;
     let waitsFor = 0;
     if (request.type === 'drain') {

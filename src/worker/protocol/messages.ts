@@ -108,6 +108,8 @@ export interface RunJob<Files = TreeUpdate | undefined, State = SessionInput | u
   readonly session: State;
   /** The tools that the program can call; absent if it has none. */
   readonly tools?: JobTools | undefined;
+  /** Processes of other runtimes start in images that the main thread chooses; absent if they have no added packages. */
+  readonly findsImages?: true;
 }
 
 /** The tools of a run, and the limits that the worker enforces. */
@@ -275,6 +277,8 @@ export type HostRequest =
       readonly kind: 'module' | 'requirement';
       readonly names: readonly string[];
     }
+  /** Asks for the image in which a process starts, with the text of its program and the names in the program's folder. */
+  | { readonly type: 'image'; readonly code: string; readonly names: readonly string[] }
   /**
    * Calls a tool. `id` is the number that the guest chose, or a negative number for a child process. With `problem`, the worker has rejected the arguments and sends
    * only their beginning, for the record.
@@ -293,13 +297,30 @@ export type HostRequest =
   /** The program no longer waits for these calls. */
   | { readonly type: 'tool_withdraw'; readonly ids: readonly number[]; readonly reason: string };
 
-export interface HostAnswer {
+/** The limits of a request for an image. */
+export const IMAGE_REQUEST = { characters: 65_536, names: 1000, nameCharacters: 50_000 };
+
+/** The image in which a process starts, or why it cannot start. */
+export type ImageAnswer<Image> =
+  | {
+      /** Undefined for the boot image. */
+      readonly image: Image | undefined;
+      /** The added packages that the image does not have, but that others have, as `name==version`. */
+      readonly others: readonly string[];
+    }
+  | { readonly problem: string }
+  /** The program of the call has to start again. */
+  | 'restart';
+
+/** `Image` is that of the main thread. A thread gets its id. */
+export interface HostAnswer<Image = string> {
   /** Bytes of standard input; undefined at its end. */
   readonly bytes?: Uint8Array | undefined;
   /** The answer to a tool call. */
   readonly tool?: ToolAnswer | undefined;
   /** The names of packages that are not there, or that the program has to start again to get them. */
   readonly packages?: readonly string[] | 'restart' | undefined;
+  readonly image?: ImageAnswer<Image> | undefined;
 }
 
 /** A run as it is sent to a thread. */

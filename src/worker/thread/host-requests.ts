@@ -1,12 +1,15 @@
 /**
  * Requests of a running guest that the main thread answers: more standard input, waiting until output was received, and
- * tool calls. The thread is blocked meanwhile, so answers are taken from the port without the event loop, and other
+ * tool calls, images. The thread is blocked meanwhile, so answers are taken from the port without the event loop, and other
  * messages are kept for later.
  */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { Guest } from '../../engine/guest.ts';
 import { CONTROL } from '../protocol/control-block.ts';
 import type { FromWorker, HostAnswer, HostRequest, ToWorker } from '../protocol/messages.ts';
+
+/** A message about the images that a thread can run. */
+export type ImageMessage = Extract<ToWorker, { readonly type: 'load' | 'unload' }>;
 
 export class HostRequests {
   #lastRequest = 0;
@@ -18,6 +21,8 @@ export class HostRequests {
   constructor(
     readonly port: MessagePort,
     readonly control: Int32Array,
+    /** Loads or unloads an image at once, because a process of the guest that waits may need it. */
+    readonly onImage: (message: ImageMessage) => void,
   ) {}
 
   /** Sends a request without waiting. Returns its number, for `take`. */
@@ -69,7 +74,8 @@ export class HostRequests {
       const received = receiveMessageOnPort(this.port) as { readonly message: ToWorker } | undefined;
       if (received === undefined) return;
       const { message } = received;
-      if (message.type !== 'answer') this.#deferred.push(message);
+      if (message.type === 'load' || message.type === 'unload') this.onImage(message);
+      else if (message.type !== 'answer') this.#deferred.push(message);
       else if (this.#open.has(message.number)) this.#answers.set(message.number, message.answer);
     }
   }

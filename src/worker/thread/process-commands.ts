@@ -10,8 +10,6 @@ import { readOnlyTree } from '../../fs/tree-codec.ts';
 import type { Volume } from '../../fs/volume.ts';
 import type { ExecRequest } from '../../kernel/processes.ts';
 import { isSyscallError, syscallError } from '../../kernel/syscall-error.ts';
-import type { Kernel } from '../../kernel/syscalls.ts';
-import { findAssets } from '../../runtimes/guest-artifacts.ts';
 import { programProblem } from '../../runtimes/programs/program-files.ts';
 import { BASH_PACKAGE, SHELL_COMMANDS } from '../../runtimes/programs/program-folders.ts';
 import { programCommands, scriptsByCommand } from '../../runtimes/programs/program-list.ts';
@@ -23,19 +21,19 @@ import { RUNTIMES } from '../../runtimes/runtime-registry.ts';
 import type { RunJob } from '../protocol/messages.ts';
 import { parseGuestReport } from '../protocol/parse-guest-report.ts';
 import { displayFiles } from './display-files.ts';
-import { GuestPool } from './guest-pool.ts';
 import type { MountedLayer } from './guest-volume.ts';
-import { type LoadedImage, loadImage } from './load-image.ts';
+import {
+  type FoundImage,
+  type ImageContext,
+  inImage,
+  mountLayers,
+  poolOf,
+  whileRunning,
+} from './process-images.ts';
 
 /** What a program needs to know about the call. */
-interface ProcessContext {
+interface ProcessContext extends ImageContext {
   readonly job: Pick<RunJob, 'limits' | 'program' | 'tools'>;
-  /** The image of the program of the call. */
-  readonly loaded: LoadedImage;
-  /** The images that the thread has loaded, by id. */
-  readonly loadedImages: ReadonlyMap<string, LoadedImage>;
-  /** The file tree of the call. */
-  volume(): Volume;
   /** Receives a result that a process displays. Fails if it cannot be shown. */
   display(message: Uint8Array): void;
 }
@@ -51,75 +49,29 @@ interface ProcessCommand {
 }
 
 const FOLDERS = ['/usr/bin', '/bin'];
-/** Layer numbers of the folders, and of the layers of other runtimes. Those of mounts begin at 32. */
+/** Layer numbers of the folders. Those of other runtimes begin at 16, those of mounts at 32. */
 const FIRST_FOLDER_LAYER = 30;
 const ZONE_LAYER = 29;
-const FIRST_OTHER_LAYER = 16;
 const MAX_LINE_BYTES = 256;
 const MAX_INTERPRETERS = 4;
 const decoder = new TextDecoder();
 
 // ---- interpreters ----
 
-/** Images of runtimes that the thread has loaded for children only. */
-const otherImages = new Map<Runtime, LoadedImage>();
-/** Guests for children, apart from those for calls, because they have other memory limits. */
-const pools = new WeakMap<LoadedImage, GuestPool>();
-/** By file tree: the images whose layers it has only during a call, and the paths that they add. */
-const mountedImages = new WeakMap<Volume, Map<LoadedImage, readonly string[]>>();
-
-function imageOf(runtime: Runtime, { loaded, loadedImages }: ProcessContext): LoadedImage {
-  if (loaded.runtime === runtime) return loaded;
-  let image = otherImages.get(runtime);
-  if (image === undefined) {
-    image = loadImage(findAssets(runtime.name), loadedImages.values(), FIRST_OTHER_LAYER);
-    otherImages.set(runtime, image);
-  }
-  return image;
-}
-
-/** Makes the files of another runtime visible in the file tree of the call. */
-function mountLayers(volume: Volume, image: LoadedImage): void {
-  const mounted = mountedImages.get(volume) ?? new Map();
-  mountedImages.set(volume, mounted);
-  if (mounted.has(image)) return;
-  const added = image.layers.map(({ at }) => at).filter((at) => !volume.exists(at));
-  mounted.set(image, added);
-  for (const { at, tree } of image.layers) volume.mount(at, tree);
-}
-
-/**
- * Removes the files of other runtimes from the file tree when the call has ended: the tree of a session that is restored does not
- * have them.
- */
-export function unmountLayers(kernel: Kernel): void {
-  const { volume } = kernel;
-  for (const at of [...(mountedImages.get(volume)?.values() ?? [])].flat()) {
-    volume.unmount(at);
-    if (typeof kernel.cwd === 'string' && `${kernel.cwd}/`.startsWith(`${at}/`)) kernel.cwd = volume.home;
-  }
-  mountedImages.delete(volume);
-}
-
-function poolOf(image: LoadedImage): GuestPool {
-  const pool = pools.get(image) ?? new GuestPool(image);
-  pools.set(image, pool);
-  return pool;
-}
-
 const PAGE_BYTES = 65_536;
 
 function startInterpreter(
-  runtime: Runtime,
+  { image, others }: FoundImage,
   context: ProcessContext,
   { argv, env }: ExecRequest,
   maxBytes: number,
 ): ChildProgram<Guest> {
-  const image = imageOf(runtime, context);
+  const { runtime } = image;
   const { header } = image.image;
   const maxPages = Math.floor(maxBytes / PAGE_BYTES);
   if (maxPages < header.pages) throw syscallError('ENOMEM');
-  if (image !== context.loaded) mountLayers(context.volume(), image);
+  const volume = context.volume();
+  if (image !== context.loaded) mountLayers(volume, image);
   const pool = poolOf(image);
   const guest = pool.acquire(maxPages);
   const { limits, program, tools } = context.job;
@@ -131,9 +83,10 @@ function startInterpreter(
     run: () => {
       const pid = guest.kernel.processes!.pid;
       const network = tools?.network && { network: true as const };
-      const foreign = image !== context.loaded && { foreign: true as const };
-      const request = { argv, env, inject_setup, pid, fuel_budget, timeout_seconds, ...network, ...foreign };
-      const report = parseGuestReport(runtime.runCommand(guest, header.handles, request));
+      const request = { argv, env, inject_setup, pid, others, fuel_budget, timeout_seconds, ...network };
+      const report = parseGuestReport(
+        whileRunning(volume, image, () => runtime.runCommand(guest, header.handles, request)),
+      );
       image.checkDamage();
       return report?.exit_code ?? 1;
     },
@@ -144,9 +97,10 @@ function startInterpreter(
 const interpreterCommands = (runtime: Runtime): ProcessCommand[] =>
   runtime.commands.map((name) => ({
     name,
-    prepare: (context, request) => ({
-      start: (maxBytes) => startInterpreter(runtime, context, request, maxBytes),
-    }),
+    prepare: (context, request) =>
+      inImage(runtime, context, request, (found, maxBytes) =>
+        startInterpreter(found, context, request, maxBytes),
+      ),
   }));
 
 const programCommand = (name: string): ProcessCommand => ({

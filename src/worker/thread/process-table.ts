@@ -382,7 +382,7 @@ export class ProcessTable {
   #runProgram(process: Process, runner: Guest, timeoutMs: number, usedMs: number): number {
     const found = process.next!;
     process.next = undefined;
-    const next = 'perform' in found ? found.perform(runner) : found;
+    const next = 'perform' in found ? found.perform(runner, process.user.fds) : found;
     if ('message' in next) {
       this.#tell(process, runner, next.message);
       return next.exitCode << 8;
@@ -391,6 +391,9 @@ export class ProcessTable {
     if (program === undefined) return SIGNAL.KILL;
     const limitMs = process.timeoutMs > 0 ? process.timeoutMs : Number.POSITIVE_INFINITY;
     const stop = this.#runGuest(process, program, runner, Math.min(timeoutMs, limitMs) - usedMs);
+    // The call ends, whatever the processes are that wait for each other.
+    const { stopped } = this.#top.guest!;
+    if (stopped !== undefined) return runner.stop(stopped);
     if (stop.reason === 'internal') return runner.stop(stop);
     if (stop.reason === 'replaced') this.#closeForExec(process, runner);
     if (stop.reason !== 'overdue') return statusOf(stop);

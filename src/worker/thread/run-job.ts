@@ -9,6 +9,7 @@ import type { TreeChanges } from '../../fs/tree-changes.ts';
 import { CappedOutput } from '../../kernel/capped-output.ts';
 import type { FindPackages } from '../../kernel/package-finder.ts';
 import type { Kernel } from '../../kernel/syscalls.ts';
+import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import { programFile } from '../../runtimes/program-files.ts';
 import { CooperativeYield } from '../protocol/cooperative-yield.ts';
 import { limitChangedFiles } from '../protocol/limit-changed-files.ts';
@@ -24,7 +25,8 @@ import type { JobCallbacks } from './job-callbacks.ts';
 import type { LoadedImage } from './load-image.ts';
 import { OutputSender } from './output-sender.ts';
 import { prepareGuest, type ReceivedJob } from './prepare-guest.ts';
-import { checkCommandLayers, resolveProgram, unmountLayers } from './process-commands.ts';
+import { checkCommandLayers, resolveProgram } from './process-commands.ts';
+import { type ImageFinder, unmountLayers } from './process-images.ts';
 import { ProcessTable } from './process-table.ts';
 import { ProgramStateSampler } from './program-state-sampler.ts';
 import { RunResults } from './run-results.ts';
@@ -42,6 +44,8 @@ interface ThreadContext {
   readonly workspaces: ReceivedTrees;
   /** The images that the thread has loaded, by id. */
   readonly loadedImages: ReadonlyMap<string, LoadedImage>;
+  /** The assets of the images that it can load, by id. */
+  readonly availableAssets: ReadonlyMap<string, GuestAssets>;
 }
 
 export function runJob(thread: ThreadContext, received: ReceivedJob, callbacks: JobCallbacks): void {
@@ -194,6 +198,7 @@ class JobRun {
       job,
       loaded,
       loadedImages: this.thread.loadedImages,
+      images: job.findsImages && this.#imageFinder(),
       volume: () => kernel.volume,
       display: (message: Uint8Array) => this.#results.receive(message),
     };
@@ -212,8 +217,18 @@ class JobRun {
     return (kind, names) => {
       if (++count > MAX_PACKAGE_REQUESTS) return names;
       const answer = this.#ask({ type: 'packages', kind, names });
-      if (answer?.packages === 'restart') guest.stop({ reason: 'cancelled', message: 'starts again' });
+      if (answer?.packages === 'restart') guest.stop(STARTS_AGAIN);
       return answer?.packages ?? names;
+    };
+  }
+
+  #imageFinder(): ImageFinder {
+    const guest: Guest = this.#guest;
+    return {
+      ask: (question) => this.#ask({ type: 'image', ...question })?.image,
+      assetsOf: (id) => this.thread.availableAssets.get(id)!,
+      stop: () => guest.stop(STARTS_AGAIN),
+      answers: new Map(),
     };
   }
 
@@ -355,6 +370,7 @@ class JobRun {
   }
 }
 
+const STARTS_AGAIN = { reason: 'cancelled', message: 'starts again' } as const;
 /** Requests for packages in one run. Later ones are answered here. */
 const MAX_PACKAGE_REQUESTS = 100;
 

@@ -26,13 +26,14 @@ import { durations, recordStart } from '../protocol/startup-phases.ts';
 import { ReceivedTrees } from '../protocol/tree-updates.ts';
 import { convertPicture } from './convert-picture.ts';
 import { extendImage } from './extend-image.ts';
-import { HostRequests } from './host-requests.ts';
+import { HostRequests, type ImageMessage } from './host-requests.ts';
 import { IdleOptimization } from './idle-optimization.ts';
 import { IdleWork } from './idle-work.ts';
 import type { JobCallbacks } from './job-callbacks.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
 import { pagesIn } from './prepare-guest.ts';
 import { prepareLibraries } from './prepare-libraries.ts';
+import { forgetProcessImage } from './process-images.ts';
 import { runJob } from './run-job.ts';
 import { SessionGuests } from './session-guests.ts';
 
@@ -43,7 +44,7 @@ const control = new Int32Array(settings.control);
 const hostBlock = new Int32Array(settings.hostBlock);
 protectSections(sectionWord(control));
 const send = (message: FromWorker) => port.postMessage(message);
-const requests = new HostRequests(port, control);
+const requests = new HostRequests(port, control, (message) => handleImage(message));
 recordStart(settings.startedAt);
 /** Added to the nice value of the thread. */
 const NICE = 5;
@@ -63,7 +64,7 @@ function lowerPriority(): void {
 const availableAssets = new Map<string, GuestAssets>();
 const loadedImages = new Map<string, LoadedImage>();
 const workspaces = new ReceivedTrees();
-const thread = { control, hostBlock, requests, workspaces, loadedImages };
+const thread = { control, hostBlock, requests, workspaces, loadedImages, availableAssets };
 
 function imageOf(id: string): LoadedImage {
   let loaded = loadedImages.get(id);
@@ -74,7 +75,13 @@ function imageOf(id: string): LoadedImage {
   return loaded;
 }
 
+function handleImage(message: ImageMessage): void {
+  if (message.type === 'load') availableAssets.set(message.assets.id, message.assets);
+  else unload(message.image);
+}
+
 function unload(id: string): void {
+  forgetProcessImage(id);
   const loaded = loadedImages.get(id);
   if (loaded !== undefined) idleWork.remove(loaded.pool);
   availableAssets.delete(id);
@@ -123,8 +130,7 @@ function optimize(image: string, memoryBytes: number): void {
 }
 
 async function handle(message: ToWorker): Promise<void> {
-  if (message.type === 'load') return void availableAssets.set(message.assets.id, message.assets);
-  if (message.type === 'unload') return unload(message.image);
+  if (message.type === 'load' || message.type === 'unload') return handleImage(message);
   // The answer to a request that a limit has ended.
   if (message.type === 'answer') return;
   if (message.type === 'discard') return void workspaces.discard(message.workspace);

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from fcntl import ioctl
 
+from _sandbox_processes import other_packages
+
 __builtins__ = dict(vars(builtins))
 
 # The ioctl request, with the number of PACKAGE_IOCTL in syscalls/abi.ts.
@@ -30,10 +32,6 @@ COMMAND_LINE = re.compile(r'(\s*)[!%]?\s*(' + COMMAND + r'\S.*?)\s*')
 SHELL_REST = re.compile(r'\s(?:\d?>|&>|#)|&&|\|\|?|;')
 VERSION = r'(?:===?|[<>!~]=|[<>])\s*[\w.*+!-]+'
 REQUIREMENT = re.compile(rf'[A-Za-z0-9][\w.-]*(?:\[[\w,. -]*\])?\s*(?:{VERSION}(?:\s*,\s*{VERSION})*)?')
-FOREIGN = (
-    'python3 in a program of another language cannot use packages that the user adds. '
-    'Run a Python program instead; the user adds packages for it with'
-)
 FILE_OPTION = re.compile(r'--requirement(?:=(.+))?|-r(.+)?', re.S)
 REFUSED_OPTIONS = (
     '-i', '--index-url', '--extra-index-url', '-f', '--find-links', '-t', '--target', '-c', '--constraint', '-e', '--editable',
@@ -59,7 +57,8 @@ def installed():
     """The versions of the packages that are there, by name, from the names of their metadata folders."""
     folders = [path for path in sys.path if path.startswith('/data/') and os.path.isdir(path)]
     entries = [name.removesuffix('.dist-info') for folder in folders for name in os.listdir(folder) if name.endswith('.dist-info')]
-    return {normalised(name): version for name, _, version in sorted(entry.rpartition('-') for entry in entries)}
+    versions = {normalised(name): version for name, _, version in sorted(entry.rpartition('-') for entry in entries)}
+    return {**other_packages, **versions}
 
 
 def normalised(name):
@@ -122,13 +121,11 @@ def refusal(names):
     quoted = [name if re.fullmatch(r'[\w.=-]+', name) else f'"{name}"' for name in names]
     versions = installed()
     present = [name for text in names if (name := normalised(re.match(r'[\w.-]*', text)[0])) in versions]
-    from _sandbox_processes import is_foreign
-
     command = f'llm-wasm-sandbox packages add {" ".join(quoted)}'
     return (
         f'cannot install {", ".join(names)}: programs cannot add packages. '
         + ''.join(f'The sandbox has {name} {versions[name]}. ' for name in present)
-        + (f'{FOREIGN}: {command}' if is_foreign else f'The user can, with: {command}')
+        + f'The user can, with: {command}'
     )
 
 

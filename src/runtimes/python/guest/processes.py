@@ -266,8 +266,8 @@ def flush():
 
 
 is_child = False
-# Whether a program of another language started this one. It does not have the packages that the user added.
-is_foreign = False
+# The versions of the packages that other processes can have, by name.
+other_packages = {}
 OWN_FUNCTIONS = (waitpid, kill, pipe, set_inheritable, posix_spawn, posix_spawnp, execv, execve, system)
 
 
@@ -315,10 +315,10 @@ USAGE = 'usage: python3 [option] ... [-c cmd | -m mod | file | -] [arg] ...'
 
 def main():
     """Runs a command line: `sys.argv[1]` has it as JSON."""
-    global is_child, is_foreign
+    global is_child
     is_child = True
     request = JSONDecoder().decode(sys.argv[1])
-    is_foreign = request.get('foreign', False)
+    other_packages.update(name.split('==') for name in request.get('others', ()))
     os.environ.clear()
     for entry in request['env']:
         key, _, value = entry.partition('=')
