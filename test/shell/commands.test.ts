@@ -36,18 +36,11 @@ describe('pip', () => {
     },
   );
 
-  test('in a shell says for which programs the user can add packages', async () => {
-    const { stderr } = await run('pip install numpy');
-    expect(stderr).toMatch(
-      /cannot install numpy: .*python3 in a program of another language cannot use packages that the user adds\. Run a Python program instead; .*packages add numpy\n$/,
-    );
-    const python = await run(
-      "import subprocess; subprocess.run(['sh', '-c', 'pip install numpy'])",
-      'python',
-    );
-    expect(python.stderr).toMatch(
-      /programs cannot add packages\. The user can, with: .*packages add numpy\n$/,
-    );
+  test('in a shell says how the user can add packages', async () => {
+    const message = /programs cannot add packages\. The user can, with: .*packages add numpy\n$/;
+    expect((await run('pip install numpy')).stderr).toMatch(message);
+    const code = "import subprocess; subprocess.run(['sh', '-c', 'pip install numpy'])";
+    expect((await run(code, 'python')).stderr).toMatch(message);
   });
 
   test('has a version, which it prints', async () => {

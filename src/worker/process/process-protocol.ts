@@ -40,6 +40,7 @@ import {
 import {
   type ExtendedImage,
   type FromWorker,
+  IMAGE_REQUEST,
   NO_JOB,
   type SentJob,
   type ToWorker,
@@ -282,6 +283,11 @@ const fromWorker = z.discriminatedUnion('type', [
     number: count,
     request: z.union([
       z.strictObject({ type: z.enum(['stdin', 'drain']) }),
+      z.strictObject({
+        type: z.literal('image'),
+        code: z.string().max(IMAGE_REQUEST.characters),
+        names: z.array(z.string()).max(IMAGE_REQUEST.names),
+      }),
       z.strictObject({
         type: z.literal('packages'),
         kind: z.enum(['module', 'requirement']),

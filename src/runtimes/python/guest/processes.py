@@ -336,6 +336,10 @@ def main():
         failure = error
     if failure is None:
         return
+    if isinstance(failure, ImportError):
+        from _sandbox_pip import find_missing_module
+
+        find_missing_module(failure)
     tb = failure.__traceback__
     while tb is not None and tb.tb_frame.f_code.co_filename == __file__:
         tb = tb.tb_next
