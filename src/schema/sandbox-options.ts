@@ -109,7 +109,7 @@ export const sandboxOptions = z.strictObject({
     .union([z.literal('auto'), z.array(z.string().min(1)).max(1000)])
     .default([])
     .describe(
-      "Packages that programs can import: names of packages that were added with the command `packages add`, and paths of wheels, folders of wheels or folders of Python sources. Wheels can contain WebAssembly libraries. With 'auto', packages are added when a program imports them or runs `pip install`, if the digests of their wheels are known.",
+      "Packages that programs can import: names of packages that were added with the command `packages add`, and paths of wheels, folders of wheels or folders of Python sources. Wheels can contain WebAssembly libraries. With 'auto', packages are added when a program imports them or runs `pip install`, if the digests of their wheels are known. For bash and JavaScript, they are the packages of the `python3` that a program starts.",
     ),
   trust_new_packages: z
     .boolean()

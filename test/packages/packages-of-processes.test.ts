@@ -113,10 +113,15 @@ describe('packages of a sandbox for bash', () => {
   });
 
   test('take turns in the file tree of a call, and are gone after it', async () => {
-    await using sandbox = await createSandbox({ runtime: 'bash', auto_persist_globals: true });
+    const options = { runtime: 'bash', packages: 'auto', auto_persist_globals: true } as const;
+    await using sandbox = await createSandbox(options);
+    const list = 'ls -p /data/packages | grep -v /';
+    const { stdout } = await sandbox.execute(`${COUNT}; ${list}; ${HELP}; node -p 1; ${COUNT}`);
+    expect(stdout).toMatch(/^1 2\ncounter.*so\ncounter_data.py\n1\n1\n1 2\n$/);
     expect((await sandbox.execute('ls /data')).success).toBe(false);
-    const { stdout } = await run(`${COUNT}; ${HELP}; node -p 1; ${COUNT}; ls -p /data/packages | grep -v /`);
-    expect(stdout).toBe('1 2\n1\n1\n1 2\ncounter.so\n');
+    // Processes without added packages have the boot image again.
+    const other = await run(`${COUNT}; python3 -c 'print(1)'; ls /data`);
+    expect(other.stdout).toBe('1 2\n1\nsite-packages\n');
   });
 
   test('use the same fuel in every deterministic run', async () => {

@@ -226,9 +226,16 @@ describe('user packages', () => {
     await expect(call).rejects.toThrow(/cannot import "raising": RuntimeError: not today/);
   });
 
-  test('are rejected by the JavaScript runtime', async () => {
-    const call = createSandbox({ runtime: 'javascript', packages: [place('scripts', { 'x.py': '' })] });
-    await expect(call).rejects.toThrow(/javascript runtime does not support additional packages/);
+  test('are available to processes of JavaScript and bash', async () => {
+    const packages = [place('scripts', { 'x.py': 'print("imported")' })];
+    const command = "python3 -c 'import x'";
+    for (const [runtime, program] of [
+      ['bash', command],
+      ['javascript', `console.log(require('child_process').execSync(${JSON.stringify(command)}) + '')`],
+    ] as const) {
+      await using sandbox = await createSandbox({ runtime, packages });
+      expect((await sandbox.execute(program)).stdout.trim()).toBe('imported');
+    }
   });
 });
 

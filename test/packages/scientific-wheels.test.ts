@@ -103,6 +103,26 @@ describe.skipIf(!isAvailable)(`scientific packages${REASON}`, () => {
     return expressions.map((expression, i) => `${expression} is ${values[i]}`);
   };
 
+  test('are there for python3 in a shell, with the same fuel in every deterministic run', async () => {
+    const { packages, policy } = options;
+    const program = `python3 - <<'E' && python3 -c 'import pandas as pd; print(pd.read_csv("squares.csv").y.sum())'
+import numpy as np, matplotlib.pyplot as plt, pandas as pd
+x = np.arange(5)
+pd.DataFrame({'x': x, 'y': x**2}).to_csv('squares.csv', index=False)
+plt.plot(x, x**2)
+plt.savefig('plot.png')
+E
+head -c 4 plot.png | tail -c 3; echo; sort -t, -k2 -rn squares.csv | head -1`;
+    const run = async () => {
+      const bash = { runtime: 'bash', packages, policy: { ...policy, deterministic: true } } as const;
+      await using sandbox = await createSandbox(bash);
+      return await sandbox.execute(program);
+    };
+    const [first, second] = [await run(), await run()];
+    expect([first.stdout, first.stderr]).toEqual(['30\nPNG\n4,16\n', '']);
+    expect([second.stdout, second.fuel_consumed]).toEqual([first.stdout, first.fuel_consumed]);
+  });
+
   test('numpy gives the values of native numpy', async () => {
     const expressions = lines('numpy.txt');
     const expected = JSON.parse(file('numpy-expected.json')) as string[];

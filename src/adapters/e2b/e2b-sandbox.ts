@@ -60,7 +60,7 @@ export interface SandboxOpts {
   /** Programs have no network, so only `false` is accepted. */
   allowInternetAccess?: false;
   /**
-   * Packages that Python programs can import, as for `createSandbox`. Default: all that were added with `packages add`. Not an
+   * Packages that Python programs can import, also those that bash starts, as for `createSandbox`. Default: all that were added with `packages add`. Not an
    * option of E2B.
    */
   packages?: string[] | 'auto';

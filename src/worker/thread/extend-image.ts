@@ -35,13 +35,6 @@ export function extendImage(
     findSideModule: compiledLibraries({ ...base.assets, libraries: job.libraries }),
   };
   const { runtime } = template;
-  if (job.packages.length > 0 && runtime.buildUserPackages === undefined) {
-    throw new SandboxError(
-      'invalid_argument',
-      `The ${runtime.name} runtime does not support additional packages. ` +
-        'Put modules into the workspace or into a mount instead.',
-    );
-  }
   const handles = template.image.header.handles;
   const added: Layer[] = [];
   if (job.packages.length > 0) {
