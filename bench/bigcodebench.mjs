@@ -204,7 +204,7 @@ const GROUPS = [
   ['reaches a limit', /^(out_of_fuel|timeout|out_of_memory|memory_limit)/],
   [
     'is written for older versions of Python or of a package',
-    /^(AttributeError|TypeError|ValueError|KeyError|FutureWarning|ImportError)/,
+    /^(AttributeError|TypeError|ValueError|KeyError|FutureWarning|ImportError|IndexError: pop|OverflowError: Python integer)|datetime64\[ns\]/,
   ],
 ];
 

@@ -39,13 +39,31 @@ export class ReadOnlyLayers {
     this.#merge(dir, last, subtree);
   }
 
-  /** Removes what was mounted at a path and below it. */
+  /** Removes what was mounted at a path and below it, and the directories above it that are then empty. */
   unmount(root: DirNode, at: string): void {
     const names = at.slice(1).split('/');
     const last = names.pop()!;
-    let dir: Node | undefined = root;
-    for (const name of names) dir = dir?.kind === 'dir' ? dir.entries.get(name) : undefined;
-    if (dir?.kind === 'dir' && dir.entries.get(last)?.readonly) dir.entries.delete(last);
+    const parents: Node[] = [root];
+    for (const name of names) {
+      const dir = parents.at(-1)!;
+      const next = dir.kind === 'dir' ? dir.entries.get(name) : undefined;
+      if (next === undefined) return;
+      parents.push(next);
+    }
+    const dir = parents.at(-1)!;
+    if (dir.kind !== 'dir' || !dir.entries.get(last)?.readonly) return;
+    dir.entries.delete(last);
+    this.#removeEmpty(names, parents);
+  }
+
+  /** Removes the directories that only mounts needed. */
+  #removeEmpty(names: readonly string[], parents: readonly Node[]): void {
+    for (let depth = names.length; depth > 0; depth--) {
+      const [dir, parent] = [parents[depth]!, parents[depth - 1]!];
+      if (dir.kind !== 'dir' || parent.kind !== 'dir' || dir.entries.size > 0) return;
+      if (!this.#privateDirs.delete(dir)) return;
+      parent.entries.delete(names[depth - 1]!);
+    }
   }
 
   #addDir(parent: DirNode, name: string): DirNode {

@@ -383,7 +383,7 @@ def _define_entry_points():
 
     def show_figures(report):
         """Displays the figures that are open at the end of a program, also of one that failed. Figures of a paused program stay open."""
-        if is_stopped(report) or not current['inject_setup']:
+        if is_stopped(report) or not current['inject_setup'] or processes.is_child:
             return
         try:
             sys.modules['_sandbox_matplotlib'].show_open()

@@ -8,6 +8,7 @@ import sys
 from json import JSONEncoder
 
 _DEVICE = '/dev/results'
+_IN_PROCESS = 'display: a process cannot show results; write a file, such as plot.png, and show it with the command: display plot.png'
 # Limits that avoid unnecessary work. The host enforces its own.
 _TEXT_LIMIT = 20_000
 _TABLE_ROWS = 1000
@@ -51,7 +52,11 @@ def _send(message, image=None):
     data = text.encode()
     if image is not None:
         data += b'\0' + image
-    descriptor = posix.open(_DEVICE, posix.O_WRONLY)
+    try:
+        descriptor = posix.open(_DEVICE, posix.O_WRONLY)
+    except FileNotFoundError:
+        print(_IN_PROCESS, file=sys.stderr)
+        return
     try:
         posix.write(descriptor, data)
     except OSError as error:
