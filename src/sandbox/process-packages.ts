@@ -9,11 +9,9 @@ import type { UserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import type { ImageExtension } from '../worker/pool/guest-assets.ts';
-import type { HostRequest, ImageAnswer } from '../worker/protocol/messages.ts';
+import type { ImageAnswer, ImageQuestion } from '../worker/protocol/messages.ts';
 import type { CallPackages } from './call-packages.ts';
 import { importsOf, type PackagesOnDemand } from './packages-on-demand.ts';
-
-type ImageQuestion = Extract<HostRequest, { readonly type: 'image' }>;
 
 /** The packages of a sandbox whose runtime has none. */
 export interface PackageSource {
@@ -41,12 +39,15 @@ interface ImageSource {
 
 /** Names of packages in one answer. */
 const MAX_OTHERS = 500;
+/** Sets of modules that are loaded into images for one call. Other processes import their modules. */
+const MAX_LOADED_SETS = 20;
 
 export class ProcessPackages {
   /** The programs whose images were not ready. */
   readonly #wanted = new Map<string, ImageQuestion>();
   /** Their images, by the key of the program. */
   readonly #images = new Map<string, ProcessImage>();
+  readonly #loadedSets = new Set<string>();
   /** The packages of the processes of this start, by digest. */
   readonly #used = new Map<string, UserPackages>();
 
@@ -64,6 +65,7 @@ export class ProcessPackages {
   async prepare(): Promise<void> {
     this.#used.clear();
     this.#images.clear();
+    this.#loadedSets.clear();
     await this.call.find('', () => false);
     for (const [key, question] of this.#wanted) {
       const { code, exists } = programOf(question);
@@ -111,6 +113,16 @@ export class ProcessPackages {
 
   /** The packages of a program, and those of its imports that are loaded into its image. */
   async #extensionFor(question: ImageQuestion): Promise<ImageExtension | undefined> {
+    const extension = await this.#wantedFor(question);
+    if (extension === undefined || extension.preload.length === 0) return extension;
+    const loaded = extension.preload.join();
+    if (this.#loadedSets.size >= MAX_LOADED_SETS && !this.#loadedSets.has(loaded))
+      return { ...extension, preload: [] };
+    this.#loadedSets.add(loaded);
+    return extension;
+  }
+
+  async #wantedFor(question: ImageQuestion): Promise<ImageExtension | undefined> {
     const { packages, loadsImports, onDemand } = this.source.packages();
     const program = programOf(question);
     if (onDemand !== undefined) return this.call.extensionFor(program.code, program.exists, packages);

@@ -277,8 +277,7 @@ export type HostRequest =
       readonly kind: 'module' | 'requirement';
       readonly names: readonly string[];
     }
-  /** Asks for the image in which a process starts, with the text of its program and the names in the program's folder. */
-  | { readonly type: 'image'; readonly code: string; readonly names: readonly string[] }
+  | ({ readonly type: 'image' } & ImageQuestion)
   /**
    * Calls a tool. `id` is the number that the guest chose, or a negative number for a child process. With `problem`, the worker has rejected the arguments and sends
    * only their beginning, for the record.
@@ -296,6 +295,12 @@ export type HostRequest =
   | { readonly type: 'tool_resume'; readonly id: number }
   /** The program no longer waits for these calls. */
   | { readonly type: 'tool_withdraw'; readonly ids: readonly number[]; readonly reason: string };
+
+/** Asks for the image in which a process starts, with the text of its program and the names in the program's folder. */
+export interface ImageQuestion {
+  readonly code: string;
+  readonly names: readonly string[];
+}
 
 /** The limits of a request for an image. */
 export const IMAGE_REQUEST = { characters: 65_536, names: 1000, nameCharacters: 50_000 };

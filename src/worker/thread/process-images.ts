@@ -12,17 +12,15 @@ import type { ExecRequest } from '../../kernel/processes.ts';
 import type { Kernel } from '../../kernel/syscalls.ts';
 import { findAssets, type GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
-import type { HostAnswer, ImageAnswer } from '../protocol/messages.ts';
+import type { HostAnswer, ImageAnswer, ImageQuestion } from '../protocol/messages.ts';
 import { commandFiles } from './command-files.ts';
 import { GuestPool } from './guest-pool.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
 
-type ImageQuestion = Parameters<ImageFinder['ask']>[0];
-
 /** Asks the main thread for images; absent if processes have no added packages. */
 export interface ImageFinder {
   /** Undefined if a limit of the call ends the wait. */
-  ask(question: { readonly code: string; readonly names: readonly string[] }): HostAnswer['image'];
+  ask(question: ImageQuestion): HostAnswer['image'];
   /** The assets of an image that was loaded for the thread. */
   assetsOf(id: string): GuestAssets;
   /** Ends the call, which starts again. */
