@@ -46,7 +46,8 @@ function testTools(era: Era, transport: 'http' | 'stdio'): void {
     expect(structured['fuel_analysis']).toMatchObject({ cause: 'probably_endless' });
     const [summary = ''] = text.split('\n').filter((line) => line.startsWith('fuel: '));
     expect(summary).toMatch(/^fuel: [\d.]+M of 30M \(.*[^.]\.$/);
-    expect(summary.match(/%/g)).toHaveLength(1);
+    // The status says that the budget is used up; `%` alone is an operator of the program.
+    expect(summary).not.toMatch(/\d ?%/);
   });
 
   test('execute_code accepts timeout for timeout_seconds, and answers unknown arguments with similar ones', async () => {
