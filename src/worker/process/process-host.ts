@@ -40,7 +40,9 @@ export class ProcessHost implements WorkerHost {
   }
 
   /** The processes compile for themselves. */
-  compileAhead(): void {}
+  prepareAhead(assets: GuestAssets): GuestAssets {
+    return assets;
+  }
 
   setYield(isWanted: boolean): void {
     if (isWanted === this.#isYieldWanted) return;
