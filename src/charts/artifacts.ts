@@ -14,6 +14,7 @@ import { findFile } from '../host/parts.ts';
 import { replaceFileSync, SHARED_FILE } from '../host/replace-file.ts';
 import { sharedFile } from '../host/shared-file.ts';
 import { damagedFile } from '../host/shared-layer.ts';
+import { compileValid } from '../host/v8-flags.ts';
 import { findAssets, type GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { RENDERER_RUNTIME } from '../runtimes/javascript/vega-guest.ts';
 import type { Rasteriser } from './rasteriser.ts';
@@ -116,7 +117,7 @@ function loadRasteriser(): Rasteriser {
     if (sha256Hex(bytes) !== digest) throw damagedFile(path, 'its digest does not match');
     return bytes;
   };
-  const module = new WebAssembly.Module(read(find('resvg.wasm'), origin.module));
+  const module = compileValid(read(find('resvg.wasm'), origin.module));
   return {
     compiled: { module, minPages, stateGlobals },
     image: readImage(readFileSync(find('resvg.image')), origin),

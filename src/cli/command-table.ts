@@ -106,7 +106,6 @@ async function describeCommands(): Promise<CompletedCommand[]> {
 
 async function loadCommand({ name, description, load }: CommandEntry): Promise<CommandSpec> {
   const flags = await import('../host/v8-flags.ts');
-  flags.validateLazily();
   flags.optimizeOnHalfOfCores();
   return { ...(await load()), name, description };
 }

@@ -2,7 +2,7 @@
  * Starts what takes longest before the command line is parsed: the thread of `run`, which then loads its guest. What it reads
  * from the arguments is a guess that affects only how fast the run starts.
  */
-import { optimizeLate, validateLazily } from '../host/v8-flags.ts';
+import { optimizeLate } from '../host/v8-flags.ts';
 import { languageOfFile, runtimeOf } from '../runtimes/program-files.ts';
 import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
 import { LANGUAGE_NAMES, type RuntimeName } from '../schema/runtime-names.ts';
@@ -16,7 +16,6 @@ const NO_THREAD = /^(--isolation\b|--help$|-h$)/;
 /** Receives the arguments of `run`. */
 export function startEarly(args: readonly string[]): FirstJob | undefined {
   if (args.some((arg) => NO_THREAD.test(arg))) return undefined;
-  validateLazily();
   optimizeLate();
   const runtime = args.some((arg) => OTHER_GUEST.test(arg)) ? undefined : likelyRuntime(args);
   return prepareFirstJob(runtime, DEFAULT_LIMITS.memory_bytes);

@@ -24,9 +24,12 @@ export interface SideModule {
 /** Finds a module that the host has installed, by SHA-256. */
 export type FindSideModule = (sha256: string) => SideModule | undefined;
 
-/** Compiles a module that `prepareSideModule` wrote. Throws CompileError. */
-export function compileSideModule(sha256: string, prepared: Uint8Array): SideModule {
-  const module = new WebAssembly.Module(prepared as BufferSource);
+/** Compiles a module that `prepareSideModule` wrote, unless the caller has compiled it. Throws CompileError. */
+export function compileSideModule(
+  sha256: string,
+  prepared: Uint8Array,
+  module = new WebAssembly.Module(prepared as BufferSource),
+): SideModule {
   const section = (name: string) => WebAssembly.Module.customSections(module, name)[0] ?? new ArrayBuffer(0);
   const facts = JSON.parse(new TextDecoder().decode(section(SIDE_FACTS_SECTION))) as SideModuleFacts;
   return {

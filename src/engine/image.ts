@@ -123,10 +123,13 @@ const invalid = (problem: string) =>
     `The image is invalid: ${problem}. Install the package again, or run "npm run build" in a checkout.`,
   );
 
-/** Reads and verifies an image. The result holds views of `bytes`, which may be in shared memory. */
-export function readImage(bytes: Uint8Array, origin: ImageOrigin): Image {
+/**
+ * Reads an image and verifies it, unless its digest has been verified. The result holds views of `bytes`, which may be in
+ * shared memory.
+ */
+export function readImage(bytes: Uint8Array, origin: ImageOrigin, isVerified = false): Image {
   try {
-    const frame = decodeFrame(FORMAT, bytes);
+    const frame = decodeFrame(FORMAT, bytes, isVerified);
     const json = parseJson(frame.body.subarray(0, frame.fields[0]!));
     const header = checked(imageHeader, json, (path) => invalid(`its header is invalid at ${path}`));
     for (const part of ['runtime', 'module', 'layers'] as const) {

@@ -14,10 +14,15 @@ export function sha256Hex(...parts: readonly (Uint8Array | string)[]): string {
   return sha256(...parts).toString('hex');
 }
 
-/** Splits off and verifies the digest at the end of `bytes`; undefined when it does not match. */
-export function splitDigest(bytes: Uint8Array): { content: Uint8Array; digest: Buffer } | undefined {
+/**
+ * Splits off the digest at the end of `bytes` and verifies it, unless it is known to match. Undefined when it does not match.
+ */
+export function splitDigest(
+  bytes: Uint8Array,
+  isVerified = false,
+): { content: Uint8Array; digest: Buffer } | undefined {
   if (bytes.length < DIGEST_BYTES) return undefined;
   const content = bytes.subarray(0, bytes.length - DIGEST_BYTES);
-  const digest = sha256(content);
-  return digest.equals(bytes.subarray(content.length)) ? { content, digest } : undefined;
+  const digest = Buffer.from(bytes.slice(content.length));
+  return isVerified || sha256(content).equals(digest) ? { content, digest } : undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * V8 flags for processes that run nothing but this program. They only change when code is compiled. A process of an application
- * does not get them, because V8 would then reject the code caches of that application. A version of V8 that does not know a flag
- * prints an error, so versions of Node.js that have not been tested get none.
+ * V8 flags, which only change when code is compiled. Most are for processes that run nothing but this program: in a process of
+ * an application V8 would reject the code caches of that application. A version of V8 that does not know a flag prints an
+ * error, so versions of Node.js that have not been tested get none.
  */
 import { availableParallelism } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
@@ -10,11 +10,18 @@ const LAST_TESTED_MAJOR = 26;
 const isTested = Number.parseInt(process.versions.node, 10) <= LAST_TESTED_MAJOR;
 
 /**
- * Validates a function when it is first called instead of all functions at once. The modules are known to be valid: the
- * build has compiled them, and their SHA-256 is verified before they are compiled again.
+ * Compiles a module that is known to be valid, because it was compiled when it was built and its SHA-256 has been verified. V8
+ * then validates a function when it is first called instead of all functions at once. The flag applies to the whole process,
+ * so it is set only meanwhile. Afterwards V8 accepts the code caches of an application as before.
  */
-export function validateLazily(): void {
-  if (isTested) setFlagsFromString('--wasm-lazy-validation');
+export function compileValid(bytes: Uint8Array): WebAssembly.Module {
+  if (!isTested) return new WebAssembly.Module(bytes as BufferSource);
+  setFlagsFromString('--wasm-lazy-validation');
+  try {
+    return new WebAssembly.Module(bytes as BufferSource);
+  } finally {
+    setFlagsFromString('--no-wasm-lazy-validation');
+  }
 }
 
 /**

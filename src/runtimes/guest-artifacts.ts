@@ -6,7 +6,6 @@
  * dist/guests/<runtime>/ guest.json, module.wasm, library-<n>.wasm, layer-<n>.pack, boot.image
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CompiledModule } from '../engine/guest.ts';
 import { type ImageOrigin, imageDigest } from '../engine/image-identity.ts';
@@ -23,6 +22,7 @@ import {
   packedLayer,
   type SharedLayer,
 } from '../host/shared-layer.ts';
+import { compileValid } from '../host/v8-flags.ts';
 import type { MissingPackage } from '../packages/vendored-package-table.ts';
 import { RUNTIME_NAMES } from '../schema/runtime-names.ts';
 import type { RuntimeName } from '../schema.ts';
@@ -221,7 +221,7 @@ function findLayer(runtime: RuntimeName, i: number, facts: PackFacts): SharedLay
     : absentLayer(file(runtime, name), facts.at);
 }
 
-export function readModule({ module: { path } }: GuestAssets): Uint8Array<ArrayBuffer> {
+export function readModule({ module: { path } }: GuestAssets): Uint8Array {
   return readArtifact(path, () => readFileSync(path));
 }
 
@@ -232,19 +232,9 @@ export function verifyModule({ module, origin }: GuestAssets, bytes: Uint8Array)
 }
 
 /** Compiles the bytes of the module, which must be verified. */
-export function compileModule({ module }: GuestAssets, bytes: Uint8Array<ArrayBuffer>): CompiledModule {
+export function compileModule({ module }: GuestAssets, bytes: Uint8Array): CompiledModule {
   const { minPages, stateGlobals } = module;
-  return { module: new WebAssembly.Module(bytes), minPages, stateGlobals };
-}
-
-/**
- * Compiles the module before a thread does. V8 compiles the same bytes once per process, so the thread, which reads and verifies
- * them itself, finds them compiled. It also reports any error.
- */
-export async function compileAhead({ module: { path } }: GuestAssets): Promise<void> {
-  await readFile(path)
-    .then((bytes) => WebAssembly.compile(bytes as Uint8Array<ArrayBuffer>))
-    .catch(() => {});
+  return { module: compileValid(bytes), minPages, stateGlobals };
 }
 
 /** The bytes of the image, which `readImage` verifies. */

@@ -16,6 +16,7 @@ import { installedFile } from '../../host/install-folder.ts';
 import { findFile, partProblem } from '../../host/parts.ts';
 import { replaceFileSync, SHARED_FILE } from '../../host/replace-file.ts';
 import { damagedFile, type PackFacts } from '../../host/shared-layer.ts';
+import { compileValid } from '../../host/v8-flags.ts';
 import { OWN_PROGRAMS } from './program-folders.ts';
 import {
   type FoundProgram,
@@ -100,7 +101,7 @@ function loadProgram(program: FoundProgram): PreparedProgram {
   const bytes = readFileSync(path);
   if (sha256Hex(bytes) !== origin.module) throw damagedFile(path, 'its digest does not match');
   return {
-    compiled: { module: new WebAssembly.Module(bytes), minPages, stateGlobals },
+    compiled: { module: compileValid(bytes), minPages, stateGlobals },
     image: readImage(readFileSync(find(`${name}.image`)), origin),
   };
 }

@@ -18,6 +18,7 @@ import {
   type UnsentRunJob,
 } from '../protocol/messages.ts';
 import { packJob } from '../protocol/packed-messages.ts';
+import type { SentAssets } from '../protocol/prepare-ahead.ts';
 import { SentTrees, type TreeUpdate } from '../protocol/tree-updates.ts';
 import { ActiveJob, type JobHandle, type JobObserver, type UnpackedMessage } from './job-handle.ts';
 import { JobWatchdog, WatchdogTimer } from './job-watchdog.ts';
@@ -119,7 +120,7 @@ export class PoolThread {
   }
 
   /** Loads an image unless the thread has it, and unloads the least recently used one beyond the maximum. */
-  load(assets: GuestAssets): void {
+  load(assets: SentAssets): void {
     if (!this.#loaded.delete(assets.id)) this.#thread.send({ type: 'load', assets });
     this.#loaded.add(assets.id);
     if (this.#loaded.size <= IMAGES_PER_THREAD) return;
@@ -129,7 +130,7 @@ export class PoolThread {
   }
 
   /** Loads an image and prepares a guest before a job asks for one. */
-  warm(assets: GuestAssets, memoryBytes: number): void {
+  warm(assets: SentAssets, memoryBytes: number): void {
     this.load(assets);
     this.#thread.send({ type: 'warm', image: assets.id, memoryBytes });
   }

@@ -12,6 +12,7 @@ import { type Optimization, type PoolOptions, parse, poolOptions } from '../../s
 import { StateMemoryBudget } from '../../stores/state-memory-budget.ts';
 import { ProcessHost } from '../process/process-host.ts';
 import type { UnsentJob } from '../protocol/messages.ts';
+import type { SentAssets } from '../protocol/prepare-ahead.ts';
 import { FairScheduler, type Turn, type TurnRequest } from './fair-scheduler.ts';
 import type { JobHandle } from './job-handle.ts';
 import { type JobOptions, PoolThread } from './pool-thread.ts';
@@ -208,7 +209,7 @@ export class WorkerPool implements Pool {
   }
 
   /** Prepares a free thread for calls that are about to come. */
-  prepare(assets: GuestAssets, memoryBytes: number): void {
+  prepare(assets: SentAssets, memoryBytes: number): void {
     const thread = this.#freeThread();
     thread.warm(assets, memoryBytes);
     this.#optimize(thread, assets, memoryBytes);
@@ -217,8 +218,7 @@ export class WorkerPool implements Pool {
   /** Starts the first thread before the first call asks for it, unless interpreters are optimised on demand. */
   prepareFirst(assets: GuestAssets, memoryBytes: number): void {
     if (this.#optimization !== 'idle' || this.#threads.size > 0) return;
-    this.#host.compileAhead(assets);
-    this.prepare(assets, memoryBytes);
+    this.prepare(this.#host.prepareAhead(assets), memoryBytes);
   }
 
   /** Lets a thread run the optimisation programs of an image, unless another thread has done so for its module. */

@@ -3,6 +3,8 @@
  * thread loads the library. Loads little itself. The runtime may be a guess: if it is wrong, the work of the thread is
  * wasted.
  */
+import { splitDigest } from '../../framing/digest.ts';
+import { markVerified, readSharedFile, type SharedFile } from '../../host/shared-file.ts';
 import { findAssets, type GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import type { RuntimeName } from '../../schema/runtime-names.ts';
 import type { ToWorker } from '../protocol/messages.ts';
@@ -22,8 +24,16 @@ export function prepareFirstJob(runtime: RuntimeName | undefined, memoryBytes: n
   if (assets !== undefined) {
     send({ type: 'load', assets });
     if (memoryBytes >= assets.minMemoryBytes) send({ type: 'warm', image: assets.id, memoryBytes });
+    verifyImage(assets.image);
   }
   return { thread, assets };
+}
+
+/** Done here, because the thread takes longer to start than the main thread to load the library. The thread reports problems. */
+function verifyImage(image: SharedFile): void {
+  try {
+    if (splitDigest(readSharedFile(image)) !== undefined) markVerified(image);
+  } catch {}
 }
 
 function assetsIfBuilt(runtime: RuntimeName): GuestAssets | undefined {

@@ -4,10 +4,11 @@
  */
 import type { Worker } from 'node:worker_threads';
 import { requestEnd, untilOutsideSection } from '../../host/thread-critical-sections.ts';
-import { compileAhead, type GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import { CONTROL, FUEL_UNIT, HOST_BLOCK, sectionWord, sharedClockMs } from '../protocol/control-block.ts';
 import type { FromWorker, SentJob, ToWorker } from '../protocol/messages.ts';
 import { buffersOf } from '../protocol/packed-messages.ts';
+import { prepareAhead, type SentAssets } from '../protocol/prepare-ahead.ts';
 import { newHostBlock, type StartedThread, startThread, takeAdoptedThread } from './start-thread.ts';
 import type { ThreadEvents, WorkerHost, WorkerThread } from './worker-host.ts';
 
@@ -28,8 +29,8 @@ export class ThreadHost implements WorkerHost {
     return new LocalThread(started, events);
   }
 
-  compileAhead(assets: GuestAssets): void {
-    void compileAhead(assets);
+  prepareAhead(assets: GuestAssets): SentAssets {
+    return prepareAhead(assets);
   }
 
   setYield(isWanted: boolean): void {
@@ -87,7 +88,10 @@ class LocalThread implements WorkerThread {
   }
 
   send(message: ToWorker): void {
-    if (message.type !== 'job') {
+    if (message.type === 'load') {
+      const { ahead } = message.assets;
+      this.#worker.postMessage(message, ahead === undefined ? [] : [ahead.port]);
+    } else if (message.type !== 'job') {
       this.#worker.postMessage(message);
       if (message.type === 'answer') this.#wake();
     } else {

@@ -4,6 +4,7 @@
  */
 import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import type { FromWorker, ToWorker, UnsentJob } from '../protocol/messages.ts';
+import type { SentAssets } from '../protocol/prepare-ahead.ts';
 
 /** A worker thread as the pool sees it. */
 export interface WorkerThread {
@@ -31,8 +32,8 @@ export interface ThreadEvents {
 export interface WorkerHost {
   /** Starts a thread. What the host itself needs is freed with its last thread. */
   start(events: ThreadEvents): WorkerThread;
-  /** Compiles the module of a guest while the first thread starts, if that thread can use the result. */
-  compileAhead(assets: GuestAssets): void;
+  /** Begins to load a guest while the first thread starts, if that thread can use the result. Returns what it receives. */
+  prepareAhead(assets: GuestAssets): SentAssets;
   /** Sets whether long-running programs have to yield. */
   setYield(isWanted: boolean): void;
   /** Creates a host in which no guest has run; undefined if it would share its boundary with this one. */

@@ -40,7 +40,9 @@ export class ProcessHost implements WorkerHost {
   }
 
   /** The processes compile for themselves. */
-  compileAhead(): void {}
+  prepareAhead(assets: GuestAssets): GuestAssets {
+    return assets;
+  }
 
   setYield(isWanted: boolean): void {
     if (isWanted === this.#isYieldWanted) return;
@@ -252,12 +254,15 @@ class RemoteThread implements WorkerThread {
   }
 }
 
+/** Lets the C library return memory that V8 has freed after compiling. Others than that of GNU ignore this. */
+const RETURN_MEMORY = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
+
 /** Starts the process without the flags, environment and standard input of this one. */
 function startProcess(flags: PermissionFlags): ChildProcess {
   try {
     return fork(installedFile('worker/process-entry.js'), flags.thread, {
       execArgv: [...flags.process],
-      env: {},
+      env: RETURN_MEMORY,
       cwd: installedFile('worker'),
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -18,11 +18,12 @@ import type { ImportRecord } from '../../kernel/module-import-log.ts';
 import type { PackageLibrary } from '../../packages/read-user-packages.ts';
 import type { UnpackedWheel, WheelFile } from '../../packages/unpack-wheel.ts';
 import type { EncodedResult } from '../../results/encoded-result.ts';
-import type { GuestAssets, PreparedLibrary } from '../../runtimes/guest-artifacts.ts';
+import type { PreparedLibrary } from '../../runtimes/guest-artifacts.ts';
 import type { Program } from '../../runtimes/runtime.ts';
 import type { QuotaLimit } from '../../schema/workspace-quota.ts';
 import type { GuestReport, Policy, StoppedAt, TrapReason } from '../../schema.ts';
 import type { ToolAnswer } from '../../tools/tool-protocol.ts';
+import type { SentAssets } from './prepare-ahead.ts';
 import type { PhaseDurations } from './startup-phases.ts';
 import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
 
@@ -347,7 +348,7 @@ export interface PackedSaved extends Omit<SavedState, 'tmp'> {
 export type SentJob = Exclude<Job, RunJob> | PackedRunJob;
 
 export type ToWorker =
-  | { readonly type: 'load'; readonly assets: GuestAssets }
+  | { readonly type: 'load'; readonly assets: SentAssets }
   | { readonly type: 'unload'; readonly image: string }
   /** Discards the files of a workspace that is not used any more. */
   | { readonly type: 'discard'; readonly workspace: string }

@@ -4,6 +4,8 @@ import { compileSideModule, type FindSideModule, type SideModule } from '../../e
 import type { CompiledModule } from '../../engine/guest.ts';
 import { readImage } from '../../engine/image.ts';
 import { OpenLayer } from '../../host/layer-pack.ts';
+import { isVerified, markVerified } from '../../host/shared-file.ts';
+import { compileValid } from '../../host/v8-flags.ts';
 import {
   compileModule,
   type GuestAssets,
@@ -13,6 +15,7 @@ import {
   verifyModule,
 } from '../../runtimes/guest-artifacts.ts';
 import { RUNTIMES } from '../../runtimes/runtime-registry.ts';
+import { receiveModule, type SentAssets } from '../protocol/prepare-ahead.ts';
 import { timed } from '../protocol/startup-phases.ts';
 import type { GuestTemplate } from './guest-from-image.ts';
 import { GuestPool } from './guest-pool.ts';
@@ -26,11 +29,12 @@ export interface LoadedImage extends GuestTemplate {
 }
 
 /** `others` are the images that the thread has loaded already. `firstLayer` is the number of its first layer. */
-export function loadImage(assets: GuestAssets, others: Iterable<LoadedImage>, firstLayer = 1): LoadedImage {
+export function loadImage(assets: SentAssets, others: Iterable<LoadedImage>, firstLayer = 1): LoadedImage {
   let compiled: CompiledModule | undefined;
   for (const other of others) {
     if (other.assets.origin.module === assets.origin.module) compiled = other.compiled;
   }
+  compiled ??= compiledAhead(assets);
   if (compiled === undefined) {
     const bytes = timed('read_module', () => readModule(assets));
     timed('verify_module', () => verifyModule(assets, bytes));
@@ -43,7 +47,8 @@ export function loadImage(assets: GuestAssets, others: Iterable<LoadedImage>, fi
     }),
   );
   const imageBytes = timed('read_image', () => readImageBytes(assets));
-  const image = timed('verify_image', () => readImage(imageBytes, assets.origin));
+  const image = timed('verify_image', () => readImage(imageBytes, assets.origin, isVerified(assets.image)));
+  markVerified(assets.image);
   const findSideModule = compiledLibraries(assets);
   const template = { runtime: RUNTIMES[assets.runtime], assets, compiled, image, findSideModule };
   return {
@@ -68,8 +73,19 @@ export function compiledLibraries({
   return (sha256) => {
     const read = readers.get(sha256);
     if (read === undefined) return undefined;
-    const found = compiled.get(sha256) ?? compileSideModule(sha256, read());
+    const found = compiled.get(sha256) ?? compilePrepared(sha256, read());
     compiled.set(sha256, found);
     return found;
   };
+}
+
+/** It was validated when it was prepared. */
+const compilePrepared = (sha256: string, prepared: Uint8Array) =>
+  compileSideModule(sha256, prepared, compileValid(prepared));
+
+/** The module, if the main thread has compiled it for this thread. */
+function compiledAhead({ module, ahead }: SentAssets): CompiledModule | undefined {
+  const { minPages, stateGlobals } = module;
+  const compiled = ahead && timed('compile_module', () => receiveModule(ahead));
+  return compiled && { module: compiled, minPages, stateGlobals };
 }

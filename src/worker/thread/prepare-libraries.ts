@@ -4,6 +4,7 @@ import { SandboxError } from '../../errors.ts';
 import { toShared } from '../../fs/shared-array-buffers.ts';
 import type { PackageLibrary } from '../../packages/read-user-packages.ts';
 import {
+  compileModule,
   type GuestAssets,
   type PreparedLibrary,
   readModule,
@@ -20,7 +21,7 @@ export async function prepareLibraries(
   const { prepareSideModule } = await import('../../wasm/prepare-side-module.ts');
   const main = readModule(assets);
   verifyModule(assets, main);
-  const mainFunctions = new Set(mainSymbols(new WebAssembly.Module(main)).functions.keys());
+  const mainFunctions = new Set(mainSymbols(compileModule(assets, main).module).functions.keys());
   return libraries.map(({ path, sha256, bytes }) => {
     try {
       const prepared = prepareSideModule(bytes, { mainFunctions, hostSignatures });

@@ -9,7 +9,6 @@ import { SandboxError } from '../../errors.ts';
 import { FsError } from '../../fs/fs-error.ts';
 import { countShared } from '../../fs/shared-array-buffers.ts';
 import { protectSections } from '../../host/thread-critical-sections.ts';
-import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import { RUNTIMES } from '../../runtimes/runtime-registry.ts';
 import { assertRestricted } from '../process/permissions.ts';
 import {
@@ -22,6 +21,7 @@ import {
 } from '../protocol/control-block.ts';
 import type { FromWorker, RunJob, ToWorker } from '../protocol/messages.ts';
 import { unpackJob } from '../protocol/packed-messages.ts';
+import type { SentAssets } from '../protocol/prepare-ahead.ts';
 import { durations, recordStart } from '../protocol/startup-phases.ts';
 import { ReceivedTrees } from '../protocol/tree-updates.ts';
 import { convertPicture } from './convert-picture.ts';
@@ -61,7 +61,7 @@ function lowerPriority(): void {
 /**
  * What the thread can run; an image is loaded when a job first needs it, so that a failure to load it fails that job.
  */
-const availableAssets = new Map<string, GuestAssets>();
+const availableAssets = new Map<string, SentAssets>();
 const loadedImages = new Map<string, LoadedImage>();
 const workspaces = new ReceivedTrees();
 const thread = { control, hostBlock, requests, workspaces, loadedImages, availableAssets };
