@@ -77,6 +77,13 @@ export function offsetAt(zone, milliseconds) {
   return low === 0 ? first : offsets[low - 1];
 }
 
+let defaultZone = 'UTC';
+/** The time zone of the variable TZ. */
+export const defaultTimeZone = () => defaultZone;
+export const setDefaultTimeZone = (zone) => {
+  defaultZone = zone;
+};
+
 /** The position of a zone in the lists of names. */
 export const zoneIndex = (zone) => Object.keys(data().zones).indexOf(zone);
 export const timeZones = () => Object.keys(data().zones);
