@@ -72,6 +72,7 @@ export async function buildToybox(toolchain, output) {
     'patches/toybox-tools.patch',
     'patches/toybox-archives.patch',
     'patches/toybox-dates.patch',
+    'patches/toybox-text.patch',
   ]);
   const zlib = await toolchain.unpack('zlib');
   configure(folder);
