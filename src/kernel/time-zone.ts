@@ -39,10 +39,7 @@ const CHANGE_TIME = 2 * 3600;
 const MAX_OFFSET_HOURS = 24;
 
 function secondsOf(text: string): number {
-  const [hours = 0, minutes = 0, seconds = 0] = text
-    .replace(/^[+-]/, '')
-    .split(':')
-    .map(Number);
+  const [hours = 0, minutes = 0, seconds = 0] = text.replace(/^[+-]/, '').split(':').map(Number);
   return (text.startsWith('-') ? -1 : 1) * (hours * 3600 + minutes * 60 + seconds);
 }
 

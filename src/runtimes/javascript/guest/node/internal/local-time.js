@@ -2,8 +2,9 @@
  * The local time of `Date` in the time zone of the variable TZ. Loaded when a program sets TZ: in the engine, the local time is UTC.
  * A method calls the engine's method for UTC with a date that is shifted by the offset of the zone, its shadow.
  */
-import { canonicalTimeZone, defaultTimeZone, offsetAt, setDefaultTimeZone } from './intl/time-zones.js';
+
 import { localZoneName } from './intl/date-time-format.js';
+import { canonicalTimeZone, defaultTimeZone, offsetAt, setDefaultTimeZone } from './intl/time-zones.js';
 
 const DAY = 86_400_000;
 const EngineDate = globalThis.Date;
@@ -45,7 +46,8 @@ const setLocal = (date, shadow) => apply(setTime, date, [toUtc(apply(getTime, sh
 
 const ISO_DATE = /^[+-]?\d{4,6}(?:-\d\d){0,2}$/;
 /** The name of a zone, or an offset after a time. */
-const EXPLICIT_ZONE = /(?:^|[^a-z])(?:z|utc?|gmt|[ecmp][sd]t)(?![a-z])|:\d\d(?:[.,]\d+)?\s*(?:[ap]m\s*)?[+-]\d/i;
+const EXPLICIT_ZONE =
+  /(?:^|[^a-z])(?:z|utc?|gmt|[ecmp][sd]t)(?![a-z])|:\d\d(?:[.,]\d+)?\s*(?:[ap]m\s*)?[+-]\d/i;
 
 function parse(text) {
   const string = `${text}`;
