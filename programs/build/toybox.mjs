@@ -2,6 +2,9 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const DATES = fileURLToPath(new URL('shims/date-words.c', import.meta.url));
 
 /** The commands, by the names of toybox's configuration. */
 const TOYS =
@@ -68,6 +71,8 @@ export async function buildToybox(toolchain, output) {
     'patches/toybox-sort.patch',
     'patches/toybox-tools.patch',
     'patches/toybox-archives.patch',
+    'patches/toybox-dates.patch',
+    'patches/toybox-text.patch',
   ]);
   const zlib = await toolchain.unpack('zlib');
   configure(folder);
@@ -79,7 +84,8 @@ export async function buildToybox(toolchain, output) {
     ['-O2', '-DZ_HAVE_UNISTD_H'],
     zlib,
   );
-  toolchain.link(output, [...objects, ...compression]);
+  const dates = await toolchain.compile('dates', [DATES], ['-Os']);
+  toolchain.link(output, [...objects, ...dates, ...compression]);
   const licenceText = [join(folder, 'LICENSE'), join(zlib, 'README')]
     .map((file) => readFileSync(file, 'utf8'))
     .join('\n');

@@ -17,6 +17,9 @@ export class StubTrap {
 }
 
 export const MEMORY_BYTES = 2 * 65_536;
+/** Where the C library would have its variables for the local time: both are null. */
+const [ENVIRON, TZNAME] = [MEMORY_BYTES - 16, MEMORY_BYTES - 8];
+const pointerAt = (address: number) => new WebAssembly.Global({ value: 'i32' }, address);
 export const QUOTA = { maxBytes: 100_000, maxFiles: 50 };
 
 export interface TestKernel {
@@ -56,6 +59,7 @@ export function testKernel(): TestKernel {
   const guest: EmscriptenGuest = {
     memoryLimit: { maxBytes: MEMORY_BYTES, grow: () => false },
     call: () => 0,
+    exports: { environ: pointerAt(ENVIRON), tzname: pointerAt(TZNAME) },
     callTable: (index) => {
       throw new StubTrap(`call of ${index}`);
     },

@@ -12,7 +12,7 @@ import { runInGuests } from './shell-guest.ts';
 
 const PROGRAMS = programs();
 /** Programs that start Python, which is not a C program, or a script for it. */
-const NEEDS_PYTHON = /python|shuf|\bcolumn\b|envsubst/;
+const NEEDS_PYTHON = /python|shuf|\bjoin -|\bcolumn\b|envsubst/;
 const IN_C = [...PROGRAMS].filter(([, code]) => !NEEDS_PYTHON.test(code));
 const IN_SANDBOX = [...PROGRAMS].filter(([, code]) => NEEDS_PYTHON.test(code));
 

@@ -36,6 +36,13 @@ touch -d '2026-07-14 21:00:00' a; TZ=UTC stat -c %y a | cut -c1-16; tar -cf a.ta
     expect(stdout).toBe(`21:00:00\n${SUMMER + 9 * 3600}\n2026-07-14 12:00\n12:00\n`);
   });
 
+  test('is the zone of python3 and node', async () => {
+    const { stdout } = await run(`export TZ=Asia/Tokyo
+python3 -c 'import time; print(time.localtime(${SUMMER}).tm_hour, time.tzname)'
+node -p 'new Date(${SUMMER}000).toString()'; TZ=UTC node -p 'new Date(${SUMMER}000).getHours()'`);
+    expect(stdout).toBe("21 ('JST', 'JST')\nTue Jul 14 2026 21:00:00 GMT+0900 (Japan Standard Time)\n12\n");
+  });
+
   test('can change in a shell, and a session keeps it', async () => {
     const sandbox = await createSandbox({ runtime: 'bash', auto_persist_globals: true });
     const hour = `printf '%(%H)T ' ${SUMMER}`;

@@ -5,6 +5,7 @@
  */
 import { LINUX_ERRNO } from '../linux-errno.js';
 import { host, status, statusBuffer } from './host-calls.js';
+import { isLoaded, load } from './node-modules.js';
 import { clearTimeout, setTimeout } from './timers.js';
 
 /** The environment variables of the program: a property each. They begin with those of the user (runtimes/account.ts). */
@@ -17,13 +18,27 @@ export const environment = {
   LANG: 'C.UTF-8',
 };
 
-export const setVariable = (name, value) =>
+/** The local time follows the variable TZ. */
+function followZone(name, value) {
+  const module = 'node:internal/local-time';
+  if (name === 'TZ' && (value !== 'UTC' || isLoaded(module))) load(module).setLocalZone(value);
+}
+
+export function setVariable(name, value) {
+  const text = `${value}`;
   Object.defineProperty(environment, name, {
-    value: `${value}`,
+    value: text,
     writable: true,
     enumerable: true,
     configurable: true,
   });
+  followZone(name, text);
+}
+
+export function deleteVariable(name) {
+  followZone(name, 'UTC');
+  return delete environment[name];
+}
 
 const MEMORY = 256 * 1024 * 1024;
 

@@ -1,7 +1,7 @@
 /** The `std` module as documented by QuickJS, for the guest's file system and environment. */
 import { LINUX_ERRNO, strerror } from '../linux-errno.js';
 import { host, status, statusBuffer } from './host-calls.js';
-import { environment, os, setVariable, unavailable } from './os.js';
+import { deleteVariable, environment, os, setVariable, unavailable } from './os.js';
 import { sprintf } from './printf.js';
 import { FILE, openFlags, SEEK } from './std-file.js';
 import { parseExtJSON } from './std-parse-ext-json.js';
@@ -94,7 +94,7 @@ export const std = {
     setVariable(`${name}`, value);
   },
   unsetenv: (name) => {
-    delete environment[name];
+    deleteVariable(`${name}`);
   },
   getenviron: () => ({ ...environment }),
   parseExtJSON,

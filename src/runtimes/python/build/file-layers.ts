@@ -30,6 +30,7 @@ const RUNTIME_FILES = {
   '_sandbox_display.py': 'display.py',
   '_sandbox_figure_chart.py': 'matplotlib_chart_data.py',
   '_sandbox_imports.py': 'import_tracker.py',
+  '_sandbox_local_time.py': 'local_time.py',
   '_sandbox_matplotlib.py': 'matplotlib_figures.py',
   '_sandbox_http_client.py': 'network_http_client.py',
   '_sandbox_httpx.py': 'network_httpx.py',

@@ -116,6 +116,9 @@ export const build: RuntimeBuild = {
       ...TYPE_EXPORTS,
       'malloc',
       'free',
+      // Local time: kernel/emscripten/local-time.ts.
+      'environ',
+      'tzname',
     ],
     hostOverrides: ['emscripten_thread_sleep', '_PySemaphore_Wait'],
     stackPointer: '__stack_pointer',

@@ -42,10 +42,12 @@ def _define_entry_points():
     import traceback
     import _sandbox_display
     import _sandbox_imports as imports
+    import _sandbox_local_time as local_time
     import _sandbox_pip as pip
     import _sandbox_report
     from json import JSONDecoder
 
+    local_time.install()
     decode = JSONDecoder().decode
     ALLOW_AWAIT = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     ONLY_AST = _ast.PyCF_ONLY_AST
@@ -336,6 +338,7 @@ def _define_entry_points():
         if current['call'] == 1:
             reseed()
         os.environ.update(current['env'])
+        local_time.follow(current['env'])
         find_packages()
         file = current['file']
         sys.argv = [file, *current['args']]

@@ -4,6 +4,7 @@ import builtins
 import errno
 import os
 import sys
+import _sandbox_local_time as local_time
 from fcntl import F_GETFD, F_SETFD, FD_CLOEXEC, fcntl, ioctl
 from json import JSONDecoder, JSONEncoder
 
@@ -324,6 +325,7 @@ def main():
         key, _, value = entry.partition('=')
         if key:
             os.environ[key] = value
+    local_time.follow(os.environ)
     pid = request['pid']
     os.getpid = lambda: pid
     name, *words = request['argv'] or ['python3']

@@ -23,6 +23,7 @@ export interface EmscriptenGuest {
   readonly memoryLimit: Pick<MemoryLimit, 'grow' | 'maxBytes'>;
   /** Calls an export. */
   call(name: string, ...args: number[]): number;
+  readonly exports: WebAssembly.Exports;
   exit(code: number): never;
   abort(reason: string): never;
   /** Stops the guest because it called abort(), which is not attributed to a limit that was reached before. */
@@ -50,6 +51,7 @@ export function emscriptenFunctions(
     if (runtimeRequest(request, varargs)) return 0;
     return exchange(request, varargs) ?? findPackages(request, varargs) ?? processes(request, varargs);
   };
+  const address = (name: string) => (guest.exports[name] as WebAssembly.Global).value as number;
   // The interpreter does not import this call.
   const { __syscall_pipe2: _, ...descriptors } = descriptorCalls(kernel, memory, handleIoctl);
   const guarded = {
@@ -57,7 +59,10 @@ export function emscriptenFunctions(
     ...descriptors,
     ...deniedCalls(),
     ...socketCalls(kernel),
-    ...timeCalls(kernel, memory),
+    ...timeCalls(kernel, memory, {
+      environ: () => address('environ'),
+      tzname: () => address('tzname'),
+    }),
     ...libraryCalls(kernel, memory),
     ...processCalls(kernel, memory, guest),
   };

@@ -1,7 +1,7 @@
 /** The module `process`. The process has no users, and gets only signals that it sends to itself; its output goes to the streams of the program. */
 import { LINUX_ERRNO } from '../../linux-errno.js';
 import { host } from '../host-calls.js';
-import { environment, SIGNALS, setVariable } from '../os.js';
+import { deleteVariable, environment, SIGNALS, setVariable } from '../os.js';
 import { addTick, exit, hooks, programSource } from '../program-events.js';
 import { completeLater } from '../timers.js';
 import EventEmitter from './events.js';
@@ -43,6 +43,7 @@ const env = new Proxy(environment, {
     setVariable(name, value);
     return true;
   },
+  deleteProperty: (_target, name) => deleteVariable(name),
   defineProperty(_target, name, descriptor) {
     const { value, writable, enumerable, configurable, get, set } = descriptor;
     if (get || set) throw notAVariable('does not accept an accessor(getter/setter) descriptor');

@@ -1,11 +1,11 @@
 /**
  * Intl.DateTimeFormat for the Gregorian calendar. Patterns and names are data; options that the data does not cover throw a
- * RangeError. The default time zone is UTC, as everywhere in the sandbox.
+ * RangeError. The default time zone is that of Date.
  */
 import { load } from '../../../node-modules.js';
 import { rangePattern, sections } from './date-range.js';
 import { option, resolveLocale, supportedTags } from './locales.js';
-import { canonicalTimeZone, offsetAt, zoneIndex } from './time-zones.js';
+import { canonicalTimeZone, defaultTimeZone, offsetAt, zoneIndex } from './time-zones.js';
 
 const NAMES = ['narrow', 'short', 'long'];
 const DIGITS = ['2-digit', 'numeric'];
@@ -137,7 +137,7 @@ function initialize(locales, given, required, defaults) {
   }
   const hour12 = options.hour12 === undefined ? undefined : Boolean(options.hour12);
   const hourCycle = option(options, 'hourCycle', CYCLES);
-  const zone = options.timeZone === undefined ? 'UTC' : canonicalTimeZone(options.timeZone);
+  const zone = options.timeZone === undefined ? defaultTimeZone() : canonicalTimeZone(options.timeZone);
   const fields = readFields(options);
   const dateStyle = option(options, 'dateStyle', STYLES);
   const timeStyle = option(options, 'timeStyle', STYLES);
@@ -174,6 +174,13 @@ function initialize(locales, given, required, defaults) {
 }
 
 const pad = (value, field) => (field.length === 2 ? String(value).padStart(2, '0') : String(value));
+
+/** The name of a zone at a time in the text of a date: in English, also before 1970. */
+export function localZoneName(zone, time) {
+  const data = load('node:internal/locale-data/date-en');
+  const state = { data, zone, fields: { timeZoneName: 'long' } };
+  return zoneText(state, Math.max(time, 0), offsetAt(zone, time));
+}
 
 /** The name of the time zone, or its offset if it has none at this time. Names are known from 1970 on. */
 function zoneText({ data, zone, fields, timeStyle }, time, offset) {
@@ -339,7 +346,7 @@ export function dateToLocaleString(date, locales, options, required, defaults) {
   if (Number.isNaN(time)) return 'Invalid Date';
   const key =
     options === undefined && (locales === undefined || typeof locales === 'string')
-      ? `${locales}|${defaults}`
+      ? `${locales}|${defaults}|${defaultTimeZone()}`
       : undefined;
   let state = key === undefined ? undefined : cache.get(key);
   if (state === undefined) {

@@ -46,17 +46,18 @@ function changesOf(zone) {
   return changes;
 }
 
-const isLeap = (year) => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
-
-/** The same time in a year of the data with the same calendar. */
+/**
+ * The same time in one of the last years of the data: a day of the same name, on the same weekday. The months from March on, and those
+ * before, each have a year among the last eleven that begins on the same weekday.
+ */
 function equivalentTime(seconds) {
-  const year = new Date(seconds * 1000).getUTCFullYear();
-  const start = Date.UTC(year, 0, 1);
+  const date = new Date(seconds * 1000);
+  const month = date.getUTCMonth() < 2 ? 0 : 2;
+  const start = Date.UTC(date.getUTCFullYear(), month, 1);
   const weekday = new Date(start).getUTCDay();
-  for (let candidate = END_YEAR; ; candidate--) {
-    const other = Date.UTC(candidate, 0, 1);
-    if (isLeap(candidate) === isLeap(year) && new Date(other).getUTCDay() === weekday)
-      return seconds + (other - start) / 1000;
+  for (let year = END_YEAR; ; year--) {
+    const other = Date.UTC(year, month, 1);
+    if (new Date(other).getUTCDay() === weekday) return seconds + (other - start) / 1000;
   }
 }
 
@@ -76,6 +77,13 @@ export function offsetAt(zone, milliseconds) {
   }
   return low === 0 ? first : offsets[low - 1];
 }
+
+let defaultZone = 'UTC';
+/** The time zone of the variable TZ. */
+export const defaultTimeZone = () => defaultZone;
+export const setDefaultTimeZone = (zone) => {
+  defaultZone = zone;
+};
 
 /** The position of a zone in the lists of names. */
 export const zoneIndex = (zone) => Object.keys(data().zones).indexOf(zone);
