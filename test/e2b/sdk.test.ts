@@ -268,12 +268,17 @@ describe('commands', { timeout: TIMEOUT_MS }, () => {
     expect(programs.stdout).toBe('42\n1\n');
   });
 
-  test('report their exit code', async () => {
+  test('report their exit code, also in the message of the error', async () => {
     await expect(sandbox.commands.run('exit 3')).rejects.toMatchObject({
       constructor: e2b.CommandExitError,
       exitCode: 3,
+      message: 'exit status 3',
     });
-    await expect(sandbox.commands.run('nosuchcommand')).rejects.toMatchObject({ exitCode: 127 });
+    await expect(sandbox.commands.run('nosuchcommand')).rejects.toMatchObject({
+      exitCode: 127,
+      message: 'exit status 127',
+      stderr: expect.stringContaining('nosuchcommand: command not found'),
+    });
     await expect(sandbox.commands.run('true', { user: 'root' })).rejects.toThrow(e2b.InvalidArgumentError);
     await expect(sandbox.commands.run('true', { cwd: 'missing' })).rejects.toThrow(e2b.NotFoundError);
   });
