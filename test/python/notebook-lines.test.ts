@@ -114,13 +114,13 @@ describe('magic commands', () => {
   });
 
   test('%%capture keeps what a cell prints and displays, and nothing after the cell', async () => {
-    const session = await sandbox.createSession();
+    const session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     onTestFinished(() => session.close());
     const cell = '%%capture out\nimport sys\nprint(1)\n!echo 2\nprint(3, file=sys.stderr)\ndisplay([{"a": 1}])\n4';
     expect(await session.execute(cell)).toMatchObject({ stdout: '', stderr: '', results: [] });
     const shown = await session.execute('out.show()\n(out.stdout, out.stderr)');
     expect(shown).toMatchObject({ stdout: '1\n2\n', stderr: '3\n' });
-    expect(shown.results).toMatchObject([{ mime: 'text/html' }, { text: "('1\\n2\\n', '3\\n')" }]);
+    expect(shown.results).toMatchObject([{ mime: 'text/markdown' }, { text: "('1\\n2\\n', '3\\n')" }]);
     const failed = await session.execute('%%capture out\nprint(1)\n1 / 0');
     expect(failed).toMatchObject({ stdout: '', stderr: expect.stringContaining('ZeroDivisionError') });
     expect(await session.execute('print(out)')).toMatchObject({ stdout: '1\n\n' });
