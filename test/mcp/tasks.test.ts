@@ -347,7 +347,9 @@ describe('a task whose server loses its database', () => {
     const [first, second] = clients;
     const taskId = await start(first, LONG);
     proxy.refuse(true);
-    expect((await waitFor(first, taskId, 'completed')).result!.structuredContent).toMatchObject({ result: 42 });
+    expect((await waitFor(first, taskId, 'completed')).result!.structuredContent).toMatchObject({
+      result: 42,
+    });
     expect(await get(second, taskId)).toMatchObject({ status: 'working' });
     proxy.refuse(false);
     await waitFor(second, taskId, 'completed');

@@ -56,7 +56,9 @@ if True:
   test('that are neither Python nor a command are errors, as are other errors in such a program', async () => {
     const { stdout, stderr } = await run("print(1)\n%nosuch it's\nprint(2)");
     expect(stdout).toBe('1\n');
-    expect(stderr).toMatch(/line 2, in <module>[\s\S]*\nUsageError: Line magic function `%nosuch` not found\.\n$/);
+    expect(stderr).toMatch(
+      /line 2, in <module>[\s\S]*\nUsageError: Line magic function `%nosuch` not found\.\n$/,
+    );
     expect((await run('%%nosuch\nfoo bar')).stderr).toContain('UsageError: Cell magic `%%nosuch` not found.');
     expect((await run('x = 1\n% y')).stderr).toContain('SyntaxError');
     expect((await run('!echo a\nx = = 1')).stderr).toContain('line 2');
@@ -68,7 +70,8 @@ describe('magic commands', () => {
   const value = async (code: string) => (await sandbox.execute(code)).results[0]?.text;
 
   test('that only concern the frontend are accepted', async () => {
-    const code = '%load_ext autoreload\n%autoreload 2\n%config InlineBackend.figure_format = "retina"\nprint(1)';
+    const code =
+      '%load_ext autoreload\n%autoreload 2\n%config InlineBackend.figure_format = "retina"\nprint(1)';
     expect(await run(code)).toEqual({ stdout: '1\n', stderr: '', exit_code: 0 });
   });
 
@@ -76,7 +79,8 @@ describe('magic commands', () => {
     const timed = await sandbox.execute('%time x = {"a": 1}\n%time x["a"] + 1');
     expect(timed.stdout).toMatch(/^(CPU times: user .*, sys: 0 ns, total: .*\nWall time: .*\n){2}$/);
     expect(timed.results).toMatchObject([{ text: '2', is_main_result: true }]);
-    const code = 'n = 0\ndef f():\n    global n; n += 1\n%timeit -n 10 -r 2 f()\nr = %timeit -o -q -n 3 f()\n(n, r.loops)';
+    const code =
+      'n = 0\ndef f():\n    global n; n += 1\n%timeit -n 10 -r 2 f()\nr = %timeit -o -q -n 3 f()\n(n, r.loops)';
     const result = await sandbox.execute(code);
     expect(result.stdout).toMatch(/ ± .* per loop \(mean ± std\. dev\. of 2 runs, 10 loops each\)\n$/);
     expect(result.results[0]!.text).toBe('(41, 3)');
@@ -86,7 +90,9 @@ describe('magic commands', () => {
   test('%pwd, %ls, %env and %who return or print what programs ask for', async () => {
     expect(await value('folder = %pwd\nfolder')).toBe("'/app'");
     expect((await run('!mkdir listed; touch listed/b listed/a\n%ls listed')).stdout).toBe('a\nb\n');
-    expect(await run('name = "Bern"\n%env CITY={name}\n!echo $CITY')).toMatchObject({ stdout: 'env: CITY=Bern\nBern\n' });
+    expect(await run('name = "Bern"\n%env CITY={name}\n!echo $CITY')).toMatchObject({
+      stdout: 'env: CITY=Bern\nBern\n',
+    });
     expect(await value('%env HOME')).toBe("'/app'");
     expect((await run('%env NOSUCH')).stderr).toContain('UsageError: Environment does not have key: NOSUCH');
     expect((await run('a, b = 1, "x"\n%who\n%who int')).stdout).toBe('a\tb\na\n');
@@ -94,7 +100,7 @@ describe('magic commands', () => {
   });
 
   test('%run runs a file and takes over its variables', async () => {
-    const made = await run("%%writefile tool.py\nimport sys\nwords = sys.argv[1:]\n");
+    const made = await run('%%writefile tool.py\nimport sys\nwords = sys.argv[1:]\n');
     expect(made).toEqual({ stdout: 'Writing tool.py\n', stderr: '', exit_code: 0 });
     expect(await value('%run tool.py 1 "2 3"\nwords')).toBe("['1', '2 3']");
   });
@@ -116,7 +122,8 @@ describe('magic commands', () => {
   test('%%capture keeps what a cell prints and displays, and nothing after the cell', async () => {
     const session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     onTestFinished(() => session.close());
-    const cell = '%%capture out\nimport sys\nprint(1)\n!echo 2\nprint(3, file=sys.stderr)\ndisplay([{"a": 1}])\n4';
+    const cell =
+      '%%capture out\nimport sys\nprint(1)\n!echo 2\nprint(3, file=sys.stderr)\ndisplay([{"a": 1}])\n4';
     expect(await session.execute(cell)).toMatchObject({ stdout: '', stderr: '', results: [] });
     const shown = await session.execute('out.show()\n(out.stdout, out.stderr)');
     expect(shown).toMatchObject({ stdout: '1\n2\n', stderr: '3\n' });
