@@ -32,6 +32,10 @@ export class Blob {
         code: 'ERR_INVALID_ARG_TYPE',
       });
     }
+    if (options !== null && typeof options !== 'object' && typeof options !== 'function')
+      throw Object.assign(new TypeError('The "options" argument must be of type object.'), {
+        code: 'ERR_INVALID_ARG_TYPE',
+      });
     const endings = options?.endings === undefined ? 'transparent' : String(options.endings);
     if (endings !== 'transparent' && endings !== 'native')
       throw Object.assign(new TypeError(`The property 'options.endings' is invalid. Received '${endings}'`), {

@@ -33,7 +33,9 @@ function headerValue(value) {
 function headerPairs(init) {
   if (typeof init[Symbol.iterator] !== 'function')
     return Reflect.ownKeys(init).flatMap((key) =>
-      Reflect.getOwnPropertyDescriptor(init, key)?.enumerable ? [[byteString(key), byteString(init[key])]] : [],
+      Reflect.getOwnPropertyDescriptor(init, key)?.enumerable
+        ? [[byteString(key), byteString(init[key])]]
+        : [],
     );
   return Array.from(init, (pair) => {
     const parts = typeof pair === 'object' ? [...pair] : [];
@@ -189,16 +191,21 @@ export class FormData {
 
 const utf8 = (text) => new Uint8Array(encodeUtf8(text));
 
-async function readStream(stream) {
+async function joined(chunks) {
   const parts = [];
-  for await (const part of stream) {
-    if (!(part instanceof Uint8Array)) throw new TypeError('Received non-Uint8Array chunk');
-    parts.push(part.slice());
-  }
+  for await (const part of chunks) parts.push(part.slice());
   return concatBytes(parts);
 }
 
-async function* toChunks(iterable) {
+async function* byteChunks(stream) {
+  for await (const part of stream) {
+    if (!(part instanceof Uint8Array)) throw new TypeError('Received non-Uint8Array chunk');
+    yield part;
+  }
+}
+
+/** The chunks of what is sent can also be texts. */
+async function* sentChunks(iterable) {
   for await (const part of iterable) yield typeof part === 'string' ? utf8(part) : new Uint8Array(part);
 }
 
@@ -215,7 +222,7 @@ function readBody(body) {
     return { bytes: writeMultipart(body, boundary), type: `multipart/form-data; boundary=${boundary}` };
   }
   if (typeof body === 'object' && typeof body[Symbol.asyncIterator] === 'function') {
-    if (typeof body.getReader !== 'function') return { stream: ReadableStream.from(toChunks(body)) };
+    if (typeof body.getReader !== 'function') return { stream: ReadableStream.from(sentChunks(body)) };
     if (body.locked || body._disturbed)
       throw new TypeError('Response body object should not be disturbed or locked');
     return { stream: body };
@@ -262,12 +269,15 @@ class Body {
     if (this.#isUsed && this.#content.stream === undefined) this.#stream?.getReader();
   }
   async bytes() {
+    return this._read(byteChunks);
+  }
+  async _read(chunksOf) {
     this.#checkUsable();
     if (this.#content === undefined) return new Uint8Array();
     this.#isUsed = true;
     this.#lockIfUsed();
     const { bytes, stream } = this.#content;
-    return stream === undefined ? bytes.slice() : readStream(stream);
+    return stream === undefined ? bytes.slice() : joined(chunksOf(stream));
   }
   async arrayBuffer() {
     return (await this.bytes()).buffer;
@@ -317,6 +327,7 @@ class Body {
   }
 }
 
+const FORBIDDEN_METHODS = ['CONNECT', 'TRACE', 'TRACK'];
 const METHODS = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'];
 
 function checkedUrl(input) {
@@ -346,6 +357,8 @@ function readOptions(init, source) {
     if (!values.includes(value)) throw new TypeError(`Request constructor: ${value} is not a valid ${name}.`);
     return [name, value];
   };
+  if (init.duplex !== undefined && init.duplex !== 'half')
+    throw new TypeError(`Request constructor: ${init.duplex} is not a valid duplex.`);
   if (init.integrity) throw new TypeError('Request constructor: the sandbox does not support integrity.');
   return Object.fromEntries(Object.entries(REQUEST_OPTIONS).map(read));
 }
@@ -364,6 +377,7 @@ export class Request extends Body {
     const upper = `${init.method ?? source?.method ?? 'GET'}`.toUpperCase();
     const method = METHODS.includes(upper) ? upper : `${init.method ?? source?.method}`;
     if (!TOKEN.test(method)) throw new TypeError(`'${method}' is not a valid HTTP method.`);
+    if (FORBIDDEN_METHODS.includes(upper)) throw new TypeError(`'${method}' HTTP method is unsupported.`);
     const options = { ...readOptions(init, source), signal: readSignal(init, source) };
     const headers = new Headers(init.headers ?? source?.headers);
     const body = init.body ?? source?._take();
@@ -569,7 +583,7 @@ export async function fetch(input, init = undefined) {
   for (const [name, value] of Object.entries({ ...DEFAULT_HEADERS, 'accept-encoding': codings }))
     if (!headers.has(name)) headers.set(name, value);
   const isStream = request._isStream;
-  const bytes = await request.bytes().catch((cause) => {
+  const bytes = await request._read(sentChunks).catch((cause) => {
     throw failed(cause);
   });
   const body = bytes.length > 0 ? bytes : undefined;
