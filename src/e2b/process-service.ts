@@ -60,11 +60,11 @@ interface RunningProcess {
 
 type Selected = z.output<typeof selector>;
 
-/** What a client learns of the end of a process. */
+/** What a client learns of the end of a process. As in E2B, a process that fails has its status as the error. */
 function endEvent(result: SandboxResult): object {
   const { exitCode, error } = processEnd(result);
-  if (error === undefined) return { exitCode, exited: true, status: `exit status ${exitCode}` };
-  return { exitCode, exited: false, status: error, error };
+  const status = error ?? `exit status ${exitCode}`;
+  return { exitCode, exited: error === undefined, status, ...(exitCode !== 0 && { error: status }) };
 }
 
 export class SandboxProcesses {

@@ -158,8 +158,14 @@ export class Kernels {
     return count;
   }
 
+  /** Called at intervals: ends connections that do not answer, and kernels whose session is gone. */
   ping(): void {
-    for (const { sockets } of this.#open.values()) for (const socket of sockets) socket.ping();
+    const tenants = new Set<SessionTenant>();
+    for (const { sockets, parts } of this.#open.values()) {
+      tenants.add(parts.tenant);
+      for (const socket of sockets) socket.ping();
+    }
+    for (const tenant of tenants) this.#ids(tenant).catch(this.options.onError);
   }
 
   close(): void {

@@ -89,7 +89,7 @@ export async function callAsTask(
   unlink();
   if (first === undefined)
     reportFailure(
-      ended.then((end) => tasks.add(after(end))),
+      ended.then((end) => tasks.end(after(end))),
       context,
     );
   const { inputRequests: _, ...seed } = state.task;
@@ -210,6 +210,10 @@ async function findTask({ tasks }: Tenant, taskId: string): Promise<TaskState> {
       'There is no such task. Tasks expire an hour after their creation, and earlier if there are many.',
     );
   const { task } = found;
+  if (task.status === 'working' && (await tasks.isLost(taskId))) {
+    const message = 'The server that ran the program has ended, and its result is lost. Make the call again.';
+    return { task: { ...task, status: 'failed', error: { code: ProtocolErrorCode.InternalError, message } } };
+  }
   if (task.status !== 'input_required') return found;
   const { inputRequests: _, ...rest } = task;
   // This server is continuing the program with the answers.
@@ -247,7 +251,7 @@ async function continueTask(
   // Another answer came first, and what follows it is the state of the task.
   if (isLate) return;
   const next = asked.state && { ...round!, state: asked.state };
-  await tenant.tasks.add(stateAfter(task, end, next));
+  await tenant.tasks.end(stateAfter(task, end, next));
 }
 
 /** Cancels the program of a task: one that waits for a person by continuing it without approval. */

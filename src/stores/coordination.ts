@@ -35,9 +35,9 @@ export interface ExpiringValues {
   keys(session_id: string): Promise<string[]>;
 }
 
-/** Requests to cancel the programs of a session, for the servers that run them. */
+/** Requests to cancel the programs of a session, for the servers that run them; and signs of life of these servers. */
 export interface Cancellations {
-  /** Requests the cancellation of the programs of a session that are active now. */
+  /** Requests the cancellation of the programs of a session that are active now. Other names are not those of a session. */
   request(session_id: string): Promise<void>;
   /** The age of the last request of each session in milliseconds, for the sessions that have one. */
   ages(session_ids: readonly string[]): Promise<Map<string, number>>;

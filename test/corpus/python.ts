@@ -210,7 +210,8 @@ export const PYTHON: readonly FailingProgram[] = [
     says: "Instead: for 'openpyxl': import openpyxl",
   },
   { code: 'conda install requests', type: 'SyntaxError', says: 'import requests' },
-  { code: '%timeit 1 + 1', type: 'SyntaxError', says: 'a notebook command' },
+  { code: '%prun 1 + 1', type: 'CommandNotFound', says: 'a notebook command' },
+  { code: '%conda install openpyxl', type: 'CommandNotFound', says: "for 'openpyxl': import openpyxl" },
   { code: 'import os\nos.fork()', type: 'UnsupportedFeature' },
   {
     code: "import urllib.request\nurllib.request.urlopen('https://example.com')",

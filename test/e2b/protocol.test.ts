@@ -4,10 +4,12 @@
  * @module-tag full
  */
 import { createHash, randomBytes } from 'node:crypto';
-import type { HttpServer } from 'llm-wasm-sandbox/mcp';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startLoopbackServer } from '../support/loopback-server.ts';
 import { startHttp } from '../support/mcp.ts';
+import '../support/property-seed.ts';
+import { repetitions } from '../support/repetitions.ts';
 
 const ANN = 'ann-secret-0123456789';
 const BOB = 'bob-secret-0123456789';
@@ -17,7 +19,7 @@ interface Access {
   readonly envdAccessToken: string;
 }
 
-let server: HttpServer;
+let server: Awaited<ReturnType<typeof startHttp>>;
 let origin: string;
 let ann: Access;
 let bob: Access;
@@ -402,6 +404,33 @@ describe('streams', () => {
     const texts = await Promise.all(begun);
     expect(texts.filter((text) => text.includes('"exitCode":137'))).toHaveLength(32);
     expect(await list()).toEqual([]);
+  });
+
+  test('processes that are ended at any instant leave nothing behind', async () => {
+    const one = await create(ANN);
+    const cmd =
+      'while true; do (echo a | cat > file) & python3 -c "import os; os.system(chr(58))"; wait; done';
+    const message = frame(JSON.stringify({ process: { cmd: '/bin/bash', args: ['-c', cmd] } }));
+    const [instants] = fc.sample(
+      fc.array(fc.integer({ min: 1, max: 600 }), { minLength: repetitions(24, 200), maxLength: 200 }),
+      1,
+    );
+    while (instants!.length > 0) {
+      const group = instants!.splice(0, 8).map(async (ms) => {
+        const response = await sendTo(one, '/process.Process/Start', {
+          method: 'POST',
+          body: message as BodyInit,
+          headers: { 'content-type': 'application/connect+json', 'connect-timeout-ms': String(ms) },
+        });
+        await response.arrayBuffer();
+      });
+      await Promise.all(group);
+    }
+    const running = async () => (await rpc(one, 'process.Process/List', {})).body['processes'];
+    await expect.poll(running, { timeout: 60_000 }).toEqual([]);
+    expect(server.state.tenant('ann').activeCalls(one.sandboxID)).toBe(0);
+    const response = await sendTo(one, '/execute', json({ code: '6 * 7' }), 49_999);
+    expect(await response.text()).toContain('"text":"42"');
   });
 
   test('arguments are data, never code', async () => {

@@ -111,6 +111,17 @@ describe('runCode', { timeout: TIMEOUT_MS }, () => {
     expect((await sandbox.runCode('1\n  2')).error.name).toBe('IndentationError');
   });
 
+  test('runs magic commands of IPython, and reports those that do not exist', async () => {
+    const cell = '%matplotlib inline\n%load_ext autoreload\n%autoreload 2\nhome = %env HOME\nhome';
+    expect((await sandbox.runCode(cell)).text).toBe('/home/user');
+    const timed = await sandbox.runCode('%%time\n21 * 2');
+    expect(timed.text).toBe('42');
+    expect(timed.logs.stdout.join('')).toMatch(/^CPU times: .*\nWall time: .*\n$/);
+    const { error, logs } = await sandbox.runCode('print(1)\n%nosuch');
+    expect(error).toMatchObject({ name: 'UsageError', value: 'Line magic function `%nosuch` not found.' });
+    expect(logs.stdout).toEqual(['1\n']);
+  });
+
   test('has /home/user as the home folder of every program', async () => {
     const code =
       "import os\nopen('/home' + '/user/composed', 'w').write('x'); os.getcwd(), os.path.expanduser('~')";
@@ -268,12 +279,17 @@ describe('commands', { timeout: TIMEOUT_MS }, () => {
     expect(programs.stdout).toBe('42\n1\n');
   });
 
-  test('report their exit code', async () => {
+  test('report their exit code, also in the message of the error', async () => {
     await expect(sandbox.commands.run('exit 3')).rejects.toMatchObject({
       constructor: e2b.CommandExitError,
       exitCode: 3,
+      message: 'exit status 3',
     });
-    await expect(sandbox.commands.run('nosuchcommand')).rejects.toMatchObject({ exitCode: 127 });
+    await expect(sandbox.commands.run('nosuchcommand')).rejects.toMatchObject({
+      exitCode: 127,
+      message: 'exit status 127',
+      stderr: expect.stringContaining('nosuchcommand: command not found'),
+    });
     await expect(sandbox.commands.run('true', { user: 'root' })).rejects.toThrow(e2b.InvalidArgumentError);
     await expect(sandbox.commands.run('true', { cwd: 'missing' })).rejects.toThrow(e2b.NotFoundError);
   });

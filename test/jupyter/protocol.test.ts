@@ -400,6 +400,26 @@ describe('a kernel whose session is deleted over MCP', () => {
     expect(kernels.map((one) => one.id)).not.toContain(id);
     expect((await client.closed).code).toBe(1001);
   });
+
+  test('is forgotten even if its clients ask for nothing', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const idle = await startHttp({ jupyter: true, tokens: [`ann=${ANN}`] });
+    onTestFinished(() => idle.close());
+    const { id } = (await (
+      await fetch(new URL('/api/kernels', idle.url), {
+        method: 'POST',
+        headers: { authorization: `token ${ANN}` },
+      })
+    ).json()) as { id: string };
+    const address = new URL(`/api/kernels/${id}/channels?token=${ANN}`, idle.url);
+    const socket = new WebSocket(address.href.replace('http', 'ws'));
+    const closed = new Promise<number>((resolve) => socket.once('close', resolve));
+    await new Promise((resolve) => socket.once('open', resolve));
+    await idle.state.tenant('ann').destroy(`jupyter-${id}`);
+    vi.advanceTimersByTime(30_000);
+    expect(await closed).toBe(1001);
+  });
 });
 
 describe('contents', () => {

@@ -396,6 +396,14 @@ describe('a cell', { timeout: TIMEOUT_MS }, () => {
     await other.shutdown();
   });
 
+  test('runs magic commands of IPython, and reports those that do not exist', async () => {
+    const cell = '%matplotlib inline\n%load_ext autoreload\n%autoreload 2\nx = %env HOME\nprint(x)';
+    expect(stdoutOf(await run(cell))).toBe('/app\n');
+    expect(stdoutOf(await run('%%time\nprint(1)'))).toMatch(/^1\nCPU times: .*\nWall time: .*\n$/);
+    const { reply } = await run('print(1)\n%nosuch');
+    expect(reply).toMatchObject({ ename: 'UsageError', evalue: 'Line magic function `%nosuch` not found.' });
+  });
+
   test('makes checkpoints and rolls back with magic commands, except notebooks', async () => {
     await run('x = 1\nopen("state.txt", "w").write("one")');
     expect(stdoutOf(await run('%checkpoint before'))).toContain('%rollback before');

@@ -138,11 +138,16 @@ describe('a request body', () => {
 });
 
 /** Opens a request and sends only a part of its body. */
-function sendPart(url: string, bytes: number, declared: number): { close(): void; status: Promise<number> } {
+function sendPart(
+  url: string,
+  bytes: number,
+  declared: number,
+  more: Record<string, string> = {},
+): { close(): void; status: Promise<number> } {
   const outgoing = request(url, {
     method: 'POST',
     agent: new Agent(),
-    headers: { ...headers({ method: 'tools/list' }), 'content-length': declared },
+    headers: { ...headers({ method: 'tools/list' }), ...more, 'content-length': declared },
   });
   const status = new Promise<number>((resolve) => {
     outgoing.on('response', (response) => resolve(response.statusCode!));
@@ -168,6 +173,34 @@ describe('the bytes of a tenant', () => {
     // A complete body, which is not JSON.
     const complete = () => sendPart(server.url, 900_000, 900_001).status;
     await expect.poll(complete, { timeout: 60_000 }).toBe(400);
+    await server.close();
+  });
+
+  // guarantee: request-limits
+  // proves: A client that stops in the middle of a body, of a message or an upload, loses its connection, and its bytes are released.
+  test('are released when a client stops in the middle of a body', { tags: 'full' }, async () => {
+    const server = await startHttp({ e2b: true, max_body_bytes: 1_000_000, max_buffered_bytes: 2_000_000 });
+    const { origin } = new URL(server.url);
+    const created = await fetch(`${origin}/sandboxes`, {
+      method: 'POST',
+      headers: { 'x-api-key': 'any', 'content-type': 'application/json' },
+      body: JSON.stringify({ templateID: 'base' }),
+    });
+    const { sandboxID, envdAccessToken } = (await created.json()) as Record<string, string>;
+    const access = {
+      'e2b-sandbox-id': sandboxID!,
+      'e2b-sandbox-port': '49983',
+      'x-access-token': envdAccessToken!,
+    };
+    const stopped = [
+      sendPart(server.url, 900_000, 990_000),
+      sendPart(`${origin}/files?path=x`, 900_000, 990_000, access),
+    ];
+    const complete = () => sendPart(server.url, 900_000, 900_001).status;
+    await expect.poll(complete, { timeout: 10_000, interval: 200 }).toBe(503);
+    expect(await Promise.all(stopped.map(({ status }) => status))).toEqual([408, 408]);
+    expect(await complete()).toBe(400);
+    expect((await fetch(`${origin}/files?path=x`, { headers: access })).status).toBe(404);
     await server.close();
   });
 

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
@@ -60,7 +61,7 @@ async function get({ send }: Client, taskId: string): Promise<Status> {
 async function waitFor(client: Client, taskId: string, ...statuses: string[]): Promise<Status> {
   for (;;) {
     const task = await get(client, taskId);
-    if (statuses.includes(task.status)) return task;
+    if (statuses.includes(task?.status)) return task;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
@@ -302,6 +303,57 @@ test('a call whose task cannot be stored returns its result', async () => {
   await vi.waitFor(() => expect(lonely.state.tenant('ann').totalActiveCalls).toBe(1));
   proxy.close();
   expect(await result).toMatchObject({ result: { structuredContent: { stdout: 'long\n', result: 42 } } });
+});
+
+describe('a task whose server loses its database', () => {
+  const connected = async () => {
+    const store = await newDatabase();
+    const address = new URL(store);
+    const proxy = await TcpProxy.start(Number(address.port));
+    address.port = String(proxy.port);
+    const servers = [
+      await startHttp({ store: address.href, tokens: TOKENS }),
+      await startHttp({ store, tokens: TOKENS }),
+    ];
+    const clients = await Promise.all(servers.map((one) => httpTasks(one, ANN)));
+    onTestFinished(async () => {
+      proxy.close();
+      await Promise.all(clients.map((client) => client.close()));
+      await Promise.all(servers.map((one) => one.close().catch(() => {})));
+    });
+    return { store, proxy, clients: clients as [Client, Client] };
+  };
+
+  test('is failed at the other servers when that server has shown no sign of life for a minute', async () => {
+    const { store, proxy, clients } = await connected();
+    const [lost, other] = clients;
+    const taskId = await start(lost, ENDLESS);
+    expect(await get(other, taskId)).toMatchObject({ status: 'working' });
+    proxy.close();
+    const client = new pg.Client(store);
+    await client.connect();
+    await client.query(
+      `UPDATE llm_wasm_sandbox.cancellations SET requested_at = requested_at - interval '1 min'`,
+    );
+    await client.end();
+    expect(await get(other, taskId)).toMatchObject({
+      status: 'failed',
+      error: { code: -32603, message: expect.stringContaining('Make the call again') },
+    });
+  });
+
+  test('has its result when the database is back', async () => {
+    const { proxy, clients } = await connected();
+    const [first, second] = clients;
+    const taskId = await start(first, LONG);
+    proxy.refuse(true);
+    expect((await waitFor(first, taskId, 'completed')).result!.structuredContent).toMatchObject({
+      result: 42,
+    });
+    expect(await get(second, taskId)).toMatchObject({ status: 'working' });
+    proxy.refuse(false);
+    await waitFor(second, taskId, 'completed');
+  });
 });
 
 describe('a client of 2025', () => {

@@ -65,6 +65,16 @@ export const FETCH_PROGRAMS: Readonly<Record<string, string>> = {
   'async generator': `async function* parts() { yield new Uint8Array([97]); yield new Uint8Array([98]); } const seen = await (await fetch('ORIGIN/echo', { method: 'POST', body: parts(), duplex: 'half' })).json(); log(seen.body);`,
   'body of a get': `await fetch('ORIGIN/echo', { body: 'x' }).catch((e) => log(e.name));`,
   'body null': `log((await (await fetch('ORIGIN/echo', { method: 'POST', body: null })).json()).body);`,
+  // what the Web Platform Tests check
+  'headers of many kinds': `const tried = (f) => { try { log(f()); } catch (e) { log(e.name); } }; for (const init of [{ a: undefined, b: null }, [['a', undefined]], [['a']], ['ab'], { [Symbol('x')]: '1' }, { a: 'Ā' }, { 'Ā': 'a' }, new Map([['m', 1]])]) tried(() => [...new Headers(init)]);`,
+  'headers that change while they are read': `const h = new Headers([['a', '1'], ['c', '2'], ['set-cookie', '3']]); for (const [name, value] of h) { log(name, value); if (name === 'a') { h.append('b', '4'); h.append('set-cookie', '5'); } }`,
+  'form data that changes while it is read': `const f = new FormData(); for (const name of ['a', 'b', 'c']) f.append(name, name); for (const [name] of f) { log(name); f.delete('b'); } const entry = [...f][0]; entry[0] = 'z'; log([...f.keys()]);`,
+  'form data with a file': `const f = new FormData(); f.set('a', new File(['x'], 'x.txt', { lastModified: 123 }), 'y.txt'); log(f.get('a').name, f.get('a').lastModified);`,
+  'form data with a byte order mark': `log([...await new Response('\ufeffa=b', { headers: { 'content-type': 'application/x-www-form-urlencoded' } }).formData()]);`,
+  'invalid values': `const tried = (f) => { try { f(); log('made'); } catch (e) { log(e.name); } }; for (const f of [() => new Blob([], { endings: 'x' }), () => new Blob([], 1), () => new Response('', { statusText: '\\n' }), () => new Response('', { statusText: 'Ā' }), () => new Request('ORIGIN/', { method: 'trace' }), () => new Request('ORIGIN/', { duplex: 'full' }), () => Response.error().headers.set('a', 'b')]) tried(f);`,
+  'response of a stream of texts': `const r = () => new Response(new ReadableStream({ start(c) { c.enqueue('x'); c.close(); } })); for (const name of ['text', 'json', 'arrayBuffer', 'blob']) await r()[name]().then(() => log('read'), (e) => log(e.name));`,
+  'error of a stream before its type': `const r = new Response(new ReadableStream({ start(c) { c.error(new RangeError('mine')); } })); await r.formData().catch((e) => log(e.message));`,
+  'reader after reading': `for (const early of [true, false]) { const r = new Response('x'); if (early) r.body; await r.text(); try { r.body.getReader(); log('reader'); } catch (e) { log(e.name); } }`,
   // requests
   request: `const q = new Request('ORIGIN/echo#part', { method: 'post', headers: { a: 'b' }, body: 'x' }); log(q.method, q.url, q.headers.get('a'), q.redirect, q.bodyUsed, q.mode, q.credentials, q.cache, q.duplex); const seen = await (await fetch(q)).json(); log(seen.method, seen.url, seen.body, q.bodyUsed);`,
   'request is used twice': `const q = new Request('ORIGIN/echo', { method: 'POST', body: 'x' }); await fetch(q); await fetch(q).catch((e) => log(e.name));`,

@@ -1,4 +1,5 @@
 /** Secrets that programs send but never have. */
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -195,6 +196,55 @@ describe('secret', () => {
   test('has another placeholder in every sandbox', () => {
     const [one, other] = [open(), open()].map((access) => access.secrets.placeholders['API_KEY']);
     expect(one).not.toBe(other);
+  });
+
+  // guarantee: secrets
+  // proves: A placeholder of another sandbox or secret, or one that a program makes up, is sent as it is.
+  test('is not sent for a placeholder of another sandbox, of another secret or that is made up', async () => {
+    const OTHER = 'other-secret-0123456789';
+    const secrets = {
+      API_KEY: { value: SECRET, allow: [`${server.origin}/v1/*`] },
+      OTHER: { value: OTHER, allow: [`${server.origin}/reflect`], header: 'x-key' },
+    };
+    const [access, foreign] = [open({ secrets }), open({ secrets })];
+    const { API_KEY: own, OTHER: other } = access.secrets.placeholders as Record<string, string>;
+    const forged = [
+      ...Object.values(foreign.secrets.placeholders),
+      ...[own!.slice(0, -1), `${own!.slice(0, -1)}${own!.at(-1) === '0' ? '1' : '0'}`, own!.toUpperCase()],
+      ...[own!.split('').join(' '), own!.replace('secret_', ''), 'API_KEY', '$API_KEY', '{API_KEY}', other!],
+      ...Array.from(
+        { length: 100 },
+        () =>
+          `secret_${randomBytes(61)
+            .toString('hex')
+            .slice(0, own!.length - 7)}`,
+      ),
+    ];
+    for (const text of forged) {
+      const { seen } = await send(access, '/v1/x', [['authorization', `Bearer ${text}`]]);
+      expect(seen.headers.authorization).toBe(`Bearer ${text}`);
+    }
+    // The place of one secret is not that of another, and a sandbox never learns the placeholders of others.
+    const { seen } = await send(access, '/reflect', [
+      ['authorization', other!],
+      ['x-key', own!],
+    ]);
+    expect([seen.headers.authorization, seen.headers['x-key']]).toEqual([other, own]);
+    expect((await send(access, '/reflect', [['x-key', other!]])).seen.headers['x-key']).toBe(OTHER);
+  });
+
+  test('is not sent for a placeholder that a program puts in place of its own', async () => {
+    const sandbox = await createSandbox({
+      runtime: 'javascript',
+      auto_persist_globals: true,
+      policy: { network: network() },
+    });
+    const made = `secret_${'0'.repeat(25)}`;
+    const ask = `await (await fetch('${server.origin}/reflect', { headers: { authorization: '${made}' } })).text()`;
+    await sandbox.execute(`process.env.API_KEY = '${made}'`);
+    for (const code of [ask, ask]) await sandbox.execute(code);
+    expect(server.requests.at(-1)!.headers.authorization).toBe(made);
+    await sandbox.close();
   });
 
   test.each([

@@ -4,9 +4,14 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 export class TcpProxy {
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
+  #isRefusing = false;
 
   private constructor(targetPort: number) {
     this.#server = createServer((client) => {
+      if (this.#isRefusing) {
+        client.resetAndDestroy();
+        return;
+      }
       const target = connect(targetPort, '127.0.0.1');
       for (const [from, to] of [
         [client, target],
@@ -36,6 +41,12 @@ export class TcpProxy {
   /** Resets all connections. New ones are accepted. */
   cut(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  /** Resets all connections, and refuses new ones or accepts them again. */
+  refuse(isRefusing: boolean): void {
+    this.#isRefusing = isRefusing;
+    if (isRefusing) this.cut();
   }
 
   close(): void {

@@ -393,10 +393,19 @@ def _define_entry_points():
         except Exception as error:
             print(f'display: a figure cannot be drawn: {type_name(error)}: {truncate(str(error))}', file=sys.stderr)
 
+    def run_cell(action):
+        """Runs a program, and ends what the first line of a notebook cell has begun."""
+        try:
+            return action()
+        finally:
+            notebook = sys.modules.get('_sandbox_notebook')
+            if notebook is not None and not ('tools' in current and current['tools'].is_paused()):
+                notebook.end_cell()
+
     def run(action=run_program):
         report = {'exit_code': 0}
         try:
-            run_and_record(report, action)
+            run_and_record(report, lambda: run_cell(action))
             if threads.is_used:
                 report['uses_threads'] = True
             numpy = sys.modules.get('_sandbox_numpy')

@@ -417,6 +417,19 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     },
   },
 
+  {
+    type: 'CommandNotFound',
+    run: {
+      source: '%prun main()',
+      error: {
+        type: 'UsageError',
+        module: 'builtins',
+        message: 'Line magic function `%prun` not found.',
+        line: 1,
+      },
+    },
+  },
+
   // ---- exit ----
   {
     type: 'RaisedByProgram',

@@ -43,7 +43,7 @@ const TYPING_NAMES = new Set(
 );
 const BIG_INTEGER = /^Exceeds the limit \(\d+ digits\) for integer string conversion/;
 
-/** A line of a notebook that is not Python: `%pip install x`, `%%time`; or an installer as in a shell. `!ls` runs. */
+/** A line of a notebook that does not run: `%conda install x`, `%%js`; or an installer as in a shell. */
 const NOTEBOOK_LINE = /^(?:!|%%?)\s{0,9}(\w[^\n]{0,300})/;
 const INSTALLER_LINE = /^(?:pip3?|conda|npm|apt(?:-get)?)\s{1,9}install\s[^\n]{0,300}/;
 
@@ -80,6 +80,16 @@ export const exceptionRules: readonly Rule[] = [
         : undefined,
       'Its messages say why. If the program captures them, catch the exception and print error.stderr',
       'Without check=True, returncode has the exit code; grep without a match returns 1',
+    ],
+  }),
+  exceptionRule({
+    type: 'CommandNotFound',
+    evidence: 'UsageError: a magic command of IPython does not exist here, or not with these arguments.',
+    match: (input) => builtinException(input, 'UsageError'),
+    lines: (error, input) => [
+      oneLine(error.message),
+      ...commandLines(input),
+      '%lsmagic lists the commands that exist',
     ],
   }),
   syntaxErrorRule({

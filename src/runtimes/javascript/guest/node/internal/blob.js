@@ -32,7 +32,16 @@ export class Blob {
         code: 'ERR_INVALID_ARG_TYPE',
       });
     }
-    this.#bytes = concatBytes(Array.from(parts, (part) => bytesOf(part, options?.endings)));
+    if (options !== null && typeof options !== 'object' && typeof options !== 'function')
+      throw Object.assign(new TypeError('The "options" argument must be of type object.'), {
+        code: 'ERR_INVALID_ARG_TYPE',
+      });
+    const endings = options?.endings === undefined ? 'transparent' : String(options.endings);
+    if (endings !== 'transparent' && endings !== 'native')
+      throw Object.assign(new TypeError(`The property 'options.endings' is invalid. Received '${endings}'`), {
+        code: 'ERR_INVALID_ARG_VALUE',
+      });
+    this.#bytes = concatBytes(Array.from(parts, (part) => bytesOf(part, endings)));
     const type = options?.type === undefined ? '' : String(options.type);
     this.#type = /[^\x20-\x7e]/.test(type) ? '' : type.toLowerCase();
   }

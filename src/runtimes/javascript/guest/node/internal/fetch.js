@@ -10,16 +10,38 @@ import { hasNetwork, sendRequest } from './requests.js';
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
 
+/** A text of characters that are one byte each in a message. */
+function byteString(value) {
+  const text = `${value}`;
+  if (/[^\0-\xff]/.test(text)) throw new TypeError(`Cannot convert ${text} to a ByteString`);
+  return text;
+}
+
 function headerName(name) {
-  const text = `${name}`;
+  const text = byteString(name);
   if (!TOKEN.test(text)) throw new TypeError(`Headers: ${text} is an invalid header name.`);
   return text.toLowerCase();
 }
 
 function headerValue(value) {
-  const text = `${value}`.replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, '');
+  const text = byteString(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, '');
   if (/[\0\r\n]/.test(text)) throw new TypeError(`Headers: ${text} is an invalid header value.`);
   return text;
+}
+
+/** The headers that an object describes: pairs, or properties. Properties are read one after another. */
+function headerPairs(init) {
+  if (typeof init[Symbol.iterator] !== 'function')
+    return Reflect.ownKeys(init).flatMap((key) =>
+      Reflect.getOwnPropertyDescriptor(init, key)?.enumerable
+        ? [[byteString(key), byteString(init[key])]]
+        : [],
+    );
+  return Array.from(init, (pair) => {
+    const parts = typeof pair === 'object' ? [...pair] : [];
+    if (parts.length !== 2) throw new TypeError('Headers: each header must be a name and a value');
+    return parts;
+  });
 }
 
 /** Makes the headers of a received response immutable, and says whether they are. */
@@ -45,13 +67,7 @@ export class Headers {
     if (init === undefined) return;
     if (init === null || typeof init !== 'object')
       throw new TypeError('Headers: the argument must be an object');
-    const pairs = typeof init[Symbol.iterator] === 'function' ? init : Object.entries(init);
-    for (const pair of pairs) {
-      const [name, value, ...rest] = pair;
-      if (value === undefined || rest.length > 0)
-        throw new TypeError('Headers: each header must be a name and a value');
-      this.append(name, value);
-    }
+    for (const [name, value] of headerPairs(init)) this.append(name, value);
   }
   append(name, value) {
     const [key, text] = [headerName(name), headerValue(value)];
@@ -80,10 +96,17 @@ export class Headers {
     this.#check();
     this.#list.delete(key);
   }
+  #sorted() {
+    const pairs = (key) =>
+      key === 'set-cookie' ? this.#list.get(key).map((value) => [key, value]) : [[key, this.get(key)]];
+    return [...this.#list.keys()].sort().flatMap(pairs);
+  }
+  /** What changes during the iteration is seen by it. */
   *entries() {
-    for (const key of [...this.#list.keys()].sort()) {
-      if (key === 'set-cookie') for (const value of this.#list.get(key)) yield [key, value];
-      else yield [key, this.get(key)];
+    let pairs = this.#sorted();
+    for (let i = 0; i < pairs.length; i++) {
+      yield pairs[i];
+      pairs = this.#sorted();
     }
   }
   *keys() {
@@ -119,7 +142,8 @@ export class FormData {
   static #entry(name, value, filename) {
     if (!(value instanceof Blob)) return [`${name}`, `${value}`];
     if (value instanceof File && filename === undefined) return [`${name}`, value];
-    return [`${name}`, new File([value], `${filename ?? 'blob'}`, { type: value.type })];
+    const { type, lastModified } = value;
+    return [`${name}`, new File([value], `${filename ?? 'blob'}`, { type, lastModified })];
   }
   append(name, value, filename = undefined) {
     this.#entries.push(FormData.#entry(name, value, filename));
@@ -146,16 +170,16 @@ export class FormData {
     this.#entries = this.#entries.filter(([key]) => key !== `${name}`);
   }
   *entries() {
-    yield* this.#entries;
+    for (let i = 0; i < this.#entries.length; i++) yield [...this.#entries[i]];
   }
   *keys() {
-    for (const [key] of this.#entries) yield key;
+    for (const [key] of this.entries()) yield key;
   }
   *values() {
-    for (const [, value] of this.#entries) yield value;
+    for (const [, value] of this.entries()) yield value;
   }
   forEach(callback, thisArg = undefined) {
-    for (const [key, value] of this.#entries) callback.call(thisArg, value, key, this);
+    for (const [key, value] of this.entries()) callback.call(thisArg, value, key, this);
   }
   [Symbol.iterator]() {
     return this.entries();
@@ -167,10 +191,22 @@ export class FormData {
 
 const utf8 = (text) => new Uint8Array(encodeUtf8(text));
 
-async function readStream(stream) {
+async function joined(chunks) {
   const parts = [];
-  for await (const part of stream) parts.push(typeof part === 'string' ? utf8(part) : new Uint8Array(part));
+  for await (const part of chunks) parts.push(part.slice());
   return concatBytes(parts);
+}
+
+async function* byteChunks(stream) {
+  for await (const part of stream) {
+    if (!(part instanceof Uint8Array)) throw new TypeError('Received non-Uint8Array chunk');
+    yield part;
+  }
+}
+
+/** The chunks of what is sent can also be texts. */
+async function* sentChunks(iterable) {
+  for await (const part of iterable) yield typeof part === 'string' ? utf8(part) : new Uint8Array(part);
 }
 
 /** The bytes of a body, or the stream that supplies them, and the type of its contents. */
@@ -186,7 +222,7 @@ function readBody(body) {
     return { bytes: writeMultipart(body, boundary), type: `multipart/form-data; boundary=${boundary}` };
   }
   if (typeof body === 'object' && typeof body[Symbol.asyncIterator] === 'function') {
-    if (typeof body.getReader !== 'function') return { stream: ReadableStream.from(body) };
+    if (typeof body.getReader !== 'function') return { stream: ReadableStream.from(sentChunks(body)) };
     if (body.locked || body._disturbed)
       throw new TypeError('Response body object should not be disturbed or locked');
     return { stream: body };
@@ -207,7 +243,8 @@ class Body {
   get body() {
     if (this.#content === undefined) return null;
     const { bytes, stream } = this.#content;
-    this.#stream ??=
+    if (this.#stream !== undefined) return this.#stream;
+    this.#stream =
       stream ??
       new ReadableStream({
         start(controller) {
@@ -215,6 +252,7 @@ class Body {
           controller.close();
         },
       });
+    this.#lockIfUsed();
     return this.#stream;
   }
   get bodyUsed() {
@@ -226,12 +264,20 @@ class Body {
     if (this.bodyUsed || (this.#stream ?? stream)?.locked)
       throw new TypeError('Body is unusable: Body has already been read');
   }
+  /** A body that was read has a stream that cannot be read. */
+  #lockIfUsed() {
+    if (this.#isUsed && this.#content.stream === undefined) this.#stream?.getReader();
+  }
   async bytes() {
+    return this._read(byteChunks);
+  }
+  async _read(chunksOf) {
     this.#checkUsable();
     if (this.#content === undefined) return new Uint8Array();
     this.#isUsed = true;
+    this.#lockIfUsed();
     const { bytes, stream } = this.#content;
-    return stream === undefined ? bytes.slice() : readStream(stream);
+    return stream === undefined ? bytes.slice() : joined(chunksOf(stream));
   }
   async arrayBuffer() {
     return (await this.bytes()).buffer;
@@ -249,10 +295,11 @@ class Body {
   async formData() {
     const type = this.headers.get('content-type') ?? '';
     const form = new FormData();
+    const bytes = await this.bytes();
     if (/^multipart\/form-data\s*;/i.test(type)) {
-      for (const part of readMultipart(await this.bytes(), type)) form.append(...part);
+      for (const part of readMultipart(bytes, type)) form.append(...part);
     } else if (/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {
-      for (const [name, value] of new URLSearchParams(await this.text())) form.append(name, value);
+      for (const [name, value] of new URLSearchParams(decodeUtf8(bytes))) form.append(name, value);
     } else
       throw new TypeError(
         'Content-Type was not one of "multipart/form-data" or "application/x-www-form-urlencoded".',
@@ -280,6 +327,7 @@ class Body {
   }
 }
 
+const FORBIDDEN_METHODS = ['CONNECT', 'TRACE', 'TRACK'];
 const METHODS = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'];
 
 function checkedUrl(input) {
@@ -309,6 +357,8 @@ function readOptions(init, source) {
     if (!values.includes(value)) throw new TypeError(`Request constructor: ${value} is not a valid ${name}.`);
     return [name, value];
   };
+  if (init.duplex !== undefined && init.duplex !== 'half')
+    throw new TypeError(`Request constructor: ${init.duplex} is not a valid duplex.`);
   if (init.integrity) throw new TypeError('Request constructor: the sandbox does not support integrity.');
   return Object.fromEntries(Object.entries(REQUEST_OPTIONS).map(read));
 }
@@ -327,6 +377,7 @@ export class Request extends Body {
     const upper = `${init.method ?? source?.method ?? 'GET'}`.toUpperCase();
     const method = METHODS.includes(upper) ? upper : `${init.method ?? source?.method}`;
     if (!TOKEN.test(method)) throw new TypeError(`'${method}' is not a valid HTTP method.`);
+    if (FORBIDDEN_METHODS.includes(upper)) throw new TypeError(`'${method}' HTTP method is unsupported.`);
     const options = { ...readOptions(init, source), signal: readSignal(init, source) };
     const headers = new Headers(init.headers ?? source?.headers);
     const body = init.body ?? source?._take();
@@ -358,7 +409,8 @@ export class Response extends Body {
       throw new TypeError(`Response constructor: Invalid response status code ${status}`);
     const headers = new Headers(init.headers);
     super(body, headers);
-    const statusText = `${init.statusText ?? ''}`;
+    const statusText = byteString(init.statusText ?? '');
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(statusText)) throw new TypeError('Invalid statusText');
     Object.assign(this, {
       status,
       statusText,
@@ -377,7 +429,9 @@ export class Response extends Body {
     return new Response(text, { ...init, headers });
   }
   static error() {
-    return Object.assign(new Response(), { type: 'error', status: 0, ok: false });
+    const response = new Response();
+    freeze(response.headers);
+    return Object.assign(response, { type: 'error', status: 0, ok: false });
   }
   static redirect(url, status = 302) {
     if (![301, 302, 303, 307, 308].includes(status)) throw new RangeError(`Invalid status code ${status}`);
@@ -529,7 +583,7 @@ export async function fetch(input, init = undefined) {
   for (const [name, value] of Object.entries({ ...DEFAULT_HEADERS, 'accept-encoding': codings }))
     if (!headers.has(name)) headers.set(name, value);
   const isStream = request._isStream;
-  const bytes = await request.bytes().catch((cause) => {
+  const bytes = await request._read(sentChunks).catch((cause) => {
     throw failed(cause);
   });
   const body = bytes.length > 0 ? bytes : undefined;
