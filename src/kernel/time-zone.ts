@@ -29,7 +29,7 @@ interface Change {
   at(year: number): number;
 }
 
-const NAME = String.raw`(?:[A-Za-z]{3,16}|<[A-Za-z0-9+-]{3,16}>)`;
+const NAME = '(?:[A-Za-z]{3,16}|<[A-Za-z0-9+-]{3,16}>)';
 const TIME = String.raw`[+-]?\d{1,3}(?::\d{1,2}){0,2}`;
 const DATE = String.raw`(?:J?\d{1,3}|M\d{1,2}\.[1-5]\.[0-6])(?:/${TIME})?`;
 const RULE = new RegExp(`^(${NAME})(${TIME})(?:(${NAME})(${TIME})?(?:,(${DATE}),(${DATE}))?)?$`);
