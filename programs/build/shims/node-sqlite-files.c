@@ -39,9 +39,8 @@ typedef struct File {
   sqlite3_file base;
   int fd;
   int lock;
-  int writable;
-  /* Kept by SQLite as long as the file is open; NULL for files that are not locked. */
-  const char *path;
+  /* Only databases are locked. */
+  int is_database;
   struct File *next;
 } File;
 
@@ -109,12 +108,20 @@ static int file_size(sqlite3_file *base, sqlite3_int64 *size)
   return SQLITE_OK;
 }
 
+/* Whether two files are the same one, under whatever names. Numbers of files change between the calls of a session. */
+static int is_same(const File *one, const File *other)
+{
+  struct stat first, second;
+  return __syscall_fstat64(one->fd, &first) >= 0 && __syscall_fstat64(other->fd, &second) >= 0 &&
+    first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 /* The strongest lock of another connection on the same file. */
 static int lock_of_others(const File *file)
 {
   int strongest = SQLITE_LOCK_NONE;
   for (const File *other = files; other; other = other->next)
-    if (other != file && other->lock > strongest && other->path && !strcmp(other->path, file->path))
+    if (other != file && other->lock > strongest && is_same(other, file))
       strongest = other->lock;
   return strongest;
 }
@@ -123,7 +130,7 @@ static int file_lock(sqlite3_file *base, int lock)
 {
   File *file = (File *)base;
   int others;
-  if (file->lock >= lock || !file->path) return SQLITE_OK;
+  if (file->lock >= lock || !file->is_database) return SQLITE_OK;
   others = lock_of_others(file);
   if (lock == SQLITE_LOCK_SHARED && others >= SQLITE_LOCK_PENDING) return SQLITE_BUSY;
   if (lock >= SQLITE_LOCK_RESERVED && others >= SQLITE_LOCK_RESERVED) return SQLITE_BUSY;
@@ -146,7 +153,7 @@ static int file_unlock(sqlite3_file *base, int lock)
 static int file_is_reserved(sqlite3_file *base, int *reserved)
 {
   File *file = (File *)base;
-  *reserved = file->lock >= SQLITE_LOCK_RESERVED || (file->path && lock_of_others(file) >= SQLITE_LOCK_RESERVED);
+  *reserved = file->lock >= SQLITE_LOCK_RESERVED || (file->is_database && lock_of_others(file) >= SQLITE_LOCK_RESERVED);
   return SQLITE_OK;
 }
 
@@ -175,7 +182,7 @@ static int fs_open(sqlite3_vfs *vfs, sqlite3_filename path, sqlite3_file *base, 
   }
   if (fd < 0) return SQLITE_CANTOPEN;
   file->fd = fd;
-  if (flags & SQLITE_OPEN_MAIN_DB) file->path = path;
+  file->is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
   file->next = files;
   files = file;
   file->base.pMethods = &METHODS;
@@ -196,49 +203,52 @@ static int fs_access(sqlite3_vfs *vfs, const char *path, int flags, int *answer)
   return SQLITE_OK;
 }
 
-/* Appends the components of a path to an absolute one, without "." and "..". */
-static int append(char *full, size_t *length, const char *path)
+/* Sets "rest" to a path and what follows it, which may be a part of "rest". */
+static int set_rest(char *rest, const char *path, const char *following)
 {
-  while (*path) {
-    size_t part = strcspn(path, "/");
-    if (part == 2 && path[0] == '.' && path[1] == '.') {
-      while (*length > 0 && full[--*length] != '/') {}
-    } else if (part > 0 && !(part == 1 && path[0] == '.')) {
-      if (*length + part + 2 > MAX_PATH) return 0;
-      full[(*length)++] = '/';
-      memcpy(full + *length, path, part);
-      *length += part;
-    }
-    path += part;
-    path += strspn(path, "/");
-  }
-  full[*length] = 0;
+  size_t length = strlen(path), after = strlen(following) + 1;
+  if (length + 1 + after > MAX_PATH) return 0;
+  memmove(rest + length + 1, following, after);
+  memcpy(rest, path, length);
+  rest[length] = '/';
   return 1;
 }
 
-/* The absolute path of a file. Locks and journals belong to the target of a symbolic link. */
+/* The absolute path of a file without symbolic links, so that the journal of a database has one name. */
 static int fs_full_path(sqlite3_vfs *vfs, const char *path, int size, char *out)
 {
-  char full[MAX_PATH], part[MAX_PATH];
-  for (int links = 0; links < MAX_LINKS; links++) {
-    size_t length = links ? strlen(full) : 0;
-    int count;
-    if (links) while (length > 0 && full[--length] != '/') {}
-    if (*path == '/') length = 0;
-    else if (!links) {
-      if (__syscall_getcwd(part, sizeof(part)) < 0 || !append(full, &length, part)) return SQLITE_CANTOPEN;
+  char full[MAX_PATH], rest[MAX_PATH], target[MAX_PATH];
+  size_t length = 0;
+  int links = 0;
+  target[0] = 0;
+  if (*path != '/' && __syscall_getcwd(target, sizeof(target)) < 0) return SQLITE_CANTOPEN;
+  if (!set_rest(rest, target, path)) return SQLITE_CANTOPEN;
+  for (const char *at = rest + strspn(rest, "/"); *at; at += strspn(at, "/")) {
+    const char *part = at;
+    size_t count = strcspn(at, "/"), folder = length;
+    int found;
+    at += count;
+    if (count == 1 && part[0] == '.') continue;
+    if (count == 2 && part[0] == '.' && part[1] == '.') {
+      while (length > 0 && full[--length] != '/') {}
+      continue;
     }
-    if (!append(full, &length, path)) return SQLITE_CANTOPEN;
-    count = __syscall_readlinkat(AT_FDCWD, full, part, sizeof(part) - 1);
-    if (count < 0) {
-      if (length + 1 > size) return SQLITE_CANTOPEN;
-      memcpy(out, full, length + 1);
-      return SQLITE_OK;
-    }
-    part[count] = 0;
-    path = part;
+    if (length + count + 2 > MAX_PATH) return SQLITE_CANTOPEN;
+    full[length++] = '/';
+    memcpy(full + length, part, count);
+    length += count;
+    full[length] = 0;
+    found = __syscall_readlinkat(AT_FDCWD, full, target, sizeof(target) - 1);
+    if (found < 0) continue;
+    target[found] = 0;
+    if (++links > MAX_LINKS || !set_rest(rest, target, at)) return SQLITE_CANTOPEN;
+    length = *target == '/' ? 0 : folder;
+    at = rest;
   }
-  return SQLITE_CANTOPEN;
+  if (length + 1 > size) return SQLITE_CANTOPEN;
+  memcpy(out, full, length);
+  out[length] = 0;
+  return SQLITE_OK;
 }
 
 static int fs_random(sqlite3_vfs *vfs, int length, char *out)

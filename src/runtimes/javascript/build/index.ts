@@ -7,7 +7,7 @@ import { buildJavaScriptLayers } from './file-layers.ts';
 
 const SQLITE = {
   specifier: './programs/node-sqlite.wasm',
-  sha256: '298286c0d90ce81e477b1dd68975c858a01eea67cf4ac965919c20e0f643a77f',
+  sha256: '733d334b23d089c1e641fb2fe8580c099a637ba2fdea7b1d7b75ecfa2fcf1a25',
 };
 
 export const build: RuntimeBuild = {
