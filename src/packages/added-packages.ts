@@ -17,6 +17,7 @@ import { replaceFileSync } from '../host/replace-file.ts';
 import { addedPackagesFile, packagesFolder } from '../host/user-folders.ts';
 import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
 import type { PackageFacts } from '../schema.ts';
+import { parseOnce } from './parse-once.ts';
 import { NATIVE_PLATFORM } from './python-abi.ts';
 import { MAX_WHEEL_BYTES } from './read-zip.ts';
 import { HEAVY_SHARE } from './vendored-package-table.ts';
@@ -108,25 +109,18 @@ function readLock(path: string): string | undefined {
   }
 }
 
-/** The packages of each packages.json, and the text from which they were read. */
-const lastRead = new Map<string, { readonly text: string; readonly packages: readonly AddedPackage[] }>();
+const parseLock = parseOnce(parseAddedPackages);
 
-function parseOnce(text: string | undefined, path: string): readonly AddedPackage[] {
-  if (text === undefined) return [];
-  const last = lastRead.get(path);
-  if (last?.text === text) return last.packages;
-  const packages = parseAddedPackages(text, path);
-  lastRead.set(path, { text, packages });
-  return packages;
-}
+const packagesIn = (text: string | undefined, path: string) =>
+  text === undefined ? [] : parseLock(text, path);
 
 /** The packages that the user added, sorted by name. */
-const readOwnPackages = () => parseOnce(readLock(addedPackagesFile()), addedPackagesFile());
+const readOwnPackages = () => packagesIn(readLock(addedPackagesFile()), addedPackagesFile());
 
 /** The packages of the companion package. */
 function readCompanionPackages(): readonly AddedPackage[] {
   const path = 'packages/packages.json';
-  return parseOnce(readCompanionFile(path, MAX_LOCK_BYTES)?.toString('utf8'), `${COMPANION}/${path}`);
+  return packagesIn(readCompanionFile(path, MAX_LOCK_BYTES)?.toString('utf8'), `${COMPANION}/${path}`);
 }
 
 /** Whether a package is not added by the user but part of the companion package. */

@@ -9,6 +9,7 @@ import { SandboxError } from '../errors.ts';
 import { readBoundedFile } from '../host/read-bounded-file.ts';
 import { packagesFolder } from '../host/user-folders.ts';
 import { type AddedPackage, addedPackage, MAX_LOCK_BYTES, writeFileOfPackages } from './added-packages.ts';
+import { parseOnce } from './parse-once.ts';
 
 const approvedWheel = addedPackage
   .pick({ name: true, version: true, file: true, sha256: true, import_names: true })
@@ -19,10 +20,12 @@ export type ApprovedWheel = Readonly<z.infer<typeof approvedWheel>>;
 
 const lockPath = () => join(packagesFolder(), 'lock.json');
 
+const parseLock = parseOnce((text): readonly ApprovedWheel[] => lockFile.parse(JSON.parse(text)).wheels);
+
 /** The approved wheels; none if there is no lock file. */
 export function readApprovedWheels(): readonly ApprovedWheel[] {
   try {
-    return lockFile.parse(JSON.parse(readBoundedFile(lockPath(), MAX_LOCK_BYTES).toString('utf8'))).wheels;
+    return parseLock(readBoundedFile(lockPath(), MAX_LOCK_BYTES).toString('utf8'), lockPath());
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw new SandboxError(

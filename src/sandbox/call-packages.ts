@@ -14,11 +14,14 @@ import type { HostAnswer, HostRequest } from '../worker/protocol/messages.ts';
 import type { NeededPackages, PackagesOnDemand } from './packages-on-demand.ts';
 
 /**
- * How often a program is started again, and the share of its fuel or time after which it is not. A start that ends this way is
- * not charged, so a program must not get many, nor expensive ones.
+ * How often a program is started again, and the share of its fuel or time that these starts may use together. A start that ends
+ * this way is not charged, so a program must not get many, nor expensive ones.
  */
 const MAX_RESTARTS = 5;
 const MAX_UNCHARGED = 0.5;
+/** Names that a program may ask for in vain. Looking for them is not charged. */
+const MAX_NOT_FOUND = 30;
+const NOT_LOOKED_FOR = `the program has asked for ${MAX_NOT_FOUND} packages or more that cannot be added, and this and further ones were not looked for`;
 
 type PackageQuestion = Extract<HostRequest, { readonly type: 'packages' }>;
 
@@ -36,12 +39,16 @@ export class CallPackages {
   readonly #requirements = new Map<string, Requirement>();
   /** What was added for the program, and what was not, by name. */
   readonly #additions = new Map<string, PackageAddition>();
-  #available: readonly PackageFacts[] = [];
+  /** The versions of the packages that are there, by normalised name. */
+  #available: ReadonlyMap<string, string> = new Map();
   #importable: readonly PackageFacts[] | undefined;
   #restarts = 0;
   /** What earlier starts have used, as a share of the limits. */
   #uncharged = 0;
   #isStopped = false;
+  #notFound = 0;
+  /** Whether names have been answered without looking for them. */
+  #hasGivenUp = false;
 
   constructor(options: CallPackagesOptions) {
     this.#options = options;
@@ -92,7 +99,8 @@ export class CallPackages {
 
   /** The program starts, and these added packages are there for it. Only Python asks for packages, also as a process of another language. */
   begin(added: readonly PackageFacts[] = []): void {
-    this.#available = [...added, ...vendoredPackagesOf(PACKAGE_RUNTIME)];
+    const facts = [...vendoredPackagesOf(PACKAGE_RUNTIME), ...added];
+    this.#available = new Map(facts.map(({ name, version }) => [normalisedName(name), version]));
   }
 
   /** Whether the program was stopped and has to be started again. */
@@ -106,57 +114,74 @@ export class CallPackages {
     this.#uncharged += used;
   }
 
-  /** Has the program started again. Returns why not, if that is impossible. */
-  restart(): string | undefined {
+  /** Has the program started again. `used` is what this start has used until now. Returns why not, if that is impossible. */
+  restart(used: number): string | undefined {
     if (this.#isStopped) return undefined;
     const effect = this.#options.effect();
     if (effect !== undefined) return `it cannot be started again, because it has ${effect}`;
-    if (this.#restarts >= MAX_RESTARTS || this.#uncharged >= MAX_UNCHARGED)
-      return `it was already started again ${this.#restarts === 1 ? 'once' : formatItems(this.#restarts, 'time')}, which took ${Math.round(this.#uncharged * 100)} % of its limits`;
+    if (this.#restarts >= MAX_RESTARTS)
+      return `it was already started again ${formatItems(this.#restarts, 'time')}`;
+    if (this.#uncharged + used >= MAX_UNCHARGED)
+      return `it and its earlier starts have used ${Math.round((this.#uncharged + used) * 100)} % of its limits`;
     this.#restarts++;
     this.#isStopped = true;
     return undefined;
   }
 
-  answer({ kind, names }: PackageQuestion): NonNullable<HostAnswer['packages']> {
-    if (kind === 'module') return this.#findModules(names);
-    const absent = names.filter((text) => !this.#isAvailable(parseRequirement(text)));
-    const wanted = absent.flatMap((text) => {
-      const one = parseRequirement(text);
-      return one !== undefined && this.#accepts(one) ? [one] : [];
-    });
-    if (wanted.length === 0 || !this.#stop(wanted.map(({ name }) => name))) return absent;
+  answer({ kind, names, used }: PackageQuestion): NonNullable<HostAnswer['packages']> {
+    if (kind === 'module') return this.#findModules(names, used);
+    const asked = names.map((text) => ({ text, requirement: parseRequirement(text) }));
+    const absent = asked.filter(({ requirement }) => !this.#isAvailable(requirement));
+    const wanted = this.#acceptable(absent.flatMap(({ requirement }) => requirement ?? []));
+    if (
+      wanted.length === 0 ||
+      !this.#stop(
+        wanted.map(({ name }) => name),
+        used,
+      )
+    )
+      return absent.map(({ text }) => text);
     for (const one of wanted) this.#requirements.set(one.name, one);
     return 'restart';
   }
 
-  #findModules(names: readonly string[]): readonly string[] | 'restart' {
+  #findModules(names: readonly string[], used: number): readonly string[] | 'restart' {
     const { onDemand } = this.#options;
     const wanted = names.filter((name) => !this.#modules.has(name));
-    const found = wanted.flatMap((name) => onDemand?.packagesOf(name) ?? []);
-    const packages = found.filter((name) => !this.#additions.has(name));
-    if (packages.length === 0 || !this.#stop(packages)) return names;
+    if (onDemand === undefined || wanted.length === 0 || this.#givesUp(wanted[0]!)) return names;
+    const packages = onDemand.packagesOf(wanted).filter((name) => !this.#additions.has(name));
+    if (packages.length === 0) this.#notFound += wanted.length;
+    if (packages.length === 0 || !this.#stop(packages, used)) return names;
     for (const name of wanted) this.#modules.add(name);
     return 'restart';
   }
 
   #isAvailable(wanted: Requirement | undefined): boolean {
-    const found = this.#available.find(({ name }) => normalisedName(name) === wanted?.name);
-    return found !== undefined && satisfies(found.version, wanted!.specifiers);
+    const version = wanted && this.#available.get(wanted.name);
+    return version !== undefined && satisfies(version, wanted!.specifiers);
   }
 
-  /** Whether a requirement can be fulfilled. If not, the result says why. */
-  #accepts(wanted: Requirement): boolean {
+  /** The requirements that can be fulfilled. The result says why others cannot. */
+  #acceptable(wanted: readonly Requirement[]): readonly Requirement[] {
     const { onDemand } = this.#options;
-    const isTried = this.#additions.has(wanted.name) || this.#requirements.has(wanted.name);
-    if (onDemand === undefined || isTried) return false;
-    const problem = onDemand.refusal(wanted);
-    if (problem !== undefined) this.#refuse(wanted.name, problem);
-    return problem === undefined;
+    const untried = wanted.filter(({ name }) => !this.#additions.has(name) && !this.#requirements.has(name));
+    if (onDemand === undefined || untried.length === 0 || this.#givesUp(untried[0]!.name)) return [];
+    const problems = onDemand.refusals(untried);
+    this.#notFound += problems.size;
+    for (const [name, problem] of problems) this.#refuse(name, problem);
+    return untried.filter(({ name }) => !problems.has(name));
   }
 
-  #stop(names: readonly string[]): boolean {
-    const reason = this.restart();
+  /** Whether packages are not looked for any more. The result says so for the first of them. */
+  #givesUp(name: string): boolean {
+    if (this.#notFound < MAX_NOT_FOUND) return false;
+    if (!this.#hasGivenUp) this.#refuse(name, NOT_LOOKED_FOR);
+    this.#hasGivenUp = true;
+    return true;
+  }
+
+  #stop(names: readonly string[], used: number): boolean {
+    const reason = this.restart(used);
     if (reason === undefined) return true;
     for (const name of names)
       this.#refuse(

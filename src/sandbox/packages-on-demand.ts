@@ -12,7 +12,7 @@ import {
   readAddedPackages,
   withRequirements,
 } from '../packages/added-packages.ts';
-import { readApprovedWheels } from '../packages/approved-wheels.ts';
+import { type ApprovedWheel, readApprovedWheels } from '../packages/approved-wheels.ts';
 import { vendoredPackagesOf } from '../packages/import-costs.ts';
 import { type InstalledPackages, installPackages, type MeasureImport } from '../packages/install-packages.ts';
 import { withPackagesLock } from '../packages/lock-packages.ts';
@@ -112,12 +112,15 @@ export class PackagesOnDemand {
   /** The known packages that a program needs and that are not added. */
   missing(needed: NeededPackages): readonly PackageRequest[] {
     const { names } = neededModules(this.runtime, needed);
-    const added = readAddedPackages();
+    const { added, approved } = readLists();
     const requests = [
       ...needed.requirements
         .filter(({ name }) => findAdded(added, name) === undefined)
-        .map((one) => ({ ...one, specifiers: knownVersion(one) ?? one.specifiers })),
-      ...knownPackages(names.filter((name) => packageOf(name, added) === undefined)),
+        .map((one) => ({ ...one, specifiers: knownVersion(one, approved) ?? one.specifiers })),
+      ...knownPackages(
+        names.filter((name) => packageOf(name, added) === undefined),
+        approved,
+      ),
     ];
     return requests.filter(({ name }, index) => requests.findIndex((one) => one.name === name) === index);
   }
@@ -129,24 +132,34 @@ export class PackagesOnDemand {
     return extensionFor(names, modules, { required, others });
   }
 
-  /** The packages with a module that a program does not find; none if they cannot be added. */
-  packagesOf(module: string): string[] {
-    const added = readAddedPackages();
-    return neededOf(module).flatMap(
-      (name) => (packageOf(name, added) ?? knownPackages([name])[0])?.name ?? [],
+  /** The packages with modules that a program does not find, as far as they can be added. */
+  packagesOf(modules: readonly string[]): string[] {
+    const { added, approved } = readLists();
+    return modules
+      .flatMap(neededOf)
+      .flatMap((name) => (packageOf(name, added) ?? knownPackages([name], approved)[0])?.name ?? []);
+  }
+
+  /** Why requirements cannot be fulfilled, by name. The others can be. */
+  refusals(requirements: readonly Requirement[]): ReadonlyMap<string, string> {
+    const lists = readLists();
+    return new Map(
+      requirements.flatMap((one): [string, string][] => {
+        const problem = this.#refusal(one, lists);
+        return problem === undefined ? [] : [[one.name, problem]];
+      }),
     );
   }
 
-  /** Why a requirement cannot be fulfilled; undefined if it can. */
-  refusal(requirement: Requirement): string | undefined {
+  #refusal(requirement: Requirement, { added, approved }: PackageLists): string | undefined {
     const { name, specifiers } = requirement;
-    const present = findAdded(readAddedPackages(), name) ?? vendoredPackage(this.runtime, name);
+    const present = findAdded(added, name) ?? vendoredPackage(this.runtime, name);
     if (present !== undefined)
       return satisfies(present.version, specifiers)
         ? undefined
         : `programs use version ${present.version}, which is installed`;
-    if (this.options.trustNew || knownVersion(requirement) !== undefined) return undefined;
-    const known = knownByName(name);
+    if (this.options.trustNew || knownVersion(requirement, approved) !== undefined) return undefined;
+    const known = knownByName(name, approved);
     return known === undefined
       ? `its wheel has an unknown digest; approve it with "llm-wasm-sandbox packages lock ${name}"`
       : `only the digest of version ${known.version} is known; add another version with "llm-wasm-sandbox packages add '${name}${specifiers}'"`;
@@ -241,6 +254,15 @@ const approvedDigests = () =>
     .map(({ sha256 }) => sha256)
     .join();
 
+/** The packages that are there, and those that may be added. */
+interface PackageLists {
+  readonly added: readonly AddedPackage[];
+  readonly approved: readonly ApprovedWheel[];
+}
+
+/** Reads both lists, once for all names in a question. */
+const readLists = (): PackageLists => ({ added: readAddedPackages(), approved: readApprovedWheels() });
+
 const topLevel = (module: string) => module.split('.', 1)[0]!;
 
 /** The modules that are not vendored and that a module needs: itself, or what a vendored package needs. */
@@ -261,19 +283,20 @@ const packageOf = (module: string, added: readonly AddedPackage[]) =>
 const vendoredPackage = (runtime: RuntimeName, name: string) =>
   vendoredPackagesOf(runtime).find((one) => normalisedName(one.name) === name);
 
-const knownByName = (name: string) =>
-  readApprovedWheels().find((one) => one.name === name) ?? readPyodideLock().packages.get(name);
+const knownByName = (name: string, approved: PackageLists['approved']) =>
+  approved.find((one) => one.name === name) ?? readPyodideLock().packages.get(name);
 
 /** The specifier of the known version, if it fulfils the requirement. */
-function knownVersion({ name, specifiers }: Requirement): string | undefined {
-  const version = knownByName(name)?.version;
+function knownVersion(
+  { name, specifiers }: Requirement,
+  approved: PackageLists['approved'],
+): string | undefined {
+  const version = knownByName(name, approved)?.version;
   return version !== undefined && satisfies(version, specifiers) ? `==${version}` : undefined;
 }
 
 /** The packages that contain these modules, as far as their digests are known. */
-function knownPackages(modules: readonly string[]): PackageRequest[] {
-  if (modules.length === 0) return [];
-  const approved = readApprovedWheels();
+function knownPackages(modules: readonly string[], approved: PackageLists['approved']): PackageRequest[] {
   return modules.flatMap((module): PackageRequest[] => {
     const found =
       approved.find(({ import_names }) => import_names.includes(module)) ?? distributedModule(module);

@@ -9,7 +9,7 @@ import type { UserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import type { ImageExtension } from '../worker/pool/guest-assets.ts';
-import type { ImageAnswer, ImageQuestion } from '../worker/protocol/messages.ts';
+import type { HostRequest, ImageAnswer, ImageQuestion } from '../worker/protocol/messages.ts';
 import type { CallPackages } from './call-packages.ts';
 import { importsOf, type PackagesOnDemand } from './packages-on-demand.ts';
 
@@ -22,6 +22,8 @@ export interface PackageSource {
   /** Adds packages when programs import them; undefined if only the given packages are available. */
   readonly onDemand: PackagesOnDemand | undefined;
 }
+
+type ImageRequest = Extract<HostRequest, { readonly type: 'image' }>;
 
 interface ProcessImage {
   readonly extension: ImageExtension | undefined;
@@ -77,20 +79,20 @@ export class ProcessPackages {
   }
 
   /** Finds the image of a process. Never rejects. */
-  async answer(question: ImageQuestion): Promise<ImageAnswer<GuestAssets>> {
+  async answer({ question, used }: ImageRequest): Promise<ImageAnswer<GuestAssets>> {
     try {
-      return await this.#find(question);
+      return await this.#find(question, used);
     } catch (cause) {
       if (!(cause instanceof SandboxError)) throw cause;
       return { problem: cause.message };
     }
   }
 
-  async #find(question: ImageQuestion): Promise<ImageAnswer<GuestAssets>> {
+  async #find(question: ImageQuestion, used: number): Promise<ImageAnswer<GuestAssets>> {
     const key = JSON.stringify(question);
     const found = this.#images.get(key) ?? (await this.#findReady(question));
     if (found === undefined) {
-      const problem = this.call.restart();
+      const problem = this.call.restart(used);
       if (problem !== undefined)
         return { problem: `the packages of this program are not ready, and ${problem}. Run the call again.` };
       this.#wanted.set(key, question);

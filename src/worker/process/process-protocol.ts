@@ -260,6 +260,7 @@ const displayed = displayResult
   .extend({ json: form, data: form, chart: form, id: text, mime: text })
   .strict();
 const id = z.number().int();
+const share = z.number().min(0);
 const edge = z.number().int().min(1).max(RESULT_LIMITS.imageEdge);
 const picture = z.union([
   z.strictObject({ image: bytes, width: edge, height: edge }),
@@ -285,13 +286,17 @@ const fromWorker = z.discriminatedUnion('type', [
       z.strictObject({ type: z.enum(['stdin', 'drain']) }),
       z.strictObject({
         type: z.literal('image'),
-        code: z.string().max(IMAGE_REQUEST.characters),
-        names: z.array(z.string()).max(IMAGE_REQUEST.names),
+        question: z.strictObject({
+          code: z.string().max(IMAGE_REQUEST.characters),
+          names: z.array(z.string()).max(IMAGE_REQUEST.names),
+        }),
+        used: share,
       }),
       z.strictObject({
         type: z.literal('packages'),
         kind: z.enum(['module', 'requirement']),
         names: z.array(text).max(MAX_PACKAGE_NAMES),
+        used: share,
       }),
       ...toolRequests,
     ]),

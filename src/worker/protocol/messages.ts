@@ -271,13 +271,14 @@ export type HostRequest =
   | { readonly type: 'stdin' }
   /** An answer when all output so far was received. */
   | { readonly type: 'drain' }
-  /** Asks for packages (see kernel/package-finder.ts). */
+  /** Asks for packages (see kernel/package-finder.ts). `used` is the share of its limits that the program has used. */
   | {
       readonly type: 'packages';
       readonly kind: 'module' | 'requirement';
       readonly names: readonly string[];
+      readonly used: number;
     }
-  | ({ readonly type: 'image' } & ImageQuestion)
+  | { readonly type: 'image'; readonly question: ImageQuestion; readonly used: number }
   /**
    * Calls a tool. `id` is the number that the guest chose, or a negative number for a child process. With `problem`, the worker has rejected the arguments and sends
    * only their beginning, for the record.

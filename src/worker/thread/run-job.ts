@@ -216,7 +216,7 @@ class JobRun {
     let count = 0;
     return (kind, names) => {
       if (++count > MAX_PACKAGE_REQUESTS) return names;
-      const answer = this.#ask({ type: 'packages', kind, names });
+      const answer = this.#ask({ type: 'packages', kind, names, used: this.#usedShare });
       if (answer?.packages === 'restart') guest.stop(STARTS_AGAIN);
       return answer?.packages ?? names;
     };
@@ -225,7 +225,7 @@ class JobRun {
   #imageFinder(): ImageFinder {
     const guest: Guest = this.#guest;
     return {
-      ask: (question) => this.#ask({ type: 'image', ...question })?.image,
+      ask: (question) => this.#ask({ type: 'image', question, used: this.#usedShare })?.image,
       assetsOf: (id) => this.thread.availableAssets.get(id)!,
       stop: () => guest.stop(STARTS_AGAIN),
       answers: new Map(),
@@ -238,6 +238,16 @@ class JobRun {
     this.#yield.start(this.#startedMs);
     this.#guest.setDeadline(this.#startedMs + this.#timeoutMs);
     this.callbacks.reportStart(this.received.id);
+  }
+
+  get #durationMs(): number {
+    return performance.now() - this.#startedMs - this.#yield.yieldedMs;
+  }
+
+  /** The share of its fuel or its time that the program has used. */
+  get #usedShare(): number {
+    const { fuel_budget } = this.received.job.limits;
+    return Math.max(this.#guest.fuelConsumed / fuel_budget, this.#durationMs / this.#timeoutMs);
   }
 
   get #timeoutMs(): number {
@@ -316,7 +326,7 @@ class JobRun {
     const { id, job, loaded } = this.received;
     const guest = this.#guest;
     const { kernel } = guest;
-    const durationMs = performance.now() - this.#startedMs - this.#yield.yieldedMs;
+    const durationMs = this.#durationMs;
     const { isConsistent, report, ...ending } = ended;
     const keepsState = job.session !== undefined && !job.session.discardState;
     const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';
