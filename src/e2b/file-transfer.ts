@@ -1,11 +1,13 @@
 /** Uploads and downloads of files: `/files` of E2B, with access tokens or signed URLs. */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { finishInSlices, Slices } from '../concurrency/slices.ts';
 import { HttpError } from '../rest/http-error.ts';
 import { sendFile, sendJson } from '../rest/rest-call.ts';
 import { entryAt } from '../session/workspace-edits.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
 import { behindLinks, checkUser, homePath, nameOf, relativePath } from './file-paths.ts';
+import { formFiles } from './form-files.ts';
 
 const unzip = promisify(gunzip);
 
@@ -31,8 +33,14 @@ const upload: E2bHandler = async (call) => {
   const session = await sandboxes.owner(tenant, record);
   const files = await uploadedFiles(call, session.policy.workspace_max_bytes);
   if (files.length === 0) throw new HttpError(400, 'The request has no file');
-  for (const { path, bytes } of files)
-    await session.writeFile(behindLinks(await session.fileTree(), path), bytes);
+  const tree = await session.fileTree();
+  const slices = new Slices();
+  const contents: [path: string, bytes: Uint8Array][] = [];
+  for (const { path, bytes } of files) {
+    contents.push([behindLinks(tree, path), bytes]);
+    await slices.pause();
+  }
+  await session.writeFiles(Object.fromEntries(contents));
   sendJson(
     response,
     200,
@@ -62,24 +70,15 @@ async function uploadedFiles(call: E2bCall, maxBytes: number): Promise<UploadedF
     return [{ path: target(given), bytes }];
   }
   const files: UploadedFile[] = [];
-  for (const part of await formParts(bytes, type)) {
+  const slices = new Slices();
+  for (const part of await finishInSlices(formFiles(bytes, type))) {
     // With a path in the query, the name of the only part is ignored.
-    const path = target(given ?? part.name);
-    files.push({ path, bytes: new Uint8Array(await part.arrayBuffer()) });
+    files.push({ path: target(given ?? part.name), bytes: part.bytes });
+    await slices.pause();
   }
   if (given !== null && files.length > 1)
     throw new HttpError(400, 'path: the request has several files. Name each in its part of the form');
   return files;
-}
-
-async function formParts(bytes: Uint8Array, type: string): Promise<File[]> {
-  try {
-    const form = await new Response(bytes as BodyInit, { headers: { 'content-type': type } }).formData();
-    // A part without a file name is a text.
-    return form.getAll('file').map((part) => (typeof part === 'string' ? new File([part], '') : part));
-  } catch {
-    throw new HttpError(400, 'The form cannot be read');
-  }
 }
 
 async function decoded(

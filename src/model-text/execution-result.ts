@@ -14,6 +14,7 @@ import {
   fuelProfile,
   type LanguageName,
   languageName,
+  type PackageAddition,
   type PendingCall,
   packageAddition,
   type SandboxResult,
@@ -31,13 +32,16 @@ import {
 } from './displayed-result-blocks.ts';
 import { docsUri } from './documentation.ts';
 import type { CachedResult, RecentResults } from './recent-results.ts';
-import { type ToolResult, truncateMiddle } from './tool-result.ts';
+import { firstRows, pathChars, type ToolResult, truncateMiddle } from './tool-result.ts';
 import { workspaceUri } from './workspace-uri.ts';
 
 /** Files in one result; list_files shows more. */
 const MAX_FILES = 100;
 const MAX_TOOL_CALLS = 100;
 const MAX_PENDING = 20;
+const MAX_PACKAGES = 20;
+const MAX_PACKAGE_CHARS = 100;
+const MAX_PROBLEM_CHARS = 500;
 
 const fileChange = z.object({
   path: z.string().describe('Relative to /app.'),
@@ -65,12 +69,12 @@ export const executionOutput = z.object({
     .array(z.string())
     .optional()
     .describe('Paths at which programs can open the files passed to this call.'),
-  files_changed: z.array(fileChange).describe(`The first ${MAX_FILES}.`),
+  files_changed: z.array(fileChange).describe(`Up to ${MAX_FILES}.`),
   files_changed_total: z.number().int(),
   packages_added: z
     .array(packageAddition)
     .optional()
-    .describe('Packages that were added for the program, and those that could not be added.'),
+    .describe(`Up to ${MAX_PACKAGES} packages that were added for the program, or could not be added.`),
   tool_calls: z
     .array(toolCallRecord)
     .optional()
@@ -168,16 +172,16 @@ function executionParts(
     fuel_consumed: result.fuel_consumed,
     duration_ms: Math.round(result.duration_ms * 10) / 10,
     ...(files.length > 0 && { files_passed: files.slice(0, MAX_FILES).map(guestPath) }),
-    files_changed: filesChanged(result, session_id),
+    files_changed: filesChanged(result, session_id, maxChars),
     files_changed_total:
       result.files_created.length + result.files_modified.length + result.files_deleted.length,
-    ...(metadata.packages_added && { packages_added: metadata.packages_added }),
+    ...(metadata.packages_added && { packages_added: packagesAdded(metadata.packages_added) }),
     ...(metadata.tool_calls !== undefined &&
       metadata.tool_calls.length > 0 && { tool_calls: metadata.tool_calls.slice(0, MAX_TOOL_CALLS) }),
     ...(metadata.execution_id !== undefined && { execution_id: metadata.execution_id }),
     ...(metadata.pending !== undefined && { pending: pendingCalls(metadata.pending, maxChars) }),
     ...(results.length > 0 && { results: results.map(describeResult) }),
-    ...(metadata.notes !== undefined && { notes: metadata.notes }),
+    ...notesOf(metadata),
     language: context.language,
     session_id,
     state: metadata.state,
@@ -191,6 +195,23 @@ function executionParts(
   };
   const shown = resultsText(results, metadata.results_omitted ?? 0, maxChars, context.viewAdvice ?? '');
   return { text: executionText(structured, shown), structured };
+}
+
+/** Those that were added come first. A program chooses the names of the others. */
+const packagesAdded = (found: readonly PackageAddition[]): PackageAddition[] =>
+  [...found]
+    .sort((a, b) => Number(a.problem !== undefined) - Number(b.problem !== undefined))
+    .slice(0, MAX_PACKAGES)
+    .map(({ name, problem, ...one }) => ({
+      ...one,
+      name: name.slice(0, MAX_PACKAGE_CHARS),
+      ...(problem !== undefined && { problem: problem.slice(0, MAX_PROBLEM_CHARS) }),
+    }));
+
+function notesOf({ notes = [], packages_added = [] }: SandboxResult['metadata']): { notes?: string[] } {
+  const more = packages_added.length - MAX_PACKAGES;
+  const shown = more > 0 ? [...notes, `${formatItems(more, 'more package')} could not be added`] : notes;
+  return shown.length > 0 ? { notes: shown } : {};
 }
 
 /** Long arguments are shortened like a long result. */
@@ -233,18 +254,23 @@ function outcomeLine(result: SandboxResult): string {
   return `Failed: ${message}${where} (exit code ${exit_code}, ${cost}).`;
 }
 
-function filesChanged(result: SandboxResult, session_id: string): ExecutionOutput['files_changed'] {
+function filesChanged(
+  result: SandboxResult,
+  session_id: string,
+  maxChars: number,
+): ExecutionOutput['files_changed'] {
   const rows = (change: 'created' | 'modified' | 'deleted', paths: readonly string[]) =>
     paths.slice(0, MAX_FILES).map((path) => ({
       path,
       change,
       ...(change !== 'deleted' && { uri: workspaceUri(session_id, path) }),
     }));
-  return [
+  const changes = [
     ...rows('created', result.files_created),
     ...rows('modified', result.files_modified),
     ...rows('deleted', result.files_deleted),
-  ].slice(0, MAX_FILES);
+  ];
+  return [...firstRows(changes, { maxRows: MAX_FILES, maxChars }, pathChars)];
 }
 
 const droppedNote = (bytes: number) =>

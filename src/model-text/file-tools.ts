@@ -11,7 +11,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import { isDocsUri, readDocsUri } from './documentation.ts';
 import type { RecentResults } from './recent-results.ts';
 import { encodeContent, SlicedText, toBase64 } from './sliced-text.ts';
-import { shownChars, type ToolResult, truncateMiddle, withGap } from './tool-result.ts';
+import { firstRows, pathChars, shownChars, type ToolResult, truncateMiddle, withGap } from './tool-result.ts';
 import { mimeType, workspaceUri } from './workspace-uri.ts';
 
 /** Files that can be read: those of a sandbox, or of a session that cannot be opened. */
@@ -191,9 +191,10 @@ export const LIST_FILES = defineFileTool({
     const prefix = folderPrefix(folder);
     const readable = await target.files();
     const all = (await readable.listFiles()).filter((file) => file.path.startsWith(prefix));
-    const files = all
+    const rows = all
       .slice(0, MAX_FILES)
       .map((file) => ({ ...file, uri: workspaceUri(session_id, file.path) }));
+    const files = [...firstRows(rows, { maxRows: MAX_FILES, maxChars: target.maxChars }, pathChars)];
     const lines = files.map(
       (file) => `${quotePath(file.path)} (${formatItems(file.size_bytes, 'byte')}, ${file.modified_at})`,
     );

@@ -3,6 +3,7 @@
  * some clients show the model only one of them.
  */
 import type { ContentBlock } from '@modelcontextprotocol/server';
+import { quotePath } from '../analysis/escape-controls.ts';
 import { formatItems } from '../quantities.ts';
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -46,6 +47,24 @@ export function truncateMiddle(
     uri,
   };
 }
+
+/** The first rows of a list, with at most `maxChars` characters in total. Programs choose the names of files, and their lengths. */
+export function firstRows<T>(
+  rows: readonly T[],
+  { maxRows, maxChars }: { readonly maxRows: number; readonly maxChars: number },
+  charsOf: (row: T) => number,
+): readonly T[] {
+  let chars = 0;
+  const end = rows.findIndex((row, i) => {
+    chars += charsOf(row);
+    return i === maxRows || chars > maxChars;
+  });
+  return end < 0 ? rows : rows.slice(0, end);
+}
+
+/** The length of a path in a list, or of its URI if that is longer. */
+export const pathChars = ({ path, uri = '' }: { readonly path: string; readonly uri?: string | undefined }) =>
+  Math.max(quotePath(path).length, uri.length);
 
 /** How much of the beginning and of the end of a long text is shown. */
 export function shownChars(maxChars: number): { headChars: number; tailChars: number } {

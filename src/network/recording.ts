@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
+import { SLICE_BYTES } from '../concurrency/slices.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { hrefOf } from '../schema/url-pattern.ts';
@@ -274,6 +275,7 @@ export class ReplayTransport implements Transport {
 }
 
 async function* replayed(bytes: Uint8Array, error: NetworkError | undefined): AsyncGenerator<Uint8Array> {
-  if (bytes.length > 0) yield bytes;
+  // In pieces, as from a network: what handles a piece does so in one turn.
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES);
   if (error !== undefined) throw error;
 }

@@ -63,11 +63,17 @@ function insideBase64(bytes: Buffer, encoding: 'base64' | 'base64url'): string[]
   });
 }
 
-const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+/** How libraries write quotation marks in HTML. Some leave one or both as they are. */
+const QUOTES = ['"', '&quot;', '&#34;'];
+const APOSTROPHES = ["'", '&#39;', '&#x27;', '&#039;', '&apos;'];
 
-/** A text in HTML. Libraries write apostrophes in different ways. */
-const html = (text: string, apostrophe: string) =>
-  text.replace(/[&<>"']/g, (character) => HTML[character] ?? apostrophe);
+/** A text in HTML, in all ways. */
+function htmlForms(text: string): string[] {
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return QUOTES.flatMap((quote) =>
+    APOSTROPHES.map((apostrophe) => escaped.replaceAll('"', quote).replaceAll("'", apostrophe)),
+  );
+}
 
 /** A text in JSON that is ASCII. */
 const asciiJson = (text: string) =>
@@ -108,7 +114,7 @@ function formsOf(text: string): string[] {
     ...[...json, ...json.map((one) => one.replaceAll('/', '\\/'))].map((one) =>
       Buffer.from(one).toString('latin1'),
     ),
-    ...[text, utf8].flatMap((one) => [html(one, '&#39;'), html(one, '&#x27;'), html(one, '&#039;')]),
+    ...[text, utf8].flatMap(htmlForms),
   ];
 }
 

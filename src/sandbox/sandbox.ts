@@ -51,7 +51,7 @@ import { ResultDelivery } from './result-delivery.ts';
 import { addAnalysis } from './run-analysis.ts';
 import { Stdin } from './stdin.ts';
 import { stoppedByHost, toResult } from './to-result.ts';
-import { Workspace, type WorkspaceFile } from './workspace.ts';
+import { type CallFiles, Workspace, type WorkspaceFile } from './workspace.ts';
 
 /** Attempts to preload the same modules. Further ones would only take time. */
 const MAX_LOADS = 2;
@@ -479,8 +479,13 @@ export class Sandbox {
   async writeFile(path: string, content: string | Uint8Array): Promise<void> {
     const name = parse(textArgument, path, 'path');
     const parsed = parse(fileContent, content, 'content');
+    return this.writeFiles({ [name]: parsed });
+  }
+
+  /** Writes all of the files or none, as `writeFile` does. @internal */
+  async writeFiles(files: CallFiles): Promise<void> {
     return this.withFiles(async () => {
-      this.workspace.write({ [name]: parsed });
+      this.workspace.write(files);
       await this.workspaceChanged();
     }, 'write');
   }
@@ -511,11 +516,8 @@ export class Sandbox {
         Object.fromEntries(found.list().map(({ path }) => [path, found.contents(path).slice()])),
       'read',
     );
-    return this.withFiles(async () => {
-      this.workspace.write(files);
-      await this.workspaceChanged();
-      return Object.keys(files).length;
-    }, 'write');
+    await this.writeFiles(files);
+    return Object.keys(files).length;
   }
 
   /** The files, folders and links of the workspace. Later changes do not affect them. @internal */

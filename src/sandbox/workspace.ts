@@ -15,8 +15,9 @@ import type { RunOutcome } from '../worker/protocol/messages.ts';
 
 const ROOT = '/app';
 const encoder = new TextEncoder();
-/** Files that an error about a missing file names. */
+/** Files that an error about a missing file names, and their characters. */
 const MAX_NAMED_FILES = 20;
+const MAX_NAMED_CHARS = 2000;
 
 /** A file in the workspace. */
 export interface WorkspaceFile {
@@ -356,7 +357,9 @@ export class Workspace {
     const files: string[] = [];
     for (const { path, kind } of this.#tree.values())
       if (kind === 'file' && files.push(quotePath(path)) >= MAX_NAMED_FILES) break;
-    const listing = files.length > 0 ? `Its files are: ${files.join(', ')}` : 'The workspace is empty';
+    const names = files.join(', ');
+    const named = names.length > MAX_NAMED_CHARS ? `${names.slice(0, MAX_NAMED_CHARS)}…` : names;
+    const listing = files.length > 0 ? `Its files are: ${named}` : 'The workspace is empty';
     throw new SandboxError(
       'file_not_found',
       `The workspace has no file ${JSON.stringify(name)}. ${listing}.`,

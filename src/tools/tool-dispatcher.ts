@@ -349,7 +349,8 @@ export class ToolDispatcher {
       signal,
     };
     try {
-      return await untilAborted(Promise.resolve(onApproval(request)), signal);
+      // Functions without types can return null.
+      return (await untilAborted(Promise.resolve(onApproval(request)), signal)) ?? undefined;
     } catch (cause) {
       if (cause instanceof ToolError) throw cause;
       throw new ToolError('The call was not approved, because onApproval failed.', 'denied');

@@ -17,6 +17,7 @@ test('the patterns find calls whose cost grows with their input', () => {
     'this.#decoders[name]?.decode()',
     "bytes.toString('utf8')",
     'Buffer.concat(chunks).toString()',
+    'new Response(bytes).formData()',
     'inflateRawSync(bytes)',
     'brotliDecompressSync(bytes)',
   ];

@@ -15,6 +15,7 @@ const CALLS = [
   /\w*[dD]ecoder\w*(?:\[\w+\])?(?:\([^()]*\))?\??\.decode\(/g,
   /\.toString\(\s*['"](?:utf-?8|latin1|base64|base64url|ascii|binary)['"]/g,
   /\bBuffer\.(?:from|concat)\([^;\n]*\)\.toString\(\)/g,
+  /\.formData\(/g,
   /\b(?:inflate|deflate|gunzip|gzip|unzip|brotliCompress|brotliDecompress)(?:Raw)?Sync\(/g,
 ];
 
@@ -81,6 +82,10 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   },
   'e2b/connect-protocol.ts': { calls: 2, bound: 'the message that starts a stream, at most 1 MiB' },
   'e2b/filesystem-service.ts': { calls: 1, bound: '200 characters of a header' },
+  'e2b/form-files.ts': {
+    calls: 1,
+    bound: 'the headers of one part of a form, 8 KiB; at most 1,000 parts, which are read in slices',
+  },
   'e2b/list-query.ts': { calls: 2, bound: 'the query of a request, which Node.js limits to 16 KiB' },
   'e2b/process-service.ts': {
     calls: 1,

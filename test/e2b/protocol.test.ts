@@ -316,6 +316,25 @@ open('/home/user/kept', 'w').write('text')`;
     expect(status).toBe(400);
   });
 
+  test('a form writes all of its files or none', async () => {
+    const one = await create(ANN);
+    const upload = async (...names: string[]) => {
+      const form = new FormData();
+      for (const name of names) form.append('file', new Blob([name]), name);
+      return (await sendTo(one, '/files', { method: 'POST', body: form })).status;
+    };
+    const namesOf = async () => {
+      const { body } = await rpc(one, 'filesystem.Filesystem/ListDir', { path: '.', depth: 3 });
+      return (body['entries'] as { path: string }[]).map(({ path }) => path.slice('/home/user/'.length));
+    };
+    expect(await upload('a', 'd/b', '/app/d/c')).toBe(200);
+    expect(await namesOf()).toEqual(['a', 'd', 'd/b', 'd/c']);
+    for (const refused of ['a/in', 'd', 'n'.repeat(300), '../x'])
+      expect(await upload('new', refused)).toBe(400);
+    expect(await upload(...Array.from({ length: 1001 }, (_, i) => `f${i}`))).toBe(413);
+    expect(await namesOf()).toEqual(['a', 'd', 'd/b', 'd/c']);
+  });
+
   test('a move cannot break the tree', async () => {
     await rpc(bob, 'filesystem.Filesystem/MakeDir', { path: 'a/b/c' });
     const move = (source: string, destination: string) =>

@@ -186,6 +186,31 @@ function testTools(era: Era, transport: 'http' | 'stdio'): void {
     expect((await call(client, 'list_files')).structured).toMatchObject({ total: 0 });
   });
 
+  // guarantee: request-limits
+  // proves: Lists of files in results have a limited length, however long the paths are that a program has chosen.
+  test('lists of files have a limited length, whatever their paths are', async () => {
+    const code = `import os
+folder = '/app' + ('/' + '\u00e9' * 120) * 14
+os.makedirs(folder)
+for i in range(300): open(f'{folder}/{i}', 'w').close()`;
+    const made = await call(client, 'execute_code', { code, language: 'python' });
+    const listed = await call(client, 'list_files');
+    const info = await call(client, 'get_workspace_info');
+    const missing = await call(client, 'read_file', { path: 'missing' });
+    await call(client, 'reset_workspace');
+    expect(made.structured).toMatchObject({ files_changed_total: 300 });
+    expect(made.text).toMatch(/ and 29\d more$/m);
+    expect(listed.structured).toMatchObject({ total: 300 });
+    expect(listed.text).toMatch(/^… and 29\d more$/m);
+    expect(info.structured).toMatchObject({ files_total: 300 });
+    expect(info.text).toMatch(/^files: .* and 28\d more$/m);
+    expect(missing.text).toMatch(/^file_not_found: .*…\.$/);
+    for (const { text, structured } of [made, listed, info, missing]) {
+      expect(text.length).toBeLessThan(22_000);
+      expect(JSON.stringify(structured ?? {}).length).toBeLessThan(42_000);
+    }
+  });
+
   test('read_file returns base64 on request, in parts that can be joined, and the text of links in results', async () => {
     const bytes = Buffer.from(Array.from({ length: 50_000 }, (_, i) => (i * 7) % 256));
     await call(client, 'write_file', {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { NetworkAnswer, NetworkBroker } from '../../src/network/broker.ts';
 import { NetworkAccess } from '../../src/network/network-access.ts';
-import { Recorder } from '../../src/network/recording.ts';
+import { Recorder, ReplayTransport } from '../../src/network/recording.ts';
 import { replaceResolver } from '../../src/network/resolver.ts';
 import { type CheckedUrl, checkUrl } from '../../src/schema/url-pattern.ts';
 import { networkPolicy } from '../../src/schema.ts';
@@ -486,6 +486,27 @@ describe('recording', () => {
     }
     const image = await get(replayed, '/image', { decode: true });
     expect(image).toMatchObject({ body: 'AAEC/w==' });
+  });
+
+  test('has its large bodies in pieces, as a network does', async () => {
+    const large = join(folder, 'large-body.har');
+    const bytes = Buffer.alloc(1_000_003, 'abc');
+    const content = { size: 0, mimeType: '', text: bytes.toString('base64'), encoding: 'base64' };
+    const response = { status: 200, statusText: '', headers: [], content };
+    const request = { method: 'GET', url: 'https://a.example/', headers: [] };
+    const entry = { startedDateTime: '', time: 0, request, response };
+    writeFileSync(large, JSON.stringify({ log: { version: '1.2', entries: [entry] } }));
+    const url = checkUrl('https://a.example/') as CheckedUrl;
+    const { body } = await new ReplayTransport(large).send({
+      method: 'GET',
+      url,
+      headers: [],
+      body: undefined,
+    });
+    const pieces: Uint8Array[] = [];
+    for await (const piece of body) pieces.push(piece);
+    expect(Math.max(...pieces.map(({ length }) => length))).toBe(256 * 1024);
+    expect(Buffer.concat(pieces).equals(bytes)).toBe(true);
   });
 
   test('is rejected if its responses are not those of a server', () => {

@@ -221,10 +221,14 @@ describe('secret', () => {
   const latin = (text: string) => Buffer.from(text, 'latin1');
   const percent = (bytes: Buffer) =>
     [...bytes].map((one) => `%${one.toString(16).padStart(2, '0')}`).join('');
-  const html = SECRET.replaceAll('&', '&amp;')
-    .replaceAll('"', '&quot;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;');
+  const html = (quote: string, apostrophe: string) =>
+    Buffer.from(
+      SECRET.replaceAll('&', '&amp;')
+        .replaceAll('<', '&lt;')
+        .replaceAll('>', '&gt;')
+        .replaceAll('"', quote)
+        .replaceAll("'", apostrophe),
+    );
   const json = JSON.stringify(SECRET).slice(1, -1);
   const forms: readonly [name: string, bytes: Buffer][] = [
     ['bytes', latin(SECRET)],
@@ -232,8 +236,12 @@ describe('secret', () => {
     ['JSON', Buffer.from(json)],
     ['JSON with encoded slashes', Buffer.from(json.replaceAll('/', '\\/'))],
     ['JSON in ASCII', Buffer.from(json.replace('\u00e9', '\\u00e9'))],
-    ['HTML', Buffer.from(html.replace("'", '&#39;'))],
-    ['HTML with a hexadecimal number', Buffer.from(html.replace("'", '&#x27;'))],
+    ['HTML', html('&quot;', '&#39;')],
+    ['HTML of Python', html('&quot;', '&#x27;')],
+    ['HTML with numbers only', html('&#34;', '&#39;')],
+    ['HTML with literal quotation marks', html('"', "'")],
+    ['HTML with literal apostrophes', html('&quot;', "'")],
+    ['XML', html('&quot;', '&apos;')],
     ['percent-encoding', Buffer.from(encodeURIComponent(SECRET))],
     [
       'percent-encoding with slashes',

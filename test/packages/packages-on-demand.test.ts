@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox, diskStore, type SandboxOptions } from 'llm-wasm-sandbox';
+import { sandboxTools } from 'llm-wasm-sandbox/adapters';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCliHere } from '../support/cli.ts';
 import { setEnvironment } from '../support/environment.ts';
@@ -109,6 +110,18 @@ describe('packages on demand', () => {
   test('are not searched for if guests have modules of their own', async () => {
     const { metadata } = await run('import micropip\nfrom IPython.display import display\ndisplay(1)');
     expect(metadata.packages_added).toBeUndefined();
+  });
+
+  test('that could not be added are counted in the answer to a model if there are many', async () => {
+    await using sandbox = await createSandbox(auto);
+    const ask = `from fcntl import ioctl
+for i in range(100):
+    names = '\\n'.join(['requirement', *(f'x{i}-{n}-'.ljust(130, 'y') for n in range(29))]).encode()
+    ioctl(0, 0x4C570031, bytearray(len(names).to_bytes(4, 'little') + names.ljust(4096)), True)`;
+    const tool = sandboxTools(sandbox).find(({ name }) => name === 'execute_code')!;
+    const { text } = await tool.execute({ code: ask });
+    expect(text.length).toBeLessThan(20_000);
+    expect(text).toMatch(/^note: [\d,]+ more packages could not be added$/m);
   });
 
   test('do not replace modules of the workspace', async () => {

@@ -558,6 +558,11 @@ describe('approval of tool calls', () => {
       { code: 'denied', message: expect.stringContaining('cannot pause, because it has no session') },
     ],
     [
+      'null',
+      () => null as unknown as undefined,
+      { code: 'denied', message: expect.stringContaining('cannot pause, because it has no session') },
+    ],
+    [
       'failing',
       () => {
         throw new Error('x');

@@ -2,6 +2,7 @@
  * A session as the sandbox of deepagents: its protocol `SandboxBackendProtocolV2`. The package's own class `BaseSandbox` is passed in,
  * so that this module does not depend on it. It reads, edits and searches files with the methods here. Listings need no command.
  */
+import { Slices } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';
 import type { Session } from '../../session/session.ts';
 import { globMatcher } from './glob-match.ts';
@@ -74,10 +75,14 @@ export function deepAgentsSandbox<B extends object>(
         const entries = await files.list(inWorkspace(path), Number.POSITIVE_INFINITY);
         // The folder may be a link.
         const folder = (await files.stat(inWorkspace(path)))?.path ?? WORKSPACE;
-        return entries.flatMap((entry) => {
+        const found: FileInfo[] = [];
+        const slices = new Slices();
+        for (const entry of entries) {
           const name = entry.path.slice(folder.length + 1);
-          return entry.kind === 'dir' || !matches(name) ? [] : [fileInfo(entry, name)];
-        });
+          if (entry.kind !== 'dir' && matches(name)) found.push(fileInfo(entry, name));
+          await slices.pause();
+        }
+        return found;
       });
     }
 

@@ -8,13 +8,16 @@ import { formatItems } from '../../quantities.ts';
 
 const MAX_CHARS = 256;
 
+/** Characters whose steps are remembered. */
+const MAX_KNOWN = 256;
+
 interface Step {
   /** Whether the step takes a character. */
   readonly takes: (char: string) => boolean;
   /** Whether it can take more than one. */
   readonly isRepeated: boolean;
-  /** Steps that can follow without a character. */
-  readonly skips: readonly number[];
+  /** How many steps the match can skip without a character; it can also skip one. 0: the step takes a character. */
+  readonly skip: 0 | 1 | 3;
 }
 
 const notSlash = (char: string) => char !== '/';
@@ -27,39 +30,74 @@ export function globMatcher(pattern: string): (path: string) => boolean {
     throw new SandboxError('invalid_argument', `${fact}. Use a shorter pattern.`);
   }
   const steps = stepsOf(pattern);
-  const reach = (from: ReadonlySet<number>) => {
-    const reached = new Set(from);
-    for (const at of reached) for (const skip of steps[at]?.skips ?? []) reached.add(at + skip);
-    return reached;
+  const skips = Uint8Array.from(steps, ({ skip }) => skip);
+  const moves = Uint8Array.from(steps, ({ isRepeated }) => (isRepeated ? 0 : 1));
+  const known = new Map<string, Uint8Array>();
+  const takenBy = (char: string) => {
+    let taken = known.get(char);
+    if (taken !== undefined) return taken;
+    if (known.size === MAX_KNOWN) known.clear();
+    taken = Uint8Array.from(steps, ({ takes }) => (takes(char) ? 1 : 0));
+    known.set(char, taken);
+    return taken;
   };
+  // 1 for each step that comes next in one of the ways to match what was read. Plain arrays of bytes: this loop decides the speed.
+  let current = new Uint8Array(steps.length + 1);
+  let next = new Uint8Array(steps.length + 1);
   return (path) => {
-    let current = reach(new Set([0]));
+    current.fill(0)[0] = 1;
+    addSkipped(current, skips);
     for (const char of path) {
-      const next = new Set<number>();
-      for (const at of current) {
-        const step = steps[at];
-        if (step?.takes(char) !== true) continue;
-        next.add(step.isRepeated ? at : at + 1);
+      const taken = takenBy(char);
+      next.fill(0);
+      let isPossible = false;
+      for (let at = 0; at < moves.length; at++) {
+        if ((current[at]! & taken[at]!) === 0) continue;
+        next[at + moves[at]!] = 1;
+        isPossible = true;
       }
-      current = reach(next);
+      if (!isPossible) return false;
+      addSkipped(next, skips);
+      [current, next] = [next, current];
     }
-    return current.has(steps.length);
+    return current[steps.length] === 1;
   };
+}
+
+/** Adds the steps that can follow without a character. All of them come later. */
+function addSkipped(reached: Uint8Array, skips: Uint8Array): void {
+  for (let at = 0; at < skips.length; at++) {
+    if (reached[at] === 0 || skips[at] === 0) continue;
+    reached[at + 1] = 1;
+    reached[at + skips[at]!] = 1;
+  }
+}
+
+/** The parts of a pattern, without those that add nothing to the one before. */
+function tokensOf(pattern: string): string[] {
+  const tokens: string[] = [];
+  for (const [token] of pattern.matchAll(/\*\*\/|\*\*|\[[^\]]+\]|[\s\S]/gu)) {
+    const before = tokens.at(-1);
+    if (before === '**' && ['*', '**', '**/'].includes(token)) continue;
+    if (before === '**/' && token === '**/') continue;
+    if (before === '**/' && token === '**') tokens.pop();
+    tokens.push(token);
+  }
+  return tokens;
 }
 
 function stepsOf(pattern: string): Step[] {
   const steps: Step[] = [];
-  const one = (takes: Step['takes']) => steps.push({ takes, isRepeated: false, skips: [] });
-  const many = (takes: Step['takes'], skips: readonly number[]) =>
-    steps.push({ takes, isRepeated: true, skips });
-  for (const [token] of pattern.matchAll(/\*\*\/|\*\*|\[[^\]]+\]|[\s\S]/gu)) {
+  const one = (takes: Step['takes']) => steps.push({ takes, isRepeated: false, skip: 0 });
+  const many = (takes: Step['takes']) => steps.push({ takes, isRepeated: true, skip: 1 });
+  for (const token of tokensOf(pattern)) {
     // Any number of folders: nothing, or characters that end with a slash.
     if (token === '**/') {
-      steps.push({ takes: () => false, isRepeated: false, skips: [1, 3] });
-      many(any, [1]);
+      steps.push({ takes: () => false, isRepeated: false, skip: 3 });
+      many(any);
       one((char) => char === '/');
-    } else if (token === '**') many(any, [1]);
-    else if (token === '*') many(notSlash, [1]);
+    } else if (token === '**') many(any);
+    else if (token === '*') many(notSlash);
     else if (token === '?') one(notSlash);
     else if (token.length > 2 && token.startsWith('[')) one(setOf(token.slice(1, -1)));
     else one((char) => char === token);

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { escapeControls, quotePath } from '../../analysis/escape-controls.ts';
 import { limitsText, policyLimits, sandboxLimits } from '../../model-text/describe-limits.ts';
+import { firstRows, pathChars } from '../../model-text/tool-result.ts';
 import { formatFuel, formatItems } from '../../quantities.ts';
 import { languageTitles } from '../../runtimes/languages.ts';
 import { runtimeName } from '../../schema.ts';
@@ -17,7 +18,7 @@ const fileRow = z.object({ path: z.string(), size_bytes: z.number().int(), modif
 const workspaceInfo = z.object({
   session_id: z.string(),
   language: runtimeName.nullable().describe('null for the default workspace, which accepts every language.'),
-  files: z.array(fileRow).describe(`The first ${MAX_FILES}.`),
+  files: z.array(fileRow).describe(`Up to ${MAX_FILES}.`),
   files_total: z.number().int(),
   workspace_bytes: z.number().int(),
   variables: z.array(z.object({ name: z.string(), type: z.string(), repr: z.string() })),
@@ -36,12 +37,14 @@ async function workspaceInfoOf(
   includeHidden: boolean,
   call: ToolCall,
 ): Promise<WorkspaceInfo> {
-  const { tenant } = call;
+  const { tenant, state } = call;
   const sandbox = await tenant.open(session_id);
   const files = (await sandbox.listFiles()).filter(({ path }) => includeHidden || !isHidden(path));
   const workspace = {
     session_id,
-    files: files.slice(0, MAX_FILES),
+    files: [
+      ...firstRows(files, { maxRows: MAX_FILES, maxChars: state.settings.max_output_chars }, pathChars),
+    ],
     files_total: files.length,
     workspace_bytes: files.reduce((sum, { size_bytes }) => sum + size_bytes, 0),
     limits: sandboxLimits(sandbox),
