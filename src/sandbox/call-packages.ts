@@ -133,14 +133,8 @@ export class CallPackages {
     const asked = names.map((text) => ({ text, requirement: parseRequirement(text) }));
     const absent = asked.filter(({ requirement }) => !this.#isAvailable(requirement));
     const wanted = this.#acceptable(absent.flatMap(({ requirement }) => requirement ?? []));
-    if (
-      wanted.length === 0 ||
-      !this.#stop(
-        wanted.map(({ name }) => name),
-        used,
-      )
-    )
-      return absent.map(({ text }) => text);
+    const wantedNames = wanted.map(({ name }) => name);
+    if (wanted.length === 0 || !this.#stop(wantedNames, used)) return absent.map(({ text }) => text);
     for (const one of wanted) this.#requirements.set(one.name, one);
     return 'restart';
   }

@@ -94,7 +94,9 @@ export class ProcessPackages {
     if (found === undefined) {
       const problem = this.call.restart(used);
       if (problem !== undefined)
-        return { problem: `the packages of this program are not ready, and ${problem}. Run the call again.` };
+        return {
+          problem: `the packages of this program are not ready, and ${problem}. Run it in a call of its own first.`,
+        };
       this.#wanted.set(key, question);
       return 'restart';
     }

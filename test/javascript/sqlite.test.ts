@@ -151,6 +151,44 @@ describe('node:sqlite', () => {
       `),
     ).toBe('database is locked\n3 6 /app/shared.db\n/app/shared.db');
   });
+
+  test.each([
+    ['in the home folder', "'/home/user/a.db'", '/home/user/a.db'],
+    ['through a link to a folder', "(fs.symlinkSync('.', 'up'), 'up/a.db')", '/home/user/a.db'],
+    [
+      'through links to links',
+      "(fs.mkdirSync('d'), fs.symlinkSync('/app/d/../d', 'e'), fs.symlinkSync('e/..', 'f'), './f/f/../a.db')",
+      '/home/user/a.db',
+    ],
+    ['after a rename', "(fs.renameSync('a.db', 'b.db'), 'b.db')", '/home/user/b.db'],
+  ])('locks a file under another name: %s', { tags: 'full' }, async (_, other, location) => {
+    const { stdout } = await execute(
+      `const fs = require('fs');
+      const a = new DatabaseSync('/app/a.db');
+      a.exec('create table t(x)');
+      const b = new DatabaseSync(${other});
+      const unrelated = new DatabaseSync('/app/unrelated.db');
+      a.exec('begin immediate; insert into t values (1)');
+      try { b.exec('insert into t values (2)'); } catch (error) { console.log(error.message); }
+      unrelated.exec('create table t(x)');
+      a.exec('commit');
+      b.exec('insert into t values (3)');
+      console.log(b.location(), a.prepare('select group_concat(x) x from t').get().x);`,
+      { home: '/home/user' },
+    );
+    expect(stdout.trimEnd()).toBe(`database is locked\n${location} 1,3`);
+  });
+
+  test('does not follow links in a circle', async () => {
+    expect(
+      await output(`
+        require('fs').symlinkSync('b', 'a');
+        require('fs').symlinkSync('a', 'b');
+        for (const name of ['a', 'b/c', 'x/'.repeat(3000)])
+          try { new DatabaseSync(name); } catch (error) { console.log(error.message); }
+      `),
+    ).toBe(Array(3).fill('unable to open database file').join('\n'));
+  });
 });
 
 describe('an open database of a session', () => {

@@ -3,7 +3,7 @@
  *
  * @module-tag full
  */
-import {
+import fs, {
   copyFileSync,
   mkdirSync,
   mkdtempSync,
@@ -13,6 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox, diskStore, type SandboxOptions } from 'llm-wasm-sandbox';
@@ -374,12 +375,58 @@ describe('packages that a program needs at run time', () => {
       policy: { fuel_budget: 1_000_000_000, timeout_seconds: 600 },
     });
     const { metadata } = await sandbox.execute(
-      'import os\nfor _ in range(1_100_000): pass\nfor name in ["many0", "many1"]: os.system("pip install -q " + name)',
+      'import os\nfor name in ["many0", "many1"]:\n    for _ in range(600_000): pass\n    os.system("pip install -q " + name)',
       { onPackages: () => false },
     );
     const problems = metadata.packages_added!.map(({ problem }) => problem!);
     expect(problems[0]).toContain('declined');
-    expect(problems[1]).toContain('already started again once');
+    expect(problems[1]).toMatch(/it and its earlier starts have used \d\d % of its limits/);
+  });
+
+  test('are not repeated when they have used half of their limits', async () => {
+    approve(['many0']);
+    await using sandbox = await createSandbox({
+      ...auto,
+      policy: { fuel_budget: 1_000_000_000, timeout_seconds: 600 },
+    });
+    const { metadata } = await sandbox.execute(
+      'import os\nfor _ in range(1_100_000): pass\nos.system("pip install -q many0")',
+      { onPackages: () => expect.fail('the program was started again') },
+    );
+    expect(metadata.packages_added).toMatchObject([
+      { name: 'many0', problem: expect.stringContaining('of its limits') },
+    ]);
+  });
+
+  test.each(['requirement', 'module'])('are not searched for many names of a %s', async (kind) => {
+    approve(Array.from({ length: 300 }, (_, i) => `many${i}`));
+    await using sandbox = await createSandbox(auto);
+    await sandbox.execute('1');
+    const lock = readFileSync(join(folder, 'packages', 'lock.json'), 'utf8');
+    const parse = vi.spyOn(JSON, 'parse');
+    const open = vi.spyOn(fs, 'openSync');
+    syncBuiltinESMExports();
+    try {
+      const { stdout, metadata } = await sandbox.execute(`
+from fcntl import ioctl
+answers = set()
+for start in range(0, 1000, 10):
+    data = '\\n'.join(['${kind}', *(f'absent{i}' for i in range(start, start + 10))]).encode()
+    answers.add(ioctl(0, 0x4C570031, bytearray(len(data).to_bytes(4, 'little') + data + bytes(4096)), True))
+print(answers)
+`);
+      expect(stdout).toBe('{1023}\n');
+      expect(parse.mock.calls.filter(([text]) => text === lock).length).toBeLessThanOrEqual(1);
+      const opened = open.mock.calls.filter(([path]) => String(path).endsWith('lock.json')).length;
+      expect(opened).toBeGreaterThan(0);
+      expect(opened).toBeLessThan(10);
+      const problems = metadata.packages_added!.map(({ problem }) => problem!);
+      expect(problems).toHaveLength(kind === 'requirement' ? 31 : 1);
+      expect(problems.at(-1)).toContain('30 packages or more that cannot be added');
+    } finally {
+      vi.restoreAllMocks();
+      syncBuiltinESMExports();
+    }
   });
 
   test('stay within the limit of additions, of which a person can decline', async () => {
