@@ -3,7 +3,7 @@
  *
  * @module-tag full
  */
-import fs, {
+import {
   copyFileSync,
   mkdirSync,
   mkdtempSync,
@@ -13,7 +13,6 @@ import fs, {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox, diskStore, type SandboxOptions } from 'llm-wasm-sandbox';
@@ -380,7 +379,7 @@ describe('packages that a program needs at run time', () => {
     );
     const problems = metadata.packages_added!.map(({ problem }) => problem!);
     expect(problems[0]).toContain('declined');
-    expect(problems[1]).toMatch(/it and its earlier starts have used \d\d % of its limits/);
+    expect(problems[1]).toMatch(/it and its earlier starts have used \d+ % of its limits/);
   });
 
   test('are not repeated when they have used half of their limits', async () => {
@@ -399,13 +398,11 @@ describe('packages that a program needs at run time', () => {
   });
 
   test.each(['requirement', 'module'])('are not searched for many names of a %s', async (kind) => {
-    approve(Array.from({ length: 300 }, (_, i) => `many${i}`));
+    approve(Array.from({ length: 300 }, (_, i) => `many${kind}${i}`));
     await using sandbox = await createSandbox(auto);
     await sandbox.execute('1');
     const lock = readFileSync(join(folder, 'packages', 'lock.json'), 'utf8');
     const parse = vi.spyOn(JSON, 'parse');
-    const open = vi.spyOn(fs, 'openSync');
-    syncBuiltinESMExports();
     try {
       const { stdout, metadata } = await sandbox.execute(`
 from fcntl import ioctl
@@ -416,16 +413,12 @@ for start in range(0, 1000, 10):
 print(answers)
 `);
       expect(stdout).toBe('{1023}\n');
-      expect(parse.mock.calls.filter(([text]) => text === lock).length).toBeLessThanOrEqual(1);
-      const opened = open.mock.calls.filter(([path]) => String(path).endsWith('lock.json')).length;
-      expect(opened).toBeGreaterThan(0);
-      expect(opened).toBeLessThan(10);
+      expect(parse.mock.calls.filter(([text]) => text === lock)).toHaveLength(1);
       const problems = metadata.packages_added!.map(({ problem }) => problem!);
       expect(problems).toHaveLength(kind === 'requirement' ? 31 : 1);
       expect(problems.at(-1)).toContain('30 packages or more that cannot be added');
     } finally {
-      vi.restoreAllMocks();
-      syncBuiltinESMExports();
+      parse.mockRestore();
     }
   });
 
