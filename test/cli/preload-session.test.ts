@@ -15,7 +15,7 @@ test('a session with preloaded modules continues without its cached image, or sa
   const store = folder();
   const run = (...args: string[]) =>
     runCli(['run', '--session', 'kept', '--store', store, '--language', 'javascript', ...args], {
-      env: { XDG_CACHE_HOME: folder(), LLM_WASM_SANDBOX_CACHE_DIR: folder() },
+      env: { LLM_WASM_SANDBOX_CACHE: folder(), LLM_WASM_SANDBOX_PACKAGES_DIR: folder() },
     });
   await run('--preload', 'lodash', '-c', 'var x = require("lodash").sum([1, 2])');
   expect((await run('-c', 'console.log(x + 1)')).stdout).toBe('4\n');
