@@ -6,9 +6,12 @@ import { printNote } from '../../src/cli/diagnostics.ts';
 import { Progress, progressBar, withProgress } from '../../src/cli/progress-line.ts';
 import { wheel } from '../packages/wheel-fixtures.ts';
 import { runCliHere } from '../support/cli.ts';
+import { setEnvironment } from '../support/environment.ts';
 
 const isTTY = Object.getOwnPropertyDescriptor(process.stderr, 'isTTY');
 let written = '';
+
+setEnvironment({ LLM_WASM_SANDBOX_PACKAGES_DIR: mkdtempSync(join(tmpdir(), 'packages-')) });
 
 function setTerminal(value: boolean): void {
   Object.defineProperty(process.stderr, 'isTTY', { value, configurable: true });
@@ -100,7 +103,6 @@ describe('progress of commands', () => {
     const folder = mkdtempSync(join(tmpdir(), 'progress-'));
     const store = join(folder, 'store');
     const file = join(folder, 'a.session');
-    vi.stubEnv('LLM_WASM_SANDBOX_PACKAGES_DIR', join(folder, 'packages'));
     const added = await wheel(folder, 'added', '1.0', { 'added.py': '' });
     // Progress sees two seconds for every turn of the event loop.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
