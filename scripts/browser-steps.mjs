@@ -4,6 +4,8 @@ import { setTimeout } from 'node:timers/promises';
 import { HTML_PAYLOADS, SVG_PAYLOADS } from './guest-html-payloads.mjs';
 
 export const TIMEOUT_MS = 30_000;
+/** How long a frame may take to answer. */
+const ANSWER_MS = 2000;
 /** Results of a call that pages show. */
 const MAX_RESULTS = 20;
 
@@ -79,10 +81,13 @@ const PAYLOADS = [
   ...Object.entries(HTML_PAYLOADS).map((entry) => [...entry, 'text/markdown']),
 ];
 
-/** The elements of a frame; none if the frame is detached meanwhile, which puppeteer also throws before it returns a promise. */
+/**
+ * The elements of a frame; none if the frame is detached meanwhile, which puppeteer also throws before it returns a promise. A
+ * frame whose document was refused may never answer.
+ */
 async function elementsOf(frame, selector) {
   try {
-    return await frame.$$(selector);
+    return await Promise.race([frame.$$(selector), setTimeout(ANSWER_MS, [])]);
   } catch {
     return [];
   }
@@ -90,8 +95,10 @@ async function elementsOf(frame, selector) {
 
 /** Waits for a frame that has an element. `page.waitForFrame` asks a frame when it appears, which may be before the element exists. */
 async function waitForFrameWith(page, selector) {
-  for (const end = Date.now() + TIMEOUT_MS; Date.now() < end; await setTimeout(50))
-    for (const frame of page.frames()) if ((await elementsOf(frame, selector)).length > 0) return;
+  for (const end = Date.now() + TIMEOUT_MS; Date.now() < end; await setTimeout(50)) {
+    const found = await Promise.all(page.frames().map((frame) => elementsOf(frame, selector)));
+    if (found.flat().length > 0) return;
+  }
   throw new Error(`No frame has the element ${selector}`);
 }
 
