@@ -138,7 +138,12 @@ export class Toolchain {
     this.#runtime = await this.compile('runtime', parts, ['-O2', '-D__WASM_SJLJ__', ...internal]);
     // musl's own time zones, in place of those of Emscripten, which asks JavaScript.
     const zones = ZONE_FILES.map((name) => join(libc, 'time', `${name}.c`));
-    const own = ['-U_GNU_SOURCE', '-D_XOPEN_SOURCE=700', '-DEMSCRIPTEN_STANDALONE_WASM'];
+    const own = [
+      '-U_GNU_SOURCE',
+      '-D_XOPEN_SOURCE=700',
+      '-DEMSCRIPTEN_STANDALONE_WASM',
+      '-Dgetenv=zone_variable',
+    ];
     this.#runtime.push(...(await this.compile('zones', zones, ['-O2', ...own, ...internal])));
     const shims = SHIM_FILES.map((name) => join(SHIMS, name));
     this.#runtime.unshift(...(await this.compile('shims', shims, ['-O2'])));

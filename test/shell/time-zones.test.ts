@@ -13,6 +13,8 @@ async function run(code: string, policy = {}) {
 
 /** 14 July 2026, 12:00 UTC. */
 const SUMMER = 1784030400;
+/** 15 January 2026, 12:00 UTC. */
+const WINTER = 1768478400;
 
 describe('TZ', () => {
   test.each([
@@ -27,6 +29,16 @@ describe('TZ', () => {
     const { stdout } = await run(`export TZ='${zone}'
 date -d @${SUMMER} '+%H:%M %Z %z'; printf '%(%H:%M %Z %z)T\\n' ${SUMMER}`);
     expect(stdout).toBe(`${expected}\n${expected}\n`);
+  });
+
+  test.each([
+    ['EST5EDT', '08:00 EDT', '07:00 EST'],
+    ['CET-1CEST', '14:00 CEST', '13:00 CET'],
+    ['<-03>3<-02>2', '10:00 -02', '09:00 -03'],
+  ])('%s, a rule without dates, has those of the United States', async (zone, ...expected) => {
+    const { stdout } = await run(`export TZ='${zone}'
+for time in ${SUMMER} ${WINTER}; do date -d @$time '+%H:%M %Z'; printf '%(%H:%M %Z)T\\n' $time; done`);
+    expect(stdout).toBe(expected.map((line) => `${line}\n${line}\n`).join(''));
   });
 
   test('is the zone of sqlite3, jq, ls and tar', async () => {

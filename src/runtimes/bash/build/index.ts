@@ -42,7 +42,7 @@ export const build: RuntimeBuild = {
   runtime: bash,
   binary: {
     specifier: './packages/bash/bash.wasm',
-    sha256: '72c06b2669766b3bc1c4b87f45701d7f03d393099b9a90260dd3d8682122c4a7',
+    sha256: 'c1052750d22bafe5e50f3be783fe19e768f9ef611fac5164f2a57d2bdd789f21',
   },
   prepare: {
     exports: [...PROGRAM_EXPORTS, ...FORK_EXPORTS, ...SESSION_EXPORTS],
