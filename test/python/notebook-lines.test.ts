@@ -23,8 +23,8 @@ if True:
 
   test('insert Python values, and leave the rest to the shell', async () => {
     const code = `name, n = 'x y', 3
-!echo {n * 2} $n "$name"; x=shell; echo $x; echo 'a b' | awk '{print $2}'`;
-    expect(await run(code)).toMatchObject({ stdout: '6 3 x y\nshell\nb\n' });
+!echo {n * 2} $n "$name"; x=shell; echo $x; echo 'a b' | awk '{print $2}'; n=5; echo $$n`;
+    expect(await run(code)).toMatchObject({ stdout: '6 3 x y\nshell\nb\n5\n' });
   });
 
   test('assign the lines that a command prints', async () => {
@@ -47,10 +47,18 @@ if True:
     expect(failed.stderr).toContain('CalledProcessError');
   });
 
-  test('%cd changes the folder, and %matplotlib does nothing', async () => {
+  test('a semicolon after the last expression discards its value', async () => {
+    const resultOf = async (code: string) => (await sandbox.execute(code)).metadata.result;
+    expect(await resultOf('%matplotlib inline\n6 * 7; # shown')).toBeUndefined();
+    expect(await resultOf('await __import__("asyncio").sleep(0, 6) ;\n')).toBeUndefined();
+    expect(await resultOf('"é"; 6 * 7  # ;')).toBe(42);
+    expect(await resultOf('%matplotlib inline\n(6 *\n 7)')).toBe(42);
+  });
+
+  test('%cd changes and prints the folder, and %matplotlib does nothing', async () => {
     const code =
       '%matplotlib inline\nimport os\nos.makedirs("d", exist_ok=True)\n%cd d\nprint(os.getcwd())\n!pwd';
-    expect(await run(code)).toMatchObject({ stdout: '/app/d\n/app/d\n' });
+    expect(await run(code)).toMatchObject({ stdout: '/app/d\n/app/d\n/app/d\n' });
   });
 
   test('that are neither Python nor a command are errors, as are other errors in such a program', async () => {

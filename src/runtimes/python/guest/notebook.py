@@ -64,7 +64,8 @@ def expanded(text, names):
             return match[0]
 
     text = re.sub(r'\{([^{}]+)\}', value, text)
-    return re.sub(r'\$([A-Za-z_]\w*)', lambda match: str(names.get(match[1], match[0])), text)
+    # `$$name` is a variable of the shell.
+    return re.sub(r'\$(\$?)([A-Za-z_]\w*)', lambda match: '$' + match[2] if match[1] else str(names.get(match[2], match[0])), text)
 
 
 def run(text, names):
@@ -103,6 +104,7 @@ def program():
 
 def cd(path):
     os.chdir(os.path.expanduser(path or '~'))
+    print(os.getcwd())
 
 
 def pip(arguments):
