@@ -340,5 +340,7 @@ describe('deterministic mode', () => {
     expect(other.metadata.network).toMatchObject([
       { outcome: 'refused', error: expect.stringContaining('not in the recording') },
     ]);
+    const { actionable_guidance } = other.metadata.error_guidance!;
+    expect(actionable_guidance).toContainEqual(expect.stringContaining('Send the requests of the recording'));
   });
 });
