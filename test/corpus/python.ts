@@ -180,6 +180,11 @@ export const PYTHON: readonly FailingProgram[] = [
   },
   { code: 'import ctypes\nctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1)', type: 'UnsupportedFeature' },
   {
+    code: "import mmap\nmmap.mmap(open('data.bin', 'w+b').fileno(), 0)",
+    type: 'UnsupportedFeature',
+    says: 'seek() and read(size)',
+  },
+  {
     code: "import subprocess\nsubprocess.run(['pdftotext', 'a.pdf'])",
     type: 'UnsupportedFeature',
     says: 'pypdf.PdfReader',
