@@ -21,6 +21,12 @@ function failedRequest(input: AnalysisInput): NetworkExchange | undefined {
   return failed.find((request) => !hasReason || error.message.includes(request.error!.slice(0, COMPARED)));
 }
 
+/** Reasons for a refusal begin with the request. */
+function whatFailed({ method, url, error }: NetworkExchange): string {
+  const request = `${oneLine(method, 20)} ${oneLine(url, 200)}`;
+  return error!.startsWith(request) ? oneLine(error!, 400) : `${request} failed: ${oneLine(error!)}`;
+}
+
 function nextStep({ outcome, error }: NetworkExchange): string {
   if (outcome !== 'refused') return 'Catch the exception if the program can continue without the response';
   return error!.includes('is not in the recording')
@@ -37,7 +43,7 @@ export const requestRules: readonly Rule[] = [
     match: failedRequest,
     advise: (request, input) => ({
       guidance: [
-        `${oneLine(request.method, 20)} ${oneLine(request.url, 200)} failed: ${oneLine(request.error!)}`,
+        whatFailed(request),
         nextStep(request),
         'metadata.network lists the requests that were made: do not repeat those that changed something',
         failedAt(input),
