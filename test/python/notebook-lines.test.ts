@@ -42,6 +42,10 @@ if True:
       stdout: '1\n2\n',
       exit_code: 0,
     });
+    expect(await run('%%bash -s "a b" 2\necho "$1"-$2')).toMatchObject({ stdout: 'a b-2\n' });
+    expect(await run('%%python -s 7\nimport sys; print(sys.argv[1:])')).toMatchObject({ stdout: "['7']\n" });
+    const captured = await run('%%bash --out lines\necho 1');
+    expect(captured.stderr).toContain('UsageError: %%bash accepts no options other than -s');
     const failed = await run('%%sh\necho begun\nexit 3');
     expect(failed).toMatchObject({ stdout: 'begun\n', exit_code: 1 });
     expect(failed.stderr).toContain('CalledProcessError');

@@ -239,10 +239,16 @@ def cell(name, argument, text):
     """Runs a cell whose text is not a program of its own."""
     if name in SCRIPTS:
         # A script that fails raises CalledProcessError.
+        import shlex
         import subprocess
 
+        option, *arguments = shlex.split(expanded(argument, program())) or ['-s']
+        if option != '-s':
+            raise UsageError(f'%%{name} accepts no options other than -s, which arguments of the script follow.')
+        # The first argument of a shell is its name.
+        first = [] if name.startswith('python') else [name]
         sys.stdout.flush()
-        subprocess.run([name, '-c', text], check=True)
+        subprocess.run([name, '-c', text, *first, *arguments], check=True)
     elif name in ('writefile', 'file'):
         write_file(argument, text)
     elif name in MIMES:
