@@ -216,6 +216,7 @@ export const PYTHON: readonly FailingProgram[] = [
   },
   { code: 'conda install requests', type: 'SyntaxError', says: 'import requests' },
   { code: '%prun 1 + 1', type: 'CommandNotFound', says: 'a notebook command' },
+  { code: '%env NOT_SET', type: 'CommandNotFound', says: 'Correct what follows the command' },
   { code: '%conda install openpyxl', type: 'CommandNotFound', says: "for 'openpyxl': import openpyxl" },
   { code: 'import os\nos.fork()', type: 'UnsupportedFeature' },
   {
