@@ -5,6 +5,7 @@ import type { AnalysisInput } from './input.ts';
 export type KnownErrno =
   | 'EACCES'
   | 'EAFNOSUPPORT'
+  | 'EBADF'
   | 'EDQUOT'
   | 'EEXIST'
   | 'EFBIG'

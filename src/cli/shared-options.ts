@@ -4,7 +4,6 @@ import { InvalidArgumentError, Option } from 'commander';
 import { parseBytes, parseCount, parseFuel } from '../quantities.ts';
 import { languageOfFile } from '../runtimes/program-files.ts';
 import { LANGUAGE_NAMES, type LanguageName } from '../schema.ts';
-import { didYouMean } from './did-you-mean.ts';
 
 /** Turns a parser that returns undefined for invalid text into one that commander reports as a usage error. */
 function optionParser(parse: (text: string) => number | undefined, advice: string) {
@@ -60,12 +59,12 @@ export const collectPackages = (text: string, previous: readonly string[] | bool
   ...(existsSync(text) ? [text] : text.split(',').filter(Boolean)),
 ];
 
-/** The name of a language. Suggests one for a file extension, such as sh, and for a misspelt name. */
+/** The name of a language. Suggests one for a file extension, such as sh. */
 function parseLanguage(text: string): LanguageName {
   const found = LANGUAGE_NAMES.find((name) => name === text);
   if (found !== undefined) return found;
   const meant = languageOfFile(`program.${text}`);
-  const suggestion = meant === undefined ? didYouMean(text, LANGUAGE_NAMES) : `\n(Did you mean ${meant}?)`;
+  const suggestion = meant === undefined ? '' : `\n(Did you mean ${meant}?)`;
   throw new InvalidArgumentError(`Allowed choices are ${LANGUAGE_NAMES.join(', ')}.${suggestion}`);
 }
 

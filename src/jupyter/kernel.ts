@@ -61,7 +61,8 @@ type RequestHandler = (request: KernelRequest) => Promise<Reply | undefined>;
 /** The input for which a program waits. */
 interface PendingInput {
   readonly socket: KernelSocket;
-  readonly msg_id: string;
+  /** The parents that an answer may name. */
+  readonly parents: readonly (string | undefined)[];
   answer(text: string | undefined): void;
 }
 
@@ -261,7 +262,7 @@ export class JupyterKernel {
     while (socket.isOpen && !this.#interrupt.signal.aborted) {
       const header = newHeader('input_request', this.#messageSession);
       const answered = new Promise<string | undefined>((answer) => {
-        this.#input = { socket, msg_id: header.msg_id, answer };
+        this.#input = { socket, parents: [undefined, header.msg_id, message.header.msg_id], answer };
       });
       const content = { prompt: '', password: false };
       socket.send({ channel: 'stdin', header, parent_header: message.header, metadata: {}, content });
@@ -272,14 +273,14 @@ export class JupyterKernel {
     }
   }
 
-  /** Only the client that was asked can answer, and only what was asked. */
+  /** Only the client that was asked can answer, and only what was asked. Some clients name the cell as the parent. */
   async #receiveInput(
     socket: KernelSocket,
     { header, parent_header, content }: ClientMessage,
   ): Promise<void> {
     const pending = this.#input;
     if (header.msg_type !== 'input_reply' || pending?.socket !== socket) return;
-    if (parent_header.msg_id !== undefined && parent_header.msg_id !== pending.msg_id) return;
+    if (!pending.parents.includes(parent_header.msg_id)) return;
     pending.answer(parse(inputReply, content, 'content').value);
   }
 

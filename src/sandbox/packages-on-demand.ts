@@ -161,7 +161,7 @@ export class PackagesOnDemand {
     if (this.options.trustNew || knownVersion(requirement, approved) !== undefined) return undefined;
     const known = knownByName(name, approved);
     return known === undefined
-      ? `its wheel has an unknown digest; approve it with "llm-wasm-sandbox packages lock ${name}"`
+      ? `it is not among the known packages: check the name, or approve its wheel with "llm-wasm-sandbox packages lock ${name}"`
       : `only the digest of version ${known.version} is known; add another version with "llm-wasm-sandbox packages add '${name}${specifiers}'"`;
   }
 

@@ -32,7 +32,7 @@ export function describeIssue(issue: RawIssue): string | undefined {
     case 'invalid_type':
       return describeType(String(issue.expected), issue.input);
     case 'invalid_value':
-      return `must be ${oneOf((issue.values as unknown[]).map((value) => JSON.stringify(value)))}`;
+      return describeChoice(issue.values as unknown[]);
     case 'too_small':
       return describeBound(issue.origin, issue.minimum, issue.inclusive === false ? 'more than' : 'at least');
     case 'too_big':
@@ -42,11 +42,14 @@ export function describeIssue(issue: RawIssue): string | undefined {
     case 'invalid_key':
       return (issue.issues as readonly Issue[])[0]?.message;
     case 'invalid_union':
-      return NO_MESSAGE;
+      return issue.options === undefined ? NO_MESSAGE : describeChoice(issue.options as unknown[]);
     default:
       return undefined;
   }
 }
+
+const describeChoice = (values: readonly unknown[]) =>
+  `must be ${oneOf(values.map((value) => JSON.stringify(value)))}`;
 
 function describeType(expected: string, input: unknown): string {
   const type = Object.hasOwn(TYPES, expected) ? TYPES[expected]! : `an instance of ${expected}`;

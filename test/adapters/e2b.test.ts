@@ -200,7 +200,9 @@ describe('sandbox', () => {
     await expect(Sandbox.connect('x')).rejects.toThrow('connect is not available');
     expect(() => sandbox.getHost(80)).toThrow('no network');
     await expect(sandbox.runCode('1', { language: 'r' })).rejects.toThrow('language: "r" is not available');
-    await expect(sandbox.runCode('1', { envs: { A: 'b' } as never })).rejects.toThrow('envs');
+    await expect(sandbox.runCode('1', { envs: { A: 'b' } as never })).rejects.toThrow(
+      'envs.A: set environment variables with Sandbox.create({ envs })',
+    );
     await expect(Sandbox.create('base' as never)).rejects.toThrow('Templates are not available');
     await expect(Sandbox.create({ allowInternetAccess: true as never })).rejects.toThrow('no network');
     await expect(Sandbox.create({ mcp: {} } as never)).rejects.toMatchObject({ code: 'invalid_argument' });

@@ -51,7 +51,8 @@ describe('tools with the packages', { timeout: INSTALL_TIMEOUT_MS }, () => {
 describe('tool', () => {
   let session: Session;
   beforeAll(async () => {
-    session = await createSandbox({ runtime: 'bash', auto_persist_globals: true });
+    const policy = { fuel_budget: 1_000_000_000_000 };
+    session = await createSandbox({ runtime: 'bash', auto_persist_globals: true, policy });
   });
   afterAll(() => session.close());
 
@@ -90,6 +91,9 @@ describe('tool', () => {
     );
     await expect(call({ command: 'str_replace', old_str: 'ten', new_str: '' })).rejects.toThrow(
       'does not occur',
+    );
+    await expect(async () => call({ command: 'undo_edit' })).rejects.toThrow(
+      'input.command: must be "view", "create", "str_replace" or "insert"',
     );
     await expect(call({ command: 'view', view_range: [9, 10] })).rejects.toThrow('the lines 1 to 5');
     await expect(call({ command: 'insert', insert_line: 9, insert_text: '' })).rejects.toThrow('5 lines');

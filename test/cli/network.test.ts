@@ -102,6 +102,16 @@ test('--record writes a file from which --replay answers without sending anythin
   expect(server.requests.length).toBe(count);
 });
 
+test('--record without a permission is an error, and keeps a recording that exists', async () => {
+  const har = join(folder, 'kept.har');
+  await run(`${server.origin}/weather`, ['--allow-net', `${server.origin}/*`, '--record', har]);
+  const recording = readFileSync(har, 'utf8');
+  const { stderr, status } = await run(`${server.origin}/weather`, ['--record', har]);
+  expect(stderr).toContain('--record requires --allow-net or --ask-net');
+  expect(status).toBe(2);
+  expect(readFileSync(har, 'utf8')).toBe(recording);
+});
+
 test('--ask-net without a terminal refuses requests', async () => {
   const { stderr, status } = await run('https://other.example/', ['--ask-net']);
   expect(stderr).toContain(

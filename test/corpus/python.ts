@@ -180,6 +180,11 @@ export const PYTHON: readonly FailingProgram[] = [
   },
   { code: 'import ctypes\nctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1)', type: 'UnsupportedFeature' },
   {
+    code: "import mmap\nmmap.mmap(open('data.bin', 'w+b').fileno(), 0)",
+    type: 'UnsupportedFeature',
+    says: 'seek() and read(size)',
+  },
+  {
     code: "import subprocess\nsubprocess.run(['pdftotext', 'a.pdf'])",
     type: 'UnsupportedFeature',
     says: 'pypdf.PdfReader',
@@ -211,6 +216,7 @@ export const PYTHON: readonly FailingProgram[] = [
   },
   { code: 'conda install requests', type: 'SyntaxError', says: 'import requests' },
   { code: '%prun 1 + 1', type: 'CommandNotFound', says: 'a notebook command' },
+  { code: '%env NOT_SET', type: 'CommandNotFound', says: 'Correct what follows the command' },
   { code: '%conda install openpyxl', type: 'CommandNotFound', says: "for 'openpyxl': import openpyxl" },
   { code: 'import os\nos.fork()', type: 'UnsupportedFeature' },
   {

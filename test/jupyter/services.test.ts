@@ -149,6 +149,11 @@ const WORKS: Readonly<Record<string, () => unknown>> = {
   'KernelConnection.sendInputReply': async () => {
     const cell = await run('print(input("name: ").upper())', { allow_stdin: true });
     expect(stdoutOf(cell)).toBe('name: TYPED\n');
+    const asked = kernel.requestExecute({ code: 'open("typed", "w").write(input())', allow_stdin: true });
+    asked.onStdin = ({ parent_header }: Services) =>
+      kernel.sendInputReply({ status: 'ok', value: 'by its cell' }, parent_header);
+    expect((await asked.done).content.status).toBe('ok');
+    expect(stdoutOf(await run('print(open("typed").read())'))).toBe('by its cell\n');
   },
   'KernelConnection.sendShellMessage': () => kernel.requestKernelInfo(),
   'KernelConnection.sendControlMessage': async () => {

@@ -278,6 +278,9 @@ for i in range(300): open(f'{folder}/{i}', 'w').close()`;
     expect(rows.map(({ name }) => name)).toContain('openpyxl');
     for (const row of rows) expect(row.fuel_first_import).toBeGreaterThan(0);
     expect(packages.text).toContain('import openpyxl');
+    const forShells = await call(client, 'list_available_packages', { language: 'bash', query: 'excel' });
+    expect(forShells.text).toContain('bash has no packages of its own');
+    expect(forShells.text).toContain('import openpyxl');
     const metrics = await call(client, 'get_metrics');
     expect(metrics.structured['failed']).toBeGreaterThan(0);
     expect(metrics.structured['executions']).toBe(

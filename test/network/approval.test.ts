@@ -383,5 +383,6 @@ describe('paused program', () => {
       `import urllib.request\ntry:\n    urllib.request.urlopen('${ORIGIN}/a')\nexcept OSError as error:\n    print(type(error.reason).__name__, error)`,
     );
     expect(stdout).toContain('PermissionError');
+    expect(stdout).toContain('Write `await client.get(...)` with `httpx.AsyncClient` at the top level');
   });
 });

@@ -135,6 +135,9 @@ except OSError as error:
   test('explains a request that was refused', { tags: 'full' }, async () => {
     const { metadata } = await run('python', "import requests\nrequests.get('https://other.example/')");
     expect(metadata.error_guidance).toMatchObject({ error_type: 'RequestFailed' });
+    expect(metadata.error_guidance!.actionable_guidance[0]).toMatch(
+      /^GET https:\/\/other\.example\/ is not permitted: no rule matches it\. .* Trying again will not help\.$/,
+    );
     expect(metadata.network).toMatchObject([{ outcome: 'refused', url: 'https://other.example/' }]);
   });
 
@@ -340,5 +343,7 @@ describe('deterministic mode', () => {
     expect(other.metadata.network).toMatchObject([
       { outcome: 'refused', error: expect.stringContaining('not in the recording') },
     ]);
+    const { actionable_guidance } = other.metadata.error_guidance!;
+    expect(actionable_guidance).toContainEqual(expect.stringContaining('Send the requests of the recording'));
   });
 });

@@ -537,7 +537,7 @@ describe('commands of pip', () => {
     ['large==9', 'only the digest of version 1.0 is known'],
     ['helper-pkg==9', 'programs use version 1.2'],
     ['openpyxl<1', 'programs use version'],
-    ['unheard-of', 'packages lock unheard-of'],
+    ['unheard-of', 'check the name, or approve its wheel with "llm-wasm-sandbox packages lock unheard-of"'],
   ])('are refused with a reason: %s', async (requirement, reason) => {
     const { metadata, stderr, success } = await run(`!pip install "${requirement}"`);
     expect(success).toBe(true);

@@ -23,8 +23,8 @@ if True:
 
   test('insert Python values, and leave the rest to the shell', async () => {
     const code = `name, n = 'x y', 3
-!echo {n * 2} $n "$name"; x=shell; echo $x; echo 'a b' | awk '{print $2}'`;
-    expect(await run(code)).toMatchObject({ stdout: '6 3 x y\nshell\nb\n' });
+!echo {n * 2} $n "$name"; x=shell; echo $x; echo 'a b' | awk '{print $2}'; n=5; echo $$n`;
+    expect(await run(code)).toMatchObject({ stdout: '6 3 x y\nshell\nb\n5\n' });
   });
 
   test('assign the lines that a command prints', async () => {
@@ -42,15 +42,27 @@ if True:
       stdout: '1\n2\n',
       exit_code: 0,
     });
+    expect(await run('%%bash -s "a b" 2\necho "$1"-$2')).toMatchObject({ stdout: 'a b-2\n' });
+    expect(await run('%%python -s 7\nimport sys; print(sys.argv[1:])')).toMatchObject({ stdout: "['7']\n" });
+    const captured = await run('%%bash --out lines\necho 1');
+    expect(captured.stderr).toContain('UsageError: %%bash accepts no options other than -s');
     const failed = await run('%%sh\necho begun\nexit 3');
     expect(failed).toMatchObject({ stdout: 'begun\n', exit_code: 1 });
     expect(failed.stderr).toContain('CalledProcessError');
   });
 
-  test('%cd changes the folder, and %matplotlib does nothing', async () => {
+  test('a semicolon after the last expression discards its value', async () => {
+    const resultOf = async (code: string) => (await sandbox.execute(code)).metadata.result;
+    expect(await resultOf('%matplotlib inline\n6 * 7; # shown')).toBeUndefined();
+    expect(await resultOf('await __import__("asyncio").sleep(0, 6) ;\n')).toBeUndefined();
+    expect(await resultOf('"é"; 6 * 7  # ;')).toBe(42);
+    expect(await resultOf('%matplotlib inline\n(6 *\n 7)')).toBe(42);
+  });
+
+  test('%cd changes and prints the folder, and %matplotlib does nothing', async () => {
     const code =
       '%matplotlib inline\nimport os\nos.makedirs("d", exist_ok=True)\n%cd d\nprint(os.getcwd())\n!pwd';
-    expect(await run(code)).toMatchObject({ stdout: '/app/d\n/app/d\n' });
+    expect(await run(code)).toMatchObject({ stdout: '/app/d\n/app/d\n/app/d\n' });
   });
 
   test('that are neither Python nor a command are errors, as are other errors in such a program', async () => {

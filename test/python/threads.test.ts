@@ -25,6 +25,14 @@ describe('threads', () => {
     expect((await python('import threading; threading.Lock()')).metadata.notes).toBeUndefined();
   });
 
+  test('of an earlier call are not mentioned in the results of later ones', async () => {
+    await using session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    const threaded =
+      'import threading\nthread = threading.Thread(target=print)\nthread.start(); thread.join()';
+    expect((await session.execute(threaded)).metadata.notes).toHaveLength(1);
+    expect((await session.execute('1')).metadata.notes).toBeUndefined();
+  });
+
   test('pass items through a bounded queue, the consumer first', async () => {
     const program = code`
       import queue, threading

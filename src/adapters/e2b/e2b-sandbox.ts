@@ -77,7 +77,7 @@ const runOptions = z.strictObject({
   onStderr: isFunction.optional(),
   onResult: isFunction.optional(),
   onError: isFunction.optional(),
-  envs: z.record(z.string(), z.never(), 'set environment variables with Sandbox.create({ envs })').optional(),
+  envs: z.record(z.string(), z.never('set environment variables with Sandbox.create({ envs })')).optional(),
   timeoutMs: lifetimeMs.optional(),
   requestTimeoutMs: z.number().optional(),
   language: z.string().optional(),

@@ -21,6 +21,19 @@ function failedRequest(input: AnalysisInput): NetworkExchange | undefined {
   return failed.find((request) => !hasReason || error.message.includes(request.error!.slice(0, COMPARED)));
 }
 
+/** Reasons for a refusal begin with the request. */
+function whatFailed({ method, url, error }: NetworkExchange): string {
+  const request = `${oneLine(method, 20)} ${oneLine(url, 200)}`;
+  return error!.startsWith(request) ? oneLine(error!, 400) : `${request} failed: ${oneLine(error!)}`;
+}
+
+function nextStep({ outcome, error }: NetworkExchange): string {
+  if (outcome !== 'refused') return 'Catch the exception if the program can continue without the response';
+  return error!.includes('is not in the recording')
+    ? 'Nothing was sent. Send the requests of the recording, each as often as it was recorded; only the person who runs the sandbox can record others'
+    : 'Nothing was sent. Only the person who runs the sandbox can permit requests: do not try the same request or another address of the host again';
+}
+
 export const requestRules: readonly Rule[] = [
   rule({
     type: 'RequestFailed',
@@ -30,10 +43,8 @@ export const requestRules: readonly Rule[] = [
     match: failedRequest,
     advise: (request, input) => ({
       guidance: [
-        `${oneLine(request.method, 20)} ${oneLine(request.url, 200)} failed: ${oneLine(request.error!)}`,
-        request.outcome === 'refused'
-          ? 'Nothing was sent. Only the person who runs the sandbox can permit requests: do not try the same request or another address of the host again'
-          : 'Catch the exception if the program can continue without the response',
+        whatFailed(request),
+        nextStep(request),
         'metadata.network lists the requests that were made: do not repeat those that changed something',
         failedAt(input),
       ],

@@ -86,6 +86,8 @@ function secretsFromFlags({ secret = [], allowNet = [] }: NetworkFlags) {
 export function networkFromFlags(flags: NetworkFlags): Pick<PolicyInput, 'network'> {
   const { allowNet, askNet, record, replay } = flags;
   if ((allowNet ?? askNet ?? record ?? replay ?? flags.secret) === undefined) return {};
+  if (allowNet === undefined && askNet !== true && record !== undefined)
+    throw new UsageError('--record requires --allow-net or --ask-net: without them, no request is sent.');
   const advice = "A person can permit it with the option --allow-net '{rule}'.";
   return {
     network: {

@@ -107,17 +107,18 @@ export const listAvailablePackages = defineTool({
   output: z.object({ packages: z.array(packageRow) }),
   annotations: READ_ONLY,
   run: async ({ language, query = '' }, { state }) => {
-    const packages = packageRows(
-      state.settings,
-      language && LANGUAGE_RUNTIMES[language],
-      query.toLowerCase(),
-    );
+    const runtime = language && LANGUAGE_RUNTIMES[language];
+    const hasPackages = runtime === undefined || packagesOf(state.settings, runtime).length > 0;
+    const packages = packageRows(state.settings, hasPackages ? runtime : undefined, query.toLowerCase());
+    const owner = hasPackages
+      ? ''
+      : ` ${language} has no packages of its own: these are for the interpreters that its programs start.`;
     const lines = packages.map(
       (one) =>
         `${one.name} ${one.version} (${one.language}): ${one.use}. ${one.import_pattern}; first import ${formatFuel(one.fuel_first_import)} fuel${one.heavy ? ' (heavy)' : ''}, cached ${formatFuel(one.fuel_cached_import)}${one.preloaded ? ', preloaded' : ''}`,
     );
     return {
-      text: [`${formatItems(packages.length, 'package')}.`, ...lines].join('\n'),
+      text: [`${formatItems(packages.length, 'package')}.${owner}`, ...lines].join('\n'),
       structured: { packages },
     };
   },

@@ -16,7 +16,7 @@ export const pythonLanguage: Language = {
   level: `Python ${PYTHON_VERSION} with its standard library`,
   entryFiles: ['__main__.py', 'main.py', 'app.py'],
   apiNotes: [
-    'Packages are already on sys.path: import them directly; pip is not available.',
+    'Packages are already on sys.path: import them directly; programs cannot install others.',
     'Files: the working directory is /app; open("data.csv") and open("/app/data.csv") are the same file.',
     'The value of a trailing expression is returned as result.',
     'No network. subprocess runs python3, node and commands such as grep and awk. Threads and multiprocessing take turns in one interpreter; asyncio works.',

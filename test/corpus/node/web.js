@@ -53,6 +53,17 @@ try { headers.set('bad name', 'x'); } catch (error) { console.log(error.name); }
   await fetch('nonsense').catch((error) => console.log(error.name));
 })();
 
+// process: forms and streams as text
+const shown = new FormData();
+shown.append('name', 'Ada');
+for (const tag of ['a', 'b']) shown.append('tag', tag);
+shown.append('file', new File(['x'], 'a.txt', { lastModified: 1 }));
+console.log(shown, new FormData());
+for (const method of ['append', 'set'])
+  try { shown[method]('name', 'text', 'a.txt'); } catch (error) { console.log(error.name, shown.get('name')); }
+console.log(new ReadableStream(), new ReadableStream({ type: 'bytes' }), new WritableStream(), new TransformStream());
+console.log(typeof require('util').inspect(ReadableStream.prototype));
+
 // program: message channels
 const { port1, port2 } = new MessageChannel();
 port2.onmessage = (event) => {

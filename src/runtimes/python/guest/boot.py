@@ -96,9 +96,10 @@ def _define_entry_points():
     signal.signal(63, on_endless_wait)
 
     def parse(source, file):
+        """The tree of a program, and its source without the lines of notebooks."""
         for _ in range(MAX_COMMANDS):
             try:
-                return compile(source, file, 'exec', ONLY_AST | ALLOW_AWAIT, True)
+                return compile(source, file, 'exec', ONLY_AST | ALLOW_AWAIT, True), source
             except SyntaxError as error:
                 changed = pip.without_command(source, error, file)
                 if changed is None:
@@ -108,14 +109,20 @@ def _define_entry_points():
                 if changed is None:
                     raise
                 source = changed
-        return compile(source, file, 'exec', ONLY_AST | ALLOW_AWAIT, True)
+        return compile(source, file, 'exec', ONLY_AST | ALLOW_AWAIT, True), source
+
+    def has_semicolon(source, node):
+        """Whether a semicolon follows a statement. As in notebooks, the value of the last expression is then not a result."""
+        line = ''.join(source.split('\n')[node.end_lineno - 1 : node.end_lineno])
+        return line.encode()[node.end_col_offset :].lstrip().startswith(b';')
 
     def compile_main(source, file, tools):
         """Compiles a program to code objects: its statements and, if it ends with an expression, that expression."""
-        tree = parse(source, file)
+        tree, source = parse(source, file)
         if tools is not None:
             tree = tools.transform(tree)
-        last = tree.body.pop().value if tree.body and type(tree.body[-1]) is _ast.Expr else None
+        end = tree.body[-1] if tree.body else None
+        last = tree.body.pop().value if type(end) is _ast.Expr and not has_semicolon(source, end) else None
         codes = [compile(tree, file, 'exec', ALLOW_AWAIT, True)]
         if last is not None:
             flags = ALLOW_AWAIT | (codes[0].co_flags & FUTURE_FLAGS)
@@ -340,6 +347,7 @@ def _define_entry_points():
         os.environ.update(current['env'])
         local_time.follow(current['env'])
         find_packages()
+        threads.is_used = False
         file = current['file']
         sys.argv = [file, *current['args']]
         if not current['inject_setup']:

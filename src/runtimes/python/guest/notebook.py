@@ -64,7 +64,8 @@ def expanded(text, names):
             return match[0]
 
     text = re.sub(r'\{([^{}]+)\}', value, text)
-    return re.sub(r'\$([A-Za-z_]\w*)', lambda match: str(names.get(match[1], match[0])), text)
+    # `$$name` is a variable of the shell.
+    return re.sub(r'\$(\$?)([A-Za-z_]\w*)', lambda match: '$' + match[2] if match[1] else str(names.get(match[2], match[0])), text)
 
 
 def run(text, names):
@@ -103,6 +104,7 @@ def program():
 
 def cd(path):
     os.chdir(os.path.expanduser(path or '~'))
+    print(os.getcwd())
 
 
 def pip(arguments):
@@ -237,10 +239,16 @@ def cell(name, argument, text):
     """Runs a cell whose text is not a program of its own."""
     if name in SCRIPTS:
         # A script that fails raises CalledProcessError.
+        import shlex
         import subprocess
 
+        option, *arguments = shlex.split(expanded(argument, program())) or ['-s']
+        if option != '-s':
+            raise UsageError(f'%%{name} accepts no options other than -s, which arguments of the script follow.')
+        # The first argument of a shell is its name.
+        first = [] if name.startswith('python') else [name]
         sys.stdout.flush()
-        subprocess.run([name, '-c', text], check=True)
+        subprocess.run([name, '-c', text, *first, *arguments], check=True)
     elif name in ('writefile', 'file'):
         write_file(argument, text)
     elif name in MIMES:

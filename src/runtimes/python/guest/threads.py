@@ -647,8 +647,6 @@ def finish(is_kept, has_failed):
     Threads that wait for something that nothing can do anymore are an error, unless the program has failed. In a session, they are
     kept instead: a later program can wake them.
     """
-    global is_used
-    is_used = False
     if len(_alive) == 1:
         return
     if not is_kept:

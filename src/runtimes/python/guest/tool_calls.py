@@ -207,11 +207,14 @@ async def perform(tool, arguments):
         raise
 
 
-CANNOT_PAUSE = (
-    'the call needs an external decision, for which the program has to pause, but {} cannot pause. '
-    'Write `await tools.{}(...)` at the top level, or in an async function that is run with `asyncio.run(main())` or '
-    '`await main()` at the top level'
-)
+def cannot_pause(caller, name):
+    # Requests are not functions of `tools`.
+    call = '`await client.get(...)` with `httpx.AsyncClient`' if name == 'network:request' else f'`await tools.{name}(...)`'
+    return (
+        f'the call needs an external decision, for which the program has to pause, but {caller} cannot pause. '
+        f'Write {call} at the top level, or in an async function that is run with `asyncio.run(main())` or '
+        '`await main()` at the top level'
+    )
 
 
 def wait_in_loop(timeout):
@@ -229,7 +232,7 @@ def wait_in_loop(timeout):
             if future.get_loop() is loop:
                 del State.waiting[call_id]
                 withdraw(call_id, 'an event loop inside a function cannot pause')
-                message = CANNOT_PAUSE.format('an event loop that a function runs', tool)
+                message = cannot_pause('an event loop that a function runs', tool)
                 future.set_exception(ToolError(message, 'denied', tool))
 
 
@@ -248,7 +251,7 @@ def call_blocking(name, text):
                 deliver(answer)
             elif answer['status'] == 'paused':
                 withdraw(call_id, 'a blocking call cannot pause')
-                raise ToolError(CANNOT_PAUSE.format('a blocking call', name), 'denied', name)
+                raise ToolError(cannot_pause('a blocking call', name), 'denied', name)
             elif answer['status'] == 'idle':
                 raise ToolError('the call was not answered', 'failed', name)
         answer = State.blocking[call_id]

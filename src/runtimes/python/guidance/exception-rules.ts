@@ -88,8 +88,9 @@ export const exceptionRules: readonly Rule[] = [
     match: (input) => builtinException(input, 'UsageError'),
     lines: (error, input) => [
       oneLine(error.message),
-      ...commandLines(input),
-      '%lsmagic lists the commands that exist',
+      ...(error.message.endsWith(' not found.')
+        ? [...commandLines(input), '%lsmagic lists the commands that exist']
+        : ['Correct what follows the command, or do the same in Python']),
     ],
   }),
   syntaxErrorRule({

@@ -100,6 +100,10 @@ const FOREIGN_CALLS: MissingFeature = {
 /** ctypes reports the refusal of a call as an error of its own if it has released the interpreter for the call. */
 const REFUSED_CALL = /^<CFunctionType object at 0x[0-9a-f]+> returned a result with an exception set$/;
 const REFUSED_CALLBACK = /^ffi_prep_closure failed/;
+const MAPPED_FILES: MissingFeature = {
+  what: 'memory-mapped files',
+  instead: 'read the file with read(), or a part of it with seek() and read(size)',
+};
 const SIGNALS: MissingFeature = { what: 'timer signals', instead: 'use the timeout_seconds option' };
 const HOST_PROCESS: MissingFeature = {
   what: 'processes and user accounts',
@@ -191,6 +195,7 @@ function missingSystemCall(input: AnalysisInput): MissingFeature | undefined {
   if (code === 'EAFNOSUPPORT' || code === 'ENETUNREACH' || code === 'ENOTCONN')
     return input.requests === undefined ? NETWORK : SOCKETS;
   if (code === 'ENOENT') return isMissingProgram(input) ? missingCommands(input) : undefined;
+  if (code === 'EBADF' && /\bmmap\(/.test(failedStatement(input))) return MAPPED_FILES;
   if (code === 'ENOSYS' || code === 'EOPNOTSUPP') return { what: 'this system call' };
   if (code === 'EPERM' && error.path == null && error.type === 'PermissionError')
     return missingCommands(input);

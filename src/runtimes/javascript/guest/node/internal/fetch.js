@@ -140,7 +140,10 @@ export class FormData {
     if (form !== undefined) throw new TypeError('FormData: there are no forms in the sandbox');
   }
   static #entry(name, value, filename) {
-    if (!(value instanceof Blob)) return [`${name}`, `${value}`];
+    if (!(value instanceof Blob)) {
+      if (filename !== undefined) throw new TypeError('FormData: only a Blob can have a file name');
+      return [`${name}`, `${value}`];
+    }
     if (value instanceof File && filename === undefined) return [`${name}`, value];
     const { type, lastModified } = value;
     return [`${name}`, new File([value], `${filename ?? 'blob'}`, { type, lastModified })];
@@ -186,6 +189,15 @@ export class FormData {
   }
   get [Symbol.toStringTag]() {
     return 'FormData';
+  }
+  [customInspect](depth, options) {
+    if (depth < 0) return this;
+    const groups = Map.groupBy(this.#entries, ([key]) => key);
+    const shown = Array.from(groups, ([key, [[, first], ...others]]) => [
+      key,
+      others.length === 0 ? first : [first, ...others.map(([, value]) => value)],
+    ]);
+    return `FormData ${inspect(Object.fromEntries(shown), options)}`;
   }
 }
 

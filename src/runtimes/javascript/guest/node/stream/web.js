@@ -1,10 +1,32 @@
 /** The module `stream/web`: the streams of the WHATWG standard from the package web-streams-polyfill. */
 import * as streams from 'web-streams-polyfill';
-import { inspect } from '../../inspect.js';
+import { customInspect, inspect } from '../../inspect.js';
 import { load } from '../../node-modules.js';
 import { TextDecoder, TextEncoder } from '../../text-encoding.js';
 
-const { TransformStream } = streams;
+const { ReadableByteStreamController, ReadableStream, TransformStream, WritableStream } = streams;
+
+/** Streams are shown as in Node.js, without the fields of the package. */
+function showAs(type, fieldsOf) {
+  Object.defineProperty(type.prototype, customInspect, {
+    value(depth, options) {
+      return depth < 0 || this === type.prototype ? this : `${type.name} ${inspect(fieldsOf(this), options)}`;
+    },
+    configurable: true,
+    writable: true,
+  });
+}
+showAs(ReadableStream, ({ locked, _state, _readableStreamController }) => ({
+  locked,
+  state: _state,
+  supportsBYOB: _readableStreamController instanceof ReadableByteStreamController,
+}));
+showAs(WritableStream, ({ locked, _state }) => ({ locked, state: _state }));
+showAs(TransformStream, ({ readable, writable, _backpressure }) => ({
+  readable,
+  writable,
+  backpressure: _backpressure,
+}));
 
 class TextEncoderStream {
   #stream;
