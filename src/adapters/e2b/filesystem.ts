@@ -42,7 +42,7 @@ export interface WriteEntry {
 type ReadFormat = 'text' | 'bytes' | 'blob' | 'stream';
 
 /** The path relative to the workspace; empty for the workspace itself. Throws `invalid_path`. */
-function workspacePath(given: string): string {
+export function workspacePath(given: string): string {
   const path = pathInHome(given);
   if (path !== undefined) return path;
   throw new SandboxError(
