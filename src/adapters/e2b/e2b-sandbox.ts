@@ -17,7 +17,7 @@ import { AUTO } from '../../packages/read-user-packages.ts';
 import { cellProgram } from '../../rest/notebook-code.ts';
 import { type PolicyInput, parse, policy } from '../../schema.ts';
 import { type Context, Contexts } from './contexts.ts';
-import { Filesystem, workspacePath } from './filesystem.ts';
+import { clientPath, Filesystem } from './filesystem.ts';
 import { refuse, unsupported } from './unsupported.ts';
 
 /** Time after which a sandbox is killed, as in E2B. */
@@ -183,7 +183,7 @@ export class E2bSandbox {
    * created if it does not exist.
    */
   createCodeContext({ language, cwd }: { language?: string; cwd?: string; requestTimeoutMs?: number } = {}) {
-    return this.#contexts.create(languageOf(language), workspacePath(cwd ?? ''));
+    return this.#contexts.create(languageOf(language), clientPath(cwd ?? ''));
   }
 
   /** Closes a context. */
