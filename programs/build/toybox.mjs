@@ -73,6 +73,7 @@ export async function buildToybox(toolchain, output) {
     'patches/toybox-archives.patch',
     'patches/toybox-dates.patch',
     'patches/toybox-text.patch',
+    'patches/toybox-options.patch',
   ]);
   const zlib = await toolchain.unpack('zlib');
   configure(folder);

@@ -14,9 +14,10 @@ import { policy } from '../schema/policy.ts';
 import type { SandboxResult } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import { withFilesOf } from '../session/with-files-of.ts';
+import { missingFolders } from '../session/workspace-edits.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
 import { executionError, toE2bResult } from './e2b-execution.ts';
-import { HOME, relativePath } from './file-paths.ts';
+import { behindLinks, homePath, relativePath } from './file-paths.ts';
 import { languageOf } from './language-of.ts';
 import type { ContextRecord, SandboxRecord } from './sandbox-records.ts';
 import { findContext } from './sandboxes.ts';
@@ -90,25 +91,28 @@ const execute: E2bHandler = async (call) => {
   try {
     const name = languageOf(language ?? context.language);
     const program = cellProgram(code, session.runtime);
+    let count = 0;
     const result = await tenant.runCancellable(record.sandbox_id, signal, (cancelled) =>
       queues.run(
         session.session_id,
         () =>
           withFilesOf(owner, session, (one) =>
-            withVariables(one, env_vars ?? {}, () =>
-              one.execute(program, {
+            withVariables(one, env_vars ?? {}, async () => {
+              const result = await one.execute(program, {
                 language: name,
                 env: env_vars ?? {},
                 signal: cancelled,
                 onStdout: (text) => lines.send({ type: 'stdout', text, timestamp: new Date().toISOString() }),
                 onStderr: (text) => lines.send({ type: 'stderr', text, timestamp: new Date().toISOString() }),
-              }),
-            ),
+              });
+              count = one.session.calls;
+              return result;
+            }),
           ),
         MAX_WAITING,
       ),
     );
-    await sendResult(lines, result, session);
+    await sendResult(lines, result, session, count);
   } catch (cause) {
     lines.abandon();
     throw cause;
@@ -140,7 +144,12 @@ async function contextOf(
   return findContext(record, context_id);
 }
 
-async function sendResult(lines: LineStream, result: SandboxResult, session: Session): Promise<void> {
+async function sendResult(
+  lines: LineStream,
+  result: SandboxResult,
+  session: Session,
+  count: number,
+): Promise<void> {
   // The lines are sent in one piece.
   lines.response.cork();
   for (const one of result.results) {
@@ -152,20 +161,27 @@ async function sendResult(lines: LineStream, result: SandboxResult, session: Ses
     const { name, value, traceback } = error;
     lines.send({ type: 'error', name, value, traceback });
   }
-  lines.send({ type: 'number_of_executions', execution_count: session.session.calls });
+  lines.send({ type: 'number_of_executions', execution_count: count });
   lines.send({ type: 'end_of_execution' });
   lines.end();
 }
 
-const described = ({ id, language }: ContextRecord) => ({ id, language, cwd: HOME });
+const described = ({ id, language, cwd }: ContextRecord) => ({ id, language, cwd: homePath(cwd ?? '') });
 
 const createContext: E2bHandler = async (call) => {
   const { tenant, sandboxes, caller, response } = call;
   const { language, cwd } = await checkedBody(call, BODIES.context);
-  if (cwd && relativePath(cwd, 400) !== '')
-    throw new HttpError(400, `cwd: the working directory of a context is ${HOME}`);
-  const { sandbox_id } = await sandboxes.running(tenant, caller.sandbox_id!);
-  const context = await sandboxes.addContext(tenant, sandbox_id, languageOf(language ?? undefined));
+  const name = languageOf(language ?? undefined);
+  const folder = relativePath(cwd ?? '', 400);
+  const record = await sandboxes.running(tenant, caller.sandbox_id!);
+  if (folder !== '') {
+    const owner = await sandboxes.owner(tenant, record);
+    await owner.editFiles((tree) => ({
+      removed: [],
+      entries: missingFolders(tree, behindLinks(tree, folder)),
+    }));
+  }
+  const context = await sandboxes.addContext(tenant, record.sandbox_id, { language: name, cwd: folder });
   sendJson(response, 200, described(context));
 };
 

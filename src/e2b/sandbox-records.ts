@@ -9,6 +9,8 @@ const context = z.strictObject({
   language: z.string(),
   /** Whether programs that name only a language run in it. */
   is_default: z.boolean(),
+  /** The folder in which it starts, relative to the workspace. Absent for the workspace itself. */
+  cwd: z.string().optional(),
 });
 
 const sandboxRecord = z.strictObject({

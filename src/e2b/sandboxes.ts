@@ -30,6 +30,12 @@ interface NewSandbox extends Lifecycle {
   readonly policy: PolicyInput;
 }
 
+interface NewContext {
+  readonly language: LanguageName;
+  /** Relative to the workspace; absent or empty for the workspace itself. */
+  readonly cwd?: string;
+}
+
 const contextSession = (sandbox_id: string, context: string) => `${sandbox_id}-${context}`;
 
 /** The sessions of a sandbox: that with its files, and those of further contexts. */
@@ -223,28 +229,31 @@ export class Sandboxes {
     const known = record.contexts.find(matches);
     if (known !== undefined) return known;
     return this.#change(tenant, record.sandbox_id, async (latest) => {
-      return latest.contexts.find(matches) ?? (await this.#addContext(tenant, latest, language, true));
+      return latest.contexts.find(matches) ?? (await this.#addContext(tenant, latest, { language }, true));
     });
   }
 
-  addContext(tenant: SessionTenant, id: string, language: LanguageName): Promise<ContextRecord> {
-    return this.#change(tenant, id, (record) => this.#addContext(tenant, record, language, false));
+  /** Adds a context that starts in a folder, which is relative to the workspace. */
+  addContext(tenant: SessionTenant, id: string, context: NewContext): Promise<ContextRecord> {
+    return this.#change(tenant, id, (record) => this.#addContext(tenant, record, context, false));
   }
 
   async #addContext(
     tenant: SessionTenant,
     record: SandboxRecord,
-    language: LanguageName,
+    { language, cwd }: NewContext,
     is_default: boolean,
   ): Promise<ContextRecord> {
     const { sandbox_id, contexts } = record;
     if (contexts.length >= MAX_CONTEXTS)
       throw new HttpError(429, `A sandbox has at most ${MAX_CONTEXTS} contexts. Remove one first`);
-    const context = { id: randomBytes(8).toString('hex'), language, is_default };
+    const folder = cwd ? { cwd } : {};
+    const context = { id: randomBytes(8).toString('hex'), language, is_default, ...folder };
     // The limits and variables of the sandbox are those of its first session.
     const { policy } = (await this.owner(tenant, record)).session;
     const session_id = contextSession(sandbox_id, context.id);
-    await tenant.create({ language: LANGUAGE_RUNTIMES[language], session_id, policy });
+    const runtime = LANGUAGE_RUNTIMES[language];
+    await tenant.create({ language: runtime, session_id, policy: { ...policy, ...folder } });
     await this.#write(tenant, { ...record, contexts: [...contexts, context] });
     return context;
   }

@@ -458,7 +458,8 @@ export class Kernel {
   fstat(fd: number): FileStatus {
     const file = this.fds.get(fd);
     if (file.kind === 'file' || file.kind === 'dir') return nodeStatus(file.node);
-    return deviceStatus(file.kind, fd + 1, this.host.now());
+    // As for the path of the device, so that programs see that both are the same.
+    return deviceStatus(file.kind, isDevice(file) ? 1 : fd + 1, this.host.now());
   }
 
   /** The node of an open regular file; fails for any other kind of descriptor. */

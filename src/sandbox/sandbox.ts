@@ -367,6 +367,7 @@ export class Sandbox {
         workspace_max_bytes: policy.workspace_max_bytes,
         workspace_max_files: policy.workspace_max_files,
         home: policy.home,
+        cwd: policy.cwd,
         deterministic: deterministicMode(policy),
       },
       workspace: { id: this.workspace.id, tree },

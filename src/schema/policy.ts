@@ -120,6 +120,17 @@ export const policy = z.strictObject({
     .describe(
       'Path of the workspace for programs that expect it there, such as /home/user. It is the value of HOME, programs start in it, and /app is a link to it. By default, the workspace is /app.',
     ),
+  cwd: z
+    .string()
+    .max(4096)
+    .regex(
+      /^(?:(?!\.{1,2}(?:\/|$))[^/\0]+(?:\/(?!$)|$))+$/,
+      'must be a path relative to the workspace without ".", "..", "//" or a slash at the end',
+    )
+    .optional()
+    .describe(
+      'Folder in the workspace in which programs start, such as data/raw. Python programs can import the modules in it. If the folder does not exist, and by default, they start in the workspace. In a session, a program starts where the previous one has ended.',
+    ),
   deterministic: z
     .union([z.boolean(), deterministicSettings])
     .default(false)

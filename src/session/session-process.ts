@@ -27,7 +27,7 @@ export async function prepareProcess(
   const tree = await session.fileTree();
   checkFolder(tree, followLinks(tree, cwd, session.policy.home));
   const { runtime, program } = launch(argv, cwd);
-  const changed = { ...NO_ANALYSIS, env: { ...session.policy.env, ...env } };
+  const changed = { ...NO_ANALYSIS, cwd: undefined, env: { ...session.policy.env, ...env } };
   const sandbox = await session.withRuntime(runtime, changed);
   return (options) => sandbox.execute(program, options);
 }

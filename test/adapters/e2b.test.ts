@@ -140,6 +140,19 @@ describe('contexts', () => {
   });
 });
 
+test('a context starts in its folder, which is created if it does not exist', async () => {
+  await using other = await Sandbox.create();
+  const bash = await other.createCodeContext({ language: 'bash', cwd: '/home/user/a/b' });
+  expect(bash.cwd).toBe('/home/user/a/b');
+  const { logs, executionCount } = await other.runCode('pwd; echo -n x > here', { context: bash });
+  expect([logs.stdout, executionCount]).toEqual([['/home/user/a/b\n'], 1]);
+  expect((await other.runCode('open("a/b/here").read()')).text).toBe('x');
+  await other.restartCodeContext(bash);
+  expect((await other.runCode('pwd', { context: bash })).logs.stdout).toEqual(['/home/user/a/b\n']);
+  await expect(async () => other.createCodeContext({ cwd: '/tmp' })).rejects.toThrow(/not a path in the/);
+  await expect(other.createCodeContext({ cwd: 'a/b/here' })).rejects.toMatchObject({ code: 'invalid_path' });
+});
+
 test('contexts receive a file that has replaced a folder, and a folder that has replaced a file', async () => {
   await using other = await Sandbox.create();
   await other.runCode("import os; os.mkdir('d'); open('d/x', 'w').write('1'); open('f', 'w').write('2')");

@@ -106,6 +106,69 @@ describe('runCode', { timeout: TIMEOUT_MS }, () => {
     expect(await read()).toBe(before);
   });
 
+  test('a context starts in its folder, in every language, also when it starts again', async () => {
+    const pwd = {
+      python: 'import os; print(os.getcwd(), os.environ.get("MODE"))',
+      javascript: 'console.log(process.cwd(), process.env.MODE)',
+      typescript: 'const at: string = process.cwd(); console.log(at, process.env.MODE)',
+      bash: 'echo "$(pwd) $MODE"',
+    };
+    for (const [language, code] of Object.entries(pwd)) {
+      const cwd = `/home/user/contexts/${language}`;
+      const context = await sandbox.createCodeContext({ language, cwd });
+      expect(context).toMatchObject({ language, cwd });
+      const { logs, executionCount } = await sandbox.runCode(code, { context, envs: { MODE: 'first' } });
+      expect(logs).toEqual({ stdout: [`${cwd} first\n`], stderr: [] });
+      expect(executionCount).toBe(1);
+      expect(await sandbox.listCodeContexts()).toContainEqual({ id: context.id, language, cwd });
+      await sandbox.restartCodeContext(context);
+      expect((await sandbox.runCode(code, { context })).logs.stdout[0]).toMatch(`${cwd} `);
+      await sandbox.removeCodeContext(context);
+    }
+    expect((await sandbox.runCode(pwd.python)).logs.stdout).toEqual(['/home/user None\n']);
+  });
+
+  test('the folder of a context can exist, be behind a link and have modules', async () => {
+    await sandbox.files.write('modules/deep/given.py', 'value = 7');
+    await sandbox.runCode('import os\nos.symlink("modules", "way")');
+    const context = await sandbox.createCodeContext({ cwd: 'way/./deep' });
+    expect(context.cwd).toBe('/home/user/way/deep');
+    const code = 'import os, given\nopen("made", "w").write("x"); (given.value, os.getcwd())';
+    expect((await sandbox.runCode(code, { context })).text).toBe("(7, '/home/user/modules/deep')");
+    expect(await sandbox.files.read('modules/deep/made')).toBe('x');
+    await sandbox.removeCodeContext(context);
+  });
+
+  test('a context has its folder after a pause, and starts in the home folder without it', async () => {
+    const one = await Sandbox.create(ann);
+    const kept = await one.createCodeContext({ cwd: '/home/user/kept' });
+    const lost = await one.createCodeContext({ cwd: '/home/user/lost' });
+    await one.runCode('import os; x = 1', { context: kept });
+    await one.files.remove('lost');
+    await one.pause();
+    const again = await Sandbox.connect(one.sandboxId, ann);
+    expect(await again.listCodeContexts()).toContainEqual(kept);
+    expect((await again.runCode('x, os.getcwd()', { context: kept })).text).toBe("(1, '/home/user/kept')");
+    const code = 'import os; os.getcwd()';
+    expect((await again.runCode(code, { context: lost })).text).toBe('/home/user');
+    await again.pause({ keepMemory: false });
+    const restarted = await Sandbox.connect(one.sandboxId, ann);
+    expect((await restarted.runCode(code, { context: kept })).text).toBe('/home/user/kept');
+    await restarted.kill();
+  });
+
+  test('a context has no folder outside of the workspace, and none that is a file', async () => {
+    await sandbox.files.write('plain', 'text');
+    await sandbox.runCode('import os\nos.symlink("/tmp", "out")');
+    const before = await sandbox.listCodeContexts();
+    for (const cwd of ['/tmp', '/', '/home/user/../other', '../..', '/home/username', 'a\0b'])
+      await expect(sandbox.createCodeContext({ cwd })).rejects.toThrow(/is not a path in \/home\/user/);
+    for (const cwd of ['plain', 'plain/below', 'out', 'out/below'])
+      await expect(sandbox.createCodeContext({ cwd })).rejects.toThrow(/is not a folder/);
+    await expect(sandbox.createCodeContext({ cwd: '/tmp' })).rejects.toBeInstanceOf(e2b.SandboxError);
+    expect(await sandbox.listCodeContexts()).toEqual(before);
+  });
+
   test('runs a cell that is indented as a whole', async () => {
     expect((await sandbox.runCode("\n    if True:\n        s = 'a'\n\n    s * 2\n    ")).text).toBe('aa');
     expect((await sandbox.runCode('1\n  2')).error.name).toBe('IndentationError');

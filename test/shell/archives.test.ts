@@ -65,7 +65,60 @@ mkdir out; tar -C out -xf a.t*; cmp d/e/f out/d/e/f && echo same; [ $(wc -c < a.
   test('refuses a program with too many words', async () => {
     const { stderr, exit_code } = await run(`touch a; tar -I "gzip$(printf ' -1%.0s' {1..40})" -cf a.tgz a`);
     expect(stderr).toContain('too many words');
-    expect(exit_code).toBe(1);
+    expect(exit_code).toBe(2);
+  });
+
+  test.each(['lz4', 'lz', 'lzo', 'lzma', 'tlz', 'Z', 'taZ', 'br'])(
+    '-a refuses .%s, which it cannot write',
+    async (suffix) => {
+      const { stdout, stderr, exit_code } = await run(
+        `touch f; tar -acf a.tar.${suffix} f; echo $?; ls; exit 3`,
+      );
+      expect([stdout, exit_code]).toEqual(['2\nf\n', 3]);
+      expect(stderr).toBe(`tar: cannot compress to .${suffix}: use .gz, .bz2, .xz or .zst\n`);
+    },
+  );
+
+  test('-a chooses the compression by the last suffix, and none for others', async () => {
+    const { stdout, stderr } = await run(`touch f; for s in a.gz a.taz a.tz2 a.xz a.tzst a.zip a b.c/a .gz; do
+mkdir -p b.c; tar -acf $s f; echo $s $(head -c 2 $s | od -An -tx1); done`);
+    expect(stderr).toBe('');
+    expect(stdout.split('\n')).toEqual([
+      'a.gz 1f 8b',
+      'a.taz 1f 8b',
+      'a.tz2 42 5a',
+      'a.xz fd 37',
+      'a.tzst 28 b5',
+      'a.zip 66 00',
+      'a 66 00',
+      'b.c/a 66 00',
+      '.gz 1f 8b',
+      '',
+    ]);
+  });
+});
+
+describe('tar --transform', () => {
+  test('goes on behind an empty match', async () => {
+    const { stdout } =
+      await run(`mkdir d; touch d/xé; tar -cf a.tar --transform 's/x*/-/g' d/xé; tar -tf a.tar
+tar -cf a.tar --transform 's/q*$/!/g;s//<&>/2' d/xé; tar -tf a.tar`);
+    expect(stdout).toBe('-d-/--é\n<>d/xé!\n');
+  });
+
+  test('limits the length of names', async () => {
+    const { stderr, exit_code } = await run(
+      `touch aaaa; tar -cf a.tar $(printf -- '--transform=s/a/aaaa/g %.0s' {1..20}) aaaa`,
+    );
+    expect([stderr, exit_code]).toEqual(['tar: --transform: name too long\n', 2]);
+  });
+
+  test('does not pack or unpack a file that has no name left', async () => {
+    const { stdout, stderr } =
+      await run(`mkdir -p d o; touch d/a d/b; tar -cf a.tar d; tar -cf b.tar --transform 's,.*a$,,' d
+echo $?; tar -tf b.tar | sort; tar -xf a.tar -C o --transform 's,.*a$,,'; echo $?; find o | sort`);
+    expect(stdout).toBe('2\nd/\nd/b\n2\no\no/d\no/d/b\n');
+    expect(stderr.match(/'d\/a' has no name after --transform/g)).toHaveLength(2);
   });
 });
 

@@ -20,6 +20,12 @@ async function run(
   }
 }
 
+test('yes stops when its pipe is full, at a fraction of the default fuel', async () => {
+  const { stdout, fuel_consumed } = await run('yes | head -2; yes a b | head -1');
+  expect(stdout).toBe('y\ny\na b\n');
+  expect(fuel_consumed).toBeLessThan(300_000_000);
+});
+
 describe('pip', () => {
   test.each(['pip install', 'python3 -m pip install -q', 'uv pip install'])(
     'in a shell knows the packages of the sandbox: %s',

@@ -11,8 +11,8 @@ import { FILES, hasRealTools, programs, recorded, runNatively } from './corpus.t
 import { runInGuests } from './shell-guest.ts';
 
 const PROGRAMS = programs();
-/** Programs that start Python, which is not a C program, or a script for it. */
-const NEEDS_PYTHON = /python|shuf|\bjoin -|\bcolumn\b|envsubst/;
+/** Programs that start Python, which is not a C program, or a script for it, or read files of time zones. */
+const NEEDS_PYTHON = /python|shuf|\bjoin\b|\bcolumn\b|envsubst|grep -\w*P|TZ=/;
 const IN_C = [...PROGRAMS].filter(([, code]) => !NEEDS_PYTHON.test(code));
 const IN_SANDBOX = [...PROGRAMS].filter(([, code]) => NEEDS_PYTHON.test(code));
 

@@ -27,8 +27,8 @@ test.each([
   ['mkfifo p', 1, 'UnsupportedFile', 'There are no named pipes'],
   ['kill -INT $$', 130, 'EndedBySignal', 'signal 2'],
   ['bash -c "kill -9 \\$\\$"', 137, 'EndedBySignal', 'share its limits'],
-  ['grep -P "\\d" /dev/null', 2, 'UnsupportedOption', 'Use grep -E'],
-  ['stat --printf=%n .', 1, 'UnsupportedOption', "Use stat -c '%n %s'"],
+  ['diff -y /dev/null /dev/zero', 2, 'UnsupportedOption', 'Use diff, or diff -u'],
+  ['df --total', 1, 'UnsupportedOption', 'Add the columns with awk'],
   ['ls --hyperlink', 1, 'UnsupportedOption', 'ls --help lists them'],
 ])('%s', async (code, exit_code, error_type, says) => {
   const result = await sandbox.execute(code);

@@ -3,7 +3,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { SerialQueue } from '../../concurrency/serial-queue.ts';
-import { HOME } from '../../e2b/file-paths.ts';
+import { behindLinks, homePath } from '../../e2b/file-paths.ts';
 import { SandboxError } from '../../errors.ts';
 import type { AUTO } from '../../packages/read-user-packages.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
@@ -12,6 +12,7 @@ import { LANGUAGE_RUNTIMES } from '../../schema.ts';
 import { createSandbox } from '../../session/create-sandbox.ts';
 import type { Session } from '../../session/session.ts';
 import { withFilesOf } from '../../session/with-files-of.ts';
+import { missingFolders } from '../../session/workspace-edits.ts';
 import { memoryStore } from '../../stores/memory/memory-store.ts';
 
 /** A context for code execution. */
@@ -45,18 +46,29 @@ export class Contexts {
     readonly packages: string[] | typeof AUTO,
   ) {}
 
-  /** Opens a context. */
-  create(language: LanguageName, isDefault = false): Promise<Context> {
-    return this.#queue.run(() => this.#create(language, isDefault));
+  /** Opens the first context, which has the files. */
+  open(language: LanguageName): Promise<Context> {
+    return this.#queue.run(() => this.#create(language, '', true));
   }
 
-  async #create(language: LanguageName, isDefault: boolean): Promise<OpenContext> {
+  /** Opens a context that starts in a folder, which is relative to the workspace. */
+  create(language: LanguageName, folder: string): Promise<Context> {
+    return this.#queue.run(async () => {
+      await this.#owner.editFiles((tree) => ({
+        removed: [],
+        entries: missingFolders(tree, behindLinks(tree, folder)),
+      }));
+      return this.#create(language, folder, false);
+    });
+  }
+
+  async #create(language: LanguageName, folder: string, isDefault: boolean): Promise<OpenContext> {
     const runtime = LANGUAGE_RUNTIMES[language];
-    const session = await this.#open(runtime);
+    const session = await this.#open(runtime, folder);
     const context = {
       id: randomUUID(),
       language,
-      cwd: HOME,
+      cwd: homePath(folder),
       runtime,
       session,
       isDefault,
@@ -66,10 +78,11 @@ export class Contexts {
     return context;
   }
 
-  #open(runtime: RuntimeName): Promise<Session> {
+  #open(runtime: RuntimeName, folder: string): Promise<Session> {
     if (this.#isClosed)
       throw new SandboxError('sandbox_closed', 'The sandbox was killed. Create another one.');
-    const { policy, packages } = this;
+    const { packages } = this;
+    const policy = { ...this.policy, ...(folder !== '' && { cwd: folder }) };
     return createSandbox({ runtime, policy, packages, store: memoryStore() });
   }
 
@@ -141,6 +154,6 @@ export class Contexts {
   async #default(language: LanguageName): Promise<OpenContext> {
     const runtime = LANGUAGE_RUNTIMES[language];
     const found = [...this.#contexts.values()].find((one) => one.isDefault && one.runtime === runtime);
-    return found ?? (await this.#create(language, true));
+    return found ?? (await this.#create(language, '', true));
   }
 }

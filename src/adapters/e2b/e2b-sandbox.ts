@@ -17,7 +17,7 @@ import { AUTO } from '../../packages/read-user-packages.ts';
 import { cellProgram } from '../../rest/notebook-code.ts';
 import { type PolicyInput, parse, policy } from '../../schema.ts';
 import { type Context, Contexts } from './contexts.ts';
-import { Filesystem } from './filesystem.ts';
+import { clientPath, Filesystem } from './filesystem.ts';
 import { refuse, unsupported } from './unsupported.ts';
 
 /** Time after which a sandbox is killed, as in E2B. */
@@ -41,7 +41,7 @@ const createOptions = z.strictObject({
   envs: z.record(z.string(), z.string()).optional(),
   allowInternetAccess: z.literal(false, 'must be false: programs have no network').optional(),
   packages: z.union([z.array(z.string()), z.literal(AUTO)]).optional(),
-  policy: policy.omit({ home: true }).optional(),
+  policy: policy.omit({ home: true, cwd: true }).optional(),
 });
 
 /** Options of `Sandbox.create`. Options for the connection to E2B, such as `apiKey`, are accepted and have no effect. */
@@ -65,7 +65,7 @@ export interface SandboxOpts {
    */
   packages?: string[] | 'auto';
   /** Limits of every program. Not an option of E2B. */
-  policy?: Omit<PolicyInput, 'home'>;
+  policy?: Omit<PolicyInput, 'home' | 'cwd'>;
 }
 
 const isFunction = z.custom<(value: never) => unknown>(
@@ -141,7 +141,7 @@ export class E2bSandbox {
     const { timeoutMs, metadata = {}, envs = {}, packages = requestedPackages() } = given;
     const env = { ...envs, ...opts.policy?.env };
     const contexts = new Contexts({ ...opts.policy, env, home: HOME }, packages);
-    await contexts.create(languageOf(undefined), true);
+    await contexts.open(languageOf(undefined));
     const sandbox = new E2bSandbox(contexts, metadata);
     sandbox.#killAfter(timeoutMs);
     return sandbox;
@@ -178,11 +178,12 @@ export class E2bSandbox {
     return new E2bExecution(results, logs, error, count);
   }
 
-  /** Opens a context: an interpreter with its own variables, and the files of the sandbox. */
+  /**
+   * Opens a context: an interpreter with its own variables, and the files of the sandbox. It starts in the folder `cwd`, which is
+   * created if it does not exist.
+   */
   createCodeContext({ language, cwd }: { language?: string; cwd?: string; requestTimeoutMs?: number } = {}) {
-    if (cwd !== undefined && cwd !== '/app' && cwd !== HOME)
-      throw new SandboxError('invalid_argument', `cwd: the working directory is always ${HOME}.`);
-    return this.#contexts.create(languageOf(language));
+    return this.#contexts.create(languageOf(language), clientPath(cwd ?? ''));
   }
 
   /** Closes a context. */

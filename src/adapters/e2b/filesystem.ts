@@ -42,7 +42,7 @@ export interface WriteEntry {
 type ReadFormat = 'text' | 'bytes' | 'blob' | 'stream';
 
 /** The path relative to the workspace; empty for the workspace itself. Throws `invalid_path`. */
-function workspacePath(given: string): string {
+export function clientPath(given: string): string {
   const path = pathInHome(given);
   if (path !== undefined) return path;
   throw new SandboxError(
@@ -57,7 +57,7 @@ function writeInfo(path: string): WriteInfo {
 
 /** The prefix of paths in a folder; empty for the workspace. */
 function folderPrefix(given: string): string {
-  const path = workspacePath(given);
+  const path = clientPath(given);
   return path === '' ? '' : `${path}/`;
 }
 
@@ -94,7 +94,7 @@ export class Filesystem {
   read(path: string, opts: { format: 'blob' }): Promise<Blob>;
   read(path: string, opts: { format: 'stream' }): Promise<ReadableStream<Uint8Array>>;
   async read(path: string, { format = 'text' }: { format?: ReadFormat } = {}): Promise<unknown> {
-    const bytes = await this.#contexts.files((sandbox) => sandbox.readFile(workspacePath(path)));
+    const bytes = await this.#contexts.files((sandbox) => sandbox.readFile(clientPath(path)));
     if (format === 'bytes') return bytes;
     if (format === 'blob') return new Blob([bytes]);
     if (format === 'stream') return new Blob([bytes]).stream();
@@ -114,7 +114,7 @@ export class Filesystem {
     const contents: { path: string; bytes: Uint8Array }[] = [];
     for (const { path, data } of files)
       contents.push({
-        path: workspacePath(path),
+        path: clientPath(path),
         bytes: new Uint8Array(await new Response(data as BodyInit).arrayBuffer()),
       });
     return this.#contexts.files(async (sandbox) => {
@@ -146,7 +146,7 @@ export class Filesystem {
   }
 
   #find(path: string): Promise<EntryInfo | undefined> {
-    const wanted = homePath(workspacePath(path));
+    const wanted = homePath(clientPath(path));
     const depth = wanted.split('/').length;
     return this.#contexts.files(async (sandbox) =>
       entriesIn('', depth, await sandbox.listFiles()).find((entry) => entry.path === wanted),
@@ -155,7 +155,7 @@ export class Filesystem {
 
   /** Deletes a file, or a folder with everything in it. */
   remove(path: string, _opts?: object): Promise<void> {
-    const name = workspacePath(path);
+    const name = clientPath(path);
     return this.#contexts.files(async (sandbox) => {
       const paths = await filesAt(sandbox, name);
       if (paths.length === 0) throw notFound(path);
@@ -165,7 +165,7 @@ export class Filesystem {
 
   /** Renames a file. */
   async rename(oldPath: string, newPath: string, _opts?: object): Promise<EntryInfo> {
-    const [from, to] = [workspacePath(oldPath), workspacePath(newPath)];
+    const [from, to] = [clientPath(oldPath), clientPath(newPath)];
     await this.#contexts.files(async (sandbox) => {
       await sandbox.writeFile(to, await sandbox.readFile(from));
       if (from !== to) await sandbox.deleteFile(from);

@@ -51,8 +51,8 @@ function setUp(guest: Guest, request: GuestRequest): void {
   const seed = new Uint8Array(4);
   if (call === 1) guest.random(seed);
   // The shell knows the folder in which its image was built.
-  if (call === 1 && guest.kernel.volume.home !== USER_ENV.HOME)
-    evaluate(guest, `builtin cd -- ${quote(guest.kernel.volume.home)}; unset OLDPWD`);
+  const folder = call === 1 ? guest.kernel.getcwd() : USER_ENV.HOME;
+  if (folder !== USER_ENV.HOME) evaluate(guest, `builtin cd -- ${quote(folder)}; unset OLDPWD`);
   guest.call(
     'bash_setup',
     copyTexts(guest, [file_name, ...args]),

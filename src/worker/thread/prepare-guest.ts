@@ -10,6 +10,7 @@ import { applyHostEdit } from '../../fs/apply-host-edits.ts';
 import type { TreeEdit } from '../../fs/flat-entries.ts';
 import { FsError } from '../../fs/fs-error.ts';
 import type { FileTree } from '../../fs/immutable-file-tree.ts';
+import { isSyscallError } from '../../kernel/syscall-error.ts';
 import type { Kernel } from '../../kernel/syscalls.ts';
 import type { RunJob } from '../protocol/messages.ts';
 import { timed } from '../protocol/startup-phases.ts';
@@ -66,12 +67,25 @@ export function prepareGuest(
   guest.kernel.cwd = volume.home;
   const capture = volume.asHost(() => {
     volume.fill('/app', workspace);
-    if (session?.delta === undefined) return undefined;
+    if (session?.delta === undefined) {
+      enterFolder(guest.kernel, job.limits.cwd);
+      return undefined;
+    }
     volume.fill('/tmp', session.tmp);
     return applyDelta(guest, loaded.image, session.delta);
   });
   if (session !== undefined) guest.kernel.renumberNodes();
   return { current: { guest, capture, pool }, stale: cached ?? stale };
+}
+
+/** The first program starts in this folder of the workspace, if it exists. */
+function enterFolder(kernel: Kernel, folder: string | undefined): void {
+  if (folder === undefined) return;
+  try {
+    kernel.chdir(folder);
+  } catch (cause) {
+    if (!isSyscallError(cause)) throw cause;
+  }
 }
 
 /**

@@ -53,14 +53,11 @@ function assignmentLine(name: string, input: AnalysisInput): string | undefined 
 
 /** What to use instead of options that toybox lacks, by command and option. */
 const OPTION_SUBSTITUTES: Readonly<Record<string, string>> = {
-  'grep P': "Use grep -E with [0-9] for \\d, or python3 -c 'import re; …'",
   'sort R': 'Use shuf',
-  'cut complement': 'Name the fields to keep, or use awk',
-  'xargs d': "Replace the delimiter first: tr ',' '\\n' | xargs",
-  'stat printf': "Use stat -c '%n %s'",
   'sort parallel': 'Leave the option out: a call uses one processor',
+  'diff y': 'Use diff, or diff -u',
+  'diff c': 'Use diff -u',
   'cp reflink': 'Leave the option out',
-  'du apparent-size': 'Use du -b',
   'df total': 'Add the columns with awk',
 };
 

@@ -339,11 +339,18 @@ def _define_entry_points():
         except BaseException as error:
             current['failure'] = error
 
+    def enter_folder():
+        """Programs that start in a folder of the workspace can import its modules."""
+        folder = os.getcwd()
+        if folder != '/app' and folder != os.path.realpath('/app'):
+            sys.path.insert(0, folder)
+
     def prepare_program(request):
         current.clear()
         current.update(decode(request.decode()))
         if current['call'] == 1:
             reseed()
+            enter_folder()
         os.environ.update(current['env'])
         local_time.follow(current['env'])
         find_packages()
