@@ -3,15 +3,15 @@
  *
  * @module-tag full
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { testAuthority } from '../support/certificates.ts';
 import { runCli } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'cli-network-'));
+const folder = folderOfFile();
 const authority = testAuthority();
 const SECRET = 'weather-key-0123456789';
 let server: LoopbackServer;
@@ -24,7 +24,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   await secure[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
 });
 
 const KEY = { WEATHER: SECRET, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') };

@@ -4,28 +4,25 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { afterAll, describe, expect, it, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { MAX_SOURCE_CHARS } from '../../src/cli/repl/console.ts';
 import { History, MAX_HISTORY_LINES } from '../../src/cli/repl/history.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { ESCAPE, Terminal, withoutColors } from '../support/terminal.ts';
 
 const TOOL_SERVER = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
-const folder = mkdtempSync(join(tmpdir(), 'repl-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 const env = { LLM_WASM_SANDBOX_STORE: join(folder, 'store'), LLM_WASM_SANDBOX_STATE: join(folder, 'state') };
 const repl = (lines: readonly string[], ...args: string[]) =>
   runCli(['repl', ...args], { env, input: lines.join('\n') });

@@ -1,17 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runCli } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 
 const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
 
 describe('--tools-config', () => {
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'tools-config-'));
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = folderOfFile();
 
   const config = (options: object) => {
     const path = join(folder, `${Math.random()}.json`);

@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { diskStore } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../support/cli.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 
 const ANN = 'ann-secret-0123456789';
@@ -19,7 +20,7 @@ const errorOf = (work: Promise<unknown>) =>
 describe('details of the host', () => {
   // guarantee: host-details
   test('are absent from every answer about damaged and locked sessions', async () => {
-    const data_dir = mkdtempSync(join(tmpdir(), 'details-'));
+    const data_dir = folderOfTest();
     const server = await startHttp({ data_dir });
     const client = await httpClient(server, 'modern');
     const session = { language: 'javascript', session_id: 'broken' };
@@ -56,7 +57,7 @@ describe('details of the host', () => {
 
   // guarantee: host-details
   test('are absent from errors about missing external files and failed stores', async () => {
-    const data_dir = join(mkdtempSync(join(tmpdir(), 'details-')), 'file');
+    const data_dir = join(folderOfTest(), 'file');
     writeFileSync(data_dir, '');
     const server = await startHttp({ data_dir, external_files: [`${data_dir}-missing`] });
     const client = await httpClient(server, 'modern');
@@ -76,7 +77,7 @@ describe('details of the host', () => {
   // guarantee: host-details
   // proves: A session that this process holds is not reported as held by another process.
   test('do not attribute a session that this process holds to another process', async () => {
-    const data_dir = mkdtempSync(join(tmpdir(), 'details-'));
+    const data_dir = folderOfTest();
     const server = await startHttp({ data_dir });
     const client = await httpClient(server, 'modern');
     const session = { language: 'javascript', session_id: 'mine' };
@@ -106,7 +107,7 @@ describe('details of the host', () => {
 describe('secrets of the configuration', () => {
   // guarantee: host-details
   test('are not printed when the configuration file is not valid TOML', async () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'details-')), 'server.toml');
+    const file = join(folderOfTest(), 'server.toml');
     writeFileSync(file, `port = 1\ntokens = ["ann=${ANN}"\nhost = "x"\n`);
     const { status, stdout, stderr } = await runCli(['serve', '--config', file]);
     expect(status).toBe(2);

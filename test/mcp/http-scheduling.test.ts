@@ -1,8 +1,6 @@
 /** @module-tag full */
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
+import { folderOfTest } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 
 const ANN = 'ann-secret-0123456789';
@@ -66,7 +64,7 @@ describe('HTTP server under load', () => {
 
   test('schedules the preloading of modules like a program', async () => {
     // An empty cache, so that the image with the module has to be built.
-    vi.stubEnv('LLM_WASM_SANDBOX_CACHE', mkdtempSync(join(tmpdir(), 'cache-')));
+    vi.stubEnv('LLM_WASM_SANDBOX_CACHE', folderOfTest());
     const server = await startHttp({ max_concurrent: 1 });
     const client = await httpClient(server, 'modern');
     const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 300 };

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -8,6 +7,7 @@ import { serveHttp } from 'llm-wasm-sandbox/mcp';
 import { describe, expect, test } from 'vitest';
 import { DELTA_FORMAT } from '../../src/engine/delta.ts';
 import { alteredDelta } from '../support/altered-delta.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { call, httpClient, listedFiles, startHttp } from '../support/mcp.ts';
 
 const ANN = 'ann-secret-0123456789';
@@ -32,7 +32,7 @@ describe('HTTP server with sessions', () => {
   });
 
   test('lists files of closed sessions without opening them', async () => {
-    const settings = { data_dir: mkdtempSync(join(tmpdir(), 'sessions-')) };
+    const settings = { data_dir: folderOfTest() };
     const session = { language: 'javascript', session_id: 'closed' };
     const first = await startHttp(settings);
     const writer = await httpClient(first, 'modern');
@@ -53,7 +53,7 @@ describe('HTTP server with sessions', () => {
   });
 
   test('enforces the session limit and unique ids under concurrent requests', async () => {
-    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const data_dir = folderOfTest();
     const server = await startHttp({ data_dir, max_sessions: 3 });
     const client = await httpClient(server, 'modern');
     const create = (args: object) => call(client, 'create_session', { language: 'javascript', ...args });
@@ -69,7 +69,7 @@ describe('HTTP server with sessions', () => {
 
   test('stores the sessions of each tenant in its own folder and restores them after a restart', async () => {
     const settings = {
-      data_dir: mkdtempSync(join(tmpdir(), 'sessions-')),
+      data_dir: folderOfTest(),
       tokens: [`ann=${ANN}`, `..=${BOB}`],
     };
     const first = await startHttp(settings);
@@ -99,7 +99,7 @@ describe('HTTP server with sessions', () => {
   test('restores the limits of a session after a restart, capped by the new maximums', {
     tags: 'full',
   }, async () => {
-    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const data_dir = folderOfTest();
     const first = await startHttp({ data_dir });
     const session = {
       language: 'javascript',
@@ -121,7 +121,7 @@ describe('HTTP server with sessions', () => {
   });
 
   test('hides host paths in errors about damaged and locked sessions, and can destroy them', async () => {
-    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const data_dir = folderOfTest();
     const session = { language: 'javascript', session_id: 'broken' };
     const first = await startHttp({ data_dir });
     const writer = await httpClient(first, 'modern');

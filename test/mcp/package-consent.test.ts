@@ -3,18 +3,18 @@
  *
  * @module-tag full
  */
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { wheel } from '../packages/wheel-fixtures.ts';
 import { runCliHere } from '../support/cli.ts';
 import { setEnvironment } from '../support/environment.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { CLI, call, type Era, httpClient, startHttp } from '../support/mcp.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'package-consent-'));
+const folder = folderOfFile();
 const index = join(folder, 'index');
 const env = {
   LLM_WASM_SANDBOX_PACKAGES_DIR: join(folder, 'packages'),
@@ -31,9 +31,6 @@ beforeAll(async () => {
     await wheel(index, name, '1.0', { [`${name}.py`]: 'x = 1\n' });
   expect(await runCliHere(['packages', 'lock', index], join(folder, 'store'))).toMatchObject({ status: 0 });
   rmSync(join(index, 'absent-1.0-py3-none-any.whl'));
-});
-afterAll(() => {
-  rmSync(folder, { recursive: true });
 });
 
 /**

@@ -1,11 +1,11 @@
 /** The app of results as clients see it: negotiated, one document, and the data that it reads. */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { folderOfTest } from '../support/folders.ts';
 import { call, ERAS, type Era, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
 
 const URI = 'ui://llm-wasm-sandbox/result';
@@ -111,7 +111,7 @@ function testApp(era: Era, transport: 'http' | 'stdio'): void {
 }
 
 test('the app of results is also named by the tool that resumes programs', { tags: 'full' }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'result-app-'));
+  const folder = folderOfTest();
   const tools_config = join(folder, 'tools.json');
   const fixture = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
   const demo = { command: process.execPath, args: [fixture] };
@@ -121,7 +121,6 @@ test('the app of results is also named by the tool that resumes programs', { tag
   onTestFinished(async () => {
     await client.close();
     await server.close();
-    rmSync(folder, { recursive: true });
   });
   const { tools } = await client.listTools();
   const named = tools.filter(({ _meta }) => _meta !== undefined).map(({ name }) => name);

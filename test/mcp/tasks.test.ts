@@ -1,10 +1,10 @@
 /** @module-tag full */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
+import { folderOfFile } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { newDatabase } from '../support/shared-postgres.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
@@ -14,22 +14,17 @@ const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathnam
 const TOKENS = ['ann=ann-has-a-long-secret', 'bob=bob-has-a-long-secret'];
 const [ANN, BOB] = TOKENS.map((token) => token.split('=')[1]!) as [string, string];
 
-let folder: string;
-let config: string;
+const folder = folderOfFile();
+const config = join(folder, 'tools.json');
 let server: Awaited<ReturnType<typeof startHttp>>;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'mcp-tasks-'));
-  config = join(folder, 'tools.json');
   writeFileSync(
     config,
     JSON.stringify({ mcpServers: { demo: { command: process.execPath, args: [FIXTURE] } } }),
   );
   server = await startHttp({ tokens: TOKENS, tools_config: config });
 });
-afterAll(async () => {
-  await server.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => server.close());
 
 type Client = Awaited<ReturnType<typeof httpTasks>>;
 type Status = { status: string; result?: { structuredContent: object }; [key: string]: unknown };

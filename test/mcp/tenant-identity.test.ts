@@ -1,19 +1,18 @@
-import { mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { serveHttp } from 'llm-wasm-sandbox/mcp';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../support/cli.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 
 const FIRST = 'first-secret-0123456789';
 const SECOND = 'second-secret-0123456789';
-const newFolder = () => mkdtempSync(join(tmpdir(), 'tenants-'));
 
 describe('a tenant without a token name', () => {
   // guarantee: tenant-identity
   test('keeps its sessions when another token is removed, and does not get the sessions of the removed token', async () => {
-    const data_dir = newFolder();
+    const data_dir = folderOfTest();
     const both = await startHttp({ data_dir, tokens: [FIRST, SECOND] });
     for (const [token, session_id] of [
       [FIRST, 'of-first'],
@@ -38,7 +37,7 @@ describe('a tenant without a token name', () => {
   // guarantee: tenant-identity
   // proves: A server does not start with a data_dir whose folders are named after positions of tokens.
   test('cannot use a data_dir with folders that are named after the position of a token', async () => {
-    const data_dir = newFolder();
+    const data_dir = folderOfTest();
     mkdirSync(join(data_dir, 'caller-token-1'));
     await expect(serveHttp({ port: 0, data_dir, tokens: [FIRST] })).rejects.toThrow(
       /caller-token-1 .*position.*NAME=SECRET/,

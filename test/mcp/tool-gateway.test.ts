@@ -1,13 +1,13 @@
 /** @module-tag full */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runCliHere } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { CLI, call, ERAS, type Era, httpClient, startHttp } from '../support/mcp.ts';
 
 /** The official file system server of the MCP registry. */
@@ -16,12 +16,10 @@ const FILESYSTEM = createRequire(import.meta.url).resolve(
 );
 const TOKENS = ['alice=alice-secret-token-1', 'bob=bob-secret-token-12'];
 
-let folder: string;
-let files: string;
+const folder = folderOfFile();
+const files = join(folder, 'files');
 let server: HttpServer;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tool-gateway-'));
-  files = join(folder, 'files');
   mkdirSync(files);
   writeFileSync(join(files, 'a.txt'), 'first');
   const config = join(folder, 'tools.json');
@@ -31,10 +29,7 @@ beforeAll(async () => {
   );
   server = await startHttp({ tools_config: config, tokens: TOKENS });
 });
-afterAll(async () => {
-  await server.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => server.close());
 
 type Answer = 'allow' | 'deny' | 'decline' | 'cancel';
 

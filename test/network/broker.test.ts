@@ -1,6 +1,5 @@
 /** The broker: rules, addresses, limits and failures of single requests, with a server on the loopback interface. */
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { NetworkAnswer, NetworkBroker } from '../../src/network/broker.ts';
@@ -10,11 +9,12 @@ import { replaceResolver } from '../../src/network/resolver.ts';
 import { type CheckedUrl, checkUrl } from '../../src/schema/url-pattern.ts';
 import { networkPolicy } from '../../src/schema.ts';
 import { testAuthority } from '../support/certificates.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
 
 let server: LoopbackServer;
 const brokers: NetworkBroker[] = [];
-const folder = mkdtempSync(join(tmpdir(), 'network-'));
+const folder = folderOfFile();
 
 beforeAll(async () => {
   server = await startLoopbackServer();
@@ -22,10 +22,7 @@ beforeAll(async () => {
 afterEach(async () => {
   for (const broker of brokers.splice(0)) await broker.finish();
 });
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
 function open(policy: Parameters<typeof networkPolicy.parse>[0]): NetworkBroker {
   const broker = new NetworkAccess(networkPolicy.parse(policy)).open();

@@ -4,23 +4,20 @@
  *
  * @module-tag full
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runProcess } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'libraries-'));
+const folder = folderOfFile();
 let server: LoopbackServer;
 beforeAll(async () => {
   server = await startLoopbackServer();
 });
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
 const policy = () => ({
   network: { allow: [`${server.origin}/*`] },

@@ -1,20 +1,20 @@
 /** Secrets that programs send but never have. */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createSandbox, diskStore, openSessions, type RuntimeName } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NetworkAccess } from '../../src/network/network-access.ts';
 import { networkPolicy } from '../../src/schema.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
 
 const SECRET = 'sk-live-Zx81/+"q%7Kp=end';
 let server: LoopbackServer;
 /** Ends a response that is waiting. */
 let release = () => {};
-const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+const folder = folderOfFile();
 
 beforeAll(async () => {
   server = await startLoopbackServer({
@@ -52,10 +52,7 @@ beforeAll(async () => {
     '/error': ({ headers }, response) => response.writeHead(401, `Bad ${headers.authorization}`).end(),
   });
 });
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
 const network = (more: object = {}) => ({
   allow: [`${server.origin}/*`],

@@ -4,20 +4,20 @@
  * @module-tag full
  */
 import { EventEmitter, once } from 'node:events';
-import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox, diskStore, type SandboxOptions, type Session } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { exclusive } from '../../src/cli/commands/packages/exclusive.ts';
 import { zipBytes } from '../../src/redteam/hostile-zip.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { NATIVE_TAG, nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'added-packages-'));
+const folder = folderOfFile();
 const index = join(folder, 'index');
 const home = join(folder, 'packages');
 const env = {
@@ -70,9 +70,6 @@ beforeAll(async () => {
   await wheel(index, 'helper_pkg', '2.0', { 'helper.py': 'one = 2\n' });
   await wheel(index, 'broken', '1.0', { 'broken.py': 'import not_there\n' });
   await writeLyingWheels();
-});
-afterAll(() => {
-  rmSync(folder, { recursive: true });
 });
 
 const lying = (name: string, tag = 'py3-none-any') => join(folder, `${name}-1.0-${tag}.whl`);

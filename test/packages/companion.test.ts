@@ -4,29 +4,19 @@
  * @module-tag full
  */
 import { execFileSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { runCli } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { EXTENSION, LIBRARY, NATIVE_TAG } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
 const NIGHTLY = Boolean(process.env['NIGHTLY_TESTS']);
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), 'companion-'));
+const folder = folderOfFile();
 const at = (...path: readonly string[]) => join(folder, ...path);
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Builds the package from a folder of wheels. */
 const build = (out: string, wheels: string) =>

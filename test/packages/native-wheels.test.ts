@@ -1,18 +1,16 @@
 /** Wheels with libraries for WebAssembly, with a library that the test assembles. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createPool, createSandbox, type SandboxResult, type Session } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Writer } from '../../src/wasm/binary-io.ts';
 import { temporarySessionStore } from '../support/cli-sessions.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { code } from '../support/sandbox.ts';
 import { buildLinked } from '../wasm/link-assembler.ts';
 import { EXTENSION, LIBRARY, NATIVE_TAG, nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'native-wheels-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 let packages: string[];
 beforeAll(async () => {
   packages = [await nativeWheel(folder)];

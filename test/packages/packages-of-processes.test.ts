@@ -4,20 +4,20 @@
  *
  * @module-tag full
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPool, createSandbox, diskStore, type SandboxOptions } from 'llm-wasm-sandbox';
 import { aiSdkSandbox } from 'llm-wasm-sandbox/adapters';
 import { Sandbox as E2bSandbox } from 'llm-wasm-sandbox/adapters/e2b';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runCliHere, runScript } from '../support/cli.ts';
 import { setEnvironment } from '../support/environment.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'packages-of-processes-'));
+const folder = folderOfFile();
 const index = join(folder, 'index');
 const store = join(folder, 'store');
 setEnvironment({
@@ -40,9 +40,6 @@ beforeAll(async () => {
   await wheel(index, 'helper_pkg', '1.2', { 'helper.py': 'one = 1\n' });
   await wheel(index, 'other', '1.0', { 'other.py': 'import helper\nx = helper.one + 1\n' });
   expect((await packages('lock', index)).status).toBe(0);
-});
-afterAll(() => {
-  rmSync(folder, { recursive: true });
 });
 
 async function run(code: string, options: Partial<SandboxOptions> = {}) {

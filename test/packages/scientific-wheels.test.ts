@@ -4,8 +4,7 @@
  *
  * @module-tag full
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import {
   createSandbox,
@@ -18,6 +17,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCli } from '../support/cli.ts';
 import { temporarySessionStore } from '../support/cli-sessions.ts';
 import { documentedOutput } from '../support/doc-examples.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { decodePng } from '../support/png.ts';
 
 const folders = (process.env['PIP_FIND_LINKS'] ?? '').split(/\s+/).filter((folder) => existsSync(folder));
@@ -458,7 +458,7 @@ test.runIf(isAvailable && process.env['NIGHTLY_TESTS'])(
   'packages add prints what the documentation shows',
   { tags: 'full' },
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'add-'));
+    const folder = folderOfTest();
     const env = {
       LLM_WASM_SANDBOX_PACKAGES_DIR: folder,
       LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'none'),
@@ -467,7 +467,6 @@ test.runIf(isAvailable && process.env['NIGHTLY_TESTS'])(
       PIP_FIND_LINKS: dirname(wheels[0]!),
     };
     const { stderr } = await runCli(['packages', 'add', 'numpy', 'pandas'], { cwd: folder, env });
-    rmSync(folder, { recursive: true });
     const document = readFileSync(new URL('../../docs/PACKAGES.md', import.meta.url), 'utf8');
     expect(stderr).toBe(documentedOutput(document, 'packages-add'));
   },

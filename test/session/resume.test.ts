@@ -1,8 +1,7 @@
 /** Programs that pause at a tool call and continue later, in this process or in another one. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import {
@@ -14,7 +13,8 @@ import {
   type Session,
   type SessionStore,
 } from 'llm-wasm-sandbox';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { folderOfFile } from '../support/folders.ts';
 
 const executed: string[] = [];
 const tools = {
@@ -29,8 +29,7 @@ const tools = {
   echo: async (args: object) => args,
 };
 
-const folder = mkdtempSync(join(tmpdir(), 'resume-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderOfFile();
 
 const PROGRAMS: Record<Exclude<RuntimeName, 'bash'>, string> = {
   python: `import asyncio
