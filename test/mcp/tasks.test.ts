@@ -295,7 +295,7 @@ test('a call whose task cannot be stored returns its result', async () => {
     await lonely.close().catch(() => {});
   });
   const result = client.send(framed('tools/call', { name: 'execute_code', arguments: LONG }));
-  await vi.waitFor(() => expect(lonely.state.tenant('ann').totalActiveCalls).toBe(1));
+  await vi.waitFor(() => expect(lonely.state.pool.running).toBe(1), 60_000);
   proxy.close();
   expect(await result).toMatchObject({ result: { structuredContent: { stdout: 'long\n', result: 42 } } });
 });
