@@ -1,13 +1,10 @@
 /** The variables in `stopped_at` for uncaught exceptions, which are read when the error is created. */
-import { createSandbox, memoryStore, type Sandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSandbox, memoryStore } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
 import { code } from '../support/sandbox.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await createSandbox({ runtime: 'javascript' });
-});
-afterAll(() => sandbox.close());
+const sandbox = await sharedByFile(createSandbox({ runtime: 'javascript' }));
 
 /** Line and variables of the place where the program failed. */
 async function stop(program: string, language?: 'typescript') {

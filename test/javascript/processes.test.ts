@@ -2,16 +2,15 @@ import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runProcess } from '../support/cli.ts';
 import { folderOfTest } from '../support/folders.ts';
 import { javascript } from '../support/sandbox.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-let sandbox: Awaited<ReturnType<typeof createSandbox>>;
-beforeAll(async () => {
-  sandbox = await createSandbox({ runtime: 'javascript', policy: { timeout_seconds: 100 } });
-});
-afterAll(() => sandbox.close());
+const sandbox = await sharedByFile(
+  createSandbox({ runtime: 'javascript', policy: { timeout_seconds: 100 } }),
+);
 
 const IMPORTS =
   "const { spawn, spawnSync, exec, execSync, execFile, execFileSync } = require('child_process'); const fs = require('fs');\n";

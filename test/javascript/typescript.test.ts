@@ -1,12 +1,9 @@
-import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSandbox } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
 import { code } from '../support/sandbox.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await createSandbox({ runtime: 'javascript' });
-});
-afterAll(() => sandbox.close());
+const sandbox = await sharedByFile(createSandbox({ runtime: 'javascript' }));
 
 const typescript = (program: string, files?: Record<string, string>) =>
   sandbox.execute(program, { language: 'typescript', ...(files && { files }) });

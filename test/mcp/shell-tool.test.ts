@@ -1,19 +1,12 @@
 import type { Client } from '@modelcontextprotocol/client';
-import type { HttpServer } from 'llm-wasm-sandbox/mcp';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { call, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
+import { sharedByFile } from '../support/shared.ts';
 import { PROMPT_BUDGETS } from './budgets.ts';
 
-let server: HttpServer;
-let client: Client;
-beforeAll(async () => {
-  server = await startHttp({ shell_tool: true, tokens: ['a=token-of-tenant-a', 'b=token-of-tenant-b'] });
-  client = await httpClient(server, 'modern', 'token-of-tenant-a');
-});
-afterAll(async () => {
-  await client.close();
-  await server.close();
-});
+const tokens = ['a=token-of-tenant-a', 'b=token-of-tenant-b'];
+const server = await sharedByFile(startHttp({ shell_tool: true, tokens }));
+const client = await sharedByFile(httpClient(server, 'modern', 'token-of-tenant-a'));
 
 const run = async (command: string, one: Client = client) =>
   (await call(one, 'bash', { command })).structured;

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { z } from 'zod';
 import { folderOfFile } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
+import { sharedByFile } from '../support/shared.ts';
 import { newDatabase } from '../support/shared-postgres.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import { framed, httpTasks, stdioTasks } from './task-sessions.ts';
@@ -16,15 +17,11 @@ const [ANN, BOB] = TOKENS.map((token) => token.split('=')[1]!) as [string, strin
 
 const folder = folderOfFile();
 const config = join(folder, 'tools.json');
-let server: Awaited<ReturnType<typeof startHttp>>;
-beforeAll(async () => {
-  writeFileSync(
-    config,
-    JSON.stringify({ mcpServers: { demo: { command: process.execPath, args: [FIXTURE] } } }),
-  );
-  server = await startHttp({ tokens: TOKENS, tools_config: config });
-});
-afterAll(() => server.close());
+writeFileSync(
+  config,
+  JSON.stringify({ mcpServers: { demo: { command: process.execPath, args: [FIXTURE] } } }),
+);
+const server = await sharedByFile(startHttp({ tokens: TOKENS, tools_config: config }));
 
 type Client = Awaited<ReturnType<typeof httpTasks>>;
 type Status = { status: string; result?: { structuredContent: object }; [key: string]: unknown };

@@ -1,7 +1,7 @@
 /** The broker: rules, addresses, limits and failures of single requests, with a server on the loopback interface. */
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { NetworkAnswer, NetworkBroker } from '../../src/network/broker.ts';
 import { NetworkAccess } from '../../src/network/network-access.ts';
 import { Recorder, ReplayTransport } from '../../src/network/recording.ts';
@@ -10,19 +10,16 @@ import { type CheckedUrl, checkUrl } from '../../src/schema/url-pattern.ts';
 import { networkPolicy } from '../../src/schema.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { folderOfFile } from '../support/folders.ts';
-import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
+import { startLoopbackServer } from '../support/loopback-server.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-let server: LoopbackServer;
+const server = await sharedByFile(startLoopbackServer());
 const brokers: NetworkBroker[] = [];
 const folder = folderOfFile();
 
-beforeAll(async () => {
-  server = await startLoopbackServer();
-});
 afterEach(async () => {
   for (const broker of brokers.splice(0)) await broker.finish();
 });
-afterAll(() => server[Symbol.asyncDispose]());
 
 function open(policy: Parameters<typeof networkPolicy.parse>[0]): NetworkBroker {
   const broker = new NetworkAccess(networkPolicy.parse(policy)).open();

@@ -2,17 +2,14 @@
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PolicyInput, RuntimeName } from '../../src/schema.ts';
 import { folderOfFile } from '../support/folders.ts';
-import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
+import { startLoopbackServer } from '../support/loopback-server.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-let server: LoopbackServer;
+const server = await sharedByFile(startLoopbackServer());
 const folder = folderOfFile();
-beforeAll(async () => {
-  server = await startLoopbackServer();
-});
-afterAll(() => server[Symbol.asyncDispose]());
 
 const permitted = (more: object = {}): PolicyInput => ({
   network: { allow: [`${server.origin}/*`], ...more },

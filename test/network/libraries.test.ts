@@ -7,17 +7,14 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runProcess } from '../support/cli.ts';
 import { folderOfFile } from '../support/folders.ts';
-import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
+import { startLoopbackServer } from '../support/loopback-server.ts';
+import { sharedByFile } from '../support/shared.ts';
 
 const folder = folderOfFile();
-let server: LoopbackServer;
-beforeAll(async () => {
-  server = await startLoopbackServer();
-});
-afterAll(() => server[Symbol.asyncDispose]());
+const server = await sharedByFile(startLoopbackServer());
 
 const policy = () => ({
   network: { allow: [`${server.origin}/*`] },

@@ -10,17 +10,14 @@ import { Timeline } from '../../src/playground/timeline.ts';
 import { runCliHere } from '../support/cli.ts';
 import { folderOfFile } from '../support/folders.ts';
 import { startHttp } from '../support/mcp.ts';
+import { sharedByFile } from '../support/shared.ts';
 
 const SECRETS = { alice: 'alice-secret-token-1', bob: 'bob-secret-token-12' };
 const TOKENS = Object.entries(SECRETS).map(([name, secret]) => `${name}=${secret}`);
 
-let server: HttpServer;
-let plain: HttpServer;
-beforeAll(async () => {
-  server = await startHttp({ playground: true, tokens: TOKENS, max_body_bytes: 100_000 });
-  plain = await startHttp({ tokens: TOKENS });
-});
-afterAll(() => Promise.all([server.close(), plain.close()]));
+const settings = { playground: true, tokens: TOKENS, max_body_bytes: 100_000 };
+const server: HttpServer = await sharedByFile(startHttp(settings));
+const plain = await sharedByFile(startHttp({ tokens: TOKENS }));
 
 interface Given {
   readonly method?: string;
