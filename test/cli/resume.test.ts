@@ -5,12 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { runCliHere } from '../support/cli.ts';
 import { folderOfFile } from '../support/folders.ts';
 import { ESCAPE, Terminal, withoutColors } from '../support/terminal.ts';
+import { writeToolsConfig } from '../tools/tool-server.ts';
 
-const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
 const folder = folderOfFile();
-const config = join(folder, 'tools.json');
-const server = { command: process.execPath, args: [FIXTURE], tools: ['echo'] };
-writeFileSync(config, JSON.stringify({ mcpServers: { demo: server } }));
+const config = writeToolsConfig(folder, { tools: ['echo'] });
 
 const store = join(folder, 'store');
 const cli = (...args: string[]) => runCliHere(args, store);

@@ -4,18 +4,11 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../support/cli.ts';
 import { folderOfFile } from '../support/folders.ts';
-
-const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
+import { TOOL_SERVER, writeToolsConfig } from '../tools/tool-server.ts';
 
 describe('--tools-config', () => {
   const folder = folderOfFile();
-
-  const config = (options: object) => {
-    const path = join(folder, `${Math.random()}.json`);
-    const server = { command: process.execPath, args: [FIXTURE], ...options };
-    writeFileSync(path, JSON.stringify({ mcpServers: { demo: server } }));
-    return path;
-  };
+  const config = (settings: object) => writeToolsConfig(folder, settings);
 
   test('lets the program call tools, reads no other configuration, and reports unusable tools', async () => {
     const home = decoys();
@@ -30,7 +23,7 @@ describe('--tools-config', () => {
 
   /** A home folder with configurations of other programs. */
   const decoys = () => {
-    const server = { command: process.execPath, args: [FIXTURE], approval: 'allow' };
+    const server = { ...TOOL_SERVER, approval: 'allow' };
     const text = JSON.stringify({ mcpServers: { decoy: server }, servers: { decoy: server } });
     const home = join(folder, 'home');
     for (const name of [

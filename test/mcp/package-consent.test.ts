@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { onlyPackagesFrom } from '../packages/available-wheels.ts';
 import { wheel } from '../packages/wheel-fixtures.ts';
 import { runCliHere } from '../support/cli.ts';
 import { setEnvironment } from '../support/environment.ts';
@@ -16,13 +17,7 @@ import { CLI, call, type Era, httpClient, startHttp } from '../support/mcp.ts';
 
 const folder = folderOfFile();
 const index = join(folder, 'index');
-const env = {
-  LLM_WASM_SANDBOX_PACKAGES_DIR: join(folder, 'packages'),
-  LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'no-distribution'),
-  PIP_CONFIG_FILE: '/dev/null',
-  PIP_NO_INDEX: '1',
-  PIP_FIND_LINKS: index,
-};
+const env = onlyPackagesFrom(index, folder);
 setEnvironment(env);
 
 beforeAll(async () => {

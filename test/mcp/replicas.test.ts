@@ -4,9 +4,7 @@
  * @module-tag full
  */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import {
   createSandbox,
@@ -26,9 +24,11 @@ import { SharedFuel } from '../../src/mcp/shared-fuel.ts';
 import { CancelledError } from '../../src/model-text/client-errors.ts';
 import { openStore } from '../../src/session/open-store.ts';
 import { runCliHere } from '../support/cli.ts';
+import { folderOfFile, folderOfTest } from '../support/folders.ts';
 import { call, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
 import { newDatabase } from '../support/shared-postgres.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
+import { writeToolsConfig } from '../tools/tool-server.ts';
 
 const TOKENS = ['ann=ann-has-a-long-secret', 'bob=bob-has-a-long-secret'];
 const SECRETS = TOKENS.map((token) => token.split('=')[1]!);
@@ -412,19 +412,13 @@ test('the command line finds the paused programs of a tenant', async () => {
   });
 });
 
-const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
-
 describe('an approval request', () => {
-  const config = join(tmpdir(), `replicas-questions-${process.pid}.json`);
+  const config = writeToolsConfig(folderOfFile());
   let asking: HttpServer;
   let answering: HttpServer;
   let atAsking: Client;
   let atAnswering: Client;
   beforeAll(async () => {
-    writeFileSync(
-      config,
-      JSON.stringify({ mcpServers: { demo: { command: process.execPath, args: [FIXTURE] } } }),
-    );
     [asking, answering] = await Promise.all([
       startHttp({ ...settings(), tools_config: config, shutdown_seconds: 1 }),
       startHttp({ ...settings(), tools_config: config }),
@@ -435,7 +429,6 @@ describe('an approval request', () => {
   afterAll(async () => {
     await Promise.all([atAsking, atAnswering].map((client) => client?.close()));
     await Promise.all([asking, answering].map((server) => server?.close()));
-    rmSync(config);
   });
 
   async function personAt({ url }: HttpServer, secret = SECRETS[0]): Promise<Client> {
@@ -599,11 +592,7 @@ describe('an approval request', () => {
 
 // guarantee: paused-programs
 test('a program that is paused on one server can be resumed once, on any server', async () => {
-  const config = join(tmpdir(), `replicas-${process.pid}.json`);
-  writeFileSync(
-    config,
-    JSON.stringify({ mcpServers: { demo: { command: process.execPath, args: [FIXTURE] } } }),
-  );
+  const config = writeToolsConfig(folderOfTest());
   const store = database;
   // Servers without tokens share the sessions of the command line.
   const parking = await startHttp({ store, tools_config: config });
@@ -637,7 +626,6 @@ test('a program that is paused on one server can be resumed once, on any server'
     await other.client.close();
     await client.close();
     await parking.close();
-    rmSync(config);
   }
 });
 

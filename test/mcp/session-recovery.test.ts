@@ -7,8 +7,7 @@ import { diskStore, openSessions } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { folderOfFile, folderOfTest } from '../support/folders.ts';
 import { CLI, call, httpClient, listedFiles, startHttp, stdioClient } from '../support/mcp.ts';
-
-const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
+import { writeToolsConfig } from '../tools/tool-server.ts';
 
 /** A server whose data folder holds the closed session `good`, and the path of its folder. */
 async function serverWithSession(data_dir: string) {
@@ -223,10 +222,8 @@ describe('an imported session', () => {
     tags: 'full',
   }, async () => {
     const { data_dir, execution_id } = await importedPaused();
-    const tools_config = join(folderOfTest(), 'tools.json');
     // The tool resume_execution exists only with a tool server; none of its tools is called.
-    const demo = { command: process.execPath, args: [FIXTURE] };
-    writeFileSync(tools_config, JSON.stringify({ mcpServers: { demo } }));
+    const tools_config = writeToolsConfig(folderOfTest());
     const limits = { fuel_budget: 50_000_000, max_fuel_budget: 60_000_000 };
     const server = await startHttp({ data_dir, tools_config, ...limits });
     const client = await httpClient(server, 'modern');

@@ -9,18 +9,14 @@ import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { sharedByFile } from '../support/shared.ts';
 import { newDatabase } from '../support/shared-postgres.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
+import { writeToolsConfig } from '../tools/tool-server.ts';
 import { framed, httpTasks, stdioTasks } from './task-sessions.ts';
 
-const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
 const TOKENS = ['ann=ann-has-a-long-secret', 'bob=bob-has-a-long-secret'];
 const [ANN, BOB] = TOKENS.map((token) => token.split('=')[1]!) as [string, string];
 
 const folder = folderOfFile();
-const config = join(folder, 'tools.json');
-writeFileSync(
-  config,
-  JSON.stringify({ mcpServers: { demo: { command: process.execPath, args: [FIXTURE] } } }),
-);
+const config = writeToolsConfig(folder);
 const server = await sharedByFile(startHttp({ tokens: TOKENS, tools_config: config }));
 
 type Client = Awaited<ReturnType<typeof httpTasks>>;

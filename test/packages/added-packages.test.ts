@@ -14,20 +14,14 @@ import { zipBytes } from '../../src/redteam/hostile-zip.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
 import { folderOfFile } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
+import { onlyPackagesFrom } from './available-wheels.ts';
 import { NATIVE_TAG, nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
 const folder = folderOfFile();
 const index = join(folder, 'index');
 const home = join(folder, 'packages');
-const env = {
-  LLM_WASM_SANDBOX_PACKAGES_DIR: home,
-  LLM_WASM_SANDBOX_STORE: join(folder, 'sessions'),
-  LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'no-distribution'),
-  PIP_CONFIG_FILE: '/dev/null',
-  PIP_NO_INDEX: '1',
-  PIP_FIND_LINKS: index,
-};
+const env = { ...onlyPackagesFrom(index, folder), LLM_WASM_SANDBOX_STORE: join(folder, 'sessions') };
 Object.assign(process.env, env);
 const packages = (...args: readonly string[]) =>
   runCliHere(['packages', ...args], env.LLM_WASM_SANDBOX_STORE);

@@ -14,20 +14,14 @@ import { runCliHere, runScript } from '../support/cli.ts';
 import { setEnvironment } from '../support/environment.ts';
 import { folderOfFile } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
+import { onlyPackagesFrom } from './available-wheels.ts';
 import { nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
 const folder = folderOfFile();
 const index = join(folder, 'index');
 const store = join(folder, 'store');
-setEnvironment({
-  LLM_WASM_SANDBOX_PACKAGES_DIR: join(folder, 'packages'),
-  LLM_WASM_SANDBOX_CACHE: join(folder, 'cache'),
-  LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'no-distribution'),
-  PIP_CONFIG_FILE: '/dev/null',
-  PIP_NO_INDEX: '1',
-  PIP_FIND_LINKS: index,
-});
+setEnvironment({ ...onlyPackagesFrom(index, folder), LLM_WASM_SANDBOX_CACHE: join(folder, 'cache') });
 
 const packages = (...args: readonly string[]) => runCliHere(['packages', ...args], store);
 const removePackages = () => rmSync(join(folder, 'packages', 'packages.json'), { force: true });

@@ -19,18 +19,13 @@ import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCliHere } from '../support/cli.ts';
 import { setEnvironment } from '../support/environment.ts';
 import { folderOfFile } from '../support/folders.ts';
+import { onlyPackagesFrom } from './available-wheels.ts';
 import { nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
 const folder = folderOfFile();
 const index = join(folder, 'index');
-setEnvironment({
-  LLM_WASM_SANDBOX_PACKAGES_DIR: join(folder, 'packages'),
-  LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'no-distribution'),
-  PIP_CONFIG_FILE: '/dev/null',
-  PIP_NO_INDEX: '1',
-  PIP_FIND_LINKS: index,
-});
+setEnvironment(onlyPackagesFrom(index, folder));
 
 const auto = { runtime: 'python', packages: 'auto' } as const;
 const packages = (...args: readonly string[]) => runCliHere(['packages', ...args], join(folder, 'store'));

@@ -2,12 +2,11 @@
  * A limit that is reached during an import leaves no half-loaded module behind: the call is rolled back, and the next import
  * works. Wheels are in the folder that PIP_FIND_LINKS names.
  */
-import { existsSync, readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { createSandbox, type RuntimeName, type SandboxResult, type Session } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import '../support/property-seed.ts';
+import { availableWheel } from '../packages/available-wheels.ts';
 import { isNightly, repetitions } from '../support/repetitions.ts';
 import { code } from '../support/sandbox.ts';
 
@@ -165,13 +164,6 @@ describe('an import that a limit stops', () => {
   });
 });
 
-const folders = (process.env['PIP_FIND_LINKS'] ?? '').split(/\s+/).filter((folder) => existsSync(folder));
-const available = folders.flatMap((folder) => readdirSync(folder).map((file) => join(folder, file)));
-const wheelsOf = (names: readonly string[]) =>
-  names.map((name) =>
-    available.find((path) => basename(path).startsWith(`${name}-`) && /(_wasm32|-none-any)\.whl$/.test(path)),
-  );
-
 const LARGE_IMPORTS: readonly (Import & { readonly wheels: readonly string[] })[] = [
   {
     wheels: ['numpy', 'pandas'],
@@ -199,7 +191,7 @@ describe.runIf(isNightly)('a large import that a limit stops', () => {
   test.each(LARGE_IMPORTS)(
     'works in the next call: $program',
     async (one) => {
-      const wheels = wheelsOf(one.wheels);
+      const wheels = one.wheels.map(availableWheel);
       if (wheels.includes(undefined)) return;
       const session = await createSandbox({
         runtime: 'python',
