@@ -5,6 +5,8 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -23,7 +25,6 @@ import { FolderWatch } from '../../../src/stores/disk/folder-watch.ts';
 import { folderOfTest } from '../../support/folders.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import { files, session, state, text } from '../fixtures.ts';
-import { filesIn } from './files-in.ts';
 
 const NONE = { removed: [], entries: [] };
 const MANY = 300;
@@ -80,6 +81,17 @@ async function openSession() {
         ]),
       ),
   };
+}
+
+function filesIn(folder: string): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    const name = path.slice(folder.length + 1);
+    if (entry.isDirectory()) found[`${name}/`] = '';
+    else if (entry.isFile()) found[name] = readFileSync(path, 'utf8');
+  }
+  return found;
 }
 
 describe('edits in a workspace with many files', () => {

@@ -24,7 +24,6 @@ import { diskStore } from '../../../src/stores/disk/disk-store.ts';
 import { folderOfTest } from '../../support/folders.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import { files, plain, session, state, T0, text, withEdits } from '../fixtures.ts';
-import { filesIn } from './files-in.ts';
 
 const NONE = { removed: [], entries: [] };
 
@@ -48,10 +47,21 @@ async function openSession(contents: Record<string, string>) {
   return { dir, store, release, workspace, at, applyEdits };
 }
 
+function tree(folder: string): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    const name = path.slice(folder.length + 1);
+    if (entry.isDirectory()) found[`${name}/`] = '';
+    else found[name] = entry.isFile() ? readFileSync(path, 'utf8') : 'other';
+  }
+  return found;
+}
+
 describe('workspace folder', () => {
   test('contains the files of /app with their times, but no symbolic links', async () => {
     const { workspace, at } = await openSession({ 'a.txt': 'A', 'd/b': 'B', 'e/': '', l: '-> /etc/passwd' });
-    expect(filesIn(workspace)).toEqual({ 'a.txt': 'A', 'd/': '', 'd/b': 'B', 'e/': '' });
+    expect(tree(workspace)).toEqual({ 'a.txt': 'A', 'd/': '', 'd/b': 'B', 'e/': '' });
     expect(lstatSync(at('a.txt')).mtimeMs).toBe(T0);
   });
 
@@ -61,7 +71,7 @@ describe('workspace folder', () => {
     await store.write(
       session('one', state(2, { same: 's', new: 'n', d: 'file now', 'kind/in': 'folder now' })),
     );
-    expect(filesIn(workspace)).toEqual({
+    expect(tree(workspace)).toEqual({
       same: 's',
       new: 'n',
       d: 'file now',
@@ -218,7 +228,7 @@ describe('workspace folder', () => {
     rmSync(at('g'));
     symlinkSync(join(outside, 'g'), at('g'));
     await store.write(session('one', state(2, { 'd/f': '2', 'd/new': '2', g: '2' })));
-    expect(filesIn(outside)).toEqual({ f: 'mine', old: 'mine', g: 'mine' });
+    expect(tree(outside)).toEqual({ f: 'mine', old: 'mine', g: 'mine' });
     expect(readFileSync(at('d/f'), 'utf8')).toBe('2');
     expect(lstatSync(at('g')).isFile()).toBe(true);
   });
@@ -238,13 +248,13 @@ describe('workspace folder', () => {
     const { dir, store, release, workspace } = await openSession({ 'd/f': 'f', l: '-> d' });
     rmSync(workspace, { recursive: true });
     expect(await store.edits('one')).toEqual(NONE);
-    expect(filesIn(workspace)).toEqual({ 'd/': '', 'd/f': 'f' });
+    expect(tree(workspace)).toEqual({ 'd/': '', 'd/f': 'f' });
     await release();
     rmSync(workspace, { recursive: true });
     symlinkSync(folderOfTest(), workspace);
     expect(await diskStore(dir).edits('one')).toEqual(NONE);
     expect(lstatSync(workspace).isDirectory()).toBe(true);
-    expect(filesIn(workspace)).toEqual({ 'd/': '', 'd/f': 'f' });
+    expect(tree(workspace)).toEqual({ 'd/': '', 'd/f': 'f' });
   });
 
   test('a session whose folder is removed has no edits, and its next write creates it again', async () => {
@@ -255,7 +265,7 @@ describe('workspace folder', () => {
     await store.write(session('one', { ...before, version: 2 }));
     const { workspace: stored } = (await diskStore(dir).read('one'))!.state;
     expect(plain(stored.values())).toEqual(plain(before.workspace.values()));
-    expect(filesIn(workspace)).toEqual({ f: 'f' });
+    expect(tree(workspace)).toEqual({ f: 'f' });
   });
 
   test('a workspace folder that is deleted after edits were reported is restored with them', async () => {
@@ -266,7 +276,7 @@ describe('workspace folder', () => {
     rmSync(workspace, { recursive: true });
     expect(await store.edits('one')).toEqual(NONE);
     await store.write(session('one', { ...before, version: 2, workspace: next }));
-    expect(filesIn(workspace)).toEqual({ f: 'f', new: 'n' });
+    expect(tree(workspace)).toEqual({ f: 'f', new: 'n' });
   });
 
   test('edits() works without workspace.json and reports no deletions then', async () => {
@@ -278,7 +288,7 @@ describe('workspace folder', () => {
       writeFileSync(join(dir, 'one', 'workspace.json'), damage);
       const { removed, entries } = await store.edits('one');
       expect([removed, entries.map(({ path }) => path)]).toEqual([[], ['f']]);
-      expect(Object.keys(filesIn(workspace))).toEqual(['f', 'g', 'h']);
+      expect(Object.keys(tree(workspace))).toEqual(['f', 'g', 'h']);
     }
   });
 
@@ -362,7 +372,7 @@ describe('workspace folder', () => {
               Object.fromEntries(
                 visible.map(({ path, kind, data }) => [kind === 'dir' ? `${path}/` : path, text(data) ?? '']),
               ),
-            ).toEqual(filesIn(workspace));
+            ).toEqual(tree(workspace));
             expect(await store.edits('one')).toEqual(NONE);
           }
           await release();
