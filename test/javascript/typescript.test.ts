@@ -31,11 +31,10 @@ describe('TypeScript program', () => {
       const same: boolean = import.meta.url === \`file://\${process.argv[1]}\`;
       console.log(same, process.argv[1], new Error('x').stack!.includes(\`\${process.argv[1]}:2\`));
     `;
-    const session = await createSandbox({ runtime: 'javascript' });
+    await using session = await createSandbox({ runtime: 'javascript' });
     expect((await session.execute(program, { language: 'typescript' })).stdout).toBe(
       'true /app/main.ts true\n',
     );
-    await session.close();
   });
 
   test('is not changed if it is valid JavaScript', async () => {

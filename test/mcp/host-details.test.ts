@@ -21,8 +21,8 @@ describe('details of the host', () => {
   // guarantee: host-details
   test('are absent from every answer about damaged and locked sessions', async () => {
     const data_dir = folderOfTest();
-    const server = await startHttp({ data_dir });
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp({ data_dir });
+    await using client = await httpClient(server, 'modern');
     const session = { language: 'javascript', session_id: 'broken' };
     await call(client, 'create_session', session);
     await call(client, 'execute_code', { ...session, code: 'writeText("/app/a.txt", "x")' });
@@ -51,16 +51,14 @@ describe('details of the host', () => {
       for (const detail of [data_dir, 'caller-', 'objects', hostname(), String(process.pid), 'pid'])
         expect(answer).not.toContain(detail);
     }
-    await client.close();
-    await server.close();
   });
 
   // guarantee: host-details
   test('are absent from errors about missing external files and failed stores', async () => {
     const data_dir = join(folderOfTest(), 'file');
     writeFileSync(data_dir, '');
-    const server = await startHttp({ data_dir, external_files: [`${data_dir}-missing`] });
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp({ data_dir, external_files: [`${data_dir}-missing`] });
+    await using client = await httpClient(server, 'modern');
     const answers = [
       (await call(client, 'execute_code', { code: '1', language: 'python' })).text,
       (await call(client, 'create_session', { language: 'python' })).text,
@@ -70,16 +68,14 @@ describe('details of the host', () => {
       await errorOf(client.readResource({ uri: 'workspace://default/y' })),
     ];
     for (const answer of answers) expect(answer).not.toContain(data_dir);
-    await client.close();
-    await server.close();
   });
 
   // guarantee: host-details
   // proves: A session that this process holds is not reported as held by another process.
   test('do not attribute a session that this process holds to another process', async () => {
     const data_dir = folderOfTest();
-    const server = await startHttp({ data_dir });
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp({ data_dir });
+    await using client = await httpClient(server, 'modern');
     const session = { language: 'javascript', session_id: 'mine' };
     await call(client, 'create_session', session);
     await call(client, 'reset_all_sessions', { cleanup_disk: false });
@@ -99,8 +95,6 @@ describe('details of the host', () => {
     const busy = (await call(client, 'list_files', { session_id: 'mine' })).text;
     expect(busy).toMatch(/^session_busy: .*another process/);
     expect(busy).not.toContain('elsewhere');
-    await client.close();
-    await server.close();
   });
 });
 

@@ -97,14 +97,12 @@ describe('packages on demand over standard input and output', () => {
 });
 
 test('packages are not added over HTTP by default', async () => {
-  const server = await startHttp();
-  const client = await httpClient(server, 'modern');
+  await using server = await startHttp();
+  await using client = await httpClient(server, 'modern');
   const { text, structured } = await call(client, 'execute_code', {
     code: 'import first',
     language: 'python',
   });
   expect(text).toContain("No module named 'first'");
   expect(structured['packages_added']).toBeUndefined();
-  await client.close();
-  await server.close();
 });

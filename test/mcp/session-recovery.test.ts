@@ -225,8 +225,8 @@ describe('an imported session', () => {
     // The tool resume_execution exists only with a tool server; none of its tools is called.
     const tools_config = writeToolsConfig(folderOfTest());
     const limits = { fuel_budget: 50_000_000, max_fuel_budget: 60_000_000 };
-    const server = await startHttp({ data_dir, tools_config, ...limits });
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp({ data_dir, tools_config, ...limits });
+    await using client = await httpClient(server, 'modern');
     const { structured, text } = await call(client, 'resume_execution', {
       session_id: 'paused',
       execution_id,
@@ -238,8 +238,6 @@ describe('an imported session', () => {
       isError: false,
     });
     expect(await sessionIds(client)).toEqual(['paused']);
-    await client.close();
-    await server.close();
   });
 });
 

@@ -44,8 +44,12 @@ describe('the tool bash', () => {
   });
 
   test('refuses commands if too many are waiting', async () => {
-    const full = await startHttp({ shell_tool: true, max_queued: 1, tokens: ['full=token-of-tenant-full'] });
-    const one = await httpClient(full, 'modern', 'token-of-tenant-full');
+    await using full = await startHttp({
+      shell_tool: true,
+      max_queued: 1,
+      tokens: ['full=token-of-tenant-full'],
+    });
+    await using one = await httpClient(full, 'modern', 'token-of-tenant-full');
     const endless = [1, 2, 3].map(() => call(one, 'bash', { command: 'while :; do :; done' }));
     expect(await Promise.race(endless)).toMatchObject({
       isError: true,
@@ -53,8 +57,6 @@ describe('the tool bash', () => {
     });
     expect((await call(one, 'bash', { restart: true })).text).toContain('The shell was restarted');
     await Promise.all(endless);
-    await one.close();
-    await full.close();
   });
 
   test('says what is missing if it gets neither a command nor a restart', async () => {
@@ -73,10 +75,9 @@ describe('the tool bash', () => {
   });
 
   test('has a shell for every tenant', async () => {
-    const other = await httpClient(server, 'modern', 'token-of-tenant-b');
+    await using other = await httpClient(server, 'modern', 'token-of-tenant-b');
     await run('secret=1');
     expect(await run('echo "[$secret]"; ls', other)).toMatchObject({ stdout: '[]\n' });
-    await other.close();
   });
 
   test('refuses a session of its name that runs another language', async () => {

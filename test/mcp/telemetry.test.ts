@@ -37,7 +37,7 @@ test('every tool call is recorded as a span, a log event and a metric, each with
   const record = (fields: object) => events.push(fields as Record<string, unknown>);
   const telemetry = await createTelemetry({ info: record, warn: record, error: record });
   const server = await serveHttp({ port: 0, optimization: 'demand' }, { telemetry });
-  const client = await httpClient(server, 'modern');
+  await using client = await httpClient(server, 'modern');
   const run = (code: string) => call(client, 'execute_code', { code, language: 'javascript' });
   await run('console.log("hidden words"); 1');
   await run('throw new Error("hidden words")');
@@ -98,7 +98,6 @@ test('every tool call is recorded as a span, a log event and a metric, each with
     );
   const { structured } = await call(client, 'get_metrics');
   expect(structured).toMatchObject({ executions: 3, succeeded: 1, failed: 2, tool_errors: 2 });
-  await client.close();
   await server.close();
 });
 

@@ -24,14 +24,12 @@ describe('a tenant without a token name', () => {
     }
     await both.close();
 
-    const one = await startHttp({ data_dir, tokens: [SECOND] });
-    const client = await httpClient(one, 'modern', SECOND);
+    await using one = await startHttp({ data_dir, tokens: [SECOND] });
+    await using client = await httpClient(one, 'modern', SECOND);
     expect((await call(client, 'get_active_sessions')).structured['sessions']).toMatchObject([
       { session_id: 'of-second' },
     ]);
     expect(readdirSync(data_dir).every((name) => /^caller-token-[0-9a-f]{16}$/.test(name))).toBe(true);
-    await client.close();
-    await one.close();
   });
 
   // guarantee: tenant-identity

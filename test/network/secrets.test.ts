@@ -231,7 +231,7 @@ describe('secret', () => {
   });
 
   test('is not sent for a placeholder that a program puts in place of its own', async () => {
-    const sandbox = await createSandbox({
+    await using sandbox = await createSandbox({
       runtime: 'javascript',
       auto_persist_globals: true,
       policy: { network: network() },
@@ -241,7 +241,6 @@ describe('secret', () => {
     await sandbox.execute(`process.env.API_KEY = '${made}'`);
     for (const code of [ask, ask]) await sandbox.execute(code);
     expect(server.requests.at(-1)!.headers.authorization).toBe(made);
-    await sandbox.close();
   });
 
   test.each([
@@ -331,7 +330,7 @@ throw new Error(kept.join(''));`,
       for (const file of files) expectNoSecret(file, readFileSync(file));
       // The search finds what the memory and the files of the program contain.
       expect(files.filter((file) => readFileSync(file).includes(placeholder!)).length).toBeGreaterThan(1);
-      const reopened = await createSandbox({
+      await using reopened = await createSandbox({
         runtime,
         store: diskStore(store),
         session_id: 'one',
@@ -341,7 +340,6 @@ throw new Error(kept.join(''));`,
         runtime === 'python' ? "import os\nos.environ['API_KEY']" : 'process.env.API_KEY',
       );
       expect(kept.metadata.result).toBe(placeholder);
-      await reopened.close();
     },
   );
 });

@@ -267,13 +267,11 @@ describe('commands of other interfaces', () => {
   });
 
   test('of MCP have added packages', async () => {
-    const server = await startHttp({ shell_tool: true });
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp({ shell_tool: true });
+    await using client = await httpClient(server, 'modern');
     const shell = await call(client, 'bash', { command: COUNT });
     const program = await call(client, 'execute_code', { code: COUNT, language: 'bash' });
     expect([shell.structured, program.structured]).toMatchObject([{ stdout: '1 2\n' }, { stdout: '1 2\n' }]);
-    await client.close();
-    await server.close();
   });
 
   test('of frameworks have added packages', async () => {

@@ -37,9 +37,8 @@ describe('the module chart', () => {
 
   test('does not hide a file of the program', async () => {
     const files = { 'chart.py': 'mine = 1' };
-    const sandbox = await createSandbox({ runtime: 'python' });
+    await using sandbox = await createSandbox({ runtime: 'python' });
     expect((await sandbox.execute('import chart\nchart.mine', { files })).metadata.result).toBe(1);
-    await sandbox.close();
   });
 });
 

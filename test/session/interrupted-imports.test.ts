@@ -76,14 +76,13 @@ async function interruptRandomly(session: Session, one: Import, runs: number): P
   const stopped: SandboxResult[] = [];
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: smallestBudget, max: one.fuel }), async (fuel_budget) => {
-      const fork = await session.fork();
+      await using fork = await session.fork();
       const first = await fork.execute(one.program, { fuel_budget });
       if (!first.success) stopped.push(first);
       const { metadata, stderr } = await fork.execute(one.program, { fuel_budget: 100_000_000_000 });
       expect([stderr, metadata.result]).toEqual(['', one.result]);
       const kept = await fork.execute('kept');
       expect(kept.metadata.result).toBe('before');
-      await fork.close();
     }),
     { numRuns: runs },
   );
@@ -110,7 +109,7 @@ describe('an import that a limit stops', () => {
   });
 
   test('is rolled back even if the program catches the exception', async () => {
-    const session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await using session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     const caught = code`
       try:
           import xml.dom.minidom
@@ -121,11 +120,10 @@ describe('an import that a limit stops', () => {
     expect(metadata).toMatchObject({ trap_reason: 'out_of_fuel', state: 'rolled_back' });
     const after = await session.execute("import xml.dom.minidom\n'x' in globals()");
     expect(after.metadata).toMatchObject({ result: false, state: 'committed' });
-    await session.close();
   });
 
   test('is rolled back if the memory runs out, and leaves no module behind', async () => {
-    const session = await createSandbox({
+    await using session = await createSandbox({
       runtime: 'python',
       auto_persist_globals: true,
       policy: { memory_bytes: 64 * 2 ** 20, timeout_seconds: 100 },
@@ -142,25 +140,22 @@ describe('an import that a limit stops', () => {
     expect(metadata.notes?.join()).toMatch(SAYS);
     const loaded = "import sys\n[name for name in sys.modules if name.startswith('sympy')]";
     expect((await session.execute(loaded)).metadata.result).toEqual([]);
-    await session.close();
   });
 
   test('is not listed among the imports of the session', async () => {
-    const session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await using session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     await session.execute('import openpyxl', { fuel_budget: 20_000_000 });
     expect(session.session.imports).toEqual([]);
-    await session.close();
   });
 
   test('does not roll back a call that was stopped after its imports', async () => {
-    const session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await using session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     const { metadata } = await session.execute('import xml.dom.minidom\nx = 1\nwhile True: pass', {
       fuel_budget: 100_000_000,
     });
     expect(metadata).toMatchObject({ trap_reason: 'out_of_fuel', state: 'committed' });
     expect(metadata.notes).toBeUndefined();
     expect((await session.execute('x')).metadata.result).toBe(1);
-    await session.close();
   });
 });
 
@@ -193,7 +188,7 @@ describe.runIf(isNightly)('a large import that a limit stops', () => {
     async (one) => {
       const wheels = one.wheels.map(availableWheel);
       if (wheels.includes(undefined)) return;
-      const session = await createSandbox({
+      await using session = await createSandbox({
         runtime: 'python',
         packages: wheels.map((path) => path!),
         auto_persist_globals: true,
@@ -201,7 +196,6 @@ describe.runIf(isNightly)('a large import that a limit stops', () => {
       });
       await session.execute(assignment.python!);
       await interruptRandomly(session, one, 20);
-      await session.close();
     },
     900_000,
   );

@@ -22,13 +22,12 @@ describe('the policy of a session', () => {
     await second.close();
     const third = await createSandbox({ ...options, policy: { fuel_budget: 60_000_000 } });
     await third.close();
-    const fourth = await createSandbox({ ...options, policy: { timeout_seconds: undefined } });
+    await using fourth = await createSandbox({ ...options, policy: { timeout_seconds: undefined } });
     expect(fourth.policy).toMatchObject({
       fuel_budget: 60_000_000,
       stdout_max_bytes: 10,
       timeout_seconds: 30,
     });
-    await fourth.close();
   });
 
   test('is copied to a fork', async () => {

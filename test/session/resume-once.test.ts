@@ -61,7 +61,7 @@ describe('a resume that is rolled back', () => {
       }
       if (cancels && calls.length === 1) stop.abort();
     };
-    const session = await createSandbox({
+    await using session = await createSandbox({
       runtime: 'python',
       session_id: 'rolled-back',
       store: cancels ? memoryStore() : diskStore(folder),
@@ -112,7 +112,6 @@ describe('a resume that is rolled back', () => {
     const ids = calls.map(({ call_id }) => call_id);
     expect(ids.slice(made.length)).toEqual(ids.slice(0, made.length));
     expect(new Set(ids).size).toBe(made.length);
-    await session.close();
   });
 
   it('does not start if the execution cannot be claimed, and refuses old ids if it is undone or cannot be saved', async () => {
@@ -123,7 +122,7 @@ describe('a resume that is rolled back', () => {
       ids.push((await session.paused())!.execution_id);
       return ++calls;
     };
-    const session = await createSandbox({
+    await using session = await createSandbox({
       runtime: 'javascript',
       session_id: 'unsaved',
       store,
@@ -165,7 +164,6 @@ describe('a resume that is rolled back', () => {
     await session.flush();
     expect((await store.read('unsaved'))!.state.paused).toEqual(await session.paused());
     expect(calls).toBe(2);
-    await session.close();
   });
 });
 
@@ -224,9 +222,8 @@ kill();`);
       expect((await diskStore(folder).read('killed'))!.state.paused).toBeUndefined();
       await session.close();
     }
-    const after = await open();
+    await using after = await open();
     expect(await after.paused()).toBeUndefined();
     expect((await after.execute('paid')).metadata.result).toEqual(['ok', 0]);
-    await after.close();
   });
 });
