@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Guest } from '../dist/engine/guest.js';
 import { readImage, resetToImage, writeImage } from '../dist/engine/image.js';
+import { UNLIMITED_RUN } from '../dist/engine/run-context.js';
 import { Volume } from '../dist/fs/volume.js';
 import { OpenLayer } from '../dist/host/layer-pack.js';
 import { compileModule, findAssets, readImageBytes, readModule } from '../dist/runtimes/guest-artifacts.js';
@@ -15,6 +16,7 @@ import { python } from '../dist/runtimes/python/index.js';
 import { prepareModule } from '../dist/wasm/prepare-module.js';
 import { geomean, markdown, ms, times } from './measure.mjs';
 import { PYTHON_PROGRAMS } from './programs.mjs';
+import { runInGuest } from './run-in-guest.mjs';
 
 /** Rounds over all programs. In each round a program runs REPEATS times, and its fastest run counts. */
 const ROUNDS = { warmup: 2, rounds: 6 };
@@ -36,14 +38,6 @@ def measure(source):
 measure(${JSON.stringify(code)})
 `;
 
-const RUN = {
-  fuelBudget: Number.POSITIVE_INFINITY,
-  deadlineMs: Number.POSITIVE_INFINITY,
-  cancel: new Int32Array(new SharedArrayBuffer(4)),
-  cancelValue: -1,
-  output: () => {},
-};
-
 /** Returns a function that runs a program in a guest of the given module, which is reset to the image first. */
 function runner(module, compiled, assets, image) {
   const volume = new Volume({ maxBytes: 1e8, maxFiles: 1e4 }, () => Date.now());
@@ -59,22 +53,8 @@ function runner(module, compiled, assets, image) {
     const isGrown = guest.memory.buffer.byteLength !== image.header.pages * 65_536;
     if (isGrown) throw new Error('a benchmark program grew the memory; make the program smaller');
     resetToImage(guest, image);
-    guest.beginRun(RUN);
-    const request = {
-      code: harness(code),
-      env: {},
-      args: [],
-      file: '/app/main.py',
-      language: 'python',
-      call: 1,
-      keep: false,
-      inject_setup: true,
-      fuel_budget: 0,
-      timeout_seconds: 0,
-    };
-    const report = JSON.parse(python.run(guest, image.header.handles, request));
-    if (report.exit_code !== 0) throw new Error(`a benchmark program failed: ${JSON.stringify(report)}`);
-    return report.result;
+    guest.beginRun(UNLIMITED_RUN);
+    return runInGuest(python, guest, image.header.handles, harness(code)).result;
   };
 }
 

@@ -11,6 +11,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { mainSymbols } from '../dist/engine/compile-side-module.js';
 import { resetToImage } from '../dist/engine/image.js';
+import { UNLIMITED_RUN } from '../dist/engine/run-context.js';
 import { createSandbox, diskStore } from '../dist/index.js';
 import { readUserPackages } from '../dist/packages/read-user-packages.js';
 import { formatBytes, formatFuel } from '../dist/quantities.js';
@@ -25,6 +26,7 @@ import { instantiateGuest } from '../dist/worker/thread/guest-from-image.js';
 import { createVolume } from '../dist/worker/thread/guest-volume.js';
 import { compiledLibraries, loadImage } from '../dist/worker/thread/load-image.js';
 import { elapsedMs, geomean, markdown, median, ms, sampleInterleaved, times } from './measure.mjs';
+import { runInGuest } from './run-in-guest.mjs';
 import { wheel } from './wheels.mjs';
 
 const ROUNDS = 7;
@@ -218,13 +220,6 @@ async function operations() {
 
 // ---- guests without threads and calls ----
 
-const RUN = {
-  fuelBudget: Number.POSITIVE_INFINITY,
-  deadlineMs: Number.POSITIVE_INFINITY,
-  cancel: new Int32Array(new SharedArrayBuffer(4)),
-  cancelValue: -1,
-  output: () => {},
-};
 const MAX_PAGES = 8192;
 const JOB = {
   limits: { workspace_max_bytes: 1e8, workspace_max_files: 1e4 },
@@ -241,23 +236,9 @@ async function load(name) {
 }
 
 function runIn(guest, { layers, image }, code) {
-  guest.beginRun(RUN);
+  guest.beginRun(UNLIMITED_RUN);
   guest.kernel.volume = createVolume(layers, JOB, () => guest.now());
-  const request = {
-    code,
-    env: {},
-    args: [],
-    file: '/app/main.py',
-    language: 'python',
-    call: 1,
-    keep: false,
-    inject_setup: true,
-    fuel_budget: 0,
-    timeout_seconds: 0,
-  };
-  const report = JSON.parse(python.run(guest, image.header.handles, request));
-  if (report.exit_code !== 0) throw new Error(`a benchmark program failed: ${JSON.stringify(report)}`);
-  return report.result;
+  return runInGuest(python, guest, image.header.handles, code).result;
 }
 
 /** Creating a guest from the image and resetting it after a program, without threads. */

@@ -5,16 +5,17 @@
 import { toFuelProfile } from '../dist/analysis/fuel-profile.js';
 import { Guest } from '../dist/engine/guest.js';
 import { readImage, resetToImage, writeImage } from '../dist/engine/image.js';
+import { UNLIMITED_RUN } from '../dist/engine/run-context.js';
 import { Volume } from '../dist/fs/volume.js';
 import { OpenLayer } from '../dist/host/layer-pack.js';
 import { formatFuel } from '../dist/quantities.js';
 import { compileModule, findAssets, readImageBytes, readModule } from '../dist/runtimes/guest-artifacts.js';
 import { javascript } from '../dist/runtimes/javascript/index.js';
-import { programFile } from '../dist/runtimes/program-files.js';
 import { python } from '../dist/runtimes/python/index.js';
 import { FuelProfiler } from '../dist/worker/thread/fuel-profiler.js';
 import { ProgramStateSampler } from '../dist/worker/thread/program-state-sampler.js';
 import { markdown, median } from './measure.mjs';
+import { runInGuest } from './run-in-guest.mjs';
 
 /** Programs with different stacks and variables. N is replaced by a number of repetitions. */
 export const PROFILED_PROGRAMS = {
@@ -97,31 +98,13 @@ function runner(runtime) {
         )
       : undefined;
     guest.beginRun({
-      fuelBudget: Number.POSITIVE_INFINITY,
-      deadlineMs: Number.POSITIVE_INFINITY,
-      cancel: new Int32Array(new SharedArrayBuffer(4)),
-      cancelValue: -1,
-      output: () => {},
+      ...UNLIMITED_RUN,
       onSlice: (fuel) => {
         inside(() => profiler?.sample(fuel));
         return 0;
       },
     });
-    const report = JSON.parse(
-      runtime.run(guest, handles, {
-        code,
-        env: {},
-        args: [],
-        file: programFile(runtime.name, 1),
-        language: runtime.name,
-        call: 1,
-        keep: false,
-        inject_setup: true,
-        fuel_budget: 0,
-        timeout_seconds: 0,
-      }),
-    );
-    if (report.exit_code !== 0) throw new Error(`a benchmark program failed: ${JSON.stringify(report)}`);
+    runInGuest(runtime, guest, handles, code);
     // Converts a profile as a run does: it is sent to the main thread and converted there.
     if (profiler !== undefined)
       inside(() => {

@@ -18,6 +18,7 @@ const HELPERS = [
   'retrieval.mjs',
   'cold-start.mjs',
   'baseline.mjs',
+  'run-in-guest.mjs',
   'peer-packages.mjs',
   'wheels.mjs',
   'suites.mjs',

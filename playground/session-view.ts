@@ -36,7 +36,7 @@ const BLANK: CallDetail = {
 };
 
 /** An event of the server, or details that the page has requested. */
-export type ViewEvent = ServerEvent | { readonly type: 'reset' };
+type ViewEvent = ServerEvent | { readonly type: 'reset' };
 
 export function reduce(view: SessionView, event: ViewEvent): SessionView {
   switch (event.type) {

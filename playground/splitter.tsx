@@ -7,8 +7,8 @@ const STEP_PIXELS = 24;
 
 /** The shares of the panels in the space of their column or row, by the class of the panel. */
 const DEFAULTS = { work: 2.7, side: 1, program: 1.15, output: 1, timeline: 2, variables: 1, files: 1 };
-export type PanelName = keyof typeof DEFAULTS;
-export type Sizes = Readonly<Record<PanelName, number>>;
+type PanelName = keyof typeof DEFAULTS;
+type Sizes = Readonly<Record<PanelName, number>>;
 
 function savedSizes(): Sizes {
   try {

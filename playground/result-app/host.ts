@@ -13,7 +13,7 @@ export interface HostContext {
   readonly styles?: { readonly variables?: Readonly<Record<string, unknown>> };
 }
 
-export interface HostCapabilities {
+interface HostCapabilities {
   readonly serverTools?: object;
   readonly serverResources?: object;
   readonly downloadFile?: object;
@@ -28,7 +28,7 @@ export interface ToolCallResult {
 }
 
 /** What the host tells the app. */
-export interface HostEvents {
+interface HostEvents {
   onContext(context: HostContext): void;
   onInput(args: Readonly<Record<string, unknown>>): void;
   onResult(result: ToolCallResult): void;

@@ -5,7 +5,7 @@ import type { ShownCall, ShownOutcome } from '../output.tsx';
 import { type Host, type ToolCallResult, textOf } from './host.ts';
 
 /** The structured content of a result. A server of another version, or another host, may leave out any field. */
-export interface ExecutionOutput {
+interface ExecutionOutput {
   readonly session_id?: string;
   readonly success?: boolean;
   readonly state?: string;

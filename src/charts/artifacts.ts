@@ -6,30 +6,24 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readImage } from '../engine/image.ts';
-import { type ImageOrigin, imageDigest } from '../engine/image-identity.ts';
+import { imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { installedFile } from '../host/install-folder.ts';
 import { findFile } from '../host/parts.ts';
 import { replaceFileSync, SHARED_FILE } from '../host/replace-file.ts';
 import { sharedFile } from '../host/shared-file.ts';
-import { damagedFile } from '../host/shared-layer.ts';
 import { compileValid } from '../host/v8-flags.ts';
 import { findAssets, type GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { RENDERER_RUNTIME } from '../runtimes/javascript/vega-guest.ts';
+import { type BuiltProgram, readVerified } from '../runtimes/programs/program-files.ts';
 import type { Rasteriser } from './rasteriser.ts';
 
 interface BuiltCharts {
   /** Image of the JavaScript guest, with the handle of its function `render`. */
   readonly image: Uint8Array;
   readonly minMemoryBytes: number;
-  readonly rasteriser: {
-    readonly module: Uint8Array;
-    readonly minPages: number;
-    readonly stateGlobals: readonly string[];
-    readonly origin: ImageOrigin;
-    readonly image: Uint8Array;
-  };
+  readonly rasteriser: Omit<BuiltProgram, 'name' | 'commands'>;
   readonly fontFamily: string;
   readonly fonts: readonly Uint8Array[];
 }
@@ -38,7 +32,7 @@ interface ChartsDescription {
   inputs: string;
   image: { digest: string; bytes: number };
   minMemoryBytes: number;
-  rasteriser: { minPages: number; stateGlobals: string[]; origin: ImageOrigin };
+  rasteriser: Pick<BuiltProgram, 'minPages' | 'stateGlobals' | 'origin'>;
   fontFamily: string;
   /** SHA-256 of each font. */
   fonts: string[];
@@ -72,7 +66,7 @@ export function writeRenderer(built: BuiltCharts, inputs: string): void {
     inputs,
     image: { digest: imageDigest(image), bytes: image.length },
     minMemoryBytes,
-    rasteriser: { minPages, stateGlobals: [...stateGlobals], origin },
+    rasteriser: { minPages, stateGlobals, origin },
     fontFamily,
     fonts: fonts.map((font) => sha256Hex(font)),
   };
@@ -112,16 +106,11 @@ export function sharedRasteriser(): Rasteriser {
 function loadRasteriser(): Rasteriser {
   const { rasteriser, fontFamily, fonts } = description();
   const { minPages, stateGlobals, origin } = rasteriser;
-  const read = (path: string, digest: string) => {
-    const bytes = readFileSync(path);
-    if (sha256Hex(bytes) !== digest) throw damagedFile(path, 'its digest does not match');
-    return bytes;
-  };
-  const module = compileValid(read(find('resvg.wasm'), origin.module));
+  const module = compileValid(readVerified(find('resvg.wasm'), origin.module));
   return {
     compiled: { module, minPages, stateGlobals },
     image: readImage(readFileSync(find('resvg.image')), origin),
-    fonts: fonts.map((digest, i) => read(find(fontName(i)), digest)),
+    fonts: fonts.map((digest, i) => readVerified(find(fontName(i)), digest)),
     fontFamily,
   };
 }

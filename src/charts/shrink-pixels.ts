@@ -5,7 +5,7 @@
 import { encodePng } from './encode-png.ts';
 import type { Pixels } from './indexed-pixels.ts';
 
-export interface Picture {
+interface Picture {
   readonly png: Uint8Array;
   readonly width: number;
   readonly height: number;

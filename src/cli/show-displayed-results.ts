@@ -51,7 +51,7 @@ export async function resultFiles(
   return files;
 }
 
-export type ImageProtocol = 'kitty' | 'iterm2' | 'sixel';
+type ImageProtocol = 'kitty' | 'iterm2' | 'sixel';
 
 /** Values of TERM in terminals that show Sixel images. */
 const SIXEL_TERMINALS = /^(?:foot|mlterm|contour|yaft)(?:-|$)|sixel/;

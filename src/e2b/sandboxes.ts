@@ -21,7 +21,7 @@ const MAX_DELAY_MS = 2_147_483_647;
 /** Contexts of one sandbox. */
 const MAX_CONTEXTS = 16;
 
-export type Lifecycle = Pick<SandboxRecord, 'on_timeout' | 'keeps_memory' | 'auto_resume'>;
+type Lifecycle = Pick<SandboxRecord, 'on_timeout' | 'keeps_memory' | 'auto_resume'>;
 
 interface NewSandbox extends Lifecycle {
   readonly template: string;

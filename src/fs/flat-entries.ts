@@ -118,7 +118,7 @@ function fieldProblem({ kind, mode, mtimeMs, data, target }: Entry): string | un
 }
 
 /** Creates a node for each checked entry below `root` and returns the nodes in order. File data is borrowed. */
-export function buildTree(root: DirNode, entries: Entry[], firstIno: number, ctimeMs?: number): Node[] {
+export function buildTree(root: DirNode, entries: Entry[], firstIno: number): Node[] {
   const dirs = new Map<string, DirNode>([['', root]]);
   const nodes: Node[] = [];
   const { readonly } = root;
@@ -127,7 +127,7 @@ export function buildTree(root: DirNode, entries: Entry[], firstIno: number, cti
   for (let i = 0; i < entries.length; i++) {
     const entry = entries[i]!;
     const { path, mode, mtimeMs } = entry;
-    const init = { ino: firstIno + i, mode, mtimeMs, ctimeMs: ctimeMs ?? mtimeMs, readonly };
+    const init = { ino: firstIno + i, mode, mtimeMs, ctimeMs: mtimeMs, readonly };
     const node = createNode(entry, init);
     if (node.kind === 'dir') dirs.set(path, node);
     const slash = path.lastIndexOf('/');

@@ -5,7 +5,7 @@
  */
 import { createNode, type Entry } from './flat-entries.ts';
 import type { FileTree } from './immutable-file-tree.ts';
-import type { DirEntries, DirNode, Node } from './nodes.ts';
+import { type DirEntries, type DirNode, type Node, visitTree } from './nodes.ts';
 
 /** What the nodes below a writable root are created from. */
 export interface NodeSource {
@@ -111,15 +111,7 @@ export class LazyDirEntries implements DirEntries {
   }
 }
 
-/** Calls `each` for every node below `dir` that exists in memory, parents first. Not recursive, like `visitTree`. */
+/** Calls `each` for every node below `dir` that exists in memory, parents first. */
 export function visitNodesInMemory(dir: DirNode, each: (path: string, node: Node) => void): void {
-  const pending: { dir: DirNode; prefix: string }[] = [{ dir, prefix: '' }];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const { entries } = next.dir;
-    for (const [name, node] of entries instanceof LazyDirEntries ? entries.inMemory() : entries) {
-      const path = next.prefix + name;
-      each(path, node);
-      if (node.kind === 'dir') pending.push({ dir: node, prefix: `${path}/` });
-    }
-  }
+  visitTree(dir, each, ({ entries }) => (entries instanceof LazyDirEntries ? entries.inMemory() : entries));
 }

@@ -155,10 +155,14 @@ export function newLink({ ino, mode, mtimeMs, ctimeMs, readonly }: NodeInit, tar
 }
 
 /** Calls `each` for every node below `dir`, parents first. Not recursive, because the guest may be deep in its stack. */
-export function visitTree(dir: DirNode, each: (path: string, node: Node) => void): void {
+export function visitTree(
+  dir: DirNode,
+  each: (path: string, node: Node) => void,
+  entriesOf = ({ entries }: DirNode): Iterable<[string, Node]> => entries,
+): void {
   const pending: { dir: DirNode; prefix: string }[] = [{ dir, prefix: '' }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    for (const [name, node] of next.dir.entries) {
+    for (const [name, node] of entriesOf(next.dir)) {
       const path = next.prefix + name;
       each(path, node);
       if (node.kind === 'dir') pending.push({ dir: node, prefix: `${path}/` });

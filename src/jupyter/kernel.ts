@@ -35,7 +35,7 @@ const inputReply = z.object({ value: z.string() });
 const shutdownRequest = z.object({ restart: z.boolean().default(false) });
 const commOpen = z.object({ comm_id: z.string().max(256) });
 
-export interface KernelParts {
+interface KernelParts {
   readonly tenant: SessionTenant;
   readonly session_id: string;
   readonly language: KernelLanguage;

@@ -18,8 +18,8 @@ export interface TimeZone {
 
 const DAY = 86_400;
 
-export const fixedZone = (name: string, offset = 0): TimeZone => {
-  const type = { offset, isDst: false, name };
+export const fixedZone = (name: string): TimeZone => {
+  const type = { offset: 0, isDst: false, name };
   return { at: () => type, hasDst: false };
 };
 

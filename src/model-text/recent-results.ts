@@ -11,7 +11,7 @@ import { MemoryValues } from '../stores/memory-coordination.ts';
 const RESULT = /^result:\/\/[^/]*\/(.*)$/;
 
 export const OUTPUT_STREAMS = ['stdout', 'stderr'] as const;
-export type OutputStream = (typeof OUTPUT_STREAMS)[number];
+type OutputStream = (typeof OUTPUT_STREAMS)[number];
 
 /** A result with an id that is unique for the tenant. */
 export interface CachedResult {

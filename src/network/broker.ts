@@ -38,7 +38,7 @@ export type NetworkAnswer =
       readonly handle?: number;
     };
 
-export interface BrokerOptions {
+interface BrokerOptions {
   readonly rules: NetworkRules;
   readonly limits: NetworkLimits;
   readonly transport: Transport;

@@ -1,13 +1,13 @@
 /** Resolves host names for requests. Tests and attacks replace the function to answer like a hostile name server. */
 import { lookup } from 'node:dns/promises';
 
-export interface ResolvedAddress {
+interface ResolvedAddress {
   readonly address: string;
   readonly family: number;
 }
 
 /** Returns the addresses of a host name. */
-export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
+type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
 
 const resolveWithSystem: Resolve = (host) => lookup(host, { all: true, verbatim: true });
 

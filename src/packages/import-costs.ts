@@ -17,7 +17,7 @@ interface StdlibModule {
   readonly warm: boolean;
 }
 
-export interface ImportCosts {
+interface ImportCosts {
   readonly fuel_budget: number;
   /** Share of `fuel_budget` from which a package is heavy. */
   readonly heavy_share: number;

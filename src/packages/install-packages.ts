@@ -30,7 +30,7 @@ export type MeasureImport = (
   packages: readonly string[],
 ) => Promise<ImportFuel | { readonly failure: string }>;
 
-export interface Installation {
+interface Installation {
   readonly sources: ResolutionSources;
   /** The added packages that do not change. */
   readonly kept: readonly AddedPackage[];

@@ -3,13 +3,12 @@
  * token, rate and size of a request before it arrives here; this module checks that it comes from the page itself.
  */
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { matchPath } from '../schema/match-path.ts';
-import { parse, type RuntimeName } from '../schema.ts';
-import type { Session } from '../session/session.ts';
-import type { SessionRegistry } from '../session/session-registry.ts';
+import { findRoute, type RestRequest, type RestRoute, sendJson, splitUrl } from '../rest/rest-call.ts';
+import type { SessionTenant } from '../rest/session-tenant.ts';
+import { parse } from '../schema.ts';
 import { PAGE_PATH, SECURITY_HEADERS } from './page.ts';
 import type { PlaygroundServices, ResumeLimits } from './playground-services.ts';
 import { PlaygroundSession } from './playground-session.ts';
@@ -17,6 +16,8 @@ import type { TimelineEvent } from './timeline.ts';
 
 /** Prefix of the paths of the interface. */
 export const API_PATH = `${PAGE_PATH}api/`;
+const PREFIX_SEGMENTS = API_PATH.split('/').length - 2;
+const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8' };
 
 /** Timelines of one tenant that are kept in memory. */
 const MAX_CACHED_SESSIONS = 16;
@@ -27,31 +28,12 @@ const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 const PING_MS = 15_000;
 
 /** A tenant of the server, as far as the playground uses it. */
-interface PlaygroundTenant {
-  readonly id: string;
-  readonly sessions: SessionRegistry;
+interface PlaygroundTenant extends SessionTenant {
   readonly maximums: ResumeLimits;
-  create(options: {
-    readonly language: RuntimeName;
-    readonly session_id: string;
-    readonly policy: object;
-  }): Promise<Session>;
-  session(session_id: string): Promise<Session>;
-  destroy(session_id: string): Promise<void>;
-  runCancellable: PlaygroundServices['runCancellable'];
   readonly timelines: PlaygroundServices['timelines'];
 }
 
-/** A request that has passed the guards of the server. */
-interface PlaygroundRequest {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly tenant: PlaygroundTenant;
-  /** Reads the body as JSON, within the limits of the server. */
-  readJson(): Promise<unknown>;
-  /** Reads the body as bytes, within the limits of the server. */
-  readBytes(): Promise<Uint8Array>;
-}
+type PlaygroundRequest = RestRequest<PlaygroundTenant>;
 
 /** The request, as handlers receive it. */
 export interface ApiCall extends PlaygroundRequest {
@@ -64,15 +46,8 @@ export interface ApiCall extends PlaygroundRequest {
   playgroundSession(): Promise<PlaygroundSession>;
 }
 
-/** The value of a JSON response; undefined if the handler has sent the response. */
-export type Handler = (call: ApiCall) => Promise<unknown>;
-
-export interface Route {
-  readonly method: string;
-  /** Segments; `:` stands for any value. */
-  readonly path: string;
-  readonly handle: Handler;
-}
+/** A handler returns the value of a JSON response; undefined if it has sent the response. */
+export type Route = RestRoute<ApiCall, unknown>;
 
 export interface PlaygroundOptions
   extends Pick<PlaygroundServices, 'toolset'>,
@@ -112,37 +87,36 @@ export class ApiDispatcher {
     try {
       checkSameOrigin(request.request);
       const value = await this.#dispatch(request);
-      if (value !== undefined) sendJson(response, 200, value);
+      if (value !== undefined) sendJson(response, 200, value, JSON_HEADERS);
     } catch (cause) {
       if (!(cause instanceof SandboxError)) throw cause;
       const { code, message } = this.options.clientError(cause);
       if (response.headersSent) response.destroy();
-      else sendJson(response, STATUS[code] ?? 400, { error: { code, message } });
+      else sendJson(response, STATUS[code] ?? 400, { error: { code, message } }, JSON_HEADERS);
     }
   }
 
   async #dispatch(request: PlaygroundRequest): Promise<unknown> {
-    const { url = '', method } = request.request;
-    const [path = '', search = ''] = url.split('?', 2);
-    const segments = path.slice(API_PATH.length).split('/');
-    for (const route of this.options.routes) {
-      const params = matchPath(route.path, segments);
-      if (params === undefined || route.method !== method) continue;
-      return route.handle({
-        ...request,
-        playground: this,
-        params,
-        query: new URLSearchParams(search),
-        body: async (schema) => parse(schema, await request.readJson(), 'body'),
-        playgroundSession: async () => {
-          const session = await this.playgroundSession(request.tenant, params[0]!);
-          if (method !== 'GET') await session.refresh();
-          return session;
-        },
-      });
+    const { method } = request.request;
+    const { segments, query } = splitUrl(request.request);
+    const found = findRoute(this.options.routes, method, segments.slice(PREFIX_SEGMENTS));
+    if (found === undefined) {
+      const error = { code: 'not_found', message: 'Not found.' };
+      return sendJson(request.response, 404, { error }, JSON_HEADERS);
     }
-    sendJson(request.response, 404, { error: { code: 'not_found', message: 'Not found.' } });
-    return undefined;
+    const { route, params } = found;
+    return route.handle({
+      ...request,
+      playground: this,
+      params,
+      query,
+      body: async (schema) => parse(schema, await request.readJson(), 'body'),
+      playgroundSession: async () => {
+        const session = await this.playgroundSession(request.tenant, params[0]!);
+        if (method !== 'GET') await session.refresh();
+        return session;
+      },
+    });
   }
 
   #sessions(tenant: PlaygroundTenant): Map<string, Promise<PlaygroundSession>> {
@@ -266,10 +240,4 @@ function checkSameOrigin({ headers }: IncomingMessage): void {
     'invalid_argument',
     'The request comes from another site. Open the playground page.',
   );
-}
-
-function sendJson(response: ServerResponse, status: number, value: unknown): void {
-  response
-    .writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
-    .end(JSON.stringify(value));
 }

@@ -29,7 +29,7 @@ interface ProgramRequest {
 }
 
 /** What a page shows of a session when it opens it. */
-export interface Snapshot {
+interface Snapshot {
   readonly session_id: string;
   readonly runtime: string;
   readonly calls: number;

@@ -5,22 +5,22 @@ import { matchPath } from '../schema/match-path.ts';
 import { parse } from '../schema.ts';
 import type { SessionTenant } from './session-tenant.ts';
 
-export interface RestRequest {
+export interface RestRequest<Tenant = SessionTenant> {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly tenant: SessionTenant;
+  readonly tenant: Tenant;
   /** Reads the body as JSON, within the limits of the server. Throws an error with a status. */
   readJson(): Promise<unknown>;
   /** Reads the body as bytes, within the limits of the server. */
   readBytes(): Promise<Uint8Array>;
 }
 
-export interface RestRoute<Call> {
+export interface RestRoute<Call, Answer = void> {
   readonly method: string;
   /** Segments; `:` stands for any value. */
   readonly path: string;
   /** Answers a request. */
-  handle(call: Call): Promise<void>;
+  handle(call: Call): Promise<Answer>;
 }
 
 /** The value of a header that occurs once. */
@@ -35,11 +35,11 @@ export function splitUrl({ url = '/' }: IncomingMessage) {
 }
 
 /** The route of a request, and the parts of its path that match the `:` segments. */
-export function findRoute<Call>(
-  routes: readonly RestRoute<Call>[],
+export function findRoute<Call, Answer>(
+  routes: readonly RestRoute<Call, Answer>[],
   method: string | undefined,
   segments: readonly string[],
-): { readonly route: RestRoute<Call>; readonly params: readonly string[] } | undefined {
+): { readonly route: RestRoute<Call, Answer>; readonly params: readonly string[] } | undefined {
   for (const route of routes) {
     const params = matchPath(route.path, segments);
     if (params !== undefined && route.method === method) return { route, params };

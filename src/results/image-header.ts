@@ -6,7 +6,7 @@ import { RESULT_LIMITS } from './result-limits.ts';
 
 export type ImageMime = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
 
-export interface ImageHeader {
+interface ImageHeader {
   readonly mime: ImageMime;
   readonly width: number;
   readonly height: number;

@@ -92,7 +92,7 @@ const PRINTS = /^(?:print|console\.\w+)$/;
 const STATEMENTS: ReadonlySet<string> = new Set(['ExpressionStatement']);
 const PLAIN: ReadonlySet<string> = new Set(['(', ')', ',', 'TypeDef', 'TypeAnnotation']);
 
-export interface FunctionNode {
+interface FunctionNode {
   readonly name: string;
   readonly node: SyntaxNode;
   readonly parameters: SyntaxNode | null;

@@ -65,8 +65,8 @@ export class SourceTree {
     return undefined;
   }
 
-  text({ from, to }: { readonly from: number; readonly to: number }, max = MAX_TEXT): string {
-    return this.code.slice(from, Math.min(to, from + max));
+  text({ from, to }: { readonly from: number; readonly to: number }): string {
+    return this.code.slice(from, Math.min(to, from + MAX_TEXT));
   }
 
   /** The text on one line. */

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { describeIssue, problemsOf } from './validation-messages.ts';
 
-export type Parsed<T> = { readonly value: T } | { readonly problems: string };
+type Parsed<T> = { readonly value: T } | { readonly problems: string };
 
 /** Checks a caller's input. `problems` names every field that does not match the schema. */
 export function tryParse<T extends z.ZodType>(schema: T, input: unknown, what: string): Parsed<z.output<T>> {

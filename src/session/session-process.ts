@@ -8,7 +8,7 @@ import type { SandboxResult } from '../schema.ts';
 import type { Session } from './session.ts';
 import { checkFolder, followLinks } from './workspace-edits.ts';
 
-export interface SessionProcess {
+interface SessionProcess {
   readonly argv: readonly string[];
   /** Relative to the workspace. */
   readonly cwd: string;

@@ -5,6 +5,7 @@
  */
 import { EMPTY_BLOCK, isValueType } from './binary-format.ts';
 import { invalid, type Reader } from './binary-io.ts';
+import { bounded } from './constant-expression.ts';
 import {
   IMMEDIATE_OF,
   IMMEDIATES,
@@ -69,13 +70,6 @@ export function decode(reader: Reader, space: IndexSpace, into: Instruction): vo
 function refuse(opcode: number, at: number): never {
   const [, , name, , , reason] = rowOf(opcode)!;
   throw invalid(`${name} is not supported (${reason})`, at);
-}
-
-function bounded(reader: Reader, limit: number, item: string): number {
-  const at = reader.pos;
-  const index = reader.u32();
-  if (index >= limit) throw invalid(`${item} ${index} does not exist (count: ${limit})`, at);
-  return index;
 }
 
 function memarg(reader: Reader): void {

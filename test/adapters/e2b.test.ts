@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Execution, FileType, type OutputMessage, Result, Sandbox } from 'llm-wasm-sandbox/adapters/e2b';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { folderOfTest } from '../support/folders.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -76,13 +76,12 @@ describe('runCode', () => {
   });
 
   test('imports the packages of the options', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'e2b-'));
+    const folder = folderOfTest();
     mkdirSync(join(folder, 'ours'));
     writeFileSync(join(folder, 'ours', '__init__.py'), 'answer = 42');
     const other = await Sandbox.create({ packages: [folder] });
     expect((await other.runCode('import ours; ours.answer')).text).toBe('42');
     await other.kill();
-    rmSync(folder, { recursive: true });
     await expect(Sandbox.create({ packages: ['no-such-package'] })).rejects.toThrow('no-such-package');
   });
 

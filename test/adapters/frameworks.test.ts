@@ -1,26 +1,13 @@
 /** The examples of docs/ADAPTERS.md run with the real packages and a model that calls the tools. */
 import { spawnSync } from 'node:child_process';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { transformSync } from 'esbuild';
 import { describe, expect, test } from 'vitest';
-import { INSTALL_TIMEOUT_MS, install } from './framework-project.ts';
+import { INSTALL_TIMEOUT_MS, install, newProject, runMarkedExample } from './framework-project.ts';
 import { PNG } from './models/programs.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const document = readFileSync(join(root, 'docs/ADAPTERS.md'), 'utf8');
 const ZOD = 'zod@4.6.7';
 const E2B = '@e2b/code-interpreter@2.8.0';
 
@@ -40,30 +27,17 @@ const LOWEST: typeof FRAMEWORKS = {
 
 /** Runs an example in a project with this package, other packages and a model. Returns what it prints. */
 function runExample(name: string, packages?: string): string {
-  const code = new RegExp(`<!-- adapter: ${name} -->\\n\`\`\`js\\n([\\s\\S]*?)\`\`\``).exec(document)![1]!;
-  const project = mkdtempSync(join(tmpdir(), 'adapter-'));
-  try {
-    const modules = join(project, 'node_modules');
-    mkdirSync(modules);
-    symlinkSync(root, join(modules, 'llm-wasm-sandbox'));
-    for (const entry of packages === undefined ? [] : readdirSync(packages))
-      if (!entry.startsWith('.')) symlinkSync(join(packages!, entry), join(modules, entry));
-    for (const file of packages === undefined ? [] : ['programs', 'ai-sdk', name])
-      copyFileSync(join(root, `test/adapters/models/${file}.mjs`), join(project, `${file}.mjs`));
-    writeFileSync(join(project, 'model.js'), `export { model } from './${name}.mjs';`);
-    writeFileSync(join(project, 'package.json'), '{"type":"module"}');
-    const script = transformSync(code, { loader: 'js', target: 'node20', format: 'esm' }).code;
-    writeFileSync(join(project, 'example.js'), script);
-    const run = spawnSync(process.execPath, ['example.js'], { cwd: project, encoding: 'utf8' });
-    // AI SDK 7 deprecates the only type of files that version 6 has.
-    const warnings = run.stderr
-      .split('\n')
-      .filter((line) => !/TOOL_RESULT_FILE_DATA|AI_SDK_LOG_WARNINGS|trace-warnings/.test(line));
-    expect(warnings.join('')).toBe('');
-    return run.stdout;
-  } finally {
-    rmSync(project, { recursive: true, force: true });
-  }
+  const project = newProject(packages);
+  for (const file of packages === undefined ? [] : ['programs', 'ai-sdk', name])
+    copyFileSync(join(root, `test/adapters/models/${file}.mjs`), join(project, `${file}.mjs`));
+  writeFileSync(join(project, 'model.js'), `export { model } from './${name}.mjs';`);
+  const run = runMarkedExample(`adapter: ${name}`, project);
+  // AI SDK 7 deprecates the only type of files that version 6 has.
+  const warnings = run.stderr
+    .split('\n')
+    .filter((line) => !/TOOL_RESULT_FILE_DATA|AI_SDK_LOG_WARNINGS|trace-warnings/.test(line));
+  expect(warnings.join('')).toBe('');
+  return run.stdout;
 }
 
 describe('adapter example', () => {
@@ -150,23 +124,17 @@ test(
     const folders = Object.entries({ ...FRAMEWORKS, e2b: [E2B] }).map(([name, packages]) =>
       install(name, packages, context),
     );
-    const project = mkdtempSync(join(tmpdir(), 'adapter-types-'));
-    try {
-      mkdirSync(join(project, 'node_modules'));
-      symlinkSync(root, join(project, 'node_modules/llm-wasm-sandbox'));
-      for (const folder of folders)
-        for (const name of ['ai', 'zod', '@langchain', '@openai', '@mastra', '@e2b'])
-          if (existsSync(join(folder, name)) && !existsSync(join(project, 'node_modules', name)))
-            symlinkSync(join(folder, name), join(project, 'node_modules', name));
-      writeFileSync(join(project, 'typed.mts'), TYPED);
-      const flags = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2023'];
-      const lib = ['--lib', 'es2023,esnext.disposable,dom'];
-      const tsc = [join(root, 'node_modules/typescript/bin/tsc'), ...flags, ...lib, 'typed.mts'];
-      const { stdout } = spawnSync(process.execPath, tsc, { cwd: project, encoding: 'utf8' });
-      expect(stdout).toBe('');
-    } finally {
-      rmSync(project, { recursive: true, force: true });
-    }
+    const project = newProject();
+    for (const folder of folders)
+      for (const name of ['ai', 'zod', '@langchain', '@openai', '@mastra', '@e2b'])
+        if (existsSync(join(folder, name)) && !existsSync(join(project, 'node_modules', name)))
+          symlinkSync(join(folder, name), join(project, 'node_modules', name));
+    writeFileSync(join(project, 'typed.mts'), TYPED);
+    const flags = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2023'];
+    const lib = ['--lib', 'es2023,esnext.disposable,dom'];
+    const tsc = [join(root, 'node_modules/typescript/bin/tsc'), ...flags, ...lib, 'typed.mts'];
+    const { stdout } = spawnSync(process.execPath, tsc, { cwd: project, encoding: 'utf8' });
+    expect(stdout).toBe('');
   },
   INSTALL_TIMEOUT_MS,
 );

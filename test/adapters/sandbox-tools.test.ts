@@ -1,12 +1,11 @@
-import { createSandbox, type Sandbox, type SandboxResult } from 'llm-wasm-sandbox';
+import { createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
 import { type SandboxToolName, sandboxTools } from 'llm-wasm-sandbox/adapters';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { sharedByFile } from '../support/shared.ts';
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await createSandbox({ runtime: 'python', policy: { fuel_budget: 100_000_000 } });
-});
-afterAll(() => sandbox.close());
+const sandbox = await sharedByFile(
+  createSandbox({ runtime: 'python', policy: { fuel_budget: 100_000_000 } }),
+);
 
 const toolOf = (name: SandboxToolName, options = {}) =>
   sandboxTools(sandbox, options).find((tool) => tool.name === name)!;

@@ -139,10 +139,6 @@ describe('method of the deepagents sandbox', () => {
 });
 
 async function withSession(work: (session: Session) => Promise<void>): Promise<void> {
-  const session = await createSandbox({ runtime: 'bash', auto_persist_globals: true });
-  try {
-    await work(session);
-  } finally {
-    await session.close();
-  }
+  await using session = await createSandbox({ runtime: 'bash', auto_persist_globals: true });
+  await work(session);
 }

@@ -27,31 +27,27 @@ describe('Mastra sandbox', { timeout: INSTALL_TIMEOUT_MS }, () => {
 
 describe('method of the Mastra sandbox', () => {
   test('executeCommand quotes arguments, reports failures and ends at its timeout', async () => {
-    const session = await createSandbox({ runtime: 'bash', auto_persist_globals: true });
+    await using session = await createSandbox({ runtime: 'bash', auto_persist_globals: true });
     const { executeCommand, writeFiles, snapshot } = mastraSandbox(session);
-    try {
-      await writeFiles([{ path: '/app/d/f', content: "it's" }]);
-      const output: string[] = [];
-      const options = { cwd: 'd', env: { A: '1' }, onStdout: (text: string) => output.push(text) };
-      const result = await executeCommand('printf "%s|" $A', ["a b'c", '$(x)'], options);
-      expect(result).toMatchObject({ success: true, exitCode: 0, stdout: "1|a b'c|$(x)|" });
-      expect(output).toEqual(["1|a b'c|$(x)|"]);
-      expect(await executeCommand('cat d/f; exit 3')).toMatchObject({
-        success: false,
-        exitCode: 3,
-        stdout: "it's",
-        timedOut: false,
-      });
-      expect(await executeCommand('while :; do :; done', [], { timeout: 500 })).toMatchObject({
-        exitCode: 124,
-        timedOut: true,
-        killed: true,
-      });
-      await snapshot();
-      expect(await session.checkpoints()).toHaveLength(1);
-      await expect(writeFiles([{ path: 'x', content: '', mode: 0o600 }])).rejects.toThrow('mode');
-    } finally {
-      await session.close();
-    }
+    await writeFiles([{ path: '/app/d/f', content: "it's" }]);
+    const output: string[] = [];
+    const options = { cwd: 'd', env: { A: '1' }, onStdout: (text: string) => output.push(text) };
+    const result = await executeCommand('printf "%s|" $A', ["a b'c", '$(x)'], options);
+    expect(result).toMatchObject({ success: true, exitCode: 0, stdout: "1|a b'c|$(x)|" });
+    expect(output).toEqual(["1|a b'c|$(x)|"]);
+    expect(await executeCommand('cat d/f; exit 3')).toMatchObject({
+      success: false,
+      exitCode: 3,
+      stdout: "it's",
+      timedOut: false,
+    });
+    expect(await executeCommand('while :; do :; done', [], { timeout: 500 })).toMatchObject({
+      exitCode: 124,
+      timedOut: true,
+      killed: true,
+    });
+    await snapshot();
+    expect(await session.checkpoints()).toHaveLength(1);
+    await expect(writeFiles([{ path: 'x', content: '', mode: 0o600 }])).rejects.toThrow('mode');
   });
 });

@@ -3,14 +3,13 @@
  *
  * @module-tag full
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { folderOfFile } from '../support/folders.ts';
 import { Terminal, withoutColors } from '../support/terminal.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'ask-net-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 
 const QUESTION = /Type (\d{4}) to allow this request/;
 

@@ -1,14 +1,14 @@
 /** @module-tag full */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import { completedCommands } from '../../src/cli/completion/model.ts';
 import { SHELL_NAMES } from '../../src/cli/completion/scripts.ts';
 import { commandTable, runCliHere } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'completion-'));
+const folder = folderOfFile();
 const script = (shell: string) => join(folder, `script.${shell}`);
 beforeAll(async () => {
   for (const shell of SHELL_NAMES)
@@ -17,7 +17,6 @@ beforeAll(async () => {
   for (const name of ['my program.py', '*', 'h [m]*', 'h $(touch ran)', 'h `touch ran`;touch ran'])
     writeFileSync(join(folder, 'work', name), '');
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const has = (shell: string) => spawnSync(shell, ['--version']).status === 0;
 const cwd = () => join(folder, 'work');

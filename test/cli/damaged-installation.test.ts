@@ -3,16 +3,15 @@
  *
  * @module-tag full
  */
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runProcess } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const copy = mkdtempSync(join(tmpdir(), 'damaged-installation-'));
-afterAll(() => rmSync(copy, { recursive: true }));
+const copy = folderOfFile();
 cpSync(join(root, 'dist'), join(copy, 'dist'), {
   recursive: true,
   filter: (path) => !['python', 'bash'].some((name) => path.endsWith(join('guests', name))),

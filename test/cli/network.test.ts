@@ -3,29 +3,21 @@
  *
  * @module-tag full
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { testAuthority } from '../support/certificates.ts';
 import { runCli } from '../support/cli.ts';
-import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
+import { folderOfFile } from '../support/folders.ts';
+import { startLoopbackServer } from '../support/loopback-server.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'cli-network-'));
+const folder = folderOfFile();
 const authority = testAuthority();
 const SECRET = 'weather-key-0123456789';
-let server: LoopbackServer;
-let secure: LoopbackServer;
-beforeAll(async () => {
-  server = await startLoopbackServer();
-  secure = await startLoopbackServer({}, authority.issue(['127.0.0.1']));
-  writeFileSync(join(folder, 'ca.pem'), authority.cert);
-});
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  await secure[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
+const server = await sharedByFile(startLoopbackServer());
+const secure = await sharedByFile(startLoopbackServer({}, authority.issue(['127.0.0.1'])));
+writeFileSync(join(folder, 'ca.pem'), authority.cert);
 
 const KEY = { WEATHER: SECRET, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') };
 

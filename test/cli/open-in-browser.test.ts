@@ -1,12 +1,11 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openInBrowser } from '../../src/cli/open-in-browser.ts';
+import { folderOfFile } from '../support/folders.ts';
 
 const ADDRESS = 'http://127.0.0.1:1/playground/#token=secret';
-const folder = mkdtempSync(join(tmpdir(), 'browser-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 const opened = join(folder, 'opened');
 writeFileSync(
   join(folder, 'xdg-open'),

@@ -3,19 +3,15 @@
  *
  * @module-tag full
  */
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runCli } from '../support/cli.ts';
-
-const folder = () => mkdtempSync(join(tmpdir(), 'preload-'));
+import { folderOfTest } from '../support/folders.ts';
 
 test('a session with preloaded modules continues without its cached image, or says why it cannot', async () => {
-  const store = folder();
+  const store = folderOfTest();
   const run = (...args: string[]) =>
     runCli(['run', '--session', 'kept', '--store', store, '--language', 'javascript', ...args], {
-      env: { LLM_WASM_SANDBOX_CACHE: folder(), LLM_WASM_SANDBOX_PACKAGES_DIR: folder() },
+      env: { LLM_WASM_SANDBOX_CACHE: folderOfTest(), LLM_WASM_SANDBOX_PACKAGES_DIR: folderOfTest() },
     });
   await run('--preload', 'lodash', '-c', 'var x = require("lodash").sum([1, 2])');
   expect((await run('-c', 'console.log(x + 1)')).stdout).toBe('4\n');

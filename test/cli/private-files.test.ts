@@ -3,14 +3,13 @@
  *
  * @module-tag full
  */
-import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { lstatSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CLI, runProcess } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'private-files-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 
 const stored = join(folder, 'stored');
 const env = {

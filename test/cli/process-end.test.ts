@@ -5,15 +5,12 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { CLI, runCli } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 
-const store = mkdtempSync(join(tmpdir(), 'process-end-'));
-afterAll(() => rmSync(store, { recursive: true, force: true }));
+const store = folderOfFile();
 
 describe('process', () => {
   it('ends on a signal even if its output is not read', async () => {

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { printNote } from '../../src/cli/diagnostics.ts';
@@ -7,11 +5,12 @@ import { Progress, progressBar, withProgress } from '../../src/cli/progress-line
 import { wheel } from '../packages/wheel-fixtures.ts';
 import { runCliHere } from '../support/cli.ts';
 import { setEnvironment } from '../support/environment.ts';
+import { folderOfFile, folderOfTest } from '../support/folders.ts';
 
 const isTTY = Object.getOwnPropertyDescriptor(process.stderr, 'isTTY');
 let written = '';
 
-setEnvironment({ LLM_WASM_SANDBOX_PACKAGES_DIR: mkdtempSync(join(tmpdir(), 'packages-')) });
+setEnvironment({ LLM_WASM_SANDBOX_PACKAGES_DIR: folderOfFile() });
 
 function setTerminal(value: boolean): void {
   Object.defineProperty(process.stderr, 'isTTY', { value, configurable: true });
@@ -100,7 +99,7 @@ describe('progress of commands', () => {
   }, async () => {
     setTerminal(true);
     vi.useRealTimers();
-    const folder = mkdtempSync(join(tmpdir(), 'progress-'));
+    const folder = folderOfTest();
     const store = join(folder, 'store');
     const file = join(folder, 'a.session');
     const added = await wheel(folder, 'added', '1.0', { 'added.py': '' });
@@ -120,7 +119,6 @@ describe('progress of commands', () => {
       await runCliHere(['packages', 'add', added], store),
     ];
     clearImmediate(ticking!);
-    rmSync(folder, { recursive: true });
     expect(outcomes.map(({ status }) => status)).toEqual([0, 0, 0, 0]);
     const texts = [
       'Preparing the interpreter and its packages',

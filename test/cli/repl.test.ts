@@ -4,28 +4,25 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { afterAll, describe, expect, it, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { MAX_SOURCE_CHARS } from '../../src/cli/repl/console.ts';
 import { History, MAX_HISTORY_LINES } from '../../src/cli/repl/history.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { ESCAPE, Terminal, withoutColors } from '../support/terminal.ts';
+import { writeToolsConfig } from '../tools/tool-server.ts';
 
-const TOOL_SERVER = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
-const folder = mkdtempSync(join(tmpdir(), 'repl-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 const env = { LLM_WASM_SANDBOX_STORE: join(folder, 'store'), LLM_WASM_SANDBOX_STATE: join(folder, 'state') };
 const repl = (lines: readonly string[], ...args: string[]) =>
   runCli(['repl', ...args], { env, input: lines.join('\n') });
@@ -324,9 +321,7 @@ describe('history', () => {
 describe('repl on a terminal', () => {
   it('edits lines, cancels calls, asks about tool calls, stores the history and escapes what programs show', async () => {
     const images = { TERM_PROGRAM: 'iTerm.app', TMUX: undefined, STY: undefined };
-    const config = join(folder, 'tools.json');
-    const demo = { command: process.execPath, args: [TOOL_SERVER], tools: ['echo'] };
-    writeFileSync(config, JSON.stringify({ mcpServers: { demo } }));
+    const config = writeToolsConfig(folder, { tools: ['echo'] });
     const args = ['repl', '--session', 'typed', '--tools-config', config];
     using terminal = new Terminal(args, { ...env, ...images });
     await terminal.shows(/Python 3\.\d+, CPython; session typed\. ":help" lists the commands\./);

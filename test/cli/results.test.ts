@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, it } from 'vitest';
@@ -12,6 +11,7 @@ import {
 import type { ResultAccess } from '../../src/model-text/displayed-result-blocks.ts';
 import type { DisplayResult } from '../../src/schema.ts';
 import { runCli } from '../support/cli.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { decodePng } from '../support/png.ts';
 import { decodeSixel } from '../support/sixel.ts';
 
@@ -28,7 +28,7 @@ const plain = { images: new Map<string, string>(), isTerminal: false, folder: un
 
 describe('run --results', () => {
   it('writes results to files and prints their text after the output', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'cli-results-'));
+    const folder = folderOfTest();
     const program = `import base64
 display([{'a': 1}])
 print('output')
@@ -39,7 +39,6 @@ display(base64.b64decode('${PNG}'), mime='image/png')
     expect(stderr).toContain(`result r2: image/png, 1 × 1 pixels (file ${join(folder, 'r2.png')})`);
     expect(readdirSync(folder).sort()).toEqual(['r1.md', 'r2.png', 'r3.txt']);
     expect(readFileSync(join(folder, 'r2.png')).toString('base64')).toBe(PNG);
-    rmSync(folder, { recursive: true });
   });
 });
 

@@ -1,17 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { diskStore } from 'llm-wasm-sandbox';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runCliHere } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { ESCAPE, Terminal, withoutColors } from '../support/terminal.ts';
+import { writeToolsConfig } from '../tools/tool-server.ts';
 
-const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
-const folder = mkdtempSync(join(tmpdir(), 'resume-cli-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-const config = join(folder, 'tools.json');
-const server = { command: process.execPath, args: [FIXTURE], tools: ['echo'] };
-writeFileSync(config, JSON.stringify({ mcpServers: { demo: server } }));
+const folder = folderOfFile();
+const config = writeToolsConfig(folder, { tools: ['echo'] });
 
 const store = join(folder, 'store');
 const cli = (...args: string[]) => runCliHere(args, store);

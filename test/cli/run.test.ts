@@ -4,28 +4,22 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { RUNTIME_NAMES } from '../../src/schema.ts';
 import { CLI, runCli, runCliHere } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 
-let folder = '';
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'cli-'));
-  writeFileSync(join(folder, 'a.txt'), '1');
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
+writeFileSync(join(folder, 'a.txt'), '1');
 
 /** Runs a command in a process of its own, which also starts the guest before it parses its arguments. */
 const cli = (args: readonly string[], input = '') => runCli(args, { cwd: folder, input });

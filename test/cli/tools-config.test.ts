@@ -1,24 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runCli } from '../support/cli.ts';
-
-const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
+import { folderOfFile } from '../support/folders.ts';
+import { TOOL_SERVER, writeToolsConfig } from '../tools/tool-server.ts';
 
 describe('--tools-config', () => {
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'tools-config-'));
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
-
-  const config = (options: object) => {
-    const path = join(folder, `${Math.random()}.json`);
-    const server = { command: process.execPath, args: [FIXTURE], ...options };
-    writeFileSync(path, JSON.stringify({ mcpServers: { demo: server } }));
-    return path;
-  };
+  const folder = folderOfFile();
+  const config = (settings: object) => writeToolsConfig(folder, settings);
 
   test('lets the program call tools, reads no other configuration, and reports unusable tools', async () => {
     const home = decoys();
@@ -33,7 +23,7 @@ describe('--tools-config', () => {
 
   /** A home folder with configurations of other programs. */
   const decoys = () => {
-    const server = { command: process.execPath, args: [FIXTURE], approval: 'allow' };
+    const server = { ...TOOL_SERVER, approval: 'allow' };
     const text = JSON.stringify({ mcpServers: { decoy: server }, servers: { decoy: server } });
     const home = join(folder, 'home');
     for (const name of [

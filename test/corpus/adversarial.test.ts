@@ -157,10 +157,9 @@ describe.each([
 });
 
 test('a falsified report is quoted only in shortened form', async () => {
-  const sandbox = await createSandbox({ runtime: 'python' });
+  await using sandbox = await createSandbox({ runtime: 'python' });
   const { metadata } = await sandbox.execute(
     "class E(Exception): pass\nE.__name__ = 'x' * 100_000\nE.__module__ = 'builtins'\nraise E('y' * 10_000_000)",
   );
   expect(JSON.stringify(metadata.error_guidance ?? {}).length).toBeLessThan(5_000);
-  await sandbox.close();
 });

@@ -4,13 +4,13 @@
  * and `// typescript: NAME` an ES module in TypeScript, which esbuild translates for Node.js. A program after
  * `// process: NAME` gets a process of its own in Node.js, and its exit code is compared too.
  */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from 'esbuild';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { runProcess } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 
 const FOLDER = fileURLToPath(new URL('./node/', import.meta.url));
 const START = /^(?=\/\/ (?:program|module|typescript|process): )/m;
@@ -46,12 +46,11 @@ const withoutTypes = (code: string) =>
   transformSync(code, { loader: 'ts', format: 'esm', target: 'es2022' }).code;
 
 const expected = new Map<NodeProgram, HostResult>();
-let temporary: string;
+const temporary = folderOfFile();
 
 const folderOf = (program: NodeProgram) => `${temporary}/${programs.indexOf(program)}`;
 
 beforeAll(async () => {
-  temporary = mkdtempSync(`${tmpdir()}/node-corpus-`);
   const together: { program: NodeProgram; folder: string; file: string }[] = [];
   for (const program of programs) {
     const folder = folderOf(program);
@@ -67,8 +66,6 @@ beforeAll(async () => {
   const results = JSON.parse(readFileSync(output, 'utf8')) as HostResult[];
   for (const [i, result] of results.entries()) expected.set(together[i]!.program, result);
 }, 120_000);
-
-afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
 async function printsTheSame(program: NodeProgram): Promise<void> {
   const ownProcess =

@@ -4,9 +4,8 @@
  * @module-tag full
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv2019 } from 'ajv/dist/2019.js';
@@ -16,6 +15,7 @@ import { installPinned } from '../../scripts/install-pinned-packages.mjs';
 import { SETTING_NAMES } from '../../src/mcp/settings.ts';
 import { policy } from '../../src/schema.ts';
 import { runCliHere } from '../support/cli.ts';
+import { folderOfTest } from '../support/folders.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, 'deploy', path), 'utf8');
@@ -56,21 +56,17 @@ const affinity = (name: string) =>
 
 /** What the compiler reports about the manifests as literals of their types. */
 function unknownFields(modules: string, checked: readonly Manifest[]): string {
-  const folder = mkdtempSync(join(tmpdir(), 'manifests-'));
-  try {
-    symlinkSync(modules, join(folder, 'node_modules'));
-    const lines = checked.map((manifest, i) => {
-      const type = `import('kubernetes-models/${manifest.apiVersion}/${manifest.kind}').I${manifest.kind}`;
-      return `export const manifest${i}: ${type} = ${JSON.stringify(manifest)};`;
-    });
-    writeFileSync(join(folder, 'manifests.mts'), lines.join('\n'));
-    const tsc = join(root, 'node_modules/typescript/bin/tsc');
-    const flags = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022'];
-    return spawnSync(process.execPath, [tsc, ...flags, 'manifests.mts'], { cwd: folder, encoding: 'utf8' })
-      .stdout;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const folder = folderOfTest();
+  symlinkSync(modules, join(folder, 'node_modules'));
+  const lines = checked.map((manifest, i) => {
+    const type = `import('kubernetes-models/${manifest.apiVersion}/${manifest.kind}').I${manifest.kind}`;
+    return `export const manifest${i}: ${type} = ${JSON.stringify(manifest)};`;
+  });
+  writeFileSync(join(folder, 'manifests.mts'), lines.join('\n'));
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const flags = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022'];
+  return spawnSync(process.execPath, [tsc, ...flags, 'manifests.mts'], { cwd: folder, encoding: 'utf8' })
+    .stdout;
 }
 
 describe('Dockerfile', () => {

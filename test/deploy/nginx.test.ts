@@ -4,11 +4,11 @@
  * @module-tag full
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { folderOfFile } from '../support/folders.ts';
 import { freePort } from '../support/free-port.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 
@@ -18,7 +18,7 @@ const TOKEN = 'a-token-of-the-team-1';
 const config = readFileSync(new URL('../../deploy/nginx/nginx.conf', import.meta.url), 'utf8');
 
 describe.runIf(spawnSync('nginx', ['-v']).status === 0)('nginx', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
+  const folder = folderOfFile();
   let servers: TestServer[];
   let nginx: ChildProcess;
   let client: Client;
@@ -52,7 +52,6 @@ describe.runIf(spawnSync('nginx', ['-v']).status === 0)('nginx', () => {
     await client?.close();
     nginx?.kill('SIGKILL');
     await Promise.all((servers ?? []).map((server) => server.close()));
-    rmSync(folder, { recursive: true });
   });
 
   const hasSession = async ({ state }: TestServer) => (await state.tenant('team').sessions.list()).length > 0;

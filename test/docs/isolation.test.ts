@@ -4,17 +4,16 @@
  * @module-tag full
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CLI, runProcess } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 
 const text = readFileSync(new URL('../../docs/ISOLATION.md', import.meta.url), 'utf8');
 const unit = /```ini\n([\s\S]*?)```/.exec(text)![1]!.replaceAll(/\\\n\s*/g, '');
 const container = /```sh\n(docker run[\s\S]*?)```/.exec(text)![1]!.replaceAll(/\\\n\s*/g, '');
-const folder = mkdtempSync(join(tmpdir(), 'profiles-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderOfFile();
 
 /** The arguments of this package in a command line. */
 const argumentsOf = (command: string) =>

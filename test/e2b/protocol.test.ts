@@ -555,7 +555,7 @@ describe('network', () => {
 
   test('follows the rules of the operator, which a client can only narrow', async () => {
     await using web = await startLoopbackServer();
-    const permitting = await startHttp({ e2b: true, allow_net: [`${web.origin}/*`] });
+    await using permitting = await startHttp({ e2b: true, allow_net: [`${web.origin}/*`] });
     const own = new URL(permitting.url).origin;
     const post = (path: string, body: object, headers: Record<string, string> = {}) =>
       fetch(`${own}${path}`, {
@@ -571,15 +571,11 @@ describe('network', () => {
       const answer = await post('/execute', { code }, headersOf(access, 49_999));
       return (await answer.text()).includes('200') ? 'sent' : 'refused';
     };
-    try {
-      expect(await fetched({})).toBe('sent');
-      expect(await fetched({ allow_internet_access: false })).toBe('refused');
-      expect(await fetched({ network: { denyOut: ['0.0.0.0/0'] } })).toBe('refused');
-      expect(await fetched({ network: { allowOut: ['127.0.0.1'] } })).toBe('sent');
-      expect(await fetched({ network: { allowOut: ['api.example.com'] } })).toBe(400);
-      expect(await fetched({ network: { rules: { 'example.com': [{}] } } })).toBe(400);
-    } finally {
-      await permitting.close();
-    }
+    expect(await fetched({})).toBe('sent');
+    expect(await fetched({ allow_internet_access: false })).toBe('refused');
+    expect(await fetched({ network: { denyOut: ['0.0.0.0/0'] } })).toBe('refused');
+    expect(await fetched({ network: { allowOut: ['127.0.0.1'] } })).toBe('sent');
+    expect(await fetched({ network: { allowOut: ['api.example.com'] } })).toBe(400);
+    expect(await fetched({ network: { rules: { 'example.com': [{}] } } })).toBe(400);
   });
 });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startHttp } from '../support/mcp.ts';
+import { checkDocumented, failureOf, methodsOf } from '../support/sdk-methods.ts';
 import { connection, loadSdk, type Sdk } from './load-sdk.ts';
 
 const KEY = 'ann-secret-0123456789';
@@ -14,19 +15,6 @@ const PRIVATE = new Set([
   ...['getJupyterRequestUrl', 'handleRequestError', 'checkHealth', 'start', 'runGit', 'runShell'],
   ...['getRemoteUrl', 'hasUpstream', 'resolveRemoteName', 'withRemoteCredentials'],
 ]);
-
-/** The methods of an object and of its prototypes. */
-function methodsOf(object: object): string[] {
-  const found = new Set<string>();
-  for (
-    let at: object | null = object;
-    at !== null && at !== Object.prototype && at !== Function.prototype;
-    at = Object.getPrototypeOf(at)
-  )
-    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at)))
-      if (typeof value === 'function' && name !== 'constructor' && !PRIVATE.has(name)) found.add(name);
-  return [...found].sort();
-}
 
 let server: HttpServer;
 let e2b: Sdk;
@@ -174,14 +162,7 @@ describe('method', { timeout: TIMEOUT_MS }, () => {
 
   test.each(Object.keys(REFUSED))('%s is refused with a reason', async (name) => {
     const [call, reason] = REFUSED[name]!;
-    const error = await Promise.resolve()
-      .then(call)
-      .then(
-        () => undefined,
-        (cause: Error & { stderr?: string }) => cause,
-      );
-    expect(error).toBeInstanceOf(Error);
-    expect(`${error!.message} ${error!.stderr ?? ''}`).toMatch(reason);
+    expect(await failureOf(call)).toMatch(reason);
   });
 
   test('all of them are in the tables here and in docs/E2B.md', () => {
@@ -193,15 +174,10 @@ describe('method', { timeout: TIMEOUT_MS }, () => {
       commands: sandbox.commands,
     };
     for (const [group, object] of Object.entries(groups)) {
-      const called = Object.keys({ ...WORKS, ...REFUSED })
-        .filter((name) => name.startsWith(`${group}.`))
-        .map((name) => name.slice(group.length + 1));
+      const called = checkDocumented(document, group, WORKS, REFUSED);
       // These only compute a text.
       const local = group === 'sandbox' ? ['getHost', 'getMcpUrl'] : [];
-      expect([...called, ...local].sort()).toEqual(methodsOf(object));
-      const listed = new RegExp(`^\\| \`${group}\` \\| ([^|]*) \\|`, 'm').exec(document)?.[1] ?? '';
-      const works = called.filter((name) => `${group}.${name}` in WORKS);
-      expect([...listed.matchAll(/`(\w+)`/g)].map(([, name]) => name!).sort()).toEqual(works.sort());
+      expect([...called, ...local].sort()).toEqual(methodsOf(object, (name) => PRIVATE.has(name)));
     }
   });
 });

@@ -2,6 +2,7 @@
 
 import { compileSideModule, mainSymbols, type SideModule } from '../../src/engine/compile-side-module.ts';
 import { type CompiledModule, Guest } from '../../src/engine/guest.ts';
+import { UNLIMITED_RUN } from '../../src/engine/run-context.ts';
 import { sideModuleStub } from '../../src/engine/side-module-stub-file.ts';
 import { sha256Hex } from '../../src/framing/digest.ts';
 import type { Entry } from '../../src/fs/flat-entries.ts';
@@ -157,13 +158,6 @@ export function newGuest(find = (sha256: string) => sideModules.get(sha256)): Gu
   const size = { pages: compiled.minPages, maxPages: 64 };
   const guest = new Guest(compiled, linkage, size, volume, find);
   guest.stack.setLimit(50_000);
-  guest.beginRun({
-    fuelBudget: 1_000_000_000,
-    deadlineMs: Number.POSITIVE_INFINITY,
-    cancel: new Int32Array(new SharedArrayBuffer(4)),
-    cancelValue: -1,
-    output: () => {},
-    result: () => {},
-  });
+  guest.beginRun({ ...UNLIMITED_RUN, fuelBudget: 1_000_000_000 });
   return guest;
 }

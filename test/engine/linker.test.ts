@@ -10,6 +10,7 @@ import {
   MAX_SLOTS,
   MAX_TABLE_ENTRIES,
 } from '../../src/engine/link-state.ts';
+import { UNLIMITED_RUN } from '../../src/engine/run-context.ts';
 import { sideModuleStub } from '../../src/engine/side-module-stub-file.ts';
 import { checked } from '../../src/framing/json-checks.ts';
 import type { Code } from '../wasm/assembler.ts';
@@ -442,14 +443,7 @@ describe('code of side modules', () => {
   test('is stopped when the fuel is used up', () => {
     const guest = newGuest();
     const module = open(guest, 'code.so');
-    guest.beginRun({
-      fuelBudget: 10_000_000,
-      deadlineMs: Number.POSITIVE_INFINITY,
-      cancel: new Int32Array(new SharedArrayBuffer(4)),
-      cancelValue: -1,
-      output: () => {},
-      result: () => {},
-    });
+    guest.beginRun({ ...UNLIMITED_RUN, fuelBudget: 10_000_000 });
     expect(() => module.call('loop', 0)).toThrow(
       expect.objectContaining({ stop: expect.objectContaining({ reason: 'out_of_fuel' }) }),
     );

@@ -67,7 +67,7 @@ function baseline(runtime: RuntimeName): Promise<readonly [string, number]> {
   return probe;
 }
 
-export interface AttackSetup {
+interface AttackSetup {
   readonly policy?: PolicyInput;
   readonly options?: ExecuteOptions;
 }

@@ -1,6 +1,5 @@
 /** Files whose size this program does not determine are read only up to a limit. Sparse files take no space. */
-import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { readCached, readCachedInParts, writeCached } from '../../src/host/disk-cache.ts';
@@ -8,11 +7,11 @@ import { readBoundedFile } from '../../src/host/read-bounded-file.ts';
 import { readJsonFile } from '../../src/host/read-json-file.ts';
 import { readAddedPackages } from '../../src/packages/added-packages.ts';
 import { unpackWheel } from '../../src/packages/unpack-wheel.ts';
+import { folderOfFile } from '../support/folders.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'bounded-reads-'));
+const folder = folderOfFile();
 afterAll(() => {
   vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true });
 });
 
 const sparse = (name: string, bytes: number) => {

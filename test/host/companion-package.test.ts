@@ -1,6 +1,5 @@
 /** The files of the companion package, as a folder that LLM_WASM_SANDBOX_COMPANION names. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -12,6 +11,7 @@ import {
   verifyCompanion,
 } from '../../src/host/companion-package.ts';
 import { readCachedInParts } from '../../src/host/disk-cache.ts';
+import { folderOfTest } from '../support/folders.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 const PLAIN = 'packages/packages.json';
@@ -37,13 +37,12 @@ function writeCompanion(manifest: object = {}): void {
 }
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'companion-'));
+  folder = folderOfTest();
   vi.stubEnv('LLM_WASM_SANDBOX_COMPANION', folder);
   vi.stubEnv('LLM_WASM_SANDBOX_CACHE', join(folder, 'own'));
 });
 afterEach(() => {
   vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true });
 });
 
 describe('the companion package', () => {

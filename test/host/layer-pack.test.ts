@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import { BLOCK_BYTES } from '../../src/fs/layer-index.ts';
 import type { FileNode } from '../../src/fs/nodes.ts';
 import { encodePack, OpenLayer } from '../../src/host/layer-pack.ts';
 import { encodeMemoryLayer, packedLayer, type SharedLayer } from '../../src/host/shared-layer.ts';
 import { codeOf } from '../fs/support.ts';
+import { folderOfFile } from '../support/folders.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'layer-pack-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 
 const entry = (path: string, data: Uint8Array): Entry => ({
   path,

@@ -1,10 +1,10 @@
 /** Parts of the installation in packages of their own, in a copy of the layout that npm creates. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { sha256Hex } from '../../src/framing/digest.ts';
 import type * as Parts from '../../src/host/parts.ts';
+import { folderOfTest } from '../support/folders.ts';
 
 const IMAGE = 'guests/charts/vega.image';
 const PART = 'node_modules/@llm-wasm-sandbox/charts';
@@ -26,7 +26,7 @@ function writePart(version = VERSION): void {
 }
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'parts-'));
+  folder = folderOfTest();
   write('node_modules/llm-wasm-sandbox/package.json', JSON.stringify({ version: VERSION }));
   write('node_modules/llm-wasm-sandbox/dist/packages/import-costs.json', '{}');
   vi.stubEnv('LLM_WASM_SANDBOX_ASSETS', join(folder, 'node_modules/llm-wasm-sandbox/dist'));
@@ -37,7 +37,6 @@ beforeEach(async () => {
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.resetModules();
-  rmSync(folder, { recursive: true });
 });
 
 describe('a part of the installation', () => {

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   isVerified,
   markVerified,
@@ -9,9 +8,9 @@ import {
   readSharedFileAhead,
   sharedFile,
 } from '../../src/host/shared-file.ts';
+import { folderOfFile } from '../support/folders.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'shared-file-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderOfFile();
 const SIZE = 2_500_000;
 const contents = Buffer.alloc(SIZE, 'abc');
 const path = join(folder, 'file');

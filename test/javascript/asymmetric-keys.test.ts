@@ -1,16 +1,15 @@
 /** Key pairs, signatures and encryption of `crypto` in the guest. The counterpart is the `crypto` of Node.js. */
 import crypto, { type KeyObject } from 'node:crypto';
-import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSandbox } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+import { sharedByFile } from '../support/shared.ts';
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await createSandbox({
+const sandbox = await sharedByFile(
+  createSandbox({
     runtime: 'javascript',
     policy: { fuel_budget: 2e10, timeout_seconds: 120 },
-  });
-});
-afterAll(() => sandbox.close());
+  }),
+);
 
 /** Runs a program that has `crypto` and `input`, and returns its last value. */
 async function run(program: string, input: unknown = {}): Promise<unknown> {

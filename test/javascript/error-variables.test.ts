@@ -1,13 +1,10 @@
 /** The variables in `stopped_at` for uncaught exceptions, which are read when the error is created. */
-import { createSandbox, memoryStore, type Sandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSandbox, memoryStore } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
 import { code } from '../support/sandbox.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await createSandbox({ runtime: 'javascript' });
-});
-afterAll(() => sandbox.close());
+const sandbox = await sharedByFile(createSandbox({ runtime: 'javascript' }));
 
 /** Line and variables of the place where the program failed. */
 async function stop(program: string, language?: 'typescript') {
@@ -139,16 +136,12 @@ describe('variables of an uncaught exception', () => {
 
   test('are those of the current program of a session, and the same in every run', async () => {
     const options = { runtime: 'javascript', store: memoryStore(), session_id: 'errors' } as const;
-    const session = await createSandbox(options);
-    try {
-      await session.execute('const old = (() => { const secret = 1; return new Error() })()');
-      const failed = 'function f(x) { const y = { x }; throw new Error() }\nf(5)';
-      const places = [await session.execute(failed), await session.execute(failed)];
-      for (const { metadata } of places)
-        expect(metadata.stopped_at?.variables).toEqual({ x: '5', y: '{x: 5}' });
-      expect((await session.execute('throw old')).metadata.stopped_at).toBeUndefined();
-    } finally {
-      await session.close();
-    }
+    await using session = await createSandbox(options);
+    await session.execute('const old = (() => { const secret = 1; return new Error() })()');
+    const failed = 'function f(x) { const y = { x }; throw new Error() }\nf(5)';
+    const places = [await session.execute(failed), await session.execute(failed)];
+    for (const { metadata } of places)
+      expect(metadata.stopped_at?.variables).toEqual({ x: '5', y: '{x: 5}' });
+    expect((await session.execute('throw old')).metadata.stopped_at).toBeUndefined();
   });
 });

@@ -187,13 +187,12 @@ describe('JavaScript program', () => {
   });
 
   test('sees no state of earlier programs, even after one that was stopped', async () => {
-    const sandbox = await createSandbox({ runtime: 'javascript' });
+    await using sandbox = await createSandbox({ runtime: 'javascript' });
     await sandbox.execute(
       'globalThis.x = 1; Array.prototype.map = null; setInterval(() => {}, 1); std.exit(0)',
     );
     const result = await sandbox.execute('[typeof x, typeof [].map]');
     expect(result.metadata.result).toEqual(['undefined', 'function']);
-    await sandbox.close();
   });
 
   test('gets different random numbers in every run and the current time', async () => {
@@ -286,7 +285,7 @@ describe('limits of a JavaScript program', () => {
     ['const next = () => Promise.resolve().then(next); next()', 'out_of_fuel'],
     ['new Array(2e8) + ""', 'out_of_fuel'],
   ])('%s is stopped at the fuel budget', async (program, reason) => {
-    const sandbox = await createSandbox({ runtime: 'javascript', policy: { fuel_budget: 50_000_000 } });
+    await using sandbox = await createSandbox({ runtime: 'javascript', policy: { fuel_budget: 50_000_000 } });
     const result = await sandbox.execute(program);
     expect(result).toMatchObject({
       success: false,
@@ -295,11 +294,10 @@ describe('limits of a JavaScript program', () => {
     });
     // The budget and the grace are each exceeded by the instructions up to the next check.
     expect(result.fuel_consumed).toBeLessThanOrEqual(50_000_000 + GRACE.fuel + 2 * 100);
-    await sandbox.close();
   });
 
   test('reaching a limit reports the line and function', async () => {
-    const sandbox = await createSandbox({ runtime: 'javascript', policy: { fuel_budget: 50_000_000 } });
+    await using sandbox = await createSandbox({ runtime: 'javascript', policy: { fuel_budget: 50_000_000 } });
     const result = await sandbox.execute(
       'let n = 0;\nfunction burn() {\n  for (;;) {\n    n += Math.sqrt(n);\n  }\n}\nburn();',
     );
@@ -310,29 +308,26 @@ describe('limits of a JavaScript program', () => {
     expect(result.stderr).toMatch(
       / at burn \(\/app\/main.js:\d+:\d+\)\n {4}at <eval> \(\/app\/main.js:7:1\)/,
     );
-    await sandbox.close();
   });
 
   test('reaching a limit in a call to the host reports only the limit', async () => {
-    const sandbox = await createSandbox({ runtime: 'javascript', policy: { fuel_budget: 50_000_000 } });
+    await using sandbox = await createSandbox({ runtime: 'javascript', policy: { fuel_budget: 50_000_000 } });
     const result = await sandbox.execute(
       "const { createHash } = require('crypto');\nfor (;;) createHash('sha256').update('x'.repeat(1e5)).digest();",
     );
     expect(result.stderr).toMatch(/^Uncaught OutOfFuel: the fuel budget of 50000000 is used up\n/);
     expect(result.metadata.stopped_at).toMatchObject({ line: 2 });
-    await sandbox.close();
   });
 
   test.each(['await new Promise((done) => setTimeout(done, 60_000))', 'os.sleep(60_000)', 'for (;;);'])(
     '%s ends at the time limit',
     async (program) => {
-      const sandbox = await createSandbox({
+      await using sandbox = await createSandbox({
         runtime: 'javascript',
         policy: { timeout_seconds: 0.3, fuel_budget: 1e12 },
       });
       const result = await sandbox.execute(program);
       expect(result.metadata).toMatchObject({ trapped: true, trap_reason: 'timeout' });
-      await sandbox.close();
     },
   );
 });

@@ -1,9 +1,9 @@
 /** The module `node:test` reports like Node.js, and modules that need more than the sandbox offers say what to use. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
+import { folderOfTest } from '../support/folders.ts';
 import { code, javascript } from '../support/sandbox.ts';
 
 const SUITE = code`
@@ -64,12 +64,11 @@ function normalized(report: string): string {
 
 describe('node:test', () => {
   test('prints the report of Node.js and sets the exit code', async () => {
-    const folder = mkdtempSync(`${tmpdir()}/node-test-`);
+    const folder = folderOfTest();
     writeFileSync(`${folder}/main.cjs`, SUITE);
     // A test runner announces itself to the processes that it starts in this variable.
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const host = spawnSync(process.execPath, [`${folder}/main.cjs`], { cwd: folder, env, encoding: 'utf8' });
-    rmSync(folder, { recursive: true });
     const result = await javascript(SUITE);
     expect(normalized(result.stdout), result.stderr).toBe(normalized(host.stdout));
     expect([result.exit_code, host.status]).toEqual([1, 1]);

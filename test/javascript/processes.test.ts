@@ -1,17 +1,16 @@
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runProcess } from '../support/cli.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { javascript } from '../support/sandbox.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-let sandbox: Awaited<ReturnType<typeof createSandbox>>;
-beforeAll(async () => {
-  sandbox = await createSandbox({ runtime: 'javascript', policy: { timeout_seconds: 100 } });
-});
-afterAll(() => sandbox.close());
+const sandbox = await sharedByFile(
+  createSandbox({ runtime: 'javascript', policy: { timeout_seconds: 100 } }),
+);
 
 const IMPORTS =
   "const { spawn, spawnSync, exec, execSync, execFile, execFileSync } = require('child_process'); const fs = require('fs');\n";
@@ -166,35 +165,31 @@ describe('child_process', () => {
 
   test('says how to install bash, and runs plain commands without it', { tags: 'full' }, async () => {
     const root = fileURLToPath(new URL('../../', import.meta.url));
-    const installed = mkdtempSync(join(tmpdir(), 'without bash '));
-    try {
-      const bash = join(root, 'dist/guests/bash');
-      cpSync(join(root, 'dist'), join(installed, 'dist'), {
-        recursive: true,
-        filter: (path) => path !== bash,
-      });
-      for (const name of ['package.json', 'node_modules'])
-        symlinkSync(join(root, name), join(installed, name));
-      const program =
-        'const { execSync, spawnSync } = require("child_process"); console.log(String(execSync("expr 6 \\"*\\" 7"))); require("fs").writeFileSync("loop", "#!/bin/sh -c\\n", { mode: 0o755 }); console.log(spawnSync("./loop").status); execSync("ls | wc")';
-      const cli = join(installed, 'dist/cli/main.js');
-      const args = ['run', '-l', 'javascript', '-c', program];
-      const { stdout, stderr } = await runProcess(process.execPath, [cli, ...args]);
-      expect(stdout).toBe('42\n\n126\n');
-      expect(stderr).toMatch(
-        /sh: the command was not run, because bash is not installed: npm install @llm-wasm-sandbox\/bash\./,
-      );
-      const python =
-        'import os; os.system("bash -c pwd"); os.system("bash -c \'ls | wc\'"); open("a.sh", "w").write("ls"); os.system("bash a.sh")';
-      const shells = await runProcess(process.execPath, [cli, 'run', '-c', python]);
-      expect(shells.stdout).toBe('/app\n');
-      expect(shells.stderr.match(/npm install @llm-wasm-sandbox\/bash/g)).toHaveLength(2);
-      const doctor = await runProcess(process.execPath, [cli, 'doctor']);
-      expect(doctor.stdout).toMatch(
-        /^ok {4}bash guest: not installed, because it is optional\. .*npm install @llm-wasm-sandbox\/bash$/m,
-      );
-    } finally {
-      rmSync(installed, { recursive: true, force: true });
-    }
+    const installed = join(folderOfTest(), 'without bash');
+    mkdirSync(installed);
+    const bash = join(root, 'dist/guests/bash');
+    cpSync(join(root, 'dist'), join(installed, 'dist'), {
+      recursive: true,
+      filter: (path) => path !== bash,
+    });
+    for (const name of ['package.json', 'node_modules']) symlinkSync(join(root, name), join(installed, name));
+    const program =
+      'const { execSync, spawnSync } = require("child_process"); console.log(String(execSync("expr 6 \\"*\\" 7"))); require("fs").writeFileSync("loop", "#!/bin/sh -c\\n", { mode: 0o755 }); console.log(spawnSync("./loop").status); execSync("ls | wc")';
+    const cli = join(installed, 'dist/cli/main.js');
+    const args = ['run', '-l', 'javascript', '-c', program];
+    const { stdout, stderr } = await runProcess(process.execPath, [cli, ...args]);
+    expect(stdout).toBe('42\n\n126\n');
+    expect(stderr).toMatch(
+      /sh: the command was not run, because bash is not installed: npm install @llm-wasm-sandbox\/bash\./,
+    );
+    const python =
+      'import os; os.system("bash -c pwd"); os.system("bash -c \'ls | wc\'"); open("a.sh", "w").write("ls"); os.system("bash a.sh")';
+    const shells = await runProcess(process.execPath, [cli, 'run', '-c', python]);
+    expect(shells.stdout).toBe('/app\n');
+    expect(shells.stderr.match(/npm install @llm-wasm-sandbox\/bash/g)).toHaveLength(2);
+    const doctor = await runProcess(process.execPath, [cli, 'doctor']);
+    expect(doctor.stdout).toMatch(
+      /^ok {4}bash guest: not installed, because it is optional\. .*npm install @llm-wasm-sandbox\/bash$/m,
+    );
   });
 });

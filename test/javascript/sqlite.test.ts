@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { createSandbox, diskStore, openSessions, type PolicyInput, type Session } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { scratch } from '../stores/fixtures.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { run } from '../support/sandbox.ts';
 
 const BEGIN = "const { DatabaseSync, constants, backup } = require('node:sqlite');\n";
@@ -224,7 +224,7 @@ describe('an open database of a session', () => {
   });
 
   test('continues in another process', { tags: 'full' }, async () => {
-    const folder = scratch();
+    const folder = folderOfTest();
     {
       await using sessions = openSessions({ store: diskStore(folder) });
       const session = await sessions.create({

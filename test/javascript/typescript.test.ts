@@ -1,12 +1,9 @@
-import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSandbox } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
 import { code } from '../support/sandbox.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await createSandbox({ runtime: 'javascript' });
-});
-afterAll(() => sandbox.close());
+const sandbox = await sharedByFile(createSandbox({ runtime: 'javascript' }));
 
 const typescript = (program: string, files?: Record<string, string>) =>
   sandbox.execute(program, { language: 'typescript', ...(files && { files }) });
@@ -34,11 +31,10 @@ describe('TypeScript program', () => {
       const same: boolean = import.meta.url === \`file://\${process.argv[1]}\`;
       console.log(same, process.argv[1], new Error('x').stack!.includes(\`\${process.argv[1]}:2\`));
     `;
-    const session = await createSandbox({ runtime: 'javascript' });
+    await using session = await createSandbox({ runtime: 'javascript' });
     expect((await session.execute(program, { language: 'typescript' })).stdout).toBe(
       'true /app/main.ts true\n',
     );
-    await session.close();
   });
 
   test('is not changed if it is valid JavaScript', async () => {

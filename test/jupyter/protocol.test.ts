@@ -279,22 +279,18 @@ describe('limits', () => {
   });
 
   test('messages count against the rate of the tenant', async () => {
-    const limited = await startHttp({ jupyter: true, tokens: [`ann=${ANN}`], rate_per_minute: 20 });
-    try {
-      const at = new URL(limited.url).origin;
-      const made = await fetch(`${at}/api/kernels?token=${ANN}`, { method: 'POST', body: '{}' });
-      const { id } = (await made.json()) as { id: string };
-      const socket = new WebSocket(
-        channels(id).replace(origin.replace('http', 'ws'), at.replace('http', 'ws')),
-      );
-      const closed = new Promise((resolve) => socket.once('close', resolve));
-      socket.once('open', () => {
-        for (let i = 0; i < 50; i++) socket.send(JSON.stringify(message('comm_info_request', {})));
-      });
-      expect(await closed).toBe(1008);
-    } finally {
-      await limited.close();
-    }
+    await using limited = await startHttp({ jupyter: true, tokens: [`ann=${ANN}`], rate_per_minute: 20 });
+    const at = new URL(limited.url).origin;
+    const made = await fetch(`${at}/api/kernels?token=${ANN}`, { method: 'POST', body: '{}' });
+    const { id } = (await made.json()) as { id: string };
+    const socket = new WebSocket(
+      channels(id).replace(origin.replace('http', 'ws'), at.replace('http', 'ws')),
+    );
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.once('open', () => {
+      for (let i = 0; i < 50; i++) socket.send(JSON.stringify(message('comm_info_request', {})));
+    });
+    expect(await closed).toBe(1008);
   });
 });
 

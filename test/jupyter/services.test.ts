@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startHttp } from '../support/mcp.ts';
+import { checkDocumented, failureOf, methodsOf } from '../support/sdk-methods.ts';
 import { connection, loadServices, type Services } from './load-services.ts';
 
 const KEY = 'ann-secret-0123456789';
@@ -329,37 +330,18 @@ describe('method', { timeout: TIMEOUT_MS }, () => {
 
   test.each(Object.keys(REFUSED))('%s is refused with a reason', async (name) => {
     const [call, reason] = REFUSED[name]!;
-    const error = await Promise.resolve()
-      .then(call)
-      .then(
-        () => undefined,
-        (cause: Error) => cause,
-      );
-    expect(error?.message).toMatch(reason);
+    expect(await failureOf(call)).toMatch(reason);
   });
 
   test('all of them are in the tables here and in docs/JUPYTER.md', () => {
     const document = readFileSync(new URL('../../docs/JUPYTER.md', import.meta.url), 'utf8');
     for (const [group, local] of Object.entries(LOCAL)) {
-      const called = Object.keys({ ...WORKS, ...REFUSED })
-        .filter((name) => name.startsWith(`${group}.`))
-        .map((name) => name.slice(group.length + 1));
-      expect([...called, ...local].sort()).toEqual(methodsOf(services[group].prototype));
-      const listed = new RegExp(`^\\| \`${group}\` \\| ([^|]*) \\|`, 'm').exec(document)?.[1] ?? '';
-      const works = called.filter((name) => `${group}.${name}` in WORKS);
-      expect([...listed.matchAll(/`(\w+)`/g)].map(([, name]) => name!).sort()).toEqual(works.sort());
+      const called = checkDocumented(document, group, WORKS, REFUSED);
+      const methods = methodsOf(services[group].prototype, (name) => name.startsWith('_'));
+      expect([...called, ...local].sort()).toEqual(methods);
     }
   });
 });
-
-/** The methods of an object and of its prototypes. */
-function methodsOf(object: object): string[] {
-  const found = new Set<string>();
-  for (let at: object | null = object; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at))
-    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at)))
-      if (typeof value === 'function' && name !== 'constructor' && !name.startsWith('_')) found.add(name);
-  return [...found].sort();
-}
 
 describe('a cell', { timeout: TIMEOUT_MS }, () => {
   test('displays values, tables, images and charts as MIME bundles', async () => {

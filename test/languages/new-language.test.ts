@@ -4,12 +4,12 @@
  * language counts: `+` adds one, `-` subtracts one, and `@` never ends.
  */
 import { createHash } from 'node:crypto';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { runProcess } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { build, type Code } from '../wasm/assembler.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -79,8 +79,7 @@ const MODULE = build({
   ],
 });
 
-const copy = mkdtempSync(join(tmpdir(), 'new-language-'));
-afterAll(() => rmSync(copy, { recursive: true }));
+const copy = folderOfFile();
 
 const run = async (...args: string[]) => {
   const outcome = await runProcess(process.execPath, args, { cwd: copy });

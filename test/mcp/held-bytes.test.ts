@@ -1,8 +1,6 @@
 /** The memory that the sessions of a server hold, and its limit per tenant. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { folderOfTest } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 
 const MB = 1_000_000;
@@ -73,13 +71,12 @@ describe('the memory that sessions of a server hold', () => {
   test('does not limit the number of sessions with data_dir, because idle ones are unloaded', {
     tags: 'full',
   }, async () => {
-    const data_dir = mkdtempSync(join(tmpdir(), 'held-'));
+    const data_dir = folderOfTest();
     const { server, a, run, close } = await start(data_dir);
     for (const id of ['one', 'two', 'three', 'four']) expect((await run(a, id)).isError).toBe(false);
     expect(server.state.pool.heldBytes).toBeLessThan(LIMITS.max_held_bytes_per_tenant);
     const { structured } = await call(a, 'list_files', { session_id: 'one' });
     expect(structured).toMatchObject({ files: [{ path: 'f', size_bytes: MB }] });
     await close();
-    rmSync(data_dir, { recursive: true, force: true });
   });
 });

@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { diskStore } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../support/cli.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 
 const ANN = 'ann-secret-0123456789';
@@ -19,9 +20,9 @@ const errorOf = (work: Promise<unknown>) =>
 describe('details of the host', () => {
   // guarantee: host-details
   test('are absent from every answer about damaged and locked sessions', async () => {
-    const data_dir = mkdtempSync(join(tmpdir(), 'details-'));
-    const server = await startHttp({ data_dir });
-    const client = await httpClient(server, 'modern');
+    const data_dir = folderOfTest();
+    await using server = await startHttp({ data_dir });
+    await using client = await httpClient(server, 'modern');
     const session = { language: 'javascript', session_id: 'broken' };
     await call(client, 'create_session', session);
     await call(client, 'execute_code', { ...session, code: 'writeText("/app/a.txt", "x")' });
@@ -50,16 +51,14 @@ describe('details of the host', () => {
       for (const detail of [data_dir, 'caller-', 'objects', hostname(), String(process.pid), 'pid'])
         expect(answer).not.toContain(detail);
     }
-    await client.close();
-    await server.close();
   });
 
   // guarantee: host-details
   test('are absent from errors about missing external files and failed stores', async () => {
-    const data_dir = join(mkdtempSync(join(tmpdir(), 'details-')), 'file');
+    const data_dir = join(folderOfTest(), 'file');
     writeFileSync(data_dir, '');
-    const server = await startHttp({ data_dir, external_files: [`${data_dir}-missing`] });
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp({ data_dir, external_files: [`${data_dir}-missing`] });
+    await using client = await httpClient(server, 'modern');
     const answers = [
       (await call(client, 'execute_code', { code: '1', language: 'python' })).text,
       (await call(client, 'create_session', { language: 'python' })).text,
@@ -69,16 +68,14 @@ describe('details of the host', () => {
       await errorOf(client.readResource({ uri: 'workspace://default/y' })),
     ];
     for (const answer of answers) expect(answer).not.toContain(data_dir);
-    await client.close();
-    await server.close();
   });
 
   // guarantee: host-details
   // proves: A session that this process holds is not reported as held by another process.
   test('do not attribute a session that this process holds to another process', async () => {
-    const data_dir = mkdtempSync(join(tmpdir(), 'details-'));
-    const server = await startHttp({ data_dir });
-    const client = await httpClient(server, 'modern');
+    const data_dir = folderOfTest();
+    await using server = await startHttp({ data_dir });
+    await using client = await httpClient(server, 'modern');
     const session = { language: 'javascript', session_id: 'mine' };
     await call(client, 'create_session', session);
     await call(client, 'reset_all_sessions', { cleanup_disk: false });
@@ -98,15 +95,13 @@ describe('details of the host', () => {
     const busy = (await call(client, 'list_files', { session_id: 'mine' })).text;
     expect(busy).toMatch(/^session_busy: .*another process/);
     expect(busy).not.toContain('elsewhere');
-    await client.close();
-    await server.close();
   });
 });
 
 describe('secrets of the configuration', () => {
   // guarantee: host-details
   test('are not printed when the configuration file is not valid TOML', async () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'details-')), 'server.toml');
+    const file = join(folderOfTest(), 'server.toml');
     writeFileSync(file, `port = 1\ntokens = ["ann=${ANN}"\nhost = "x"\n`);
     const { status, stdout, stderr } = await runCli(['serve', '--config', file]);
     expect(status).toBe(2);

@@ -1,8 +1,6 @@
 /** @module-tag full */
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
+import { folderOfTest } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 
 const ANN = 'ann-secret-0123456789';
@@ -10,7 +8,7 @@ const BOB = 'bob-secret-0123456789';
 
 describe('HTTP server under load', () => {
   test('runs programs of other tenants while one uses its slots, and rejects calls when its queue is full', async () => {
-    const server = await startHttp({
+    await using server = await startHttp({
       max_concurrent: 2,
       max_queued: 1,
       tokens: [`ann=${ANN}`, `bob=${BOB}`],
@@ -34,14 +32,13 @@ describe('HTTP server under load', () => {
       true,
     ]);
     await Promise.all([ann.close(), bob.close()]);
-    await server.close();
   });
 
   test('reserves a slot for every tenant, however many programs the others run', async () => {
     const names = ['ann', 'bob', 'eve'];
     const secret = (name: string) => `${name}-secret-0123456789`;
     const slots = 5;
-    const server = await startHttp({
+    await using server = await startHttp({
       tokens: names.map((name) => `${name}=${secret(name)}`),
       max_concurrent: slots,
       max_concurrent_per_tenant: slots,
@@ -61,12 +58,11 @@ describe('HTTP server under load', () => {
     for (const client of [ann!, bob!]) await call(client, 'cancel_execution');
     await Promise.all(endlessCalls);
     await Promise.all([ann!, bob!, eve!].map((client) => client.close()));
-    await server.close();
   });
 
   test('schedules the preloading of modules like a program', async () => {
     // An empty cache, so that the image with the module has to be built.
-    vi.stubEnv('LLM_WASM_SANDBOX_CACHE', mkdtempSync(join(tmpdir(), 'cache-')));
+    vi.stubEnv('LLM_WASM_SANDBOX_CACHE', folderOfTest());
     const server = await startHttp({ max_concurrent: 1 });
     const client = await httpClient(server, 'modern');
     const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 300 };
@@ -84,7 +80,7 @@ describe('HTTP server under load', () => {
   });
 
   test('stops the program of a client that disconnects', async () => {
-    const server = await startHttp();
+    await using server = await startHttp();
     const client = await httpClient(server, 'modern');
     const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 100 };
     const lostCall = call(client, 'execute_code', endless).catch(() => 'lost');
@@ -92,29 +88,26 @@ describe('HTTP server under load', () => {
     await client.close();
     await lostCall;
     while (server.state.pool.running > 0) await new Promise((next) => setTimeout(next, 20));
-    await server.close();
   });
 
   test('closes idle connections of 2025-era clients', async () => {
-    const server = await startHttp({ client_idle_seconds: 1, max_clients: 2 });
+    await using server = await startHttp({ client_idle_seconds: 1, max_clients: 2 });
     for (let i = 0; i < 4; i++) await httpClient(server, 'legacy');
     // Older connections were closed; the newest still works.
     const last = await httpClient(server, 'legacy');
     expect((await last.listTools()).tools.length).toBeGreaterThan(10);
-    await server.close();
   });
 
   test('never closes a connection of one tenant to make room for another with more connections', async () => {
-    const server = await startHttp({ max_clients: 3, tokens: [`ann=${ANN}`, `bob=${BOB}`] });
+    await using server = await startHttp({ max_clients: 3, tokens: [`ann=${ANN}`, `bob=${BOB}`] });
     const bob = await httpClient(server, 'legacy', BOB);
     for (let i = 0; i < 6; i++) await httpClient(server, 'legacy', ANN);
     expect((await bob.listTools()).tools.length).toBeGreaterThan(10);
-    await server.close();
   });
 
   test('finishes running calls when it is closed', async () => {
     const server = await startHttp();
-    const client = await httpClient(server, 'modern');
+    await using client = await httpClient(server, 'modern');
     const slow = call(client, 'execute_code', {
       code: 'import time\ntime.sleep(1)\n"done"',
       language: 'python',
@@ -123,6 +116,5 @@ describe('HTTP server under load', () => {
     const closing = server.close();
     expect((await slow).structured).toMatchObject({ result: 'done' });
     await closing;
-    await client.close();
   });
 });

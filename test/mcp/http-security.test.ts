@@ -208,7 +208,7 @@ describe('HTTP server', () => {
 
   test('limits the time of the main thread that a tenant uses', async () => {
     // Every request takes longer than a microsecond.
-    const server = await startHttp({ cpu_seconds_per_minute: 1e-6, tokens: [ANN, BOB] });
+    await using server = await startHttp({ cpu_seconds_per_minute: 1e-6, tokens: [ANN, BOB] });
     const post = (token: string) =>
       send(server, { headers: { ...JSON_HEADERS, authorization: `Bearer ${token}` }, body: LIST });
     expect((await post(ANN)).status).toBe(400);
@@ -219,11 +219,10 @@ describe('HTTP server', () => {
     );
     expect(Number(rejected.headers['retry-after'])).toBeGreaterThan(0);
     expect((await post(BOB)).status).toBe(400);
-    await server.close();
   });
 
   test('does not let a client with a wrong token use up the limit of others at the same address', async () => {
-    const server = await startHttp({ rate_per_minute: 3, tokens: [ANN, BOB] });
+    await using server = await startHttp({ rate_per_minute: 3, tokens: [ANN, BOB] });
     const statusWith = async (token: string | undefined) => {
       const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
       return (await send(server, { headers: { ...JSON_HEADERS, ...authorization }, body: LIST })).status;
@@ -232,16 +231,14 @@ describe('HTTP server', () => {
     expect(await statusWith('another wrong one')).toBe(401);
     expect(await statusWith(undefined)).toBe(401);
     for (const token of [ANN, BOB]) expect(await statusWith(token)).toBe(400);
-    await server.close();
   });
 
   test('limits the rate of requests', async () => {
-    const server = await startHttp({ rate_per_minute: 3 });
+    await using server = await startHttp({ rate_per_minute: 3 });
     const responses = [];
     for (let i = 0; i < 5; i++) responses.push(await send(server, { headers: JSON_HEADERS, body: LIST }));
     expect(responses.map(({ status }) => status)).toEqual([400, 400, 400, 429, 429]);
     expect(Number(responses[4]!.headers['retry-after'])).toBeGreaterThan(0);
-    await server.close();
   });
 });
 

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -8,6 +7,7 @@ import { serveHttp } from 'llm-wasm-sandbox/mcp';
 import { describe, expect, test } from 'vitest';
 import { DELTA_FORMAT } from '../../src/engine/delta.ts';
 import { alteredDelta } from '../support/altered-delta.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { call, httpClient, listedFiles, startHttp } from '../support/mcp.ts';
 
 const ANN = 'ann-secret-0123456789';
@@ -15,8 +15,8 @@ const BOB = 'bob-secret-0123456789';
 
 describe('HTTP server with sessions', () => {
   test('limits sessions but not one-off calls', async () => {
-    const server = await startHttp({ max_sessions: 3 });
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp({ max_sessions: 3 });
+    await using client = await httpClient(server, 'modern');
     for (let i = 0; i < 3; i++)
       expect((await call(client, 'create_session', { language: 'javascript' })).isError).toBe(false);
     const fourth = await call(client, 'create_session', { language: 'javascript' });
@@ -27,12 +27,10 @@ describe('HTTP server with sessions', () => {
     }
     expect((await call(client, 'get_active_sessions')).structured['sessions']).toHaveLength(3);
     await call(client, 'reset_all_sessions');
-    await client.close();
-    await server.close();
   });
 
   test('lists files of closed sessions without opening them', async () => {
-    const settings = { data_dir: mkdtempSync(join(tmpdir(), 'sessions-')) };
+    const settings = { data_dir: folderOfTest() };
     const session = { language: 'javascript', session_id: 'closed' };
     const first = await startHttp(settings);
     const writer = await httpClient(first, 'modern');
@@ -40,22 +38,20 @@ describe('HTTP server with sessions', () => {
     await call(writer, 'execute_code', { ...session, code: 'writeText("/app/a.txt", "x")' });
     await writer.close();
     await first.close();
-    const second = await startHttp(settings);
-    const client = await httpClient(second, 'modern');
+    await using second = await startHttp(settings);
+    await using client = await httpClient(second, 'modern');
     expect(await listedFiles(client)).toMatchObject([{ uri: 'workspace://closed/a.txt', size: 1 }]);
     // An open session holds its lock, so acquiring the lock proves that it is closed.
     const release = await diskStore(join(settings.data_dir, 'caller-local')).acquire('closed');
     expect(await listedFiles(client)).toHaveLength(1);
     expect((await call(client, 'get_active_sessions')).structured).toMatchObject({ sessions: [session] });
     await release();
-    await client.close();
-    await second.close();
   });
 
   test('enforces the session limit and unique ids under concurrent requests', async () => {
-    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
-    const server = await startHttp({ data_dir, max_sessions: 3 });
-    const client = await httpClient(server, 'modern');
+    const data_dir = folderOfTest();
+    await using server = await startHttp({ data_dir, max_sessions: 3 });
+    await using client = await httpClient(server, 'modern');
     const create = (args: object) => call(client, 'create_session', { language: 'javascript', ...args });
     const same = await Promise.all([create({ session_id: 'same' }), create({ session_id: 'same' })]);
     expect(same.map(({ isError }) => isError).sort()).toEqual([false, true]);
@@ -63,13 +59,11 @@ describe('HTTP server with sessions', () => {
     expect(many.filter(({ isError }) => !isError)).toHaveLength(2);
     for (const { isError, text } of many) if (isError) expect(text).toMatch(/^session_limit/);
     expect((await call(client, 'get_active_sessions')).structured['sessions']).toHaveLength(3);
-    await client.close();
-    await server.close();
   });
 
   test('stores the sessions of each tenant in its own folder and restores them after a restart', async () => {
     const settings = {
-      data_dir: mkdtempSync(join(tmpdir(), 'sessions-')),
+      data_dir: folderOfTest(),
       tokens: [`ann=${ANN}`, `..=${BOB}`],
     };
     const first = await startHttp(settings);
@@ -99,7 +93,7 @@ describe('HTTP server with sessions', () => {
   test('restores the limits of a session after a restart, capped by the new maximums', {
     tags: 'full',
   }, async () => {
-    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const data_dir = folderOfTest();
     const first = await startHttp({ data_dir });
     const session = {
       language: 'javascript',
@@ -112,16 +106,14 @@ describe('HTTP server with sessions', () => {
     await client.close();
     await first.close();
 
-    const second = await startHttp({ data_dir, max_timeout_seconds: 60 });
-    const again = await httpClient(second, 'modern');
+    await using second = await startHttp({ data_dir, max_timeout_seconds: 60 });
+    await using again = await httpClient(second, 'modern');
     const { structured } = await call(again, 'get_workspace_info', { session_id: 'own' });
     expect(structured['limits']).toMatchObject({ fuel_budget: 7_000_000_000, timeout_seconds: 60 });
-    await again.close();
-    await second.close();
   });
 
   test('hides host paths in errors about damaged and locked sessions, and can destroy them', async () => {
-    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const data_dir = folderOfTest();
     const session = { language: 'javascript', session_id: 'broken' };
     const first = await startHttp({ data_dir });
     const writer = await httpClient(first, 'modern');
@@ -130,8 +122,8 @@ describe('HTTP server with sessions', () => {
     await writer.close();
     await first.close();
 
-    const second = await startHttp({ data_dir });
-    const client = await httpClient(second, 'modern');
+    await using second = await startHttp({ data_dir });
+    await using client = await httpClient(second, 'modern');
     const folder = join(data_dir, 'caller-local');
     const release = await diskStore(folder).acquire('broken');
     const busy = await call(client, 'list_files', { session_id: 'broken' });
@@ -146,8 +138,6 @@ describe('HTTP server with sessions', () => {
     for (const { text } of [busy, damaged]) expect(text).not.toMatch(/\/|pid|objects/);
     expect((await call(client, 'destroy_session', { session_id: 'broken' })).isError).toBe(false);
     expect((await call(client, 'create_session', session)).isError).toBe(false);
-    await client.close();
-    await second.close();
   });
 
   test('keeps the files of a session that another version has saved, and says what to do', async () => {
@@ -165,12 +155,11 @@ describe('HTTP server with sessions', () => {
     await store.write({ ...stored, state: { ...stored.state, delta } });
 
     const second = await start();
-    const client = await httpClient(second, 'modern');
+    await using client = await httpClient(second, 'modern');
     const refused = await call(client, 'execute_code', { ...session, code: 'x' });
     expect(refused.text).toMatch(/^image_invalid: The saved variables .* read_file\. .* create_session\.$/);
     const file = await call(client, 'read_file', { session_id: 'older', path: 'kept.txt' });
     expect(file.text).toContain('kept');
-    await client.close();
     await second.close();
   });
 
@@ -224,7 +213,7 @@ async function callRaw(url: string, name: string, args: object, headers: Record<
 
 describe('HTTP server', () => {
   test('serves a client of SDK v1', { tags: 'full' }, async () => {
-    const server = await startHttp();
+    await using server = await startHttp();
     const client = new OldClient({ name: 'old', version: '1' });
     await client.connect(new OldTransport(new URL(server.url)) as Parameters<OldClient['connect']>[0]);
     const { tools } = await client.listTools();
@@ -235,14 +224,13 @@ describe('HTTP server', () => {
     });
     expect(result.structuredContent).toMatchObject({ success: true, result: 1024 });
     await client.close();
-    await server.close();
   });
 
   test.each([true, false])(
     'declares a header for session_id if session_header is %s',
     async (session_header) => {
-      const server = await startHttp({ session_header });
-      const client = await httpClient(server, 'modern');
+      await using server = await startHttp({ session_header });
+      await using client = await httpClient(server, 'modern');
       const create = () => call(client, 'create_session', { session_id: 'one', language: 'javascript' });
       const { tools } = await client.listTools();
       const declared = tools.filter(({ inputSchema }) =>
@@ -261,20 +249,16 @@ describe('HTTP server', () => {
         const forged = await callRaw(server.url, 'execute_code', run, { 'mcp-param-session': header });
         expect([header, forged.status]).toEqual([header, session_header ? 400 : 200]);
       }
-      await client.close();
-      await server.close();
     },
   );
 
   test('mounts host files read-only under /external', async () => {
-    const server = await startHttp({ external_files: [new URL('./', import.meta.url).pathname] });
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp({ external_files: [new URL('./', import.meta.url).pathname] });
+    await using client = await httpClient(server, 'modern');
     const code =
       'import os\nprint("http-sessions.test.ts" in os.listdir("/external"))\nopen("/external/new.txt", "w")';
     const { structured } = await call(client, 'execute_code', { code, language: 'python' });
     expect(structured).toMatchObject({ stdout: 'True\n', success: false });
     expect(structured['stderr']).toMatch(/Read-only|Permission/);
-    await client.close();
-    await server.close();
   });
 });

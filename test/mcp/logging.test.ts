@@ -101,11 +101,10 @@ describe('the log of a server', () => {
     };
     const telemetry = await createTelemetry({ info: fail, warn: fail, error: fail });
     const server = await serveHttp({ port: 0, optimization: 'demand' }, { telemetry });
-    const client = await httpClient(server, 'modern');
+    await using client = await httpClient(server, 'modern');
     const run = await call(client, 'execute_code', { code: '1 + 1', language: 'javascript' });
     expect(run.structured).toMatchObject({ success: true, result: 2 });
     expect((await call(client, 'list_files', { session_id: 'none' })).text).toMatch(/^session_not_found/);
-    await client.close();
     await server.close();
   });
 
@@ -118,7 +117,7 @@ describe('the log of a server', () => {
       const record = (fields: object) => events.push(fields);
       const telemetry = await createTelemetry({ info: record, warn: record, error: record });
       const server = await serveHttp({ port: 0, optimization: 'demand', log_program_data }, { telemetry });
-      const client = await httpClient(server, 'modern');
+      await using client = await httpClient(server, 'modern');
       const programs = [
         ['python', 'class HiddenError(Exception): pass\nraise HiddenError("hidden words")'],
         ['python', 'open("/etc/hidden")'],
@@ -132,7 +131,6 @@ describe('the log of a server', () => {
       );
       expect(completed).toHaveLength(programs.length);
       expect(/hidden/i.test(JSON.stringify(events))).toBe(log_program_data);
-      await client.close();
       await server.close();
     },
   );

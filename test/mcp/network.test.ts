@@ -1,13 +1,13 @@
 /** Requests of programs on a server: ceilings per token, which clients can only restrict. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { folderOfFile } from '../support/folders.ts';
 import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'network-config-'));
+const folder = folderOfFile();
 const SECRET = 'weather-key-0123456789';
 const tokenOf = (name: string) => `${name}-secret-0123456789`;
 const tokens = ['alice', 'bob', 'carol'].map((name) => `${name}=${tokenOf(name)}`);
@@ -37,7 +37,6 @@ afterAll(async () => {
   for (const client of clients) await client.close();
   await server.close();
   await web[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
 });
 
 async function clientOf(name: string, at = server): Promise<Client> {

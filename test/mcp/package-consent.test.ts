@@ -3,26 +3,21 @@
  *
  * @module-tag full
  */
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { onlyPackagesFrom } from '../packages/available-wheels.ts';
 import { wheel } from '../packages/wheel-fixtures.ts';
 import { runCliHere } from '../support/cli.ts';
 import { setEnvironment } from '../support/environment.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { CLI, call, type Era, httpClient, startHttp } from '../support/mcp.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'package-consent-'));
+const folder = folderOfFile();
 const index = join(folder, 'index');
-const env = {
-  LLM_WASM_SANDBOX_PACKAGES_DIR: join(folder, 'packages'),
-  LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'no-distribution'),
-  PIP_CONFIG_FILE: '/dev/null',
-  PIP_NO_INDEX: '1',
-  PIP_FIND_LINKS: index,
-};
+const env = onlyPackagesFrom(index, folder);
 setEnvironment(env);
 
 beforeAll(async () => {
@@ -31,9 +26,6 @@ beforeAll(async () => {
     await wheel(index, name, '1.0', { [`${name}.py`]: 'x = 1\n' });
   expect(await runCliHere(['packages', 'lock', index], join(folder, 'store'))).toMatchObject({ status: 0 });
   rmSync(join(index, 'absent-1.0-py3-none-any.whl'));
-});
-afterAll(() => {
-  rmSync(folder, { recursive: true });
 });
 
 /**
@@ -105,14 +97,12 @@ describe('packages on demand over standard input and output', () => {
 });
 
 test('packages are not added over HTTP by default', async () => {
-  const server = await startHttp();
-  const client = await httpClient(server, 'modern');
+  await using server = await startHttp();
+  await using client = await httpClient(server, 'modern');
   const { text, structured } = await call(client, 'execute_code', {
     code: 'import first',
     language: 'python',
   });
   expect(text).toContain("No module named 'first'");
   expect(structured['packages_added']).toBeUndefined();
-  await client.close();
-  await server.close();
 });

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Client } from '@modelcontextprotocol/client';
@@ -10,6 +9,7 @@ import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/
 import { parse as parseToml } from 'smol-toml';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../support/cli.ts';
+import { folderOfFile, folderOfTest } from '../support/folders.ts';
 import { CLI, call, httpClient, stdioClient } from '../support/mcp.ts';
 import { repetitions } from '../support/repetitions.ts';
 
@@ -142,7 +142,7 @@ describe('a server process', () => {
   test('saves sessions before it exits, on a signal and at the end of its input', {
     tags: 'full',
   }, async () => {
-    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const data_dir = folderOfTest();
     const session = { language: 'python', session_id: 'kept' };
     const run = (client: Client, code: string) => call(client, 'execute_code', { ...session, code });
     const flags = ['--data-dir', data_dir, '--log-level', 'silent'];
@@ -209,7 +209,7 @@ describe('a server process', () => {
 
   // guarantee: durability
   test('keeps every completed call if it is killed right afterwards', { tags: 'full' }, async () => {
-    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const data_dir = folderOfTest();
     const session = { language: 'javascript', session_id: 'kept' };
     const rounds = repetitions(2, 40);
     for (let round = 0; round <= rounds; round++) {
@@ -265,7 +265,7 @@ describe('a server process', () => {
     test('server on a full disk fails the call that cannot be saved, undoes it and logs it', {
       tags: 'full',
     }, async () => {
-      const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+      const data_dir = folderOfTest();
       const { client, stop, log } = await connect(['--data-dir', data_dir]);
       await call(client, 'create_session', session);
       await run(client, 'x = 1');
@@ -283,7 +283,7 @@ describe('a server process', () => {
     test('server on a full disk with commit background fails the next call, logs it, and exits with an error', {
       tags: 'full',
     }, async () => {
-      const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+      const data_dir = folderOfTest();
       const { client, stop, log } = await connect(['--data-dir', data_dir, '--commit', 'background']);
       await call(client, 'create_session', session);
       expect((await run(client, FILL)).structured).toMatchObject({ state: 'committed' });
@@ -312,7 +312,7 @@ describe('a server process', () => {
 });
 
 describe('server settings', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'settings-'));
+  const folder = folderOfFile();
   const file = join(folder, 'server.toml');
 
   test('are read from the file, the environment and flags, in increasing order of precedence', async () => {

@@ -54,7 +54,7 @@ export class Replica {
   }
 }
 
-export interface Answer {
+interface Answer {
   /** The code of an error, the reason why the program was stopped, or undefined for success. */
   readonly failure: string | undefined;
   readonly text: string;

@@ -4,9 +4,7 @@
  * @module-tag full
  */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import {
   createSandbox,
@@ -26,9 +24,11 @@ import { SharedFuel } from '../../src/mcp/shared-fuel.ts';
 import { CancelledError } from '../../src/model-text/client-errors.ts';
 import { openStore } from '../../src/session/open-store.ts';
 import { runCliHere } from '../support/cli.ts';
+import { folderOfFile, folderOfTest } from '../support/folders.ts';
 import { call, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
 import { newDatabase } from '../support/shared-postgres.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
+import { writeToolsConfig } from '../tools/tool-server.ts';
 
 const TOKENS = ['ann=ann-has-a-long-secret', 'bob=bob-has-a-long-secret'];
 const SECRETS = TOKENS.map((token) => token.split('=')[1]!);
@@ -50,9 +50,8 @@ const settings = (): ServerSettingsInput => ({
 beforeAll(async () => {
   database = await newDatabase();
   servers = [await startHttp(settings()), await startHttp(settings())];
-  [first, second] = (await Promise.all(
-    servers.map((server) => httpClient(server, 'modern', SECRETS[0])),
-  )) as [Client, Client];
+  const [one, other] = servers.map((server) => httpClient(server, 'modern', SECRETS[0]));
+  [first, second] = await Promise.all([one!, other!]);
 });
 afterAll(async () => {
   await Promise.all([first, second].map((client) => client?.close()));
@@ -205,13 +204,12 @@ describe('a session', () => {
   test('is invisible to other tenants, who can use the same name', async () => {
     await create(first, 'private');
     await run(first, 'private', 'let secret = 7');
-    const other = await httpClient(servers[1]!, 'modern', SECRETS[1]);
+    await using other = await httpClient(servers[1]!, 'modern', SECRETS[1]);
     expect(await run(other, 'private', 'console.log(secret)')).toContain('session_not_found');
     await create(other, 'private');
     expect(await run(other, 'private', 'console.log(typeof secret)')).toBe('undefined');
     await call(other, 'destroy_session', { session_id: 'private' });
     expect(await run(second, 'private', 'console.log(secret)')).toBe('7');
-    await other.close();
   });
 
   test('is not blocked for readers while another server runs a call, and a call reports why it waits', async () => {
@@ -412,19 +410,13 @@ test('the command line finds the paused programs of a tenant', async () => {
   });
 });
 
-const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
-
 describe('an approval request', () => {
-  const config = join(tmpdir(), `replicas-questions-${process.pid}.json`);
+  const config = writeToolsConfig(folderOfFile());
   let asking: HttpServer;
   let answering: HttpServer;
   let atAsking: Client;
   let atAnswering: Client;
   beforeAll(async () => {
-    writeFileSync(
-      config,
-      JSON.stringify({ mcpServers: { demo: { command: process.execPath, args: [FIXTURE] } } }),
-    );
     [asking, answering] = await Promise.all([
       startHttp({ ...settings(), tools_config: config, shutdown_seconds: 1 }),
       startHttp({ ...settings(), tools_config: config }),
@@ -435,7 +427,6 @@ describe('an approval request', () => {
   afterAll(async () => {
     await Promise.all([atAsking, atAnswering].map((client) => client?.close()));
     await Promise.all([asking, answering].map((server) => server?.close()));
-    rmSync(config);
   });
 
   async function personAt({ url }: HttpServer, secret = SECRETS[0]): Promise<Client> {
@@ -599,11 +590,7 @@ describe('an approval request', () => {
 
 // guarantee: paused-programs
 test('a program that is paused on one server can be resumed once, on any server', async () => {
-  const config = join(tmpdir(), `replicas-${process.pid}.json`);
-  writeFileSync(
-    config,
-    JSON.stringify({ mcpServers: { demo: { command: process.execPath, args: [FIXTURE] } } }),
-  );
+  const config = writeToolsConfig(folderOfTest());
   const store = database;
   // Servers without tokens share the sessions of the command line.
   const parking = await startHttp({ store, tools_config: config });
@@ -637,7 +624,6 @@ test('a program that is paused on one server can be resumed once, on any server'
     await other.client.close();
     await client.close();
     await parking.close();
-    rmSync(config);
   }
 });
 
@@ -731,29 +717,24 @@ test('the database limits the bytes of a tenant and deletes sessions that are no
   await query(
     `UPDATE llm_wasm_sandbox.sessions SET last_used_at = now() - interval '1 hour' WHERE id = '${expired}'`,
   );
-  const server = await startHttp({
+  await using server = await startHttp({
     ...settings(),
     store_max_tenant_bytes: 1024 * 1024,
     store_ttl_seconds: 1800,
   });
-  const client = await httpClient(server, 'modern', SECRETS[0]);
-  try {
-    const { structured } = await call(client, 'get_active_sessions');
-    const ids = (structured['sessions'] as { session_id: string }[]).map(({ session_id }) => session_id);
-    expect(ids).toContain(kept);
-    expect(ids).not.toContain(expired);
-    expect(await run(first, expired, '1')).toContain('session_not_found');
-    const content = randomBytes(800_000).toString('base64');
-    const refused = await call(client, 'write_file', { session_id: kept, path: 'f', content });
-    expect(refused.text).toContain('session_limit');
-    expect(refused.text).toContain('the limit is 1 MiB');
-    expect(await call(first, 'write_file', { session_id: kept, path: 'f', content })).toMatchObject({
-      isError: false,
-    });
-  } finally {
-    await client.close();
-    await server.close();
-  }
+  await using client = await httpClient(server, 'modern', SECRETS[0]);
+  const { structured } = await call(client, 'get_active_sessions');
+  const ids = (structured['sessions'] as { session_id: string }[]).map(({ session_id }) => session_id);
+  expect(ids).toContain(kept);
+  expect(ids).not.toContain(expired);
+  expect(await run(first, expired, '1')).toContain('session_not_found');
+  const content = randomBytes(800_000).toString('base64');
+  const refused = await call(client, 'write_file', { session_id: kept, path: 'f', content });
+  expect(refused.text).toContain('session_limit');
+  expect(refused.text).toContain('the limit is 1 MiB');
+  expect(await call(first, 'write_file', { session_id: kept, path: 'f', content })).toMatchObject({
+    isError: false,
+  });
 });
 
 async function leases(id = 'busy'): Promise<number> {

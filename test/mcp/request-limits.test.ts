@@ -127,13 +127,12 @@ describe('a request body', () => {
 
   test('is read correctly when characters and strings are split between chunks', async () => {
     const text = 'a"\\é😀{[,'.repeat(30_000);
-    const writer = await httpClient(server, 'modern');
+    await using writer = await httpClient(server, 'modern');
     await call(writer, 'write_file', { path: 'split.txt', content: text });
     const code = 'import hashlib\nhashlib.sha256(open("split.txt", "rb").read()).hexdigest()';
     const { structured } = await call(writer, 'execute_code', { code, language: 'python' });
     const { createHash } = await import('node:crypto');
     expect(structured['result']).toBe(createHash('sha256').update(text).digest('hex'));
-    await writer.close();
   });
 });
 
@@ -162,7 +161,7 @@ const wait = (ms: number) => new Promise((next) => setTimeout(next, ms));
 describe('the bytes of a tenant', () => {
   // guarantee: request-limits
   test('are limited while request bodies arrive, and are released when the requests end', async () => {
-    const server = await startHttp({ max_body_bytes: 1_000_000, max_buffered_bytes: 3_000_000 });
+    await using server = await startHttp({ max_body_bytes: 1_000_000, max_buffered_bytes: 3_000_000 });
     // Bodies are not answered before they are complete, and at most three of them fit. Bytes that were not freed after the
     // first two rounds would leave no room for another body.
     for (let round = 0; round < 2; round++) {
@@ -173,13 +172,16 @@ describe('the bytes of a tenant', () => {
     // A complete body, which is not JSON.
     const complete = () => sendPart(server.url, 900_000, 900_001).status;
     await expect.poll(complete, { timeout: 60_000 }).toBe(400);
-    await server.close();
   });
 
   // guarantee: request-limits
   // proves: A client that stops in the middle of a body, of a message or an upload, loses its connection, and its bytes are released.
   test('are released when a client stops in the middle of a body', { tags: 'full' }, async () => {
-    const server = await startHttp({ e2b: true, max_body_bytes: 1_000_000, max_buffered_bytes: 2_000_000 });
+    await using server = await startHttp({
+      e2b: true,
+      max_body_bytes: 1_000_000,
+      max_buffered_bytes: 2_000_000,
+    });
     const { origin } = new URL(server.url);
     const created = await fetch(`${origin}/sandboxes`, {
       method: 'POST',
@@ -201,15 +203,14 @@ describe('the bytes of a tenant', () => {
     expect(await Promise.all(stopped.map(({ status }) => status))).toEqual([408, 408]);
     expect(await complete()).toBe(400);
     expect((await fetch(`${origin}/files?path=x`, { headers: access })).status).toBe(404);
-    await server.close();
   });
 
   // guarantee: request-limits
   test('in unread responses are limited, and the connection of a client that does not read is closed', {
     tags: 'full',
   }, async () => {
-    const server = await startHttp({ max_buffered_bytes: 6_000_000, write_timeout_seconds: 1 });
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp({ max_buffered_bytes: 6_000_000, write_timeout_seconds: 1 });
+    await using client = await httpClient(server, 'modern');
     await call(client, 'write_file', { path: 'big.txt', content: 'x'.repeat(2_000_000) });
     await call(client, 'execute_code', {
       code: 'open("big.txt", "a").write("x" * 2_000_000)',
@@ -249,21 +250,17 @@ describe('the bytes of a tenant', () => {
     // The budget is free again.
     const { contents } = await client.readResource({ uri: 'workspace://default/big.txt' });
     expect((contents[0] as { text: string }).text).toHaveLength(4_000_000);
-    await client.close();
-    await server.close();
   });
 
   // guarantee: request-limits
   // proves: Reading a resource larger than max_resource_bytes fails, and the error recommends read_file.
   test('do not include resources larger than max_resource_bytes: reading one fails, and the error recommends read_file', async () => {
-    const server = await startHttp({ max_resource_bytes: 100_000 });
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp({ max_resource_bytes: 100_000 });
+    await using client = await httpClient(server, 'modern');
     await call(client, 'write_file', { path: 'big.txt', content: 'x'.repeat(100_001) });
     await expect(client.readResource({ uri: 'workspace://default/big.txt' })).rejects.toThrow(
       /limit is 100,000.*read_file/,
     );
-    await client.close();
-    await server.close();
   });
 });
 
@@ -294,7 +291,7 @@ function openConnection(url: string, text: string) {
 describe('connections', () => {
   // guarantee: request-limits
   test('with more than eight requests in progress are closed', { tags: 'full' }, async () => {
-    const server = await startHttp({ max_queued: 50 });
+    await using server = await startHttp({ max_queued: 50 });
     const sleep = toolCall('execute_code', '{"code":"import time\\ntime.sleep(1)","language":"python"}');
     const list = message('tools/list', `{"_meta":{${META}}}`);
     const eight = openConnection(server.url, rawRequest(server.url, list).repeat(8));
@@ -305,7 +302,6 @@ describe('connections', () => {
     const nine = openConnection(server.url, rawRequest(server.url, sleep).repeat(9));
     while (!nine.isClosed) await wait(20);
     expect(nine.received).not.toContain('"result"');
-    await server.close();
   });
 
   // guarantee: request-limits
@@ -313,8 +309,8 @@ describe('connections', () => {
   test('hold a limited number of bytes each, and other connections of the tenant are still served', {
     tags: 'full',
   }, async () => {
-    const server = await startHttp({ max_connection_bytes: 5_000_000 });
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp({ max_connection_bytes: 5_000_000 });
+    await using client = await httpClient(server, 'modern');
     await call(client, 'execute_code', {
       code: 'open("big.txt", "w").write("x" * 4_000_000)',
       language: 'python',
@@ -333,25 +329,21 @@ describe('connections', () => {
     unread.socket.resume();
     while (!unread.isClosed) await wait(20);
     expect(unread.received.length).toBeLessThan(8 * 4_000_000);
-    await client.close();
-    await server.close();
   });
 
   // guarantee: request-limits
   // proves: If there are too many connections, new connections replace idle ones.
   test('above the limit replace idle ones, so that active clients are served', async () => {
-    const server = await startHttp({ max_connections: 10 });
+    await using server = await startHttp({ max_connections: 10 });
     const { hostname, port } = new URL(server.url);
     const idle = Array.from({ length: 60 }, () => connect(Number(port), hostname));
     for (const socket of idle) socket.on('error', () => {});
     let closed = 0;
     for (const socket of idle) socket.on('close', () => closed++);
     while (closed < 50) await wait(20);
-    const client = await httpClient(server, 'modern');
+    await using client = await httpClient(server, 'modern');
     const { structured } = await call(client, 'execute_code', { code: '1 + 1', language: 'javascript' });
     expect(structured).toMatchObject({ result: 2 });
     for (const socket of idle) socket.destroy();
-    await client.close();
-    await server.close();
   });
 });

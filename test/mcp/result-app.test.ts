@@ -1,12 +1,11 @@
 /** The app of results as clients see it: negotiated, one document, and the data that it reads. */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { folderOfTest } from '../support/folders.ts';
 import { call, ERAS, type Era, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
+import { writeToolsConfig } from '../tools/tool-server.ts';
 
 const URI = 'ui://llm-wasm-sandbox/result';
 const MIME = 'text/html;profile=mcp-app';
@@ -111,17 +110,11 @@ function testApp(era: Era, transport: 'http' | 'stdio'): void {
 }
 
 test('the app of results is also named by the tool that resumes programs', { tags: 'full' }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'result-app-'));
-  const tools_config = join(folder, 'tools.json');
-  const fixture = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
-  const demo = { command: process.execPath, args: [fixture] };
-  writeFileSync(tools_config, JSON.stringify({ mcpServers: { demo } }));
-  const server = await startHttp({ tools_config });
+  const server = await startHttp({ tools_config: writeToolsConfig(folderOfTest()) });
   const client = await httpClient(server, 'modern', undefined, ui([MIME]));
   onTestFinished(async () => {
     await client.close();
     await server.close();
-    rmSync(folder, { recursive: true });
   });
   const { tools } = await client.listTools();
   const named = tools.filter(({ _meta }) => _meta !== undefined).map(({ name }) => name);

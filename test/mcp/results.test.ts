@@ -233,8 +233,8 @@ describe('images of programs', () => {
     tags: 'full',
   }, async () => {
     await using listener = await startListener();
-    const server = await startHttp();
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp();
+    await using client = await httpClient(server, 'modern');
     const ids: string[] = [];
     // A call has at most 20 results.
     for (const start of [0, 15]) {
@@ -259,15 +259,13 @@ describe('images of programs', () => {
     expect(blocks.get('a large photo')!.length).toBeLessThanOrEqual(700_000);
     expect(Buffer.from(blocks.get('a small WebP')!, 'base64').toString('latin1', 8, 12)).toBe('WEBP');
     expect(await listener.requests()).toEqual(ONLY_OWN_REQUEST);
-    await client.close();
-    await server.close();
   });
 });
 
 describe('inline images', () => {
   test('are up to four blocks of execute_code, which then has no structured content', async () => {
-    const server = await startHttp({ inline_images: true });
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp({ inline_images: true });
+    await using client = await httpClient(server, 'modern');
     const { tools } = await client.listTools();
     expect(tools.find(({ name }) => name === 'execute_code')).not.toHaveProperty('outputSchema');
     const answer = await call(client, 'execute_code', { code: PROGRAM, language: 'python' });
@@ -281,8 +279,6 @@ describe('inline images', () => {
     expect([five.isError, imagesOf(five.content)]).toEqual([true, []]);
     const four = await call(client, 'view_result', { ids: ['r7', 'r8', 'r9', 'r10'] });
     expect(imagesOf(four.content).map((image) => decodePng(image).width)).toEqual([3, 4, 5, 6]);
-    await client.close();
-    await server.close();
   });
 });
 

@@ -1,19 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { diskStore, openSessions } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { folderOfFile, folderOfTest } from '../support/folders.ts';
 import { CLI, call, httpClient, listedFiles, startHttp, stdioClient } from '../support/mcp.ts';
-
-const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
-const newFolder = () => mkdtempSync(join(tmpdir(), 'recovery-'));
+import { writeToolsConfig } from '../tools/tool-server.ts';
 
 /** A server whose data folder holds the closed session `good`, and the path of its folder. */
-async function serverWithSession() {
-  const data_dir = newFolder();
+async function serverWithSession(data_dir: string) {
   const server = await startHttp({ data_dir });
   const client = await httpClient(server, 'modern');
   const session = { language: 'javascript', session_id: 'good' };
@@ -74,9 +71,10 @@ describe('a session that cannot be opened', () => {
   }
 
   let started: Awaited<ReturnType<typeof serverWithSession>>;
-  const saved = newFolder();
+  const folder = folderOfFile();
+  const saved = folderOfFile();
   beforeAll(async () => {
-    started = await serverWithSession();
+    started = await serverWithSession(folder);
     cpSync(join(started.folder, 'good'), saved, { recursive: true });
   });
   afterAll(() => started.close());
@@ -100,7 +98,7 @@ describe('a session that cannot be opened', () => {
 
 // guarantee: session-recovery
 test('the files of a damaged session are listed and can be read with tools and as resources', async () => {
-  const { client, close, folder } = await serverWithSession();
+  const { client, close, folder } = await serverWithSession(folderOfTest());
   const content = 'kept'.repeat(1000);
   await call(client, 'write_file', { path: 'out/data.txt', content, session_id: 'good' });
   await call(client, 'reset_all_sessions', { cleanup_disk: false });
@@ -129,7 +127,7 @@ test('the files of a damaged session are listed and can be read with tools and a
 describe('reset_all_sessions', () => {
   // guarantee: session-recovery
   test('continues after a failure and reports every failure', { tags: 'full' }, async () => {
-    const { client, close, folder } = await serverWithSession();
+    const { client, close, folder } = await serverWithSession(folderOfTest());
     for (const session_id of ['a', 'b', 'c', 'd'])
       await call(client, 'create_session', { language: 'javascript', session_id });
     await call(client, 'reset_all_sessions', { cleanup_disk: false });
@@ -149,7 +147,7 @@ describe('reset_all_sessions', () => {
 
   // guarantee: session-recovery
   test('does not interfere with a session that is used at the same time', { tags: 'full' }, async () => {
-    const { client, close } = await serverWithSession();
+    const { client, close } = await serverWithSession(folderOfTest());
     const run = () => call(client, 'execute_code', { code: 'x', language: 'javascript', session_id: 'good' });
     for (let i = 0; i < 5; i++) {
       await run();
@@ -167,7 +165,7 @@ describe('an imported session', () => {
   // guarantee: session-recovery
   // proves: The limits of an imported session are at most those of the server.
   test('exceeds none of the limits of the server', async () => {
-    const data_dir = newFolder();
+    const data_dir = folderOfTest();
     const sessions = openSessions({ store: diskStore(join(data_dir, 'caller-local')) });
     const large = {
       fuel_budget: 10 ** 15,
@@ -211,7 +209,7 @@ describe('an imported session', () => {
     await session.flush();
     const bytes = await from.export('paused');
     await from.close();
-    const data_dir = newFolder();
+    const data_dir = folderOfTest();
     await using to = openSessions({ store: diskStore(join(data_dir, 'caller-local')) });
     await to.import(bytes);
     await to.import(bytes, { session_id: 'default' });
@@ -224,13 +222,11 @@ describe('an imported session', () => {
     tags: 'full',
   }, async () => {
     const { data_dir, execution_id } = await importedPaused();
-    const tools_config = join(newFolder(), 'tools.json');
     // The tool resume_execution exists only with a tool server; none of its tools is called.
-    const demo = { command: process.execPath, args: [FIXTURE] };
-    writeFileSync(tools_config, JSON.stringify({ mcpServers: { demo } }));
+    const tools_config = writeToolsConfig(folderOfTest());
     const limits = { fuel_budget: 50_000_000, max_fuel_budget: 60_000_000 };
-    const server = await startHttp({ data_dir, tools_config, ...limits });
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp({ data_dir, tools_config, ...limits });
+    await using client = await httpClient(server, 'modern');
     const { structured, text } = await call(client, 'resume_execution', {
       session_id: 'paused',
       execution_id,
@@ -242,8 +238,6 @@ describe('an imported session', () => {
       isError: false,
     });
     expect(await sessionIds(client)).toEqual(['paused']);
-    await client.close();
-    await server.close();
   });
 });
 
@@ -269,7 +263,7 @@ describe('a server that is stopped by a signal', () => {
     'with %s over HTTP finishes the running call',
     { tags: 'full' },
     async (signal) => {
-      const data_dir = newFolder();
+      const data_dir = folderOfTest();
       const child: ChildProcess = spawn(
         process.execPath,
         [CLI, 'serve', '--port', '0', '--data-dir', data_dir],
@@ -299,7 +293,7 @@ describe('a server that is stopped by a signal', () => {
     'with %s over stdio finishes the running call',
     { tags: 'full' },
     async (signal) => {
-      const data_dir = newFolder();
+      const data_dir = folderOfTest();
       const args = ['mcp', '--data-dir', data_dir, '--log-level', 'silent'];
       const { client, transport } = await stdioClient('legacy', args);
       await call(client, 'create_session', { language: 'python', session_id: 'kept' });

@@ -1,19 +1,12 @@
 import type { Client } from '@modelcontextprotocol/client';
-import type { HttpServer } from 'llm-wasm-sandbox/mcp';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { call, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
+import { sharedByFile } from '../support/shared.ts';
 import { PROMPT_BUDGETS } from './budgets.ts';
 
-let server: HttpServer;
-let client: Client;
-beforeAll(async () => {
-  server = await startHttp({ shell_tool: true, tokens: ['a=token-of-tenant-a', 'b=token-of-tenant-b'] });
-  client = await httpClient(server, 'modern', 'token-of-tenant-a');
-});
-afterAll(async () => {
-  await client.close();
-  await server.close();
-});
+const tokens = ['a=token-of-tenant-a', 'b=token-of-tenant-b'];
+const server = await sharedByFile(startHttp({ shell_tool: true, tokens }));
+const client = await sharedByFile(httpClient(server, 'modern', 'token-of-tenant-a'));
 
 const run = async (command: string, one: Client = client) =>
   (await call(one, 'bash', { command })).structured;
@@ -51,8 +44,12 @@ describe('the tool bash', () => {
   });
 
   test('refuses commands if too many are waiting', async () => {
-    const full = await startHttp({ shell_tool: true, max_queued: 1, tokens: ['full=token-of-tenant-full'] });
-    const one = await httpClient(full, 'modern', 'token-of-tenant-full');
+    await using full = await startHttp({
+      shell_tool: true,
+      max_queued: 1,
+      tokens: ['full=token-of-tenant-full'],
+    });
+    await using one = await httpClient(full, 'modern', 'token-of-tenant-full');
     const endless = [1, 2, 3].map(() => call(one, 'bash', { command: 'while :; do :; done' }));
     expect(await Promise.race(endless)).toMatchObject({
       isError: true,
@@ -60,8 +57,6 @@ describe('the tool bash', () => {
     });
     expect((await call(one, 'bash', { restart: true })).text).toContain('The shell was restarted');
     await Promise.all(endless);
-    await one.close();
-    await full.close();
   });
 
   test('says what is missing if it gets neither a command nor a restart', async () => {
@@ -80,10 +75,9 @@ describe('the tool bash', () => {
   });
 
   test('has a shell for every tenant', async () => {
-    const other = await httpClient(server, 'modern', 'token-of-tenant-b');
+    await using other = await httpClient(server, 'modern', 'token-of-tenant-b');
     await run('secret=1');
     expect(await run('echo "[$secret]"; ls', other)).toMatchObject({ stdout: '[]\n' });
-    await other.close();
   });
 
   test('refuses a session of its name that runs another language', async () => {

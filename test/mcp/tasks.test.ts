@@ -1,35 +1,23 @@
 /** @module-tag full */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
+import { folderOfFile } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
+import { sharedByFile } from '../support/shared.ts';
 import { newDatabase } from '../support/shared-postgres.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
+import { writeToolsConfig } from '../tools/tool-server.ts';
 import { framed, httpTasks, stdioTasks } from './task-sessions.ts';
 
-const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
 const TOKENS = ['ann=ann-has-a-long-secret', 'bob=bob-has-a-long-secret'];
 const [ANN, BOB] = TOKENS.map((token) => token.split('=')[1]!) as [string, string];
 
-let folder: string;
-let config: string;
-let server: Awaited<ReturnType<typeof startHttp>>;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'mcp-tasks-'));
-  config = join(folder, 'tools.json');
-  writeFileSync(
-    config,
-    JSON.stringify({ mcpServers: { demo: { command: process.execPath, args: [FIXTURE] } } }),
-  );
-  server = await startHttp({ tokens: TOKENS, tools_config: config });
-});
-afterAll(async () => {
-  await server.close();
-  rmSync(folder, { recursive: true });
-});
+const folder = folderOfFile();
+const config = writeToolsConfig(folder);
+const server = await sharedByFile(startHttp({ tokens: TOKENS, tools_config: config }));
 
 type Client = Awaited<ReturnType<typeof httpTasks>>;
 type Status = { status: string; result?: { structuredContent: object }; [key: string]: unknown };
@@ -300,7 +288,7 @@ test('a call whose task cannot be stored returns its result', async () => {
     await lonely.close().catch(() => {});
   });
   const result = client.send(framed('tools/call', { name: 'execute_code', arguments: LONG }));
-  await vi.waitFor(() => expect(lonely.state.tenant('ann').totalActiveCalls).toBe(1));
+  await vi.waitFor(() => expect(lonely.state.pool.running).toBe(1), 60_000);
   proxy.close();
   expect(await result).toMatchObject({ result: { structuredContent: { stdout: 'long\n', result: 42 } } });
 });

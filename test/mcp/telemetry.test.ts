@@ -1,10 +1,10 @@
-import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
 import { createTelemetry, serveHttp } from 'llm-wasm-sandbox/mcp';
 import { afterAll, expect, test } from 'vitest';
 import { runScript } from '../support/cli.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { call, httpClient } from '../support/mcp.ts';
 
 /** A minimal tracer provider that records spans and their status. */
@@ -37,7 +37,7 @@ test('every tool call is recorded as a span, a log event and a metric, each with
   const record = (fields: object) => events.push(fields as Record<string, unknown>);
   const telemetry = await createTelemetry({ info: record, warn: record, error: record });
   const server = await serveHttp({ port: 0, optimization: 'demand' }, { telemetry });
-  const client = await httpClient(server, 'modern');
+  await using client = await httpClient(server, 'modern');
   const run = (code: string) => call(client, 'execute_code', { code, language: 'javascript' });
   await run('console.log("hidden words"); 1');
   await run('throw new Error("hidden words")');
@@ -98,13 +98,12 @@ test('every tool call is recorded as a span, a log event and a metric, each with
     );
   const { structured } = await call(client, 'get_metrics');
   expect(structured).toMatchObject({ executions: 3, succeeded: 1, failed: 2, tool_errors: 2 });
-  await client.close();
   await server.close();
 });
 
 test('spans are silently omitted without OpenTelemetry', async () => {
   // The built file and the one that it imports, in a folder from which no package can be resolved.
-  const folder = mkdtempSync(join(tmpdir(), 'telemetry-'));
+  const folder = folderOfTest();
   for (const file of ['mcp/telemetry.js', 'framing/digest.js'])
     cpSync(new URL(`../../dist/${file}`, import.meta.url), join(folder, file));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');

@@ -1,19 +1,18 @@
-import { mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { serveHttp } from 'llm-wasm-sandbox/mcp';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../support/cli.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 
 const FIRST = 'first-secret-0123456789';
 const SECOND = 'second-secret-0123456789';
-const newFolder = () => mkdtempSync(join(tmpdir(), 'tenants-'));
 
 describe('a tenant without a token name', () => {
   // guarantee: tenant-identity
   test('keeps its sessions when another token is removed, and does not get the sessions of the removed token', async () => {
-    const data_dir = newFolder();
+    const data_dir = folderOfTest();
     const both = await startHttp({ data_dir, tokens: [FIRST, SECOND] });
     for (const [token, session_id] of [
       [FIRST, 'of-first'],
@@ -25,20 +24,18 @@ describe('a tenant without a token name', () => {
     }
     await both.close();
 
-    const one = await startHttp({ data_dir, tokens: [SECOND] });
-    const client = await httpClient(one, 'modern', SECOND);
+    await using one = await startHttp({ data_dir, tokens: [SECOND] });
+    await using client = await httpClient(one, 'modern', SECOND);
     expect((await call(client, 'get_active_sessions')).structured['sessions']).toMatchObject([
       { session_id: 'of-second' },
     ]);
     expect(readdirSync(data_dir).every((name) => /^caller-token-[0-9a-f]{16}$/.test(name))).toBe(true);
-    await client.close();
-    await one.close();
   });
 
   // guarantee: tenant-identity
   // proves: A server does not start with a data_dir whose folders are named after positions of tokens.
   test('cannot use a data_dir with folders that are named after the position of a token', async () => {
-    const data_dir = newFolder();
+    const data_dir = folderOfTest();
     mkdirSync(join(data_dir, 'caller-token-1'));
     await expect(serveHttp({ port: 0, data_dir, tokens: [FIRST] })).rejects.toThrow(
       /caller-token-1 .*position.*NAME=SECRET/,

@@ -1,13 +1,13 @@
 /** @module-tag full */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runCliHere } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { CLI, call, ERAS, type Era, httpClient, startHttp } from '../support/mcp.ts';
 
 /** The official file system server of the MCP registry. */
@@ -16,12 +16,10 @@ const FILESYSTEM = createRequire(import.meta.url).resolve(
 );
 const TOKENS = ['alice=alice-secret-token-1', 'bob=bob-secret-token-12'];
 
-let folder: string;
-let files: string;
+const folder = folderOfFile();
+const files = join(folder, 'files');
 let server: HttpServer;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tool-gateway-'));
-  files = join(folder, 'files');
   mkdirSync(files);
   writeFileSync(join(files, 'a.txt'), 'first');
   const config = join(folder, 'tools.json');
@@ -31,10 +29,7 @@ beforeAll(async () => {
   );
   server = await startHttp({ tools_config: config, tokens: TOKENS });
 });
-afterAll(async () => {
-  await server.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => server.close());
 
 type Answer = 'allow' | 'deny' | 'decline' | 'cancel';
 
@@ -121,7 +116,7 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
   // guarantee: approval
   // proves: Tool calls are denied if the client cannot ask a person and the program cannot pause.
   test('are denied if the client cannot ask a person and the program cannot pause', async () => {
-    const client = await httpClient(server, era, 'bob-secret-token-12');
+    await using client = await httpClient(server, era, 'bob-secret-token-12');
     const { structured, text } = await call(client, 'execute_code', {
       code: writeProgram(`none-${era}`),
       language: 'python',
@@ -137,18 +132,16 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
     expect(inSession.structured['stdout']).toMatch(/^denied: .*this server keeps sessions in memory/);
     expect((await execute('print("usable")')).structured).toMatchObject({ stdout: 'usable\n' });
     expect(readdirSync(files)).not.toContain(`none-${era}`);
-    await client.close();
   });
 
   test('are denied without naming tools that the server does not offer', async () => {
     const small = await startHttp({ tools_config: join(folder, 'tools.json'), tools: 'minimal' });
     onTestFinished(() => small.close());
-    const client = await httpClient(small, era);
+    await using client = await httpClient(small, era);
     const { text } = await call(client, 'execute_code', { code: writeProgram('small'), language: 'python' });
     expect(text).toMatch(
       /^denied: .*only a program in a session that keeps its variables can wait for approval\.$/m,
     );
-    await client.close();
   });
 
   test('can search for tools', async () => {
@@ -287,7 +280,7 @@ describe('a program whose client cannot ask a person', () => {
 
   // guarantee: approval, paused-programs
   test('pauses until a person approves its calls on the command line', { tags: 'full' }, async () => {
-    const client = await httpClient(parking, 'modern', 'alice-secret-token-1');
+    await using client = await httpClient(parking, 'modern', 'alice-secret-token-1');
     const path = join(files, 'approved-later');
     const code = `text = await tools.files.write_file(path=${JSON.stringify(path)}, content="late")\nprint(text)`;
     const { structured, text } = await start(client, 'parked', `x = 20\n${code}`);
@@ -314,7 +307,7 @@ describe('a program whose client cannot ask a person', () => {
       }).catch((cause: Error) => ({ isError: true, text: cause.message }));
       expect(forged.isError).toBe(true);
     }
-    const other = await httpClient(parking, 'modern', 'bob-secret-token-12');
+    await using other = await httpClient(parking, 'modern', 'bob-secret-token-12');
     const foreign = { session_id: 'parked', execution_id, resolutions: [{ id: 1, value: 'x' }] };
     expect(await call(other, 'resume_execution', foreign)).toMatchObject({ isError: true });
     expect(readdirSync(files)).not.toContain('approved-later');
@@ -331,14 +324,12 @@ describe('a program whose client cannot ask a person', () => {
       code: 'x + 1',
     });
     expect(after.structured).toMatchObject({ result: 21 });
-    await client.close();
-    await other.close();
   });
 
   // guarantee: paused-programs
   // proves: A paused program continues with a value that the model provides instead of the tool call.
   test('continues with a value that the model gives instead of the call', async () => {
-    const client = await httpClient(parking, 'modern', 'alice-secret-token-1');
+    await using client = await httpClient(parking, 'modern', 'alice-secret-token-1');
     const path = join(files, 'never');
     const code = `print(await tools.files.write_file(path=${JSON.stringify(path)}, content="x"))`;
     const { structured } = await start(client, 'valued', code);
@@ -359,7 +350,6 @@ describe('a program whose client cannot ask a person', () => {
       isError: true,
       text: expect.stringContaining('execution_not_found'),
     });
-    await client.close();
   });
 });
 
@@ -384,9 +374,8 @@ print(await tools.remote.read_file(path="by-bob.txt"))`;
       tool_calls: [{ name: 'remote.write_file' }, { name: 'remote.read_file', status: 'ok' }],
     });
     await client.close();
-    const bob = await httpClient(server, 'modern', 'bob-secret-token-12');
+    await using bob = await httpClient(server, 'modern', 'bob-secret-token-12');
     expect((await call(bob, 'read_file', { path: 'by-bob.txt' })).text).toContain('over HTTP');
-    await bob.close();
   });
 
   test('does not make programs that call no tools wait for a slow server', async () => {

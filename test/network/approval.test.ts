@@ -1,12 +1,12 @@
 /** Requests that no rule permits, about which a person is asked. A recording answers them, so nothing is sent. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ApprovalRequest, createSandbox, diskStore, type OnApproval } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { SandboxResult } from '../../src/schema.ts';
+import { folderOfFile } from '../support/folders.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'approval-'));
+const folder = folderOfFile();
 const replay = join(folder, 'answers.har');
 const ORIGIN = 'https://api.example';
 
@@ -36,7 +36,6 @@ beforeAll(() => {
     JSON.stringify({ log: { version: '1.2', entries: [...entries, entry('POST', '/a', 'hello'), moved] } }),
   );
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const policy = (more: object = {}) => ({ network: { ask: true, replay, ...more } });
 

@@ -1,8 +1,7 @@
 /** The broker: rules, addresses, limits and failures of single requests, with a server on the loopback interface. */
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { NetworkAnswer, NetworkBroker } from '../../src/network/broker.ts';
 import { NetworkAccess } from '../../src/network/network-access.ts';
 import { Recorder, ReplayTransport } from '../../src/network/recording.ts';
@@ -10,21 +9,16 @@ import { replaceResolver } from '../../src/network/resolver.ts';
 import { type CheckedUrl, checkUrl } from '../../src/schema/url-pattern.ts';
 import { networkPolicy } from '../../src/schema.ts';
 import { testAuthority } from '../support/certificates.ts';
-import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
+import { folderOfFile } from '../support/folders.ts';
+import { startLoopbackServer } from '../support/loopback-server.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-let server: LoopbackServer;
+const server = await sharedByFile(startLoopbackServer());
 const brokers: NetworkBroker[] = [];
-const folder = mkdtempSync(join(tmpdir(), 'network-'));
+const folder = folderOfFile();
 
-beforeAll(async () => {
-  server = await startLoopbackServer();
-});
 afterEach(async () => {
   for (const broker of brokers.splice(0)) await broker.finish();
-});
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
 });
 
 function open(policy: Parameters<typeof networkPolicy.parse>[0]): NetworkBroker {

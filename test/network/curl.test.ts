@@ -1,15 +1,15 @@
 /** The commands curl and wget, compared with those of this machine if there are any. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { folderOfFile } from '../support/folders.ts';
 import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
 
 const CURL = '/usr/bin/curl';
 const WGET = '/usr/bin/wget';
-const folder = mkdtempSync(join(tmpdir(), 'curl-'));
+const folder = folderOfFile();
 /** An empty file: wget of the machine uses no settings of its user. */
 const SETTINGS = join(folder, 'wgetrc');
 let server: LoopbackServer;
@@ -49,7 +49,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await sandbox[Symbol.asyncDispose]();
   await server[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
 });
 
 interface Ran {

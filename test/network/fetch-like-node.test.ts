@@ -3,8 +3,9 @@ import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { startLoopbackServer } from '../support/loopback-server.ts';
+import { sharedByFile } from '../support/shared.ts';
 import { FETCH_PROGRAMS, HTTP_PROGRAMS } from './fetch-programs.ts';
 
 const require = createRequire(import.meta.url);
@@ -59,22 +60,16 @@ const answers = (other: () => string): Answers => ({
   '/to-other': (_, response) => response.writeHead(302, { location: `${other()}/echo` }).end(),
 });
 
-let server: LoopbackServer;
-let other: LoopbackServer;
+const other = await sharedByFile(startLoopbackServer());
+const server = await sharedByFile(startLoopbackServer(answers(() => other.origin)));
 /** A port on which nothing listens. */
 let closed = 0;
 
 beforeAll(async () => {
-  other = await startLoopbackServer();
-  server = await startLoopbackServer(answers(() => other.origin));
   const free = createServer();
   await new Promise<void>((listening) => free.listen(0, '127.0.0.1', listening));
   closed = (free.address() as { port: number }).port;
   await new Promise((done) => free.close(done));
-});
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  await other[Symbol.asyncDispose]();
 });
 
 const inServers = (code: string) =>

@@ -4,23 +4,17 @@
  *
  * @module-tag full
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runProcess } from '../support/cli.ts';
-import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
+import { folderOfFile } from '../support/folders.ts';
+import { startLoopbackServer } from '../support/loopback-server.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'libraries-'));
-let server: LoopbackServer;
-beforeAll(async () => {
-  server = await startLoopbackServer();
-});
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
+const folder = folderOfFile();
+const server = await sharedByFile(startLoopbackServer());
 
 const policy = () => ({
   network: { allow: [`${server.origin}/*`] },

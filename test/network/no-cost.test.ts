@@ -3,16 +3,15 @@
  *
  * @module-tag full
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { PolicyInput } from '../../src/schema.ts';
 import { runProcess } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'no-cost-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 
 /** The modules that a process loads to run a program. */
 async function modulesOf(name: string, policy: object): Promise<string[]> {

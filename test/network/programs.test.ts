@@ -1,22 +1,15 @@
 /** Programs that send requests with the libraries of their language. */
 import { EventEmitter, once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PolicyInput, RuntimeName } from '../../src/schema.ts';
-import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
+import { folderOfFile } from '../support/folders.ts';
+import { startLoopbackServer } from '../support/loopback-server.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-let server: LoopbackServer;
-const folder = mkdtempSync(join(tmpdir(), 'network-'));
-beforeAll(async () => {
-  server = await startLoopbackServer();
-});
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
+const server = await sharedByFile(startLoopbackServer());
+const folder = folderOfFile();
 
 const permitted = (more: object = {}): PolicyInput => ({
   network: { allow: [`${server.origin}/*`], ...more },

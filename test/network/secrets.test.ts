@@ -1,20 +1,20 @@
 /** Secrets that programs send but never have. */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createSandbox, diskStore, openSessions, type RuntimeName } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NetworkAccess } from '../../src/network/network-access.ts';
 import { networkPolicy } from '../../src/schema.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
 
 const SECRET = 'sk-live-Zx81/+"q%7Kp=end';
 let server: LoopbackServer;
 /** Ends a response that is waiting. */
 let release = () => {};
-const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+const folder = folderOfFile();
 
 beforeAll(async () => {
   server = await startLoopbackServer({
@@ -52,10 +52,7 @@ beforeAll(async () => {
     '/error': ({ headers }, response) => response.writeHead(401, `Bad ${headers.authorization}`).end(),
   });
 });
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
 const network = (more: object = {}) => ({
   allow: [`${server.origin}/*`],
@@ -234,7 +231,7 @@ describe('secret', () => {
   });
 
   test('is not sent for a placeholder that a program puts in place of its own', async () => {
-    const sandbox = await createSandbox({
+    await using sandbox = await createSandbox({
       runtime: 'javascript',
       auto_persist_globals: true,
       policy: { network: network() },
@@ -244,7 +241,6 @@ describe('secret', () => {
     await sandbox.execute(`process.env.API_KEY = '${made}'`);
     for (const code of [ask, ask]) await sandbox.execute(code);
     expect(server.requests.at(-1)!.headers.authorization).toBe(made);
-    await sandbox.close();
   });
 
   test.each([
@@ -334,7 +330,7 @@ throw new Error(kept.join(''));`,
       for (const file of files) expectNoSecret(file, readFileSync(file));
       // The search finds what the memory and the files of the program contain.
       expect(files.filter((file) => readFileSync(file).includes(placeholder!)).length).toBeGreaterThan(1);
-      const reopened = await createSandbox({
+      await using reopened = await createSandbox({
         runtime,
         store: diskStore(store),
         session_id: 'one',
@@ -344,7 +340,6 @@ throw new Error(kept.join(''));`,
         runtime === 'python' ? "import os\nos.environ['API_KEY']" : 'process.env.API_KEY',
       );
       expect(kept.metadata.result).toBe(placeholder);
-      await reopened.close();
     },
   );
 });

@@ -4,30 +4,24 @@
  * @module-tag full
  */
 import { EventEmitter, once } from 'node:events';
-import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox, diskStore, type SandboxOptions, type Session } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { exclusive } from '../../src/cli/commands/packages/exclusive.ts';
 import { zipBytes } from '../../src/redteam/hostile-zip.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
+import { onlyPackagesFrom } from './available-wheels.ts';
 import { NATIVE_TAG, nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'added-packages-'));
+const folder = folderOfFile();
 const index = join(folder, 'index');
 const home = join(folder, 'packages');
-const env = {
-  LLM_WASM_SANDBOX_PACKAGES_DIR: home,
-  LLM_WASM_SANDBOX_STORE: join(folder, 'sessions'),
-  LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'no-distribution'),
-  PIP_CONFIG_FILE: '/dev/null',
-  PIP_NO_INDEX: '1',
-  PIP_FIND_LINKS: index,
-};
+const env = { ...onlyPackagesFrom(index, folder), LLM_WASM_SANDBOX_STORE: join(folder, 'sessions') };
 Object.assign(process.env, env);
 const packages = (...args: readonly string[]) =>
   runCliHere(['packages', ...args], env.LLM_WASM_SANDBOX_STORE);
@@ -70,9 +64,6 @@ beforeAll(async () => {
   await wheel(index, 'helper_pkg', '2.0', { 'helper.py': 'one = 2\n' });
   await wheel(index, 'broken', '1.0', { 'broken.py': 'import not_there\n' });
   await writeLyingWheels();
-});
-afterAll(() => {
-  rmSync(folder, { recursive: true });
 });
 
 const lying = (name: string, tag = 'py3-none-any') => join(folder, `${name}-1.0-${tag}.whl`);

@@ -4,29 +4,19 @@
  * @module-tag full
  */
 import { execFileSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { runCli } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
+import { isNightly } from '../support/repetitions.ts';
 import { EXTENSION, LIBRARY, NATIVE_TAG } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const NIGHTLY = Boolean(process.env['NIGHTLY_TESTS']);
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), 'companion-'));
+const folder = folderOfFile();
 const at = (...path: readonly string[]) => join(folder, ...path);
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Builds the package from a folder of wheels. */
 const build = (out: string, wheels: string) =>
@@ -61,7 +51,7 @@ describe('a companion package', () => {
     expect(readdirSync(folder)).not.toContain('cache');
   });
 
-  test.runIf(NIGHTLY)('contains the same bytes if it is built again', () => {
+  test.runIf(isNightly)('contains the same bytes if it is built again', () => {
     build(at('again'), folder);
     expect(manifestOf(at('again'))).toEqual(manifestOf(at('built')));
   });
@@ -123,7 +113,7 @@ const isAvailable = ['numpy', 'pandas', 'matplotlib', 'pillow', 'lxml'].every((n
 );
 
 // npm needs a registry for the dependencies of the sandbox, and the images take minutes.
-describe.runIf(NIGHTLY && isAvailable)('the companion package that npm installs', () => {
+describe.runIf(isNightly && isAvailable)('the companion package that npm installs', () => {
   const project = at('project');
   const env: NodeJS.ProcessEnv = {
     ...process.env,

@@ -1,12 +1,12 @@
 /** @module-tag full */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { folderOfFile } from '../support/folders.ts';
 
 const SCRIPT = new URL('../../scripts/compare-doctests.mjs', import.meta.url).pathname;
-const folder = mkdtempSync(join(tmpdir(), 'doctests-'));
+const folder = folderOfFile();
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 
 const compare = (...args: readonly string[]) =>
@@ -25,7 +25,6 @@ beforeAll(() => {
   };
   for (const [path, text] of Object.entries(files)) writeFileSync(join(folder, path), text);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('compare-doctests', () => {
   test.runIf(hasPython)('lists the modules that pass only natively, with the reason', () => {

@@ -10,6 +10,7 @@ import { createSandbox, diskStore, openSessions, type SandboxResult, type Sessio
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pureWheels, wheelCases } from '../../scripts/native-wheels.mjs';
 import { temporarySessionStore } from '../support/cli-sessions.ts';
+import { isNightly } from '../support/repetitions.ts';
 
 const cases = wheelCases();
 const find = (id: RegExp) => cases.find((one) => id.test(one.id));
@@ -22,8 +23,6 @@ const quick = [
 ].map(find);
 const isAvailable = quick.every((one) => one !== undefined);
 const REASON = isAvailable ? '' : ' (skipped: PIP_FIND_LINKS names no folder with the wheels)';
-
-const NIGHTLY = Boolean(process.env['NIGHTLY_TESTS']);
 
 const policy = {
   memory_bytes: 512 * 2 ** 20,
@@ -87,7 +86,7 @@ except np.linalg.LinAlgError as error: messages.append(str(error))`,
     );
   });
 
-  test.runIf(NIGHTLY)('use the same fuel in every deterministic sandbox', async () => {
+  test.runIf(isNightly)('use the same fuel in every deterministic sandbox', async () => {
     const program = quick.map((one) => one!.code).join('\n');
     const fuels: number[] = [];
     for (let i = 0; i < 2; i++) {
@@ -99,7 +98,7 @@ except np.linalg.LinAlgError as error: messages.append(str(error))`,
     expect(fuels[0]).toBe(fuels[1]);
   });
 
-  test.runIf(NIGHTLY)('keep their objects in another process', async () => {
+  test.runIf(isNightly)('keep their objects in another process', async () => {
     const more = packages.flatMap((path) => ['--packages', path]);
     const create = `
 import shapely, numpy as np
@@ -118,7 +117,7 @@ print(shape.union(shapely.box(1, 1, 3, 3)).area, tree.xpath('string(//@k)'), gen
   });
 });
 
-describe.runIf(NIGHTLY && isAvailable)('every wheel', () => {
+describe.runIf(isNightly && isAvailable)('every wheel', () => {
   const stored = temporarySessionStore();
 
   /** Runs a program in a new session, then again after a checkpoint, in a fork and after a rollback. */

@@ -1,6 +1,6 @@
 /** Checks in real guests that the features that guidance calls missing are missing, and that its suggestions exist. */
 import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { MISSING_GLOBALS, NODE_FEATURES } from '../../src/runtimes/javascript/guidance/missing-globals.ts';
 import { ALTERNATIVES as NPM_ALTERNATIVES } from '../../src/runtimes/javascript/guidance/missing-packages.ts';
 import { SUBSTITUTES } from '../../src/runtimes/python/guidance/command-substitutes.ts';
@@ -10,17 +10,10 @@ import {
   UNSUPPORTED_MODULES,
 } from '../../src/runtimes/python/guidance/missing-modules.ts';
 import { CHART_CALLS } from '../analysis/chart-calls.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-let python: Sandbox;
-let javascript: Sandbox;
-beforeAll(async () => {
-  python = await createSandbox({ runtime: 'python' });
-  javascript = await createSandbox({ runtime: 'javascript' });
-});
-afterAll(async () => {
-  await python.close();
-  await javascript.close();
-});
+const python = await sharedByFile(createSandbox({ runtime: 'python' }));
+const javascript = await sharedByFile(createSandbox({ runtime: 'javascript' }));
 
 async function ask(sandbox: Sandbox, program: string): Promise<unknown> {
   const { metadata, stderr } = await sandbox.execute(program);

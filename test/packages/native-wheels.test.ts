@@ -1,18 +1,16 @@
 /** Wheels with libraries for WebAssembly, with a library that the test assembles. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createPool, createSandbox, type SandboxResult, type Session } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Writer } from '../../src/wasm/binary-io.ts';
 import { temporarySessionStore } from '../support/cli-sessions.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { code } from '../support/sandbox.ts';
 import { buildLinked } from '../wasm/link-assembler.ts';
 import { EXTENSION, LIBRARY, NATIVE_TAG, nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'native-wheels-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 let packages: string[];
 beforeAll(async () => {
   packages = [await nativeWheel(folder)];
@@ -33,7 +31,7 @@ describe('a session with a native library', () => {
   test('keeps its static variables across calls, checkpoints, forks and rollbacks, with the same fuel', async () => {
     expect(value(await session.execute('import counter, counter_data\ncounter.add(5)'))).toBe(5);
     await session.checkpoint('five');
-    const fork = await session.fork();
+    await using fork = await session.fork();
     const add = (in_: Session) => in_.execute('counter.add(3)');
     const continued = await add(session);
     const forked = await add(fork);
@@ -42,7 +40,6 @@ describe('a session with a native library', () => {
     const results = [continued, forked, again];
     expect(results.map(value)).toEqual([8, 8, 8]);
     expect(new Set(results.map(({ fuel_consumed }) => fuel_consumed)).size).toBe(1);
-    await fork.close();
   });
 
   test.each([
@@ -171,13 +168,13 @@ describe('sessions with a native library', () => {
     tags: 'full',
   }, async () => {
     const tools = { wait: async (_: object, ctx: { suspend(): never }) => ctx.suspend() };
-    const session = await open({ tools });
+    await using session = await open({ tools });
     const { metadata } = await session.execute(
       'import counter\ncounter.add(5)\nanswer = await tools.wait()\ncounter.add(answer)',
     );
     expect(metadata.state).toBe('paused');
     await session.checkpoint('asked');
-    const fork = await session.fork();
+    await using fork = await session.fork();
     const resumed = (in_: Session, answer: number) =>
       in_.resume(metadata.execution_id!, {
         resolutions: [{ id: metadata.pending![0]!.id, value: answer }],
@@ -188,8 +185,6 @@ describe('sessions with a native library', () => {
     await session.rollback('asked');
     expect(value(await resumed(session, 30))).toBe(35);
     expect(value(await session.execute('counter.add(1)'))).toBe(36);
-    await session.close();
-    await fork.close();
   });
 });
 

@@ -4,30 +4,24 @@
  *
  * @module-tag full
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPool, createSandbox, diskStore, type SandboxOptions } from 'llm-wasm-sandbox';
 import { aiSdkSandbox } from 'llm-wasm-sandbox/adapters';
 import { Sandbox as E2bSandbox } from 'llm-wasm-sandbox/adapters/e2b';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runCliHere, runScript } from '../support/cli.ts';
 import { setEnvironment } from '../support/environment.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
+import { onlyPackagesFrom } from './available-wheels.ts';
 import { nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'packages-of-processes-'));
+const folder = folderOfFile();
 const index = join(folder, 'index');
 const store = join(folder, 'store');
-setEnvironment({
-  LLM_WASM_SANDBOX_PACKAGES_DIR: join(folder, 'packages'),
-  LLM_WASM_SANDBOX_CACHE: join(folder, 'cache'),
-  LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'no-distribution'),
-  PIP_CONFIG_FILE: '/dev/null',
-  PIP_NO_INDEX: '1',
-  PIP_FIND_LINKS: index,
-});
+setEnvironment({ ...onlyPackagesFrom(index, folder), LLM_WASM_SANDBOX_CACHE: join(folder, 'cache') });
 
 const packages = (...args: readonly string[]) => runCliHere(['packages', ...args], store);
 const removePackages = () => rmSync(join(folder, 'packages', 'packages.json'), { force: true });
@@ -40,9 +34,6 @@ beforeAll(async () => {
   await wheel(index, 'helper_pkg', '1.2', { 'helper.py': 'one = 1\n' });
   await wheel(index, 'other', '1.0', { 'other.py': 'import helper\nx = helper.one + 1\n' });
   expect((await packages('lock', index)).status).toBe(0);
-});
-afterAll(() => {
-  rmSync(folder, { recursive: true });
 });
 
 async function run(code: string, options: Partial<SandboxOptions> = {}) {
@@ -276,13 +267,11 @@ describe('commands of other interfaces', () => {
   });
 
   test('of MCP have added packages', async () => {
-    const server = await startHttp({ shell_tool: true });
-    const client = await httpClient(server, 'modern');
+    await using server = await startHttp({ shell_tool: true });
+    await using client = await httpClient(server, 'modern');
     const shell = await call(client, 'bash', { command: COUNT });
     const program = await call(client, 'execute_code', { code: COUNT, language: 'bash' });
     expect([shell.structured, program.structured]).toMatchObject([{ stdout: '1 2\n' }, { stdout: '1 2\n' }]);
-    await client.close();
-    await server.close();
   });
 
   test('of frameworks have added packages', async () => {

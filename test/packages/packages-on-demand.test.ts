@@ -6,32 +6,26 @@
 import {
   copyFileSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox, diskStore, type SandboxOptions } from 'llm-wasm-sandbox';
 import { sandboxTools } from 'llm-wasm-sandbox/adapters';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCliHere } from '../support/cli.ts';
 import { setEnvironment } from '../support/environment.ts';
+import { folderOfFile } from '../support/folders.ts';
+import { onlyPackagesFrom } from './available-wheels.ts';
 import { nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'packages-on-demand-'));
+const folder = folderOfFile();
 const index = join(folder, 'index');
-setEnvironment({
-  LLM_WASM_SANDBOX_PACKAGES_DIR: join(folder, 'packages'),
-  LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'no-distribution'),
-  PIP_CONFIG_FILE: '/dev/null',
-  PIP_NO_INDEX: '1',
-  PIP_FIND_LINKS: index,
-});
+setEnvironment(onlyPackagesFrom(index, folder));
 
 const auto = { runtime: 'python', packages: 'auto' } as const;
 const packages = (...args: readonly string[]) => runCliHere(['packages', ...args], join(folder, 'store'));
@@ -52,9 +46,6 @@ beforeAll(async () => {
   expect(status).toBe(0);
   // Replaces the approved wheel with one that has another digest.
   await wheel(index, 'unapproved', '1.0', { 'unapproved.py': 'x = 2\n' });
-});
-afterAll(() => {
-  rmSync(folder, { recursive: true });
 });
 
 const removePackages = () => rmSync(join(folder, 'packages', 'packages.json'), { force: true });

@@ -5,11 +5,11 @@
  * @module-tag full
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox, type DisplayResult } from 'llm-wasm-sandbox';
-import { afterAll, describe, expect, type TestContext, test } from 'vitest';
+import { describe, expect, type TestContext, test } from 'vitest';
+import { folderOfFile } from '../support/folders.ts';
 import { decodePng } from '../support/png.ts';
 import { isNightly } from '../support/repetitions.ts';
 
@@ -18,8 +18,7 @@ const PLOTLY = ['plotly==7.1.0', 'narwhals==2.26.0'];
 const SCIENTIFIC =
   /^(?:numpy|pandas|pillow|matplotlib|contourpy|kiwisolver|fonttools)-.*(?:_wasm32|-none-any)\.whl$/;
 
-const folder = mkdtempSync(join(tmpdir(), 'plotting-wheels-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 
 /** The paths of the wheels. Without an index that has them, the test is skipped and says so. */
 function download(pins: readonly string[], { skip }: TestContext): string[] {

@@ -3,25 +3,16 @@
  *
  * @module-tag full
  */
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox, type SandboxOptions, type SandboxResult } from 'llm-wasm-sandbox';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runScript } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { code } from '../support/sandbox.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'packages-test-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 
 async function run(options: Omit<SandboxOptions, 'runtime'>, program: string): Promise<SandboxResult> {
   await using sandbox = await createSandbox({ runtime: 'python', ...options });

@@ -3,18 +3,17 @@
  *
  * @module-tag full
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { checkRecord, parseWheelName, usableFiles } from '../../src/packages/check-wheel-contents.ts';
 import { filesDigest } from '../../src/packages/package-files.ts';
 import { readZip } from '../../src/packages/read-zip.ts';
 import { fetchLockedPackages } from '../../src/runtimes/python/build/fetch-locked-packages.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'wheel-test-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 afterEach(() => {
   vi.unstubAllEnvs();
 });

@@ -1,17 +1,14 @@
 /** What a process caches when it reads wheels. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import * as reader from '../../src/packages/read-wheel.ts';
 import { unpackWheel } from '../../src/packages/unpack-wheel.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'read-wheel-'));
+const folder = folderOfFile();
 afterEach(() => {
   vi.useRealTimers();
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const wheelPart = (path: string) => reader.wheelPart(path, async (file) => unpackWheel(file));
 

@@ -4,8 +4,7 @@
  *
  * @module-tag full
  */
-import { existsSync, readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+
 import { beforeAll, describe, expect, test } from 'vitest';
 import { UNLIMITED_RUN } from '../../dist/engine/run-context.js';
 import { createParts } from '../../dist/sandbox/create-parts.js';
@@ -16,13 +15,11 @@ import { GuestPool } from '../../dist/worker/thread/guest-pool.js';
 import { createVolume } from '../../dist/worker/thread/guest-volume.js';
 import { type LoadedImage, loadImage } from '../../dist/worker/thread/load-image.js';
 import { isNightly } from '../support/repetitions.ts';
+import { availableWheel } from './available-wheels.ts';
 
 type Guest = ReturnType<GuestPool['acquire']>;
 
-const folders = (process.env['PIP_FIND_LINKS'] ?? '').split(/\s+/).filter((folder) => existsSync(folder));
-const numpy = folders
-  .flatMap((folder) => readdirSync(folder).map((file) => join(folder, file)))
-  .find((path) => /^numpy-.*_wasm32\.whl$/.test(basename(path)));
+const numpy = availableWheel('numpy');
 const REASON =
   isNightly && numpy !== undefined ? '' : ' (skipped: needs NIGHTLY_TESTS=1, and numpy in PIP_FIND_LINKS)';
 

@@ -1,14 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parsePyodideLock } from '../../src/packages/pyodide-lock.ts';
 import { resolvePackages } from '../../src/packages/resolve-packages.ts';
 import { unpackWheel, type WheelFile } from '../../src/packages/unpack-wheel.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'resolve-packages-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 
 async function resolve(name: string, files: Readonly<Record<string, string>>) {
   const sources = {

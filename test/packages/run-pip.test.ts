@@ -3,28 +3,19 @@
  *
  * @module-tag full
  */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { pipDownload } from '../../src/packages/run-pip.ts';
 import { describeMissing } from '../../src/packages/vendored-package-table.ts';
 import {
   fetchLockedPackages,
   firstPartyFiles,
 } from '../../src/runtimes/python/build/fetch-locked-packages.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'run-pip-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 const calls = join(folder, 'calls');
 const systemPath = process.env['PATH'];
 let bin = '';

@@ -4,9 +4,8 @@
  *
  * @module-tag full
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import {
   createSandbox,
   type DisplayResult,
@@ -18,15 +17,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCli } from '../support/cli.ts';
 import { temporarySessionStore } from '../support/cli-sessions.ts';
 import { documentedOutput } from '../support/doc-examples.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { decodePng } from '../support/png.ts';
+import { availableWheel, onlyPackagesFrom } from './available-wheels.ts';
 
-const folders = (process.env['PIP_FIND_LINKS'] ?? '').split(/\s+/).filter((folder) => existsSync(folder));
-const available = folders.flatMap((folder) => readdirSync(folder).map((file) => join(folder, file)));
 const WHEELS =
   'numpy-2.4.6 pandas-3.0.2 pillow-12.2.0 matplotlib-3.10.8 contourpy-1.3.3 kiwisolver-1.4.9 fonttools-4.62.1';
-const wheels = WHEELS.split(' ').map((name) =>
-  available.find((path) => basename(path).startsWith(`${name}-`) && /(_wasm32|-none-any)\.whl$/.test(path)),
-);
+const wheels = WHEELS.split(' ').map(availableWheel);
 const isAvailable = wheels.every((file) => file !== undefined);
 const REASON = isAvailable ? '' : ' (skipped: PIP_FIND_LINKS names no folder with the wheels)';
 
@@ -458,16 +455,9 @@ test.runIf(isAvailable && process.env['NIGHTLY_TESTS'])(
   'packages add prints what the documentation shows',
   { tags: 'full' },
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'add-'));
-    const env = {
-      LLM_WASM_SANDBOX_PACKAGES_DIR: folder,
-      LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'none'),
-      PIP_CONFIG_FILE: '/dev/null',
-      PIP_NO_INDEX: '1',
-      PIP_FIND_LINKS: dirname(wheels[0]!),
-    };
+    const folder = folderOfTest();
+    const env = onlyPackagesFrom(dirname(wheels[0]!), folder);
     const { stderr } = await runCli(['packages', 'add', 'numpy', 'pandas'], { cwd: folder, env });
-    rmSync(folder, { recursive: true });
     const document = readFileSync(new URL('../../docs/PACKAGES.md', import.meta.url), 'utf8');
     expect(stderr).toBe(documentedOutput(document, 'packages-add'));
   },

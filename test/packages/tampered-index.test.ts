@@ -3,19 +3,19 @@
  *
  * @module-tag full
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { sha256Hex } from '../../src/framing/digest.ts';
 import { runCliHere } from '../support/cli.ts';
 import { setEnvironment } from '../support/environment.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tampered-index-'));
+const folder = folderOfFile();
 const FILE = 'parcel-1.0-py3-none-any.whl';
 setEnvironment({
   LLM_WASM_SANDBOX_PACKAGES_DIR: join(folder, 'packages'),
@@ -65,7 +65,6 @@ beforeAll(async () => {
 afterAll(() => {
   server.close();
   server.closeAllConnections();
-  rmSync(folder, { recursive: true });
 });
 
 const added = join(folder, 'packages', 'packages.json');

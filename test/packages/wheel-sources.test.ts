@@ -2,7 +2,6 @@
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -11,15 +10,15 @@ import {
 } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { sha256Hex } from '../../src/framing/digest.ts';
 import { parsePyodideLock } from '../../src/packages/pyodide-lock.ts';
 import { findWheel } from '../../src/packages/wheel-sources.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { wheel } from './wheel-fixtures.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'wheel-sources-'));
+const folder = folderOfFile();
 vi.stubEnv('LLM_WASM_SANDBOX_PACKAGES_DIR', join(folder, 'packages'));
 const FILE = 'example-1.0-py3-none-any.whl';
 let bytes: Buffer;
@@ -44,7 +43,6 @@ afterAll(() => {
   server.close();
   server.closeAllConnections();
   vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true });
 });
 
 const sourcesFor = (sha256: string, base?: string) => ({

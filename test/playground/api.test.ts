@@ -1,7 +1,6 @@
 /** The interface of the playground over HTTP, as the page and hostile clients use it. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox, diskStore } from 'llm-wasm-sandbox';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
@@ -9,18 +8,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseTimeline, serializeTimeline } from '../../src/playground/saved-timeline.ts';
 import { Timeline } from '../../src/playground/timeline.ts';
 import { runCliHere } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 import { startHttp } from '../support/mcp.ts';
+import { sharedByFile } from '../support/shared.ts';
 
 const SECRETS = { alice: 'alice-secret-token-1', bob: 'bob-secret-token-12' };
 const TOKENS = Object.entries(SECRETS).map(([name, secret]) => `${name}=${secret}`);
 
-let server: HttpServer;
-let plain: HttpServer;
-beforeAll(async () => {
-  server = await startHttp({ playground: true, tokens: TOKENS, max_body_bytes: 100_000 });
-  plain = await startHttp({ tokens: TOKENS });
-});
-afterAll(() => Promise.all([server.close(), plain.close()]));
+const settings = { playground: true, tokens: TOKENS, max_body_bytes: 100_000 };
+const server: HttpServer = await sharedByFile(startHttp(settings));
+const plain = await sharedByFile(startHttp({ tokens: TOKENS }));
 
 interface Given {
   readonly method?: string;
@@ -299,18 +296,13 @@ describe('a request that no rule permits', () => {
   /** Names in this domain never resolve (RFC 6761), so an approved request fails in another way than a denied one. */
   const FETCH =
     "await fetch('https://api.invalid/x', { method: 'POST', body: 'abc' }).catch(({ cause }) => console.log(cause.code));\nconsole.log('end');";
-  let folder: string;
+  const network_config = join(folderOfFile(), 'network.json');
   let asking: HttpServer;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'playground-ask-'));
-    const network_config = join(folder, 'network.json');
     writeFileSync(network_config, '{"network":{"ask":true}}');
     asking = await startHttp({ playground: true, tokens: TOKENS, network_config });
   });
-  afterAll(async () => {
-    await asking.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => asking.close());
   const start = async () =>
     (await post('sessions', { language: 'javascript' }, { to: asking })).json.session_id as string;
 
@@ -397,7 +389,7 @@ describe('a request that no rule permits', () => {
 });
 
 describe('the timeline of a stored session', () => {
-  let data_dir: string;
+  const data_dir = folderOfFile();
   let stored: HttpServer;
   const start = async () => {
     stored = await startHttp({ playground: true, tokens: TOKENS, data_dir });
@@ -406,14 +398,8 @@ describe('the timeline of a stored session', () => {
     await stored.close();
     await start();
   };
-  beforeAll(async () => {
-    data_dir = mkdtempSync(join(tmpdir(), 'playground-'));
-    await start();
-  });
-  afterAll(async () => {
-    await stored.close();
-    rmSync(data_dir, { recursive: true });
-  });
+  beforeAll(start);
+  afterAll(() => stored.close());
 
   test('survives a restart of the server with its branches, code and output', async () => {
     const to = stored;

@@ -1,11 +1,9 @@
 /** The programs can be built again from their sources, bit for bit. @module-tag full */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { missingTools } from '../../programs/build/toolchain.mjs';
+import { folderOfTest } from '../support/folders.ts';
 
 const MINUTES = 60_000;
 const missing = missingTools();
@@ -17,15 +15,11 @@ it.skipIf(isSkipped)(
   `builds the committed programs again${isSkipped ? ` (${reason})` : ''}`,
   { timeout: 30 * MINUTES },
   () => {
-    const work = mkdtempSync(join(tmpdir(), 'programs-'));
-    try {
-      const script = fileURLToPath(new URL('../../programs/build/build.mjs', import.meta.url));
-      const { status, stderr } = spawnSync(process.execPath, [script, '--check', '--work', work], {
-        encoding: 'utf8',
-      });
-      expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
-    } finally {
-      rmSync(work, { recursive: true, force: true });
-    }
+    const work = folderOfTest();
+    const script = fileURLToPath(new URL('../../programs/build/build.mjs', import.meta.url));
+    const { status, stderr } = spawnSync(process.execPath, [script, '--check', '--work', work], {
+      encoding: 'utf8',
+    });
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
   },
 );

@@ -90,12 +90,11 @@ describe('error details of a Python program', () => {
   });
 
   test('include the exception that was being handled when the program exited', async () => {
-    const sandbox = await createSandbox({ runtime: 'python' });
+    await using sandbox = await createSandbox({ runtime: 'python' });
     const result = await sandbox.execute("import sys\ntry:\n    {}['a']\nexcept KeyError:\n    sys.exit(4)");
     expect(result).toMatchObject({ exit_code: 4, stderr: '' });
     expect(result.metadata.error).toBeUndefined();
     expect(result.metadata.error_guidance?.error_type).toBe('DataShape');
-    await sandbox.close();
   });
 });
 

@@ -1,11 +1,8 @@
-import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createSandbox } from 'llm-wasm-sandbox';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { sharedByFile } from '../support/shared.ts';
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await createSandbox({ runtime: 'python' });
-});
-afterAll(() => sandbox.close());
+const sandbox = await sharedByFile(createSandbox({ runtime: 'python' }));
 const run = async (code: string) => {
   const { stdout, stderr, exit_code } = await sandbox.execute(code);
   return { stdout, stderr, exit_code };

@@ -1,12 +1,9 @@
 import { createSandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { code, python } from '../support/sandbox.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-let sandbox: Awaited<ReturnType<typeof createSandbox>>;
-beforeAll(async () => {
-  sandbox = await createSandbox({ runtime: 'python', policy: { timeout_seconds: 100 } });
-});
-afterAll(() => sandbox.close());
+const sandbox = await sharedByFile(createSandbox({ runtime: 'python', policy: { timeout_seconds: 100 } }));
 
 /** The output of a program that must not fail. */
 async function outputOf(program: string): Promise<string> {

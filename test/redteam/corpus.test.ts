@@ -12,14 +12,14 @@ import { ATTACKS, runAttacks } from './built.ts';
 const attacksOf = (category: Category) => ATTACKS.filter((attack) => attack.category === category);
 const idsOf = (category: Category) => attacksOf(category).map(({ id }) => id);
 
-/** Runs a category before its tests. Returns a function that gives the problems of an attack. */
-function replay(category: Category): (id: string) => readonly string[] {
+/** Runs a category before its tests. Returns a function that checks the verdict on an attack. */
+function replay(category: Category): (id: string) => void {
   const problems = new Map<string, readonly string[]>();
   beforeAll(async () => {
     const verdicts = await runAttacks(attacksOf(category));
     for (const verdict of verdicts) problems.set(verdict.attack.id, verdict.problems);
   }, 600_000);
-  return (id) => problems.get(id)!;
+  return (id) => expect(problems.get(id)).toEqual([]);
 }
 
 describe('corpus', () => {
@@ -49,82 +49,52 @@ describe('corpus', () => {
 });
 
 describe('an escape attempt', () => {
-  const problemsOf = replay('escape');
   // guarantee: no-bridge, no-host-objects, no-host-resources, memory-isolation, system-calls, file-isolation, fresh-state
-  test.each(idsOf('escape'))('has no effect outside the guest: %s', (id) => {
-    expect(problemsOf(id)).toEqual([]);
-  });
+  test.each(idsOf('escape'))('has no effect outside the guest: %s', replay('escape'));
 });
 
 describe('a request of an attacker', () => {
-  const problemsOf = replay('network');
   // guarantee: network
-  test.each(idsOf('network'))('is refused before anything is sent: %s', (id) => {
-    expect(problemsOf(id)).toEqual([]);
-  });
+  test.each(idsOf('network'))('is refused before anything is sent: %s', replay('network'));
 });
 
 describe('an attack on a limit', () => {
-  const problemsOf = replay('limits');
   // guarantee: fuel-limit, time-limit, memory-limit, output-limit, workspace-limit, recursion-limit
-  test.each(idsOf('limits'))('is stopped by the limit: %s', (id) => {
-    expect(problemsOf(id)).toEqual([]);
-  });
+  test.each(idsOf('limits'))('is stopped by the limit: %s', replay('limits'));
 });
 
 describe('a hostile wheel', () => {
-  const problemsOf = replay('packages');
   // guarantee: native-libraries
-  test.each(idsOf('packages'))('is refused: %s', (id) => {
-    expect(problemsOf(id)).toEqual([]);
-  });
+  test.each(idsOf('packages'))('is refused: %s', replay('packages'));
 });
 
 describe('an attempt to falsify a result', () => {
-  const problemsOf = replay('truth');
   // guarantee: untrusted-reports
-  test.each(idsOf('truth'))('does not change what the host reports: %s', (id) => {
-    expect(problemsOf(id)).toEqual([]);
-  });
+  test.each(idsOf('truth'))('does not change what the host reports: %s', replay('truth'));
 });
 
 describe('an attack on a session', () => {
-  const problemsOf = replay('session');
   // guarantee: stored-sessions
-  test.each(idsOf('session'))('leaves its state and other sessions intact: %s', (id) => {
-    expect(problemsOf(id)).toEqual([]);
-  });
+  test.each(idsOf('session'))('leaves its state and other sessions intact: %s', replay('session'));
 });
 
 describe('an attack with tool calls', () => {
-  const problemsOf = replay('tools');
   // guarantee: tool-calls, approval, paused-programs
   // proves: Attacks that use tool calls cause no call without approval and no call with arguments that the schema rejects.
-  test.each(idsOf('tools'))('calls no tool without approval or with invalid arguments: %s', (id) => {
-    expect(problemsOf(id)).toEqual([]);
-  });
+  test.each(idsOf('tools'))('calls no tool without approval or with invalid arguments: %s', replay('tools'));
 });
 
 describe('attack on the server', () => {
-  const problemsOf = replay('server');
-  test.each(idsOf('server'))('is rejected and delays no other client: %s', (id) => {
-    expect(problemsOf(id)).toEqual([]);
-  });
+  test.each(idsOf('server'))('is rejected and delays no other client: %s', replay('server'));
 });
 
 describe('an attack on the machine of the user', () => {
-  const problemsOf = replay('host');
   // guarantee: host-programs
   // proves: Files that a guest has written are not used by programs of the host, and private files and secrets do not reach it.
-  test.each(idsOf('host'))('uses no file of a guest and reveals no file or secret: %s', (id) => {
-    expect(problemsOf(id)).toEqual([]);
-  });
+  test.each(idsOf('host'))('uses no file of a guest and reveals no file or secret: %s', replay('host'));
 });
 
 describe('an attack on host memory', () => {
-  const problemsOf = replay('host_memory');
   // guarantee: memory-limit
-  test.each(idsOf('host_memory'))('cannot make the process grow without limit: %s', (id) => {
-    expect(problemsOf(id)).toEqual([]);
-  });
+  test.each(idsOf('host_memory'))('cannot make the process grow without limit: %s', replay('host_memory'));
 });

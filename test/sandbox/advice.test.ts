@@ -1,15 +1,12 @@
 /** Advice for programs that use packages, modules and commands of other environments. */
 import { createSandbox, type RuntimeName, type Sandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { sharedByFile } from '../support/shared.ts';
 
-const sandboxes = new Map<RuntimeName, Sandbox>();
-beforeAll(async () => {
-  for (const runtime of ['python', 'javascript'] as const)
-    sandboxes.set(runtime, await createSandbox({ runtime }));
-});
-afterAll(async () => {
-  for (const sandbox of sandboxes.values()) await sandbox.close();
-});
+const sandboxes: Partial<Record<RuntimeName, Sandbox>> = {
+  python: await sharedByFile(createSandbox({ runtime: 'python' })),
+  javascript: await sharedByFile(createSandbox({ runtime: 'javascript' })),
+};
 
 const WORKING: readonly (readonly [RuntimeName, string, string])[] = [
   ['javascript', "console.log(require('lodash').chunk([1, 2, 3], 2).length)", '2\n'],
@@ -157,12 +154,12 @@ const CASES: Record<string, Case> = {
 
 describe('advice', () => {
   test.each(WORKING)('is not needed in %s for %s', async (runtime, code, stdout) => {
-    const result = await sandboxes.get(runtime)!.execute(code);
+    const result = await sandboxes[runtime]!.execute(code);
     expect([result.stdout, result.metadata.error_guidance]).toEqual([stdout, undefined]);
   });
 
   test.each(Object.entries(CASES))('is right for %s', async (_, { runtime, code, type, says, not }) => {
-    const { metadata } = await sandboxes.get(runtime)!.execute(code);
+    const { metadata } = await sandboxes[runtime]!.execute(code);
     const { error_type, actionable_guidance: lines } = metadata.error_guidance!;
     const text = lines.join('\n');
     expect(error_type).toBe(type);
@@ -179,7 +176,7 @@ describe('advice', () => {
 
   test('names the budget of the call before that of a session', async () => {
     const code = 'import itertools\nfor order in itertools.permutations(range(15)):\n    order[0]';
-    const { metadata } = await sandboxes.get('python')!.execute(code, { fuel_budget: 20_000_000 });
+    const { metadata } = await sandboxes['python']!.execute(code, { fuel_budget: 20_000_000 });
     const lines = metadata.error_guidance!.actionable_guidance;
     const call = lines.findIndex((line) => line.endsWith('run it again with policy.fuel_budget=40_000_000'));
     expect(call).toBeGreaterThan(0);

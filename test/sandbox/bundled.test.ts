@@ -3,17 +3,15 @@
  *
  * @module-tag full
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { runProcess } from '../support/cli.ts';
+import { folderOfFile } from '../support/folders.ts';
 
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), 'bundled-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 
 const PROGRAM = `
 import { createSandbox } from 'llm-wasm-sandbox';

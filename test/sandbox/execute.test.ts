@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox, type SandboxOptions } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
+import { folderOfTest } from '../support/folders.ts';
 import { code, python } from '../support/sandbox.ts';
 
 describe('a sandbox', () => {
@@ -115,26 +115,22 @@ describe('a sandbox', () => {
 
   // guarantee: file-isolation
   test('mounts host files read-only and does not follow links out of the mounted folder', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'mount-'));
-    try {
-      mkdirSync(join(folder, 'sub'));
-      writeFileSync(join(folder, 'sub', 'a.txt'), 'from the host');
-      symlinkSync('/etc', join(folder, 'link'));
-      const mounts = [
-        { host_path: folder, guest_path: '/external' },
-        { host_path: join(folder, 'sub', 'a.txt'), guest_path: '/data/one.txt' },
-      ];
-      await using sandbox = await createSandbox({ runtime: 'python', policy: { mounts } });
-      const result = await sandbox.execute(code`
-        import os
-        print(open('/external/sub/a.txt').read(), os.listdir('/external'), open('/data/one.txt').read())
-        open('/external/sub/a.txt', 'w')
-      `);
-      expect(result.stdout).toBe("from the host ['sub'] from the host\n");
-      expect(result.stderr).toContain('Read-only file system');
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const folder = folderOfTest();
+    mkdirSync(join(folder, 'sub'));
+    writeFileSync(join(folder, 'sub', 'a.txt'), 'from the host');
+    symlinkSync('/etc', join(folder, 'link'));
+    const mounts = [
+      { host_path: folder, guest_path: '/external' },
+      { host_path: join(folder, 'sub', 'a.txt'), guest_path: '/data/one.txt' },
+    ];
+    await using sandbox = await createSandbox({ runtime: 'python', policy: { mounts } });
+    const result = await sandbox.execute(code`
+      import os
+      print(open('/external/sub/a.txt').read(), os.listdir('/external'), open('/data/one.txt').read())
+      open('/external/sub/a.txt', 'w')
+    `);
+    expect(result.stdout).toBe("from the host ['sub'] from the host\n");
+    expect(result.stderr).toContain('Read-only file system');
   });
 
   test('runs calls of one sandbox in order', async () => {

@@ -1,16 +1,12 @@
 /** What newcomers and models try first gives the right result, or guidance that says what to do instead. */
-import { createSandbox, type RuntimeName, type Sandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSandbox } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+import { sharedByFile } from '../support/shared.ts';
 
-let sandboxes: Record<Exclude<RuntimeName, 'bash'>, Sandbox>;
-beforeAll(async () => {
-  const [python, javascript] = await Promise.all([
-    createSandbox({ runtime: 'python' }),
-    createSandbox({ runtime: 'javascript' }),
-  ]);
-  sandboxes = { python, javascript };
-});
-afterAll(() => Promise.all(Object.values(sandboxes).map((sandbox) => sandbox.close())));
+const sandboxes = {
+  python: await sharedByFile(createSandbox({ runtime: 'python' })),
+  javascript: await sharedByFile(createSandbox({ runtime: 'javascript' })),
+};
 
 describe('locales', () => {
   test.each([
@@ -41,9 +37,8 @@ describe('the module chart', () => {
 
   test('does not hide a file of the program', async () => {
     const files = { 'chart.py': 'mine = 1' };
-    const sandbox = await createSandbox({ runtime: 'python' });
+    await using sandbox = await createSandbox({ runtime: 'python' });
     expect((await sandbox.execute('import chart\nchart.mine', { files })).metadata.result).toBe(1);
-    await sandbox.close();
   });
 });
 

@@ -1,20 +1,23 @@
 /** The fuel profile and the place where a run stopped, in both languages, with hostile values. */
-import { createSandbox, memoryStore, type RuntimeName, type SandboxResult } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  createSandbox,
+  memoryStore,
+  type RuntimeName,
+  type Sandbox,
+  type SandboxResult,
+} from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
 import { code } from '../support/sandbox.ts';
+import { sharedByFile } from '../support/shared.ts';
 
 const RUNTIMES = ['python', 'javascript'] as const;
-const sandboxes = new Map<RuntimeName, Awaited<ReturnType<typeof createSandbox>>>();
-
-beforeAll(async () => {
-  for (const runtime of RUNTIMES) sandboxes.set(runtime, await createSandbox({ runtime }));
-});
-afterAll(async () => {
-  for (const sandbox of sandboxes.values()) await sandbox.close();
-});
+const sandboxes: Partial<Record<RuntimeName, Sandbox>> = {
+  python: await sharedByFile(createSandbox({ runtime: 'python' })),
+  javascript: await sharedByFile(createSandbox({ runtime: 'javascript' })),
+};
 
 const run = (runtime: RuntimeName, program: string, fuel_budget = 30_000_000): Promise<SandboxResult> =>
-  sandboxes.get(runtime)!.execute(program, { fuel_budget });
+  sandboxes[runtime]!.execute(program, { fuel_budget });
 
 const LOOP: Record<Exclude<RuntimeName, 'bash'>, string> = {
   python: code`
@@ -97,7 +100,7 @@ describe.each(RUNTIMES)('fuel profile: %s', (runtime) => {
 
   test('has complete stacks and finer samples with the option profile', async () => {
     const options = { fuel_budget: 10_000_000, profile: true };
-    const { metadata } = await sandboxes.get(runtime)!.execute(LOOP[runtime], options);
+    const { metadata } = await sandboxes[runtime]!.execute(LOOP[runtime], options);
     const { stacks, sample_fuel, samples, lines } = metadata.fuel_profile!;
     expect(sample_fuel).toBeGreaterThan(80_000);
     expect(sample_fuel).toBeLessThanOrEqual(100_000);
@@ -286,7 +289,7 @@ describe('stopped_at', () => {
     `;
     for (const program of [forged, functions]) {
       const options = { profile: true, fuel_budget: 60_000_000 };
-      const { metadata } = await sandboxes.get('python')!.execute(program, options);
+      const { metadata } = await sandboxes['python']!.execute(program, options);
       expect(metadata.trap_reason).toBe('out_of_fuel');
       const { file, function: name } = metadata.stopped_at!;
       expect(file).toMatch(/^\/app\/\P{Cc}*$/u);

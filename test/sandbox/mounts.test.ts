@@ -1,13 +1,12 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SandboxParts } from '../../src/sandbox/create-parts.ts';
+import { folderOfFile } from '../support/folders.ts';
 
 const MiB = 1024 * 1024;
-const folder = mkdtempSync(join(tmpdir(), 'mounts-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 
 const open = (host_path: string) =>
   createSandbox({ runtime: 'javascript', policy: { mounts: [{ host_path, guest_path: '/external' }] } });

@@ -1,17 +1,13 @@
 /** Why a run reached its limit: the causes that the samples show, and expensive runs for which none is claimed. */
-import { createSandbox, type RuntimeName, type SandboxResult } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSandbox, type RuntimeName, type Sandbox, type SandboxResult } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
 import { formatFuel } from '../../src/quantities.ts';
+import { sharedByFile } from '../support/shared.ts';
 
-const sandboxes = new Map<RuntimeName, Awaited<ReturnType<typeof createSandbox>>>();
-
-beforeAll(async () => {
-  for (const runtime of ['python', 'javascript'] as const)
-    sandboxes.set(runtime, await createSandbox({ runtime }));
-});
-afterAll(async () => {
-  for (const sandbox of sandboxes.values()) await sandbox.close();
-});
+const sandboxes: Partial<Record<RuntimeName, Sandbox>> = {
+  python: await sharedByFile(createSandbox({ runtime: 'python' })),
+  javascript: await sharedByFile(createSandbox({ runtime: 'javascript' })),
+};
 
 interface Program {
   readonly runtime: RuntimeName;
@@ -284,7 +280,7 @@ const PROGRAMS: Record<string, Program> = {
 const results = new Map<Program, PromiseLike<SandboxResult>>();
 const LIMITS = { fuel_budget: 60_000_000 };
 function resultOf(program: Program): PromiseLike<SandboxResult> {
-  const result = results.get(program) ?? sandboxes.get(program.runtime)!.execute(program.code, LIMITS);
+  const result = results.get(program) ?? sandboxes[program.runtime]!.execute(program.code, LIMITS);
   results.set(program, result);
   return result;
 }
@@ -337,7 +333,7 @@ describe('cause of a reached fuel limit', () => {
 
   test('is reported without a budget for the packages of an endless loop', { tags: 'full' }, async () => {
     const code = 'import openpyxl\nwhile True:\n    pass\n';
-    const result = await sandboxes.get('python')!.execute(code, { fuel_budget: 3_000_000_000 });
+    const result = await sandboxes['python']!.execute(code, { fuel_budget: 3_000_000_000 });
     const { cause, recommendation, likely_causes } = result.metadata.fuel_analysis!;
     expect(cause).toBe('probably_endless');
     expect(likely_causes).toContainEqual(expect.stringContaining('Heavy package import detected: openpyxl'));
@@ -347,7 +343,7 @@ describe('cause of a reached fuel limit', () => {
   test('is found for a time limit too', async () => {
     // Few samples are enough for this one, so that the speed of the machine does not matter.
     const { code } = PROGRAMS['a loop with a constant condition that nothing leaves']!;
-    const result = await sandboxes.get('python')!.execute(code, { timeout_seconds: 1, fuel_budget: 1e12 });
+    const result = await sandboxes['python']!.execute(code, { timeout_seconds: 1, fuel_budget: 1e12 });
     expect(result.metadata.trap_reason).toBe('timeout');
     expect(result.metadata.fuel_analysis?.cause).toBe('probably_endless');
     expect(textOf(result)).not.toContain('timeout_seconds=');

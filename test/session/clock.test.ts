@@ -1,8 +1,6 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { diskStore, openSessions } from 'llm-wasm-sandbox';
 import { afterEach, expect, test, vi } from 'vitest';
+import { folderOfTest } from '../support/folders.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -10,7 +8,7 @@ test('a session can be created, saved and opened again while the clock is far ah
   const now = Date.now;
   const ahead = Date.parse('+012026-11-17T12:00:00.000Z') - now();
   vi.spyOn(Date, 'now').mockImplementation(() => now() + ahead);
-  const store = () => diskStore(mkdtempSync(join(tmpdir(), 'clock-')));
+  const store = () => diskStore(folderOfTest());
   const shared = store();
   {
     await using sessions = openSessions({ store: shared });

@@ -1,12 +1,11 @@
 /** Files that were deleted while open belong to the state of a session. Their contents are stored when they have changed. */
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox, diskStore } from 'llm-wasm-sandbox';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { folderOfFile } from '../support/folders.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'deleted-files-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderOfFile();
 
 const bytesIn = (path: string): number =>
   readdirSync(path, { recursive: true, withFileTypes: true })

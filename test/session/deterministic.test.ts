@@ -1,7 +1,7 @@
 /** Deterministic sessions: equal seeds and equal calls give equal output and fuel, also when the session is reopened between calls. */
 import { createSandbox, diskStore, type RuntimeName, type Sandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { scratch } from '../stores/fixtures.ts';
+import { folderOfTest } from '../support/folders.ts';
 
 const CALLS: Record<RuntimeName, readonly string[]> = {
   python: [
@@ -48,7 +48,7 @@ describe.each(['python', 'javascript', 'bash'] as const)('a deterministic sessio
   test('repeats output and fuel call by call, even when it is closed and reopened between calls', async () => {
     await using live = await begin();
     await using twin = await begin();
-    const options = { runtime, session_id: 'put-away', store: diskStore(scratch()) };
+    const options = { runtime, session_id: 'put-away', store: diskStore(folderOfTest()) };
     for (const code of CALLS[runtime]) {
       const expected = await told(live, code);
       expect(await told(twin, code)).toEqual(expected);
@@ -96,7 +96,7 @@ describe.each(['python', 'javascript'] as const)('the clock of a deterministic s
 });
 
 test('the monotonic clock of a session never goes backwards across reopening', { tags: 'full' }, async () => {
-  const options = { runtime: 'python', session_id: 'clock', store: diskStore(scratch()) } as const;
+  const options = { runtime: 'python', session_id: 'clock', store: diskStore(folderOfTest()) } as const;
   let time = Number.NEGATIVE_INFINITY;
   for (let call = 0; call < 4; call++) {
     await using sandbox = await createSandbox(options);

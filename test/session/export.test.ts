@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { diskStore, memoryStore, openSessions, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { scratch } from '../stores/fixtures.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { PERSISTENT_VALUES } from './persistent-values.ts';
 
 const show = (runtime: RuntimeName, expression: string) =>
@@ -18,7 +18,7 @@ describe.each(['python', 'javascript'] as const)('exported %s session', (runtime
     const bytes = await here.export('moving');
     await here.delete('moving');
 
-    await using there = openSessions({ store: diskStore(scratch()) });
+    await using there = openSessions({ store: diskStore(folderOfTest()) });
     const record = await there.import(bytes);
     expect(record).toMatchObject({ session_id: 'moving', calls: PERSISTENT_VALUES[runtime].length });
     const moved = await there.get('moving');

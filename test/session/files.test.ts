@@ -1,9 +1,9 @@
 /** Session files that the program, the host and the user of the store folder change at the same time. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox, diskStore, memoryStore, type Session } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { folderOfFile } from '../support/folders.ts';
 
 const begin = () => createSandbox({ runtime: 'python', auto_persist_globals: true });
 const paths = async (sandbox: Session) => (await sandbox.listFiles()).map(({ path }) => path);
@@ -106,11 +106,7 @@ describe('session files', () => {
 });
 
 describe('file edited in the workspace folder of a session', () => {
-  let dir = '';
-  beforeAll(() => {
-    dir = mkdtempSync(join(tmpdir(), 'session-files-'));
-  });
-  afterAll(() => rmSync(dir, { recursive: true }));
+  const dir = folderOfFile();
 
   test('fails the next call when it exceeds the quota, until it is removed', async () => {
     const policy = { workspace_max_bytes: 1000 };

@@ -2,12 +2,11 @@
  * A limit that is reached during an import leaves no half-loaded module behind: the call is rolled back, and the next import
  * works. Wheels are in the folder that PIP_FIND_LINKS names.
  */
-import { existsSync, readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { createSandbox, type RuntimeName, type SandboxResult, type Session } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import '../support/property-seed.ts';
+import { availableWheel } from '../packages/available-wheels.ts';
 import { isNightly, repetitions } from '../support/repetitions.ts';
 import { code } from '../support/sandbox.ts';
 
@@ -77,14 +76,13 @@ async function interruptRandomly(session: Session, one: Import, runs: number): P
   const stopped: SandboxResult[] = [];
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: smallestBudget, max: one.fuel }), async (fuel_budget) => {
-      const fork = await session.fork();
+      await using fork = await session.fork();
       const first = await fork.execute(one.program, { fuel_budget });
       if (!first.success) stopped.push(first);
       const { metadata, stderr } = await fork.execute(one.program, { fuel_budget: 100_000_000_000 });
       expect([stderr, metadata.result]).toEqual(['', one.result]);
       const kept = await fork.execute('kept');
       expect(kept.metadata.result).toBe('before');
-      await fork.close();
     }),
     { numRuns: runs },
   );
@@ -111,7 +109,7 @@ describe('an import that a limit stops', () => {
   });
 
   test('is rolled back even if the program catches the exception', async () => {
-    const session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await using session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     const caught = code`
       try:
           import xml.dom.minidom
@@ -122,11 +120,10 @@ describe('an import that a limit stops', () => {
     expect(metadata).toMatchObject({ trap_reason: 'out_of_fuel', state: 'rolled_back' });
     const after = await session.execute("import xml.dom.minidom\n'x' in globals()");
     expect(after.metadata).toMatchObject({ result: false, state: 'committed' });
-    await session.close();
   });
 
   test('is rolled back if the memory runs out, and leaves no module behind', async () => {
-    const session = await createSandbox({
+    await using session = await createSandbox({
       runtime: 'python',
       auto_persist_globals: true,
       policy: { memory_bytes: 64 * 2 ** 20, timeout_seconds: 100 },
@@ -143,34 +140,24 @@ describe('an import that a limit stops', () => {
     expect(metadata.notes?.join()).toMatch(SAYS);
     const loaded = "import sys\n[name for name in sys.modules if name.startswith('sympy')]";
     expect((await session.execute(loaded)).metadata.result).toEqual([]);
-    await session.close();
   });
 
   test('is not listed among the imports of the session', async () => {
-    const session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await using session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     await session.execute('import openpyxl', { fuel_budget: 20_000_000 });
     expect(session.session.imports).toEqual([]);
-    await session.close();
   });
 
   test('does not roll back a call that was stopped after its imports', async () => {
-    const session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await using session = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     const { metadata } = await session.execute('import xml.dom.minidom\nx = 1\nwhile True: pass', {
       fuel_budget: 100_000_000,
     });
     expect(metadata).toMatchObject({ trap_reason: 'out_of_fuel', state: 'committed' });
     expect(metadata.notes).toBeUndefined();
     expect((await session.execute('x')).metadata.result).toBe(1);
-    await session.close();
   });
 });
-
-const folders = (process.env['PIP_FIND_LINKS'] ?? '').split(/\s+/).filter((folder) => existsSync(folder));
-const available = folders.flatMap((folder) => readdirSync(folder).map((file) => join(folder, file)));
-const wheelsOf = (names: readonly string[]) =>
-  names.map((name) =>
-    available.find((path) => basename(path).startsWith(`${name}-`) && /(_wasm32|-none-any)\.whl$/.test(path)),
-  );
 
 const LARGE_IMPORTS: readonly (Import & { readonly wheels: readonly string[] })[] = [
   {
@@ -199,9 +186,9 @@ describe.runIf(isNightly)('a large import that a limit stops', () => {
   test.each(LARGE_IMPORTS)(
     'works in the next call: $program',
     async (one) => {
-      const wheels = wheelsOf(one.wheels);
+      const wheels = one.wheels.map(availableWheel);
       if (wheels.includes(undefined)) return;
-      const session = await createSandbox({
+      await using session = await createSandbox({
         runtime: 'python',
         packages: wheels.map((path) => path!),
         auto_persist_globals: true,
@@ -209,7 +196,6 @@ describe.runIf(isNightly)('a large import that a limit stops', () => {
       });
       await session.execute(assignment.python!);
       await interruptRandomly(session, one, 20);
-      await session.close();
     },
     900_000,
   );

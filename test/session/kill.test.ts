@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSandbox, diskStore, type RuntimeName } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
-import { scratch } from '../stores/fixtures.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { startSessionProcess } from './start-session-process.ts';
 
@@ -124,7 +124,7 @@ function filesOf(xs: readonly number[], own: Readonly<Record<string, number>>): 
 
 test(`a session whose process is killed holds the state of a completed operation (${CALLS} calls)`, async () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
-  const dir = scratch();
+  const dir = folderOfTest();
   const histories = new Map(Object.keys(SESSIONS).map((id) => [id, new History()]));
   const calls = () => [...histories.values()].reduce((sum, history) => sum + history.calls, 0);
   let kills = 0;

@@ -3,7 +3,7 @@ import { createPool, diskStore, memoryStore, openSessions, type SessionStore } f
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMemoryStore } from '../../dist/stores/memory/memory-store.js';
 import type { WorkerPool } from '../../dist/worker/pool/pool.js';
-import { scratch } from '../stores/fixtures.ts';
+import { folderOfTest } from '../support/folders.ts';
 
 const MB = 1_000_000;
 const limitError = { code: 'session_limit' };
@@ -28,7 +28,7 @@ describe('the memory of sessions in a disk store', () => {
   // guarantee: memory-limit
   // proves: The memory of idle sessions in a disk store is freed, and the sessions continue unchanged.
   test('is freed while they are idle, and they continue unchanged', async () => {
-    const { pool, create } = open(diskStore(scratch(), { durability: 'relaxed' }));
+    const { pool, create } = open(diskStore(folderOfTest(), { durability: 'relaxed' }));
     const all = [];
     for (let i = 0; i < 5; i++) {
       const session = await create(`s${i}`);
@@ -50,7 +50,7 @@ describe('the memory of sessions in a disk store', () => {
   });
 
   test('does not contain their checkpoints', async () => {
-    const store = diskStore(scratch(), { durability: 'relaxed' });
+    const store = diskStore(folderOfTest(), { durability: 'relaxed' });
     const { pool, create } = open(store, 4 * MB);
     const session = await create('many');
     for (let i = 0; i < 8; i++) {
@@ -71,7 +71,7 @@ describe('the memory of sessions in a disk store', () => {
   });
 
   test('limits what one session can hold; the call is undone', async () => {
-    const { create } = open(diskStore(scratch(), { durability: 'relaxed' }));
+    const { create } = open(diskStore(folderOfTest(), { durability: 'relaxed' }));
     const session = await create('one');
     await session.execute(`var x = 1; ${write('f')}`);
     await expect(session.execute(`x = 2; ${write('g', 2 * MB)}`)).rejects.toMatchObject(limitError);
@@ -80,7 +80,7 @@ describe('the memory of sessions in a disk store', () => {
   });
 
   test('limits what one session can hold; a rollback does not restore the call that was undone', async () => {
-    const { create } = open(diskStore(scratch(), { durability: 'relaxed' }));
+    const { create } = open(diskStore(folderOfTest(), { durability: 'relaxed' }));
     const session = await create('one');
     await session.execute('var x = 0');
     await session.execute(`x = 1; ${write('f')}`);
@@ -91,7 +91,7 @@ describe('the memory of sessions in a disk store', () => {
   });
 
   test('counts forks', async () => {
-    const { pool, create, sessions } = open(diskStore(scratch(), { durability: 'relaxed' }));
+    const { pool, create, sessions } = open(diskStore(folderOfTest(), { durability: 'relaxed' }));
     const session = await create('one');
     await session.execute(write('f'));
     const forks = [await session.fork('two'), await session.fork('three')];
@@ -140,7 +140,7 @@ describe('the memory that sessions hold', () => {
       const store =
         kind === 'memory'
           ? createMemoryStore(pool.held.open('tenant'))
-          : diskStore(scratch(), { durability: 'relaxed' });
+          : diskStore(folderOfTest(), { durability: 'relaxed' });
       const sessions = openSessions({ store });
       const held = new Map<string, number>();
       for (const [round, order] of orders(['a', 'b', 'session', 'fork']).entries()) {

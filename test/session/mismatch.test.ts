@@ -2,8 +2,8 @@
 import { createSandbox, diskStore, memoryStore, type RuntimeName, type SessionStore } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { DELTA_FORMAT } from '../../src/engine/delta.ts';
-import { scratch } from '../stores/fixtures.ts';
 import { alteredDelta } from '../support/altered-delta.ts';
+import { folderOfTest } from '../support/folders.ts';
 
 const BEGIN: Record<RuntimeName, string> = {
   python: 'x = 1\nprint(open("kept.txt", "w").write("kept"))',
@@ -58,7 +58,7 @@ const NONSENSE: Record<string, Record<string, unknown>> = {
 
 const stores: Record<string, () => SessionStore> = {
   memory: () => memoryStore(),
-  disk: () => diskStore(scratch()),
+  disk: () => diskStore(folderOfTest()),
 };
 
 async function alteredSession(
@@ -132,7 +132,7 @@ describe.each(['python', 'javascript', 'bash'] as const)('saved %s state', (runt
 });
 
 test('opening a session with other preloaded packages fails and names the preloaded ones', async () => {
-  const store = diskStore(scratch());
+  const store = diskStore(folderOfTest());
   const first = await createSandbox({ runtime: 'python', session_id: 'one', store });
   await first.execute(BEGIN.python);
   await first.close();

@@ -1,6 +1,6 @@
 import { createSandbox, diskStore, type RuntimeName, type Session } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { scratch } from '../stores/fixtures.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { PERSISTENT_VALUES, type PersistentValue } from './persistent-values.ts';
 import { startSessionProcess } from './start-session-process.ts';
 
@@ -47,7 +47,7 @@ const SCENARIOS: Record<
   },
 
   async 'is available in a new process'(runtime, values) {
-    const dir = scratch();
+    const dir = folderOfTest();
     const session_id = 'moving';
     await using sandbox = await createSandbox({ runtime, session_id, store: diskStore(dir) });
     await makeAll(sandbox, values);
@@ -63,7 +63,7 @@ const SCENARIOS: Record<
   },
 
   async 'is available after the process that created it exited'(runtime, values) {
-    const dir = scratch();
+    const dir = folderOfTest();
     const session_id = 'left';
     const programs = values.map(({ make }) => make);
     const other = startSessionProcess('run', dir, { runtime, session_id, programs });

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox, diskStore, openSessions } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { scratch } from '../stores/fixtures.ts';
+import { folderOfTest } from '../support/folders.ts';
 
 describe('the policy of a session', () => {
   test('is restored when the session is reopened; fields given on opening replace stored ones permanently', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const options = { runtime: 'python', session_id: 'limits', store: diskStore(dir) } as const;
     const first = await createSandbox({
       ...options,
@@ -22,13 +22,12 @@ describe('the policy of a session', () => {
     await second.close();
     const third = await createSandbox({ ...options, policy: { fuel_budget: 60_000_000 } });
     await third.close();
-    const fourth = await createSandbox({ ...options, policy: { timeout_seconds: undefined } });
+    await using fourth = await createSandbox({ ...options, policy: { timeout_seconds: undefined } });
     expect(fourth.policy).toMatchObject({
       fuel_budget: 60_000_000,
       stdout_max_bytes: 10,
       timeout_seconds: 30,
     });
-    await fourth.close();
   });
 
   test('is copied to a fork', async () => {
@@ -46,7 +45,7 @@ describe('the policy of a session', () => {
   // guarantee: stored-sessions
   // proves: Stored policies contain no mounts. Mounts must be passed each time a session is opened.
   test('never includes mounts, which must be passed each time the session is opened', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const options = { runtime: 'python', session_id: 'mounted', store: diskStore(dir) } as const;
     const mounts = [{ host_path: new URL('./', import.meta.url).pathname, guest_path: '/external' }];
     const first = await createSandbox({ ...options, policy: { mounts } });
@@ -58,7 +57,7 @@ describe('the policy of a session', () => {
   });
 
   test('is rejected when the guest cannot start with it, and the session stays unchanged and unlocked', async () => {
-    const options = { runtime: 'python', session_id: 'small', store: diskStore(scratch()) } as const;
+    const options = { runtime: 'python', session_id: 'small', store: diskStore(folderOfTest()) } as const;
     await (await createSandbox(options)).close();
     await expect(createSandbox({ ...options, policy: { memory_bytes: 5 } })).rejects.toThrow(
       'the minimum is',
@@ -77,7 +76,7 @@ describe('the policy of a session', () => {
 
 describe('new session', () => {
   test('is listed and locked for other processes before its first call', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const sandbox = await createSandbox({ runtime: 'python', session_id: 'idle', store: diskStore(dir) });
     await sandbox.flush();
     await using others = openSessions({ store: diskStore(dir) });
@@ -88,7 +87,7 @@ describe('new session', () => {
   });
 
   test('stores files that the host writes before its first call', async () => {
-    const options = { runtime: 'python', session_id: 'files', store: diskStore(scratch()) } as const;
+    const options = { runtime: 'python', session_id: 'files', store: diskStore(folderOfTest()) } as const;
     const sandbox = await createSandbox(options);
     await sandbox.writeFile('a.txt', 'A');
     await sandbox.writeFile('b.txt', 'B');

@@ -1,13 +1,12 @@
 /** A paused execution can be resumed once, even if the resume is rolled back or its process is killed. */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox, diskStore, memoryStore, type Session } from 'llm-wasm-sandbox';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { folderOfFile } from '../support/folders.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'resume-once-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderOfFile();
 
 interface CallContext {
   readonly call_id: string;
@@ -62,7 +61,7 @@ describe('a resume that is rolled back', () => {
       }
       if (cancels && calls.length === 1) stop.abort();
     };
-    const session = await createSandbox({
+    await using session = await createSandbox({
       runtime: 'python',
       session_id: 'rolled-back',
       store: cancels ? memoryStore() : diskStore(folder),
@@ -113,7 +112,6 @@ describe('a resume that is rolled back', () => {
     const ids = calls.map(({ call_id }) => call_id);
     expect(ids.slice(made.length)).toEqual(ids.slice(0, made.length));
     expect(new Set(ids).size).toBe(made.length);
-    await session.close();
   });
 
   it('does not start if the execution cannot be claimed, and refuses old ids if it is undone or cannot be saved', async () => {
@@ -124,7 +122,7 @@ describe('a resume that is rolled back', () => {
       ids.push((await session.paused())!.execution_id);
       return ++calls;
     };
-    const session = await createSandbox({
+    await using session = await createSandbox({
       runtime: 'javascript',
       session_id: 'unsaved',
       store,
@@ -166,7 +164,6 @@ describe('a resume that is rolled back', () => {
     await session.flush();
     expect((await store.read('unsaved'))!.state.paused).toEqual(await session.paused());
     expect(calls).toBe(2);
-    await session.close();
   });
 });
 
@@ -225,9 +222,8 @@ kill();`);
       expect((await diskStore(folder).read('killed'))!.state.paused).toBeUndefined();
       await session.close();
     }
-    const after = await open();
+    await using after = await open();
     expect(await after.paused()).toBeUndefined();
     expect((await after.execute('paid')).metadata.result).toEqual(['ok', 0]);
-    await after.close();
   });
 });

@@ -1,8 +1,7 @@
 /** Programs that pause at a tool call and continue later, in this process or in another one. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import {
@@ -14,7 +13,8 @@ import {
   type Session,
   type SessionStore,
 } from 'llm-wasm-sandbox';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { folderOfFile } from '../support/folders.ts';
 
 const executed: string[] = [];
 const tools = {
@@ -29,8 +29,7 @@ const tools = {
   echo: async (args: object) => args,
 };
 
-const folder = mkdtempSync(join(tmpdir(), 'resume-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderOfFile();
 
 const PROGRAMS: Record<Exclude<RuntimeName, 'bash'>, string> = {
   python: `import asyncio
@@ -103,7 +102,7 @@ describe.each(['python', 'javascript'] as const)('a paused %s program', (runtime
     });
     const { execution_id, pending } = first.metadata as { execution_id: string; pending: { id: number }[] };
     const [a, b, c] = pending.map(({ id }) => id) as [number, number, number];
-    const session = await open(runtime, diskStore(folder), `kill-${runtime}`);
+    await using session = await open(runtime, diskStore(folder), `kill-${runtime}`);
     expect((await session.paused())?.execution_id).toBe(execution_id);
     await expect(session.execute('1')).rejects.toMatchObject({ code: 'execution_paused' });
     await expect(session.resume(execution_id, { resolutions: [{ id: 99, value: 1 }] })).rejects.toMatchObject(
@@ -132,7 +131,6 @@ describe.each(['python', 'javascript'] as const)('a paused %s program', (runtime
       code: 'execution_not_found',
     });
     expect((await session.execute('counter')).metadata.result).toBe(42);
-    await session.close();
   });
 
   it('can be forked, exported and undone, so that one call can get two answers', async () => {
@@ -171,7 +169,7 @@ describe.each(['python', 'javascript'] as const)('a paused %s program', (runtime
 
 describe('a program that cannot pause', () => {
   it('gets an error that explains how to write the call', async () => {
-    const session = await open('python', memoryStore(), 'blocking');
+    await using session = await open('python', memoryStore(), 'blocking');
     const code = `import asyncio
 async def inner(): return await tools.wait()
 def nested(): return asyncio.run(inner())
@@ -183,13 +181,12 @@ for action in (lambda: tools.call("wait"), nested):
     const result = await session.execute(`${code}\nawait tools.echo()`);
     expect(result.stdout).toBe('denied True\ndenied True\n');
     expect(result.metadata.tool_calls?.map(({ status }) => status)).toEqual(['denied', 'denied', 'ok']);
-    await session.close();
   });
 });
 
 describe('limits of a paused program', () => {
   it('continue after it is resumed', async () => {
-    const session = await open('javascript', memoryStore(), 'limits');
+    await using session = await open('javascript', memoryStore(), 'limits');
     const code = 'for (let i = 0; i < 3e5; i++); await tools.wait({}); for (let i = 0; i < 3e5; i++);';
     const { fuel_consumed, metadata } = await session.execute(code);
     await session.undo();
@@ -199,7 +196,6 @@ describe('limits of a paused program', () => {
     const resolutions = [{ id: pending[0]!.id, value: 1 }];
     const result = await session.resume(execution_id, { resolutions });
     expect(result.metadata.trap_reason).toBe('out_of_fuel');
-    await session.close();
   });
 });
 
@@ -208,7 +204,7 @@ describe("execute with onPending: 'pause'", () => {
     'leaves all calls of a %s program to the caller',
     async (runtime) => {
       executed.length = 0;
-      const session = await open(runtime, memoryStore(), `caller-${runtime}`);
+      await using session = await open(runtime, memoryStore(), `caller-${runtime}`);
       const first = await session.execute(PROGRAMS[runtime], { onPending: 'pause' });
       expect(first).toMatchObject({
         exit_code: 75,
@@ -229,7 +225,6 @@ describe("execute with onPending: 'pause'", () => {
       expect(result.metadata.tool_calls?.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok']);
       expect(executed).toEqual([]);
       expect([session.session.paused, await session.paused()]).toEqual([undefined, undefined]);
-      await session.close();
     },
   );
 
@@ -244,7 +239,7 @@ describe("execute with onPending: 'pause'", () => {
 
 describe('resume', () => {
   it('reports what the rest of the program displays while it runs', async () => {
-    const session = await open('javascript', memoryStore(), 'display');
+    await using session = await open('javascript', memoryStore(), 'display');
     const { metadata } = await session.execute("await tools.wait({}); display('later');");
     const shown: unknown[] = [];
     const { execution_id = '', pending = [] } = metadata;
@@ -254,7 +249,6 @@ describe('resume', () => {
     });
     expect(result.results[0]).toMatchObject({ text: 'later' });
     expect(shown).toEqual(result.results);
-    await session.close();
   });
 });
 

@@ -1,7 +1,7 @@
 /** Sessions whose calls run in different threads: no thread continues an interpreter that is not the current one. */
 import { createPool, createSandbox, diskStore, type Pool } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { scratch } from '../stores/fixtures.ts';
+import { folderOfTest } from '../support/folders.ts';
 
 /** Occupies the first free thread until the returned function is called. */
 async function occupyThread(pool: Pool): Promise<() => Promise<void>> {
@@ -52,7 +52,7 @@ for (const isolation of ['thread', 'process'] as const)
         isolation,
         optimization: 'demand',
       });
-      const store = diskStore(scratch(), { durability: 'relaxed' });
+      const store = diskStore(folderOfTest(), { durability: 'relaxed' });
       await using session = await createSandbox({
         runtime: 'javascript',
         session_id: 'one',

@@ -3,13 +3,9 @@ import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
 async function run(code: string, policy = {}, files: Record<string, Uint8Array> = {}) {
-  const sandbox = await createSandbox({ runtime: 'bash', policy });
-  try {
-    for (const [name, bytes] of Object.entries(files)) await sandbox.writeFile(name, bytes);
-    return await sandbox.execute(code);
-  } finally {
-    await sandbox.close();
-  }
+  await using sandbox = await createSandbox({ runtime: 'bash', policy });
+  for (const [name, bytes] of Object.entries(files)) await sandbox.writeFile(name, bytes);
+  return await sandbox.execute(code);
 }
 
 /** The text "hello, world" and a line feed, compressed by the programs of Debian. */

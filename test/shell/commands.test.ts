@@ -11,13 +11,9 @@ async function run(
   runtime: RuntimeName = 'bash',
   files: Record<string, string | Uint8Array> = {},
 ): Promise<SandboxResult> {
-  const sandbox = await createSandbox({ runtime });
-  try {
-    for (const [name, content] of Object.entries(files)) await sandbox.writeFile(name, content);
-    return await sandbox.execute(code);
-  } finally {
-    await sandbox.close();
-  }
+  await using sandbox = await createSandbox({ runtime });
+  for (const [name, content] of Object.entries(files)) await sandbox.writeFile(name, content);
+  return await sandbox.execute(code);
 }
 
 test('yes stops when its pipe is full, at a fraction of the default fuel', async () => {

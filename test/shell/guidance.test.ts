@@ -1,12 +1,9 @@
 /** Guidance for shell programs, from failures of real programs. */
-import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSandbox } from 'llm-wasm-sandbox';
+import { expect, test } from 'vitest';
+import { sharedByFile } from '../support/shared.ts';
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await createSandbox({ runtime: 'bash' });
-});
-afterAll(() => sandbox.close());
+const sandbox = await sharedByFile(createSandbox({ runtime: 'bash' }));
 
 test.each([
   ['x="a b"; [ $x = c ]', 2, 'UnquotedVariable', 'Quote it'],

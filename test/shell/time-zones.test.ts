@@ -3,12 +3,8 @@ import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
 async function run(code: string, policy = {}) {
-  const sandbox = await createSandbox({ runtime: 'bash', policy });
-  try {
-    return await sandbox.execute(code);
-  } finally {
-    await sandbox.close();
-  }
+  await using sandbox = await createSandbox({ runtime: 'bash', policy });
+  return await sandbox.execute(code);
 }
 
 /** 14 July 2026, 12:00 UTC. */
@@ -56,16 +52,12 @@ node -p 'new Date(${SUMMER}000).toString()'; TZ=UTC node -p 'new Date(${SUMMER}0
   });
 
   test('can change in a shell, and a session keeps it', async () => {
-    const sandbox = await createSandbox({ runtime: 'bash', auto_persist_globals: true });
+    await using sandbox = await createSandbox({ runtime: 'bash', auto_persist_globals: true });
     const hour = `printf '%(%H)T ' ${SUMMER}`;
-    try {
-      await sandbox.execute('export TZ=Europe/Berlin');
-      expect((await sandbox.execute(`${hour}; TZ=Asia/Tokyo; ${hour}; unset TZ; ${hour}`)).stdout).toBe(
-        '14 21 12 ',
-      );
-    } finally {
-      await sandbox.close();
-    }
+    await sandbox.execute('export TZ=Europe/Berlin');
+    expect((await sandbox.execute(`${hour}; TZ=Asia/Tokyo; ${hour}; unset TZ; ${hour}`)).stdout).toBe(
+      '14 21 12 ',
+    );
   });
 
   test('that names no zone, a long text or another file is UTC', async () => {

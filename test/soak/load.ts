@@ -2,7 +2,7 @@
 import type { Attack, AttackRequest } from './attacks.ts';
 import { ENDLESS, type Outcome, PROGRAMS, type Program } from './programs.ts';
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly url: string;
   readonly tenant: string;
   readonly secret: string;

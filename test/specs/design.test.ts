@@ -191,21 +191,19 @@ describe('Decision 5: Session-Aware Fuel Analysis', () => {
   });
 
   test('quotes the line of this call when a function of an earlier call fails', async () => {
-    const sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await using sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     await sandbox.execute('# a comment\nimport atexit\ndef late(): return {}["k"]\natexit.register(late)');
     await sandbox.execute('def first(rows):\n    return rows[0]');
     const { metadata } = await sandbox.execute('x = 1\nfirst([])');
     expect(metadata.error_guidance?.error_type).toBe('DataShape');
     expect(metadata.error_guidance?.actionable_guidance.join('\n')).toContain('line 2: first([])');
-    await sandbox.close();
   });
 
   test('says that a name was removed by a rollback', async () => {
-    const sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await using sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     await sandbox.execute('table = [1]');
     await sandbox.rollback();
     const { metadata } = await sandbox.execute('print(table)');
     expect(metadata.error_guidance?.actionable_guidance.join()).toContain('rolled back');
-    await sandbox.close();
   });
 });

@@ -1,24 +1,20 @@
 /** The fuel analysis of docs/specification.md, in its order. */
-import { createSandbox, type FuelAnalysis, type Sandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSandbox, type FuelAnalysis } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
 import type { AnalysisInput, EarlierCalls } from '../../src/analysis/input.ts';
 import { suggestedBudgets } from '../../src/analysis/suggested-limits.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
 import { OUT_OF_FUEL, successfulRun } from '../analysis/inputs.ts';
+import { sharedByFile } from '../support/shared.ts';
 
 const G = 1_000_000_000;
 const LOOP = 'total = 0\nfor i in range(200_000):\n    total += i';
 const BOTH = { error_guidance: true, fuel_analysis: true };
 const report = (input: AnalysisInput) => analyse(input, LANGUAGES.python.rules, BOTH).fuel_analysis!;
 
-let sandbox: Sandbox;
-let needed: number;
-beforeAll(async () => {
-  sandbox = await createSandbox({ runtime: 'python', policy: { deterministic: true } });
-  needed = (await sandbox.execute(LOOP)).fuel_consumed;
-});
-afterAll(() => sandbox.close());
+const sandbox = await sharedByFile(createSandbox({ runtime: 'python', policy: { deterministic: true } }));
+const needed = (await sandbox.execute(LOOP)).fuel_consumed;
 
 /** Runs the loop with a budget of which it uses this share. */
 async function using(percent: number): Promise<FuelAnalysis> {

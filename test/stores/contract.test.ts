@@ -5,6 +5,7 @@ import { diskStore } from '../../src/stores/disk/disk-store.ts';
 import { memoryStore } from '../../src/stores/memory/memory-store.ts';
 import { postgresStore } from '../../src/stores/postgres/postgres-store.ts';
 import type { SessionStore } from '../../src/stores/store.ts';
+import { folderOfTest } from '../support/folders.ts';
 import { newDatabase } from '../support/shared-postgres.ts';
 import {
   checkpoint,
@@ -13,7 +14,6 @@ import {
   plainState,
   readComplete,
   record,
-  scratch,
   session,
   shared,
   state,
@@ -23,8 +23,8 @@ import {
 /** Functions that create an empty store. */
 const STORES: Record<string, () => SessionStore> = {
   memoryStore,
-  diskStore: () => diskStore(scratch()),
-  'diskStore with relaxed durability': () => diskStore(scratch(), { durability: 'relaxed' }),
+  diskStore: () => diskStore(folderOfTest()),
+  'diskStore with relaxed durability': () => diskStore(folderOfTest(), { durability: 'relaxed' }),
   postgresStore: () => openPostgresStore(),
 };
 

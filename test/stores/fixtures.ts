@@ -1,8 +1,4 @@
 /** Builds sessions for store tests, and converts them to plain values that `toEqual` can compare. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { type Entry, putEntry, type TreeEdit } from '../../src/fs/flat-entries.ts';
 import { sessionPolicy } from '../../src/schema.ts';
 import { stateBytes } from '../../src/stores/format/state-size.ts';
@@ -120,11 +116,4 @@ export function withEdits(workspace: ReadonlyMap<string, Entry>, edits: TreeEdit
   const next = new Map(workspace);
   applyEdit(next, edits);
   return next;
-}
-
-/** Creates a folder that is removed after the test. */
-export function scratch(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'store-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
 }

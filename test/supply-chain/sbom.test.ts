@@ -4,14 +4,14 @@
  * @module-tag full
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import importCosts from '../../src/packages/import-costs.json' with { type: 'json' };
 import lock from '../../src/packages/lock.json' with { type: 'json' };
 import { build as javascript } from '../../src/runtimes/javascript/build/index.ts';
 import { build as python } from '../../src/runtimes/python/build/index.ts';
+import { folderOfFile } from '../support/folders.ts';
 
 interface Component {
   readonly name: string;
@@ -20,8 +20,7 @@ interface Component {
   readonly properties?: readonly { readonly value: string }[];
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'sbom-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfFile();
 
 function write(name: string): string {
   const path = join(folder, name);

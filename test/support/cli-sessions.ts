@@ -1,15 +1,13 @@
 /** A temporary session store and short ways to use it, through the command line and through the library. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { diskStore, openSessions } from 'llm-wasm-sandbox';
-import { afterAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import { runCli, runCliHere } from './cli.ts';
+import { folderOfFile } from './folders.ts';
 
 export function temporarySessionStore() {
-  const folder = mkdtempSync(join(tmpdir(), 'cli-session-'));
+  const folder = folderOfFile();
   const store = join(folder, 'store');
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   /** Runs a command in a process of its own. */
   const cli = (args: readonly string[], env: Record<string, string> = { LLM_WASM_SANDBOX_STORE: store }) =>

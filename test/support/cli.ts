@@ -16,13 +16,13 @@ const { createRootCommand, globalOptions, loadCommands } = (await import(
 )) as typeof import('../../src/cli/command-table.ts');
 const { exitCodeOf } = (await import(built('exit-codes'))) as typeof import('../../src/cli/exit-codes.ts');
 
-export interface CliOutcome {
+interface CliOutcome {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export interface CliOptions {
+interface CliOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;

@@ -1,7 +1,7 @@
 /** A server on the loopback interface that records every connection, for tests that check that nothing is loaded. */
 import { createServer, type Socket } from 'node:net';
 
-export interface Listener extends AsyncDisposable {
+interface Listener extends AsyncDisposable {
   /** Start of a URL of the server, without a path. */
   readonly origin: string;
   /** First lines of the requests since the last call. Makes a request itself, so that earlier connections have arrived. */

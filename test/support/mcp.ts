@@ -39,24 +39,33 @@ export async function stdioClient(
   return { client, transport };
 }
 
+/** Lets `await using` close something. */
+const closing = <T extends { close(): Promise<unknown> }>(opened: T): T & AsyncDisposable =>
+  Object.assign(opened, {
+    [Symbol.asyncDispose]: async () => {
+      await opened.close();
+    },
+  });
+
 export async function httpClient(
   server: Pick<HttpServer, 'url'>,
   era: Era,
   token?: string,
   capabilities: Capabilities = {},
-): Promise<Client> {
+): Promise<Client & AsyncDisposable> {
   const client = newClient(era, capabilities);
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   await client.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers } }));
-  return client;
+  return closing(client);
 }
 
 /** A server with its internal state, which tests wait for. */
-type InspectableServer = HttpServer & { readonly state: ServerState };
+type InspectableServer = HttpServer & AsyncDisposable & { readonly state: ServerState };
 
 /** Starts a server on a free port. It is used too briefly to benefit from idle optimisation. */
 export async function startHttp(settings: ServerSettingsInput = {}): Promise<InspectableServer> {
-  return (await serveHttp({ port: 0, optimization: 'demand', ...settings })) as InspectableServer;
+  const server = await serveHttp({ port: 0, optimization: 'demand', ...settings });
+  return closing(server) as InspectableServer;
 }
 
 /** The workspace files that the server lists as resources. */

@@ -21,12 +21,8 @@ export async function run(
   code: string,
   options: ExecuteOptions = {},
 ): Promise<SandboxResult> {
-  const sandbox = await createSandbox({ runtime, policy: { timeout_seconds: 100 } });
-  try {
-    return await sandbox.execute(code, options);
-  } finally {
-    await sandbox.close();
-  }
+  await using sandbox = await createSandbox({ runtime, policy: { timeout_seconds: 100 } });
+  return await sandbox.execute(code, options);
 }
 
 export const python = (code: string, options?: ExecuteOptions) => run('python', code, options);

@@ -1,7 +1,7 @@
 /** Decodes the part of Sixel that charts/sixel.ts writes; other text is an error. */
 import { ESCAPE } from './terminal.ts';
 
-export interface SixelPixels {
+interface SixelPixels {
   readonly width: number;
   readonly height: number;
   readonly colors: number;

@@ -4,7 +4,7 @@
  */
 import { type NodeWorker, Session } from 'node:inspector/promises';
 
-export interface ThreadMemory {
+interface ThreadMemory {
   /** Memories of WebAssembly instances that can still be reached. */
   readonly wasmMemories: number;
   /** On the heap and in buffers. */

@@ -1,18 +1,18 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of variables in the configuration
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { Gateway } from '../../src/mcp/gateway/gateway.ts';
 import { parseToolsConfig, readToolsConfig } from '../../src/mcp/gateway/tools-config.ts';
 import { serveHttp } from '../../src/mcp/http.ts';
 import { fromMcp } from '../../src/tools/from-mcp.ts';
 import { ToolDispatcher } from '../../src/tools/tool-dispatcher.ts';
+import { folderOfFile } from '../support/folders.ts';
 
 const require = createRequire(import.meta.url);
 /** The official file system server. */
@@ -21,15 +21,9 @@ const FILESYSTEM = require.resolve('@modelcontextprotocol/server-filesystem/dist
 const FIXTURE = new URL('gateway-fixture.mjs', import.meta.url).pathname;
 const { execPath } = process;
 
-let folder: string;
+const folder = folderOfFile();
 const gateways: Gateway[] = [];
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gateway-'));
-});
-afterAll(async () => {
-  await Promise.all(gateways.map((gateway) => gateway.close()));
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => Promise.all(gateways.map((gateway) => gateway.close())));
 
 type Events = { event: string; reason?: string }[];
 

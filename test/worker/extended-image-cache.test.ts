@@ -1,14 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sha256 } from '../../src/framing/digest.ts';
@@ -17,8 +8,9 @@ import { toShared } from '../../src/fs/shared-array-buffers.ts';
 import { encodeMemoryLayer } from '../../src/host/shared-layer.ts';
 import { type GuestAssets, layersDigest } from '../../src/runtimes/guest-artifacts.ts';
 import { readCachedImage, writeCachedImage } from '../../src/worker/pool/extended-image-cache.ts';
+import { folderOfFile } from '../support/folders.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'image-cache-'));
+const folder = folderOfFile();
 const images = join(folder, 'images');
 const before = process.env['LLM_WASM_SANDBOX_CACHE'];
 beforeAll(() => {
@@ -28,7 +20,6 @@ beforeAll(() => {
 afterAll(() => {
   if (before === undefined) delete process.env['LLM_WASM_SANDBOX_CACHE'];
   else process.env['LLM_WASM_SANDBOX_CACHE'] = before;
-  rmSync(folder, { recursive: true });
 });
 
 const origin = { runtime: 'python', module: 'a'.repeat(64), layers: layersDigest([]) };

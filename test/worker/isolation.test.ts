@@ -1,7 +1,6 @@
 /** @module-tag full */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPool, createSandbox, memoryStore, type Pool, type SandboxResult } from 'llm-wasm-sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -15,13 +14,13 @@ import {
   parseFromProcess,
 } from '../../dist/worker/process/process-protocol.js';
 import { childProcesses } from '../support/child-processes.ts';
+import { folderOfFile } from '../support/folders.ts';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
-const folder = mkdtempSync(join(tmpdir(), 'isolation-'));
+const folder = folderOfFile();
 writeFileSync(join(folder, 'data.txt'), 'from the host');
 // Images are built here, not read from the cache of the user.
 process.env['LLM_WASM_SANDBOX_CACHE'] = join(folder, 'cache');
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A result without what differs between two runs. */
 const comparable = ({ duration_ms, metadata: { queue_ms, ...metadata }, ...rest }: SandboxResult) => ({

@@ -1,15 +1,14 @@
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Script } from 'node:vm';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { isVerified } from '../../src/host/shared-file.ts';
 import { compileValid } from '../../src/host/v8-flags.ts';
 import { prepareAhead, receiveModule } from '../../src/worker/protocol/prepare-ahead.ts';
 import { loadBuiltGuest } from '../support/built-guest.ts';
+import { folderOfFile } from '../support/folders.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'prepare-ahead-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderOfFile();
 
 /** The assets of the JavaScript guest, with copies of its module and image that nothing has read. */
 async function assetsIn(name: string) {

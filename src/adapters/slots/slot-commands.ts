@@ -31,7 +31,7 @@ export interface CommandEnd {
   readonly error?: string;
 }
 
-export interface CommandResult extends CommandEnd {
+interface CommandResult extends CommandEnd {
   readonly stdout: string;
   /** Standard error. At a limit, its last line is `error`. */
   readonly stderr: string;

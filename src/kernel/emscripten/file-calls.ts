@@ -160,7 +160,7 @@ function length(size: bigint): number {
 }
 
 /** Handles a request of ioctl that is valid on any descriptor. Returns undefined for any other request. */
-export type IoctlHandler = (request: number, varargs: number) => number | undefined;
+type IoctlHandler = (request: number, varargs: number) => number | undefined;
 
 export function descriptorCalls(
   kernel: Kernel,

@@ -101,8 +101,8 @@ export type ToolsConfig = ReadonlyMap<string, GatewayServer>;
 export const SERVER_FIELDS = { ...stdioServer.shape, ...httpServer.shape };
 
 /** Reads the file. Errors quote neither its contents nor the values of variables. */
-export function readToolsConfig(path: string, env: NodeJS.ProcessEnv = process.env): ToolsConfig {
-  return parseToolsConfig(readJsonFile(path, 'tools configuration'), env);
+export function readToolsConfig(path: string): ToolsConfig {
+  return parseToolsConfig(readJsonFile(path, 'tools configuration'), process.env);
 }
 
 /** Checks a configuration. */

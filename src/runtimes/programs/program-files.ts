@@ -10,7 +10,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CompiledModule } from '../../engine/guest.ts';
 import { type Image, readImage } from '../../engine/image.ts';
-import { type ImageOrigin, imageDigest } from '../../engine/image-identity.ts';
+import { imageDigest } from '../../engine/image-identity.ts';
 import { sha256Hex } from '../../framing/digest.ts';
 import { installedFile } from '../../host/install-folder.ts';
 import { findFile, partProblem } from '../../host/parts.ts';
@@ -21,24 +21,20 @@ import { OWN_PROGRAMS } from './program-folders.ts';
 import {
   type FoundProgram,
   PROGRAMS_FORMAT,
+  type ProgramDescription,
   type ProgramsDescription,
   programsByCommand,
   readProgramList,
   ZONE_PACK,
 } from './program-list.ts';
 
-export interface BuiltProgram {
-  readonly name: string;
-  readonly commands: readonly string[];
+export interface BuiltProgram extends Omit<ProgramDescription, 'image'> {
   readonly module: Uint8Array;
-  readonly minPages: number;
-  readonly stateGlobals: readonly string[];
-  readonly origin: ImageOrigin;
   readonly image: Uint8Array;
 }
 
 /** A program that can be started. */
-export interface PreparedProgram {
+interface PreparedProgram {
   readonly compiled: CompiledModule;
   readonly image: Image;
 }
@@ -97,11 +93,16 @@ function loadProgram(program: FoundProgram): PreparedProgram {
   const { name, minPages, stateGlobals, origin } = program.facts;
   const find = (file: string) =>
     isOwn(program) ? findFile(`${OWN_PROGRAMS}/${file}`) : join(program.folder, file);
-  const path = find(`${name}.wasm`);
-  const bytes = readFileSync(path);
-  if (sha256Hex(bytes) !== origin.module) throw damagedFile(path, 'its digest does not match');
+  const bytes = readVerified(find(`${name}.wasm`), origin.module);
   return {
     compiled: { module: compileValid(bytes), minPages, stateGlobals },
     image: readImage(readFileSync(find(`${name}.image`)), origin),
   };
+}
+
+/** The bytes of a file with this SHA-256. */
+export function readVerified(path: string, digest: string): Uint8Array {
+  const bytes = readFileSync(path);
+  if (sha256Hex(bytes) !== digest) throw damagedFile(path, 'its digest does not match');
+  return bytes;
 }

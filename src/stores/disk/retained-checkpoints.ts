@@ -2,9 +2,8 @@
  * The checkpoints of a session that are only in its folder. A write keeps their states and the objects they reference,
  * without reading them into memory.
  */
-import { SandboxError } from '../../errors.ts';
 import type { ObjectSource } from '../format/object-ref.ts';
-import { referencedObjects, type StateManifest } from '../format/session-codec.ts';
+import { referencedObjects, type StateManifest, storedStates } from '../format/session-codec.ts';
 import type { StoredSession } from '../store.ts';
 import { readDiskManifest } from './disk-manifest.ts';
 
@@ -28,18 +27,10 @@ export class RetainedCheckpoints {
   ) {}
 
   /** Finds the checkpoints whose states the session object does not contain. */
-  async find({ checkpoints }: StoredSession): Promise<FoundCheckpoints> {
-    const wanted = checkpoints.filter(({ state }) => state === undefined);
-    const manifest = wanted.length > 0 ? await readDiskManifest(this.folder, this.id) : undefined;
-    const states = new Map<string, StateManifest>();
-    for (const { name, created_at } of wanted) {
-      const found = manifest?.checkpoints.find((one) => one.name === name && one.created_at === created_at);
-      if (found === undefined) {
-        const problem = `${JSON.stringify(name)} has no state, and the store has no checkpoint with this name and time`;
-        throw new SandboxError('invalid_argument', `session.checkpoints: ${problem}.`);
-      }
-      states.set(name, found.state);
-    }
+  async find(session: StoredSession): Promise<FoundCheckpoints> {
+    const isWanted = session.checkpoints.some(({ state }) => state === undefined);
+    const manifest = isWanted ? await readDiskManifest(this.folder, this.id) : undefined;
+    const states = storedStates(manifest?.checkpoints, session);
     const groups: ReadonlyMap<string, number>[] = [];
     let isComplete = true;
     for (const state of states.values()) {

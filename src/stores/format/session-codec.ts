@@ -10,6 +10,7 @@
 import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { atOnce, finishInSlices, SLICE_BYTES, Slices } from '../../concurrency/slices.ts';
+import { SandboxError } from '../../errors.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { FileTree } from '../../fs/immutable-file-tree.ts';
 import { formatCount, formatItems } from '../../quantities.ts';
@@ -151,10 +152,28 @@ function addMemory(objects: Map<string, Uint8Array>, bytes: Uint8Array): ObjectR
   return ref;
 }
 
-/** `storedStates` are the states of checkpoints that the session object does not contain, by name. */
+/** The stored states of checkpoints that the session object does not contain, by name. `stored`: those of the store. */
+export function storedStates(
+  stored: SessionManifest['checkpoints'] | undefined,
+  { checkpoints }: StoredSession,
+): Map<string, StateManifest> {
+  const states = new Map<string, StateManifest>();
+  for (const { name, created_at, state } of checkpoints) {
+    if (state !== undefined) continue;
+    const found = stored?.find((one) => one.name === name && one.created_at === created_at);
+    if (found === undefined) {
+      const problem = `${JSON.stringify(name)} has no state, and the store has no checkpoint with this name and time`;
+      throw new SandboxError('invalid_argument', `session.checkpoints: ${problem}.`);
+    }
+    states.set(name, found.state);
+  }
+  return states;
+}
+
+/** `stored` are the states of checkpoints that the session object does not contain, by name. */
 export function toSessionManifest(
   { record, state, undo, checkpoints }: StoredSession,
-  storedStates: ReadonlyMap<string, StateManifest> = new Map(),
+  stored: ReadonlyMap<string, StateManifest> = new Map(),
 ): SessionManifest {
   return {
     format: FORMAT,
@@ -170,7 +189,7 @@ export function toSessionManifest(
       name: checkpoint.name,
       created_at: checkpoint.created_at,
       size_bytes: checkpoint.size_bytes,
-      state: checkpoint.state ? encodeState(checkpoint.state).manifest : storedStates.get(checkpoint.name)!,
+      state: checkpoint.state ? encodeState(checkpoint.state).manifest : stored.get(checkpoint.name)!,
     })),
   };
 }

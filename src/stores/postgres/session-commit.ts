@@ -12,6 +12,7 @@ import {
   referencedObjects,
   type SessionManifest,
   type StateManifest,
+  storedStates,
   toSessionManifest,
 } from '../format/session-codec.ts';
 import { statesOf } from '../format/session-validation.ts';
@@ -144,7 +145,7 @@ export class SessionCommits {
       (await encodeStates(statesOf(session))).flatMap((state) => [...objectsOf(state)]),
     );
     const references = new Map([...objects].map(([name, { length }]) => [name, length]));
-    const stored = storedStates(before, session);
+    const stored = storedStates(before?.checkpoints, session);
     const storedObjects = new Map<string, ReadonlyMap<string, number>>();
     for (const state of stored.values()) {
       const key = JSON.stringify(state);
@@ -322,22 +323,4 @@ export class SessionCommits {
       `Session "${this.id}" cannot be stored: ${what} ${formatBytes(bytes)}, but the limit is ${formatBytes(limit)}. Delete files, checkpoints or sessions.`,
     );
   }
-}
-
-/** The stored states of checkpoints that the session object does not contain, by name. */
-function storedStates(
-  before: Committed | undefined,
-  { checkpoints }: StoredSession,
-): Map<string, StateManifest> {
-  const states = new Map<string, StateManifest>();
-  for (const { name, created_at, state } of checkpoints) {
-    if (state !== undefined) continue;
-    const found = before?.checkpoints.find((one) => one.name === name && one.created_at === created_at);
-    if (found === undefined) {
-      const problem = `${JSON.stringify(name)} has no state, and the store has no checkpoint with this name and time`;
-      throw new SandboxError('invalid_argument', `session.checkpoints: ${problem}.`);
-    }
-    states.set(name, found.state);
-  }
-  return states;
 }

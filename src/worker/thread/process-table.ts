@@ -86,10 +86,10 @@ const isLive = ({ state, guest }: Process) => state !== 'ended' && guest !== und
 const has = (fds: DescriptorTable, pipe: PipeBuffer, end: 'read' | 'write') =>
   fds.slots.some((file) => file?.kind === 'pipe' && file.pipe === pipe && file.end === end);
 
-/** The pipes of which a process has the given end. */
-function pipesOf({ user }: Process, end: 'read' | 'write'): Set<PipeBuffer> {
+/** The pipes that a process can read. */
+function pipesReadBy({ user }: Process): Set<PipeBuffer> {
   const pipes = new Set<PipeBuffer>();
-  for (const file of user.fds.slots) if (file?.kind === 'pipe' && file.end === end) pipes.add(file.pipe);
+  for (const file of user.fds.slots) if (file?.kind === 'pipe' && file.end === 'read') pipes.add(file.pipe);
   return pipes;
 }
 
@@ -355,7 +355,7 @@ export class ProcessTable {
   #runPending(process: Process, timeoutMs = Number.POSITIVE_INFINITY, started = new Set<Process>()): void {
     if (process.state !== 'pending' || started.has(process)) return;
     started.add(process);
-    for (const pipe of pipesOf(process, 'read'))
+    for (const pipe of pipesReadBy(process))
       for (const writer of this.#processes)
         if (writer !== process && has(writer.user.fds, pipe, 'write'))
           this.#runPending(writer, timeoutMs, started);
@@ -501,7 +501,7 @@ export class ProcessTable {
 
   #isReady(process: Process): boolean {
     const busy = [this.#top, ...this.#processes].filter(({ state }) => state === 'running');
-    return [...pipesOf(process, 'read')].every(
+    return [...pipesReadBy(process)].every(
       (pipe) => pipe.writers === 0 || busy.every(({ user }) => !has(user.fds, pipe, 'write')),
     );
   }

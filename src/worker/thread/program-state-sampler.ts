@@ -34,7 +34,7 @@ const MAX_SOURCE_CHARS = 100_000;
 const MAX_LINE_CHARS = 1_000;
 
 /** The program of the run, with the file name under which it was compiled. */
-export interface ProfiledProgram {
+interface ProfiledProgram {
   readonly file: string;
   readonly code: string;
 }

@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { diskStore } from '../../../src/stores/disk/disk-store.ts';
+import { folderOfTest } from '../../support/folders.ts';
 import { repetitions } from '../../support/repetitions.ts';
-import { plainSession, plainState, readComplete, scratch } from '../fixtures.ts';
+import { plainSession, plainState, readComplete } from '../fixtures.ts';
 import { nthFiles, nthSession, nthState } from './numbered-sessions.ts';
 import { buildStoreProgram, start } from './start-process.ts';
 
@@ -47,7 +48,7 @@ async function inspect(dir: string, id: string, printed: number): Promise<number
 
 describe('disk store used by several processes', () => {
   test(`a session is in the state of a completed write after each of ${KILLS} kills`, async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const lane = async (id: string) => {
       let n = 0;
       for (let kill = 0; kill < KILLS / 2; kill++) {
@@ -67,7 +68,7 @@ describe('disk store used by several processes', () => {
   });
 
   test('the next write removes everything that killed writers left behind', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     for (let kill = 0; kill < 4; kill++) {
       const writer = start(process.execPath, [program, 'write', dir, 'one']);
       while (writer.lines.length === 0 && writer.process.exitCode === null) await sleep(1);
@@ -78,7 +79,7 @@ describe('disk store used by several processes', () => {
     const store = diskStore(dir);
     const { version } = (await store.read('one'))!.state;
     await store.write(nthSession('one', version + 1, undefined));
-    const reference = scratch();
+    const reference = folderOfTest();
     await diskStore(reference).write(nthSession('one', version + 1, undefined));
     expect(readdirSync(join(dir, 'one', 'staging'))).toEqual([]);
     expect(readdirSync(join(dir, '.locks'))).toEqual([]);
@@ -93,7 +94,7 @@ describe('disk store used by several processes', () => {
   }
 
   test('processes that compete for a session never write at the same time', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const each = 12;
     const children = Array.from({ length: 3 }, () =>
       start(process.execPath, [program, 'count', dir, 'one', String(each)]),
@@ -106,7 +107,7 @@ describe('disk store used by several processes', () => {
   });
 
   test('killing one process does not block the others', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const killed = start(process.execPath, [program, 'count', dir, 'one', '1000000']);
     const other = start(process.execPath, [program, 'count', dir, 'one', '8']);
     while (killed.lines.length < 3 && killed.process.exitCode === null) await sleep(1);
@@ -118,7 +119,7 @@ describe('disk store used by several processes', () => {
   });
 
   test('readers without the lease read complete sessions while another process writes', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const writer = start(process.execPath, [program, 'write', dir, 'one']);
     const store = diskStore(dir);
     const seen = new Set<number>();

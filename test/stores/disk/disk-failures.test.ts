@@ -13,7 +13,8 @@ import {
 import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { diskStore } from '../../../src/stores/disk/disk-store.ts';
-import { plainSession, readComplete, scratch, session, state } from '../fixtures.ts';
+import { folderOfTest } from '../../support/folders.ts';
+import { plainSession, readComplete, session, state } from '../fixtures.ts';
 import { nthFiles, nthSession } from './numbered-sessions.ts';
 import { buildStoreProgram, start } from './start-process.ts';
 
@@ -21,7 +22,7 @@ const program = buildStoreProgram();
 
 describe('disk store on a failing disk', () => {
   test.skipIf(process.platform === 'win32')('keeps the previous session when the disk is full', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const store = diskStore(dir);
     const before = nthSession('one', 1, undefined);
     await store.write(before);
@@ -43,7 +44,7 @@ describe('disk store on a failing disk', () => {
     'keeps the previous session when a folder is not writable',
     { tags: 'full' },
     async () => {
-      const dir = scratch();
+      const dir = folderOfTest();
       // Permissions do not restrict root, so root runs the program as another user.
       const otherUser = process.getuid!() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
       const setMode = (path: string, mode: number) => {
@@ -87,7 +88,7 @@ describe('disk store on a failing disk', () => {
   );
 
   test('throws store_failed when the folder of the store cannot be created', async () => {
-    const file = join(scratch(), 'file');
+    const file = join(folderOfTest(), 'file');
     writeFileSync(file, 'mine');
     const store = diskStore(join(file, 'store'));
     await expect(store.write(session('one', state(1)))).rejects.toEqual(
@@ -101,7 +102,7 @@ describe('disk store on a failing disk', () => {
   });
 
   test('keeps the previous session when session.json cannot be replaced', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const store = diskStore(dir);
     const release = await store.acquire('one');
     await store.write(session('one', state(1, { f: '1' })));
@@ -123,7 +124,7 @@ describe('disk store on a failing disk', () => {
   });
 
   test('a session whose lock could not be deleted can be opened again', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const locks = join(dir, '.locks');
     const store = diskStore(dir);
     const release = await store.acquire('one');
@@ -144,7 +145,7 @@ describe('disk store on a failing disk', () => {
   test('deletes the lock of a released session when the disk works again', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     try {
-      const dir = scratch();
+      const dir = folderOfTest();
       const lock = join(dir, '.locks', 'one');
       const release = await diskStore(dir).acquire('one');
       renameSync(lock, `${lock}-hidden`);

@@ -1,14 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { folderSize, removeFolder } from '../../../src/stores/disk/folder-size.ts';
+import { folderOfFile } from '../../support/folders.ts';
 
-let root: string;
-beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'folder-'));
-});
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = folderOfFile();
 
 test('a folder is measured and deleted with everything in it, and links are not followed', async () => {
   const outside = join(root, 'outside');

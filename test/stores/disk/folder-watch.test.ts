@@ -22,8 +22,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { FileTree } from '../../../src/fs/immutable-file-tree.ts';
 import { diskStore } from '../../../src/stores/disk/disk-store.ts';
 import { FolderWatch } from '../../../src/stores/disk/folder-watch.ts';
+import { folderOfTest } from '../../support/folders.ts';
 import { repetitions } from '../../support/repetitions.ts';
-import { files, scratch, session, state, text } from '../fixtures.ts';
+import { files, session, state, text } from '../fixtures.ts';
 
 const NONE = { removed: [], entries: [] };
 const MANY = 300;
@@ -43,7 +44,7 @@ async function watched(root: string, folders: readonly string[] = ['']): Promise
 
 /** A session with many files in nested folders, whose folders are watched. */
 async function openSession() {
-  const dir = scratch();
+  const dir = folderOfTest();
   const names = Array.from({ length: MANY }, (_, i) => `d${i % 3}/e${i % 2}/f${i}`);
   let current = FileTree.of(files(Object.fromEntries(names.map((name) => [name, 'text']))));
   const store = diskStore(dir, { durability: 'relaxed' });
@@ -53,7 +54,7 @@ async function openSession() {
   const save = () => store.write(session('one', { ...state(version++), workspace: current }));
   await save();
   // The thread runs; the first comparison starts to watch, and the second uses what was reported.
-  if (isLinux) await watched(scratch());
+  if (isLinux) await watched(folderOfTest());
   expect(await store.edits('one')).toEqual(NONE);
   expect(await store.edits('one')).toEqual(NONE);
   return {
@@ -248,7 +249,7 @@ describe('edits in a workspace with many files', () => {
 
 describe.runIf(isLinux)('watched folders', () => {
   test('report paths once', async () => {
-    const root = scratch();
+    const root = folderOfTest();
     mkdirSync(join(root, 'a/b'), { recursive: true });
     writeFileSync(join(root, 'a/b/c'), 'c');
     const watch = await watched(root, ['', 'a', 'a/b']);
@@ -260,7 +261,7 @@ describe.runIf(isLinux)('watched folders', () => {
   });
 
   test('report nothing after more changes than they remember, until they are watched again', async () => {
-    const root = scratch();
+    const root = folderOfTest();
     const watch = await watched(root);
     for (let i = 0; i < 5000; i++) writeFileSync(join(root, `${i}`), '');
     expect(await watch.changes()).toBeUndefined();
@@ -272,7 +273,7 @@ describe.runIf(isLinux)('watched folders', () => {
   });
 
   test('report nothing once while others are no longer watched, because their events were not counted', async () => {
-    const [first, second] = [await watched(scratch()), await watched(scratch())];
+    const [first, second] = [await watched(folderOfTest()), await watched(folderOfTest())];
     first.stop();
     expect(await second.changes()).toBeUndefined();
     await second.start(new Set(['']), MANY);
@@ -281,12 +282,12 @@ describe.runIf(isLinux)('watched folders', () => {
   });
 
   test('are not watched if they are few files, too many folders, or not on a local file system', async () => {
-    await watched(scratch());
+    await watched(folderOfTest());
     for (const [root, folders, count] of [
-      [scratch(), [''], 10],
-      [scratch(), Array.from({ length: 1000 }, (_, i) => `${i}`), MANY],
+      [folderOfTest(), [''], 10],
+      [folderOfTest(), Array.from({ length: 1000 }, (_, i) => `${i}`), MANY],
       ['/proc/self', [''], MANY],
-      [join(scratch(), 'missing'), [''], MANY],
+      [join(folderOfTest(), 'missing'), [''], MANY],
     ] as const) {
       const watch = new FolderWatch(root);
       await watch.start(new Set(folders), count);

@@ -1,16 +1,14 @@
 /** Starts child processes and collects the lines that they print. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
-import { afterAll } from 'vitest';
+import { folderOfFile } from '../../support/folders.ts';
 
 /** Bundles a program and returns the path of the bundle; it is removed after the tests of the calling file. */
 export function buildProgram(source: URL): string {
-  const dir = mkdtempSync(join(tmpdir(), 'store-program-'));
-  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = folderOfFile();
   const outfile = join(dir, 'program.mjs');
   buildSync({
     entryPoints: [fileURLToPath(source)],

@@ -17,15 +17,16 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SandboxError } from '../../../src/errors.ts';
 import { diskStore } from '../../../src/stores/disk/disk-store.ts';
+import { folderOfTest } from '../../support/folders.ts';
 import { repetitions } from '../../support/repetitions.ts';
-import { checkpoint, plainSession, readComplete, scratch, session, state, text } from '../fixtures.ts';
+import { checkpoint, plainSession, readComplete, session, state, text } from '../fixtures.ts';
 
 const CONTENTS = { 'a.txt': 'contents of a', 'd/b.txt': 'contents of b', l: '-> a.txt' };
 const damage = expect.objectContaining({ name: 'SandboxError', code: 'session_damaged' });
 
 /** Creates a store with a session that has every kind of object. */
 async function createStore() {
-  const dir = scratch();
+  const dir = folderOfTest();
   const store = diskStore(dir);
   const whole = session('one', state(2, CONTENTS, 'memory', { t: 'in tmp' }), {
     undo: state(1, { 'a.txt': 'before' }),
@@ -268,7 +269,7 @@ describe('a disk store with tampered files', () => {
 
   test('deleting a session removes symbolic links, not their targets', async () => {
     const { store, folder } = await createStore();
-    const outside = scratch();
+    const outside = folderOfTest();
     writeFileSync(join(outside, 'mine'), 'mine');
     symlinkSync(outside, join(folder, 'workspace', 'link'));
     symlinkSync(outside, join(folder, 'link'));

@@ -21,14 +21,15 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkEntries } from '../../../src/fs/flat-entries.ts';
 import { diskStore } from '../../../src/stores/disk/disk-store.ts';
+import { folderOfTest } from '../../support/folders.ts';
 import { repetitions } from '../../support/repetitions.ts';
-import { files, plain, scratch, session, state, T0, text, withEdits } from '../fixtures.ts';
+import { files, plain, session, state, T0, text, withEdits } from '../fixtures.ts';
 
 const NONE = { removed: [], entries: [] };
 
 /** Creates a store and acquires session `one` in it. */
 async function openSession(contents: Record<string, string>) {
-  const dir = scratch();
+  const dir = folderOfTest();
   const store = diskStore(dir);
   const release = await store.acquire('one');
   await store.write(session('one', state(1, contents)));
@@ -152,7 +153,7 @@ describe('workspace folder', () => {
     renameSync(at('d/f'), at('d/i'));
     const { removed, entries } = await store.edits('one');
     expect([removed, entries.map(({ path, data }) => [path, text(data)])]).toEqual([['d/f'], [['d/i', 'f']]]);
-    const outside = scratch();
+    const outside = folderOfTest();
     renameSync(at('e'), join(outside, 'e'));
     symlinkSync(join(outside, 'e'), at('e'));
     expect(await store.edits('one')).toEqual({ removed: ['e', 'e/h'], entries: [] });
@@ -164,7 +165,7 @@ describe('workspace folder', () => {
     chmodSync(at('d/g'), 0o640);
     expect(await store.edits('one')).toEqual(NONE);
     await release();
-    const copy = scratch();
+    const copy = folderOfTest();
     cpSync(dir, copy, { recursive: true });
     expect(await diskStore(copy).edits('one')).toEqual(NONE);
   });
@@ -204,7 +205,7 @@ describe('workspace folder', () => {
 
   test('edits() ignores links, pipes and invalid names, and does not follow links', async () => {
     const { store, workspace, at } = await openSession({ f: 'f', 'd/g': 'g' });
-    const outside = scratch();
+    const outside = folderOfTest();
     writeFileSync(join(outside, 'secret'), 'secret');
     symlinkSync(join(outside, 'secret'), at('stolen'));
     symlinkSync(outside, at('folder'));
@@ -220,7 +221,7 @@ describe('workspace folder', () => {
 
   test('nothing is written or removed through a symbolic link', async () => {
     const { store, at } = await openSession({ 'd/f': '1', 'd/old': 'x', g: '1' });
-    const outside = scratch();
+    const outside = folderOfTest();
     for (const name of ['f', 'old', 'g']) writeFileSync(join(outside, name), 'mine');
     rmSync(at('d'), { recursive: true });
     symlinkSync(outside, at('d'));
@@ -234,7 +235,7 @@ describe('workspace folder', () => {
 
   test('a write does not change the target of a hard link', async () => {
     const { store, at } = await openSession({ f: '1' });
-    const mine = join(scratch(), 'mine');
+    const mine = join(folderOfTest(), 'mine');
     writeFileSync(mine, 'mine');
     rmSync(at('f'));
     linkSync(mine, at('f'));
@@ -250,7 +251,7 @@ describe('workspace folder', () => {
     expect(tree(workspace)).toEqual({ 'd/': '', 'd/f': 'f' });
     await release();
     rmSync(workspace, { recursive: true });
-    symlinkSync(scratch(), workspace);
+    symlinkSync(folderOfTest(), workspace);
     expect(await diskStore(dir).edits('one')).toEqual(NONE);
     expect(lstatSync(workspace).isDirectory()).toBe(true);
     expect(tree(workspace)).toEqual({ 'd/': '', 'd/f': 'f' });

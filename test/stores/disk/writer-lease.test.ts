@@ -15,7 +15,8 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { diskStore } from '../../../src/stores/disk/disk-store.ts';
 import { isRunning, thisProcess } from '../../../src/stores/disk/process-identity.ts';
-import { scratch, session, state } from '../fixtures.ts';
+import { folderOfTest } from '../../support/folders.ts';
+import { session, state } from '../fixtures.ts';
 
 const busy = expect.objectContaining({ name: 'SandboxError', code: 'session_busy' });
 const TOKEN = '00000000-0000-4000-8000-000000000000';
@@ -38,7 +39,7 @@ function deadPid(): number {
 
 describe('the writer lease', () => {
   test('allows one writer among two stores in one folder, and names it in the error', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const [a, b] = [diskStore(dir), diskStore(dir)];
     const release = await a.acquire('one');
     for (const attempt of [
@@ -60,7 +61,7 @@ describe('the writer lease', () => {
   });
 
   test('uses the same lock for ids that differ only in case', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const release = await diskStore(dir).acquire('One');
     await expect(diskStore(dir).acquire('oNE')).rejects.toEqual(busy);
     await release();
@@ -73,7 +74,7 @@ describe('the writer lease', () => {
     ['another boot', { boot: 'earlier' }],
     ['no readable owner', 'not a claim'],
   ])('expires a claim of %s whose time is in the future', async (_, claim) => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const path = writeClaim(dir, claim, -365 * 24 * 3_600_000);
     const acquired = diskStore(dir).acquire('one');
     // The time is changed to one that expires soon, and the caller waits for that.
@@ -86,7 +87,7 @@ describe('the writer lease', () => {
   });
 
   test('keeps a claim from the future whose owner updates it', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const path = writeClaim(dir, { host: 'elsewhere' }, -365 * 24 * 3_600_000);
     const acquired = diskStore(dir).acquire('one');
     const rejected = expect(acquired).rejects.toEqual(busy);
@@ -97,14 +98,14 @@ describe('the writer lease', () => {
   });
 
   test('removes the claim of a process that has ended', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const path = writeClaim(dir, { pid: deadPid() });
     await (await diskStore(dir).acquire('one'))();
     expect(existsSync(path)).toBe(false);
   });
 
   test('removes the claim of a process whose id was reused', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     writeClaim(dir, { started: '1' });
     // Start times are known only on Linux; elsewhere only the process id counts.
     if (thisProcess().started === '') await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
@@ -132,14 +133,14 @@ describe('the writer lease', () => {
   });
 
   test('respects the claim of a running process regardless of its age', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     writeClaim(dir, {}, 24 * 3600_000);
     await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
   });
 
   test('respects the claim of another machine, boot or container until it expires', async () => {
     for (const elsewhere of [{ host: 'elsewhere' }, { boot: 'an earlier one' }, { pid_space: 'pid:[1]' }]) {
-      const dir = scratch();
+      const dir = folderOfTest();
       writeClaim(dir, { ...elsewhere, pid: deadPid() });
       await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
       writeClaim(dir, { ...elsewhere, pid: process.pid }, 10 * 60_000);
@@ -149,7 +150,7 @@ describe('the writer lease', () => {
 
   test('respects an unreadable claim until it expires', async () => {
     for (const junk of ['', '{', '{"pid":1}', 'x'.repeat(100_000), JSON.stringify({ pid: 'me' })]) {
-      const dir = scratch();
+      const dir = folderOfTest();
       writeClaim(dir, junk);
       await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
       const path = writeClaim(dir, junk, 10 * 60_000);
@@ -159,19 +160,19 @@ describe('the writer lease', () => {
   });
 
   test('removes the trial claim of a process that has ended', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     writeClaim(dir, { stage: 'trial', pid: deadPid() });
     await (await diskStore(dir).acquire('one'))();
   });
 
   test('throws session_busy instead of waiting forever for a trial claim', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     writeClaim(dir, { stage: 'trial' });
     await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
   });
 
   test('removes only its own claim on release', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const release = await diskStore(dir).acquire('one');
     const path = writeClaim(dir, { host: 'elsewhere' });
     await release();
@@ -180,7 +181,7 @@ describe('the writer lease', () => {
   });
 
   test('refuses to write after losing the lease', async () => {
-    const dir = scratch();
+    const dir = folderOfTest();
     const store = diskStore(dir);
     const release = await store.acquire('one');
     await store.write(session('one', state(1, { f: '1' })));
@@ -198,8 +199,8 @@ describe('the writer lease', () => {
   });
 
   test('does not create claims through a symbolic link', async () => {
-    const outside = scratch();
-    const dir = scratch();
+    const outside = folderOfTest();
+    const dir = folderOfTest();
     symlinkSync(outside, join(dir, '.locks'));
     await expect(diskStore(dir).acquire('one')).rejects.toEqual(
       expect.objectContaining({ code: 'session_damaged' }),

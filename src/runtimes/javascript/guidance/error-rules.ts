@@ -65,9 +65,9 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
 ];
 const UNSETTLED = 'the program awaits a promise that can never settle';
 
-/** The error, if its type and message match. */
-function errorLike(input: AnalysisInput, type: string, message: RegExp): GuestError | undefined {
-  const error = engineError(input, type);
+/** The error, if it is a TypeError whose message matches. */
+function typeErrorLike(input: AnalysisInput, message: RegExp): GuestError | undefined {
+  const error = engineError(input, 'TypeError');
   return error !== undefined && message.test(error.message) ? error : undefined;
 }
 
@@ -96,7 +96,7 @@ function returnTypeLine(name: string | undefined): string | undefined {
 
 /** The path outside /app from which the null value on the failed line was read. */
 function restrictedPath(input: AnalysisInput): string | undefined {
-  if (errorLike(input, 'TypeError', / of null$/) === undefined) return undefined;
+  if (typeErrorLike(input, / of null$/) === undefined) return undefined;
   const call = originatingCall(input);
   if (call?.path === undefined || RETURNS[call.name] !== 'nullable') return undefined;
   return pathRegion(call.path, input) === 'outside' ? call.path : undefined;
@@ -104,7 +104,7 @@ function restrictedPath(input: AnalysisInput): string | undefined {
 
 /** The call on standard input whose result is null on the failed line. */
 function inputCall(input: AnalysisInput): string | undefined {
-  if (errorLike(input, 'TypeError', / of null$/) === undefined) return undefined;
+  if (typeErrorLike(input, / of null$/) === undefined) return undefined;
   const call = originatingCall(input);
   return call?.name.startsWith('std.in.') ? call.name : undefined;
 }
@@ -112,8 +112,7 @@ function inputCall(input: AnalysisInput): string | undefined {
 const VALUE_ERROR = /(^|\s)not a function$|is not iterable$|^cannot read property .* of undefined$/;
 
 /** The async function whose promise the failed statement uses as its result. */
-const unawaitedCall = (input: AnalysisInput) =>
-  errorLike(input, 'TypeError', VALUE_ERROR) && unawaitedFunction(input);
+const unawaitedCall = (input: AnalysisInput) => typeErrorLike(input, VALUE_ERROR) && unawaitedFunction(input);
 
 const declaredNames = (source: string) => [...source.matchAll(DECLARATION)].map(([, name]) => name!);
 
@@ -254,9 +253,8 @@ export const errorRules: readonly Rule[] = [
     type: 'UndefinedValue',
     evidence: 'TypeError: a property of null or undefined is read, set or called.',
     match: (input) =>
-      errorLike(
+      typeErrorLike(
         input,
-        'TypeError',
         /^cannot (read|set) property .* of (null|undefined)$|^cannot convert (undefined|null) /i,
       ),
     lines: (error, input) => {
@@ -277,11 +275,7 @@ export const errorRules: readonly Rule[] = [
     type: 'NotAFunction',
     evidence: 'TypeError: the called value is not a function, or a class is called without new.',
     match: (input) =>
-      errorLike(
-        input,
-        'TypeError',
-        /(^|\s)not a function$|^not a constructor$|^class constructors must be invoked/,
-      ),
+      typeErrorLike(input, /(^|\s)not a function$|^not a constructor$|^class constructors must be invoked/),
     lines: (error, input) => [
       `Invalid call: ${oneLine(error.message)}`,
       markdownFenceAdvice(input),
@@ -294,7 +288,7 @@ export const errorRules: readonly Rule[] = [
     type: 'ReadOnlyValue',
     evidence: 'TypeError: the program modifies a constant or a frozen object.',
     match: (input) =>
-      errorLike(input, 'TypeError', /is read-only$|^object is not extensible$|^no setter for property/),
+      typeErrorLike(input, /is read-only$|^object is not extensible$|^no setter for property/),
     lines: (error) => [
       `A constant or frozen object cannot be modified: ${oneLine(error.message)}`,
       'Declare the variable with let, or modify a copy',

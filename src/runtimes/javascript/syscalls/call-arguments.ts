@@ -36,6 +36,15 @@ const PATH_MAX = 4096;
 export const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export const lenientDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
+/** Calls a library. What it does not have, or does not allow, is EINVAL. */
+export function attempt<T>(call: () => T): T {
+  try {
+    return call();
+  } catch {
+    throw syscallError('EINVAL');
+  }
+}
+
 export function toInteger(arg: Argument): number {
   if (typeof arg !== 'number' || !Number.isSafeInteger(arg)) throw syscallError('EINVAL');
   return arg;

@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import { FUEL_PER_US } from '../../../kernel/syscalls.ts';
-import { type Argument, GuestBytes, type SystemCall, slice } from './call-arguments.ts';
+import { type Argument, attempt, GuestBytes, type SystemCall, slice } from './call-arguments.ts';
 import { pay, stepBytes } from './host-work.ts';
 
 const CALL_FUEL = 200 * FUEL_PER_US;
@@ -87,15 +87,6 @@ function bytesOf(arg: Argument, max: number): Uint8Array {
   if (arg === undefined) return new Uint8Array();
   if (!(arg instanceof GuestBytes) || arg.isText || arg.length > max) throw syscallError('EINVAL');
   return arg.bytes;
-}
-
-/** Calls the library, which throws if it does not support a combination of settings. */
-function attempt<T>(call: () => T): T {
-  try {
-    return call();
-  } catch {
-    throw syscallError('EINVAL');
-  }
 }
 
 export const compressionCalls: Readonly<Record<string, SystemCall>> = {

@@ -8,6 +8,7 @@ import { syscallError } from '../../../kernel/syscall-error.ts';
 import { FUEL_PER_US } from '../../../kernel/syscalls.ts';
 import {
   type Argument,
+  attempt,
   GuestBytes,
   lenientDecoder,
   type SystemCall,
@@ -84,15 +85,6 @@ function count(arg: Argument): number {
   return value;
 }
 
-/** Calls OpenSSL. A digest that it does not have, or does not allow, is EINVAL. */
-function openssl<T>(call: () => T): T {
-  try {
-    return call();
-  } catch {
-    throw syscallError('EINVAL');
-  }
-}
-
 function store(out: Uint8Array, bytes: Uint8Array): number {
   if (bytes.length > out.length) throw syscallError('EINVAL');
   out.set(bytes);
@@ -101,7 +93,7 @@ function store(out: Uint8Array, bytes: Uint8Array): number {
 
 function hashInSteps(guest: QuickJsGuest, state: Hash | Hmac, data: Uint8Array): Uint8Array {
   payInSteps(guest, data.length, BYTE_FUEL, (from, to) => state.update(data.subarray(from, to)));
-  return openssl(() => state.digest());
+  return attempt(() => state.digest());
 }
 
 /** Runs a key derivation that takes this much fuel. */
@@ -114,7 +106,7 @@ function derive(
   if (!(fuel <= MAX_DERIVATION_FUEL)) throw syscallError('E2BIG');
   guest.kernel.host.check(fuel / FUEL_PER_US / 1000);
   pay(guest, CALL_FUEL + fuel);
-  return store(out, new Uint8Array(openssl(compute)));
+  return store(out, new Uint8Array(attempt(compute)));
 }
 
 /** All return the number of bytes that they store in the last argument. */
@@ -127,7 +119,7 @@ export const cryptoCalls: Readonly<Record<string, SystemCall>> = {
     const input = slice(data, 0, length);
     pay(guest, CALL_FUEL + BYTE_FUEL * out.length);
     const options = bytes === 0 ? { outputLength: out.length } : {};
-    const state = openssl(() => createHash(name, options));
+    const state = attempt(() => createHash(name, options));
     return store(out, hashInSteps(guest, state, input));
   },
   hmac: (guest, [algorithm, key, data, length, result]) => {
@@ -140,10 +132,10 @@ export const cryptoCalls: Readonly<Record<string, SystemCall>> = {
         ? secret
         : hashInSteps(
             guest,
-            openssl(() => createHash(name)),
+            attempt(() => createHash(name)),
             secret,
           );
-    const state = openssl(() => createHmac(name, short));
+    const state = attempt(() => createHmac(name, short));
     return store(buffer(result), hashInSteps(guest, state, input));
   },
   pbkdf2: (guest, [algorithm, password, salt, iterations, result]) => {
