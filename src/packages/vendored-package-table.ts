@@ -288,6 +288,7 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
     omitted_files: /^pint\/testsuite\//,
   }),
   row('flexcache', 'flexcache', 'BSD-3-Clause', 'Caches of parsed files; required by pint', {
+    heavy: true,
     omitted_files: /^flexcache\/testsuite\//,
   }),
   row('flexparser', 'flexparser', 'BSD-3-Clause', 'Parse definition files; required by pint', {
