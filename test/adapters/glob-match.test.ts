@@ -36,7 +36,7 @@ describe('a pattern of paths', () => {
     expect(globMatcher('*a'.repeat(128))('a'.repeat(5000).concat('b'))).toBe(false);
   });
 
-  test('is compared with many long paths in slices', async () => {
+  test('is compared with many long paths in slices', { tags: 'full' }, async () => {
     await using session = await createSandbox({ runtime: 'bash', auto_persist_globals: true });
     const folder = `${'a'.repeat(250)}/`.repeat(15);
     await session.execute(`mkdir -p ${folder}; for i in {100..199}; do echo > ${folder}$i; done`);

@@ -89,7 +89,7 @@ const AsyncFunction = (async () => {}).constructor as new (
 test.each([
   ['fetch', FETCH_PROGRAMS],
   ['the module http', HTTP_PROGRAMS],
-])('%s prints what it prints in Node.js', { timeout: 120_000 }, async (_, programs) => {
+])('%s prints what it prints in Node.js', { tags: 'full', timeout: 120_000 }, async (_, programs) => {
   const origins = [server.origin, other.origin, `http://127.0.0.1:${closed}`];
   await using sandbox = await createSandbox({
     runtime: 'javascript',

@@ -377,7 +377,9 @@ test('pdfkit writes text, tables, drawings and images to streams and to its list
   ]);
 });
 
-test('pypdf reads the text that pdfkit writes with standard fonts and with a font file', async () => {
+test('pypdf reads the text that pdfkit writes with standard fonts and with a font file', {
+  tags: 'full',
+}, async () => {
   const program = code`
     const PDFDocument = require('pdfkit');
     const bytesOf = (doc) => new Promise((resolve) => {

@@ -294,7 +294,7 @@ describe('charts of JavaScript programs', () => {
   });
   afterAll(() => sandbox.close());
 
-  it('are drawn from calls to chart and from specifications', async () => {
+  it('are drawn from calls to chart and from specifications', { tags: 'full' }, async () => {
     const { results, stderr } = await sandbox.execute(code`
       const points = Array.from({ length: 60 }, (_, i) => ({ size: i, weight: 2 * i + (i % 7), kind: i % 2 ? 'odd' : 'even' }));
       display(chart.scatter(points, { x: 'size', y: 'weight', color: 'kind', title: 'Points' }));
