@@ -142,7 +142,7 @@ function sendPart(
   bytes: number,
   declared: number,
   more: Record<string, string> = {},
-): { close(): void; status: Promise<number> } {
+): { close(): void; sent: Promise<void>; status: Promise<number> } {
   const outgoing = request(url, {
     method: 'POST',
     agent: new Agent(),
@@ -152,8 +152,10 @@ function sendPart(
     outgoing.on('response', (response) => resolve(response.statusCode!));
     outgoing.on('error', () => resolve(0));
   });
-  outgoing.write(`"${'x'.repeat(bytes)}`);
-  return { close: () => outgoing.destroy(), status };
+  const sent = new Promise<void>((resolve) => {
+    outgoing.write(`"${'x'.repeat(bytes)}`, () => resolve());
+  });
+  return { close: () => outgoing.destroy(), sent, status };
 }
 
 const wait = (ms: number) => new Promise((next) => setTimeout(next, ms));
@@ -199,6 +201,9 @@ describe('the bytes of a tenant', () => {
       sendPart(`${origin}/files?path=x`, 900_000, 990_000, access),
     ];
     const complete = () => sendPart(server.url, 900_000, 900_001).status;
+    // A third body that arrives before both of these would take their place.
+    await Promise.all(stopped.map(({ sent }) => sent));
+    await wait(1000);
     await expect.poll(complete, { timeout: 10_000, interval: 200 }).toBe(503);
     expect(await Promise.all(stopped.map(({ status }) => status))).toEqual([408, 408]);
     expect(await complete()).toBe(400);
