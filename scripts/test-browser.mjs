@@ -25,7 +25,16 @@ async function startPlayground(folder) {
   const config = join(folder, 'tools.json');
   const files = { command: process.execPath, args: [filesystem, shared] };
   writeFileSync(config, JSON.stringify({ mcpServers: { files } }));
-  const args = [join(root, 'dist/cli/main.js'), 'playground', '--no-open', '--tools-config', config];
+  // The scenarios send more requests than a person.
+  const limits = ['--rate-per-minute', '100000', '--cpu-seconds-per-minute', '60'];
+  const args = [
+    join(root, 'dist/cli/main.js'),
+    'playground',
+    '--no-open',
+    '--tools-config',
+    config,
+    ...limits,
+  ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const address = await new Promise((resolve, reject) => {
     child.stdout.once('data', (line) => resolve(String(line).trim()));
