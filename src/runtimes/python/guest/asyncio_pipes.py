@@ -8,9 +8,7 @@ from . import base_subprocess, transports
 CHUNK_BYTES = 65_536
 
 
-class ReadPipe(transports.ReadTransport):
-    """A pipe, or standard input, that the selector of the loop reads."""
-
+class _Pipe(transports.BaseTransport):
     def __init__(self, loop, pipe, protocol, waiter, extra):
         super().__init__(extra)
         self._extra['pipe'] = pipe
@@ -20,9 +18,37 @@ class ReadPipe(transports.ReadTransport):
         self._protocol = protocol
         self._is_closing = False
         loop.call_soon(protocol.connection_made, self)
-        loop.call_soon(self.resume_reading)
+        self._open()
         if waiter is not None:
             loop.call_soon(_finish, waiter)
+
+    def _open(self):
+        pass
+
+    def set_protocol(self, protocol):
+        self._protocol = protocol
+
+    def get_protocol(self):
+        return self._protocol
+
+    def is_closing(self):
+        return self._is_closing
+
+    def close(self):
+        self._close(None)
+
+    def _close(self, error):
+        if self._is_closing:
+            return
+        self._is_closing = True
+        self._loop.call_soon(_disconnect, self._protocol, self._pipe, error)
+
+
+class ReadPipe(_Pipe, transports.ReadTransport):
+    """A pipe, or standard input, that the selector of the loop reads."""
+
+    def _open(self):
+        self._loop.call_soon(self.resume_reading)
 
     def read(self):
         try:
@@ -45,39 +71,14 @@ class ReadPipe(transports.ReadTransport):
         if not self._is_closing:
             self._loop._selector.pipes[self._fd] = self
 
-    def set_protocol(self, protocol):
-        self._protocol = protocol
-
-    def get_protocol(self):
-        return self._protocol
-
-    def is_closing(self):
-        return self._is_closing
-
-    def close(self):
-        self._close(None)
-
     def _close(self, error):
-        if self._is_closing:
-            return
-        self.pause_reading()
-        self._is_closing = True
-        self._loop.call_soon(_disconnect, self._protocol, self._pipe, error)
+        if not self._is_closing:
+            self.pause_reading()
+        super()._close(error)
 
 
-class WritePipe(transports.WriteTransport):
+class WritePipe(_Pipe, transports.WriteTransport):
     """A pipe to which data is written at once: it has room for 16 MiB, and its reader runs only while this process waits."""
-
-    def __init__(self, loop, pipe, protocol, waiter, extra):
-        super().__init__(extra)
-        self._extra['pipe'] = pipe
-        self._loop = loop
-        self._pipe = pipe
-        self._protocol = protocol
-        self._is_closing = False
-        loop.call_soon(protocol.connection_made, self)
-        if waiter is not None:
-            loop.call_soon(_finish, waiter)
 
     def write(self, data):
         if self._is_closing or not data:
@@ -101,29 +102,11 @@ class WritePipe(transports.WriteTransport):
     def can_write_eof(self):
         return True
 
-    def set_protocol(self, protocol):
-        self._protocol = protocol
-
-    def get_protocol(self):
-        return self._protocol
-
-    def is_closing(self):
-        return self._is_closing
-
     def write_eof(self):
-        self._close(None)
-
-    def close(self):
         self._close(None)
 
     def abort(self):
         self._close(None)
-
-    def _close(self, error):
-        if self._is_closing:
-            return
-        self._is_closing = True
-        self._loop.call_soon(_disconnect, self._protocol, self._pipe, error)
 
 
 class Process(base_subprocess.BaseSubprocessTransport):
