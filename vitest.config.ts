@@ -8,7 +8,7 @@ process.env['LLM_WASM_SANDBOX_PACKAGES_DIR'] = `${tmpdir()}/llm-wasm-sandbox-no-
 delete process.env['FORCE_COLOR'];
 
 const UNIT =
-  'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,results,charts,architecture,programs}/**/*.test.ts';
+  'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,results,charts,http,architecture,programs}/**/*.test.ts';
 
 /** Files that change the environment of their process, or measure its memory, processor time, stalls or children. */
 const OWN_PROCESS = [

@@ -5,10 +5,10 @@
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { KeyedQueues } from '../concurrency/keyed-queues.ts';
-import { HttpError } from '../rest/http-error.ts';
-import { cellProgram } from '../rest/notebook-code.ts';
-import { displayedFile } from '../rest/program-outcome.ts';
-import { checkedBody, sendJson } from '../rest/rest-call.ts';
+import { HttpError } from '../http/http-error.ts';
+import { cellProgram } from '../http/notebook-code.ts';
+import { displayedFile } from '../http/program-outcome.ts';
+import { checkedBody, sendJson } from '../http/rest-call.ts';
 import { removeVariables } from '../runtimes/remove-variables.ts';
 import { policy } from '../schema/policy.ts';
 import type { SandboxResult } from '../schema.ts';

@@ -4,8 +4,8 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { z } from 'zod';
-import { HttpError } from '../rest/http-error.ts';
-import { checkedBody, sendJson } from '../rest/rest-call.ts';
+import { HttpError } from '../http/http-error.ts';
+import { checkedBody, sendJson } from '../http/rest-call.ts';
 import { parse } from '../schema.ts';
 import type { E2bCall, E2bRoute } from './e2b-call.ts';
 import { connectError, toE2bError } from './e2b-error.ts';

@@ -1,5 +1,5 @@
 /** What a program produced, in the classes and field names of `@e2b/code-interpreter`. */
-import { displayedForms, programFailure } from '../rest/program-outcome.ts';
+import { displayedForms, programFailure } from '../http/program-outcome.ts';
 import type { DisplayResult, SandboxResult } from '../schema.ts';
 
 /** A chunk of output. */

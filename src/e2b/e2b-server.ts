@@ -3,8 +3,8 @@
  * token or a signed URL. The server has checked host, rate and size of a request before it arrives here.
  */
 import type { IncomingMessage } from 'node:http';
-import { HttpError } from '../rest/http-error.ts';
-import { findRoute, headerOf, sendJson, splitUrl } from '../rest/rest-call.ts';
+import { HttpError } from '../http/http-error.ts';
+import { findRoute, headerOf, sendJson, splitUrl } from '../http/rest-call.ts';
 import { AccessTokens, isExpired, isIdOf, type SignedUrl } from './access-tokens.ts';
 import { CODE_ROUTES } from './code-interpreter.ts';
 import type { E2bCall, E2bCaller, E2bRequest, E2bRoute } from './e2b-call.ts';

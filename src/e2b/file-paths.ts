@@ -4,7 +4,7 @@
  */
 
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import { HttpError } from '../rest/http-error.ts';
+import { HttpError } from '../http/http-error.ts';
 import { followLinks, pathInside } from '../session/workspace-edits.ts';
 import { parentOf } from '../stores/format/parent-path.ts';
 

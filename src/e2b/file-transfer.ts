@@ -2,8 +2,8 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { finishInSlices, Slices } from '../concurrency/slices.ts';
-import { HttpError } from '../rest/http-error.ts';
-import { sendFile, sendJson } from '../rest/rest-call.ts';
+import { HttpError } from '../http/http-error.ts';
+import { sendFile, sendJson } from '../http/rest-call.ts';
 import { entryAt } from '../session/workspace-edits.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
 import { behindLinks, checkUser, homePath, nameOf, relativePath } from './file-paths.ts';

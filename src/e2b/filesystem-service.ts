@@ -1,6 +1,6 @@
 /** The service `filesystem.Filesystem` of E2B, except watching: each change is one edit of the tree of a sandbox. */
 import { z } from 'zod';
-import { HttpError } from '../rest/http-error.ts';
+import { HttpError } from '../http/http-error.ts';
 import type { Session } from '../session/session.ts';
 import {
   checkFolder,

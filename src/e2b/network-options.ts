@@ -3,8 +3,8 @@
  * sandboxes further. Without permission by the operator, programs have no network, and asking for it is refused.
  */
 import { z } from 'zod';
-import { HttpError } from '../rest/http-error.ts';
-import type { SessionTenant } from '../rest/session-tenant.ts';
+import { HttpError } from '../http/http-error.ts';
+import type { SessionTenant } from '../http/session-tenant.ts';
 import { parseUrlPattern } from '../schema/url-pattern.ts';
 
 const ALL = '0.0.0.0/0';

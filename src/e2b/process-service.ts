@@ -4,7 +4,7 @@
  * when it started; what it changes is applied when it ends.
  */
 import { z } from 'zod';
-import { HttpError } from '../rest/http-error.ts';
+import { HttpError } from '../http/http-error.ts';
 import type { SandboxResult } from '../schema.ts';
 import { ProcessInput } from '../session/process-input.ts';
 import { prepareProcess, processEnd } from '../session/session-process.ts';

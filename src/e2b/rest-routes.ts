@@ -1,8 +1,8 @@
 /** The REST interface of E2B: the life of sandboxes and snapshots. What a sandbox cannot have is refused with a reason. */
 import { z } from 'zod';
-import { HttpError } from '../rest/http-error.ts';
-import { checkedBody, sendJson } from '../rest/rest-call.ts';
-import type { SessionTenant } from '../rest/session-tenant.ts';
+import { HttpError } from '../http/http-error.ts';
+import { checkedBody, sendJson } from '../http/rest-call.ts';
+import type { SessionTenant } from '../http/session-tenant.ts';
 import { defaultPolicy } from '../schema.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
 import { toE2bError } from './e2b-error.ts';

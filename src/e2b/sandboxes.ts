@@ -6,8 +6,8 @@
 import { randomBytes } from 'node:crypto';
 import { KeyedQueues } from '../concurrency/keyed-queues.ts';
 import { SandboxError } from '../errors.ts';
-import { HttpError } from '../rest/http-error.ts';
-import type { SessionTenant } from '../rest/session-tenant.ts';
+import { HttpError } from '../http/http-error.ts';
+import type { SessionTenant } from '../http/session-tenant.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
 import { isoTime } from '../schema/iso-time.ts';
 import { LANGUAGE_RUNTIMES, type LanguageName, type PolicyInput } from '../schema.ts';

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import { HttpError } from '../rest/http-error.ts';
+import { HttpError } from '../http/http-error.ts';
 import { checkFolder } from '../session/workspace-edits.ts';
 import { type ConnectStream, deadlineMs, serverStream, unary } from './connect-protocol.ts';
 import type { E2bCall, E2bRoute } from './e2b-call.ts';

@@ -8,8 +8,8 @@ import { sha256Hex } from '../framing/digest.ts';
 import { parseLimitedJson } from '../framing/json-limit-scanner.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import { HttpError } from '../rest/http-error.ts';
-import { checkedBody, sendJson } from '../rest/rest-call.ts';
+import { HttpError } from '../http/http-error.ts';
+import { checkedBody, sendJson } from '../http/rest-call.ts';
 import { parse } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import {

@@ -1,5 +1,5 @@
 /** What a program displays, as MIME bundles of Jupyter. The value of the last expression is the result of the cell. */
-import { displayedFile, displayedForms } from '../rest/program-outcome.ts';
+import { displayedFile, displayedForms } from '../http/program-outcome.ts';
 import type { DisplayResult } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 

@@ -1,8 +1,8 @@
 /** The routes for kernels, their languages, and the documents that they belong to, which Jupyter calls sessions. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { HttpError } from '../rest/http-error.ts';
-import { checkedBody, type RestRoute, sendJson } from '../rest/rest-call.ts';
+import { HttpError } from '../http/http-error.ts';
+import { checkedBody, type RestRoute, sendJson } from '../http/rest-call.ts';
 import type { JupyterCall } from './jupyter-call.ts';
 import { kernelSpecs } from './kernel-specs.ts';
 import type { KernelRecord } from './kernels.ts';

@@ -1,6 +1,6 @@
 /** The languages of this installation as kernels of Jupyter. */
 import { SandboxError } from '../errors.ts';
-import { HttpError } from '../rest/http-error.ts';
+import { HttpError } from '../http/http-error.ts';
 import { findAssets } from '../runtimes/guest-artifacts.ts';
 import type { Language } from '../runtimes/language.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';

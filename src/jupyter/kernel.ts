@@ -5,10 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
-import { toHttpError } from '../rest/http-error.ts';
-import { cellProgram } from '../rest/notebook-code.ts';
-import { programFailure } from '../rest/program-outcome.ts';
-import type { SessionTenant } from '../rest/session-tenant.ts';
+import { toHttpError } from '../http/http-error.ts';
+import { cellProgram } from '../http/notebook-code.ts';
+import { programFailure } from '../http/program-outcome.ts';
+import type { SessionTenant } from '../http/session-tenant.ts';
 import { parse, type SandboxResult } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import { withFilesOf } from '../session/with-files-of.ts';

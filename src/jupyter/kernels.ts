@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { HttpError } from '../rest/http-error.ts';
-import type { SessionTenant } from '../rest/session-tenant.ts';
+import { HttpError } from '../http/http-error.ts';
+import type { SessionTenant } from '../http/session-tenant.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
 import type { Session } from '../session/session.ts';
 import { JupyterKernel } from './kernel.ts';

@@ -14,14 +14,15 @@ import {
 import { pollUntil } from '../concurrency/poll-until.ts';
 import type { E2bServer } from '../e2b/e2b-server.ts';
 import { SandboxError } from '../errors.ts';
+import { ConnectionLimiter } from '../http/connection-limits.ts';
+import { toHttpError } from '../http/http-error.ts';
+import { BodyError, readBody, readJsonBody, readLimitedJson } from '../http/request-body.ts';
+import { ByteBudget, meterResponse, RequestBytes } from '../http/request-byte-budget.ts';
+import type { RestRequest } from '../http/rest-call.ts';
 import type { JupyterServer } from '../jupyter/jupyter-server.ts';
 import { clientError } from '../model-text/client-errors.ts';
 import type { ApiDispatcher } from '../playground/api-dispatcher.ts';
-import { toHttpError } from '../rest/http-error.ts';
-import { ConnectionLimiter } from './connection-limits.ts';
 import { type AuthenticatedRequest, LegacyConnections } from './legacy-connections.ts';
-import { BodyError, readBody, readJsonBody } from './request-body.ts';
-import { ByteBudget, meterResponse, RequestBytes } from './request-byte-budget.ts';
 import { RequestGuards, sendError, setErrorBody } from './request-guards.ts';
 import { resolveSettings } from './resolve-settings.ts';
 import { type ServerFactory, serverFactory } from './server.ts';
@@ -160,11 +161,8 @@ class ParsedBody {
   }
 }
 
-/** Read the body of a request. Throw `BodyError`. */
-interface BodyReaders {
-  readJson(): Promise<unknown>;
-  readBytes(): Promise<Uint8Array>;
-}
+/** Readers of the body of a request. They throw `BodyError`. */
+type BodyReaders = Pick<RestRequest, 'readJson' | 'readBytes' | 'nextSlice'>;
 
 interface MountedPlayground {
   readonly app: ApiDispatcher;
@@ -379,8 +377,13 @@ class HttpApp {
     const nextSlice = () => this.state.mainThread.nextSlice(tenant);
     const limits = { maxBytes: this.state.settings.max_body_bytes, budget, nextSlice };
     return {
-      readJson: () => readJsonBody(request, limits),
-      readBytes: () => readBody(request, limits),
+      readJson: (jsonLimits) =>
+        jsonLimits === undefined
+          ? readJsonBody(request, limits)
+          : readLimitedJson(request, limits, jsonLimits),
+      readBytes: (maxDecodedBytes) =>
+        readBody(request, maxDecodedBytes === undefined ? limits : { ...limits, maxDecodedBytes }),
+      nextSlice,
     };
   }
 

@@ -8,8 +8,8 @@ import { isIP } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SandboxError } from '../errors.ts';
 import { sha256 } from '../framing/digest.ts';
+import type { MainThreadAllowance } from '../http/main-thread-allowance.ts';
 import type { MinuteLimiter } from '../stores/coordination.ts';
-import type { MainThreadAllowance } from './main-thread-allowance.ts';
 import type { ServerSettings } from './settings.ts';
 import { LOCAL_TENANT, parseTokens } from './tokens.ts';
 

@@ -7,6 +7,7 @@
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
 import { quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
+import type { MainThreadAllowance } from '../http/main-thread-allowance.ts';
 import { clientError } from '../model-text/client-errors.ts';
 import { listDocs, readDocsUri } from '../model-text/documentation.ts';
 import { OUTPUT_STREAMS } from '../model-text/recent-results.ts';
@@ -14,7 +15,6 @@ import { SlicedText, toBase64 } from '../model-text/sliced-text.ts';
 import { mimeType, workspaceUri } from '../model-text/workspace-uri.ts';
 import { formatCount, formatItems } from '../quantities.ts';
 import { encodeResult } from '../results/encoded-result.ts';
-import type { MainThreadAllowance } from './main-thread-allowance.ts';
 import type { ServerSettings } from './settings.ts';
 import type { ServerLog } from './telemetry.ts';
 import { DEFAULT_SESSION, type Tenant } from './tenant.ts';

@@ -9,11 +9,11 @@ import {
   type ServerContext,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server';
+import { JSON_LIMITS } from '../http/request-body.ts';
 import { tryParse } from '../schema/parse.ts';
 import { callRequest, recordRejectedCall } from './call-tool.ts';
 import { clientInput } from './client-input.ts';
 import { registerPrompts } from './prompts.ts';
-import { JSON_LIMITS } from './request-body.ts';
 import { registerResources } from './resources.ts';
 import { offerResultApp } from './result-app.ts';
 import type { ServerState } from './server-state.ts';

@@ -6,7 +6,7 @@
  */
 import { Transform, type TransformCallback } from 'node:stream';
 import { JsonLimitScanner } from '../framing/json-limit-scanner.ts';
-import { BodyError, JSON_LIMITS, parseJsonBody } from './request-body.ts';
+import { BodyError, JSON_LIMITS, parseJsonLine } from '../http/request-body.ts';
 
 /** A longer line closes the connection. */
 const MAX_LINE_BYTES = 10 * 1024 * 1024;
@@ -89,7 +89,7 @@ function mayBeMessage(chunk: Buffer, start: number, end: number): boolean {
 function textProblem(line: Buffer): string | undefined {
   if (line.length <= JSON_LIMITS.identifierChars) return undefined;
   try {
-    parseJsonBody(line.toString('utf8'));
+    parseJsonLine(line.toString('utf8'));
     return undefined;
   } catch (cause) {
     if (!(cause instanceof BodyError)) throw cause;

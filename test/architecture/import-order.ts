@@ -6,7 +6,7 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ['adapters'],
   ['mcp'],
   ['playground', 'e2b', 'jupyter'],
-  ['rest'],
+  ['http'],
   ['redteam'],
   ['index'],
   ['jobs'],

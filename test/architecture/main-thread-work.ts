@@ -131,7 +131,11 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     calls: 1,
     bound: 'the outcome of one call that another server of the operator stored',
   },
-  'mcp/request-body.ts': {
+  'http/json-steps.ts': {
+    calls: 3,
+    bound: 'one step of 64 Ki characters, or the short strings of a message',
+  },
+  'http/request-body.ts': {
     calls: 1,
     bound: '`max_body_bytes`, 64 levels and 2,000 members, which are counted before the body is parsed',
   },
@@ -182,7 +186,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   'jupyter/kernel-message.ts': { calls: 1, bound: 'a part of a message, at most `max_body_bytes`' },
   'jupyter/kernels.ts': { calls: 2, bound: 'the record of a kernel, at most 64 KiB' },
   'playground/saved-timeline.ts': { calls: 2, bound: 'a timeline of at most 4 MiB' },
-  'rest/program-outcome.ts': {
+  'http/program-outcome.ts': {
     calls: 1,
     bound: 'a displayed image: 8 MiB on a server; `workspace_max_bytes` in the adapter, which has no tenants',
   },

@@ -12,9 +12,9 @@ import {
 import { HOME } from '../../e2b/file-paths.ts';
 import { languageOf } from '../../e2b/language-of.ts';
 import { SandboxError } from '../../errors.ts';
+import { cellProgram } from '../../http/notebook-code.ts';
 import { requestedPackages } from '../../packages/added-packages.ts';
 import { AUTO } from '../../packages/read-user-packages.ts';
-import { cellProgram } from '../../rest/notebook-code.ts';
 import { type PolicyInput, parse, policy } from '../../schema.ts';
 import { type Context, Contexts } from './contexts.ts';
 import { clientPath, Filesystem } from './filesystem.ts';

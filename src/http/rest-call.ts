@@ -1,18 +1,23 @@
 /** A request that has passed the guards of the server, as the handlers of a protocol receive it, and the ways to answer it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
+import type { NextSlice } from '../concurrency/slices.ts';
+import type { JsonLimits } from '../framing/json-limit-scanner.ts';
 import { matchPath } from '../schema/match-path.ts';
 import { parse } from '../schema.ts';
+import { jsonParts } from './json-steps.ts';
 import type { SessionTenant } from './session-tenant.ts';
 
 export interface RestRequest<Tenant = SessionTenant> {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly tenant: Tenant;
-  /** Reads the body as JSON, within the limits of the server. Throws an error with a status. */
-  readJson(): Promise<unknown>;
-  /** Reads the body as bytes, within the limits of the server. */
-  readBytes(): Promise<Uint8Array>;
+  /** Reads the body as JSON, within the limits of the server or others. Throws an error with a status. */
+  readJson(limits?: JsonLimits): Promise<unknown>;
+  /** Reads the body as bytes, within the limits of the server. A compressed body may expand to `maxDecodedBytes`. */
+  readBytes(maxDecodedBytes?: number): Promise<Uint8Array>;
+  /** Waits until the tenant may continue its work on the main thread with another slice. */
+  readonly nextSlice: NextSlice;
 }
 
 export interface RestRoute<Call, Answer = void> {
@@ -45,6 +50,27 @@ export function findRoute<Call, Answer>(
     if (params !== undefined && route.method === method) return { route, params };
   }
   return undefined;
+}
+
+/** Sends a value as JSON, which is encoded in slices. */
+export async function respond(
+  { response, nextSlice }: Pick<RestRequest, 'response' | 'nextSlice'>,
+  status: number,
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const body = await encodedJson(value, nextSlice);
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+}
+
+/** The JSON text of a value in UTF-8, encoded in slices. */
+async function encodedJson(value: unknown, nextSlice: NextSlice): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for (const part of jsonParts(value)) {
+    if (parts.length > 0) await nextSlice();
+    parts.push(Buffer.from(part));
+  }
+  return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
 }
 
 export function sendJson(

@@ -1,11 +1,13 @@
 /**
- * Reads the JSON body of a request. Bytes, nesting depth and members are limited while the body arrives, and texts that
+ * Reads the bodies of requests. Bytes, nesting depth and members are limited while the body arrives, and texts that
  * the server echoes are limited before any schema sees them, so that no body stalls the server.
  */
 import type { IncomingMessage } from 'node:http';
+import { createGunzip } from 'node:zlib';
 import { type NextSlice, SLICE_BYTES } from '../concurrency/slices.ts';
-import { JsonLimitScanner } from '../framing/json-limit-scanner.ts';
+import { JsonLimitScanner, type JsonLimits } from '../framing/json-limit-scanner.ts';
 import { decodeChunks } from '../model-text/sliced-text.ts';
+import { parseJsonSteps } from './json-steps.ts';
 import type { ByteBudget } from './request-byte-budget.ts';
 
 export const JSON_LIMITS = {
@@ -28,7 +30,7 @@ export const JSON_LIMITS = {
 /** A body that the server does not accept, with the status of the response. */
 export class BodyError extends Error {
   constructor(
-    readonly status: 400 | 413 | 503,
+    readonly status: 400 | 413 | 415 | 503,
     message: string,
     /** Code of the JSON-RPC error. */
     readonly code = -32_000,
@@ -38,7 +40,10 @@ export class BodyError extends Error {
 }
 
 interface BodyLimits {
+  /** Bytes of the body as it is sent. */
   readonly maxBytes: number;
+  /** Bytes of a compressed body after decompression; `maxBytes` by default. */
+  readonly maxDecodedBytes?: number;
   /** Limits the bytes of all bodies of the tenant. The caller returns them when the request has ended. */
   readonly budget: ByteBudget;
   /** Waits between two slices of the work on a large body. */
@@ -48,9 +53,20 @@ interface BodyLimits {
 /** How long the rest of a rejected body is discarded before the response is sent. */
 const LINGER_MS = 1000;
 
-/** Reads and parses the body. Throws `BodyError`; the rest of a rejected body is discarded. */
+/** Reads and parses a JSON-RPC message. Throws `BodyError`; the rest of a rejected body is discarded. */
 export async function readJsonBody(request: IncomingMessage, limits: BodyLimits): Promise<unknown> {
-  const scanner = new JsonLimitScanner(JSON_LIMITS);
+  const body = await readLimitedJson(request, limits, JSON_LIMITS);
+  checkTexts(body);
+  return body;
+}
+
+/** Reads and parses a JSON body within limits. Throws `BodyError`; the rest of a rejected body is discarded. */
+export async function readLimitedJson(
+  request: IncomingMessage,
+  limits: BodyLimits,
+  jsonLimits: JsonLimits,
+): Promise<unknown> {
+  const scanner = new JsonLimitScanner(jsonLimits);
   const chunks: Buffer[] = [];
   await receive(request, limits, (chunk) => {
     const problem = scanner.scan(chunk);
@@ -58,13 +74,39 @@ export async function readJsonBody(request: IncomingMessage, limits: BodyLimits)
     chunks.push(chunk);
     return undefined;
   });
-  // One turn of the event loop can receive many chunks, so they are decoded later, in slices.
-  const text = await decodeChunks(chunks, limits.nextSlice);
-  const isLarge = text.length > SLICE_BYTES;
-  if (isLarge) await limits.nextSlice();
-  const body = parseJsonBody(text);
-  if (isLarge) await limits.nextSlice();
-  return body;
+  return parseChunks(chunks, limits.nextSlice);
+}
+
+/** Parses JSON that a client has sent as a part of a body or as a message. Throws `BodyError`. */
+export async function parseJsonBytes(
+  bytes: Uint8Array,
+  jsonLimits: JsonLimits,
+  nextSlice: NextSlice,
+): Promise<unknown> {
+  const scanner = new JsonLimitScanner(jsonLimits);
+  for (let start = 0; start < bytes.length; start += SLICE_BYTES) {
+    if (start > 0) await nextSlice();
+    const problem = scanner.scan(bytes.subarray(start, start + SLICE_BYTES));
+    if (problem !== undefined) throw new BodyError(400, `Bad Request: ${problem}.`);
+  }
+  return parseChunks([bytes], nextSlice);
+}
+
+/** One turn of the event loop can receive many chunks, so they are decoded and parsed later, in slices. */
+async function parseChunks(chunks: readonly Uint8Array[], nextSlice: NextSlice): Promise<unknown> {
+  const text = await decodeChunks(chunks, nextSlice);
+  if (text.length > SLICE_BYTES) await nextSlice();
+  const steps = parseJsonSteps(text);
+  try {
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+      await nextSlice();
+    }
+  } catch (cause) {
+    if (cause instanceof SyntaxError) throw invalidJson();
+    throw cause;
+  }
 }
 
 /** Reads a body that is not JSON. Throws `BodyError`; the rest of a rejected body is discarded. */
@@ -77,11 +119,21 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
   return Buffer.concat(chunks);
 }
 
+type Accept = (chunk: Buffer) => BodyError | undefined;
+
 /** Passes the chunks of a body to `accept` until the body ends or `accept` returns an error. */
-function receive(
+async function receive(request: IncomingMessage, limits: BodyLimits, accept: Accept): Promise<void> {
+  const { 'content-encoding': encoding = 'identity' } = request.headers;
+  if (encoding === 'identity') return receivePlain(request, limits, accept);
+  if (encoding === 'gzip') return receiveGzip(request, limits, accept);
+  request.resume();
+  throw new BodyError(415, 'Unsupported Media Type: a body may have the content-encoding gzip, or none.');
+}
+
+function receivePlain(
   request: IncomingMessage,
   { maxBytes, budget }: BodyLimits,
-  accept: (chunk: Buffer) => BodyError | undefined,
+  accept: Accept,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let size = 0;
@@ -103,9 +155,41 @@ function receive(
     request.once('end', () => (failure === undefined ? resolve() : reject(failure)));
     request.once('error', reject);
     request.once('close', () => {
-      if (!request.complete) reject(new BodyError(400, 'Bad Request: the body is incomplete.'));
+      if (!request.complete) reject(incomplete());
     });
   });
+}
+
+/**
+ * Decompresses the chunks of a body while it arrives. What they expand to is counted like any body, and the request is read
+ * no faster than it is decompressed.
+ */
+async function receiveGzip(request: IncomingMessage, limits: BodyLimits, accept: Accept): Promise<void> {
+  const { maxBytes, maxDecodedBytes = maxBytes, budget } = limits;
+  let sent = 0;
+  request.on('data', (chunk: Buffer) => {
+    sent += chunk.length;
+    if (sent > maxBytes) unzip.destroy(tooLarge(maxBytes));
+  });
+  request.once('close', () => {
+    if (!request.complete) unzip.destroy(incomplete());
+  });
+  const unzip = createGunzip();
+  let size = 0;
+  try {
+    for await (const chunk of request.pipe(unzip) as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > maxDecodedBytes) throw tooLarge(maxDecodedBytes);
+      if (!budget.take(chunk.length)) throw new BodyError(503, BUSY_MESSAGE);
+      const rejected = accept(chunk);
+      if (rejected !== undefined) throw rejected;
+    }
+  } catch (cause) {
+    request.unpipe(unzip);
+    request.resume();
+    if (cause instanceof BodyError) throw cause;
+    throw new BodyError(400, 'Bad Request: the body is not valid gzip data.');
+  }
 }
 
 const BUSY_MESSAGE =
@@ -115,19 +199,20 @@ function tooLarge(maxBytes: number): BodyError {
   return new BodyError(413, `Payload Too Large: the limit is ${maxBytes} bytes.`);
 }
 
-/** Parses a body and checks the lengths of its texts. Throws `BodyError`. */
-export function parseJsonBody(text: string): unknown {
-  const body = parseJson(text);
+const incomplete = () => new BodyError(400, 'Bad Request: the body is incomplete.');
+
+const invalidJson = () => new BodyError(400, 'Parse error: the request body is not valid JSON.', -32_700);
+
+/** Parses a message of the standard input, which has one client. Throws `BodyError`. */
+export function parseJsonLine(text: string): unknown {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw invalidJson();
+  }
   checkTexts(body);
   return body;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new BodyError(400, 'Parse error: the request body is not valid JSON.', -32_700);
-  }
 }
 
 /** Texts that the server repeats in responses and notifications, and their limits. */
