@@ -65,9 +65,9 @@ export class Slices {
     return performance.now() - this.#sinceMs >= SLICE_MS;
   }
 
-  async pause(): Promise<void> {
+  async pause(nextSlice: NextSlice = nextTurn): Promise<void> {
     if (!this.isOver) return;
-    await nextTurn();
+    await nextSlice();
     this.#sinceMs = performance.now();
   }
 }

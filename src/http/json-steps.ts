@@ -7,10 +7,10 @@ import { randomUUID } from 'node:crypto';
 /** Characters of a step. Parsing or writing this many takes less than a millisecond. */
 const STEP_CHARS = 64 * 1024;
 
-/** The JSON text of a value in parts: joined, they are `JSON.stringify(value)`. The value must be data. */
-export function* jsonParts(value: unknown): Generator<string, void> {
+/** The JSON text of a value in parts: joined, they are `JSON.stringify(value, null, indent)`. The value must be data. */
+export function* jsonParts(value: unknown, indent = 0): Generator<string, void> {
   let part = '';
-  for (const piece of pieces(value)) {
+  for (const piece of pieces(value, new Layout(indent))) {
     part += piece;
     if (part.length < STEP_CHARS) continue;
     yield part;
@@ -19,11 +19,31 @@ export function* jsonParts(value: unknown): Generator<string, void> {
   if (part !== '') yield part;
 }
 
-function* pieces(given: unknown): Generator<string, void> {
+/** The blanks between the members of arrays and objects. */
+class Layout {
+  constructor(
+    readonly indent: number,
+    readonly depth = 0,
+  ) {}
+
+  get line(): string {
+    return this.indent === 0 ? '' : `\n${' '.repeat(this.indent * this.depth)}`;
+  }
+
+  get colon(): string {
+    return this.indent === 0 ? ':' : ': ';
+  }
+
+  get inner(): Layout {
+    return new Layout(this.indent, this.depth + 1);
+  }
+}
+
+function* pieces(given: unknown, layout: Layout): Generator<string, void> {
   const value = isConvertible(given) ? given.toJSON() : given;
   if (typeof value === 'string') yield* stringPieces(value);
-  else if (Array.isArray(value)) yield* arrayPieces(value);
-  else if (typeof value === 'object' && value !== null) yield* objectPieces(value);
+  else if (Array.isArray(value)) yield* arrayPieces(value, layout);
+  else if (typeof value === 'object' && value !== null) yield* objectPieces(value, layout);
   else yield JSON.stringify(value) ?? 'null';
 }
 
@@ -31,25 +51,27 @@ function isConvertible(value: unknown): value is { toJSON(): unknown } {
   return typeof value === 'object' && value !== null && typeof (value as Date).toJSON === 'function';
 }
 
-function* arrayPieces(items: readonly unknown[]): Generator<string, void> {
+function* arrayPieces(items: readonly unknown[], layout: Layout): Generator<string, void> {
+  const { inner } = layout;
   let separator = '[';
   for (const item of items) {
-    yield separator;
-    yield* pieces(item);
+    yield separator + inner.line;
+    yield* pieces(item, inner);
     separator = ',';
   }
-  yield items.length === 0 ? '[]' : ']';
+  yield items.length === 0 ? '[]' : `${layout.line}]`;
 }
 
-function* objectPieces(value: object): Generator<string, void> {
+function* objectPieces(value: object, layout: Layout): Generator<string, void> {
+  const { inner } = layout;
   let separator = '{';
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue;
-    yield `${separator}${JSON.stringify(name)}:`;
-    yield* pieces(member);
+    yield `${separator}${inner.line}${JSON.stringify(name)}${layout.colon}`;
+    yield* pieces(member, inner);
     separator = ',';
   }
-  yield separator === '{' ? '{}' : '}';
+  yield separator === '{' ? '{}' : `${layout.line}}`;
 }
 
 function* stringPieces(text: string): Generator<string, void> {
@@ -76,6 +98,7 @@ const U = 0x75;
 /** A longer string is parsed on its own. */
 const LONG_CHARS = 1024;
 const MAX_NAME_CHARS = 4096;
+const STEP_MEMBERS = 2000;
 
 /**
  * The value of JSON text whose depth and members are limited. Yields between steps. Throws `SyntaxError`. Long strings are
@@ -84,8 +107,8 @@ const MAX_NAME_CHARS = 4096;
 export function* parseJsonSteps(text: string): Generator<undefined, unknown> {
   if (text.length <= STEP_CHARS) return JSON.parse(text);
   const reader = new LongStrings(text);
-  const short = yield* reader.remove();
-  return JSON.parse(short, (_, value) => (typeof value === 'string' ? reader.original(value) : value));
+  const value: unknown = JSON.parse(yield* reader.remove());
+  return yield* reader.restored(value);
 }
 
 /** Replaces the long strings of a text by marks, which no client can guess. */
@@ -97,7 +120,26 @@ class LongStrings {
 
   constructor(readonly text: string) {}
 
-  original(value: string): string {
+  /** The value with the long strings in place of their marks. */
+  *restored(value: unknown): Generator<undefined, unknown> {
+    if (this.#strings.length === 0) return value;
+    if (typeof value === 'string') return this.#original(value);
+    let members = 0;
+    const open = [value];
+    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+      if (typeof at !== 'object' || at === null) continue;
+      const parent = at as Record<string, unknown>;
+      for (const name of Object.keys(parent)) {
+        if (++members % STEP_MEMBERS === 0) yield;
+        const member = parent[name];
+        if (typeof member === 'string') parent[name] = this.#original(member);
+        else open.push(member);
+      }
+    }
+    return value;
+  }
+
+  #original(value: string): string {
     return value.startsWith(this.#mark) ? this.#strings[Number(value.slice(this.#mark.length))]! : value;
   }
 

@@ -63,13 +63,24 @@ export async function respond(
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
 }
 
+interface JsonLayout {
+  readonly indent?: number;
+  /** Text after the value. */
+  readonly end?: string;
+}
+
 /** The JSON text of a value in UTF-8, encoded in slices. */
-async function encodedJson(value: unknown, nextSlice: NextSlice): Promise<Buffer> {
+export async function encodedJson(
+  value: unknown,
+  nextSlice: NextSlice,
+  { indent, end = '' }: JsonLayout = {},
+): Promise<Buffer> {
   const parts: Buffer[] = [];
-  for (const part of jsonParts(value)) {
+  for (const part of jsonParts(value, indent)) {
     if (parts.length > 0) await nextSlice();
     parts.push(Buffer.from(part));
   }
+  if (end !== '') parts.push(Buffer.from(end));
   return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
 }
 

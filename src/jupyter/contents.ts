@@ -2,14 +2,16 @@
  * The contents interface: files, folders and notebooks of the workspace that the kernels of a tenant share. Paths are relative
  * to it, and none leads out of it. A file has one checkpoint, which is a hidden copy of it.
  */
+import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { sha256Hex } from '../framing/digest.ts';
-import { parseLimitedJson } from '../framing/json-limit-scanner.ts';
+import { type NextSlice, SLICE_BYTES, Slices } from '../concurrency/slices.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
 import { HttpError } from '../http/http-error.ts';
-import { checkedBody, sendJson } from '../http/rest-call.ts';
+import { parseJsonBytes } from '../http/request-body.ts';
+import { checkedBody, encodedJson, respond } from '../http/rest-call.ts';
+import { decodeText, encodeContent, toBase64 } from '../model-text/sliced-text.ts';
 import { parse } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import {
@@ -51,6 +53,8 @@ const newBody = z.object({
 });
 const renameBody = z.object({ path: z.string().max(4096) });
 
+/** As nbformat writes notebooks: one blank for each level, and a line feed at the end. */
+const NOTEBOOK_LAYOUT = { indent: 1, end: '\n' };
 const EMPTY_NOTEBOOK = { cells: [], metadata: {}, nbformat: 4, nbformat_minor: 5 };
 
 /** The path relative to the workspace. Throws 404 for paths that lead out of it. */
@@ -94,77 +98,81 @@ function bytesAt(tree: FileTree, path: string, otherwise: string): Uint8Array {
   return new Uint8Array(data ?? []);
 }
 
-/** A file or folder with its content. `type` and `format` are those that the client asks for. */
-function modelWithContent(tree: FileTree, path: string, type: string | null, format: string | null) {
+/** What a client asks for when it opens a file or folder. */
+interface Opened {
+  readonly type: string | null;
+  readonly format: string | null;
+}
+
+/** A file or folder with its content. */
+async function modelWithContent({ nextSlice }: JupyterCall, tree: FileTree, path: string, opened: Opened) {
+  const { type, format } = opened;
   const entry = resolved(tree, path);
   if (entry.kind === 'symlink') throw new HttpError(404, `The link ${JSON.stringify(path)} leads nowhere`);
   const model = modelOf(entry);
   if (entry.kind === 'dir') {
     if (type !== null && type !== 'directory')
       throw new HttpError(400, `${JSON.stringify(path)} is a folder`);
-    const below = [...entriesBelow(tree, path, 1)].filter(({ path: at }) => !at.endsWith(CHECKPOINTS));
-    return { ...model, format: 'json', mimetype: null, content: below.map(modelOf) };
+    return { ...model, format: 'json', mimetype: null, content: await modelsBelow(tree, path, nextSlice) };
   }
   if (type === 'directory') throw new HttpError(400, `${JSON.stringify(path)} is not a folder`);
-  const data = Buffer.from(entry.data ?? []);
+  const data = entry.data ?? new Uint8Array();
   if (data.length > MAX_OPEN_BYTES)
     throw new HttpError(413, `The file is larger than ${MAX_OPEN_BYTES} bytes. Download it instead`);
   if (model.type === 'notebook' && type !== 'file')
-    return { ...model, format: 'json', content: notebookOf(data) };
-  return { ...model, type: 'file', ...textOrBytes(data, format) };
+    return { ...model, format: 'json', content: await notebookOf(data, nextSlice) };
+  return { ...model, type: 'file', ...(await textOrBytes(data, format, nextSlice)) };
 }
 
-function notebookOf(data: Uint8Array): unknown {
+async function modelsBelow(tree: FileTree, folder: string, nextSlice: NextSlice) {
+  const slices = new Slices();
+  const models: ReturnType<typeof modelOf>[] = [];
+  for (const entry of entriesBelow(tree, folder, 1)) {
+    if (!entry.path.endsWith(CHECKPOINTS)) models.push(modelOf(entry));
+    await slices.pause(nextSlice);
+  }
+  return models;
+}
+
+async function notebookOf(data: Uint8Array, nextSlice: NextSlice): Promise<unknown> {
   try {
-    return parse(
-      z.object({ nbformat: z.number(), cells: z.unknown() }).loose(),
-      parseLimitedJson(data, NOTEBOOK_LIMITS),
-      'notebook',
-    );
+    // A copy, because decoders refuse shared memory.
+    const value = await parseJsonBytes(data.slice(), NOTEBOOK_LIMITS, nextSlice);
+    return parse(z.object({ nbformat: z.number(), cells: z.unknown() }).loose(), value, 'notebook');
   } catch (cause) {
     throw new HttpError(400, `The file is not a notebook: ${(cause as Error).message}`);
   }
 }
 
-function textOrBytes(data: Uint8Array, format: string | null) {
-  if (format !== 'base64') {
-    try {
-      const content = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);
-      return { format: 'text', mimetype: 'text/plain', content };
-    } catch {
-      if (format === 'text')
-        throw new HttpError(400, 'The file is not text in UTF-8. Ask for the format base64');
-    }
-  }
-  const content = Buffer.from(data).toString('base64');
+async function textOrBytes(data: Uint8Array, format: string | null, nextSlice: NextSlice) {
+  const text = format === 'base64' ? undefined : await decodeText(data, nextSlice);
+  if (text !== undefined) return { format: 'text', mimetype: 'text/plain', content: text };
+  if (format === 'text') throw new HttpError(400, 'The file is not text in UTF-8. Ask for the format base64');
+  const content = await toBase64(data, nextSlice);
   return { format: 'base64', mimetype: 'application/octet-stream', content };
 }
 
 /** The bytes that a client saves. */
-function savedBytes({ type, format, content }: z.output<typeof saveBody>): Uint8Array {
-  if (type === 'notebook') return Buffer.from(`${JSON.stringify(content ?? EMPTY_NOTEBOOK, null, 1)}\n`);
+async function savedBytes(
+  { type, format, content }: z.output<typeof saveBody>,
+  nextSlice: NextSlice,
+): Promise<Uint8Array> {
+  if (type === 'notebook') return encodedJson(content ?? EMPTY_NOTEBOOK, nextSlice, NOTEBOOK_LAYOUT);
   const text = content ?? '';
   if (typeof text !== 'string') throw new HttpError(400, 'content: must be a text');
-  return Buffer.from(text, format === 'base64' ? 'base64' : 'utf8');
+  return encodeContent(text, format === 'base64' ? 'base64' : 'utf8', nextSlice);
 }
 
 async function save(call: JupyterCall, session: Session, path: string): Promise<void> {
-  const bytes = await call.readBytes();
-  let given: unknown;
-  try {
-    given = parseLimitedJson(bytes, NOTEBOOK_LIMITS);
-  } catch (cause) {
-    throw new HttpError(400, `The body cannot be read: ${(cause as Error).message}`);
-  }
-  const body = parse(saveBody, given, 'body');
+  const body = parse(saveBody, await call.readJson(NOTEBOOK_LIMITS), 'body');
   if (body.chunk !== undefined)
     throw new HttpError(400, 'Uploads in chunks are not supported: send the file at once');
   if (path === '') throw new HttpError(400, 'The workspace itself cannot be saved');
   const isNew = (await session.fileTree()).get(path) === undefined;
   if (body.type === 'directory') await createFolder(session, path);
-  else await session.writeFile(path, savedBytes(body));
+  else await session.writeFile(path, await savedBytes(body, call.nextSlice));
   const entry = resolved(await session.fileTree(), path);
-  sendJson(call.response, isNew ? 201 : 200, modelOf(entry));
+  await respond(call, isNew ? 201 : 200, modelOf(entry));
 }
 
 const createFolder = (session: Session, path: string) =>
@@ -207,9 +215,10 @@ async function create(call: JupyterCall, session: Session, folder: string): Prom
   } else {
     const isNotebook = type === 'notebook' || ext === '.ipynb';
     path = freePath(tree, folder, isNotebook ? 'Untitled' : 'untitled', isNotebook ? '.ipynb' : ext);
-    await session.writeFile(path, savedBytes({ type: isNotebook ? 'notebook' : 'file', content: undefined }));
+    const empty = { type: isNotebook ? 'notebook' : 'file', content: undefined } as const;
+    await session.writeFile(path, await savedBytes(empty, call.nextSlice));
   }
-  sendJson(call.response, 201, modelOf(resolved(await session.fileTree(), path)));
+  await respond(call, 201, modelOf(resolved(await session.fileTree(), path)));
 }
 
 async function rename(call: JupyterCall, session: Session, path: string): Promise<void> {
@@ -219,7 +228,7 @@ async function rename(call: JupyterCall, session: Session, path: string): Promis
       throw new HttpError(409, `${JSON.stringify(to)} already exists`);
     return moveEdit(tree, path, to);
   });
-  sendJson(call.response, 200, modelOf(resolved(await session.fileTree(), to)));
+  await respond(call, 200, modelOf(resolved(await session.fileTree(), to)));
 }
 
 const checkpointPath = (path: string) => posix.join(parentOf(path), CHECKPOINTS, posix.basename(path));
@@ -235,19 +244,28 @@ async function checkpoints(
   const tree = await session.fileTree();
   const stored = tree.get(checkpointPath(path));
   const models = stored ? [{ id: CHECKPOINT_ID, last_modified: new Date(stored.mtimeMs).toISOString() }] : [];
-  if (id === undefined && request.method === 'GET') return sendJson(response, 200, models);
+  if (id === undefined && request.method === 'GET') return respond(call, 200, models);
   if (id !== undefined && (id !== CHECKPOINT_ID || stored?.kind !== 'file'))
     throw new HttpError(404, 'There is no such checkpoint');
   const copy = (from: string, to: string) =>
     session.writeFile(to, bytesAt(tree, from, 'Only files have checkpoints'));
   if (id === undefined && request.method === 'POST') {
     await copy(path, checkpointPath(path));
-    return sendJson(response, 201, { id: CHECKPOINT_ID, last_modified: new Date().toISOString() });
+    return respond(call, 201, { id: CHECKPOINT_ID, last_modified: new Date().toISOString() });
   }
   if (request.method === 'POST') await copy(checkpointPath(path), path);
   else if (request.method === 'DELETE') await session.deleteFile(checkpointPath(path));
   else throw new HttpError(405, 'Checkpoints can be created, restored and deleted');
   response.writeHead(204).end();
+}
+
+async function digestOf(data: Uint8Array, nextSlice: NextSlice): Promise<string> {
+  const hash = createHash('sha256');
+  for (let start = 0; start < data.length; start += SLICE_BYTES) {
+    if (start > 0) await nextSlice();
+    hash.update(data.slice(start, start + SLICE_BYTES));
+  }
+  return hash.digest('hex');
 }
 
 /** Answers a request to `api/contents/PATH`. `segments` is the path. */
@@ -265,13 +283,13 @@ export async function serveContents(call: JupyterCall, segments: readonly string
     const model =
       query.get('content') === '0'
         ? modelOf(resolved(tree, path))
-        : modelWithContent(tree, path, query.get('type'), query.get('format'));
+        : await modelWithContent(call, tree, path, { type: query.get('type'), format: query.get('format') });
     const { data } = resolved(tree, path);
     const hash =
       query.get('hash') === '1' && data !== undefined
-        ? { hash: sha256Hex(Buffer.from(data)), hash_algorithm: 'sha256' }
+        ? { hash: await digestOf(data, call.nextSlice), hash_algorithm: 'sha256' }
         : {};
-    return sendJson(response, 200, { ...model, ...hash });
+    return respond(call, 200, { ...model, ...hash });
   }
   if (request.method === 'PUT') return save(call, session, path);
   if (request.method === 'POST') return create(call, session, path);

@@ -11,8 +11,8 @@ import {
   headerOf,
   type RestRequest,
   type RestRoute,
+  respond,
   sendFile,
-  sendJson,
   splitUrl,
 } from '../http/rest-call.ts';
 import type { SessionTenant } from '../http/session-tenant.ts';
@@ -93,7 +93,7 @@ export class JupyterServer {
       const { error, isHostError } = toHttpError(cause);
       if (isHostError) this.options.onError(cause);
       if (response.headersSent) response.destroy();
-      else sendJson(response, error.status, this.errorBody(error.status, error.message));
+      else await respond(request, error.status, this.errorBody(error.status, error.message));
     }
   }
 
@@ -115,7 +115,7 @@ export class JupyterServer {
     ...['', 'status', 'me'].map((path) => ({
       method: 'GET',
       path,
-      handle: async (call: JupyterCall) => sendJson(call.response, 200, await this.#facts(path, call)),
+      handle: async (call: JupyterCall) => respond(call, 200, await this.#facts(path, call)),
     })),
   ];
 

@@ -4,7 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { parseLimitedJson } from '../framing/json-limit-scanner.ts';
+import type { NextSlice } from '../concurrency/slices.ts';
+import { parseJsonBytes } from '../http/request-body.ts';
+import { encodedJson } from '../http/rest-call.ts';
 import { parse } from '../schema.ts';
 
 export const V1_PROTOCOL = 'v1.kernel.websocket.jupyter.org';
@@ -54,14 +56,29 @@ export const newHeader = (msg_type: string, session: string): MessageHeader => (
   version: PROTOCOL_VERSION,
 });
 
-/** Reads a message in the framing of a connection. Throws `invalid_argument`, or `SyntaxError` for invalid JSON. */
-export function readMessage(data: Buffer, isBinary: boolean, protocol: string): ClientMessage {
+/** A message as a client has sent it. */
+export interface ReceivedMessage {
+  readonly data: Buffer;
+  readonly isBinary: boolean;
+  readonly protocol: string;
+}
+
+/**
+ * Reads a message in the framing of its connection, in slices. Throws `invalid_argument`, or an error with a status for
+ * invalid JSON.
+ */
+export async function readMessage(
+  { data, isBinary, protocol }: ReceivedMessage,
+  nextSlice: NextSlice,
+): Promise<ClientMessage> {
   if (protocol !== V1_PROTOCOL) {
     if (isBinary) throw new SyntaxError('Messages with buffers are not supported');
-    return parse(message, parseLimitedJson(data, LIMITS), 'message');
+    return parse(message, await parseJsonBytes(data, LIMITS, nextSlice), 'message');
   }
   const [channel, ...parts] = splitParts(data);
-  const [head, parent, , content] = parts.slice(0, PARTS - 1).map((part) => parseLimitedJson(part, LIMITS));
+  const values: unknown[] = [];
+  for (const part of parts.slice(0, PARTS - 1)) values.push(await parseJsonBytes(part, LIMITS, nextSlice));
+  const [head, parent, , content] = values;
   const fields = { channel: channel!.toString('latin1'), header: head, parent_header: parent ?? {}, content };
   return parse(message, fields, 'message');
 }
@@ -78,14 +95,16 @@ function splitParts(data: Buffer): Buffer[] {
   return offsets.slice(0, -1).map((offset, i) => data.subarray(offset, offsets[i + 1]));
 }
 
-/** Writes a message in the framing of a connection. */
-export function writeMessage(sent: KernelMessage, protocol: string): string | Buffer {
-  if (protocol !== V1_PROTOCOL) return JSON.stringify({ ...sent, buffers: [] });
+/** Writes a message in the framing of a connection, in slices. */
+export async function writeMessage(
+  sent: KernelMessage,
+  protocol: string,
+  nextSlice: NextSlice,
+): Promise<Buffer> {
+  if (protocol !== V1_PROTOCOL) return encodedJson({ ...sent, buffers: [] }, nextSlice);
   const { channel, header: head, parent_header, metadata, content } = sent;
-  const parts = [
-    channel,
-    ...[head, parent_header, metadata, content].map((part) => JSON.stringify(part)),
-  ].map((part) => Buffer.from(part));
+  const parts: Uint8Array[] = [Buffer.from(channel)];
+  for (const part of [head, parent_header, metadata, content]) parts.push(await encodedJson(part, nextSlice));
   const words = Buffer.alloc(WORD_BYTES * (parts.length + 2));
   words.writeBigUInt64LE(BigInt(parts.length + 1));
   let offset = words.length;

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { HttpError } from '../http/http-error.ts';
-import { checkedBody, type RestRoute, sendJson } from '../http/rest-call.ts';
+import { checkedBody, type RestRoute, respond } from '../http/rest-call.ts';
 import type { JupyterCall } from './jupyter-call.ts';
 import { kernelSpecs } from './kernel-specs.ts';
 import type { KernelRecord } from './kernels.ts';
@@ -56,7 +56,7 @@ async function createDocument(call: JupyterCall): Promise<void> {
   const known = (await call.kernels.list(call.tenant)).find(({ document }) => document?.path === given.path);
   const document = known?.document ?? { id: randomUUID(), ...given };
   const kernel_id = known?.id ?? (await chooseKernel(call, kernel, document));
-  sendJson(call.response, 201, await documentModel(call, document, kernel_id));
+  await respond(call, 201, await documentModel(call, document, kernel_id));
 }
 
 /** Moves a document, or gives it another kernel; its own kernel then ends. */
@@ -71,7 +71,7 @@ async function changeDocument(call: JupyterCall): Promise<void> {
     kernel_id = await chooseKernel(call, kernel, document);
     await kernels.shutDown(tenant, found.kernel_id);
   } else await kernels.write(tenant, kernel_id, { ...(await kernels.record(tenant, kernel_id)), document });
-  sendJson(call.response, 200, await documentModel(call, document, kernel_id));
+  await respond(call, 200, await documentModel(call, document, kernel_id));
 }
 
 const withoutUndefined = (fields: Readonly<Record<string, string | undefined>>) =>
@@ -83,31 +83,34 @@ export const KERNEL_ROUTES: readonly RestRoute<JupyterCall>[] = [
   {
     method: 'GET',
     path: 'kernelspecs',
-    handle: async ({ response }) => sendJson(response, 200, kernelSpecs()),
+    handle: (call) => respond(call, 200, kernelSpecs()),
   },
   {
     method: 'GET',
     path: 'kernels',
-    handle: async ({ kernels, tenant, response }) => {
+    handle: async (call) => {
+      const { kernels, tenant } = call;
       const all = await kernels.list(tenant);
-      sendJson(response, 200, await Promise.all(all.map(({ id }) => kernels.model(tenant, id))));
+      await respond(call, 200, await Promise.all(all.map(({ id }) => kernels.model(tenant, id))));
     },
   },
   {
     method: 'POST',
     path: 'kernels',
     handle: async (call) => {
-      const { kernels, tenant, response } = call;
+      const { kernels, tenant } = call;
       const { name } = await checkedBody(call, kernelBody);
       const id = await kernels.start(tenant, name);
-      sendJson(response, 201, await kernels.model(tenant, id), { location: `/api/kernels/${id}` });
+      await respond(call, 201, await kernels.model(tenant, id), { location: `/api/kernels/${id}` });
     },
   },
   {
     method: 'GET',
     path: 'kernels/:',
-    handle: async ({ kernels, tenant, params, response }) =>
-      sendJson(response, 200, await kernels.model(tenant, params[0]!)),
+    handle: async (call) => {
+      const { kernels, tenant, params } = call;
+      await respond(call, 200, await kernels.model(tenant, params[0]!));
+    },
   },
   {
     method: 'DELETE',
@@ -128,9 +131,10 @@ export const KERNEL_ROUTES: readonly RestRoute<JupyterCall>[] = [
   {
     method: 'POST',
     path: 'kernels/:/restart',
-    handle: async ({ kernels, tenant, params, response }) => {
+    handle: async (call) => {
+      const { kernels, tenant, params } = call;
       await (await kernels.get(tenant, params[0]!)).restart();
-      sendJson(response, 200, await kernels.model(tenant, params[0]!));
+      await respond(call, 200, await kernels.model(tenant, params[0]!));
     },
   },
   {
@@ -139,7 +143,7 @@ export const KERNEL_ROUTES: readonly RestRoute<JupyterCall>[] = [
     handle: async (call) => {
       const all = await call.kernels.list(call.tenant);
       const models = all.flatMap(({ id, document }) => (document ? [documentModel(call, document, id)] : []));
-      sendJson(call.response, 200, await Promise.all(models));
+      await respond(call, 200, await Promise.all(models));
     },
   },
   { method: 'POST', path: 'sessions', handle: createDocument },
@@ -148,7 +152,7 @@ export const KERNEL_ROUTES: readonly RestRoute<JupyterCall>[] = [
     path: 'sessions/:',
     handle: async (call) => {
       const { document, kernel_id } = await findDocument(call, call.params[0]!);
-      sendJson(call.response, 200, await documentModel(call, document, kernel_id));
+      await respond(call, 200, await documentModel(call, document, kernel_id));
     },
   },
   { method: 'PATCH', path: 'sessions/:', handle: changeDocument },

@@ -4,7 +4,8 @@
  */
 import type { WebSocket } from 'ws';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
-import { type ClientMessage, type KernelMessage, readMessage, writeMessage } from './kernel-message.ts';
+import type { NextSlice } from '../concurrency/slices.ts';
+import { type ClientMessage, readMessage, V1_PROTOCOL } from './kernel-message.ts';
 
 /** Messages of one client that wait. Running all cells of a notebook sends them at once. */
 const MAX_WAITING = 1000;
@@ -20,6 +21,8 @@ export interface SocketOptions {
   readonly bytes: SocketBytes;
   /** Counts a message. Returns why it is refused, or undefined. */
   readonly refuse: () => Promise<string | undefined>;
+  /** Waits until the tenant may continue its work on the main thread. */
+  readonly nextSlice: NextSlice;
 }
 
 /** The kernel, as its connections see it. */
@@ -52,13 +55,17 @@ export class KernelSocket {
     return this.socket.readyState === this.socket.OPEN;
   }
 
-  send(message: KernelMessage): void {
+  get protocol(): string {
+    return this.socket.protocol;
+  }
+
+  /** Sends a message in the framing of this connection. */
+  send(data: Buffer): void {
     if (!this.isOpen) return;
-    const data = writeMessage(message, this.socket.protocol);
     const { bytes } = this.options;
     // The client does not read.
     if (!bytes.take(data.length)) this.socket.terminate();
-    else this.socket.send(data, () => bytes.give(data.length));
+    else this.socket.send(data, { binary: this.protocol === V1_PROTOCOL }, () => bytes.give(data.length));
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
@@ -72,11 +79,16 @@ export class KernelSocket {
 
   async #handle(data: Buffer, isBinary: boolean): Promise<void> {
     let handled: Promise<void> = Promise.resolve();
+    const { refuse, nextSlice } = this.options;
     try {
-      const reason = await this.options.refuse();
+      const reason = await refuse();
       if (reason !== undefined) this.close(CLOSE.refused, reason);
-      else if (this.isOpen)
-        handled = this.kernel.handle(this, readMessage(data, isBinary, this.socket.protocol));
+      else if (this.isOpen) {
+        // One turn of the event loop can receive many messages.
+        await nextSlice();
+        const message = await readMessage({ data, isBinary, protocol: this.protocol }, nextSlice);
+        handled = this.kernel.handle(this, message);
+      }
     } catch (cause) {
       this.#refuse(cause);
     }

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
+import { Slices } from '../concurrency/slices.ts';
 import { toHttpError } from '../http/http-error.ts';
 import { cellProgram } from '../http/notebook-code.ts';
 import { programFailure } from '../http/program-outcome.ts';
@@ -14,7 +15,13 @@ import type { Session } from '../session/session.ts';
 import { withFilesOf } from '../session/with-files-of.ts';
 import { DisplayedResults } from './displayed-results.ts';
 import { completions, description, isComplete } from './introspection.ts';
-import { type ClientMessage, type MessageHeader, newHeader } from './kernel-message.ts';
+import {
+  type ClientMessage,
+  type KernelMessage,
+  type MessageHeader,
+  newHeader,
+  writeMessage,
+} from './kernel-message.ts';
 import type { KernelSocket } from './kernel-socket.ts';
 import { type KernelLanguage, kernelInfo } from './kernel-specs.ts';
 import { findMagic, runMagic } from './magics.ts';
@@ -71,6 +78,9 @@ export class JupyterKernel {
   lastActivity = new Date().toISOString();
   readonly sockets = new Set<KernelSocket>();
   readonly #queue = new SerialQueue();
+  /** Encodes and sends messages in their order. */
+  readonly #outbox = new SerialQueue();
+  readonly #slices = new Slices();
   #interrupt = new AbortController();
   #executionCount = 0;
   #received = 0;
@@ -110,6 +120,8 @@ export class JupyterKernel {
       if (reply !== undefined) this.#send(request, type.replace(/_request$/, '_reply'), reply);
     } finally {
       this.#publishState('idle', request);
+      // What waits to be encoded belongs to one request at most.
+      await this.#outbox.idle();
     }
   }
 
@@ -250,9 +262,12 @@ export class JupyterKernel {
     await (isInQueue ? restart() : this.#queue.run(restart));
   }
 
+  /** Closes the connections when they have received what was sent to them. */
   close(): void {
     this.interrupt();
-    for (const socket of this.sockets) socket.close();
+    void this.#outbox.run(() => {
+      for (const socket of this.sockets) socket.close();
+    });
   }
 
   // ---- input ----
@@ -265,7 +280,13 @@ export class JupyterKernel {
         this.#input = { socket, parents: [undefined, header.msg_id, message.header.msg_id], answer };
       });
       const content = { prompt: '', password: false };
-      socket.send({ channel: 'stdin', header, parent_header: message.header, metadata: {}, content });
+      this.#post([socket], {
+        channel: 'stdin',
+        header,
+        parent_header: message.header,
+        metadata: {},
+        content,
+      });
       const line = await answered;
       this.#input = undefined;
       if (line === undefined) return;
@@ -288,13 +309,27 @@ export class JupyterKernel {
 
   #send({ socket, message, channel }: KernelRequest, msg_type: string, content: Reply): void {
     const header = newHeader(msg_type, this.#messageSession);
-    socket.send({ channel, header, parent_header: message.header, metadata: {}, content });
+    this.#post([socket], { channel, header, parent_header: message.header, metadata: {}, content });
   }
 
   #publish(msg_type: string, content: object, parent_header: MessageHeader | object, metadata = {}): void {
     const header = newHeader(msg_type, this.#messageSession);
-    for (const socket of this.sockets)
-      socket.send({ channel: 'iopub', header, parent_header, metadata, content });
+    this.#post([...this.sockets], { channel: 'iopub', header, parent_header, metadata, content });
+  }
+
+  /** Sends a message to clients, after those that were sent before. It is encoded once for each framing. */
+  #post(sockets: readonly KernelSocket[], message: KernelMessage): void {
+    const send = async () => {
+      const encoded = new Map<string, Promise<Buffer>>();
+      for (const socket of sockets.filter(({ isOpen }) => isOpen)) {
+        const { protocol, options } = socket;
+        const data = encoded.get(protocol) ?? writeMessage(message, protocol, options.nextSlice);
+        encoded.set(protocol, data);
+        socket.send(await data);
+        await this.#slices.pause(options.nextSlice);
+      }
+    };
+    this.#outbox.run(send).catch(this.parts.onError);
   }
 
   #publishState(execution_state: 'busy' | 'idle', { channel, message }: KernelRequest): void {

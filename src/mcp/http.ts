@@ -282,6 +282,7 @@ class HttpApp {
         mainThread.attribute(tenant.id);
         return this.#guards.refuseMessage(tenant.id, mainThread);
       },
+      nextSlice: () => mainThread.nextSlice(tenant.id),
     }));
   }
 

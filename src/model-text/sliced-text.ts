@@ -113,6 +113,23 @@ export async function decodeChunks(chunks: readonly Uint8Array[], nextSlice: Nex
   return parts.join('') + decoder.decode();
 }
 
+/** Decodes UTF-8 with all of its characters; undefined if it is invalid. */
+export async function decodeText(bytes: Uint8Array, nextSlice: NextSlice): Promise<string | undefined> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const parts: string[] = [];
+  try {
+    for (let start = 0; start < bytes.length; start += SLICE_BYTES) {
+      if (start > 0) await nextSlice();
+      // A copy, because decoders refuse shared memory.
+      parts.push(decoder.decode(bytes.slice(start, start + SLICE_BYTES), { stream: true }));
+    }
+    return parts.join('') + decoder.decode();
+  } catch (cause) {
+    if (cause instanceof TypeError) return undefined;
+    throw cause;
+  }
+}
+
 export async function toBase64(bytes: Uint8Array, nextSlice: NextSlice): Promise<string> {
   const parts: string[] = [];
   for (let start = 0; start < bytes.length; start += BASE64_SLICE_BYTES) {

@@ -157,7 +157,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     bound: 'one kept output or result, within the limits of results; 32 MiB for all of a tenant',
   },
   'model-text/sliced-text.ts': {
-    calls: 4,
+    calls: 6,
     bound: 'one slice of 256 KiB; one slice of one tenant runs per turn of the event loop',
   },
   'network/broker.ts': { calls: 1, bound: 'one piece of a response, 256 KiB' },
@@ -182,8 +182,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   'packages/pyodide-lock.ts': { calls: 1, bound: OWN_FILES },
   'packages/read-zip.ts': { calls: 2, bound: IN_THREAD },
   'packages/wheel-metadata.ts': { calls: 1, bound: WHEEL },
-  'jupyter/contents.ts': { calls: 2, bound: 'a file that a client opens, at most 16 MiB' },
-  'jupyter/kernel-message.ts': { calls: 1, bound: 'a part of a message, at most `max_body_bytes`' },
+  'jupyter/kernel-message.ts': { calls: 1, bound: 'the name of the channel of a message' },
   'jupyter/kernels.ts': { calls: 2, bound: 'the record of a kernel, at most 64 KiB' },
   'playground/saved-timeline.ts': { calls: 2, bound: 'a timeline of at most 4 MiB' },
   'http/program-outcome.ts': {

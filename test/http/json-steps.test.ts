@@ -19,6 +19,7 @@ describe('JSON in steps', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect([...jsonParts(value)].join('')).toBe(JSON.stringify(value));
+        expect([...jsonParts(value, 1)].join('')).toBe(JSON.stringify(value, null, 1));
       }),
     );
     const date = { at: new Date(0), none: undefined, list: [undefined] };

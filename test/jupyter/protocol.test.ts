@@ -3,7 +3,7 @@
  *
  * @module-tag full
  */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -456,6 +456,31 @@ describe('contents', () => {
     const { headers } = await send('/files/page.html');
     expect(headers.get('content-type')).toBe('application/octet-stream');
     expect(headers.get('content-disposition')).toBe('attachment');
+  });
+
+  test('files of many slices are opened as they are, as text or base64, with their digest', async () => {
+    const client = await open(kernel);
+    await execute(
+      client,
+      "open('t', 'w').write('é\\0x' * 200_000); open('b', 'wb').write(bytes(range(256)) * 4000)",
+    );
+    client.socket.terminate();
+    const text = await (await send('/api/contents/t?hash=1')).json();
+    const expected = 'é\0x'.repeat(200_000);
+    expect(text.content).toBe(expected);
+    expect(text).toMatchObject({ format: 'text', hash: createHash('sha256').update(expected).digest('hex') });
+    const binary = await (await send('/api/contents/b')).json();
+    expect(binary).toMatchObject({ format: 'base64' });
+    expect(
+      Buffer.from(binary.content, 'base64').equals(
+        Buffer.from(Array.from({ length: 1_024_000 }, (_, i) => i % 256)),
+      ),
+    ).toBe(true);
+    expect((await send('/api/contents/b?format=text')).status).toBe(400);
+    const notebook = { cells: [{ source: 'x'.repeat(300_000) }], metadata: {}, nbformat: 4 };
+    expect((await put('/api/contents/n.ipynb', { type: 'notebook', content: notebook })).status).toBe(201);
+    expect(await (await send('/files/n.ipynb')).text()).toBe(`${JSON.stringify(notebook, null, 1)}\n`);
+    expect((await (await send('/api/contents/n.ipynb')).json()).content).toEqual(notebook);
   });
 
   test('a body that is too large or invalid is refused', async () => {
