@@ -5,8 +5,17 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
+import { SerialQueue } from '../concurrency/serial-queue.ts';
+import type { NextSlice } from '../concurrency/slices.ts';
 import { SandboxError } from '../errors.ts';
-import { findRoute, type RestRequest, type RestRoute, sendJson, splitUrl } from '../http/rest-call.ts';
+import {
+  encodedJson,
+  findRoute,
+  type RestRequest,
+  type RestRoute,
+  respond,
+  splitUrl,
+} from '../http/rest-call.ts';
 import type { SessionTenant } from '../http/session-tenant.ts';
 import { parse } from '../schema.ts';
 import { PAGE_PATH, SECURITY_HEADERS } from './page.ts';
@@ -87,12 +96,12 @@ export class ApiDispatcher {
     try {
       checkSameOrigin(request.request);
       const value = await this.#dispatch(request);
-      if (value !== undefined) sendJson(response, 200, value, JSON_HEADERS);
+      if (value !== undefined) await respond(request, 200, value, JSON_HEADERS);
     } catch (cause) {
       if (!(cause instanceof SandboxError)) throw cause;
       const { code, message } = this.options.clientError(cause);
       if (response.headersSent) response.destroy();
-      else sendJson(response, STATUS[code] ?? 400, { error: { code, message } }, JSON_HEADERS);
+      else await respond(request, STATUS[code] ?? 400, { error: { code, message } }, JSON_HEADERS);
     }
   }
 
@@ -102,7 +111,7 @@ export class ApiDispatcher {
     const found = findRoute(this.options.routes, method, segments.slice(PREFIX_SEGMENTS));
     if (found === undefined) {
       const error = { code: 'not_found', message: 'Not found.' };
-      return sendJson(request.response, 404, { error }, JSON_HEADERS);
+      return respond(request, 404, { error }, JSON_HEADERS);
     }
     const { route, params } = found;
     return route.handle({
@@ -192,9 +201,21 @@ export class ApiDispatcher {
 /** A name for a new session. */
 export const newSessionId = (prefix: string) => `${prefix}-${randomBytes(3).toString('hex')}`;
 
+type StreamedEvent = TimelineEvent | { readonly type: 'snapshot' | 'ping' };
+
+/** The lines of events that several pages receive. */
+const lines = new WeakMap<StreamedEvent, Promise<Buffer>>();
+
+/** An event as a line of JSON, which is encoded once for all pages. */
+function encodedLine(event: StreamedEvent, nextSlice: NextSlice): Promise<Buffer> {
+  const line = lines.get(event) ?? encodedJson(event, nextSlice, { end: '\n' });
+  lines.set(event, line);
+  return line;
+}
+
 /** Streams the changes of a session as lines of JSON, beginning with a snapshot. */
 export async function streamEvents(
-  { request, response }: ApiCall,
+  { request, response, nextSlice }: ApiCall,
   playgroundSession: PlaygroundSession,
 ): Promise<void> {
   const { timeline } = playgroundSession;
@@ -206,10 +227,12 @@ export async function streamEvents(
   const snapshot = await playgroundSession.snapshot();
   if (response.destroyed) return;
   response.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8' });
-  const send = (event: TimelineEvent | { type: 'snapshot' | 'ping' }) => {
+  const order = new SerialQueue();
+  const write = async (event: StreamedEvent) => {
     if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
-    else if (!response.destroyed) response.write(`${JSON.stringify(event)}\n`);
+    if (!response.destroyed) response.write(await encodedLine(event, nextSlice));
   };
+  const send = (event: StreamedEvent) => void order.run(() => write(event)).catch(() => response.destroy());
   const latest = timeline.nodes.findLast(({ kind }) => kind === 'call')?.id;
   // No other code runs between the snapshot and the subscription, so no event is lost or sent twice.
   const unsubscribe = timeline.subscribe(send);

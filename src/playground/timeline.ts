@@ -81,6 +81,13 @@ interface DetailEntry {
   outputChars: number;
 }
 
+/** A copy that does not change while it is sent. */
+const copyOf = (detail: CallDetail): CallDetail => ({
+  ...detail,
+  output: detail.output.map((chunk) => ({ ...chunk })),
+  results: [...detail.results],
+});
+
 export class Timeline {
   readonly #nodes = new Map<number, TimelineNode>();
   readonly #details = new Map<number, DetailEntry>();
@@ -130,8 +137,10 @@ export class Timeline {
     return [...this.#details].map(([id, { detail }]) => [id, detail] as const);
   }
 
+  /** The details of a call as they are now. */
   detail(id: number): CallDetail | undefined {
-    return this.#details.get(id)?.detail;
+    const entry = this.#details.get(id);
+    return entry && copyOf(entry.detail);
   }
 
   /** Calls `receive` for every change; returns a function that ends this. */
@@ -222,7 +231,7 @@ export class Timeline {
     const entry = this.#details.get(id);
     if (entry === undefined) return;
     Object.assign(entry.detail, change);
-    this.emit({ type: 'detail', id, detail: entry.detail });
+    this.emit({ type: 'detail', id, detail: copyOf(entry.detail) });
     this.#count(id, entry, JSON.stringify(change).length);
   }
 
