@@ -1,6 +1,7 @@
 /** The load of one tenant: requests over HTTP, one after another, until the deadline or the request limit. */
 import type { Attack, AttackRequest } from './attacks.ts';
 import { ENDLESS, type Outcome, PROGRAMS, type Program } from './programs.ts';
+import type { ProtocolAttack } from './protocol-attacks.ts';
 
 interface LoadOptions {
   readonly url: string;
@@ -218,3 +219,27 @@ export async function runAttacks(
     await load.attack(attacks[Math.floor(options.random() * attacks.length)]!);
   return load.records;
 }
+
+/** Makes attacks over one protocol in random order until the deadline. Returns a record of every answer. */
+export async function runProtocolAttacks(
+  options: LoadOptions,
+  attacks: readonly ProtocolAttack[],
+): Promise<readonly CallRecord[]> {
+  const load = new TenantLoad(options);
+  const target = { origin: new URL(options.url).origin, secret: options.secret };
+  while (Date.now() < options.deadline) {
+    const attack = attacks[Math.floor(options.random() * attacks.length)]!;
+    const started = performance.now();
+    const statuses = await attack.run(target).catch((cause: unknown) => {
+      load.record(attack.name, 'error', REFUSALS.test(String(cause)), started, String(cause));
+      return [];
+    });
+    for (const status of statuses)
+      load.record(attack.name, outcomeOfStatus(status), status !== 500, started, `status ${status}`);
+  }
+  return load.records;
+}
+
+/** Connections that the server closes are rejected: the hostile tenant exceeds a limit. */
+const outcomeOfStatus = (status: number): Outcome =>
+  status === 0 || status === 429 || status === 503 ? 'rejected' : status < 400 ? 'success' : 'error';

@@ -12,7 +12,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { attacks, toolsConfig } from './attacks.ts';
-import { runAttacks, runLoad } from './load.ts';
+import { runAttacks, runLoad, runProtocolAttacks } from './load.ts';
+import { PROTOCOL_ATTACKS } from './protocol-attacks.ts';
 import { findGrowth, findHarm, formatReport, type Phase, summary } from './report.ts';
 import type { LoadMessage, Sample, ServerMessage } from './server.ts';
 import type { Stalls } from './stall-meter.ts';
@@ -88,6 +89,9 @@ send({
   type: 'start',
   settings: {
     port: 0,
+    e2b: true,
+    jupyter: true,
+    playground: true,
     tokens: [...HONEST, HOSTILE].map((tenant) => `${tenant}=${secretOf(tenant)}`),
     data_dir: join(folder, 'data'),
     tools_config,
@@ -139,15 +143,20 @@ function takeStalls(): Promise<Stalls> {
 
 await delay(quietFrom - Date.now());
 const quiet = await measure('quiet', hostileFrom);
-const hostileLoads = Array.from({ length: HOSTILE_CLIENTS }, (_, i) =>
-  runAttacks(load(HOSTILE, i), attacks(`hostile-${i}`)),
-);
-const storeFaults = setInterval(failStore, STORE_FAULT_EVERY_MS);
+const hostileLoads = [
+  ...Array.from({ length: HOSTILE_CLIENTS }, (_, i) => runAttacks(load(HOSTILE, i), attacks(`hostile-${i}`))),
+  ...PROTOCOL_ATTACKS.map((own, i) => runProtocolAttacks(load(HOSTILE, HOSTILE_CLIENTS + i), own)),
+];
+let fault = Promise.resolve();
+const storeFaults = setInterval(() => {
+  fault = failStore();
+}, STORE_FAULT_EVERY_MS);
 const phases = [quiet, await measure('hostile', deadline)] as const;
 const honest = (await Promise.all(honestLoads)).flat();
 const hostile = (await Promise.all(hostileLoads)).flat();
 clearInterval(killer);
 clearInterval(storeFaults);
+await fault;
 const stopped = received('stopped');
 isStopped = true;
 send({ type: 'stop' });

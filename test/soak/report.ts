@@ -157,7 +157,7 @@ function sharePerBucket({ buckets }: StallFigures): string[] {
 function attacksDuring({ at, delay, work }: Stall, hostile: readonly CallRecord[]): string {
   const from = at - Math.max(delay, work);
   const running = hostile.filter((call) => call.at <= at && call.at + call.milliseconds >= from);
-  return running.map(({ program }) => program).join('; ');
+  return [...new Set(running.map(({ program }) => program))].join('; ');
 }
 
 function longestStalls({ longest }: Stalls, hostile: readonly CallRecord[]): string[] {
