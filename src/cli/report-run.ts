@@ -44,9 +44,7 @@ export async function reportResults(
   const isTerminal = process.stdout.isTTY === true;
   const protocol = isTerminal ? imageProtocol(process.env) : undefined;
   const images =
-    protocol === undefined
-      ? new Map<string, string>()
-      : await imageSequences(results, protocol, access, process.stdout.columns);
+    protocol === undefined ? new Map<string, string>() : await imageSequences(results, protocol, access);
   const { stdout, notes } = resultsReport(results, { images, isTerminal, folder, showsValue });
   if (stdout !== '') process.stdout.write(stdout);
   for (const note of notes) printNote(note);

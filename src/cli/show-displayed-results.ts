@@ -4,7 +4,6 @@
  */
 import { join } from 'node:path';
 import { escapeControls } from '../analysis/escape-controls.ts';
-import { SandboxError } from '../errors.ts';
 import type { ResultAccess } from '../model-text/displayed-result-blocks.ts';
 import { encodeResult } from '../results/encoded-result.ts';
 import { readDisplayedImage } from '../results/read-displayed-image.ts';
@@ -51,12 +50,7 @@ export async function resultFiles(
   return files;
 }
 
-type ImageProtocol = 'kitty' | 'iterm2' | 'sixel';
-
-/** Values of TERM in terminals that show Sixel images. */
-const SIXEL_TERMINALS = /^(?:foot|mlterm|contour|yaft)(?:-|$)|sixel/;
-/** The first version of Konsole that shows Sixel images, as in KONSOLE_VERSION. */
-const SIXEL_KONSOLE = 220_400;
+type ImageProtocol = 'kitty' | 'iterm2';
 
 /** The protocol with which a terminal shows images, from its environment variables. */
 export function imageProtocol(env: Readonly<Record<string, string | undefined>>): ImageProtocol | undefined {
@@ -67,7 +61,6 @@ export function imageProtocol(env: Readonly<Record<string, string | undefined>>)
   if (env['KITTY_WINDOW_ID'] !== undefined || terminal === 'xterm-kitty' || program === 'ghostty')
     return 'kitty';
   if (['iTerm.app', 'WezTerm', 'mintty'].includes(program)) return 'iterm2';
-  if (SIXEL_TERMINALS.test(terminal) || Number(env['KONSOLE_VERSION']) >= SIXEL_KONSOLE) return 'sixel';
   return undefined;
 }
 
@@ -75,7 +68,7 @@ export function imageProtocol(env: Readonly<Record<string, string | undefined>>)
 const KITTY_CHUNK = 4096;
 
 /** The escape sequence that shows a PNG image. The base64 text was encoded by the host, so it has no control characters. */
-export function imageSequence(protocol: 'kitty' | 'iterm2', base64: string): string {
+export function imageSequence(protocol: ImageProtocol, base64: string): string {
   if (protocol === 'iterm2') return `\x1b]1337;File=inline=1:${base64}\x07\n`;
   let sequence = '';
   for (let at = 0; at < base64.length; at += KITTY_CHUNK) {
@@ -86,24 +79,8 @@ export function imageSequence(protocol: 'kitty' | 'iterm2', base64: string): str
   return `${sequence}\n`;
 }
 
-/** A Sixel image that a worker returned. It must not contain control characters other than those at its start and end. */
-function sixelSequence(image: string): string {
-  const [start, end] = ['\x1bP', '\x1b\\'];
-  const body = image.slice(start.length, -end.length);
-  if (image !== start + body + end || !SIXEL_BODY.test(body))
-    throw new SandboxError('internal', 'A worker returned an invalid Sixel image.');
-  return `${image}\n`;
-}
-
 /** Limits of images in a terminal. */
-const PNG_FORM = { format: 'png', maxEdge: RESULT_LIMITS.shownEdge, maxBytes: 4 * 1024 * 1024 } as const;
-/** Terminals crop larger Sixel images. */
-const SIXEL_EDGE = 1000;
-/** Assumed width of a column, which is not known but is rarely smaller. */
-const COLUMN_PIXELS = 8;
-const SIXEL_BYTES = 16 * 1024 * 1024;
-/** What a Sixel image contains between its start and end. */
-const SIXEL_BODY = /^[ -~]*$/;
+const PNG_LIMITS = { maxEdge: RESULT_LIMITS.shownEdge, maxBytes: 4 * 1024 * 1024 } as const;
 
 /**
  * The sequences that show the images among the results, by id. Images that are not in the format of the protocol are converted.
@@ -113,24 +90,18 @@ export async function imageSequences(
   results: readonly DisplayResult[],
   protocol: ImageProtocol,
   access: ResultAccess,
-  columns = 80,
 ): Promise<Map<string, string>> {
   const sequences = new Map<string, string>();
-  const maxEdge = Math.min(SIXEL_EDGE, columns * COLUMN_PIXELS);
-  const form =
-    protocol === 'sixel' ? ({ format: 'sixel', maxEdge, maxBytes: SIXEL_BYTES } as const) : PNG_FORM;
   for (const result of results) {
     if (!result.mime.startsWith('image/')) continue;
-    if (protocol !== 'sixel' && result.png !== undefined) {
+    if (result.png !== undefined) {
       sequences.set(result.id, imageSequence(protocol, result.png));
       continue;
     }
     const source = await readDisplayedImage(result, (path) => access.readFile(path));
-    const drawn = source === undefined ? undefined : await access.drawPicture(source, form);
+    const drawn = source === undefined ? undefined : await access.drawPicture(source, PNG_LIMITS);
     if (drawn === undefined || 'problem' in drawn) continue;
-    const image = Buffer.from(drawn.image);
-    if (protocol !== 'sixel') sequences.set(result.id, imageSequence(protocol, image.toString('base64')));
-    else sequences.set(result.id, sixelSequence(image.toString('latin1')));
+    sequences.set(result.id, imageSequence(protocol, Buffer.from(drawn.image).toString('base64')));
   }
   return sequences;
 }

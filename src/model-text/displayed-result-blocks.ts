@@ -2,6 +2,7 @@
 import type { ImageContent } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { escapeBlock, escapeControls, quotePath } from '../analysis/escape-controls.ts';
+import type { PictureLimits } from '../charts/shrink-pixels.ts';
 import { SandboxError } from '../errors.ts';
 import { formatBytes, formatItems } from '../quantities.ts';
 import { encodeResult } from '../results/encoded-result.ts';
@@ -10,7 +11,6 @@ import { readDisplayedImage } from '../results/read-displayed-image.ts';
 import { RESULT_LIMITS } from '../results/result-limits.ts';
 import type { DisplayResult } from '../schema.ts';
 import type { DrawPicture } from '../worker/pool/auxiliary-jobs.ts';
-import type { PictureForm } from '../worker/protocol/messages.ts';
 import type { CachedResult } from './recent-results.ts';
 import { truncateMiddle } from './tool-result.ts';
 
@@ -95,8 +95,7 @@ export interface ResultAccess {
   drawPicture: DrawPicture;
 }
 
-const BLOCK: PictureForm = {
-  format: 'png',
+const BLOCK: PictureLimits = {
   maxEdge: IMAGE_LIMITS.edge,
   maxBytes: Math.floor(IMAGE_LIMITS.base64Chars / 4) * 3,
 };

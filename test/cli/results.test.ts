@@ -13,7 +13,6 @@ import type { DisplayResult } from '../../src/schema.ts';
 import { runCli } from '../support/cli.ts';
 import { folderOfTest } from '../support/folders.ts';
 import { decodePng } from '../support/png.ts';
-import { decodeSixel } from '../support/sixel.ts';
 
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -46,11 +45,6 @@ describe('results in a terminal', () => {
   it.each([
     [{ TERM: 'xterm-kitty' }, 'kitty'],
     [{ TERM_PROGRAM: 'iTerm.app' }, 'iterm2'],
-    [{ TERM: 'foot-direct' }, 'sixel'],
-    [{ TERM: 'xterm-sixel' }, 'sixel'],
-    [{ TERM: 'xterm-256color', KONSOLE_VERSION: '230804' }, 'sixel'],
-    [{ TERM: 'xterm-256color', KONSOLE_VERSION: '210800' }, undefined],
-    [{ TERM: 'footage' }, undefined],
     [{ TERM_PROGRAM: 'iTerm.app', TMUX: '/tmp/tmux' }, undefined],
     [{ TERM: 'xterm-256color' }, undefined],
   ])('with the environment %j have the protocol %s', (env, protocol) => {
@@ -98,19 +92,9 @@ describe('results in a terminal', () => {
     const asPng = await imageSequences(results, 'iterm2', access);
     expect([...asPng.keys()]).toEqual(['r1', 'r2', 'r3']);
     expect(asPng.get('r3')).toBe(imageSequence('iterm2', PNG));
-    const asSixel = await imageSequences(results, 'sixel', access, 5);
-    expect([...asSixel.keys()]).toEqual(['r1', 'r2', 'r3']);
     for (const id of ['r1', 'r2']) {
       const { width, height, at } = decodePng(asPng.get(id)!.slice(asPng.get(id)!.indexOf(':') + 1));
       expect([width, height, at(5, 5)]).toEqual([60, 20, [204, 0, 0, 255]]);
-      const sixel = decodeSixel(asSixel.get(id)!);
-      // Five columns have 40 pixels.
-      expect([sixel.width, sixel.height, sixel.at(5, 5), sixel.at(35, 5)]).toEqual([
-        40,
-        13,
-        [204, 0, 0],
-        undefined,
-      ]);
     }
   });
 

@@ -10,13 +10,13 @@ const { convertPicture } = (await import(
 )) as typeof import('../../src/worker/thread/convert-picture.ts');
 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="700" height="700"><circle r="700"/></svg>';
-const form = { format: 'png', maxEdge: 100, maxBytes: 100_000 } as const;
+const size = { maxEdge: 100, maxBytes: 100_000 } as const;
 
 const draw = (source: string | Uint8Array, limits?: Partial<DrawingLimits>) => {
   let fuel = 0;
   const cancel = new Int32Array(new SharedArrayBuffer(4));
   const control = { cancel, cancelValue: -1, onSlice: (used: number) => (fuel = used) };
-  const drawn = convertPicture({ type: 'picture', source, form }, control, {
+  const drawn = convertPicture({ type: 'picture', source, limits: size }, control, {
     ...PICTURE_LIMITS,
     ...limits,
   });

@@ -63,10 +63,10 @@ const CONTRACT: Record<string, (pool: Pool) => Promise<unknown>> = {
   'draws images of programs': async (pool) => {
     await using sandbox = await createSandbox({ runtime: 'javascript', pool });
     const { drawPicture } = sandbox as unknown as { drawPicture: DrawPicture };
-    const form = { format: 'png', maxEdge: 100, maxBytes: 100_000 } as const;
-    const drawn = await drawPicture('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="7"/>', form);
+    const size = { maxEdge: 100, maxBytes: 100_000 } as const;
+    const drawn = await drawPicture('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="7"/>', size);
     if ('problem' in drawn) throw new Error(drawn.problem);
-    return [{ ...drawn, image: [...drawn.image] }, await drawPicture(new Uint8Array([1]), form)];
+    return [{ ...drawn, image: [...drawn.image] }, await drawPicture(new Uint8Array([1]), size)];
   },
   'streams output and progress while a program runs': async (pool) => {
     await using sandbox = await createSandbox({ runtime: 'python', pool });

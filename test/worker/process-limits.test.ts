@@ -251,7 +251,7 @@ describe('a run in another process', () => {
     const job: UnsentJob = {
       type: 'picture',
       source: '',
-      form: { format: 'png', maxEdge: 10, maxBytes: 100 },
+      limits: { maxEdge: 10, maxBytes: 100 },
     };
     const picture = (size: number, width: number): Message => ({
       type: 'picture',

@@ -1,7 +1,8 @@
 /** Runs jobs that are not part of a call. Each waits for its own turn. */
 import { PICTURE_LIMITS } from '../../charts/chart-limits.ts';
+import type { PictureLimits } from '../../charts/shrink-pixels.ts';
 import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
-import type { DrawnPicture, PictureForm, PictureSource, UnsentJob } from '../protocol/messages.ts';
+import type { DrawnPicture, PictureSource, UnsentJob } from '../protocol/messages.ts';
 import type { JobResult } from './job-handle.ts';
 import type { WorkerPool } from './pool.ts';
 import type { JobOptions } from './pool-thread.ts';
@@ -28,10 +29,10 @@ export async function runAuxiliaryJob(
   }
 }
 
-/** Converts an image or SVG of a program to a format that clients or terminals show, within limits. */
+/** Converts an image or SVG of a program to PNG, which clients and terminals show, within limits. */
 export type DrawPicture = (
   source: PictureSource,
-  form: PictureForm,
+  limits: PictureLimits,
   signal?: AbortSignal,
 ) => Promise<DrawnPicture>;
 
@@ -39,10 +40,10 @@ export type DrawPicture = (
 export async function requestPicture(
   pool: WorkerPool,
   tenant: string,
-  ...[source, form, signal]: Parameters<DrawPicture>
+  ...[source, limits, signal]: Parameters<DrawPicture>
 ): Promise<DrawnPicture> {
   const options = { key: `picture:${tenant}`, tenant, limitMs: PICTURE_LIMITS.timeMs, signal };
-  const job = { type: 'picture', source, form } as const;
+  const job = { type: 'picture', source, limits } as const;
   const result = await runAuxiliaryJob(pool, job, undefined, options);
   if (result?.type === 'picture') return result.picture;
   return { problem: signal?.aborted ? 'the call was cancelled' : 'its thread was lost. Try again' };

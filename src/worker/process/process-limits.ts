@@ -103,7 +103,7 @@ export class JobLimits {
     const job = this.#job;
     if (job.type !== 'run') {
       return job.type === 'picture' && message.type === 'picture' && this.#enter('over')
-        ? isWithinForm(job, message.picture)
+        ? isWithinLimits(job, message.picture)
         : false;
     }
     if (message.type === 'saved')
@@ -262,13 +262,13 @@ function isSavable(
   );
 }
 
-function isWithinForm(
-  { form }: PictureJob,
+function isWithinLimits(
+  { limits }: PictureJob,
   picture: Extract<FromWorker, { readonly type: 'picture' }>['picture'],
 ): boolean {
   if ('problem' in picture) return true;
   const { image, width, height } = picture;
-  return image.length <= form.maxBytes && width <= form.maxEdge && height <= form.maxEdge;
+  return image.length <= limits.maxBytes && width <= limits.maxEdge && height <= limits.maxEdge;
 }
 
 /** The image holds the memory of a guest, and a layer the packages with their bytecode. */

@@ -196,19 +196,14 @@ interface PhasesJob {
 /** An SVG, or an image as PNG, JPEG or GIF. */
 export type PictureSource = string | Uint8Array;
 
-/** The format and limits of a picture that is requested. Sixel is for terminals. */
-export interface PictureForm extends PictureLimits {
-  readonly format: 'png' | 'sixel';
-}
-
-/** Requests a picture of an image or SVG that a program has created. */
+/** Requests a PNG of an image or SVG that a program has created. */
 export interface PictureJob {
   readonly type: 'picture';
   readonly source: PictureSource;
-  readonly form: PictureForm;
+  readonly limits: PictureLimits;
 }
 
-/** The picture in the requested format, or why there is none, as a clause. */
+/** The PNG, or why there is none, as a clause. */
 export type DrawnPicture =
   | { readonly image: Uint8Array; readonly width: number; readonly height: number }
   | { readonly problem: string };

@@ -1,19 +1,18 @@
 /**
- * Converts an image or SVG that a program has created to a format that clients or terminals show. The rasteriser, which is
+ * Converts an image or SVG that a program has created to PNG, which clients and terminals show. The rasteriser, which is
  * a guest, decodes it after its size has been checked.
  */
 import { sharedRasteriser } from '../../charts/artifacts.ts';
 import { type DrawingLimits, PICTURE_LIMITS } from '../../charts/chart-limits.ts';
 import type { Pixels } from '../../charts/indexed-pixels.ts';
 import { type Drawable, rasterise } from '../../charts/rasteriser.ts';
-import { isTransparent, type PictureLimits, shrink, toPng } from '../../charts/shrink-pixels.ts';
-import { toSixel } from '../../charts/sixel.ts';
+import { isTransparent, type PictureLimits, toPng } from '../../charts/shrink-pixels.ts';
 import { svgProblem } from '../../charts/svg-check.ts';
 import { IMAGE_TIME_MS } from '../../engine/image-identity.ts';
 import type { RunContext } from '../../engine/run-context.ts';
 import { formatBytes, formatCount, formatItems } from '../../quantities.ts';
 import { canHoldPixels, isDecodable, readImageHeader } from '../../results/image-header.ts';
-import type { DrawnPicture, PictureForm, PictureJob } from '../protocol/messages.ts';
+import type { DrawnPicture, PictureJob } from '../protocol/messages.ts';
 import { DrawingError, drawingFailure } from './drawing-failure.ts';
 
 const ADVICE = 'Make the image smaller or simpler';
@@ -21,12 +20,12 @@ const ADVICE = 'Make the image smaller or simpler';
 const DECODED: readonly string[] = ['image/png', 'image/jpeg', 'image/gif'];
 
 export function convertPicture(
-  { source, form }: PictureJob,
+  { source, limits }: PictureJob,
   control: Pick<RunContext, 'cancel' | 'cancelValue' | 'onSlice'>,
   { fuel, timeMs, memoryBytes }: DrawingLimits = PICTURE_LIMITS,
 ): DrawnPicture {
   try {
-    const drawable = typeof source === 'string' ? fromSvg(source) : fromImage(source, form);
+    const drawable = typeof source === 'string' ? fromSvg(source) : fromImage(source, limits);
     const context: RunContext = {
       ...control,
       fuelBudget: fuel,
@@ -40,20 +39,14 @@ export function convertPicture(
     });
     if ('image' in drawable && isTransparent(pixels))
       throw new DrawingError('it is damaged, or all its pixels are transparent');
-    return encode(pixels, form);
+    return encode(pixels, limits);
   } catch (cause) {
     return { problem: drawingFailure(cause, ADVICE) };
   }
 }
 
-function encode(pixels: Pixels, form: PictureForm): DrawnPicture {
-  if (form.format === 'sixel') {
-    const reduced = shrink(pixels, form.maxEdge);
-    const image = Buffer.from(toSixel(reduced), 'latin1');
-    if (image.length > form.maxBytes) throw new DrawingError('it is too large');
-    return { image, width: reduced.width, height: reduced.height };
-  }
-  const picture = toPng(pixels, form);
+function encode(pixels: Pixels, limits: PictureLimits): DrawnPicture {
+  const picture = toPng(pixels, limits);
   if (picture === undefined) throw new DrawingError('it is too large');
   const { png, width, height } = picture;
   return { image: png, width, height };
