@@ -1,6 +1,5 @@
 /** The mocks of `node:test`: functions and methods that record their calls. */
-import { load } from '../../node-modules.js';
-import { invalidArgType, invalidArgValue, validateFunction } from './errors.js';
+import { codedError, invalidArgType, invalidArgValue, validateFunction } from './errors.js';
 
 class MockFunctionContext {
   #calls = [];
@@ -95,11 +94,13 @@ function findDescriptor(object, name) {
 
 export class MockTracker {
   #mocks = [];
-  #timers;
 
   get timers() {
-    this.#timers ??= new (load('node:internal/test-timers').MockTimers)();
-    return this.#timers;
+    throw codedError(
+      Error,
+      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+      "mock.timers is not available in the sandbox. Replace single functions, such as mock.method(Date, 'now', () => 0) and mock.method(globalThis, 'setTimeout', (callback) => callback()).",
+    );
   }
 
   fn(original = () => {}, implementation = original, options = {}) {
@@ -149,7 +150,6 @@ export class MockTracker {
 
   reset() {
     this.restoreAll();
-    this.#timers?.reset();
     this.#mocks = [];
   }
 }
