@@ -41,7 +41,6 @@ export const IMPLEMENTED = [
   'url',
   'util',
   'util/types',
-  'v8',
   'zlib',
 ];
 
@@ -62,6 +61,7 @@ export const UNAVAILABLE = [
   'repl',
   'tls',
   'trace_events',
+  'v8',
   'vm',
   'wasi',
   'worker_threads',

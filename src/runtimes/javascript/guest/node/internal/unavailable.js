@@ -51,8 +51,8 @@ const MODULES = {
   ],
   trace_events: ['Use performance.mark', 'createTracing getEnabledCategories', ''],
   v8: [
-    'The engine is QuickJS. Use process.memoryUsage, or serialize and deserialize',
-    'cachedDataVersionTag getHeapSnapshot getHeapStatistics getHeapSpaceStatistics getHeapCodeStatistics setFlagsFromString takeCoverage stopCoverage writeHeapSnapshot queryObjects setHeapSnapshotNearHeapLimit',
+    'The engine is QuickJS. Use structuredClone to copy a value, JSON to store one, and process.memoryUsage for the memory',
+    'serialize deserialize cachedDataVersionTag getHeapSnapshot getHeapStatistics getHeapSpaceStatistics getHeapCodeStatistics setFlagsFromString takeCoverage stopCoverage writeHeapSnapshot queryObjects setHeapSnapshotNearHeapLimit',
     'Serializer Deserializer DefaultSerializer DefaultDeserializer GCProfiler',
   ],
   vm: [
