@@ -1,8 +1,7 @@
-/** The module `path`: POSIX paths. `path.win32` works on paths of Windows. */
+/** The module `path`: POSIX paths. The functions of `path.win32` throw. */
 import { host } from '../host-calls.js';
 import { load } from '../node-modules.js';
-import { invalidArgType, validateString } from './internal/errors.js';
-import { win32 } from './internal/windows-paths.js';
+import { codedError, invalidArgType, validateString } from './internal/errors.js';
 
 /** Resolves `.` and `..`, without a slash at the start or end. */
 function normalizeParts(path, isAbsolute) {
@@ -114,20 +113,14 @@ export function format(pathObject) {
   return dir === root ? `${dir}${file}` : `${dir}/${file}`;
 }
 
-function matches(path, pattern, isWindows) {
+export function matchesGlob(path, pattern) {
   validateString(path, 'path');
   validateString(pattern, 'pattern');
-  return load('node:internal/glob').matches(path, pattern, isWindows);
-}
-
-export function matchesGlob(path, pattern) {
-  return matches(path, pattern, false);
+  return load('node:internal/glob').matches(path, pattern);
 }
 
 export const sep = '/';
 export const delimiter = ':';
-
-win32.matchesGlob = (path, pattern) => matches(path, pattern, true);
 
 const path = {
   resolve,
@@ -147,9 +140,21 @@ const path = {
   win32: null,
   posix: null,
 };
-path.posix = path;
-path.win32 = win32;
-Object.assign(win32, { win32, posix: path });
 
-export { win32 };
+/** The functions of `path.win32`, which throw. */
+const refused = Object.entries(path)
+  .filter(([, value]) => typeof value === 'function')
+  .map(([name]) => [
+    name,
+    () => {
+      throw codedError(
+        Error,
+        'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+        `path.win32.${name} is not available in the sandbox. Replace each backslash by a slash and use path.posix.`,
+      );
+    },
+  ]);
+export const win32 = { ...Object.fromEntries(refused), sep: '\\', delimiter: ';' };
+for (const one of [path, win32]) Object.assign(one, { win32, posix: path });
+
 export default path;

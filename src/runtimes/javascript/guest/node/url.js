@@ -1,7 +1,6 @@
 /** The module `url`: URL and URLSearchParams, and the older functions parse, format and resolve. */
 import { URL, URLSearchParams } from '../url.js';
 import { codedError, invalidArgType, validateString } from './internal/errors.js';
-import { win32 } from './internal/windows-paths.js';
 import punycode from './punycode.js';
 import querystring from './querystring.js';
 
@@ -207,28 +206,17 @@ export function fileURLToPath(input) {
   return decodeURIComponent(url.pathname);
 }
 
-/** The URL of a path of Windows. A share is its host. */
-function windowsFileUrl(path) {
-  const share = /^\\\\(?:\?\\UNC\\)?([^\\?]+)\\(.*)$/s.exec(path);
-  const url = new URL('file:///');
-  const escaped = (text) => encodePath(text, /[%\n\r\t?#]/g).replaceAll('\\', '/');
-  if (share !== null) {
-    url.hostname = domainToASCII(share[1]);
-    url.pathname = escaped(share[2]);
-    return url;
-  }
-  const resolved = win32.resolve(path);
-  const isFolder = /[\\/]$/.test(path) && !resolved.endsWith('\\');
-  url.pathname = escaped(isFolder ? `${resolved}\\` : resolved);
-  return url;
-}
-
 const encodePath = (path, characters) =>
   path.replace(characters, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
 
 export function pathToFileURL(path, options = undefined) {
   validateString(path, 'path');
-  if (options?.windows) return windowsFileUrl(path);
+  if (options?.windows)
+    throw codedError(
+      Error,
+      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+      'pathToFileURL with the option windows is not available in the sandbox. Pass a path with slashes.',
+    );
   const full = path.startsWith('/') ? path : `${globalThis.process.cwd()}/${path}`;
   const url = new URL('file:///');
   url.pathname = encodePath(full, /[%\\\n\r\t?#]/g);
