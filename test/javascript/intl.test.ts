@@ -15,7 +15,7 @@ describe('Intl', () => {
       "new Intl.Segmenter('en', { granularity: 'word' }).segment('日本語')",
       /segment text with the character 日 at this granularity/,
     ],
-    ["new Intl.DisplayNames('en', { type: 'language' }).of('de-1996')", /variant 1996/],
+    ["new Intl.DisplayNames('en', { type: 'region' })", /Use a table of the names/],
     ["new Intl.NumberFormat('en', { numberingSystem: 'arab' })", /numberingSystem: 'arab'/],
     ["new Intl.NumberFormat('en-u-nu-arab')", /keyword nu-arab/],
     ["new Intl.NumberFormat('en', { style: 'percent', notation: 'compact' })", /compact percentages/],

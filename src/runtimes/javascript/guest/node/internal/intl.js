@@ -6,7 +6,6 @@ import { getCanonicalLocales, Locale, resolveLocale } from './intl/locales.js';
 const CONSTRUCTORS = {
   Collator: 'collator',
   DateTimeFormat: 'date-time-format',
-  DisplayNames: 'display-names',
   ListFormat: 'number-format',
   NumberFormat: 'number-format',
   PluralRules: 'number-format',
@@ -23,8 +22,19 @@ function supportedValuesOf(key) {
   throw new RangeError(`The sandbox cannot list the values of ${key}`);
 }
 
+class DisplayNames {
+  constructor() {
+    throw new RangeError(
+      'The sandbox has no data for Intl.DisplayNames. Use a table of the names that the program needs',
+    );
+  }
+  static supportedLocalesOf() {
+    return [];
+  }
+}
+
 export const Intl = {};
-for (const [name, value] of Object.entries({ getCanonicalLocales, supportedValuesOf, Locale }))
+for (const [name, value] of Object.entries({ getCanonicalLocales, supportedValuesOf, Locale, DisplayNames }))
   Object.defineProperty(Intl, name, { value, writable: true, configurable: true, enumerable: false });
 for (const [name, module] of Object.entries(CONSTRUCTORS)) {
   const replace = (value) =>

@@ -128,11 +128,11 @@ export class Locale {
 Object.defineProperty(Locale.prototype, Symbol.toStringTag, { value: 'Intl.Locale', configurable: true });
 
 /** Reads an option as ECMA-402 does. */
-export function option(options, name, values, fallback, owner = 'Intl') {
+export function option(options, name, values, fallback) {
   const value = options[name];
   if (value === undefined) return fallback;
   const text = `${value}`;
   if (values !== undefined && !values.includes(text))
-    throw new RangeError(`Value ${text} out of range for ${owner} options property ${name}`);
+    throw new RangeError(`Value ${text} out of range for Intl options property ${name}`);
   return text;
 }
