@@ -73,14 +73,22 @@ describe('os', () => {
     expect(
       await value(code`
         std.writeFile('f', 'x'); os.utimes('f', 1000, 2000);
-        const refusals = [() => os.exec(['ls']), () => new os.Worker('x'), () => std.popen('ls', 'r'), () => std.urlGet('http://x')];
+        const refusals = [() => os.exec(['ls']), () => new os.Worker('x'), () => std.popen('ls', 'r'), () => std.urlGet('http://x'),
+          () => std.sprintf('%d', 1), () => std.parseExtJSON('{}'), () => std.evalScript('1'), () => std.out.printf('x')];
         [os.stat('f')[0].mtime, refusals.map((f) => { try { f() } catch (e) { return e.message } })]
       `),
     ).toEqual([
       2000,
-      ['os.exec', 'os.Worker', 'std.popen', 'std.urlGet'].map(
-        (name) => `${name} is not available in the sandbox`,
-      ),
+      [
+        'os.exec is not available in the sandbox. Use child_process.spawnSync.',
+        'os.Worker is not available in the sandbox. Call the function directly.',
+        'std.popen is not available in the sandbox. Use child_process.execSync.',
+        'std.urlGet is not available in the sandbox. Use fetch.',
+        'std.sprintf is not available in the sandbox. Use a template literal with toFixed and padStart.',
+        'std.parseExtJSON is not available in the sandbox. Use JSON.parse, or the package yaml.',
+        'std.evalScript is not available in the sandbox. Use eval.',
+        'FILE.printf is not available in the sandbox. Use puts and a template literal.',
+      ],
     ]);
   });
 });
@@ -89,7 +97,7 @@ describe('std', () => {
   test('opens, writes and reads files line by line', async () => {
     expect(
       await value(code`
-        const f = std.open('a.txt', 'w'); f.puts('héllo', '\\n'); f.printf('%03d|%-4s|%.2f\\n', 7, 'ab', 1.5); f.putByte(65); f.close();
+        const f = std.open('a.txt', 'w'); f.puts('héllo', '\\n'); f.puts('007|ab  |1.50', '\\n'); f.putByte(65); f.close();
         const g = std.open('a.txt', 'r');
         const lines = [g.getline(), g.tell(), g.getByte(), g.getline(), g.eof(), g.getline(), g.getline(), g.eof()];
         g.seek(1, std.SEEK_SET); const rest = g.readAsString(3); const at = String(g.tello()); g.close();
@@ -120,10 +128,9 @@ describe('std', () => {
       await value(code`
         const f = std.open('f', 'w+'); f.puts('one two'); f.seek(4, std.SEEK_SET); f.puts('TWO'); f.seek(0); const all = f.readAsString();
         f.close(); const g = std.open('f', 'a'); g.puts('!'); g.close();
-        const t = std.tmpfile(); t.puts('tmp'); t.seek(0); const tmp = t.readAsString();
-        [all, std.loadFile('f'), tmp, os.readdir('/tmp')[0].length]
+        [all, std.loadFile('f')]
       `),
-    ).toEqual(['one TWO', 'one TWO!', 'tmp', 2]);
+    ).toEqual(['one TWO', 'one TWO!']);
   });
 
   test('reads standard input', async () => {
@@ -159,25 +166,12 @@ fs.writeFileSync('/dev/null', 'x'); fs.writeFileSync('/dev/urandom', 'x');
     ).toEqual([2_000_000, true, 4_000_000]);
   });
 
-  test.each([
-    ["'%d|%5d|%-5d|%05d|%+d', 1, 2, 3, 4, 5", '1|    2|3    |00004|+5'],
-    ["'%x %X %#x %o %c %s %%', 255, 255, 255, 8, 65, 'é'", 'ff FF 0xff 10 A é %'],
-    [
-      "'%f %.0f %8.3f %e %g %g', 1.5, 2.6, 3.14159, 12345.678, 0.0001, 1e10",
-      '1.500000 3    3.142 1.234568e+04 0.0001 1e+10',
-    ],
-    ["'%*d|%.*f|%.3s|%ld', 5, 42, 2, 1.239, 'abcdef', 10n", '   42|1.24|abc|10'],
-  ])('formats sprintf(%s)', async (args, expected) => {
-    expect(await value(`std.sprintf(${args})`)).toBe(expected);
-  });
-
-  test('supports environment variables, evalScript and extended JSON', async () => {
+  test('supports environment variables', async () => {
     expect(
       await value(code`
         std.setenv('X', '1'); const had = std.getenv('X'); std.unsetenv('X');
-        [had, std.getenv('X') === undefined, std.getenviron().HOME, std.evalScript('var q = 4; q + 1'),
-         std.parseExtJSON("{ a: 0x10, 'b': [1, .5,], /* c */ d: 'e', /* f */ }")]
+        [had, std.getenv('X') === undefined, std.getenviron().HOME]
       `),
-    ).toEqual(['1', true, '/app', 5, { a: 16, b: [1, 0.5], d: 'e' }]);
+    ).toEqual(['1', true, '/app']);
   });
 });

@@ -101,17 +101,17 @@ export const SIGNALS = {
 };
 /** Size of the descriptor table. The host returns both ends of a pipe in one number. */
 const MAX_DESCRIPTORS = 256;
-/** Functions of QuickJS that the sandbox does not support. */
-const UNSUPPORTED = [
-  'exec',
-  'waitpid',
-  'kill',
-  'signal',
-  'ttyGetWinSize',
-  'ttySetRaw',
-  'setReadHandler',
-  'setWriteHandler',
-];
+/** What to use instead of the functions of QuickJS that throw. */
+const INSTEAD = {
+  exec: 'child_process.spawnSync',
+  waitpid: 'child_process.spawnSync',
+  kill: 'process.exit',
+  signal: 'process.on',
+  ttyGetWinSize: 'process.stdout.columns',
+  ttySetRaw: 'readline',
+  setReadHandler: 'process.stdin',
+  setWriteHandler: 'process.stdout',
+};
 
 const pair = (value) => (typeof value === 'number' ? ['', -value] : [value, 0]);
 
@@ -151,11 +151,16 @@ function pipe() {
   return ends < 0 ? null : [Math.floor(ends / MAX_DESCRIPTORS), ends % MAX_DESCRIPTORS];
 }
 
-export const unavailable = (name) => () => {
-  throw new Error(`${name} is not available in the sandbox`);
-};
-
-const unsupported = Object.fromEntries(UNSUPPORTED.map((name) => [name, unavailable(`os.${name}`)]));
+/** Functions that throw. `alternatives` states what to use instead of each. */
+export const unavailable = (module, alternatives) =>
+  Object.fromEntries(
+    Object.entries(alternatives).map(([name, instead]) => [
+      name,
+      () => {
+        throw new Error(`${module}.${name} is not available in the sandbox. Use ${instead}.`);
+      },
+    ]),
+  );
 
 const homedir = () => environment.HOME ?? '/app';
 
@@ -237,10 +242,10 @@ export const os = {
   sleepAsync: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
   now: () => host.monotonic(),
   getpid: () => 1,
-  ...unsupported,
+  ...unavailable('os', INSTEAD),
   Worker: class Worker {
     constructor() {
-      unavailable('os.Worker')();
+      throw new Error('os.Worker is not available in the sandbox. Call the function directly.');
     }
   },
   ...FLAGS,

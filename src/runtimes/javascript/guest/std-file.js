@@ -3,8 +3,7 @@
  * not, so that no output is lost when a program is stopped.
  */
 import { host, status, statusBuffer } from './host-calls.js';
-import { sprintf } from './printf.js';
-import { decodeUtf8, encodeUtf8 } from './text-encoding.js';
+import { decodeUtf8 } from './text-encoding.js';
 
 const BUFFER_BYTES = 4096;
 const NEWLINE = 10;
@@ -88,10 +87,8 @@ export class FILE {
     return 0;
   }
 
-  printf(format, ...args) {
-    const text = sprintf(format, ...args);
-    this.puts(text);
-    return encodeUtf8(text).length;
+  printf() {
+    throw new Error('FILE.printf is not available in the sandbox. Use puts and a template literal.');
   }
 
   flush() {

@@ -1,14 +1,9 @@
-/** The `std` module as documented by QuickJS, for the guest's file system and environment. */
+/** The functions of the module `std` of QuickJS for files, standard streams and the environment. The others throw. */
 import { LINUX_ERRNO, strerror } from '../linux-errno.js';
 import { host, status, statusBuffer } from './host-calls.js';
 import { deleteVariable, environment, os, setVariable, unavailable } from './os.js';
-import { sprintf } from './printf.js';
 import { FILE, openFlags, SEEK } from './std-file.js';
-import { parseExtJSON } from './std-parse-ext-json.js';
 import { decodeUtf8 } from './text-encoding.js';
-
-const BARRIER = 64;
-const ASYNC = 128;
 
 function setErrno(errorObj, errno) {
   if (errorObj !== undefined && errorObj !== null) errorObj.errno = errno;
@@ -17,16 +12,6 @@ function setErrno(errorObj, errno) {
 function opened(fd, errorObj) {
   setErrno(errorObj, fd < 0 ? -fd : 0);
   return fd < 0 ? null : new FILE(fd);
-}
-
-let temporaryFiles = 0;
-
-/** Creates a file without a name, like tmpfile(3). */
-function tmpfile(errorObj) {
-  const name = `/tmp/.tmpfile-${temporaryFiles++}`;
-  const fd = host.open(name, 0o302, 0o600);
-  if (fd >= 0) host.unlink(name);
-  return opened(fd, errorObj);
 }
 
 function loadFile(name, options) {
@@ -54,27 +39,23 @@ function writeFile(name, data) {
   }
 }
 
-function evalScript(
-  code,
-  { backtrace_barrier: barrier = false, async: isAsync = false } = {},
-  file = '<evalScript>',
-) {
-  return host.evaluate(`${code}`, file, (barrier ? BARRIER : 0) | (isAsync ? ASYNC : 0));
-}
-
-function loadScript(name) {
-  const code = loadFile(name);
-  if (code === null) throw new ReferenceError(`could not load '${name}'`);
-  return evalScript(code, {}, `${name}`);
-}
+/** What to use instead of the functions that throw. */
+const INSTEAD = {
+  evalScript: 'eval',
+  loadScript: 'require or import',
+  parseExtJSON: 'JSON.parse, or the package yaml',
+  popen: 'child_process.execSync',
+  printf: 'console.log and a template literal',
+  sprintf: 'a template literal with toFixed and padStart',
+  tmpfile: "std.open('/tmp/file', 'w+')",
+  urlGet: 'fetch',
+};
 
 const standard = { in: new FILE(0), out: new FILE(1), err: new FILE(2) };
 
 export const std = {
   exit: (code = 0) => host.exit(Number(code) | 0),
   gc: () => host.collectGarbage(),
-  evalScript: (code, options) => evalScript(code, options),
-  loadScript,
   loadFile,
   writeFile,
   open: (name, mode, errorObj) => opened(host.open(`${name}`, openFlags(`${mode}`), 0o666), errorObj),
@@ -83,12 +64,7 @@ export const std = {
     const result = host.fstat(Number(fd), statusBuffer);
     return opened(result < 0 ? result : Number(fd), errorObj);
   },
-  tmpfile,
-  popen: unavailable('std.popen'),
-  urlGet: unavailable('std.urlGet'),
   puts: (...texts) => standard.out.puts(...texts),
-  printf: (format, ...args) => standard.out.printf(format, ...args),
-  sprintf,
   getenv: (name) => (Object.hasOwn(environment, name) ? environment[name] : undefined),
   setenv: (name, value) => {
     setVariable(`${name}`, value);
@@ -97,9 +73,9 @@ export const std = {
     deleteVariable(`${name}`);
   },
   getenviron: () => ({ ...environment }),
-  parseExtJSON,
   strerror: (errno) => strerror(Number(errno)),
   Error: { ...LINUX_ERRNO },
   ...standard,
   ...SEEK,
+  ...unavailable('std', INSTEAD),
 };
