@@ -136,7 +136,6 @@ const LIBRARY = {
   'lib/index': 'index.js',
   'lib/mcp': 'mcp/index.js',
   'lib/adapters': 'adapters/index.js',
-  'lib/e2b': 'adapters/e2b/index.js',
 };
 const PROCESSES = {
   'cli/main': 'cli/main.js',

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { KeyedQueues } from '../concurrency/keyed-queues.ts';
 import { HttpError } from '../http/http-error.ts';
 import { cellProgram } from '../http/notebook-code.ts';
-import { displayedFile } from '../http/program-outcome.ts';
+import { displayedFile, programFailure } from '../http/program-outcome.ts';
 import { checkedBody, sendJson } from '../http/rest-call.ts';
 import { removeVariables } from '../runtimes/remove-variables.ts';
 import { policy } from '../schema/policy.ts';
@@ -15,8 +15,8 @@ import type { SandboxResult } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import { withFilesOf } from '../session/with-files-of.ts';
 import { missingFolders } from '../session/workspace-edits.ts';
+import { formsByFormat } from './displayed-formats.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
-import { executionError, toE2bResult } from './e2b-execution.ts';
 import { behindLinks, homePath, relativePath } from './file-paths.ts';
 import { languageOf } from './language-of.ts';
 import type { ContextRecord, SandboxRecord } from './sandbox-records.ts';
@@ -153,10 +153,10 @@ async function sendResult(
   // The lines are sent in one piece.
   lines.response.cork();
   for (const one of result.results) {
-    const { raw, isMainResult } = await toE2bResult(one, (path) => displayedFile(session, path));
-    lines.send({ ...raw, type: 'result', is_main_result: isMainResult });
+    const forms = await formsByFormat(one, (path) => displayedFile(session, path));
+    lines.send({ ...forms, type: 'result', is_main_result: one.is_main_result });
   }
-  const error = executionError(result);
+  const error = programFailure(result);
   if (error !== undefined) {
     const { name, value, traceback } = error;
     lines.send({ type: 'error', name, value, traceback });

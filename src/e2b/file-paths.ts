@@ -12,7 +12,7 @@ export const HOME = '/home/user';
 const ROOTS = [HOME, '/app'];
 
 /** The path relative to the workspace; empty for the workspace itself. Undefined for other paths. */
-export const pathInHome = (given: string): string | undefined =>
+const pathInHome = (given: string): string | undefined =>
   pathInside(given === '~' || given.startsWith('~/') ? `${HOME}${given.slice(1)}` : given, ROOTS);
 
 /** The path relative to the workspace. `status` is that of the error for other paths. */

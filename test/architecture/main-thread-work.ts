@@ -7,7 +7,7 @@ import { dirname, join, relative } from 'node:path';
 
 const src = new URL('../../src', import.meta.url).pathname;
 /** Modules that programs load on their main thread. Commands of the command line serve one user, and are left out. */
-const ENTRIES = ['index.ts', 'mcp/index.ts', 'adapters/index.ts', 'adapters/e2b/index.ts'];
+const ENTRIES = ['index.ts', 'mcp/index.ts', 'adapters/index.ts'];
 
 const CALLS = [
   /\bJSON\.parse\(/g,
@@ -68,7 +68,6 @@ const ADAPTER_FILE = 'a file, at most `workspace_max_bytes`; one application, no
 
 /** Every file with such calls, by path in src/. */
 export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
-  'adapters/e2b/filesystem.ts': { calls: 1, bound: ADAPTER_FILE },
   'adapters/slots/ai-sdk-sandbox.ts': { calls: 1, bound: ADAPTER_FILE },
   'adapters/slots/codemode-executor.ts': { calls: 1, bound: 'the names of tools; runs in a guest' },
   'adapters/slots/openai-sandbox.ts': {

@@ -9,10 +9,12 @@ const PACKAGES = ['e2b@2.51.0', '@e2b/code-interpreter@2.8.0'];
 // biome-ignore lint/suspicious/noExplicitAny: the packages are not dependencies of this one, so their types are not available
 export type Sdk = any;
 
+/** The folder of the installed SDKs. Without access to the registry, throws. */
+export const sdkModules = () => join(installPinned('e2b', PACKAGES), 'node_modules');
+
 /** The SDK of the code interpreter, which exports that of sandboxes as well. Without access to the registry, throws. */
 export function loadSdk(): Promise<Sdk> {
-  const modules = join(installPinned('e2b', PACKAGES), 'node_modules');
-  return import(pathToFileURL(join(modules, '@e2b/code-interpreter/dist/index.mjs')).href);
+  return import(pathToFileURL(join(sdkModules(), '@e2b/code-interpreter/dist/index.mjs')).href);
 }
 
 /** The options that lead an SDK to a server. */

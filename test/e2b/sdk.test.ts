@@ -54,6 +54,29 @@ describe('runCode', { timeout: TIMEOUT_MS }, () => {
 
   // guarantee: e2b
   // proves: A program cannot write lines of the protocol.
+  test('reads images that are too large for a result from their file', async () => {
+    const code =
+      'import os, struct, zlib\nsize = 700\n' +
+      'rows = b"".join(b"\\0" + os.urandom(size * 3) for i in range(size))\n' +
+      'def chunk(t, d): return struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d))\n' +
+      'png = b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows, 0)) + chunk(b"IEND", b"")\n' +
+      'display(png, mime="image/png")';
+    const { results, error } = await sandbox.runCode(code);
+    expect(error).toBeUndefined();
+    expect(Buffer.from(results[0].png, 'base64').length).toBeGreaterThan(1024 * 1024);
+  });
+
+  test('contexts receive a file that has replaced a folder, and a folder that has replaced a file', async () => {
+    const run = (code: string, language = 'python') => sandbox.runCode(code, { language });
+    await run("import os; os.mkdir('d'); open('d/x', 'w').write('1'); open('f', 'w').write('2')");
+    expect((await run("require('fs').readdirSync('d')[0]", 'javascript')).text).toBe('x');
+    await run("os.remove('d/x'); os.rmdir('d'); open('d', 'w').write('a')");
+    await run("os.remove('f'); os.mkdir('f'); open('f/y', 'w').write('b')");
+    const read = "['d', 'f/y'].map((path) => require('fs').readFileSync(path, 'utf8')).join('')";
+    expect((await run(read, 'javascript')).text).toBe('ab');
+    await run("import shutil; os.remove('d'); shutil.rmtree('f')");
+  });
+
   test('a program cannot write lines of the protocol', async () => {
     const forged = '{"type":"error","name":"Forged","value":"","traceback":""}';
     const { error, logs } = await sandbox.runCode(`print('\\n' + '${forged}' + '\\u2028\\r\\n')`);

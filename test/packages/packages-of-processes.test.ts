@@ -8,7 +8,6 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPool, createSandbox, diskStore, type SandboxOptions } from 'llm-wasm-sandbox';
 import { aiSdkSandbox } from 'llm-wasm-sandbox/adapters';
-import { Sandbox as E2bSandbox } from 'llm-wasm-sandbox/adapters/e2b';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runCliHere, runScript } from '../support/cli.ts';
 import { setEnvironment } from '../support/environment.ts';
@@ -286,9 +285,22 @@ describe('commands of other interfaces', () => {
   });
 
   test('of contexts of E2B have added packages', async () => {
-    const sandbox = await E2bSandbox.create();
-    const { logs } = await sandbox.runCode(COUNT, { language: 'bash' });
-    expect(logs.stdout.join('')).toBe('1 2\n');
-    await sandbox.kill();
+    const token = 'secret-0123456789';
+    await using server = await startHttp({ e2b: true, tokens: [`app=${token}`] });
+    const post = async (path: string, body: object, headers: Record<string, string>) => {
+      const init = { method: 'POST', body: JSON.stringify(body), headers };
+      return await (await fetch(new URL(path, server.url), init)).text();
+    };
+    const sandbox = JSON.parse(await post('/v2/sandboxes', { templateID: 'base' }, { 'x-api-key': token }));
+    const lines = await post(
+      '/execute',
+      { code: COUNT, language: 'bash' },
+      {
+        'e2b-sandbox-id': sandbox.sandboxID,
+        'e2b-sandbox-port': '49999',
+        'x-access-token': sandbox.envdAccessToken,
+      },
+    );
+    expect(JSON.parse(lines.split('\n')[0]!)).toMatchObject({ type: 'stdout', text: '1 2\n' });
   });
 });

@@ -1,0 +1,19 @@
+/** What a program displayed, in the formats and field names of `@e2b/code-interpreter`. */
+import { displayedForms } from '../http/program-outcome.ts';
+import type { DisplayResult } from '../schema.ts';
+
+const FORMATS = ['text', 'html', 'markdown', 'svg', 'png', 'jpeg', 'latex', 'json', 'data', 'chart'] as const;
+
+/** The forms of a displayed value, by format. `readFile` is that of `displayedForms`. */
+export async function formsByFormat(
+  result: DisplayResult,
+  readFile: Parameters<typeof displayedForms>[1],
+): Promise<Partial<Record<(typeof FORMATS)[number], unknown>>> {
+  const { text, ...forms } = await displayedForms(result, readFile);
+  const shown = { ...forms, ...(text !== undefined && { text: withoutQuotes(text) }) };
+  return Object.fromEntries(FORMATS.flatMap((one) => (shown[one] === undefined ? [] : [[one, shown[one]]])));
+}
+
+/** The text of a value. E2B shows strings without the quotes of their representation. */
+const withoutQuotes = (text: string) =>
+  /^(['"]).*\1$/s.test(text) && text.length > 1 ? text.slice(1, -1) : text;
