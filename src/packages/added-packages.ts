@@ -238,10 +238,11 @@ export function withRequirements(
   wanted: readonly AddedPackage[],
   packages: readonly AddedPackage[],
 ): AddedPackage[] {
+  const byName = new Map(packages.map((one) => [one.name, one]));
   const found = new Set(wanted);
   for (const one of found) {
     for (const required of one.requires) {
-      const other = findAdded(packages, required);
+      const other = byName.get(required);
       if (other !== undefined) found.add(other);
     }
   }

@@ -5,6 +5,7 @@
 import { SandboxError } from '../errors.ts';
 import { type PackageFile, packageFileDigest } from './package-files.ts';
 import { NATIVE_PLATFORM, NATIVE_TAGS, PYTHON_TAG } from './python-abi.ts';
+import { ZIP_LIMITS } from './read-zip.ts';
 import type { VendoredPackage } from './vendored-package-table.ts';
 import { normalisedName } from './wheel-metadata.ts';
 
@@ -19,6 +20,9 @@ const ABI_TAGS: ReadonlySet<string> = new Set([PYTHON_TAG, 'abi3', 'none']);
 /** Sources, headers, static archives and launchers, which no interpreter loads; type stubs, and installation records except metadata, entry points and licences. */
 const EXCLUDED =
   /\.(c|cc|cpp|h|hpp|a|lib|exe|pyx|pxd|pxi|pyi|pyc)$|(^|\/)__pycache__\/|\.dist-info\/(?!METADATA$|entry_points\.txt$|licenses\/|LICEN[CS]E)|^[^/]+\.data\//;
+
+/** Lines with the longest names and digests for the most files. */
+const MAX_RECORD_BYTES = ZIP_LIMITS.members * (ZIP_LIMITS.nameBytes + 100);
 
 const TEST_IMPORT = /^(from|import) +[\w.]*\.tests[ .]/m;
 const TESTS = /(^|\/)tests\//;
@@ -106,8 +110,10 @@ const importsTests = ({ path, data }: PackageFile) =>
 export function checkRecord(label: string, files: readonly PackageFile[]): void {
   const record = files.find(({ path }) => /^[^/]+\.dist-info\/RECORD$/.test(path));
   if (record === undefined) throw damaged(label, 'it has no RECORD');
+  if (record.data.length > MAX_RECORD_BYTES) throw damaged(label, 'its RECORD is too large');
   const listed = new Map<string, string>();
-  for (const line of new TextDecoder().decode(record.data).split(/\r?\n/)) {
+  // A wheel has fewer files, so what follows is not about them.
+  for (const line of new TextDecoder().decode(record.data).split(/\r?\n/, 2 * ZIP_LIMITS.members)) {
     const match = /^"?(.*?)"?,(?:sha256=([\w-]*))?,\d*$/.exec(line);
     if (match !== null) listed.set(match[1]!.replaceAll('""', '"'), match[2] ?? '');
   }

@@ -21,6 +21,8 @@ export const ZIP_LIMITS = {
   ratio: 50,
   anyway: 16 * MiB,
   nameBytes: 1024,
+  /** Folders that contain each other. */
+  depth: 64,
 } as const;
 
 const END = { signature: 0x06054b50, bytes: 22, maxComment: 0xffff };
@@ -151,6 +153,8 @@ function checkNames(members: readonly ZipEntry[]): void {
     const isUnsafe = plain.split('/').some((part) => part === '' || part === '.' || part === '..');
     if (isUnsafe || /[\\\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]|^[A-Za-z]:/u.test(path))
       throw invalid(`the name ${quoted(path)} is not allowed`);
+    if (plain.split('/').length > ZIP_LIMITS.depth)
+      throw invalid(`${quoted(path)} is in more than ${ZIP_LIMITS.depth - 1} folders`);
     if (names.has(plain)) throw invalid(`the name ${quoted(path)} occurs twice`);
     names.add(plain);
   }

@@ -4,6 +4,7 @@
  */
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
+import { formatCount } from '../quantities.ts';
 import { type AddedPackage, checkDescription, findAdded } from './added-packages.ts';
 import { parseWheelName } from './check-wheel-contents.ts';
 import type { PackageFile } from './package-files.ts';
@@ -11,7 +12,7 @@ import { topLevelModules, type UnpackWheel } from './unpack-wheel.ts';
 import { usualImport } from './usual-imports.ts';
 import { pythonPackage } from './vendored-package-table.ts';
 import { satisfies } from './version-specifiers.ts';
-import { normalisedName, type Requirement, readMetadata } from './wheel-metadata.ts';
+import { normalisedName, type Requirement } from './wheel-metadata.ts';
 import { findWheel, type WheelSources } from './wheel-sources.ts';
 
 /** Names for sets of packages, for example in `packages add scientific`. */
@@ -46,6 +47,10 @@ export interface ResolutionSources extends WheelSources {
 }
 
 const MAX_PACKAGES = 500;
+/** Requirements of all packages together. Several packages may have the same. */
+const MAX_REQUIREMENTS = 5000;
+/** After this time, no further package is looked for. A program may wait for the result. */
+const MAX_SEARCH_MS = 20 * 60_000;
 
 interface Pending extends PackageRequest {
   readonly requiredBy: string | undefined;
@@ -61,6 +66,7 @@ export async function resolvePackages(
   const vendored: string[] = [];
   const conflicts: string[] = [];
   const pending: Pending[] = requests.map((one) => ({ ...one, requiredBy: undefined }));
+  const startedAt = performance.now();
   // Finding the wheels is half of the work.
   const onStep = (text: string) => sources.onStep(text, resolved.size / pending.length / 2);
   for (const { requiredBy, ...request } of pending) {
@@ -77,8 +83,16 @@ export async function resolvePackages(
       if (requiredBy === undefined) vendored.push(name);
       continue;
     }
-    if (resolved.size >= MAX_PACKAGES)
-      throw new SandboxError('invalid_argument', `The packages have more than ${MAX_PACKAGES} dependencies.`);
+    if (resolved.size >= MAX_PACKAGES || pending.length > MAX_REQUIREMENTS)
+      throw new SandboxError(
+        'invalid_argument',
+        `The packages have more than ${MAX_PACKAGES} dependencies or ${formatCount(MAX_REQUIREMENTS)} requirements.`,
+      );
+    if (performance.now() - startedAt > MAX_SEARCH_MS)
+      throw new SandboxError(
+        'store_failed',
+        `Finding the packages took more than ${MAX_SEARCH_MS / 60_000} minutes. Add some of them at a time, or use a faster package index.`,
+      );
     const { found, requires } = await resolveOne(
       request,
       requiredBy === undefined && request.requested !== false,
@@ -102,8 +116,8 @@ async function resolveOne(
 ): Promise<{ found: ResolvedPackage; requires: readonly Requirement[] }> {
   const { file, bytes, source } = await findWheel(request, sources, request.sha256);
   sources.onStep(`checking ${file}`);
-  const { files, description: contents } = await sources.unpack({ name: file, source: bytes });
-  const { summary, licence, requires } = readMetadata(files);
+  const { files, description: contents, metadata } = await sources.unpack({ name: file, source: bytes });
+  const { summary, licence, requires } = metadata;
   const needed = [...requires, ...distributedRequirements(request.name, source, sources)];
   const importNames = importableModules(files, request.name);
   const description: Omit<ResolvedPackage, 'bytes'> = {

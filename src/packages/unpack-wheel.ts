@@ -17,6 +17,7 @@ import {
 import { filesDigest, type PackageFile, packageFileDigest } from './package-files.ts';
 import { MAX_WHEEL_BYTES, readZip } from './read-zip.ts';
 import { pythonPackage } from './vendored-package-table.ts';
+import { readMetadata, type WheelMetadata } from './wheel-metadata.ts';
 
 /** Limit on the libraries of a wheel. They are compiled, which takes several times their size. */
 const MAX_LIBRARY_BYTES = 128 * 1024 * 1024;
@@ -50,6 +51,7 @@ export interface UnpackedWheel {
   /** The files that guests see, in shared memory. */
   readonly files: readonly PackageFile[];
   readonly description: PackageDescription;
+  readonly metadata: WheelMetadata;
 }
 
 /** Unpacks a wheel in a thread. */
@@ -75,7 +77,7 @@ export function unpackWheel({ name, source, sha256 }: WheelFile): UnpackedWheel 
   const libraryBytes = files.filter(isSideModule).reduce((sum, { data }) => sum + data.length, 0);
   if (libraryBytes > MAX_LIBRARY_BYTES)
     throw invalid(`the libraries of ${name} exceed ${formatBytes(MAX_LIBRARY_BYTES)}`);
-  return { files, description: describeContents(files) };
+  return { files, description: describeContents(files), metadata: readMetadata(label, files) };
 }
 
 function readFile(name: string, path: string): Uint8Array {

@@ -1,4 +1,9 @@
-/** Reads the METADATA of a wheel: its summary, its licence and its dependencies in a guest. */
+/**
+ * Reads the METADATA of a wheel, which may be hostile: its summary, its licence and its dependencies in a guest. Threads call
+ * this, because comparing many versions takes long.
+ */
+import { SandboxError } from '../errors.ts';
+import { formatBytes, formatCount } from '../quantities.ts';
 import { appliesToGuests } from './environment-markers.ts';
 import type { PackageFile } from './package-files.ts';
 
@@ -9,7 +14,7 @@ export interface Requirement {
   readonly specifiers: string;
 }
 
-interface WheelMetadata {
+export interface WheelMetadata {
   readonly summary: string;
   readonly licence: string;
   readonly requires: readonly Requirement[];
@@ -17,7 +22,9 @@ interface WheelMetadata {
 
 const MAX_TEXT = 120;
 const MAX_REQUIREMENT = 500;
-const MAX_REQUIREMENTS = 500;
+const MAX_REQUIREMENTS = 5000;
+/** Size of the header of METADATA; the text after it is not read. */
+const MAX_HEADER = 1024 * 1024;
 
 /** The name of a package as pip compares it: lower case, with "-" for runs of "-", "_" and ".". */
 export const normalisedName = (name: string) => name.toLowerCase().replaceAll(/[-_.]+/g, '-');
@@ -36,27 +43,36 @@ export function parseRequirement(text: string): (Requirement & { readonly marker
 }
 
 /** One line of untrusted text, shortened, without control characters. */
-const oneLine = (text: string) =>
+export const oneLine = (text: string, length: number) =>
   text
     .replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim()
-    .slice(0, MAX_TEXT);
+    .slice(0, length);
 
-export function readMetadata(files: readonly PackageFile[]): WheelMetadata {
+/** `label` names the wheel in errors. */
+export function readMetadata(label: string, files: readonly PackageFile[]): WheelMetadata {
   const file = files.find(({ path }) => /^[^/]+\.dist-info\/METADATA$/.test(path));
-  const text = file === undefined ? '' : new TextDecoder().decode(file.data);
-  const header = text.split(/\r?\n\r?\n/, 1)[0]!.split(/\r?\n/);
+  const text = new TextDecoder().decode(file?.data.subarray(0, MAX_HEADER));
+  const [start] = text.split(/\r?\n\r?\n/, 1);
+  if (start === text && file !== undefined && file.data.length > MAX_HEADER)
+    throw tooLong(label, `a header of more than ${formatBytes(MAX_HEADER)}`);
+  const header = start!.split(/\r?\n/);
   const field = (name: string) =>
     header.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2));
-  const requires = field('Requires-Dist')
-    .slice(0, MAX_REQUIREMENTS)
+  const required = field('Requires-Dist');
+  if (required.length > MAX_REQUIREMENTS)
+    throw tooLong(label, `more than ${formatCount(MAX_REQUIREMENTS)} requirements`);
+  const requires = required
     .map(parseRequirement)
     .filter((one) => one !== undefined)
     .filter(({ marker }) => marker === '' || appliesToGuests(marker))
     .map(({ name, specifiers }) => ({ name, specifiers }));
   return {
-    summary: oneLine(field('Summary')[0] ?? ''),
-    licence: oneLine(field('License-Expression')[0] ?? field('License')[0] ?? ''),
+    summary: oneLine(field('Summary')[0] ?? '', MAX_TEXT),
+    licence: oneLine(field('License-Expression')[0] ?? field('License')[0] ?? '', MAX_TEXT),
     requires,
   };
 }
+
+const tooLong = (label: string, what: string) =>
+  new SandboxError('invalid_argument', `${label} cannot be used: its METADATA has ${what}.`);

@@ -48,6 +48,9 @@ describe('version specifiers', () => {
     ['banana', '>=1.0', false],
     ['9'.repeat(5000), '>=1.0', false],
     ['1.0', '', true],
+    // A list with too many comparisons is ignored, too.
+    ['1.0', `<1${',>=0'.repeat(19)}`, false],
+    ['1.0', `<1${',>=0'.repeat(20)}`, true],
   ])('%s with %s is %s', (version, specifiers, expected) => {
     expect(satisfies(version, specifiers)).toBe(expected);
   });
@@ -76,7 +79,7 @@ describe('requirements', () => {
       'Requires-Dist: not-a-header',
     ];
     const data = new TextEncoder().encode(lines.join('\n'));
-    expect(readMetadata([{ path: 'x-1.dist-info/METADATA', data }])).toEqual({
+    expect(readMetadata('x', [{ path: 'x-1.dist-info/METADATA', data }])).toEqual({
       summary: 'An example [31m',
       licence: 'MIT',
       requires: [{ name: 'numpy', specifiers: '>=1.26' }],

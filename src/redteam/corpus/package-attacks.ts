@@ -31,6 +31,11 @@ const ARCHIVES: readonly ArchiveRow[] = [
   ['more data than promised', () => [{ ...zeros('z', MiB), size: 10 }], /declared size/],
   ['less data than promised', () => [{ ...zeros('z', 10), size: MiB }], /does not match/],
   ['a wrong checksum', () => [{ ...SOURCE, crc: 1 }], /does not match/],
+  [
+    'a name in a hundred folders',
+    () => [{ ...SOURCE, name: `${'a/'.repeat(100)}b.py` }],
+    /more than 63 folders/,
+  ],
   ['an encrypted member', () => [{ ...SOURCE, flags: 1 }], /encrypted/],
 ];
 
@@ -42,6 +47,58 @@ const zeros = (name: string, bytes: number): ZipMember => ({
 const promised = (i: number): ZipMember => ({ name: `f${i}`, data: 'x', method: 8, size: 200 * MiB });
 const many = (count: number, member: (i: number) => ZipMember) =>
   Array.from({ length: count }, (_, i) => member(i));
+
+const header = (lines: string): ZipMember => ({
+  name: 'attack-1.0.dist-info/METADATA',
+  data: `Name: attack\n${lines}`,
+});
+
+type RecordRow = readonly [name: string, wheel: () => Uint8Array, refused: RegExp];
+
+/** What the installation records of a wheel say. The padding makes the archive large enough for what it unpacks to. */
+const RECORDS: readonly RecordRow[] = [
+  [
+    'a RECORD with 150 million lines',
+    () =>
+      zipBytes([
+        { name: 'attack/padding', data: noise(3 * MiB) },
+        {
+          name: 'attack-1.0.dist-info/RECORD',
+          data: new Uint8Array(150 * MiB).fill(0x0a),
+          deflated: true,
+        },
+      ]),
+    /its RECORD is too large/,
+  ],
+  [
+    'a RECORD with 15 million lines',
+    () =>
+      zipBytes([
+        SOURCE,
+        { name: 'attack-1.0.dist-info/RECORD', data: new Uint8Array(15 * MiB).fill(0x0a), deflated: true },
+      ]),
+    /does not match its RECORD/,
+  ],
+  [
+    'METADATA with a million fields',
+    () => hostileWheel([SOURCE, header('a: b\n'.repeat(MiB))]),
+    /header of more than 1 MiB/,
+  ],
+  [
+    'METADATA with 6,000 requirements',
+    () => hostileWheel([SOURCE, header('Requires-Dist: numpy>=1\n'.repeat(6000))]),
+    /more than 5,000 requirements/,
+  ],
+];
+
+/** Bytes that cannot be compressed. */
+function noise(bytes: number): Uint8Array {
+  let state = 1;
+  return Uint8Array.from({ length: bytes }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state >>> 24;
+  });
+}
 
 /** Host functions with other types than theirs: numbers that are not 32-bit integers, and references. */
 const IMPORTS: readonly (readonly [name: string, type: string])[] = [
@@ -140,6 +197,9 @@ export const PACKAGES: AttackTable = {
         wheel: () => zipBytes(members()),
         refused,
       }),
+    ),
+    ...RECORDS.map(
+      ([name, wheel, refused]): PackageAttack => ({ name: `records-${slug(name)}`, wheel, refused }),
     ),
     ...IMPORTS.map(
       ([name, type]): PackageAttack => ({
