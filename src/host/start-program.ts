@@ -116,19 +116,20 @@ function makeFolder(): OwnFolder {
   };
 }
 
-/** Runs a program to its end. Rejects like `execFile` if it cannot be started, fails, or takes too long. */
+/** Runs a program to its end. Rejects like `execFile` if it cannot be started, fails, or takes too long. Its temporary files go to `temporary`. */
 export async function runHostProgram(
   name: string,
   args: readonly string[],
-  { timeoutMs }: { readonly timeoutMs: number },
+  { timeoutMs, temporary }: { readonly timeoutMs: number; readonly temporary: string },
 ): Promise<{ stdout: string; stderr: string }> {
   const file = findProgram(name);
   const folder = makeFolder();
   try {
     return await promisify(execFile)(file, [...args], {
       cwd: folder.path,
-      env: programEnvironment(),
+      env: { ...programEnvironment(), TMPDIR: temporary, TEMP: temporary, TMP: temporary },
       timeout: timeoutMs,
+      killSignal: 'SIGKILL',
       windowsHide: true,
     });
   } finally {

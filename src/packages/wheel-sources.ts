@@ -41,6 +41,8 @@ export interface WheelSources {
   readonly failsFast?: boolean;
   /** A download fails when the server sends nothing for this long. Default: 60 seconds. */
   readonly idleTimeoutMs?: number;
+  /** A download from Pyodide's distribution ends after this time; the next one resumes it. Default: 10 minutes. */
+  readonly downloadTimeoutMs?: number;
   /** The wheels that are accepted besides those of Pyodide's list; undefined if every wheel is. */
   readonly approved?: readonly Pick<AddedPackage, 'name' | 'sha256'>[];
   /** Receives the steps. `share` is the part of the work that is done, if it is known. */
@@ -50,6 +52,8 @@ export interface WheelSources {
 }
 
 const IDLE_TIMEOUT_MS = 60_000;
+const DOWNLOAD_TIMEOUT_MS = 10 * 60_000;
+const MAX_REDIRECTS = 5;
 /** How long the server of the distribution may take to answer if a program waits. */
 const REACHABLE_TIMEOUT_MS = 1000;
 /** If it does not answer, pip waits this many seconds for its index, which may be a mirror. */
@@ -236,7 +240,8 @@ async function findWithPip(
 async function canReach(base: string | undefined): Promise<boolean> {
   if (base === undefined || !/^https?:/.test(base)) return true;
   try {
-    await fetch(base, { method: 'HEAD', signal: AbortSignal.timeout(REACHABLE_TIMEOUT_MS) });
+    const signal = AbortSignal.timeout(REACHABLE_TIMEOUT_MS);
+    await fetch(base, { method: 'HEAD', redirect: 'manual', signal });
     return true;
   } catch {
     return false;
@@ -247,13 +252,13 @@ async function canReach(base: string | undefined): Promise<boolean> {
 async function fetchDistributed(
   { file_name, sha256 }: DistributedPackage,
   base: string,
-  { onStep, idleTimeoutMs = IDLE_TIMEOUT_MS }: WheelSources,
+  sources: WheelSources,
 ): Promise<Uint8Array | string> {
   const partial = join(packagesFolder(), 'downloads', sha256);
   try {
-    onStep(`Pyodide's distribution: downloading ${file_name}`);
+    sources.onStep(`Pyodide's distribution: downloading ${file_name}`);
     const bytes = /^https?:/.test(base)
-      ? await download(new URL(file_name, base.endsWith('/') ? base : `${base}/`), partial, idleTimeoutMs)
+      ? await download(new URL(file_name, base.endsWith('/') ? base : `${base}/`), partial, sources)
       : readBoundedFile(join(base, file_name), MAX_WHEEL_BYTES);
     const digest = sha256Hex(bytes);
     if (digest !== sha256) return `${file_name} has the SHA-256 ${digest}, expected ${sha256}`;
@@ -267,20 +272,24 @@ async function fetchDistributed(
 }
 
 /** Downloads to a file, starting where an earlier download ended, and returns its contents. */
-async function download(url: URL, partial: string, idleTimeoutMs: number): Promise<Uint8Array> {
-  const idle = new AbortController();
-  const timer = setTimeout(
-    () => idle.abort(new Error(`the server sent nothing for ${idleTimeoutMs / 1000} s`)),
-    idleTimeoutMs,
-  );
+async function download(
+  url: URL,
+  partial: string,
+  { idleTimeoutMs = IDLE_TIMEOUT_MS, downloadTimeoutMs = DOWNLOAD_TIMEOUT_MS }: WheelSources,
+): Promise<Uint8Array> {
+  const timeout = new AbortController();
+  const abortAfter = (ms: number, problem: string) =>
+    setTimeout(() => timeout.abort(new Error(`the server ${problem} ${ms / 1000} s`)), ms);
+  const timer = abortAfter(idleTimeoutMs, 'sent nothing for');
+  const total = abortAfter(downloadTimeoutMs, 'did not send all within');
   try {
     const stored = statSync(partial, { throwIfNoEntry: false })?.size ?? 0;
     let start = stored < MAX_WHEEL_BYTES ? stored : 0;
-    let response = await request(url, start, idle.signal);
+    let response = await request(url, start, timeout.signal);
     if (response.status === 416 && start > 0) {
       start = 0;
       timer.refresh();
-      response = await request(url, start, idle.signal);
+      response = await request(url, start, timeout.signal);
     }
     const isResumed = response.status === 206 && start > 0;
     if (!response.ok || response.body === null) throw new Error(`status ${response.status}`);
@@ -306,9 +315,10 @@ async function download(url: URL, partial: string, idleTimeoutMs: number): Promi
       throw cause;
     }
   } catch (cause) {
-    throw idle.signal.aborted ? idle.signal.reason : cause;
+    throw timeout.signal.aborted ? timeout.signal.reason : cause;
   } finally {
     clearTimeout(timer);
+    clearTimeout(total);
   }
   const bytes = readBoundedFile(partial, MAX_WHEEL_BYTES);
   // A complete download is stored with the wheels; a damaged one must not be resumed.
@@ -316,8 +326,22 @@ async function download(url: URL, partial: string, idleTimeoutMs: number): Promi
   return bytes;
 }
 
-const request = (url: URL, start: number, signal: AbortSignal) =>
-  fetch(url, { headers: start > 0 ? { range: `bytes=${start}-` } : {}, signal });
+/** Follows redirects within a server and to https. Others could lead to services that only this machine can reach. */
+async function request(from: URL, start: number, signal: AbortSignal): Promise<Response> {
+  const headers: Record<string, string> = start > 0 ? { range: `bytes=${start}-` } : {};
+  let url = from;
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    const response = await fetch(url, { headers, signal, redirect: 'manual' });
+    const location = response.headers.get('location');
+    if (response.status < 300 || response.status > 399 || location === null) return response;
+    await response.body?.cancel();
+    const next = new URL(location, url);
+    if (next.origin !== url.origin && next.protocol !== 'https:')
+      throw new Error(`the server redirects to ${next.origin}, which is another server without https`);
+    url = next;
+  }
+  throw new Error(`the server redirects more than ${MAX_REDIRECTS} times`);
+}
 
 /** The wheels at a path: the path itself or the wheels of a folder. */
 export function wheelsAt(path: string): string[] {

@@ -101,6 +101,47 @@ test.each([
   rmSync(partialPath(), { force: true });
 });
 
+// guarantee: package-sources
+test('a download from a server that sends a little again and again ends after the total timeout', async () => {
+  answer = (response) => {
+    response.writeHead(200);
+    const timer = setInterval(() => response.write('P'), 10);
+    response.on('close', () => clearInterval(timer));
+  };
+  const sources = { ...sourcesFor(sha256Hex(bytes)), downloadTimeoutMs: 300 };
+  await expect(findWheel(requirement, sources)).rejects.toThrow(/the server did not send all within 0.3 s/);
+  answer = undefined;
+  rmSync(partialPath(), { force: true });
+});
+
+// guarantee: package-sources
+test('redirects are followed within a server, but not without end, and not to other servers without https', async () => {
+  let asked = 0;
+  const other = createServer((_, response) => {
+    asked++;
+    response.end(bytes);
+  });
+  await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
+  const redirects = [`/full/${FILE}`];
+  answer = (response) => {
+    const location = redirects.shift();
+    if (location === undefined) response.end(bytes);
+    else response.writeHead(302, { location }).end();
+  };
+  expect((await findWheel(requirement, sourcesFor(sha256Hex(bytes)))).file).toBe(FILE);
+  redirects.push(`http://127.0.0.1:${(other.address() as AddressInfo).port}/${FILE}`);
+  await expect(findWheel(requirement, sourcesFor(sha256Hex(bytes)))).rejects.toThrow(
+    /redirects to http:\/\/127\.0\.0\.1:\d+, which is another server without https/,
+  );
+  expect(asked).toBe(0);
+  redirects.push(...Array.from({ length: 100 }, () => `/full/${FILE}`));
+  await expect(findWheel(requirement, sourcesFor(sha256Hex(bytes)))).rejects.toThrow(
+    /redirects more than 5 times/,
+  );
+  answer = undefined;
+  other.close();
+});
+
 test('a download that becomes too large is deleted, and one that is too large is not resumed', async () => {
   const limit = 512 * 1024 * 1024;
   answer = (response) => response.writeHead(206).end(Buffer.alloc(100));
