@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { HttpError } from '../http/http-error.ts';
 import { findRoute, headerOf, sendJson, splitUrl } from '../http/rest-call.ts';
-import { AccessTokens, isExpired, isIdOf, type SignedUrl } from './access-tokens.ts';
+import { AccessTokens, isExpired, MAX_ISSUED, MAX_RECENT, type SignedUrl } from './access-tokens.ts';
 import { CODE_ROUTES } from './code-interpreter.ts';
 import type { E2bCall, E2bCaller, E2bRequest, E2bRoute } from './e2b-call.ts';
 import { connectError, toE2bError } from './e2b-error.ts';
@@ -54,7 +54,7 @@ export class E2bServer {
   readonly #tokens: AccessTokens;
 
   constructor(readonly options: E2bOptions) {
-    this.#tokens = new AccessTokens(options.signingKey);
+    this.#tokens = new AccessTokens(options.signingKey, options.tenants);
     this.sandboxes.onError = options.onError;
     this.sandboxes.onStop = (sandbox_id) => {
       this.#watchers.stop(sandbox_id);
@@ -62,28 +62,21 @@ export class E2bServer {
     };
   }
 
-  /** Who sends a request; undefined if it has no valid key, token or signature. */
-  async authenticate(request: IncomingMessage): Promise<E2bCaller | undefined> {
+  /**
+   * Who sends a request; undefined if it has no valid key, token or signature. If many wrong secrets came from the same
+   * address, a signature is compared with fewer sandboxes.
+   */
+  async authenticate(request: IncomingMessage, isSuspect: boolean): Promise<E2bCaller | undefined> {
     const sandbox_id = headerOf(request, 'e2b-sandbox-id');
     const { segments, query } = splitUrl(request);
     const url = segments[0] === 'files' ? signedUrl(request, query) : undefined;
-    if (sandbox_id === undefined) {
-      if (url !== undefined) return this.#signer(url, this.#tokens.issued);
-      const tenant = this.options.tenantOf(headerOf(request, 'x-api-key'));
-      return tenant === undefined ? undefined : { tenant };
+    if (sandbox_id !== undefined) {
+      const token = headerOf(request, 'x-access-token') ?? headerOf(request, 'e2b-traffic-access-token');
+      return this.#tokens.ownerOf(sandbox_id, url ?? token ?? '');
     }
-    const owners = this.options.tenants.filter((tenant) => isIdOf(tenant, sandbox_id));
-    if (url !== undefined) return this.#signer(url, new Map(owners.map((tenant) => [sandbox_id, tenant])));
-    const token = headerOf(request, 'x-access-token') ?? headerOf(request, 'e2b-traffic-access-token') ?? '';
-    for (const tenant of owners)
-      if (await this.#tokens.isToken(tenant, sandbox_id, token)) return { tenant, sandbox_id };
-    return undefined;
-  }
-
-  async #signer(url: SignedUrl, among: ReadonlyMap<string, string>): Promise<E2bCaller | undefined> {
-    for (const [sandbox_id, tenant] of among)
-      if (await this.#tokens.isSigned(tenant, sandbox_id, url)) return { tenant, sandbox_id };
-    return undefined;
+    if (url !== undefined) return this.#tokens.signerOf(url, isSuspect ? MAX_RECENT : MAX_ISSUED);
+    const tenant = this.options.tenantOf(headerOf(request, 'x-api-key'));
+    return tenant === undefined ? undefined : { tenant };
   }
 
   /** The body of an error that is sent before a request is handled. */

@@ -326,7 +326,7 @@ class HttpApp {
         connection: 'close',
       });
     if (target === 'metrics') return this.#metrics(request, response);
-    const caller = await e2b?.authenticate(request);
+    const caller = await e2b?.authenticate(request, await guards.isSuspect(request));
     // The guards that report an unknown token read it from this header.
     if (jupyter !== undefined) request.headers.authorization = `Bearer ${jupyter.tokenOf(request) ?? ''}`;
     const tenant = e2b === undefined ? guards.authenticate(request) : caller?.tenant;

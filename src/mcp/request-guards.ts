@@ -4,14 +4,19 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SandboxError } from '../errors.ts';
-import { sha256 } from '../framing/digest.ts';
+import { sha256, sha256Hex } from '../framing/digest.ts';
 import type { MainThreadAllowance } from '../http/main-thread-allowance.ts';
 import type { MinuteLimiter } from '../stores/coordination.ts';
 import type { ServerSettings } from './settings.ts';
 import { LOCAL_TENANT, parseTokens } from './tokens.ts';
+
+/** Wrong secrets in a minute, of an address and of all, after which a source is suspect. */
+const MAX_WRONG_SECRETS = 60;
+const MAX_WRONG_SECRETS_OF_ALL = 600;
+const ALL_ADDRESSES = 'all';
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
@@ -65,9 +70,12 @@ function hostName(header: string | undefined): string {
 
 export class RequestGuards {
   readonly #hosts: Set<string>;
-  readonly #tokens: readonly { readonly tenant: string; readonly hash: Buffer }[];
+  /** By the digest of their secret, so that looking one up costs the same for right and wrong secrets. */
+  readonly #tenants: ReadonlyMap<string, string>;
   readonly #metricsHash: Buffer | undefined;
   readonly #rateLimiter: MinuteLimiter;
+  /** Counts wrong secrets, by address and in all. */
+  readonly #failures = new RateLimiterMemory({ points: MAX_WRONG_SECRETS, duration: 60 });
   readonly #tenantLimiter: MinuteLimiter;
 
   /** `tenantLimiter` counts the requests of tenants; by default each server counts for itself. */
@@ -80,7 +88,7 @@ export class RequestGuards {
     this.#hosts = new Set(
       [...LOOPBACK_NAMES, ownHost, ...settings.allowed_hosts].map((name) => name.toLowerCase()),
     );
-    this.#tokens = parseTokens(settings).map(({ tenant, secret }) => ({ tenant, hash: sha256(secret) }));
+    this.#tenants = new Map(parseTokens(settings).map(({ tenant, secret }) => [sha256Hex(secret), tenant]));
     this.#metricsHash = settings.metrics_token === undefined ? undefined : sha256(settings.metrics_token);
     this.#rateLimiter = new RateLimiterMemory({ points: settings.rate_per_minute, duration: 60 });
     this.#tenantLimiter = tenantLimiter;
@@ -128,20 +136,19 @@ export class RequestGuards {
 
   /** The tenants that have tokens, or the only one. */
   get tenants(): string[] {
-    return this.#tokens.length === 0 ? [LOCAL_TENANT] : this.#tokens.map(({ tenant }) => tenant);
+    return this.#tenants.size === 0 ? [LOCAL_TENANT] : [...this.#tenants.values()];
   }
 
   /** The tenant of a token; undefined if it is missing or unknown. */
   tenantOf(token: string | undefined): string | undefined {
-    if (this.#tokens.length === 0) return LOCAL_TENANT;
-    const hash = sha256(token ?? '');
-    // Every token is compared, so that timing does not reveal which one matched.
-    return this.#tokens.filter((token) => timingSafeEqual(token.hash, hash))[0]?.tenant;
+    if (this.#tenants.size === 0) return LOCAL_TENANT;
+    // The digest is compared, whose first characters no client can choose.
+    return this.#tenants.get(sha256Hex(token ?? ''));
   }
 
   /** Whether a request may read the metrics of all tenants. If there are tokens, this requires the metrics token. */
   mayReadMetrics(request: IncomingMessage): boolean {
-    if (this.#metricsHash === undefined) return this.#tokens.length === 0;
+    if (this.#metricsHash === undefined) return this.#tenants.size === 0;
     return timingSafeEqual(this.#metricsHash, sha256(bearer(request) ?? ''));
   }
 
@@ -174,15 +181,29 @@ export class RequestGuards {
     return this.#consume(this.#rateLimiter, 'metrics', response);
   }
 
+  /** Whether so many wrong secrets come from an address, or from all, that its requests get only checks of small constant cost. */
+  async isSuspect({ socket }: IncomingMessage): Promise<boolean> {
+    const [own, all] = await Promise.all([
+      this.#failures.get(addressOf(socket)),
+      this.#failures.get(ALL_ADDRESSES),
+    ]);
+    return (
+      (own?.consumedPoints ?? 0) >= MAX_WRONG_SECRETS ||
+      (all?.consumedPoints ?? 0) >= MAX_WRONG_SECRETS_OF_ALL
+    );
+  }
+
   /**
    * Counts a request without a valid token against the rate limit of its address and token. Clients behind one proxy have
    * the same address, so a client with a wrong token must not use up the limit of the others. The number of keys per
    * address is bounded.
    */
-  checkFailureRate(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+  async checkFailureRate(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+    const address = addressOf(request.socket);
+    await Promise.all([this.#failures.penalty(address), this.#failures.penalty(ALL_ADDRESSES)]);
     const token = bearer(request);
     const bucket = token === undefined ? 'none' : sha256(token)[0];
-    return this.#consume(this.#rateLimiter, `address ${request.socket.remoteAddress} ${bucket}`, response);
+    return this.#consume(this.#rateLimiter, `address ${address} ${bucket}`, response);
   }
 
   /** Counts a message on an open connection of a tenant. Returns why it is refused, or undefined. */
@@ -200,6 +221,8 @@ export class RequestGuards {
     });
   }
 }
+
+const addressOf = ({ remoteAddress = '' }: Socket) => remoteAddress;
 
 /** Counts a request; returns the seconds until it is allowed, 0 if it is. */
 async function secondsToWait(limiter: MinuteLimiter, key: string): Promise<number> {

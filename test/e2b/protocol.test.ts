@@ -6,6 +6,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MAX_RECENT } from '../../src/e2b/access-tokens.ts';
 import { startLoopbackServer } from '../support/loopback-server.ts';
 import { startHttp } from '../support/mcp.ts';
 import '../support/property-seed.ts';
@@ -162,6 +163,35 @@ describe('access', () => {
     expect(await read(`path=secret&signature=${valid}&signature_expiration=99999999999`)).toBe(401);
     const odd = sign('secret', 'read', '', ann.envdAccessToken, 'NaN');
     expect(await read(`path=secret&signature=${odd}&signature_expiration=NaN`)).toBe(401);
+  });
+
+  // guarantee: e2b
+  // proves: Forged signatures are compared with few sandboxes, and lock out no client with a right secret.
+  test('forged signatures are compared with few sandboxes and lock out no right secret', async () => {
+    await using own = await startHttp({
+      e2b: true,
+      tokens: [`ann=${ANN}`],
+      rate_per_minute: 200,
+      max_sessions: 100,
+    });
+    const at = new URL(own.url).origin;
+    const made: Access[] = [];
+    for (let i = 0; i <= MAX_RECENT; i++) {
+      const headers = { 'x-api-key': ANN, 'content-type': 'application/json' };
+      const body = JSON.stringify({ templateID: 'base' });
+      made.push((await (await fetch(`${at}/sandboxes`, { method: 'POST', body, headers })).json()) as Access);
+    }
+    const status = async (token: string) => {
+      const digest = createHash('sha256').update(`none:read::${token}`).digest('base64').slice(0, 43);
+      return (await fetch(`${at}/files?path=none&signature=v1_${encodeURIComponent(digest)}`)).status;
+    };
+    const [oldest, latest] = [made[0]!.envdAccessToken, made.at(-1)!.envdAccessToken];
+    expect([await status(oldest), await status(latest)]).toEqual([404, 404]);
+    // More than the rate that an address may fail.
+    for (let i = 0; i < 210; i++) expect(await status(`forged ${i}`)).toBe(i < 200 ? 401 : 429);
+    expect([await status(oldest), await status(latest)]).toEqual([429, 404]);
+    const list = await fetch(`${at}/v2/sandboxes`, { headers: { 'x-api-key': ANN } });
+    expect(list.status).toBe(200);
   });
 
   test('other ports, methods and paths answer nothing', async () => {
