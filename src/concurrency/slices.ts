@@ -73,8 +73,10 @@ export class Slices {
 }
 
 /** Runs all steps in slices. */
-export const finishInSlices = <T>(steps: Generator<unknown, T>): Promise<T> =>
-  new Promise((resolve, reject) => inSlices(steps, resolve, reject));
+export const finishInSlices = <T>(
+  steps: Generator<unknown, T>,
+  nextSlice: NextSlice = nextTurn,
+): Promise<T> => new Promise((resolve, reject) => inSlices(steps, resolve, reject, nextSlice));
 
 /** Runs all steps at once. */
 export function atOnce<T>(steps: Generator<unknown, T>): T {
@@ -89,6 +91,7 @@ export function inSlices<T>(
   steps: Generator<unknown, T>,
   done: (value: T) => void,
   failed: (cause: unknown) => void,
+  nextSlice: NextSlice = nextTurn,
 ): void {
   const endMs = performance.now() + SLICE_MS;
   let step: IteratorResult<unknown, T>;
@@ -100,5 +103,5 @@ export function inSlices<T>(
     return;
   }
   if (step.done === true) done(step.value);
-  else void nextTurn().then(() => inSlices(steps, done, failed));
+  else void nextSlice().then(() => inSlices(steps, done, failed, nextSlice));
 }

@@ -1,15 +1,13 @@
 /** Uploads and downloads of files: `/files` of E2B, with access tokens or signed URLs. */
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
-import { finishInSlices, Slices } from '../concurrency/slices.ts';
+import { finishInSlices, type NextSlice, SLICE_BYTES, Slices } from '../concurrency/slices.ts';
+import { allocateShared } from '../fs/shared-array-buffers.ts';
 import { HttpError } from '../http/http-error.ts';
+import { BodyError } from '../http/request-body.ts';
 import { sendFile, sendJson } from '../http/rest-call.ts';
 import { entryAt } from '../session/workspace-edits.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
 import { behindLinks, checkUser, homePath, nameOf, relativePath } from './file-paths.ts';
 import { formFiles } from './form-files.ts';
-
-const unzip = promisify(gunzip);
 
 const download: E2bHandler = async ({ tenant, sandboxes, caller, query, response }) => {
   checkUser(query.get('username'));
@@ -25,7 +23,7 @@ const download: E2bHandler = async ({ tenant, sandboxes, caller, query, response
 };
 
 const upload: E2bHandler = async (call) => {
-  const { tenant, sandboxes, caller, query, request, response } = call;
+  const { tenant, sandboxes, caller, query, request, response, nextSlice } = call;
   checkUser(query.get('username'));
   if (Object.keys(request.headers).some((name) => name.startsWith('x-metadata-')))
     throw new HttpError(400, 'Files have no metadata');
@@ -37,8 +35,8 @@ const upload: E2bHandler = async (call) => {
   const slices = new Slices();
   const contents: [path: string, bytes: Uint8Array][] = [];
   for (const { path, bytes } of files) {
-    contents.push([behindLinks(tree, path), bytes]);
-    await slices.pause();
+    contents.push([behindLinks(tree, path), await sharedCopy(bytes, nextSlice)]);
+    await slices.pause(nextSlice);
   }
   await session.writeFiles(Object.fromEntries(contents));
   sendJson(
@@ -56,7 +54,7 @@ interface UploadedFile {
 /** The files of a form, or the body as one file. */
 async function uploadedFiles(call: E2bCall, maxBytes: number): Promise<UploadedFile[]> {
   const { query, request } = call;
-  const { 'content-type': type = '', 'content-encoding': encoding } = request.headers;
+  const { 'content-type': type = '' } = request.headers;
   const given = query.get('path');
   const target = (path: string) => {
     const relative = relativePath(path, 400);
@@ -64,38 +62,45 @@ async function uploadedFiles(call: E2bCall, maxBytes: number): Promise<UploadedF
     return relative;
   };
   if (given !== null) target(given);
-  const bytes = await decoded(await call.readBytes(), encoding, maxBytes);
+  const bytes = await uploadedBytes(call, maxBytes);
   if (!type.startsWith('multipart/form-data')) {
     if (given === null) throw new HttpError(400, 'path: the name of the file is missing');
     return [{ path: target(given), bytes }];
   }
   const files: UploadedFile[] = [];
   const slices = new Slices();
-  for (const part of await finishInSlices(formFiles(bytes, type))) {
+  for (const part of await finishInSlices(formFiles(bytes, type), call.nextSlice)) {
     // With a path in the query, the name of the only part is ignored.
     files.push({ path: target(given ?? part.name), bytes: part.bytes });
-    await slices.pause();
+    await slices.pause(call.nextSlice);
   }
   if (given !== null && files.length > 1)
     throw new HttpError(400, 'path: the request has several files. Name each in its part of the form');
   return files;
 }
 
-async function decoded(
-  bytes: Uint8Array,
-  encoding: string | undefined,
-  maxBytes: number,
-): Promise<Uint8Array> {
-  if (encoding === undefined || encoding === 'identity') return bytes;
-  if (encoding !== 'gzip') throw new HttpError(400, 'content-encoding: only gzip is supported');
+/** The body, which may be compressed. What it expands to counts as bytes of the tenant while it arrives. */
+async function uploadedBytes({ request, readBytes }: E2bCall, maxBytes: number): Promise<Uint8Array> {
   try {
-    return await unzip(bytes, { maxOutputLength: Math.max(1, maxBytes) });
+    return await readBytes(maxBytes);
   } catch (cause) {
-    const isTooLarge = (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
-    if (isTooLarge)
-      throw new HttpError(507, `The file is larger than the workspace may be: ${maxBytes} bytes`);
-    throw new HttpError(400, 'The body is not valid gzip data');
+    const isExpanded = request.headers['content-encoding'] !== undefined;
+    if (!isExpanded || !(cause instanceof BodyError) || cause.status !== 413) throw cause;
+    // Clients report this status as missing space.
+    throw new HttpError(507, cause.message);
   }
+}
+
+/** The bytes as a workspace keeps them, so that it need not copy them at once. */
+async function sharedCopy(bytes: Uint8Array, nextSlice: NextSlice): Promise<Uint8Array> {
+  if (bytes.length <= SLICE_BYTES) return bytes;
+  const shared = allocateShared(bytes.length);
+  const slices = new Slices();
+  for (let start = 0; start < bytes.length; start += SLICE_BYTES) {
+    shared.set(bytes.subarray(start, start + SLICE_BYTES), start);
+    await slices.pause(nextSlice);
+  }
+  return shared;
 }
 
 export const FILE_ROUTES: readonly E2bRoute[] = [

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
-import { type NextSlice, SLICE_BYTES } from '../concurrency/slices.ts';
+import { type NextSlice, SLICE_BYTES, Slices } from '../concurrency/slices.ts';
 import { JsonLimitScanner, type JsonLimits } from '../framing/json-limit-scanner.ts';
 import { decodeChunks } from '../model-text/sliced-text.ts';
 import { parseJsonSteps } from './json-steps.ts';
@@ -49,6 +49,9 @@ interface BodyLimits {
   /** Waits between two slices of the work on a large body. */
   readonly nextSlice: NextSlice;
 }
+
+/** The part of the bytes of a request that its body can have. The rest is for the response. */
+const BODY_SHARE = 15 / 16;
 
 /** How long the rest of a rejected body is discarded before the response is sent. */
 const LINGER_MS = 1000;
@@ -116,25 +119,52 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
     chunks.push(chunk);
     return undefined;
   });
-  return Buffer.concat(chunks);
+  return joined(chunks, limits.nextSlice);
+}
+
+async function joined(chunks: readonly Buffer[], nextSlice: NextSlice): Promise<Uint8Array> {
+  const [first = Buffer.alloc(0)] = chunks;
+  if (chunks.length <= 1) return first;
+  const whole = Buffer.allocUnsafeSlow(chunks.reduce((sum, { length }) => sum + length, 0));
+  const slices = new Slices();
+  let at = 0;
+  for (const chunk of chunks) {
+    at += chunk.copy(whole, at);
+    await slices.pause(nextSlice);
+  }
+  return whole;
 }
 
 type Accept = (chunk: Buffer) => BodyError | undefined;
 
-/** Passes the chunks of a body to `accept` until the body ends or `accept` returns an error. */
+/**
+ * Passes the chunks of a body to `accept` until the body ends or `accept` returns an error. The bytes of a rejected body return to
+ * the budget, which then has room for the response.
+ */
 async function receive(request: IncomingMessage, limits: BodyLimits, accept: Accept): Promise<void> {
+  let taken = 0;
+  const take: Accept = (chunk) => {
+    if (!limits.budget.take(chunk.length)) return new BodyError(503, BUSY_MESSAGE);
+    taken += chunk.length;
+    return accept(chunk);
+  };
+  try {
+    await receiveDecoded(request, limits, take);
+  } catch (cause) {
+    limits.budget.give(taken);
+    throw cause;
+  }
+}
+
+async function receiveDecoded(request: IncomingMessage, limits: BodyLimits, accept: Accept): Promise<void> {
   const { 'content-encoding': encoding = 'identity' } = request.headers;
-  if (encoding === 'identity') return receivePlain(request, limits, accept);
+  if (encoding === 'identity') return receivePlain(request, limits.maxBytes, accept);
   if (encoding === 'gzip') return receiveGzip(request, limits, accept);
   request.resume();
   throw new BodyError(415, 'Unsupported Media Type: a body may have the content-encoding gzip, or none.');
 }
 
-function receivePlain(
-  request: IncomingMessage,
-  { maxBytes, budget }: BodyLimits,
-  accept: Accept,
-): Promise<void> {
+function receivePlain(request: IncomingMessage, maxBytes: number, accept: Accept): Promise<void> {
   return new Promise((resolve, reject) => {
     let size = 0;
     let failure: BodyError | undefined;
@@ -148,7 +178,6 @@ function receivePlain(
       if (failure !== undefined) return;
       size += chunk.length;
       if (size > maxBytes) return fail(tooLarge(maxBytes));
-      if (!budget.take(chunk.length)) return fail(new BodyError(503, BUSY_MESSAGE));
       const rejected = accept(chunk);
       if (rejected !== undefined) fail(rejected);
     });
@@ -165,7 +194,9 @@ function receivePlain(
  * no faster than it is decompressed.
  */
 async function receiveGzip(request: IncomingMessage, limits: BodyLimits, accept: Accept): Promise<void> {
-  const { maxBytes, maxDecodedBytes = maxBytes, budget } = limits;
+  const { maxBytes, budget } = limits;
+  const room = Math.floor(budget.maxBytes * BODY_SHARE);
+  const maxDecodedBytes = Math.min(limits.maxDecodedBytes ?? maxBytes, room);
   let sent = 0;
   request.on('data', (chunk: Buffer) => {
     sent += chunk.length;
@@ -180,7 +211,6 @@ async function receiveGzip(request: IncomingMessage, limits: BodyLimits, accept:
     for await (const chunk of request.pipe(unzip) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > maxDecodedBytes) throw tooLarge(maxDecodedBytes);
-      if (!budget.take(chunk.length)) throw new BodyError(503, BUSY_MESSAGE);
       const rejected = accept(chunk);
       if (rejected !== undefined) throw rejected;
     }

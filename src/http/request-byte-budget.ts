@@ -34,7 +34,8 @@ export class RequestBytes extends ByteBudget {
     /** The response, or the WebSocket of the connection. */
     response: { once(event: 'close', listener: () => void): unknown },
   ) {
-    super(Number.POSITIVE_INFINITY);
+    // The most that these bytes can ever be.
+    super(Math.min(...budgets.map(({ maxBytes }) => maxBytes)));
     response.once('close', () => {
       this.give(this.used);
       this.#isClosed = true;

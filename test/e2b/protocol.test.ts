@@ -4,6 +4,7 @@
  * @module-tag full
  */
 import { createHash, randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MAX_RECENT } from '../../src/e2b/access-tokens.ts';
@@ -344,6 +345,36 @@ open('/home/user/kept', 'w').write('text')`;
     expect((await sendTo(ann, `/files?path=${long}f`, { method: 'POST', body: 'x' })).status).toBe(400);
     const { status } = await rpc(ann, 'filesystem.Filesystem/MakeDir', { path: 'n'.repeat(300) });
     expect(status).toBe(400);
+  });
+
+  // guarantee: e2b
+  // proves: What a compressed upload expands to counts as bytes of the tenant.
+  test('what a compressed upload expands to counts as bytes of the tenant', async () => {
+    const one = await create(ANN);
+    const upload = (body: Uint8Array, type = 'application/octet-stream') => {
+      const headers = { 'content-encoding': 'gzip', 'content-type': type };
+      const path = type === FORM_TYPE ? '/files' : '/files?path=zipped';
+      return sendTo(one, path, { method: 'POST', body: gzipSync(body), headers });
+    };
+    const FORM_TYPE = 'multipart/form-data; boundary=b';
+    const form = (content: Uint8Array) =>
+      Buffer.concat([
+        Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="part"\r\n\r\n'),
+        content,
+        Buffer.from('\r\n--b--'),
+      ]);
+    // A body may expand to more than it may have as it is sent.
+    const large = Buffer.alloc(10 * 1024 * 1024, 'x');
+    expect((await upload(large)).status).toBe(200);
+    expect((await upload(form(large), FORM_TYPE)).status).toBe(200);
+    for (const path of ['zipped', 'part'])
+      expect((await (await sendTo(one, `/files?path=${path}`)).arrayBuffer()).byteLength).toBe(large.length);
+    // The workspace has room for 64 MiB, but a connection may have 32 MiB in progress, including the response.
+    const larger = Buffer.alloc(31 * 1024 * 1024);
+    for (const answer of [await upload(larger), await upload(form(larger), FORM_TYPE)]) {
+      expect(answer.status).toBe(507);
+      expect(await answer.text()).toContain('31457280 bytes');
+    }
   });
 
   test('a form writes all of its files or none', async () => {
