@@ -11,22 +11,32 @@ export class HttpError extends Error {
   }
 }
 
-const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
-  file_not_found: 404,
-  session_not_found: 404,
-  quota_exceeded: 507,
-  session_busy: 409,
-  session_exists: 409,
-  execution_paused: 409,
-  sandbox_closed: 502,
-  rate_limited: 429,
-  queue_full: 429,
-  session_limit: 429,
+/** The status of each error, in every protocol over HTTP. */
+export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   invalid_argument: 400,
   invalid_path: 400,
   session_mismatch: 400,
-  checkpoint_not_found: 404,
+  nothing_to_undo: 400,
   build_failed: 400,
+  file_not_found: 404,
+  session_not_found: 404,
+  execution_not_found: 404,
+  checkpoint_not_found: 404,
+  session_busy: 409,
+  session_exists: 409,
+  execution_paused: 409,
+  rate_limited: 429,
+  queue_full: 429,
+  session_limit: 429,
+  session_damaged: 500,
+  store_failed: 500,
+  commit_unknown: 500,
+  module_invalid: 500,
+  image_invalid: 500,
+  not_installed: 500,
+  internal: 500,
+  sandbox_closed: 502,
+  quota_exceeded: 507,
 };
 
 /** A body that the server does not accept. */
@@ -38,6 +48,6 @@ export function toHttpError(cause: unknown): { readonly error: HttpError; readon
   if (cause instanceof HttpError) return { error: cause, isHostError: false };
   if (isBodyError(cause)) return { error: new HttpError(cause.status, cause.message), isHostError: false };
   const { message, isHostError } = clientError(cause);
-  const status = cause instanceof SandboxError ? (STATUS[cause.code] ?? 500) : 500;
+  const status = cause instanceof SandboxError ? HTTP_STATUS[cause.code] : 500;
   return { error: new HttpError(status, message), isHostError };
 }

@@ -8,6 +8,7 @@ import type { z } from 'zod';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import type { NextSlice } from '../concurrency/slices.ts';
 import { SandboxError } from '../errors.ts';
+import { HTTP_STATUS } from '../http/http-error.ts';
 import {
   encodedJson,
   findRoute,
@@ -65,24 +66,6 @@ export interface PlaygroundOptions
   readonly routes: readonly Route[];
 }
 
-const STATUS: Readonly<Record<string, number>> = {
-  file_not_found: 404,
-  session_not_found: 404,
-  checkpoint_not_found: 404,
-  execution_not_found: 404,
-  quota_exceeded: 413,
-  session_busy: 409,
-  session_exists: 409,
-  execution_paused: 409,
-  rate_limited: 429,
-  queue_full: 429,
-  session_limit: 429,
-  internal: 500,
-  store_failed: 500,
-  commit_unknown: 500,
-  not_installed: 500,
-};
-
 export class ApiDispatcher {
   readonly #tenants = new Map<string, Map<string, Promise<PlaygroundSession>>>();
 
@@ -101,7 +84,7 @@ export class ApiDispatcher {
       if (!(cause instanceof SandboxError)) throw cause;
       const { code, message } = this.options.clientError(cause);
       if (response.headersSent) response.destroy();
-      else await respond(request, STATUS[code] ?? 400, { error: { code, message } }, JSON_HEADERS);
+      else await respond(request, HTTP_STATUS[cause.code], { error: { code, message } }, JSON_HEADERS);
     }
   }
 
