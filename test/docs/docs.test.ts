@@ -22,6 +22,32 @@ const documents = [
 const THIRD_PARTY = 'THIRD_PARTY_NOTICES.md';
 const ownDocuments = documents.filter((document) => document !== THIRD_PARTY);
 
+/** Files of a store or a cache. */
+const WRITTEN_BY_PRODUCT = ['packages.json', 'session.json'];
+const SOURCE_FOLDERS = [
+  'src',
+  'test',
+  'scripts',
+  'docs',
+  'bench',
+  'programs',
+  'packages',
+  'playground',
+  'deploy',
+];
+
+let known: readonly string[] | undefined;
+/** The files of the repository, each with a slash before its path. */
+const sources = () =>
+  (known ??= [
+    ...readdirSync(root).map((name) => `/${name}`),
+    ...SOURCE_FOLDERS.flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
+        (path) => `/${folder}/${path.replaceAll('\\', '/')}`,
+      ),
+    ),
+  ]);
+
 const run = (args: readonly string[]) => runProcess(process.execPath, args, { cwd: root });
 
 const withoutCode = (text: string) => text.replaceAll(/^```[\s\S]*?^```/gm, '');
@@ -81,6 +107,17 @@ describe('documentation', () => {
   test.each(ownDocuments)('names only existing files in %s', (document) => {
     const paths = [...read(document).matchAll(/`((?:src|test|scripts|bench|docs|\.ci)\/[\w./-]+)`/g)];
     expect(paths.map(([, path]) => path!).filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  test.each(ownDocuments)('names files by the end of a path that exists in %s', (document) => {
+    // Files that programs of users have are named in some documents, so a name alone is checked only in those about the source.
+    const isAboutSource = ['SECURITY.md', 'CONTRIBUTING.md', 'docs/architecture.md'].includes(document);
+    const named = [
+      ...read(document).matchAll(/`(\w[\w@.-]*(?:\/[\w@.-]+)*\.(?:[cm]?[jt]s|py|c|json|md|sh|wasm))`/g),
+    ]
+      .map(([, path]) => path!)
+      .filter((path) => (isAboutSource || path.includes('/')) && !WRITTEN_BY_PRODUCT.includes(path));
+    expect(named.filter((path) => !sources().some((one) => one.endsWith(`/${path}`)))).toEqual([]);
   });
 
   const EXAMPLES = 'states what its examples print in %s';
