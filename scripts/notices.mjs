@@ -15,8 +15,6 @@ const BUNDLED = [
   '@formatjs/intl-relativetimeformat',
   ...[
     '@noble/ciphers',
-    '@noble/curves',
-    '@noble/hashes',
     'cjs-module-lexer',
     'minimatch',
     'readable-stream',

@@ -68,7 +68,7 @@ export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
   crypto: {
     needs: 'this algorithm of crypto',
     instead:
-      'crypto has createHash, createHmac, createCipheriv with AES, pbkdf2Sync, scryptSync, hkdfSync, randomBytes, generateKeyPairSync, sign, verify, publicEncrypt and createECDH',
+      'crypto has createHash, createHmac, createCipheriv with AES, pbkdf2Sync, scryptSync, hkdfSync and randomBytes',
   },
   cluster: MESSAGES,
   dgram: NETWORK_ACCESS,

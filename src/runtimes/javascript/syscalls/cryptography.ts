@@ -32,10 +32,6 @@ const MAX_XOF_BYTES = 1 << 20;
 const MAX_INFO_BYTES = 1024;
 const MAX_NAME_BYTES = 16;
 
-/** Largest number of `modPow`. */
-const MAX_NUMBER_BYTES = 1024;
-const toBigInt = (bytes: Uint8Array) => BigInt(`0x0${Buffer.from(bytes).toString('hex')}`);
-
 interface Digest {
   /** Length of a hash in bytes, or 0 for a function with an output of any length. */
   readonly bytes: number;
@@ -162,25 +158,6 @@ export const cryptoCalls: Readonly<Record<string, SystemCall>> = {
     return derive(guest, work, out, () =>
       scryptSync(secret, salted, out.length, { N, r, p, maxmem: memory + 1 }),
     );
-  },
-  /** Stores base to the power of the exponent, modulo the modulus, all big-endian. */
-  modPow: (guest, [base, exponent, modulus, result]) => {
-    const [b, e, m, out] = [buffer(base), buffer(exponent), buffer(modulus), buffer(result)];
-    if (Math.max(b.length, e.length, m.length) > MAX_NUMBER_BYTES || out.length !== m.length)
-      throw syscallError('EINVAL');
-    const divisor = toBigInt(m);
-    if (divisor === 0n) throw syscallError('EINVAL');
-    const factor = toBigInt(b) % divisor;
-    const byteFuel = FUEL_PER_US * (16 + (m.length / 8) ** 2 / 8);
-    let power = 1n % divisor;
-    for (const byte of e) {
-      pay(guest, byteFuel);
-      for (let bit = 128; bit > 0; bit >>= 1) {
-        power = (power * power) % divisor;
-        if ((byte & bit) !== 0) power = (power * factor) % divisor;
-      }
-    }
-    return store(out, Buffer.from(power.toString(16).padStart(2 * out.length, '0'), 'hex'));
   },
   hkdf: (guest, [algorithm, key, salt, info, result]) => {
     const { name, bytes, fuel } = digestOf(algorithm);

@@ -1,4 +1,4 @@
-/** The module `crypto`: hashes, HMAC, key derivation, random values. Ciphers, asymmetric keys and crypto.subtle are loaded on first use. */
+/** The module `crypto`: hashes, HMAC, key derivation, random values. Ciphers and crypto.subtle are loaded on first use. */
 import { crypto as webcrypto } from '../crypto.js';
 import { load } from '../node-modules.js';
 import { completeLater } from '../timers.js';
@@ -30,7 +30,6 @@ import {
   validateObject,
   validateString,
 } from './internal/errors.js';
-import { promisify } from './internal/promisify.js';
 import { Transform } from './stream.js';
 
 /** A hash or HMAC. It is also a stream. */
@@ -233,19 +232,22 @@ const withCallback =
 
 const ciphers = () => load('node:internal/ciphers');
 
-const keys = () => load('node:internal/keys');
-const signatures = () => load('node:internal/signatures');
-const exchanges = () => load('node:internal/diffie-hellman');
-
-function generateKeyPairLater(type, options, callback = undefined) {
-  const done = typeof options === 'function' ? options : callback;
-  validateFunction(done, 'callback');
-  const pair = keys().generateKeyPair(type, options === done ? undefined : options);
-  completeLater(() => done(null, pair.publicKey, pair.privateKey));
-}
-Object.defineProperty(generateKeyPairLater, promisify.custom, {
-  value: async (type, options) => keys().generateKeyPair(type, options),
-});
+/** The functions and classes for asymmetric keys and prime numbers. They throw. */
+const REFUSED =
+  'checkPrime checkPrimeSync createDiffieHellman createDiffieHellmanGroup createECDH createPrivateKey createPublicKey createSign createVerify diffieHellman generateKeyPair generateKeyPairSync generatePrime generatePrimeSync getDiffieHellman privateDecrypt privateEncrypt publicDecrypt publicEncrypt sign verify DiffieHellman DiffieHellmanGroup ECDH Sign Verify';
+const refused = Object.fromEntries(
+  REFUSED.split(' ').map((name) => [
+    name,
+    // Can be called with `new`, unlike an arrow function.
+    () => {
+      throw codedError(
+        Error,
+        'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+        `crypto.${name} is not available in the sandbox. Use createHmac or createCipheriv with a shared key, or a tool that has the key pair.`,
+      );
+    },
+  ]),
+);
 
 function generateKeySync(type, options) {
   validateString(type, 'type');
@@ -274,52 +276,10 @@ const crypto = {
   getCiphers: () => ciphers().CIPHERS,
   createCipheriv: (...args) => ciphers().createCipher(ciphers().Cipheriv, ...args),
   createDecipheriv: (...args) => ciphers().createCipher(ciphers().Decipheriv, ...args),
-  getCurves: () => Object.keys(keys().CURVES),
-  generateKeyPairSync: (type, options) => keys().generateKeyPair(type, options),
-  generateKeyPair: generateKeyPairLater,
+  getCurves: () => [],
   generateKeySync,
   generateKey: withCallback(generateKeySync),
-  createPrivateKey: (key) => keys().createPrivateKey(key),
-  createPublicKey: (key) => keys().createPublicKey(key),
-  sign: (algorithm, data, key, callback) =>
-    syncOrLater(callback, () => signatures().sign(algorithm, data, key)),
-  verify: (algorithm, data, key, signature, callback) =>
-    syncOrLater(callback, () => signatures().verify(algorithm, data, key, signature)),
-  createSign: (algorithm, options) => new (signatures().Sign)(algorithm, options),
-  createVerify: (algorithm, options) => new (signatures().Verify)(algorithm, options),
-  publicEncrypt: (key, data) => signatures().publicEncrypt(key, data),
-  privateDecrypt: (key, data) => signatures().privateDecrypt(key, data),
-  privateEncrypt: (key, data) => signatures().privateEncrypt(key, data),
-  publicDecrypt: (key, data) => signatures().publicDecrypt(key, data),
-  diffieHellman: (options) => signatures().diffieHellman(options),
-  createECDH: (curve) => new (signatures().ECDH)(curve),
-  createDiffieHellman: (...args) => new (exchanges().DiffieHellman)(...args),
-  createDiffieHellmanGroup: (name) => new (exchanges().DiffieHellmanGroup)(name),
-  getDiffieHellman: (name) => new (exchanges().DiffieHellmanGroup)(name),
-  generatePrimeSync: (...args) => exchanges().generatePrimeSync(...args),
-  generatePrime: withCallback((...args) => exchanges().generatePrimeSync(...args)),
-  checkPrimeSync: (...args) => exchanges().checkPrimeSync(...args),
-  checkPrime: withCallback((...args) => exchanges().checkPrimeSync(...args)),
-  get DiffieHellman() {
-    const { DiffieHellman } = exchanges();
-    return callable(DiffieHellman, (...args) => new DiffieHellman(...args));
-  },
-  get DiffieHellmanGroup() {
-    const { DiffieHellmanGroup } = exchanges();
-    return callable(DiffieHellmanGroup, (name) => new DiffieHellmanGroup(name));
-  },
-  get ECDH() {
-    const { ECDH } = signatures();
-    return callable(ECDH, (curve) => new ECDH(curve));
-  },
-  get Sign() {
-    const { Sign } = signatures();
-    return callable(Sign, (...args) => new Sign(...args));
-  },
-  get Verify() {
-    const { Verify } = signatures();
-    return callable(Verify, (...args) => new Verify(...args));
-  },
+  ...refused,
   getFips: () => 0,
   randomBytes,
   pseudoRandomBytes: randomBytes,
@@ -347,8 +307,6 @@ const crypto = {
   get subtle() {
     return load('node:internal/subtle').subtle;
   },
-  get constants() {
-    return signatures().CONSTANTS;
-  },
+  constants: {},
 };
 export default crypto;

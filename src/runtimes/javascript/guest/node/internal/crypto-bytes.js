@@ -197,10 +197,10 @@ export const output = (bytes, encoding) => {
     : buffer.toString(encoding);
 };
 
-/** A key of a program. `data` are the bytes of a secret key, or the numbers of an asymmetric one. */
+/** A key of a program. `data` are its bytes. */
 export class KeyObject {
   constructor(type, data) {
-    if (type !== 'secret' && type !== 'public' && type !== 'private') throw invalidArgValue('type', type);
+    if (type !== 'secret') throw invalidArgValue('type', type);
     Object.defineProperty(this, 'type', { value: type, enumerable: false });
     Object.defineProperty(this, 'data', { value: data, enumerable: false });
   }
