@@ -51,8 +51,6 @@ export interface VendoredPackage {
   readonly replaced_texts?: Readonly<Record<string, string>>;
   /** JavaScript: statements that prepare the package, whose namespace is `all`, for use in a guest. */
   readonly setup?: string;
-  /** The package is part of the runtime's boot script. */
-  readonly in_boot_script?: true;
 }
 
 /** A package that a build had to omit. */
@@ -345,15 +343,6 @@ export const PYTHON_PACKAGES: readonly VendoredPackage[] = [
   row('rsa', 'rsa', 'Apache-2.0', 'RSA keys, encryption and signatures'),
   row('pyasn1', 'pyasn1', 'BSD-2-Clause', 'Encode and decode ASN.1; required by rsa'),
   row('cycler', 'cycler', 'BSD-3-Clause', 'Combine property cycles; required by matplotlib'),
-  row(
-    'sandbox_utils',
-    'sandbox_utils',
-    'MIT',
-    'Work with files, text and data: find, grep, csv_to_json and others',
-    {
-      first_party: {},
-    },
-  ),
 ];
 
 const js = (
@@ -472,10 +461,6 @@ registerFile('pdfkit/sRGB_IEC61966_2_1.icc', profile);`,
   js('dotenv', 'BSD-2-Clause', 'Parse .env files', { uses_node_modules: true }),
   js('p-limit', 'MIT', 'Limit the number of functions that run at the same time'),
   js('bignumber.js', 'MIT', 'Arbitrary-precision decimal arithmetic'),
-  js('sandbox-utils', 'MIT', 'The global file functions as a module: readJson, writeText and others', {
-    first_party: {},
-    in_boot_script: true,
-  }),
 ];
 
 export const VENDORED_PACKAGES: readonly VendoredPackage[] = [...PYTHON_PACKAGES, ...JAVASCRIPT_PACKAGES];

@@ -2,7 +2,6 @@
 import { partProblem } from '../host/parts.ts';
 import { addedFacts, readAddedPackages } from '../packages/added-packages.ts';
 import { readImportCosts } from '../packages/import-costs.ts';
-import { JAVASCRIPT_PACKAGES } from '../packages/vendored-package-table.ts';
 import type { PackageFacts, RuntimeName } from '../schema.ts';
 import { missingPackages } from './guest-artifacts.ts';
 
@@ -16,10 +15,6 @@ export interface ListedPackage extends PackageFacts {
   readonly problem: string | null;
 }
 
-/** Whether a package is part of the boot script, so that guests have it without the part of the installation with packages. */
-const isBuiltIn = ({ language, name }: PackageFacts) =>
-  language === 'javascript' && JAVASCRIPT_PACKAGES.some((one) => one.name === name && one.first_party);
-
 /**
  * Returns the packages that are part of this library, followed by the added packages. Without `language`, returns the
  * packages of all languages.
@@ -31,7 +26,7 @@ export function listPackages(language?: RuntimeName): ListedPackage[] {
   const absent = partProblem('packages');
   const vendored = wanted.map((facts): ListedPackage => {
     const omitted = missing.get(facts.language)!.find(({ name }) => name === facts.name);
-    const problem = (isBuiltIn(facts) ? undefined : absent) ?? omitted?.reason ?? null;
+    const problem = absent ?? omitted?.reason ?? null;
     return { ...facts, source: 'vendored', available: problem === null, problem };
   });
   const added = readAddedPackages()

@@ -243,15 +243,6 @@ test('fast-xml-parser reads attributes, builds XML and validates', async () => {
   ]);
 });
 
-test('sandbox-utils exports the global file functions', async () => {
-  const program = code`
-    import utils, { readJson as read } from 'sandbox-utils';
-    utils.writeJson('x.json', { a: [1] });
-    [read('x.json'), read === readJson, requireVendor('sandbox-utils') === utils, Object.keys(utils).length]
-  `;
-  expect(await value(program)).toEqual([{ a: [1] }, true, true, 12]);
-});
-
 test('mathjs evaluates expressions, with named imports and as a whole', { tags: 'full' }, async () => {
   const program = code`
     import math, { add, Complex, evaluate, map, pi, square } from 'mathjs';

@@ -171,7 +171,7 @@ test('a run without setup has no packages but the whole standard library', async
     code`
       import json, sys
       missing = []
-      for name in ('openpyxl', 'yaml', 'sandbox_utils', 'PyPDF2'):
+      for name in ('openpyxl', 'yaml', 'rpds', 'PyPDF2'):
           try:
               __import__(name)
           except ModuleNotFoundError as error:
@@ -181,7 +181,7 @@ test('a run without setup has no packages but the whole standard library', async
     { inject_setup: false },
   );
   expect(result.metadata.result).toEqual([
-    ['openpyxl', 'yaml', 'sandbox_utils', 'PyPDF2'],
+    ['openpyxl', 'yaml', 'rpds', 'PyPDF2'],
     ['/app', '/lib/python3.14'],
     '[1]',
   ]);

@@ -92,7 +92,7 @@ describe.skipIf(process.platform === 'win32')('pip', () => {
       'PyPDF2 1.0 is missing: requires pypdf, which is missing',
     ]);
     const folders = new Set(firstPartyFiles(missing).map(({ path }) => path.split('/')[0]));
-    expect(folders).toContain('sandbox_utils');
+    expect(folders).toContain('rpds');
     expect(folders).not.toContain('PyPDF2');
   });
 });

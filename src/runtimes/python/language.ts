@@ -21,7 +21,11 @@ export const pythonLanguage: Language = {
     'The value of a trailing expression is returned as result.',
     'No network. subprocess runs python3, node and commands such as grep and awk. Threads and multiprocessing take turns in one interpreter; asyncio works.',
   ],
-  helpers: ['sandbox_utils (find, grep, csv_to_json, json_to_csv and others)'],
+  helpers: [
+    'automatic sys.path (/app and the packages)',
+    'display(value)',
+    'chart.bar(data) and other charts',
+  ],
   pitfalls: ["FileNotFoundError: host paths do not exist here. Use '/app/data.txt' or a relative path."],
   unavailable: {
     packages: ['numpy', 'pandas', 'matplotlib', 'Pillow'],

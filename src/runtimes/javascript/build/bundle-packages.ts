@@ -32,12 +32,12 @@ function installedFolder(name: string): string {
   return folder;
 }
 
-/** The version that package.json pins; for first-party packages, the version of this project. */
-export function pinnedVersion({ name, first_party }: VendoredPackage): string {
-  const { version, dependencies, devDependencies } = JSON.parse(
+/** The version that package.json pins. */
+export function pinnedVersion({ name }: VendoredPackage): string {
+  const { dependencies, devDependencies } = JSON.parse(
     readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'),
   );
-  return first_party === undefined ? (devDependencies[name] ?? dependencies[name]) : version;
+  return devDependencies[name] ?? dependencies[name];
 }
 
 /**
@@ -184,10 +184,10 @@ async function modulesOf(row: VendoredPackage): Promise<ModuleSource[]> {
   return modules;
 }
 
-/** Bundles all packages that are not part of the boot script. `warn` receives those that cannot be bundled. */
+/** Bundles all packages. `warn` receives those that cannot be bundled. */
 export async function packageModules(warn: (missing: MissingPackage) => void): Promise<ModuleSource[]> {
   const modules: ModuleSource[] = [];
-  for (const row of JAVASCRIPT_PACKAGES.filter(({ in_boot_script }) => in_boot_script !== true)) {
+  for (const row of JAVASCRIPT_PACKAGES) {
     try {
       modules.push(...(await modulesOf(row)));
     } catch (cause) {

@@ -360,8 +360,6 @@ export { ${exported}, from as default };`;
 registerModule('std', std);
 registerModule('os', os);
 nodeModules.addModules({ std, os });
-registerModule('sandbox-utils', fileHelpers);
-packages.addPackage('sandbox-utils', fileHelpers);
 
 /** The forms of the timer functions that util.promisify returns. */
 for (const timer of [timers.setTimeout, timers.setImmediate]) {

@@ -1,6 +1,6 @@
 /**
- * Functions that read or write a file in one call. They are global functions and the module "sandbox-utils". Relative
- * paths start at the working directory. A failure throws an Error with `operation`, `path`, `code` and `errno`.
+ * Global functions that read or write a file in one call. Relative paths start at the working directory. A failure throws
+ * an Error with `operation`, `path`, `code` and `errno`.
  */
 
 import { LINUX_ERRNO, strerror } from '../linux-errno.js';

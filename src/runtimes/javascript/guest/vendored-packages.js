@@ -23,11 +23,6 @@ export const hasPackages = () => isEnabled;
 
 export const isLoaded = (name) => name in namespaces;
 
-/** Adds a package that is part of the boot script. */
-export function addPackage(name, defaultExport) {
-  namespaces[name] = { default: defaultExport };
-}
-
 /** Loads a package by its registered name unless it is loaded, and records the import once per program. */
 export function loadOnce(name) {
   if (recordedFor[name] === programNumber) return;

@@ -14,8 +14,6 @@ export const NODE_MODULES_PATH = '/lib/javascript/node';
 const NODE_PREFIX = 'node:';
 const NODE_NAME = /^node:[a-z\d_]+(?:[-/][a-z\d_]+)*$/;
 export const BYTECODE_SUFFIX = '.qjsc';
-/** Packages that are part of the boot script. */
-const BUILT_IN_PACKAGES: readonly string[] = ['sandbox-utils'];
 const MAX_NAME_LENGTH = 100;
 /** Longer names are cut off; no package has one. */
 const MAX_NAME_BYTES = 256;
@@ -36,7 +34,6 @@ function tryResolve(kernel: Kernel, path: string) {
 /** The name under which a package is registered. Aliases are symbolic links; submodules may be given with `.js`. */
 export function findPackage(kernel: Kernel, name: string): string | undefined {
   if (name.length > MAX_NAME_LENGTH || !NAME.test(name)) return undefined;
-  if (BUILT_IN_PACKAGES.includes(name)) return name;
   const found = tryResolve(kernel, fileOf(name.includes('/') ? name.replace(/\.js$/, '') : name));
   if (found?.node.kind !== 'file' || !found.path.startsWith(`${PACKAGES_PATH}/`)) return undefined;
   return found.path.slice(PACKAGES_PATH.length + 1, -BYTECODE_SUFFIX.length);
@@ -64,7 +61,7 @@ function describeMissingPackage(kernel: Kernel, hasPackages: boolean, name: stri
   const root = name.split('/', 1)[0]!;
   if (root !== name && findPackage(kernel, root) !== undefined)
     return `'${short}': import the whole package '${root}' instead`;
-  const all = [...BUILT_IN_PACKAGES, ...moduleNames(kernel, PACKAGES_PATH)].sort();
+  const all = moduleNames(kernel, PACKAGES_PATH).sort();
   return `'${short}': available packages: ${all.join(', ')}; also ${others}`;
 }
 
