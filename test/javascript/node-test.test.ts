@@ -157,10 +157,10 @@ describe('modules that need more than the sandbox offers', () => {
         () => require('async_hooks').createHook({}), () => require('node:test').run(),
         () => require('node:test').mock.timers.enable(),
       ];
-      calls.map((call) => { try { call(); return 'no error'; } catch (error) { return [error.code, error.message]; } })
+      console.log(JSON.stringify(calls.map((call) => { try { call(); return []; } catch (error) { return [error.code, error.message]; } })));
     `;
     const result = await javascript(program);
-    const errors = result.metadata.result as [string, string][];
+    const errors = JSON.parse(result.stdout) as [string, string][];
     expect(errors).toHaveLength(19);
     for (const [errorCode, message] of errors) {
       expect(errorCode).toBe('ERR_FEATURE_UNAVAILABLE_ON_PLATFORM');

@@ -236,17 +236,16 @@ const ciphers = () => load('node:internal/ciphers');
 const REFUSED =
   'checkPrime checkPrimeSync createDiffieHellman createDiffieHellmanGroup createECDH createPrivateKey createPublicKey createSign createVerify diffieHellman generateKeyPair generateKeyPairSync generatePrime generatePrimeSync getDiffieHellman privateDecrypt privateEncrypt publicDecrypt publicEncrypt sign verify DiffieHellman DiffieHellmanGroup ECDH Sign Verify';
 const refused = Object.fromEntries(
-  REFUSED.split(' ').map((name) => [
-    name,
-    // Can be called with `new`, unlike an arrow function.
-    () => {
+  REFUSED.split(' ').map((name) => {
+    const fail = () => {
       throw codedError(
         Error,
         'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
         `crypto.${name} is not available in the sandbox. Use createHmac or createCipheriv with a shared key, or a tool that has the key pair.`,
       );
-    },
-  ]),
+    };
+    return [name, new Proxy(class {}, { apply: fail, construct: fail })];
+  }),
 );
 
 function generateKeySync(type, options) {
