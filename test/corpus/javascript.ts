@@ -105,6 +105,7 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
   { code: "require('better-sqlite3')('app.db');", type: 'PackageNotAvailable', says: 'node:sqlite' },
   { code: "import sqlite3 from 'sqlite3';", type: 'PackageNotAvailable', says: 'node:sqlite' },
   { code: "require('jspdf');", type: 'PackageNotAvailable', says: 'pdfkit' },
+  { code: "import _ from 'underscore';", type: 'PackageNotAvailable', says: 'lodash' },
   { code: "import ExcelJS from 'exceljs';", type: 'PackageNotAvailable', says: 'xlsx' },
   { code: "import _ from 'Lodash';", type: 'MissingRequireVendor', says: "requireVendor('lodash')" },
   { code: 'console.log(_.chunk([1, 2], 1));', type: 'MissingRequireVendor', says: 'not global variables' },

@@ -506,27 +506,23 @@ test('uuid, nanoid, chalk, semver, validator and acorn work', async () => {
   ]);
 });
 
-test('cheerio, underscore, ramda, immutable and rxjs work', async () => {
+test('cheerio, immutable and rxjs work', async () => {
   const program = code`
     import * as cheerio from 'cheerio';
-    import _ from 'underscore';
-    import * as R from 'ramda';
     import { fromJS, List } from 'immutable';
     import { filter, from, interval, lastValueFrom, map, take, toArray } from 'rxjs';
     const $ = cheerio.load('<ul><li class=a>1</li><li>2 &amp; 3</li></ul>');
     $('li.a').attr('id', 'z');
     const doubled = from([1, 2, 3]).pipe(filter((n) => n > 1), map((n) => n * 2), toArray());
     [
-      $('li').map((_, one) => $(one).text()).get(), $.html('li.a'), _.chain([3, 1]).sortBy().value(),
-      R.pipe(R.filter((n) => n > 1), R.map(R.multiply(2)))([1, 2, 3]), List([1, 2]).push(3).toJS(), fromJS({ a: [1] }).getIn(['a', 0]),
+      $('li').map((_, one) => $(one).text()).get(), $.html('li.a'),
+      List([1, 2]).push(3).toJS(), fromJS({ a: [1] }).getIn(['a', 0]),
       await lastValueFrom(doubled), await lastValueFrom(interval(10).pipe(take(3), toArray())),
     ]
   `;
   expect(await value(program)).toEqual([
     ['1', '2 & 3'],
     '<li class="a" id="z">1</li>',
-    [1, 3],
-    [4, 6],
     [1, 2, 3],
     1,
     [4, 6],

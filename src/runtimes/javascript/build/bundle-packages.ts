@@ -32,12 +32,12 @@ function installedFolder(name: string): string {
   return folder;
 }
 
-/** The version that package.json pins. */
+/** The version that package.json pins, of the package itself or of the one that it is an alias of. */
 export function pinnedVersion({ name }: VendoredPackage): string {
   const { dependencies, devDependencies } = JSON.parse(
     readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'),
   );
-  return devDependencies[name] ?? dependencies[name];
+  return (devDependencies[name] ?? dependencies[name]).replace(/^npm:.*@/, '');
 }
 
 /**

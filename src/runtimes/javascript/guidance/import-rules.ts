@@ -33,7 +33,6 @@ const PACKAGE_GLOBALS: Readonly<Record<string, string>> = {
   Decimal: 'decimal.js',
   Big: 'big.js',
   math: 'mathjs',
-  R: 'ramda',
   marked: 'marked',
   YAML: 'yaml',
   jsyaml: 'js-yaml',

@@ -53,7 +53,7 @@ const GROUPS: readonly (readonly [packages: string, alternative: Alternative])[]
   ['jsdom xmldom @xmldom/xmldom node-html-parser htmlparser2 parse5', MARKUP],
   ['moment-timezone', DATES],
   ['csv-parser csv fast-csv csvtojson neat-csv', CSV],
-  ['lodash.groupby immer', COLLECTIONS],
+  ['underscore ramda lodash.groupby immer', COLLECTIONS],
   ['joi yup superstruct', SCHEMAS],
   ['big.js bn.js numeric', NUMBERS],
   ['cuid', IDS],
