@@ -22,7 +22,6 @@ import { describeRequest, toWireRequest, type WireRequest } from './wire-request
 
 /** Responses whose bodies a program has not read. */
 const MAX_OPEN = 64;
-const MAX_RECORDED_URL = 2000;
 
 /** What a program receives, as JSON data. */
 export type NetworkAnswer =
@@ -209,7 +208,7 @@ export class NetworkBroker {
     let recorded: RecordedExchange | undefined;
     try {
       request = toWireRequest(args);
-      Object.assign(record, { method: request.method, url: hrefOf(request.url).slice(0, MAX_RECORDED_URL) });
+      record.method = request.method;
       rule = this.#ruleOf(request, args);
       record.rule = rule.pattern.text;
       if (this.#approved.get(args)?.isRepeated) record.repeated = true;

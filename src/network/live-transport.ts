@@ -1,11 +1,11 @@
 /**
- * Sends requests over the network. Connections use only addresses that were checked when they were resolved. Nothing of the
- * host's environment is used: no proxy, no cookies, no certificates of clients. TLS is always verified.
+ * Sends requests over the network. The HTTP client never learns the host of a request: connections are made to the addresses that
+ * were checked, for the host that was checked. Nothing of the environment is used: no proxy, no cookies, no certificates of
+ * clients. TLS is always verified.
  */
-import type { LookupFunction } from 'node:net';
-import type { Pool } from 'undici';
-import { originOf } from '../schema/url-pattern.ts';
-import { addressBytes } from './addresses.ts';
+import { isIP, type LookupFunction } from 'node:net';
+import type { buildConnector, Pool } from 'undici';
+import { authorityOf, type CheckedUrl, originOf } from '../schema/url-pattern.ts';
 import { NetworkError } from './network-error.ts';
 import { isPermittedAddress, type PermittingRule } from './network-rules.ts';
 import { resolveHost } from './resolver.ts';
@@ -18,6 +18,8 @@ const MAX_CONNECTIONS = 128;
 const CONNECT_MS = 10_000;
 const MAX_POOLS = 32;
 const BUFFER_BYTES = 256 * 1024;
+/** What the HTTP client knows instead of the host. No name server resolves it (RFC 6761). */
+const CLIENT_ORIGIN = 'http://checked.invalid';
 
 /** Additional certificate authorities, for tests. */
 export interface TlsOptions {
@@ -32,10 +34,9 @@ function checkAddress(rule: PermittingRule, host: string, address: string): void
   );
 }
 
-/** Resolves a name and checks all its addresses. They are the addresses that the connection then uses. */
-function checkedLookup(rule: PermittingRule): LookupFunction {
-  return (hostname, options, callback) => {
-    const host = hostname.replace(/\.$/, '');
+/** Resolves a host and checks all its addresses. They are the addresses that the connection then uses. */
+function checkedLookup(rule: PermittingRule, host: string): LookupFunction {
+  return (_, options, callback) => {
     resolveHost(host).then(
       (found) => {
         try {
@@ -50,6 +51,25 @@ function checkedLookup(rule: PermittingRule): LookupFunction {
       },
       (cause: unknown) => callback(cause as Error, ''),
     );
+  };
+}
+
+/** Connects to the host of a URL, whatever the HTTP client asks for. */
+function connectorTo(
+  { scheme: protocol, host, port }: CheckedUrl,
+  rule: PermittingRule,
+  connect: buildConnector.connector,
+): buildConnector.connector {
+  const hostname = host.replace(/^\[|\]$/g, '');
+  const isAddress = isIP(hostname) !== 0;
+  return (_, callback) => {
+    try {
+      if (isAddress) checkAddress(rule, host, hostname);
+    } catch (cause) {
+      callback(cause as Error, null);
+      return;
+    }
+    connect({ protocol, hostname, port, ...(!isAddress && { servername: host }) }, callback);
   };
 }
 
@@ -74,12 +94,11 @@ export class LiveTransport implements Transport {
 
   async send(request: WireRequest, rule: PermittingRule, signal: AbortSignal): Promise<WireResponse> {
     const { method, url, headers, body } = request;
-    if (addressBytes(url.host) !== undefined) checkAddress(rule, url.host, url.host.replace(/^\[|\]$/g, ''));
-    const pool = await this.#poolOf(originOf(url), rule);
+    const pool = await this.#poolOf(url, rule);
     const response = await pool.request({
       method: method as 'GET',
       path: `${url.path}${url.query}`,
-      headers: headers.flat() as string[],
+      headers: ['host', authorityOf(url), ...headers.flat()],
       body: body === undefined ? null : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
       signal,
       responseHeaders: 'raw',
@@ -98,27 +117,28 @@ export class LiveTransport implements Transport {
   }
 
   /** Rules differ in the addresses that they permit, so they share no connection. */
-  async #poolOf(origin: string, rule: PermittingRule): Promise<Pool> {
-    const { Pool } = await loadClient();
+  async #poolOf(url: CheckedUrl, rule: PermittingRule): Promise<Pool> {
+    const { buildConnector, Pool } = await loadClient();
     if (this.#isClosed) throw new NetworkError('failed', 'the program has ended');
-    const key = `${rule.id} ${origin}`;
+    const key = `${rule.id} ${originOf(url)}`;
     const known = this.#pools.get(key);
     if (known !== undefined) return known;
     this.#closeOldest();
     const timeoutMs = rule.timeout_seconds * 1000;
-    const pool = new Pool(origin, {
+    const connect = buildConnector({
+      ...(this.tls as { ca?: string }),
+      lookup: checkedLookup(rule, url.host),
+      rejectUnauthorized: true,
+      timeout: Math.min(CONNECT_MS, timeoutMs),
+    });
+    const pool = new Pool(CLIENT_ORIGIN, {
       connections: MAX_CONNECTIONS,
       pipelining: 1,
       allowH2: false,
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
-      connect: {
-        ...(this.tls as { ca?: string }),
-        lookup: checkedLookup(rule),
-        rejectUnauthorized: true,
-        timeout: Math.min(CONNECT_MS, timeoutMs),
-      },
+      connect: connectorTo(url, rule, connect),
     });
     this.#pools.set(key, pool);
     return pool;

@@ -2,7 +2,7 @@
  * A request as it is sent. Everything that a program passes is checked here: the method, the URL, and each header. Headers that
  * describe the connection are never taken from a program.
  */
-import { type CheckedUrl, checkUrl } from '../schema/url-pattern.ts';
+import { type CheckedUrl, checkUrl, MAX_URL_CHARACTERS, sentUrl } from '../schema/url-pattern.ts';
 import { NetworkError } from './network-error.ts';
 
 export type HeaderList = readonly (readonly [string, string])[];
@@ -19,6 +19,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~\dA-Za-z]{1,200}$/;
 const VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 const MAX_HEADERS = 100;
 const MAX_HEADER_CHARACTERS = 32 * 1024;
+const MAX_RECORDED_URL = 2000;
 /** Methods that change what the connection is. */
 const REFUSED_METHODS = ['CONNECT', 'TRACE', 'TRACK', 'PRI'];
 
@@ -62,10 +63,10 @@ function checkBody(given: unknown): Uint8Array | undefined {
   return Buffer.from(given, 'base64');
 }
 
-/** The method and the URL, for the record of a request that is invalid. */
+/** The method and the URL as it is sent, for the record of a request, which may be invalid. */
 export function describeRequest({ method, url }: Record<string, unknown>): { method: string; url: string } {
   const text = (value: unknown, max: number) => (typeof value === 'string' ? value.slice(0, max) : '');
-  return { method: text(method, 20), url: text(url, 2000) };
+  return { method: text(method, 20), url: sentUrl(text(url, MAX_URL_CHARACTERS)).slice(0, MAX_RECORDED_URL) };
 }
 
 /** Checks a request of a program. Throws `NetworkError`. */

@@ -1,7 +1,7 @@
 /**
- * URL patterns of network rules, such as `https://*.example.com/v1/*`. URLs and patterns are compared in the form in which they are
- * sent: parsed by the same parser, with the same encoding. A pattern never matches more than it says: the scheme, the port and
- * the host are exact unless a wildcard is written.
+ * URL patterns of network rules, such as `https://*.example.com/v1/*`. A URL is parsed once, here. Rules, questions, records and
+ * connections use the result, which every other parser reads in the same way. A pattern never matches more than it says: the
+ * scheme, the port and the host are exact unless a wildcard is written.
  */
 
 /** A pattern that was parsed. */
@@ -19,9 +19,12 @@ export interface UrlPattern {
 /** A URL in the form that is matched and sent. */
 export interface CheckedUrl {
   readonly scheme: 'http:' | 'https:';
+  /** A name in lower case, or an address in its usual notation; IPv6 addresses have brackets. */
   readonly host: string;
   readonly port: string;
   readonly path: string;
+  /** The path as a server may read it. */
+  readonly decodedPath: string;
   /** The query with its question mark, or empty. */
   readonly query: string;
 }
@@ -30,20 +33,34 @@ const PATTERN = /^(https?):\/\/([^/?#]*)(\/.*)?$/is;
 const PORT_AT_END = /:(\d{1,5})$/;
 /** Characters that the parser removes or changes. */
 const HIDDEN = /[\p{Cc} \\]/u;
+const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
+const NOT_HTTP = /^(?!https?:)[a-z][\w+.-]*:/i;
+const MAX_DECODINGS = 8;
 const UNRESERVED = /^[\w.~-]$/;
+/** A name without an empty part, or the usual notation of an address. */
+const HOST = /^(?:\[[\da-f:]+\]|(?!.{254})[\w-]{1,63}(?:\.[\w-]{1,63})*)$/;
 const DEFAULT_PORTS = { 'http:': '80', 'https:': '443' } as const;
 export const MAX_URL_CHARACTERS = 8192;
 
-/** Decodes the characters that need no encoding, and writes other encodings in upper case (RFC 3986, section 6.2.2). */
+/**
+ * Decodes the characters that need no encoding, and writes other encodings in upper case (RFC 3986, section 6.2.2). A percent sign
+ * that begins no encoding is encoded, so that decoding around it cannot produce one.
+ */
 function canonicalPath(path: string): string {
-  return path.replace(/%([\da-f]{2})/gi, (encoded, hex: string) => {
+  return path.replace(/%([\da-f]{2})?/gi, (encoded, hex?: string) => {
+    if (hex === undefined) return '%25';
     const character = String.fromCharCode(Number.parseInt(hex, 16));
     return UNRESERVED.test(character) ? character : encoded.toUpperCase();
   });
 }
 
-/** The host of a URL without the dot that ends a fully qualified name. */
-const plainHost = (hostname: string) => hostname.replace(/\.$/, '');
+/** Decodes a path several times, and reads backslashes as slashes, as some servers do. */
+function decodePath(path: string): string {
+  let read = path;
+  for (let i = 0; i < MAX_DECODINGS && read.includes('%'); i++)
+    read = read.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return read.replaceAll('\\', '/');
+}
 
 function parse(text: string): URL | undefined {
   try {
@@ -53,36 +70,54 @@ function parse(text: string): URL | undefined {
   }
 }
 
+/**
+ * The host of a URL without the dot that ends a fully qualified name. Undefined if it is not canonical: other parsers, or the
+ * resolver, could take it for another host.
+ */
+function canonicalHost(url: URL | undefined): string | undefined {
+  const host = url?.hostname.replace(/\.$/, '') ?? '';
+  return HOST.test(host) && parse(`http://${host}/`)?.hostname === host ? host : undefined;
+}
+
 /** Parses a URL that a program requests. Returns what is wrong with it as a clause. */
 export function checkUrl(text: string): CheckedUrl | string {
   if (text.length > MAX_URL_CHARACTERS) return `it is longer than ${MAX_URL_CHARACTERS} characters`;
   // The parser would remove these characters, so that a URL that looks refused would be sent.
   if (HIDDEN.test(text)) return 'it contains a blank, a backslash or a control character';
-  let url = parse(text);
-  if (url === undefined) return 'it is not a valid URL';
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'only http: and https: are supported';
-  if (url.username !== '' || url.password !== '' || /^\w+:\/\/[^/?#]*@/.test(text))
+  if (NOT_HTTP.test(text)) return 'only http: and https: are supported';
+  const authority = AUTHORITY.exec(text)?.[1];
+  if (authority === undefined) return 'it is not a valid URL: it must begin with https:// or http://';
+  if (authority.includes('@'))
     return 'it contains a user name or a password; send the header Authorization instead';
-  // Decoding can produce dot segments, which the parser then removes.
+  const url = parse(text);
+  if (authority === '' || url === undefined) return 'it is not a valid URL';
+  const host = canonicalHost(url);
+  if (host === undefined) return 'its host is neither a valid name nor an address';
+  const scheme = url.protocol as CheckedUrl['scheme'];
   const path = canonicalPath(url.pathname);
-  if (path !== url.pathname) url = new URL(`${url.origin}${path}${url.search}`);
-  const host = plainHost(url.hostname);
-  if (host === '') return 'it has no host';
   return {
-    scheme: url.protocol as CheckedUrl['scheme'],
+    scheme,
     host,
-    port: url.port === '' ? DEFAULT_PORTS[url.protocol as CheckedUrl['scheme']] : url.port,
-    path: canonicalPath(url.pathname),
+    port: url.port === '' ? DEFAULT_PORTS[scheme] : url.port,
+    path,
+    decodedPath: decodePath(path),
     query: url.search,
   };
 }
 
-/** The scheme, host and port, without a port that is the default. */
-export function originOf({ scheme, host, port }: Pick<CheckedUrl, 'scheme' | 'host' | 'port'>): string {
-  return `${scheme}//${host}${port === DEFAULT_PORTS[scheme] ? '' : `:${port}`}`;
-}
+/** The host and the port, without a port that is the default. */
+export const authorityOf = ({ scheme, host, port }: CheckedUrl) =>
+  port === DEFAULT_PORTS[scheme] ? host : `${host}:${port}`;
+
+export const originOf = (url: CheckedUrl) => `${url.scheme}//${authorityOf(url)}`;
 
 export const hrefOf = (url: CheckedUrl) => `${originOf(url)}${url.path}${url.query}`;
+
+/** A URL as it is sent, for persons and records; as it is if it cannot be sent. */
+export function sentUrl(text: string): string {
+  const url = checkUrl(text);
+  return typeof url === 'string' ? text : hrefOf(url);
+}
 
 interface PatternHost extends Pick<UrlPattern, 'host' | 'hosts' | 'port'> {}
 
@@ -97,9 +132,8 @@ function parseHost(scheme: UrlPattern['scheme'], authority: string): PatternHost
   const rest = isWild ? name.slice(2) : name;
   if (rest.includes('*'))
     return 'may have a wildcard only as the whole host or as its first label, as in *.example.com';
-  const parsed = /[\s\\%]/.test(rest) ? undefined : parse(`${scheme}//${rest}/`);
-  const host = plainHost(parsed?.hostname ?? '');
-  if (host === '') return 'must have a valid host';
+  const host = /[\s\\%]/.test(rest) ? undefined : canonicalHost(parse(`${scheme}//${rest}/`));
+  if (host === undefined) return 'must have a valid host';
   if (isWild && (/^[\d.]+$/.test(host) || host.startsWith('[')))
     return 'must not have a wildcard before an address';
   return { host, hosts: isWild ? 'subdomains' : 'exact', port: written };
@@ -141,10 +175,9 @@ function matchesParts(parts: readonly string[], text: string): boolean {
   return from <= text.length - last.length;
 }
 
-/** A path as a server may read it: with encoded slashes decoded. */
-const readPath = (path: string) => path.replace(/%(?:25)*(?:2F|5C)/gi, '/').replace(/%(?:25)+2E/gi, '.');
 /** A path that some servers resolve to another one: with dot segments that are encoded or have parameters. */
-const isAmbiguous = (path: string) => /(?:^|\/)\.\.?(?:;[^/]*)?(?:\/|$)/.test(readPath(path));
+const isAmbiguous = ({ decodedPath }: CheckedUrl) =>
+  /(?:^|\/)\.\.?(?:;[^/]*)?(?:\/|$)|%[\da-f]{2}/i.test(decodedPath);
 
 const isAt = (pattern: UrlPattern, { scheme, host, port }: CheckedUrl) =>
   pattern.scheme === scheme && pattern.port === port && matchesHost(pattern, host);
@@ -153,15 +186,15 @@ const isAt = (pattern: UrlPattern, { scheme, host, port }: CheckedUrl) =>
 export function permits(pattern: UrlPattern, url: CheckedUrl): boolean {
   if (!isAt(pattern, url)) return false;
   if (pattern.path === undefined) return true;
-  return !isAmbiguous(url.path) && matchesParts(pattern.path, url.path);
+  return !isAmbiguous(url) && matchesParts(pattern.path, url.path);
 }
 
 /** Whether a rule forbids a URL. It also forbids other spellings of its paths. */
 export function forbids(pattern: UrlPattern, url: CheckedUrl): boolean {
   if (!isAt(pattern, url)) return false;
   if (pattern.path === undefined) return true;
-  const forms = [url.path, readPath(url.path), readPath(url.path).replace(/\/{2,}/g, '/')];
-  return isAmbiguous(url.path) || forms.some((form) => matchesParts(pattern.path!, form));
+  const forms = [url.path, url.decodedPath, url.decodedPath.replace(/\/{2,}/g, '/')];
+  return isAmbiguous(url) || forms.some((form) => matchesParts(pattern.path!, form));
 }
 
 /** Whether every URL that the first pattern permits is also permitted by the second. */

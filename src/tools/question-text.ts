@@ -1,7 +1,7 @@
 /** Text that asks a person about a tool call. The call comes from a program, so it must not hide or imitate other text. */
 import { escapeControls } from '../analysis/escape-controls.ts';
 import { formatItems } from '../quantities.ts';
-import { checkUrl, hrefOf } from '../schema/url-pattern.ts';
+import { checkUrl, originOf, sentUrl } from '../schema/url-pattern.ts';
 import { NETWORK_CALLS } from './tool-limits.ts';
 
 /** The longest text that a form can show completely. A person must not approve what is not shown. */
@@ -20,16 +20,10 @@ export function callText(call: AskedCall): string {
   return escapeControls(`${call.name} with the arguments ${JSON.stringify(call.arguments)}`);
 }
 
-/** The URL as it is sent, which a program can write in other ways. */
-function sentUrl(url: unknown): unknown {
-  const checked = typeof url === 'string' ? checkUrl(url) : undefined;
-  return typeof checked === 'object' ? hrefOf(checked) : url;
-}
-
-/** What a person sees of a request. */
+/** What a person sees of a request: its URL as it is sent, which a program can write in other ways. */
 export function shownRequest({ method, url, body }: Record<string, unknown>) {
   const body_bytes = typeof body === 'string' ? Math.floor((body.replace(/={1,2}$/, '').length * 3) / 4) : 0;
-  return { method, url: sentUrl(url), body_bytes };
+  return { method, url: typeof url === 'string' ? sentUrl(url) : url, body_bytes };
 }
 
 /** A call as a person sees it. */
@@ -51,11 +45,9 @@ export const actionText = (call: AskedCall) =>
 /** The method and the origin of a request: what a decision for a session is about. */
 export function requestScope(call: AskedCall): string {
   const { method, url } = call.arguments as Record<string, unknown>;
-  try {
-    return escapeControls(`${String(method)} requests to ${new URL(String(url)).origin}`);
-  } catch {
-    return 'such requests';
-  }
+  const sent = checkUrl(String(url));
+  if (typeof sent === 'string') return 'such requests';
+  return escapeControls(`${String(method)} requests to ${originOf(sent)}`);
 }
 
 /** Whether a form can show the whole call. */

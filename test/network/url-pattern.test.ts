@@ -59,6 +59,8 @@ describe('URL pattern', () => {
     ['https://api.example.com/v1/*', 'https://api.example.com/v1/..%5cadmin'],
     ['https://api.example.com/v1/*', 'https://api.example.com/v1/..;/admin'],
     ['https://api.example.com/v1/*', 'https://api.example.com/v1/%252e%252e%252fadmin'],
+    ['https://api.example.com/v1/*', 'https://api.example.com/v1/%2%%36%35%2%%36%35/admin'],
+    ['https://api.example.com/v1/*', 'https://api.example.com/v1/%2%65%2%65/admin'],
     ['https://api.example.com/*', 'https://api.example.com:8443/'],
     ['https://api.example.com:8443/*', 'https://api.example.com/'],
     ['https://api.example.com/*', 'https://api.example.com.evil.example/'],
@@ -98,6 +100,8 @@ describe('URL pattern', () => {
     ['https://a.example:0/', 'port'],
     ['https://a.example:99999/', 'port'],
     ['https://a b.example/', 'valid host'],
+    ['https://a..example/', 'valid host'],
+    ['http://127.0.0.1../', 'valid host'],
     ['https://a.example/a\nb', 'control'],
   ])('%j is rejected', (text, problem) => expect(parseUrlPattern(text)).toContain(problem));
 
@@ -121,6 +125,19 @@ describe('requested URL', () => {
     ['/relative', 'valid'],
     ['https://[::1/', 'valid'],
     ['https://256.1.1.1/', 'valid'],
+    ['https:///a.example/', 'valid'],
+    ['https:/a.example/', 'valid'],
+    ['https:a.example/', 'valid'],
+    ['https:/@a.example/', 'valid'],
+    ['https://a.example../', 'host'],
+    ['https://a..example/', 'host'],
+    ['https://.a.example/', 'host'],
+    ['https://127.0.0.1../', 'host'],
+    ['https://1.2.3.4。。/', 'host'],
+    ['https://a.example,b.example/', 'host'],
+    ["https://a'b.example/", 'host'],
+    [`https://${'a'.repeat(64)}.example/`, 'host'],
+    [`https://${'a.'.repeat(150)}example/`, 'host'],
     [`https://a.example/${'x'.repeat(9000)}`, 'longer'],
   ])('%j is rejected', (text, problem) => expect(checkUrl(text)).toContain(problem));
 
@@ -131,7 +148,22 @@ describe('requested URL', () => {
     ['http://2130706433/', '127.0.0.1'],
     ['http://[::ffff:127.0.0.1]/', '[::ffff:7f00:1]'],
     ['http://１２７.0.0.1/', '127.0.0.1'],
+    ['http://127.0.0.1./', '127.0.0.1'],
+    ['http://0x7f.1./', '127.0.0.1'],
+    ['http://[0:0::1]/', '[::1]'],
+    ['http://LOCALHOST./', 'localhost'],
   ])('%s has the host %s', (text, host) => expect(url(text).host).toBe(host));
+
+  test.each([
+    ['/100%', '/100%25'],
+    ['/%2%65', '/%252e'],
+    ['/%2%%36%35', '/%252%2565'],
+    ['/%7e%2f%41', '/~%2FA'],
+    ['/%2e%2E/.%2e/a', '/a'],
+  ])('with the path %s is sent with the path %s', (given, path) => {
+    expect(url(`http://a.example${given}`).path).toBe(path);
+    expect(url(`http://a.example${path}`).path).toBe(path);
+  });
 });
 
 describe('narrower pattern', () => {

@@ -13,7 +13,7 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-type Answer = (request: ReceivedRequest, response: ServerResponse) => void;
+export type Answer = (request: ReceivedRequest, response: ServerResponse) => void;
 
 const json =
   (value: unknown): Answer =>

@@ -13,6 +13,9 @@ const policy = {
   },
 };
 
+/** Hosts that a parser or a resolver could read as an address of the loopback interface. */
+const LOOPBACK_HOSTS = ['127.0.0.1', '2130706433', '0x7f.1', 'localhost', '127.0.0.1%2e', '１２７.1。'];
+
 /** URLs that no rule permits, in both languages. */
 const URLS: readonly (readonly [name: string, url: string])[] = [
   ['other-host', 'https://evil.example/v1/x'],
@@ -53,6 +56,7 @@ const URLS: readonly (readonly [name: string, url: string])[] = [
   ['loopback-6to4', 'http://[2002:7f00:1::]/'],
   ['loopback-teredo', 'http://[2001:0:7f00:1::]/'],
   ['loopback-with-dot', 'http://127.0.0.1./'],
+  ...LOOPBACK_HOSTS.map((host) => [`loopback-two-dots-${host}`, `http://${host}../`] as const),
   ['loopback-full-width', 'http://１２７.０.０.１/'],
   ['link-local-with-zone', 'http://[fe80::1%25eth0]/'],
   ['metadata-mapped', 'http://[::ffff:169.254.169.254]/latest/meta-data/'],
@@ -61,6 +65,8 @@ const URLS: readonly (readonly [name: string, url: string])[] = [
   ['port-too-high', `https://${HOST}:65536/v1/x`],
   ['punycode', 'https://api.xn--redtem-0nf.example/v1/x'],
   ['other-path-after-fragment', `https://${HOST}/#/v1/x`],
+  ['dot-segments-decoded-twice', `https://${HOST}/v1/%2%%36%35%2%%36%35/admin`],
+  ['dot-segments-decoded-partly', `https://${HOST}/v1/%2%65%2%65/admin`],
   ['denied-path-triple-encoded', `https://${HOST}/v1/%25252e%25252e%25252fadmin`],
   ['private-address', 'https://10.0.0.1/v1/x'],
   ['file', 'file:///etc/passwd'],
@@ -139,6 +145,14 @@ except OSError as error:
 ];
 
 const only = { ...policy, network_only: [`https://${HOST}/v1/public/*`] };
+/** Every host at the port of an internal server. */
+const anyHost = { network: { allow: ['http://*:8080/*'] } };
+const anyAddress = {
+  network: {
+    allow: [{ url: 'http://*:8080/*', addresses: ['127.0.0.0/8'] }],
+    deny: ['http://127.0.0.1:8080/*', 'http://localhost:8080/*'],
+  },
+};
 const asking = { network: { ...policy.network, ask: true } };
 
 /** Requests that a restriction excludes, or about which nobody can be asked. */
@@ -156,6 +170,14 @@ const OTHER_POLICIES: readonly (readonly [name: string, policy: object, url: str
   ['ask-without-a-person', asking, 'https://evil.example/x'],
   ['ask-about-a-denied-path', asking, `https://${HOST}/v1/admin/x`],
   ['ask-about-loopback', asking, 'http://127.0.0.1/'],
+  ...LOOPBACK_HOSTS.flatMap((host) => {
+    const url = `http://${host}..:8080/`;
+    return [
+      [`any-host-${host}`, anyHost, url],
+      [`denied-host-${host}`, anyAddress, url],
+      [`ask-about-${host}`, asking, url],
+    ] as const;
+  }),
   ['ask-about-metadata', asking, 'http://169.254.169.254/latest/meta-data/'],
   ['ask-about-a-file', asking, 'file:///etc/passwd'],
 ];
