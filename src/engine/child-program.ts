@@ -3,6 +3,7 @@ import type { BaseDirectory } from '../fs/resolve-path.ts';
 import type { Volume } from '../fs/volume.ts';
 import type { DescriptorTable } from '../kernel/descriptors.ts';
 import type { ExecRequest } from '../kernel/processes.ts';
+import type { MemoryAccount } from './memory-account.ts';
 
 /** A program in a guest of its own. The type parameter avoids an import cycle with guest.ts. The process table connects the guest with the call before it runs. */
 export interface ChildProgram<Guest> {
@@ -17,8 +18,8 @@ export interface ChildProgram<Guest> {
 
 /** A program that was found, and that can be started later. */
 export interface ResolvedProgram<Guest> {
-  /** Creates a guest with at most this much memory. Fails with ENOMEM if the program needs more. */
-  start(maxBytes: number): ChildProgram<Guest>;
+  /** Creates a guest in the memory that the call has left. Fails with ENOMEM if that is not enough. */
+  start(memory: MemoryAccount): ChildProgram<Guest>;
 }
 
 /** What a process does instead of running a program: it writes a message and exits. */
@@ -38,8 +39,8 @@ export interface HostProgram<Guest> {
 /** What a process runs. */
 export type ProcessProgram<Guest> = ResolvedProgram<Guest> | HostProgram<Guest> | UnavailableProgram;
 
-/** Copies a guest that forks, with at most this much memory. */
-export type ForkedProgram<Guest> = (maxBytes: number) => ChildProgram<Guest>;
+/** Copies a guest that forks. Fails with ENOMEM if the call has not enough memory left. */
+export type ForkedProgram<Guest> = (memory: MemoryAccount) => ChildProgram<Guest>;
 
 /** Finds a program. Fails with ENOENT, EACCES or ENOEXEC. */
 export type ResolveProgram<Guest> = (

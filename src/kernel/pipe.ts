@@ -16,6 +16,8 @@ const FIRST_BYTES = 4096;
 /** Memory of the pipes of a call. */
 export interface PipeAccount {
   bytes: number;
+  /** How much memory the call has left; absent between calls. */
+  freeBytes?: (() => number) | undefined;
 }
 
 export interface PipeBuffer {
@@ -25,7 +27,7 @@ export interface PipeBuffer {
   capacity: number;
   readers: number;
   writers: number;
-  /** A writer was ended because the pipe was full: what follows the buffered bytes is missing. */
+  /** The pipe was full, or the call had no memory for it: what follows the buffered bytes is missing. */
   isCutOff: boolean;
 }
 
@@ -102,22 +104,30 @@ export function shortenPipe(pipe: PipeBuffer, account: PipeAccount): void {
   Object.assign(pipe, { bytes: kept, start: 0, length: kept.length, isCutOff: true });
 }
 
-/** Makes room for `count` more bytes, up to `capacity` bytes in total, and returns the room that there is. */
+/**
+ * Makes room for `count` more bytes, up to `capacity` bytes in total, and returns the room that there is. Fails with ENOMEM if
+ * there is none because the call has no memory left.
+ */
 function makeRoom(pipe: PipeBuffer, count: number, capacity: number, account: PipeAccount): number {
   const wanted = Math.min(pipe.length + count, capacity);
   let size = Math.max(pipe.bytes.length, FIRST_BYTES);
   while (size < wanted) size *= 2;
   const added = size - pipe.bytes.length;
-  if (wanted > pipe.bytes.length && account.bytes + added <= MAX_PIPES_BYTES) {
+  const isGrowing = wanted > pipe.bytes.length && account.bytes + added <= MAX_PIPES_BYTES;
+  const isRefused = isGrowing && added > (account.freeBytes?.() ?? Number.POSITIVE_INFINITY);
+  if (isGrowing && !isRefused) {
     const bytes = new Uint8Array(size);
     bytes.set(unreadBytes(pipe));
     Object.assign(pipe, { bytes, start: 0 });
     account.bytes += added;
   }
-  return Math.max(0, Math.min(capacity, pipe.bytes.length) - pipe.length);
+  const room = Math.max(0, Math.min(capacity, pipe.bytes.length) - pipe.length);
+  if (room > 0 || !isRefused) return room;
+  pipe.isCutOff = true;
+  throw syscallError('ENOMEM');
 }
 
-/** Writes as much as the pipe has room for. A full pipe fails with EAGAIN. */
+/** Writes as much as the pipe has room for. A full pipe fails with EAGAIN, and ENOMEM means that the call has no memory for it. */
 export function writePipe(
   pipe: PipeBuffer,
   from: Uint8Array,

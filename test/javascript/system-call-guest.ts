@@ -32,7 +32,7 @@ export function systemCallGuest(
   const guest = {
     kernel,
     view: memory,
-    memoryLimit: { memory: new WebAssembly.Memory({ initial: 0 }), maxBytes: 1 << 20 },
+    memoryLimit: { freeBytes: 1 << 20, maxBytes: 1 << 20 },
     get limitReached() {
       return run.charged > budget ? 'out_of_fuel' : undefined;
     },

@@ -1,6 +1,6 @@
 /** The limits of a call hold for all of its processes together. */
 import fc from 'fast-check';
-import { createSandbox, type PolicyInput } from 'llm-wasm-sandbox';
+import { createSandbox, type PolicyInput, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import '../support/property-seed.ts';
 import { repetitions } from '../support/repetitions.ts';
@@ -8,9 +8,9 @@ import { code } from '../support/sandbox.ts';
 
 const MiB = 1024 * 1024;
 
-async function run(program: string, policy: PolicyInput = {}) {
+async function run(program: string, policy: PolicyInput = {}, runtime: RuntimeName = 'python') {
   await using sandbox = await createSandbox({
-    runtime: 'python',
+    runtime,
     policy: { timeout_seconds: 100, fuel_budget: 50e9, ...policy },
   });
   return await sandbox.execute(program);
@@ -53,6 +53,50 @@ describe('the limits of processes', () => {
     expect(stdout).toBe('10000000\nno memory\n\n');
     expect(memory_used_bytes).toBeLessThanOrEqual(128 * MiB);
     expect(memory_used_bytes).toBeGreaterThan(70 * MiB);
+  });
+
+  // guarantee: memory-limit
+  test('are one sum of memory for copies of a shell that run inside each other', async () => {
+    const { stdout, stderr, memory_used_bytes } = await run(
+      code`
+        grow() { printf -v x '%*s' 10000000 ''; }
+        coproc C { for i in {1..9}; do echo line; done; }
+        exec {w}>&\${C[1]} {r}<&\${C[0]}
+        for i in {1..6}; do { grow; read -r line <&$r; echo "\${#x}"; } & done
+        grow; read -r line <&$r; echo "\${#x}"
+      `,
+      { memory_bytes: 64 * MiB },
+      'bash',
+    );
+    expect(stdout).toBe('10000000\n10000000\n');
+    expect(stderr.match(/cannot allocate \d+ bytes/g)).toHaveLength(5);
+    expect(memory_used_bytes).toBeLessThanOrEqual(64 * MiB);
+    expect(memory_used_bytes).toBeGreaterThan(60 * MiB);
+  });
+
+  // guarantee: memory-limit
+  test('include the memory of pipes', async () => {
+    const { stdout, memory_used_bytes } = await run(
+      code`
+        ${IMPORTS.split('\n').join('\n        ')}
+        p = Popen(['bash', '-c', 'head -c 15000000 /dev/zero || echo $? >&2'], stdout=PIPE, stderr=PIPE)
+        held = bytes(57_000_000)
+        count = 0
+        try:
+            while chunk := p.stdout.read(65536): count += len(chunk)
+        except OSError as error: print(count, error.errno)
+        print(p.stderr.read().decode())
+      `,
+      { memory_bytes: 96 * MiB },
+    );
+    expect(stdout).toBe(`${8 * MiB} 29\nhead: xwrite: Out of memory\n1\n\n`);
+    expect(memory_used_bytes).toBeLessThanOrEqual(96 * MiB);
+  });
+
+  test('give their memory back when they end', async () => {
+    const program = `for i in {1..8}; do (printf -v x '%*s' 12000000 ''; echo \${#x}); done`;
+    const { stdout } = await run(program, { memory_bytes: 64 * MiB }, 'bash');
+    expect(stdout).toBe('12000000\n'.repeat(8));
   });
 
   // guarantee: memory-limit

@@ -44,7 +44,11 @@ export function runInGuests(
 ): ShellResult & { fuel: number } {
   const output: Uint8Array[] = [];
   const volume = createVolume(files);
-  const program = startCommand('bash', { argv: ['bash', '-c', code], env: ENV }, MEMORY_BYTES);
+  const program = startCommand(
+    'bash',
+    { argv: ['bash', '-c', code], env: ENV },
+    { freeBytes: MEMORY_BYTES, maxBytes: MEMORY_BYTES },
+  );
   const { guest } = program;
   guest.beginRun({
     ...UNLIMITED_RUN,
@@ -56,7 +60,7 @@ export function runInGuests(
   const table = new ProcessTable(guest, MEMORY_BYTES, (_, cwd, request) => {
     const name = commandOf(volume, cwd, request.path);
     const argv = name === undefined ? ['bash', request.path, ...request.argv.slice(1)] : request.argv;
-    return { start: (maxBytes) => startCommand(name ?? 'bash', { ...request, argv }, maxBytes) };
+    return { start: (memory) => startCommand(name ?? 'bash', { ...request, argv }, memory) };
   });
   let exit_code = -1;
   try {

@@ -95,6 +95,17 @@ const shellAttacks: readonly ProgramAttack[] = [
     outcomes: ['finished', 'memory_limit'],
   },
   {
+    name: 'memory-of-copies-inside-each-other',
+    // All copies exist before one of them grows, and each starts the next one when it reads from the common pipe.
+    code: `grow() { printf -v x '%*s' 20000000 ''; }
+coproc C { for i in {1..9}; do echo line; done; }
+exec {w}>&\${C[1]} {r}<&\${C[0]}
+for i in {1..8}; do { grow; read -r line <&$r; echo "\${#x}"; } & done
+grow; read -r line <&$r; echo "\${#x}"`,
+    policy: { memory_bytes: 128 * MiB, fuel_budget: 1e12, timeout_seconds: 60 },
+    outcomes: ['finished', 'memory_limit'],
+  },
+  {
     name: 'workspace-file-as-program',
     code: 'printf "\\0asm\\1\\0\\0\\0" > ls; chmod +x ls; ./ls; echo $?',
     outcomes: ['finished'],

@@ -5,6 +5,7 @@
 import type { ChildProgram } from '../../engine/child-program.ts';
 import { Guest } from '../../engine/guest.ts';
 import { PAGE_BYTES } from '../../engine/image-identity.ts';
+import type { MemoryAccount } from '../../engine/memory-account.ts';
 import { WASI_ERRNO } from '../../kernel/errno.ts';
 import { isSyscallError, syscallError } from '../../kernel/syscall-error.ts';
 import type { HostFunction } from '../../kernel/syscall-guard.ts';
@@ -55,8 +56,8 @@ function rewind(guest: Guest, call: ForkCall, result: number): void {
 function fork(guest: Guest, name: string, args: readonly number[], call: ForkCall): number {
   try {
     if (guest.fork === undefined) throw syscallError('ENOSYS');
-    return guest.fork((maxBytes): ChildProgram<Guest> => {
-      const child = copyOf(guest, Math.floor(maxBytes / PAGE_BYTES));
+    return guest.fork((account): ChildProgram<Guest> => {
+      const child = copyOf(guest, account);
       return {
         guest: child,
         startFuel: guest.memory.buffer.byteLength / BYTES_PER_FUEL,
@@ -74,10 +75,11 @@ function fork(guest: Guest, name: string, args: readonly number[], call: ForkCal
   }
 }
 
-function copyOf(guest: Guest, maxPages: number): Guest {
+function copyOf(guest: Guest, { freeBytes, maxBytes }: MemoryAccount): Guest {
   const { compiled, linkage, kernel, memory } = guest;
-  const pages = memory.buffer.byteLength / PAGE_BYTES;
-  if (pages > maxPages) throw syscallError('ENOMEM');
+  const { byteLength } = memory.buffer;
+  if (byteLength > freeBytes) throw syscallError('ENOMEM');
+  const [pages, maxPages] = [byteLength / PAGE_BYTES, Math.floor(maxBytes / PAGE_BYTES)];
   const child = new Guest(compiled, linkage, { pages, maxPages }, kernel.volume);
   child.view.all.set(guest.view.all);
   child.setGlobals(guest.globals());

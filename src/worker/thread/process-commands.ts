@@ -4,6 +4,7 @@
  */
 import type { ChildProgram, ProcessProgram } from '../../engine/child-program.ts';
 import type { Guest } from '../../engine/guest.ts';
+import type { MemoryAccount } from '../../engine/memory-account.ts';
 import type { FileNode, Node } from '../../fs/nodes.ts';
 import type { BaseDirectory } from '../../fs/resolve-path.ts';
 import { readOnlyTree } from '../../fs/tree-codec.ts';
@@ -64,11 +65,11 @@ function startInterpreter(
   { image, others }: FoundImage,
   context: ProcessContext,
   { argv, env }: ExecRequest,
-  maxBytes: number,
+  { freeBytes }: MemoryAccount,
 ): ChildProgram<Guest> {
   const { runtime } = image;
   const { header } = image.image;
-  const maxPages = Math.floor(maxBytes / PAGE_BYTES);
+  const maxPages = Math.floor(freeBytes / PAGE_BYTES);
   if (maxPages < header.pages) throw syscallError('ENOMEM');
   const volume = context.volume();
   if (image !== context.loaded) mountLayers(volume, image);
@@ -98,8 +99,8 @@ const interpreterCommands = (runtime: Runtime): ProcessCommand[] =>
   runtime.commands.map((name) => ({
     name,
     prepare: (context, request) =>
-      inImage(runtime, context, request, (found, maxBytes) =>
-        startInterpreter(found, context, request, maxBytes),
+      inImage(runtime, context, request, (found, memory) =>
+        startInterpreter(found, context, request, memory),
       ),
   }));
 
@@ -108,7 +109,7 @@ const programCommand = (name: string): ProcessCommand => ({
   prepare: (_, request) => {
     const problem = programProblem(name);
     if (problem !== undefined) return { exitCode: 127, message: `${name}: ${problem}\n` };
-    return { start: (maxBytes) => startCommand(name, request, maxBytes) };
+    return { start: (memory) => startCommand(name, request, memory) };
   },
 });
 

@@ -5,6 +5,7 @@
  */
 import type { ResolvedProgram, UnavailableProgram } from '../../engine/child-program.ts';
 import type { Guest } from '../../engine/guest.ts';
+import type { MemoryAccount } from '../../engine/memory-account.ts';
 import type { BaseDirectory } from '../../fs/resolve-path.ts';
 import type { Volume } from '../../fs/volume.ts';
 import type { DescriptorTable } from '../../kernel/descriptors.ts';
@@ -85,14 +86,14 @@ export function inImage(
   runtime: Runtime,
   context: ImageContext & { readonly cwd: BaseDirectory },
   request: ExecRequest,
-  start: (found: FoundImage, maxBytes: number) => ReturnType<ResolvedProgram<Guest>['start']>,
+  start: (found: FoundImage, memory: MemoryAccount) => ReturnType<ResolvedProgram<Guest>['start']>,
 ): { perform(runner: Guest, fds: DescriptorTable): ResolvedProgram<Guest> | UnavailableProgram } {
   return {
     perform: (_, fds) => {
       const found = findImage(runtime, context, request, fds);
       return 'problem' in found
         ? { exitCode: 1, message: `${runtime.name}: ${found.problem}\n` }
-        : { start: (maxBytes) => start(found, maxBytes) };
+        : { start: (memory) => start(found, memory) };
     },
   };
 }

@@ -11,6 +11,7 @@ import type {
   ResolveProgram,
 } from '../../engine/child-program.ts';
 import type { Guest } from '../../engine/guest.ts';
+import { MemoryAccount } from '../../engine/memory-account.ts';
 import { type GuestStop, GuestStopped } from '../../engine/run-context.ts';
 import type { BaseDirectory } from '../../fs/resolve-path.ts';
 import { DescriptorTable } from '../../kernel/descriptors.ts';
@@ -121,11 +122,11 @@ export class ProcessTable {
   #started = 0;
   #isOver = false;
   #isTelling = false;
-  #peakBytes = 0;
+  readonly #memory: MemoryAccount;
 
   constructor(
     top: Guest,
-    readonly memoryBytes: number,
+    memoryBytes: number,
     readonly resolve: ResolveProgram<Guest>,
     /** Undefined if no process may send requests. */
     readonly tools?: GuestToolCalls,
@@ -156,13 +157,16 @@ export class ProcessTable {
       state: 'ended',
       guest: undefined,
     }));
+    this.#memory = new MemoryAccount(memoryBytes, () => kernel.pipeAccount.bytes);
+    top.memoryLimit.countIn(this.#memory);
+    kernel.pipeAccount.freeBytes = () => this.#memory.freeBytes;
     kernel.processes = this.#callsOf(this.#top);
     top.fork = (create) => this.#fork(this.#top, create);
   }
 
-  /** The largest sum of the memory of all guests that was seen when one started or ended. */
+  /** The largest sum of the memory that all processes and pipes took at a time. */
   get peakBytes(): number {
-    return this.#peakBytes;
+    return this.#memory.peakBytes;
   }
 
   /** How many processes the call has started. */
@@ -194,6 +198,8 @@ export class ProcessTable {
       .slice(-MAX_ENDED_CHILDREN);
     this.#processes = [];
     kernel.processes = undefined;
+    kernel.pipeAccount.freeBytes = undefined;
+    this.#top.guest!.memoryLimit.countIn(undefined);
     this.#top.guest!.fork = undefined;
     // Between calls, a pipe holds no more than one that a process uses alone.
     for (const file of kernel.fds.slots)
@@ -243,14 +249,6 @@ export class ProcessTable {
 
   #others(process: Process): Process[] {
     return [this.#top, ...this.#processes].filter((other) => other !== process && other.state !== 'ended');
-  }
-
-  #usedBytes(): number {
-    const bytes = [this.#top, ...this.#processes]
-      .filter(isLive)
-      .reduce((sum, { guest }) => sum + guest!.memory.buffer.byteLength, 0);
-    this.#peakBytes = Math.max(this.#peakBytes, bytes);
-    return bytes;
   }
 
   // ---- creating ----
@@ -325,12 +323,11 @@ export class ProcessTable {
     const live = () => [this.#top, ...this.#processes].filter(isLive).length;
     if (live() >= MAX_LIVE) this.#runReady();
     if (live() >= MAX_LIVE) throw syscallError('EAGAIN');
-    const program = create(this.memoryBytes - this.#usedBytes());
+    const program = create(this.#memory);
+    program.guest.memoryLimit.countIn(this.#memory);
     guest.charge(START_FUEL + program.startFuel);
     const user = { cwd: kernel.cwd, fds: kernel.fds.copy(false) };
-    const pid = this.#add(parent, { user, next: program, timeoutMs: 0, guest: program.guest });
-    this.#usedBytes();
-    return pid;
+    return this.#add(parent, { user, next: program, timeoutMs: 0, guest: program.guest });
   }
 
   /** Continues with another program. The program of the call runs it as a child and then exits. */
@@ -412,9 +409,7 @@ export class ProcessTable {
       runner.beginChild(guest, timeoutMs);
       this.#connect(process, guest);
       kernel.tools = requests;
-      const stop = stopOf(program);
-      this.#usedBytes();
-      return stop;
+      return stopOf(program);
     } finally {
       process.user = { cwd: kernel.cwd, fds: kernel.fds };
       process.umask = kernel.umask;
@@ -426,7 +421,7 @@ export class ProcessTable {
       try {
         runner.endChild(guest);
       } finally {
-        program.release();
+        release(program);
       }
     }
   }
@@ -440,7 +435,8 @@ export class ProcessTable {
   /** Creates the guest of a process; undefined if there is no memory for it. */
   #start(process: Process, found: ResolvedProgram<Guest>, runner: Guest): ChildProgram<Guest> | undefined {
     try {
-      const program = found.start(this.memoryBytes - this.#usedBytes());
+      const program = found.start(this.#memory);
+      program.guest.memoryLimit.countIn(this.#memory);
       runner.charge(START_FUEL + program.startFuel);
       return program;
     } catch (cause) {
@@ -471,7 +467,7 @@ export class ProcessTable {
     const { kernel } = this.#top.guest!;
     if (process.state === 'ended') return;
     const { next } = process;
-    if (next !== undefined && 'guest' in next) next.release();
+    if (next !== undefined && 'guest' in next) release(next);
     process.next = undefined;
     process.guest = undefined;
     process.state = 'ended';
@@ -610,6 +606,12 @@ export class ProcessTable {
     if (process === this.#top) return guest.exit(128 + signal);
     return guest.stop({ reason: 'signal', message: `signal ${signal}`, signal });
   }
+}
+
+/** Gives the memory of a program back to the call. */
+function release(program: ChildProgram<Guest>): void {
+  program.guest.memoryLimit.countIn(undefined);
+  program.release();
 }
 
 /** Runs a program and returns how it stopped. */

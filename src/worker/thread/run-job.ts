@@ -342,7 +342,7 @@ class JobRun {
       ...(this.#tools && { toolWaitMs: this.#tools.waitedMs }),
       fuelConsumed: guest.fuelConsumed,
       chartFuel: this.#chartFuel,
-      memoryUsedBytes: Math.max(guest.memory.buffer.byteLength, this.#processes.peakBytes),
+      memoryUsedBytes: this.#processes.peakBytes,
       durationMs,
       yieldedMs: this.#yield.yieldedMs,
       stdout: this.#stdout.text(),

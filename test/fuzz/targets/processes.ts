@@ -20,6 +20,7 @@ import type { FuzzTarget } from '../target.ts';
 process.env['LLM_WASM_SANDBOX_ASSETS'] ??= resolve('dist');
 
 const MEMORY_BYTES = 64 * 1024 * 1024;
+const MEMORY = { freeBytes: MEMORY_BYTES, maxBytes: MEMORY_BYTES };
 const SCRIPTS = {
   loop: '#!/app/loop\n',
   again: '#!/bin/sh -c\n',
@@ -185,7 +186,7 @@ export const processCalls: FuzzTarget = {
       fc.constantFrom(1, 3_000_000),
     );
     const property = fc.property(steps, budget, fc.boolean(), (actions, fuelBudget, keeps) => {
-      const guest: Guest = startCommand('true', { argv: ['true'], env: [] }, MEMORY_BYTES).guest;
+      const guest: Guest = startCommand('true', { argv: ['true'], env: [] }, MEMORY).guest;
       const { kernel } = guest;
       guest.beginRun({ ...UNLIMITED_RUN, fuelBudget, deterministic: { startMs: 0, seed: 1 } });
       kernel.volume = createVolume(commandLayers());

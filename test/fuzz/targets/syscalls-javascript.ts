@@ -72,7 +72,7 @@ function stubGuest(
   return {
     kernel: test.kernel,
     view: memory,
-    memoryLimit: { memory: new WebAssembly.Memory({ initial: 0 }), maxBytes: 1 << 20 },
+    memoryLimit: { freeBytes: 1 << 20, maxBytes: 1 << 20 },
     limitReached: undefined,
     isDeterministic: false,
     call: (name, ...args) => noise[calls++] ?? answers[name]?.(...args.map(Number)) ?? 0,
