@@ -5,11 +5,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { oneLine } from '../analysis/quote-guest-text.ts';
 import { runHostProgram } from '../host/start-program.ts';
 import { formatBytes } from '../quantities.ts';
 import { NATIVE_PLATFORM, PYTHON_TAG, PYTHON_VERSION } from './python-abi.ts';
 import { MAX_WHEEL_BYTES } from './read-zip.ts';
-import { oneLine } from './wheel-metadata.ts';
 
 const PIP_TIMEOUT_MS = 5 * 60_000;
 /** Memory of pip, which holds a whole page of the index several times. */
@@ -56,7 +56,7 @@ const ENDED = `it was ended, because it ran for ${PIP_TIMEOUT_MS / 60_000} minut
 const TOO_MUCH = `the package index sent more than fits in ${formatBytes(PIP_MEMORY_BYTES)} of memory`;
 const TOO_LARGE = `a file exceeds ${formatBytes(MAX_WHEEL_BYTES)}`;
 
-interface ProgramFailure {
+interface PipExit {
   readonly stderr?: string;
   readonly message: string;
   readonly code?: string | number;
@@ -94,7 +94,7 @@ async function runPip(operands: readonly string[], temporary: string): Promise<P
       await runHostProgram(command, args, { timeoutMs: PIP_TIMEOUT_MS, temporary });
       return undefined;
     } catch (cause) {
-      const { stderr, message, code, killed } = cause as ProgramFailure;
+      const { stderr, message, code, killed } = cause as PipExit;
       if (killed === true) return { kind: 'other', message: ENDED };
       if (code === 'ENOENT' || code === 'EACCES' || NOT_FOUND.test(stderr ?? '')) continue;
       return classify((stderr || message).trim());

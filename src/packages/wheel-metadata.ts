@@ -2,6 +2,7 @@
  * Reads the METADATA of a wheel, which may be hostile: its summary, its licence and its dependencies in a guest. Threads call
  * this, because comparing many versions takes long.
  */
+import { oneLine } from '../analysis/quote-guest-text.ts';
 import { SandboxError } from '../errors.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
 import { appliesToGuests } from './environment-markers.ts';
@@ -41,13 +42,6 @@ export function parseRequirement(text: string): (Requirement & { readonly marker
   if (plain !== '' && !/^[<>=!~][\w.*+!,<>=~-]*$/.test(plain)) return undefined;
   return { name: normalisedName(name), specifiers: plain, marker: marker.trim() };
 }
-
-/** One line of untrusted text, shortened, without control characters. */
-export const oneLine = (text: string, length: number) =>
-  text
-    .replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
-    .trim()
-    .slice(0, length);
 
 /** `label` names the wheel in errors. */
 export function readMetadata(label: string, files: readonly PackageFile[]): WheelMetadata {

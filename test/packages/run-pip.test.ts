@@ -72,7 +72,7 @@ describe.skipIf(process.platform === 'win32')('pip', () => {
   // proves: What an index says is passed on as one short line without control characters.
   test('passes on what an index says as one short line without control characters', async () => {
     command('python3', `printf 'ERROR: \\033[2J%05000d\\n' 7 >&2; exit 1`);
-    expect(await download()).toEqual({ kind: 'other', message: `ERROR:  [2J${'0'.repeat(489)}` });
+    expect(await download()).toEqual({ kind: 'other', message: `ERROR:  [2J${'0'.repeat(488)}…` });
   });
 
   test('reports that the disk is full', async () => {
