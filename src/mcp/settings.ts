@@ -141,7 +141,7 @@ export const serverSettings = z.strictObject({
   isolation: isolationMode
     .default('thread')
     .describe(
-      'Where programs run. "thread": in threads of the server. "process": in a separate process that can read only the files of this package and of its dependencies zod and pako.',
+      'Where programs run. "thread": in threads of the server. "process": in a separate process that can read only the files of this package and of its dependency pako.',
     ),
   optimization: optimizationMode
     .default('idle')

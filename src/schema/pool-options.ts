@@ -40,7 +40,7 @@ export const poolOptions = z.strictObject({
   isolation: isolationMode
     .default('thread')
     .describe(
-      'Where guests run. `thread`: in threads of this process. `process`: in threads of a separate process. The permission model of Node.js restricts that process to reading the files of this package and of its dependencies zod and pako. `process` needs more memory. The state of every call is copied to that process, and so are files that it does not have yet.',
+      'Where guests run. `thread`: in threads of this process. `process`: in threads of a separate process. The permission model of Node.js restricts that process to reading the files of this package and of its dependency pako. `process` needs more memory. The state of every call is copied to that process, and so are files that it does not have yet.',
     ),
   optimization: optimizationMode
     .default('idle')

@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createPool, createSandbox, memoryStore, type Pool, type SandboxResult } from 'llm-wasm-sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
 import { findAssets } from '../../dist/runtimes/guest-artifacts.js';
@@ -17,6 +18,7 @@ import { childProcesses } from '../support/child-processes.ts';
 import { folderOfFile } from '../support/folders.ts';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = folderOfFile();
 writeFileSync(join(folder, 'data.txt'), 'from the host');
 // Images are built here, not read from the cache of the user.
@@ -278,6 +280,7 @@ describe('isolation', () => {
       await probe('read', async () => (await import('node:fs')).readFileSync('/etc/passwd'));
       await probe('list', async () => (await import('node:fs')).readdirSync('/etc'));
       await probe('binary', async () => (await import('node:fs')).readFileSync(${JSON.stringify(process.execPath)}));
+      await probe('dependency', async () => (await import('node:fs')).readFileSync(${JSON.stringify(join(root, 'node_modules/zod/package.json'))}));
       await probe('write', async () => (await import('node:fs')).writeFileSync(${JSON.stringify(join(folder, 'x'))}, 'x'));
       await probe('child', async () => (await import('node:child_process')).spawnSync('id'));
       await probe('addon', async () => process.dlopen({ exports: {} }, '/nowhere/addon.node'));
@@ -306,7 +309,17 @@ describe('isolation', () => {
       Array.from({ length: Object.keys(thread).length - 1 }, () => 'ERR_ACCESS_DENIED'),
     );
     expect(Object.keys(thread)).toEqual(
-      expect.arrayContaining(['read', 'list', 'binary', 'write', 'child', 'addon', 'wasi', 'thread']),
+      expect.arrayContaining([
+        'read',
+        'list',
+        'binary',
+        'dependency',
+        'write',
+        'child',
+        'addon',
+        'wasi',
+        'thread',
+      ]),
     );
     // The main thread of the process runs no guest and starts the threads.
     expect(main).toEqual({ ...thread, thread: 'allowed' });

@@ -11,8 +11,8 @@ import { optionalPackages } from '../../runtimes/programs/program-folders.ts';
 
 /** Names of the flag that enables the permission model, newest first. */
 const PERMISSION_FLAGS = ['--permission', '--experimental-permission'] as const;
-/** The packages that workers import; none of them has dependencies. */
-const IMPORTED_PACKAGES = ['zod', 'pako'] as const;
+/** The package that workers import. It has no dependencies. */
+const IMPORTED_PACKAGE = 'pako';
 
 /**
  * Resolving a symbolic link would need permission to read every folder above it. The only warnings are about the flags.
@@ -52,10 +52,10 @@ export function permissionFlags(
   return { process: [...thread, '--allow-worker'], thread };
 }
 
-/** The installation as workers read it: compiled sources and guests, `package.json`, and the imported packages. */
+/** The installation as workers read it: compiled sources and guests, `package.json`, and the imported package. */
 function readablePaths(): string[] {
   const dist = installedFile('');
-  const packages = [...IMPORTED_PACKAGES, ...optionalPackages()];
+  const packages = [IMPORTED_PACKAGE, ...optionalPackages()];
   const folders = [dist, ...packages.flatMap((name) => nodeModuleFolders(name, dist))];
   return [join(dist, '..', 'package.json'), ...folders.map((folder) => join(folder, '*'))];
 }

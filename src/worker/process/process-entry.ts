@@ -3,6 +3,8 @@
  * on. No guest code runs in its main thread, so that it can always receive a cancellation. It ends with its parent
  * process.
  */
+import { Socket } from 'node:net';
+import { deserialize } from 'node:v8';
 import { optimizeOnHalfOfCores } from '../../host/v8-flags.ts';
 import { findAssets, type GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import type { RuntimeName } from '../../schema.ts';
@@ -11,6 +13,7 @@ import { isAnswer, ThreadHost } from '../pool/thread-host.ts';
 import type { WorkerThread } from '../pool/worker-host.ts';
 import type { FromWorker } from '../protocol/messages.ts';
 import { assertRestricted } from './permissions.ts';
+import { encodeUntrusted, MessageFrames } from './process-channel.ts';
 import {
   type FromProcess,
   fromPortableExtension,
@@ -42,7 +45,9 @@ const threads = new Map<number, HostedThread>();
 const images = new Map<string, GuestAssets>();
 const bootImages = new Map<RuntimeName, GuestAssets>();
 
-const send = (message: FromProcess) => process.send!(message);
+/** The socket is the fourth stream that the parent process has opened. */
+const socket = new Socket({ fd: 3 });
+const send = (message: FromProcess) => socket.write(encodeUntrusted(message));
 
 // ---- images ----
 
@@ -122,11 +127,17 @@ function receiveForThread(id: number, message: ForThread): void {
   }
 }
 
-process.on('message', (message: ToProcess) => {
+function receive(message: ToProcess): void {
   if (message.type === 'yield') host.setYield(message.isWanted);
   else if (message.type === 'image') images.set(message.image.id, toAssets(message.image));
   else if (message.type === 'forget') images.delete(message.image);
   else if (message.type === 'start') start(message.thread);
   else receiveForThread(message.thread, message);
-});
-process.on('disconnect', () => process.exit());
+}
+
+const frames = new MessageFrames(
+  () => Number.POSITIVE_INFINITY,
+  (body) => receive(deserialize(body)),
+);
+socket.on('data', (chunk: Buffer) => frames.push(chunk));
+for (const event of ['end', 'error']) socket.on(event, () => process.exit());

@@ -3,14 +3,18 @@
  * with the first thread and is ended with the last one. If it dies, all of its threads have ended, and the next thread
  * starts another process.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { serialize } from 'node:v8';
+import { MinuteAllowance } from '../../concurrency/minute-allowance.ts';
 import { SandboxError } from '../../errors.ts';
 import { installedFile } from '../../host/install-folder.ts';
 import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import type { ThreadEvents, WorkerHost, WorkerThread } from '../pool/worker-host.ts';
 import type { FromWorker, ToWorker, UnsentJob } from '../protocol/messages.ts';
 import { type PermissionFlags, permissionFlags } from './permissions.ts';
-import { JobLimits } from './process-limits.ts';
+import { ChannelError, decodeUntrusted, frame, MessageFrames } from './process-channel.ts';
+import { JobLimits, MAX_IDLE_MESSAGE_BYTES } from './process-limits.ts';
 import {
   type FromProcess,
   fromPortableExtension,
@@ -23,17 +27,24 @@ import {
 
 /** Images that a process holds for threads that have not loaded them yet. */
 const MAX_IMAGES = 8;
+/** Messages that belong to no job: reports of each thread every 25 ms, and what was sent before a job was cancelled. */
+const MAX_UNAWAITED_PER_SECOND = 10_000;
 /** Time that a thread gets to end before its process is killed. */
 const TERMINATE_MS = 5_000;
+
+export type LaunchProcess = (flags: PermissionFlags) => ChildProcess;
 
 export class ProcessHost implements WorkerHost {
   readonly #flags = permissionFlags();
   #process: WorkerProcess | undefined;
   #isYieldWanted = false;
 
+  /** `launch` starts the process. Its fourth stream is the channel. */
+  constructor(readonly launch: LaunchProcess = startProcess) {}
+
   start(events: ThreadEvents): WorkerThread {
     if (!this.#process?.isAlive) {
-      this.#process = new WorkerProcess(this.#flags);
+      this.#process = new WorkerProcess(this.launch(this.#flags));
       if (this.#isYieldWanted) this.#process.send({ type: 'yield', isWanted: true });
     }
     return this.#process.start(events);
@@ -51,22 +62,26 @@ export class ProcessHost implements WorkerHost {
   }
 
   fresh(): WorkerHost {
-    return new ProcessHost();
+    return new ProcessHost(this.launch);
   }
 }
 
 class WorkerProcess {
   readonly #child: ChildProcess;
+  readonly #socket: Socket;
   readonly #exited: Promise<void>;
   readonly #threads = new Map<number, RemoteThread>();
   /** Images it holds, least recently used first. */
   readonly #images = new Set<string>();
+  /** Messages that no job awaits. */
+  readonly #unawaited = new MinuteAllowance(MAX_UNAWAITED_PER_SECOND, undefined, 1000);
   #lastThread = 0;
   #references = 0;
   isAlive = true;
 
-  constructor(flags: PermissionFlags) {
-    this.#child = startProcess(flags);
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#socket = child.stdio[3] as Socket;
     this.#setRef(false);
     this.#exited = new Promise((resolve) => {
       const end = () => {
@@ -77,7 +92,13 @@ class WorkerProcess {
       this.#child.on('error', end);
       this.#child.on('exit', end);
     });
-    this.#child.on('message', (message) => this.#receive(message));
+    const frames = new MessageFrames(
+      () => this.#maxMessageBytes(),
+      (body) => this.#receive(body),
+    );
+    // What does not arrive is reported when the process has ended.
+    this.#socket.on('error', () => {});
+    this.#socket.on('data', (chunk: Buffer) => this.#guarded(() => frames.push(chunk)));
   }
 
   start(events: ThreadEvents): WorkerThread {
@@ -90,7 +111,7 @@ class WorkerProcess {
 
   /** Sends a message. It is lost if the process has ended, which its threads report. */
   send(message: ToProcess): void {
-    if (this.#child.connected) this.#child.send(message, () => {});
+    if (this.#socket.writable) this.#socket.write(frame(serialize(message)));
   }
 
   /** Makes an image available to the threads of the process. */
@@ -112,22 +133,41 @@ class WorkerProcess {
   }
 
   #setRef(keepsAlive: boolean): void {
-    const { channel } = this.#child;
     if (keepsAlive) this.#child.ref();
     else this.#child.unref();
-    if (keepsAlive) channel?.ref();
-    else channel?.unref();
+    if (keepsAlive) this.#socket.ref();
+    else this.#socket.unref();
   }
 
-  #receive(received: unknown): void {
-    const message = parseFromProcess(received);
-    // Only a process that guest code has taken over sends anything else.
-    if (message === undefined) this.kill();
-    else {
-      const thread = this.#threads.get(message.thread);
-      if (message.type === 'exit') this.#remove(message.thread);
-      thread?.receive(message);
+  #maxMessageBytes(): number {
+    const limits = [...this.#threads.values()].map(({ maxMessageBytes }) => maxMessageBytes);
+    return Math.max(MAX_IDLE_MESSAGE_BYTES, ...limits);
+  }
+
+  #charge(): void {
+    this.#unawaited.charge('', 1);
+    if (this.#unawaited.secondsToWait('') > 0) throw new ChannelError('there are too many messages');
+  }
+
+  /** Only a process that guest code has taken over sends what cannot be received. */
+  #guarded(receive: () => void): void {
+    if (this.#socket.destroyed) return;
+    try {
+      receive();
+    } catch (cause) {
+      if (!(cause instanceof ChannelError)) throw cause;
+      this.kill();
     }
+  }
+
+  #receive(body: Buffer): void {
+    if (this.#socket.destroyed) return;
+    const message = parseFromProcess(decodeUntrusted(body));
+    if (message === undefined) throw new ChannelError('the message is unknown');
+    const thread = this.#threads.get(message.thread);
+    if (!thread?.isAwaiting(message)) this.#charge();
+    if (message.type === 'exit') this.#remove(message.thread);
+    thread?.receive(message);
   }
 
   /** A process without threads is ended. */
@@ -144,8 +184,10 @@ class WorkerProcess {
     for (const [thread, remote] of threads) remote.receive({ type: 'exit', thread });
   }
 
+  /** What the process has sent is not read any more. */
   kill(): void {
     this.#child.kill('SIGKILL');
+    this.#socket.destroy();
   }
 
   /** Resolves when the process has ended, if it is about to. */
@@ -176,6 +218,12 @@ class RemoteThread implements WorkerThread {
     });
   }
 
+  /** Whether the running job awaits a message. */
+  isAwaiting(message: FromProcess): boolean {
+    const id = message.type === 'message' ? message.message.id : message.type === 'extended' && message.id;
+    return this.#job !== undefined && id === this.#job.id;
+  }
+
   receive(message: FromProcess): void {
     if (message.type === 'message') this.#receiveMessage(message.message);
     else if (message.type === 'extended') this.#receiveImage(message.id, message.extension);
@@ -188,6 +236,10 @@ class RemoteThread implements WorkerThread {
       this.setRef(false);
       this.#exit();
     }
+  }
+
+  get maxMessageBytes(): number {
+    return this.#job?.limits.maxMessageBytes ?? MAX_IDLE_MESSAGE_BYTES;
   }
 
   runningMs(job: number): number | undefined {
@@ -260,12 +312,12 @@ const RETURN_MEMORY = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' 
 /** Starts the process without the flags, environment and standard input of this one. */
 function startProcess(flags: PermissionFlags): ChildProcess {
   try {
-    return fork(installedFile('worker/process-entry.js'), flags.thread, {
-      execArgv: [...flags.process],
+    const entry = installedFile('worker/process-entry.js');
+    return spawn(process.execPath, [...flags.process, entry, ...flags.thread], {
       env: RETURN_MEMORY,
       cwd: installedFile('worker'),
-      serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+      windowsHide: true,
     });
   } catch (cause) {
     throw new SandboxError(

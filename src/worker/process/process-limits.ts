@@ -42,6 +42,8 @@ const MAX_IMAGE_REQUEST_CHARS = IMAGE_REQUEST.characters + IMAGE_REQUEST.nameCha
 const MAX_RESULT_CHARS = 2 * RESULT_LIMITS.totalBytes;
 /** What a header of a state, an index of a layer and the like take in addition to what a limit covers. */
 const MARGIN_BYTES = 64 * MIB;
+/** A message that belongs to no job. */
+export const MAX_IDLE_MESSAGE_BYTES = MARGIN_BYTES;
 /** Characters that a byte of a path can take in JSON, and what a row contains besides paths. */
 const MAX_CHARS_PER_PATH_BYTE = 6;
 const MAX_ROW_CHARS = 5000;
@@ -80,15 +82,31 @@ export class JobLimits {
   /** Requests without an answer, and the output that each `drain` among them waits for. */
   readonly #open = new Map<number, number>();
   #undrained = 0;
+  /** The part of it for which a `drain` waits. */
+  #awaited = 0;
   #phase: 'running' | 'saving' | 'over' = 'running';
 
   constructor(job: UnsentJob) {
     this.#job = job;
   }
 
+  /** No message of the job is larger. Each part is compared with its own limit afterwards. */
+  get maxMessageBytes(): number {
+    const job = this.#job;
+    if (job.type === 'extend') return 2 * maxImageBytes(job);
+    if (job.type !== 'run') return MARGIN_BYTES;
+    const { limits, session, workspace } = job;
+    const state = Math.max(limits.memory_bytes, totalLength(session?.delta ?? []));
+    const files =
+      Math.max(limits.workspace_max_bytes, workspace.tree.bytes) + maxRowChars(job, workspace.tree);
+    return 2 * (state + 2 * files + limits.stdout_max_bytes + limits.stderr_max_bytes) + 4 * MARGIN_BYTES;
+  }
+
   /** A request is answered. */
   answered(number: number): void {
-    this.#undrained -= this.#open.get(number) ?? 0;
+    const drained = this.#open.get(number) ?? 0;
+    this.#undrained -= drained;
+    this.#awaited -= drained;
     this.#open.delete(number);
   }
 
@@ -166,11 +184,8 @@ export class JobLimits {
               ? job.findsImages === true && isAtMost(request, MAX_IMAGE_REQUEST_CHARS)
               : job.tools !== undefined;
     if (!isOffered || this.#open.has(number) || this.#open.size >= MAX_OPEN_REQUESTS) return false;
-    let waitsFor = 0;
-    if (request.type === 'drain') {
-      for (const bytes of this.#open.values()) waitsFor -= bytes;
-      waitsFor += this.#undrained;
-    }
+    const waitsFor = request.type === 'drain' ? this.#undrained - this.#awaited : 0;
+    this.#awaited += waitsFor;
     this.#open.set(number, waitsFor);
     return true;
   }
@@ -207,15 +222,19 @@ function isPossible(job: UnsentRunJob, outcome: PackedOutcome): boolean {
 }
 
 /** Whether an edit is small enough to be unpacked. Its files are compared with the quota afterwards. */
-function isUnpackable({ limits }: UnsentRunJob, before: Tree, edit: PackedEdit): boolean {
-  const files = Math.max(before.size, limits.workspace_max_files);
-  const paths = Math.max(before.pathBytes, maxPathBytes(limits.workspace_max_files));
+function isUnpackable(job: UnsentRunJob, before: Tree, edit: PackedEdit): boolean {
   const contents = edit.reduce((sum, { small, large }) => sum + small.length + totalLength(large), 0);
   const rows = edit.reduce((sum, part) => sum + part.rows.length, 0);
   return (
-    contents <= Math.max(before.bytes, limits.workspace_max_bytes) &&
-    rows <= MAX_CHARS_PER_PATH_BYTE * paths + MAX_ROW_CHARS * (files + 1)
+    contents <= Math.max(before.bytes, job.limits.workspace_max_bytes) && rows <= maxRowChars(job, before)
   );
+}
+
+/** Characters of the rows of an edit. */
+function maxRowChars({ limits }: UnsentRunJob, before: Tree): number {
+  const files = Math.max(before.size, limits.workspace_max_files);
+  const paths = Math.max(before.pathBytes, maxPathBytes(limits.workspace_max_files));
+  return MAX_CHARS_PER_PATH_BYTE * paths + MAX_ROW_CHARS * (files + 1);
 }
 
 /** The outcome of a run. Throws if its files exceed the quota, which only a process that guest code has taken over sends. */
@@ -273,12 +292,19 @@ function isWithinLimits(
 
 /** The image holds the memory of a guest, and a layer the packages with their bytecode. */
 function isWithinMemory(job: ExtendJob, { image, minMemoryBytes, addedLayers }: PortableExtension): boolean {
-  const memory = Math.max(job.compileLimits.memory_bytes, job.preloadLimits.memory_bytes);
-  const packages = job.packages.reduce((sum, entry) => sum + entryBytes(entry), 0);
+  const memory = maxMemoryBytes(job);
   const layers = addedLayers.reduce((sum, { index, data }) => sum + index.length + data.length, 0);
   return (
     minMemoryBytes <= memory + MARGIN_BYTES &&
     (image?.length ?? 0) <= memory + MARGIN_BYTES &&
-    layers <= 4 * packages + MARGIN_BYTES
+    layers <= maxLayerBytes(job)
   );
 }
+
+const maxMemoryBytes = ({ compileLimits, preloadLimits }: ExtendJob) =>
+  Math.max(compileLimits.memory_bytes, preloadLimits.memory_bytes);
+
+const maxLayerBytes = ({ packages }: ExtendJob) =>
+  4 * packages.reduce((sum, entry) => sum + entryBytes(entry), 0) + MARGIN_BYTES;
+
+const maxImageBytes = (job: ExtendJob) => maxMemoryBytes(job) + maxLayerBytes(job) + MARGIN_BYTES;
