@@ -340,7 +340,8 @@ export class NetworkBroker {
     record.status = response.status;
     const what = 'the response has';
     const countBody = byteLimit(rule.response_bytes, what);
-    const { headers, body, reason } = this.#readable(response, rule, isDecoded);
+    const { headers, body, reason } = await this.#readable(response, rule, isDecoded);
+    aborter.signal.throwIfAborted();
     exchange.body = new ResponseBody(body, (bytes) => {
       record.bytes_down += bytes;
       countBody(bytes);
@@ -363,11 +364,11 @@ export class NetworkBroker {
   }
 
   /** The response as a program may see it: without secrets, which compression would hide. */
-  #readable(
+  async #readable(
     response: WireResponse,
     rule: PermittingRule,
     isDecoded: boolean,
-  ): Pick<WireResponse, 'headers' | 'body' | 'reason'> {
+  ): Promise<Pick<WireResponse, 'headers' | 'body' | 'reason'>> {
     const { secrets } = this.options;
     const countResponse = byteLimit(rule.response_bytes, 'the compressed response has');
     const count = (bytes: number) => {
@@ -378,10 +379,11 @@ export class NetworkBroker {
     const { headers, body } =
       isDecoded || isRequired ? decodeBody(response, { isRequired, count }) : response;
     if (secrets.isEmpty) return { headers, body, reason: response.reason };
+    const [reason = ''] = await secrets.hideIn([response.reason]);
     return {
-      headers: secrets.hideInHeaders(headers),
+      headers: await secrets.hideInHeaders(headers),
       body: secrets.hideInBody(body),
-      reason: secrets.hideIn(response.reason),
+      reason,
     };
   }
 

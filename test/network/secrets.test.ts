@@ -171,8 +171,8 @@ describe('secret', () => {
         const next = await broker.read(answer.handle!);
         if (!('error' in next)) received = Buffer.from(next.body, 'base64').length;
       }
-      // The longest form has six characters for each character of the secret, whose length is rounded up.
-      expect(received).toBe(2000 + guess.length - 6 * 32);
+      // The longest form has twelve bytes for each character of the secret, whose length is rounded up.
+      expect(received).toBe(2000 + guess.length - 12 * 32);
       release();
       await broker.finish();
     },
