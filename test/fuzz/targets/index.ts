@@ -10,6 +10,7 @@ import { mcpRequests } from './mcp-requests.ts';
 import { pathResolution } from './path-resolution.ts';
 import { processCalls } from './processes.ts';
 import { quickJsAgainstNode } from './quickjs-against-node.ts';
+import { requestedUrls } from './requested-urls.ts';
 import { sessionReader } from './session-reader.ts';
 import { sideModules } from './side-modules.ts';
 import { syscallsJavaScript } from './syscalls-javascript.ts';
@@ -25,6 +26,7 @@ export const TARGETS: readonly FuzzTarget[] = [
   syscallsJavaScript,
   processCalls,
   pathResolution,
+  requestedUrls,
   quickJsAgainstNode,
   imageReader,
   deltaReader,
