@@ -2,13 +2,13 @@
  * The code interpreter of E2B: runs programs in contexts and streams what they produce, one JSON value per line. A program
  * can write anything, but not a line of its own: every line is encoded as ASCII JSON here.
  */
-import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { KeyedQueues } from '../concurrency/keyed-queues.ts';
 import { HttpError } from '../http/http-error.ts';
 import { cellProgram } from '../http/notebook-code.ts';
 import { displayedFile, programFailure } from '../http/program-outcome.ts';
-import { checkedBody, sendJson } from '../http/rest-call.ts';
+import { ResponseStream } from '../http/response-stream.ts';
+import { checkedBody, encodedJson, respond } from '../http/rest-call.ts';
 import { removeVariables } from '../runtimes/remove-variables.ts';
 import { policy } from '../schema/policy.ts';
 import type { SandboxResult } from '../schema.ts';
@@ -35,37 +35,26 @@ const BODIES = {
   context: z.object({ language: z.string().max(100).nullish(), cwd: z.string().max(4096).nullish() }),
 } as const;
 
-/** JSON in ASCII: SDKs decode each chunk of a response by itself, and a chunk can end within a character. */
-function asciiJson(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[\u0080-\uffff]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
+/** SDKs decode each chunk of a response by itself, and a chunk can end within a character. */
+const LINE = { end: '\n', isAscii: true };
 
 /** The lines of a response. The status is sent with the first line, or after a while. */
 class LineStream {
+  readonly #stream: ResponseStream;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(readonly response: ServerResponse) {
-    this.#timer = setTimeout(() => this.#start(), HEAD_MS).unref();
+  constructor(readonly call: E2bCall) {
+    this.#stream = new ResponseStream(call.response, 'application/x-ndjson');
+    this.#timer = setTimeout(() => this.#stream.start(), HEAD_MS).unref();
   }
 
-  #start(): void {
-    clearTimeout(this.#timer);
-    if (this.response.headersSent || this.response.destroyed) return;
-    this.response.writeHead(200, { 'content-type': 'application/x-ndjson' });
-    this.response.flushHeaders();
+  send(line: object): void {
+    void this.#stream.send(() => encodedJson(line, this.call.nextSlice, LINE));
   }
 
-  send(line: unknown): void {
-    this.#start();
-    if (!this.response.destroyed) this.response.write(`${asciiJson(line)}\n`);
-  }
-
-  end(): void {
-    this.#start();
-    this.response.end();
+  end(): Promise<void> {
+    this.abandon();
+    return this.#stream.end();
   }
 
   abandon(): void {
@@ -79,7 +68,7 @@ const MAX_WAITING = 100;
 const queues = new KeyedQueues();
 
 const execute: E2bHandler = async (call) => {
-  const { tenant, sandboxes, caller, response, signal } = call;
+  const { tenant, sandboxes, caller, signal } = call;
   const { code, context_id, language, env_vars } = await checkedBody(call, BODIES.execute);
   const record = await sandboxes.running(tenant, caller.sandbox_id!);
   const context = await contextOf(call, record, context_id, language);
@@ -87,7 +76,7 @@ const execute: E2bHandler = async (call) => {
     sandboxes.owner(tenant, record),
     sandboxes.session(tenant, record, context),
   ]);
-  const lines = new LineStream(response);
+  const lines = new LineStream(call);
   try {
     const name = languageOf(language ?? context.language);
     const program = cellProgram(code, session.runtime);
@@ -150,8 +139,6 @@ async function sendResult(
   session: Session,
   count: number,
 ): Promise<void> {
-  // The lines are sent in one piece.
-  lines.response.cork();
   for (const one of result.results) {
     const forms = await formsByFormat(one, (path) => displayedFile(session, path));
     lines.send({ ...forms, type: 'result', is_main_result: one.is_main_result });
@@ -163,13 +150,13 @@ async function sendResult(
   }
   lines.send({ type: 'number_of_executions', execution_count: count });
   lines.send({ type: 'end_of_execution' });
-  lines.end();
+  await lines.end();
 }
 
 const described = ({ id, language, cwd }: ContextRecord) => ({ id, language, cwd: homePath(cwd ?? '') });
 
 const createContext: E2bHandler = async (call) => {
-  const { tenant, sandboxes, caller, response } = call;
+  const { tenant, sandboxes, caller } = call;
   const { language, cwd } = await checkedBody(call, BODIES.context);
   const name = languageOf(language ?? undefined);
   const folder = relativePath(cwd ?? '', 400);
@@ -182,12 +169,13 @@ const createContext: E2bHandler = async (call) => {
     }));
   }
   const context = await sandboxes.addContext(tenant, record.sandbox_id, { language: name, cwd: folder });
-  sendJson(response, 200, described(context));
+  await respond(call, 200, described(context));
 };
 
-const listContexts: E2bHandler = async ({ tenant, sandboxes, caller, response }) => {
+const listContexts: E2bHandler = async (call) => {
+  const { tenant, sandboxes, caller } = call;
   const { contexts } = await sandboxes.running(tenant, caller.sandbox_id!);
-  sendJson(response, 200, contexts.map(described));
+  await respond(call, 200, contexts.map(described));
 };
 
 const removeContext: E2bHandler = async ({ tenant, sandboxes, caller, params, response }) => {

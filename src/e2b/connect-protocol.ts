@@ -2,10 +2,12 @@
  * The Connect protocol with JSON, as far as the SDKs of E2B use it: unary calls, and calls whose response is a stream. A
  * message of a stream has a header of five bytes: flags and length. The last one ends the stream and reports its error.
  */
-import type { ServerResponse } from 'node:http';
 import type { z } from 'zod';
+import type { NextSlice } from '../concurrency/slices.ts';
 import { HttpError } from '../http/http-error.ts';
-import { checkedBody, sendJson } from '../http/rest-call.ts';
+import { parseMessageBytes } from '../http/request-body.ts';
+import { ResponseStream } from '../http/response-stream.ts';
+import { checkedBody, encodedJson, respond } from '../http/rest-call.ts';
 import { parse } from '../schema.ts';
 import type { E2bCall, E2bRoute } from './e2b-call.ts';
 import { connectError, toE2bError } from './e2b-error.ts';
@@ -25,7 +27,7 @@ export function unary<S extends z.ZodType>(
   return {
     method: 'POST',
     path,
-    handle: async (call) => sendJson(call.response, 200, await answer(call, await checkedBody(call, schema))),
+    handle: async (call) => respond(call, 200, await answer(call, await checkedBody(call, schema))),
   };
 }
 
@@ -41,12 +43,12 @@ export function serverStream<S extends z.ZodType>(
     handle: async (call) => {
       const stream = new ConnectStream(call);
       try {
-        const message = parse(schema, firstMessage(await call.readBytes()), 'message');
+        const message = parse(schema, await firstMessage(call), 'message');
         await run(call, message, stream);
-        stream.end();
+        await stream.end();
       } catch (cause) {
         const { error, isHostError } = toE2bError(cause);
-        stream.end(error);
+        await stream.end(error);
         if (isHostError) throw cause;
       }
     },
@@ -54,7 +56,8 @@ export function serverStream<S extends z.ZodType>(
 }
 
 /** The message of a request, which has only one. */
-function firstMessage(bytes: Uint8Array): unknown {
+async function firstMessage({ readBytes, nextSlice }: E2bCall): Promise<unknown> {
+  const bytes = await readBytes();
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if (bytes.length < HEADER_BYTES || view.getUint32(1) !== bytes.length - HEADER_BYTES)
     throw new HttpError(400, 'The message is incomplete');
@@ -62,11 +65,7 @@ function firstMessage(bytes: Uint8Array): unknown {
     throw new HttpError(400, 'The message is compressed, which this server does not support');
   if (bytes.length > MAX_MESSAGE_BYTES)
     throw new HttpError(400, `The message is larger than ${MAX_MESSAGE_BYTES} bytes`);
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_BYTES)));
-  } catch {
-    throw new HttpError(400, 'The message is not JSON');
-  }
+  return parseMessageBytes(bytes.subarray(HEADER_BYTES), nextSlice);
 }
 
 /** The time that a client gives a stream; undefined if it has no limit. */
@@ -76,14 +75,14 @@ export function deadlineMs({ request }: Pick<E2bCall, 'request'>): number | unde
 }
 
 export class ConnectStream {
-  readonly response: ServerResponse;
+  readonly #stream: ResponseStream;
+  readonly #nextSlice: NextSlice;
   readonly #pingMs: number;
   #ping: NodeJS.Timeout | undefined;
-  #hasEnded = false;
-  #drained: Promise<void> | undefined;
 
-  constructor({ request, response, signal }: Pick<E2bCall, 'request' | 'response' | 'signal'>) {
-    this.response = response;
+  constructor({ request, response, signal, nextSlice }: E2bCall) {
+    this.#stream = new ResponseStream(response, 'application/connect+json');
+    this.#nextSlice = nextSlice;
     const seconds = Number(request.headers['keepalive-ping-interval']) || MAX_PING_SECONDS;
     this.#pingMs = Math.min(Math.max(1, seconds), MAX_PING_SECONDS) * 1000;
     signal.addEventListener('abort', () => clearInterval(this.#ping), { once: true });
@@ -91,48 +90,38 @@ export class ConnectStream {
 
   /** Sends a message repeatedly, so that the connection is not taken for dead. */
   keepAlive(message: object): void {
-    this.#ping = setInterval(() => void this.send(message), this.#pingMs).unref();
+    const ping = () => {
+      if (this.#stream.isIdle) void this.send(message);
+    };
+    this.#ping = setInterval(ping, this.#pingMs).unref();
   }
 
   /** Sends a message. Resolves when the client has room for more. */
-  async send(message: object): Promise<void> {
-    const { response } = this;
-    if (this.#hasEnded || response.destroyed) return;
-    this.#start();
-    if (response.write(frame(0, message))) return;
-    this.#drained ??= new Promise<void>((resolve) => {
-      const done = () => {
-        response.off('drain', done);
-        response.off('close', done);
-        this.#drained = undefined;
-        resolve();
-      };
-      response.on('drain', done);
-      response.on('close', done);
-    });
-    await this.#drained;
+  send(message: object): Promise<void> {
+    return this.sendFrames(() => frame(0, message, this.#nextSlice));
   }
 
-  end(error?: HttpError): void {
+  /** Sends messages that `frame` has encoded, which several streams can share. */
+  sendFrames(encode: () => Promise<Uint8Array>): Promise<void> {
+    return this.#stream.send(encode);
+  }
+
+  async end(error?: HttpError): Promise<void> {
     clearInterval(this.#ping);
-    if (this.#hasEnded || this.response.destroyed) return;
-    this.#hasEnded = true;
-    this.#start();
-    this.response.end(
-      frame(END_FLAG, error === undefined ? {} : { error: connectError(error.status, error.message) }),
-    );
-  }
-
-  #start(): void {
-    if (!this.response.headersSent)
-      this.response.writeHead(200, { 'content-type': 'application/connect+json' });
+    const message = error === undefined ? {} : { error: connectError(error.status, error.message) };
+    await this.sendFrames(() => frame(END_FLAG, message, this.#nextSlice));
+    await this.#stream.end();
   }
 }
 
-function frame(flags: number, message: object): Buffer {
-  const body = Buffer.from(JSON.stringify(message));
+/** The header and the text of a message. */
+async function frame(flags: number, message: object, nextSlice: NextSlice): Promise<Buffer> {
+  const body = await encodedJson(message, nextSlice);
   const header = Buffer.alloc(HEADER_BYTES);
   header[0] = flags;
   header.writeUInt32BE(body.length, 1);
   return Buffer.concat([header, body]);
 }
+
+/** A message of a stream as bytes. */
+export const messageFrame = (message: object, nextSlice: NextSlice) => frame(0, message, nextSlice);

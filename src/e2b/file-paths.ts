@@ -4,7 +4,7 @@
  */
 
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import { HttpError } from '../http/http-error.ts';
+import { HttpError, quoted } from '../http/http-error.ts';
 import { followLinks, pathInside } from '../session/workspace-edits.ts';
 import { parentOf } from '../stores/format/parent-path.ts';
 
@@ -21,7 +21,7 @@ export function relativePath(given: string, status: 400 | 404): string {
   if (inside !== undefined) return inside;
   throw new HttpError(
     status,
-    `${JSON.stringify(given.slice(0, 200))} is not a path in ${HOME}, which has all files of a sandbox`,
+    `${quoted(given, 200)} is not a path in ${HOME}, which has all files of a sandbox`,
   );
 }
 
@@ -42,8 +42,5 @@ export const nameOf = (path: string) => (path === '' ? 'user' : path.slice(path.
 /** There is one user. SDKs name it, or nobody. */
 export function checkUser(name: string | null | undefined): void {
   if (name === null || name === undefined || name === '' || name === 'user') return;
-  throw new HttpError(
-    400,
-    `There is no user ${JSON.stringify(name.slice(0, 100))}: a sandbox has one user, "user"`,
-  );
+  throw new HttpError(400, `There is no user ${quoted(name)}: a sandbox has one user, "user"`);
 }

@@ -3,13 +3,14 @@ import { finishInSlices, type NextSlice, SLICE_BYTES, Slices } from '../concurre
 import { allocateShared } from '../fs/shared-array-buffers.ts';
 import { HttpError } from '../http/http-error.ts';
 import { BodyError } from '../http/request-body.ts';
-import { sendFile, sendJson } from '../http/rest-call.ts';
+import { respond, sendFile } from '../http/rest-call.ts';
 import { entryAt } from '../session/workspace-edits.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
 import { behindLinks, checkUser, homePath, nameOf, relativePath } from './file-paths.ts';
 import { formFiles } from './form-files.ts';
 
-const download: E2bHandler = async ({ tenant, sandboxes, caller, query, response }) => {
+const download: E2bHandler = async (call) => {
+  const { tenant, sandboxes, caller, query } = call;
   checkUser(query.get('username'));
   const given = query.get('path') ?? '';
   const path = relativePath(given, 404);
@@ -19,11 +20,11 @@ const download: E2bHandler = async ({ tenant, sandboxes, caller, query, response
   const entry = entryAt(tree, behindLinks(tree, path));
   if (entry?.kind === 'dir') throw new HttpError(400, `${homePath(path)} is a folder`);
   if (entry?.kind !== 'file') throw new HttpError(404, `There is no file ${homePath(path)}`);
-  sendFile(response, entry.data!);
+  await sendFile(call, entry.data!);
 };
 
 const upload: E2bHandler = async (call) => {
-  const { tenant, sandboxes, caller, query, request, response, nextSlice } = call;
+  const { tenant, sandboxes, caller, query, request, nextSlice } = call;
   checkUser(query.get('username'));
   if (Object.keys(request.headers).some((name) => name.startsWith('x-metadata-')))
     throw new HttpError(400, 'Files have no metadata');
@@ -39,8 +40,8 @@ const upload: E2bHandler = async (call) => {
     await slices.pause(nextSlice);
   }
   await session.writeFiles(Object.fromEntries(contents));
-  sendJson(
-    response,
+  await respond(
+    call,
     200,
     files.map(({ path }) => ({ name: nameOf(path), type: 'file', path: homePath(path) })),
   );

@@ -1,5 +1,6 @@
 /** The languages of programs as clients of E2B name them. */
 import { SandboxError } from '../errors.ts';
+import { quoted } from '../http/http-error.ts';
 import { languageOfFile, runtimeOf } from '../runtimes/program-files.ts';
 import { LANGUAGE_NAMES, type LanguageName } from '../schema.ts';
 
@@ -11,6 +12,6 @@ export function languageOf(name: string | undefined): LanguageName {
   if (known !== undefined) return known;
   throw new SandboxError(
     'invalid_argument',
-    `language: ${JSON.stringify(name.slice(0, 100))} is not available. Use one of ${LANGUAGE_NAMES.join(', ')}.`,
+    `language: ${quoted(name)} is not available. Use one of ${LANGUAGE_NAMES.join(', ')}.`,
   );
 }

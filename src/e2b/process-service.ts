@@ -4,11 +4,12 @@
  * when it started; what it changes is applied when it ends.
  */
 import { z } from 'zod';
-import { HttpError } from '../http/http-error.ts';
+import { HttpError, quoted } from '../http/http-error.ts';
+import { encodeContent, toBase64 } from '../model-text/sliced-text.ts';
 import type { SandboxResult } from '../schema.ts';
 import { ProcessInput } from '../session/process-input.ts';
 import { prepareProcess, processEnd } from '../session/session-process.ts';
-import { type ConnectStream, deadlineMs, serverStream, unary } from './connect-protocol.ts';
+import { type ConnectStream, deadlineMs, messageFrame, serverStream, unary } from './connect-protocol.ts';
 import type { E2bCall, E2bRoute } from './e2b-call.ts';
 import { notRunning } from './e2b-error.ts';
 import { relativePath } from './file-paths.ts';
@@ -95,7 +96,7 @@ export class SandboxProcesses {
         if (message.input.pty !== undefined) throw new HttpError(501, NO_TERMINALS);
         if (input === undefined)
           throw new HttpError(400, `The process ${pid} was started without standard input: pass stdin: true`);
-        input.write(Buffer.from(message.input.stdin ?? '', 'base64'));
+        input.write(await encodeContent(message.input.stdin ?? '', 'base64', call.nextSlice));
         return {};
       }),
       unary('process.Process/CloseStdin', selector, async (call, message) => {
@@ -119,7 +120,7 @@ export class SandboxProcesses {
     const all = [...(this.#running.get(caller.sandbox_id!)?.values() ?? [])];
     const found = all.find((one) => (pid === undefined ? one.tag === tag : one.pid === pid));
     if (found !== undefined) return found;
-    throw new HttpError(404, `There is no running process ${JSON.stringify(pid ?? tag ?? '')}`);
+    throw new HttpError(404, `There is no running process ${pid ?? quoted(tag ?? '')}`);
   }
 
   async #start(call: E2bCall, message: StartRequest, stream: ConnectStream): Promise<void> {
@@ -163,7 +164,7 @@ export class SandboxProcesses {
     { process: { cmd, args, envs, cwd } }: StartRequest,
     { streams, killed, input }: Pick<RunningProcess, 'streams' | 'killed' | 'input'>,
   ): Promise<{ readonly result: Promise<SandboxResult> }> {
-    const { tenant, caller } = call;
+    const { tenant, caller, nextSlice } = call;
     const session = await filesOf(call);
     const place = relativePath(cwd ?? '', 400);
     const start = await prepareProcess(session, { argv: [cmd, ...args], cwd: place, env: envs });
@@ -174,8 +175,9 @@ export class SandboxProcesses {
         ...(input !== undefined && { stdin: input }),
         // The process waits until its clients have room for more.
         onOutput: async (name, bytes) => {
-          const event = { event: { data: { [name]: Buffer.from(bytes).toString('base64') } } };
-          await Promise.all([...streams].map((one) => one.send(event)));
+          const text = await toBase64(bytes, nextSlice);
+          const frame = await messageFrame({ event: { data: { [name]: text } } }, nextSlice);
+          await Promise.all([...streams].map((one) => one.sendFrames(async () => frame)));
         },
       }),
     );

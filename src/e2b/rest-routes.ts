@@ -1,7 +1,7 @@
 /** The REST interface of E2B: the life of sandboxes and snapshots. What a sandbox cannot have is refused with a reason. */
 import { z } from 'zod';
 import { HttpError } from '../http/http-error.ts';
-import { checkedBody, sendJson } from '../http/rest-call.ts';
+import { checkedBody, respond } from '../http/rest-call.ts';
 import type { SessionTenant } from '../http/session-tenant.ts';
 import { defaultPolicy } from '../schema.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
@@ -78,7 +78,7 @@ async function sandboxAccess({ tenant, tokens }: E2bCall, { sandbox_id, template
 }
 
 const create: E2bHandler = async (call) => {
-  const { tenant, sandboxes, response } = call;
+  const { tenant, sandboxes } = call;
   const body = await checkedBody(call, BODIES.create);
   const { templateID, metadata, envVars, timeout: seconds, autoPause, autoPauseMemory, autoResume } = body;
   const only = requestedPatterns(tenant, { isAllowed: body.allow_internet_access, network: body.network });
@@ -91,23 +91,23 @@ const create: E2bHandler = async (call) => {
     keeps_memory: autoPauseMemory ?? true,
     auto_resume: autoResume?.enabled ?? false,
   });
-  sendJson(response, 201, await sandboxAccess(call, record));
+  await respond(call, 201, await sandboxAccess(call, record));
 };
 
 const connect: E2bHandler = async (call) => {
-  const { tenant, sandboxes, params, response } = call;
+  const { tenant, sandboxes, params } = call;
   const { timeout: seconds, memory } = await checkedBody(call, BODIES.connect);
   await sandboxes.get(tenant, params[0]!);
   const how = { timeoutMs: msOf(seconds), keepsMemory: memory ?? true };
   const { record, wasPaused } = await sandboxes.connect(tenant, params[0]!, how);
-  sendJson(response, wasPaused ? 201 : 200, await sandboxAccess(call, record));
+  await respond(call, wasPaused ? 201 : 200, await sandboxAccess(call, record));
 };
 
 const info: E2bHandler = async (call) => {
-  const { tenant, sandboxes, params, response } = call;
+  const { tenant, sandboxes, params } = call;
   const record = await sandboxes.get(tenant, params[0]!);
   const described = await describer(tenant);
-  sendJson(response, 200, { ...(await sandboxAccess(call, record)), ...described(record) });
+  await respond(call, 200, { ...(await sandboxAccess(call, record)), ...described(record) });
 };
 
 /** Describes sandboxes as lists show them. */
@@ -135,11 +135,12 @@ async function describer(tenant: SessionTenant) {
   };
 }
 
-const list: E2bHandler = async ({ tenant, sandboxes, query, response }) => {
+const list: E2bHandler = async (call) => {
+  const { tenant, sandboxes, query } = call;
   const wanted = listQuery(query);
   const found = (await sandboxes.list(tenant)).filter((record) => isWanted(record, wanted));
   const { page, headers } = listedPage(found, wanted);
-  sendJson(response, 200, page.map(await describer(tenant)), headers);
+  await respond(call, 200, page.map(await describer(tenant)), headers);
 };
 
 const setTimeoutOf: E2bHandler = async (call) => {
@@ -165,7 +166,7 @@ const kill: E2bHandler = async ({ tenant, sandboxes, params, response }) => {
 };
 
 const fork: E2bHandler = async (call) => {
-  const { tenant, sandboxes, params, response } = call;
+  const { tenant, sandboxes, params } = call;
   const { timeout: seconds, count } = await checkedBody(call, BODIES.fork);
   await sandboxes.get(tenant, params[0]!);
   const results: unknown[] = [];
@@ -178,7 +179,7 @@ const fork: E2bHandler = async (call) => {
       results.push({ error: { code: error.status, message: error.message } });
     }
   }
-  sendJson(response, 201, results);
+  await respond(call, 201, results);
 };
 
 const snapshotInfo = ({ sandbox_id, name }: SandboxRecord) => ({
@@ -187,18 +188,19 @@ const snapshotInfo = ({ sandbox_id, name }: SandboxRecord) => ({
 });
 
 const snapshot: E2bHandler = async (call) => {
-  const { tenant, sandboxes, params, response } = call;
+  const { tenant, sandboxes, params } = call;
   const { name } = await checkedBody(call, BODIES.snapshot);
-  sendJson(response, 201, snapshotInfo(await sandboxes.snapshot(tenant, params[0]!, name ?? undefined)));
+  await respond(call, 201, snapshotInfo(await sandboxes.snapshot(tenant, params[0]!, name ?? undefined)));
 };
 
-const listSnapshots: E2bHandler = async ({ tenant, sandboxes, query, response }) => {
+const listSnapshots: E2bHandler = async (call) => {
+  const { tenant, sandboxes, query } = call;
   const [origin, name] = [query.get('sandboxID'), query.get('name')];
   const found = (await sandboxes.list(tenant, 'e2s')).filter(
     (one) => (origin === null || one.origin === origin) && (name === null || one.name === name),
   );
   const { page, headers } = listedPage(found, listQuery(query));
-  sendJson(response, 200, page.map(snapshotInfo), headers);
+  await respond(call, 200, page.map(snapshotInfo), headers);
 };
 
 const deleteSnapshot: E2bHandler = async ({ tenant, sandboxes, params, response }) => {
@@ -217,9 +219,10 @@ function isNowWithin(query: URLSearchParams): boolean {
 }
 
 /** One sample of what the sandbox uses now. Memory is what its saved interpreter takes in the store. */
-const metrics: E2bHandler = async ({ tenant, sandboxes, params, query, response }) => {
+const metrics: E2bHandler = async (call) => {
+  const { tenant, sandboxes, params, query } = call;
   const record = await sandboxes.get(tenant, params[0]!);
-  if (!isNowWithin(query)) return sendJson(response, 200, []);
+  if (!isNowWithin(query)) return respond(call, 200, []);
   const session = await sandboxes.owner(tenant, record);
   const { bytes } = await session.fileTree();
   const now = Date.now();
@@ -234,7 +237,7 @@ const metrics: E2bHandler = async ({ tenant, sandboxes, params, query, response 
     diskUsed: bytes,
     diskTotal: session.policy.workspace_max_bytes,
   };
-  sendJson(response, 200, [sample]);
+  await respond(call, 200, [sample]);
 };
 
 const network: E2bHandler = async (call) => {

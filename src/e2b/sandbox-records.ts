@@ -1,8 +1,12 @@
 /** What E2B knows of a sandbox beyond its session: metadata, timeout, state and contexts. One small JSON text per sandbox. */
 import { z } from 'zod';
+import { nextTurn } from '../concurrency/slices.ts';
+import { parseLimitedJson } from '../framing/json-limit-scanner.ts';
+import { encodedJson } from '../http/rest-call.ts';
 import type { SessionBlobs } from '../stores/coordination.ts';
 
 const MAX_BYTES = 256 * 1024;
+const LIMITS = { depth: 8, members: 1000, literalChars: 64 };
 
 const context = z.strictObject({
   id: z.string(),
@@ -39,20 +43,20 @@ export async function readRecord(
 ): Promise<SandboxRecord | undefined> {
   const bytes = await blobs.read(sandbox_id, MAX_BYTES);
   if (bytes === undefined) return undefined;
-  const parsed = sandboxRecord.safeParse(parseJson(bytes));
+  const parsed = sandboxRecord.safeParse(parsedRecord(bytes));
   return parsed.success ? parsed.data : undefined;
 }
 
-function parseJson(bytes: Uint8Array): unknown {
+function parsedRecord(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes));
+    return parseLimitedJson(bytes, LIMITS);
   } catch {
     return undefined;
   }
 }
 
-export const writeRecord = (blobs: SessionBlobs, record: SandboxRecord): Promise<void> =>
-  blobs.write(record.sandbox_id, new TextEncoder().encode(JSON.stringify(record)));
+export const writeRecord = async (blobs: SessionBlobs, record: SandboxRecord): Promise<void> =>
+  blobs.write(record.sandbox_id, await encodedJson(record, nextTurn));
 
 /** Records in memory, for servers whose sessions are not stored. */
 export function memoryRecords(): SessionBlobs {

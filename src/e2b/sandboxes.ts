@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { KeyedQueues } from '../concurrency/keyed-queues.ts';
 import { SandboxError } from '../errors.ts';
-import { HttpError } from '../http/http-error.ts';
+import { HttpError, quoted } from '../http/http-error.ts';
 import type { SessionTenant } from '../http/session-tenant.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
 import { isoTime } from '../schema/iso-time.ts';
@@ -44,8 +44,7 @@ const sessionsOf = ({ sandbox_id, contexts }: SandboxRecord) => [
   ...contexts.filter(({ id }) => id !== sandbox_id).map(({ id }) => contextSession(sandbox_id, id)),
 ];
 
-const notFound = (id: string) =>
-  new HttpError(404, `There is no sandbox ${JSON.stringify(id.slice(0, 100))}`);
+const notFound = (id: string) => new HttpError(404, `There is no sandbox ${quoted(id)}`);
 
 /** Runs an operation that need not succeed, because what it ends may have ended. */
 const ifPresent = (work: Promise<unknown>) =>
@@ -139,7 +138,7 @@ export class Sandboxes {
     if (found !== undefined) return found;
     throw new HttpError(
       404,
-      `There is no template ${JSON.stringify(template.slice(0, 100))}. Use ${TEMPLATES.join(' or ')}, or the id or name of a snapshot; templates cannot be built`,
+      `There is no template ${quoted(template)}. Use ${TEMPLATES.join(' or ')}, or the id or name of a snapshot; templates cannot be built`,
     );
   }
 
@@ -201,8 +200,7 @@ export class Sandboxes {
 
   async deleteSnapshot(tenant: SessionTenant, id: string): Promise<void> {
     const found = (await this.list(tenant, 'e2s')).find((one) => one.sandbox_id === id || one.name === id);
-    if (found === undefined)
-      throw new HttpError(404, `There is no snapshot ${JSON.stringify(id.slice(0, 100))}`);
+    if (found === undefined) throw new HttpError(404, `There is no snapshot ${quoted(id)}`);
     await this.#end(tenant, found);
   }
 
@@ -364,5 +362,5 @@ const runningFor = (timeoutMs: number) => ({
 export function findContext({ contexts }: SandboxRecord, id: string): ContextRecord {
   const found = contexts.find((one) => one.id === id);
   if (found !== undefined) return found;
-  throw new HttpError(404, `There is no context ${JSON.stringify(id.slice(0, 100))}`);
+  throw new HttpError(404, `There is no context ${quoted(id)}`);
 }

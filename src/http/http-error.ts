@@ -11,6 +11,9 @@ export class HttpError extends Error {
   }
 }
 
+/** What a client sent, as messages show it. */
+export const quoted = (text: string, maxChars = 100) => JSON.stringify(text.slice(0, maxChars));
+
 /** The status of each error, in every protocol over HTTP. */
 export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   invalid_argument: 400,

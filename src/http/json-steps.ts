@@ -7,7 +7,14 @@ import { randomUUID } from 'node:crypto';
 /** Characters of a step. Parsing or writing this many takes less than a millisecond. */
 const STEP_CHARS = 64 * 1024;
 
-/** The JSON text of a value in parts: joined, they are `JSON.stringify(value, null, indent)`. The value must be data. */
+/** A smaller object is written at once. */
+const SMALL_MEMBERS = 32;
+const SMALL_CHARS = 1024;
+
+/**
+ * The JSON text of a value in parts: joined, they are `JSON.stringify(value, null, indent)`. The value must be data; iterators
+ * are written as arrays.
+ */
 export function* jsonParts(value: unknown, indent = 0): Generator<string, void> {
   let part = '';
   for (const piece of pieces(value, new Layout(indent))) {
@@ -42,16 +49,33 @@ class Layout {
 function* pieces(given: unknown, layout: Layout): Generator<string, void> {
   const value = isConvertible(given) ? given.toJSON() : given;
   if (typeof value === 'string') yield* stringPieces(value);
-  else if (Array.isArray(value)) yield* arrayPieces(value, layout);
-  else if (typeof value === 'object' && value !== null) yield* objectPieces(value, layout);
-  else yield JSON.stringify(value) ?? 'null';
+  else if (Array.isArray(value) || isIterator(value)) yield* arrayPieces(value, layout);
+  else if (typeof value !== 'object' || value === null || (layout.indent === 0 && isSmall(value)))
+    yield JSON.stringify(value) ?? 'null';
+  else yield* objectPieces(value, layout);
 }
 
 function isConvertible(value: unknown): value is { toJSON(): unknown } {
   return typeof value === 'object' && value !== null && typeof (value as Date).toJSON === 'function';
 }
 
-function* arrayPieces(items: readonly unknown[], layout: Layout): Generator<string, void> {
+/** A list that is computed while it is written. */
+function isIterator(value: unknown): value is Iterator<unknown> & Iterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.iterator in value && 'next' in value;
+}
+
+/** Whether an object has only few and short members, so that it takes no time to write. */
+function isSmall(value: object): boolean {
+  const members = Object.values(value);
+  return members.length <= SMALL_MEMBERS && members.every(isShort);
+}
+
+const isShort = (member: unknown) =>
+  typeof member === 'string'
+    ? member.length <= SMALL_CHARS
+    : typeof member !== 'object' && typeof member !== 'function';
+
+function* arrayPieces(items: Iterable<unknown>, layout: Layout): Generator<string, void> {
   const { inner } = layout;
   let separator = '[';
   for (const item of items) {
@@ -59,7 +83,7 @@ function* arrayPieces(items: readonly unknown[], layout: Layout): Generator<stri
     yield* pieces(item, inner);
     separator = ',';
   }
-  yield items.length === 0 ? '[]' : `${layout.line}]`;
+  yield separator === '[' ? '[]' : `${layout.line}]`;
 }
 
 function* objectPieces(value: object, layout: Layout): Generator<string, void> {

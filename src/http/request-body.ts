@@ -63,6 +63,13 @@ export async function readJsonBody(request: IncomingMessage, limits: BodyLimits)
   return body;
 }
 
+/** Parses a message that has the limits of a body. Throws `BodyError`. */
+export async function parseMessageBytes(bytes: Uint8Array, nextSlice: NextSlice): Promise<unknown> {
+  const message = await parseJsonBytes(bytes, JSON_LIMITS, nextSlice);
+  checkTexts(message);
+  return message;
+}
+
 /** Reads and parses a JSON body within limits. Throws `BodyError`; the rest of a rejected body is discarded. */
 export async function readLimitedJson(
   request: IncomingMessage,

@@ -1,7 +1,7 @@
 /** A request that has passed the guards of the server, as the handlers of a protocol receive it, and the ways to answer it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
-import type { NextSlice } from '../concurrency/slices.ts';
+import { type NextSlice, SLICE_BYTES } from '../concurrency/slices.ts';
 import type { JsonLimits } from '../framing/json-limit-scanner.ts';
 import { matchPath } from '../schema/match-path.ts';
 import { parse } from '../schema.ts';
@@ -52,37 +52,61 @@ export function findRoute<Call, Answer>(
   return undefined;
 }
 
-/** Sends a value as JSON, which is encoded in slices. */
+type Answered = Pick<RestRequest, 'response' | 'nextSlice'>;
+
+/** Sends a value as JSON, which is encoded in slices. What the client has not received counts as bytes of its tenant. */
 export async function respond(
-  { response, nextSlice }: Pick<RestRequest, 'response' | 'nextSlice'>,
+  call: Answered,
   status: number,
   value: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const body = await encodedJson(value, nextSlice);
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+  call.response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  await endWith(call, jsonParts(value));
+}
+
+/** Sends the parts of a body, one in each slice. */
+async function endWith(
+  { response, nextSlice }: Answered,
+  parts: Iterable<string | Uint8Array>,
+): Promise<void> {
+  let last: Buffer | undefined;
+  for (const part of parts) {
+    if (last !== undefined) {
+      response.write(last);
+      await nextSlice();
+      if (response.destroyed) return;
+    }
+    last = Buffer.from(part as string);
+  }
+  response.end(last);
 }
 
 interface JsonLayout {
   readonly indent?: number;
   /** Text after the value. */
   readonly end?: string;
+  /** Whether other characters than those of ASCII are escaped. */
+  readonly isAscii?: boolean;
 }
 
 /** The JSON text of a value in UTF-8, encoded in slices. */
 export async function encodedJson(
   value: unknown,
   nextSlice: NextSlice,
-  { indent, end = '' }: JsonLayout = {},
+  { indent, end = '', isAscii = false }: JsonLayout = {},
 ): Promise<Buffer> {
   const parts: Buffer[] = [];
   for (const part of jsonParts(value, indent)) {
     if (parts.length > 0) await nextSlice();
-    parts.push(Buffer.from(part));
+    parts.push(Buffer.from(isAscii ? escapedToAscii(part) : part));
   }
   if (end !== '') parts.push(Buffer.from(end));
   return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
 }
+
+const escapedToAscii = (json: string) =>
+  json.replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 export function sendJson(
   response: ServerResponse,
@@ -95,16 +119,20 @@ export function sendJson(
 }
 
 /** Sends a file of a workspace as a download. */
-export function sendFile(response: ServerResponse, data: Uint8Array): void {
-  response.writeHead(200, {
+export async function sendFile(call: Answered, data: Uint8Array): Promise<void> {
+  call.response.writeHead(200, {
     'content-type': 'application/octet-stream',
     'content-length': data.length,
     // A page must not show what a program wrote.
     'content-disposition': 'attachment',
     'x-content-type-options': 'nosniff',
   });
-  // The contents are in shared memory, which sockets do not accept.
-  response.end(Buffer.from(data));
+  await endWith(call, copiedParts(data));
+}
+
+/** Copies, because sockets do not accept shared memory. */
+function* copiedParts(data: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < data.length; start += SLICE_BYTES) yield data.slice(start, start + SLICE_BYTES);
 }
 
 /** Reads and checks the body; an empty one is an empty object. */

@@ -101,8 +101,7 @@ export class JupyterServer {
     const { segments, query } = splitUrl(request.request);
     const [root, area = '', ...rest] = segments;
     const call: JupyterCall = { ...request, kernels: this.#kernels, params: [], query };
-    if (root === 'files')
-      return sendFile(request.response, await fileBytes(call, [area, ...rest].map(decoded)));
+    if (root === 'files') return sendFile(call, await fileBytes(call, [area, ...rest].map(decoded)));
     if (area === 'contents') return serveContents(call, rest.map(decoded));
     const found = findRoute([...this.#routes, ...KERNEL_ROUTES], request.request.method, [area, ...rest]);
     if (found !== undefined) return found.route.handle({ ...call, params: found.params });

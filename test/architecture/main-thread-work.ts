@@ -79,26 +79,17 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     calls: 2,
     bound: 'one part of the output of a process; the process waits until it is read',
   },
-  'e2b/connect-protocol.ts': { calls: 2, bound: 'the message that starts a stream, at most 1 MiB' },
   'e2b/filesystem-service.ts': { calls: 1, bound: '200 characters of a header' },
   'e2b/form-files.ts': {
     calls: 1,
     bound: 'the headers of one part of a form, 8 KiB; at most 1,000 parts, which are read in slices',
   },
   'e2b/list-query.ts': { calls: 2, bound: 'the query of a request, which Node.js limits to 16 KiB' },
-  'e2b/process-service.ts': {
-    calls: 1,
-    bound: 'one part of the output of a process; the process waits until its clients have received it',
-  },
-  'e2b/sandbox-records.ts': {
-    calls: 2,
-    bound: 'the record of a sandbox, at most 256 KiB, and its own fields are limited',
-  },
   'engine/side-module-stub-file.ts': { calls: 1, bound: OWN_FILES },
   'framing/json-limit-scanner.ts': {
     calls: 2,
     bound:
-      'a message of at most `max_body_bytes`, or a notebook of at most 16 MiB; depth and members are limited',
+      'a message of at most `max_body_bytes`, a notebook of at most 16 MiB or the record of a sandbox of at most 256 KiB; depth and members are limited',
   },
   'framing/json-header.ts': {
     calls: 2,

@@ -460,8 +460,27 @@ describe('streams', () => {
     for (const message of messages)
       expect(await (await start(message)).text()).toMatch(/"error":\{"code":"invalid_argument"/);
     expect(await (await start(frame(`${'['.repeat(200_000)}`))).text()).toContain('"error"');
-    const many = { process: { cmd: 'x', args: Array.from({ length: 2000 }, () => '') } };
+    const many = { process: { cmd: 'x', args: Array.from({ length: 1100 }, () => '') } };
     expect(await (await start(frame(JSON.stringify(many)))).text()).toContain('invalid_argument');
+  });
+
+  // guarantee: e2b
+  // proves: A message with very many members or levels is refused before it is parsed.
+  test('messages with many members or levels are refused before they are parsed', async () => {
+    const members = Object.fromEntries(Array.from({ length: 70_000 }, (_, i) => [`e${i}`, '']));
+    const process = { cmd: '/bin/true' };
+    const messages = [
+      { process: { ...process, envs: members } },
+      { process, ...members },
+      { process: { ...process, args: Array(300_000).fill([]) } },
+    ].map((message) => JSON.stringify(message));
+    for (const message of messages)
+      expect(await (await start(frame(message))).text()).toContain('more than 2000 members');
+    expect(await (await start(frame('['.repeat(900_000)))).text()).toContain('more than 64 levels');
+    const name = JSON.stringify({ process: { ...process, envs: { ['='.repeat(50_000)]: '' } } });
+    const refusal = await (await start(frame(name))).text();
+    expect(refusal).toContain('more than 4096 characters');
+    expect(refusal.length).toBeLessThan(1000);
   });
 
   test('processes that are started at the same time are limited, and all of them can be ended', async () => {

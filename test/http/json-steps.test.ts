@@ -22,6 +22,8 @@ describe('JSON in steps', () => {
         expect([...jsonParts(value, 1)].join('')).toBe(JSON.stringify(value, null, 1));
       }),
     );
+    expect([...jsonParts({ list: [1, { a: [] }].values() })].join('')).toBe('{"list":[1,{"a":[]}]}');
+    expect([...jsonParts([].values())].join('')).toBe('[]');
     const date = { at: new Date(0), none: undefined, list: [undefined] };
     expect([...jsonParts(date)].join('')).toBe(JSON.stringify(date));
   });
