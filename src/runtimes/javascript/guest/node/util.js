@@ -7,8 +7,7 @@ import { inspect } from '../inspect.js';
 import { removeColors } from '../inspect-text.js';
 import { TextDecoder, TextEncoder } from '../text-encoding.js';
 import { isDeepStrictEqual } from './internal/deep-equal.js';
-import { invalidArgType, invalidArgValue, validateString } from './internal/errors.js';
-import { MIMEParams, MIMEType } from './internal/mime.js';
+import { codedError, invalidArgType, invalidArgValue, validateString } from './internal/errors.js';
 import { parseArgs } from './internal/parse-args.js';
 import { parseEnv } from './internal/parse-env.js';
 import { callbackify, promisify } from './internal/promisify.js';
@@ -145,6 +144,17 @@ function debuglog(section) {
   return log;
 }
 
+const refusedClass = (name) =>
+  class {
+    constructor() {
+      throw codedError(
+        Error,
+        'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+        `util.${name} is not available in the sandbox. Use split(';').`,
+      );
+    }
+  };
+
 /** Errors of processes that the kernel does not report. */
 const PROCESS_ERRNO = { ENOBUFS: 105, ETIMEDOUT: 110 };
 const errnoNames = new Map(
@@ -152,8 +162,8 @@ const errnoNames = new Map(
 );
 
 const util = {
-  MIMEParams,
-  MIMEType,
+  MIMEParams: refusedClass('MIMEParams'),
+  MIMEType: refusedClass('MIMEType'),
   TextDecoder,
   TextEncoder,
   callbackify,
