@@ -1,7 +1,8 @@
 /**
- * Limits the connections of an HTTP server: their number, the requests in progress on each, and how long a client may
- * leave a response unread. When the limit is reached, an idle connection is closed, so that idle clients do not
- * displace active ones.
+ * Limits the connections of an HTTP server: their number, those of each tenant, the requests in progress on each, and how
+ * long a client may leave a response unread. An event stream or a WebSocket is a connection that is in use until it ends.
+ * Some connections are kept for clients that have not said yet who they are, so that every client can do so. If the others
+ * do not suffice, the tenant that holds most of them loses one.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -14,12 +15,18 @@ interface ConnectionLimits {
 /** Requests that one connection may have in progress. Clients that pipeline more are disconnected. */
 const MAX_PIPELINED = 8;
 const MAX_SWEEP_MS = 1000;
+/** The share of all connections that tenants cannot hold. */
+const UNKNOWN_SHARE = 1 / 8;
 
 interface TrackedConnection {
   readonly socket: Socket;
   readonly address: string;
+  /** The tenant of its latest request that was admitted. */
+  tenant: string | undefined;
+  /** Requests in progress; a WebSocket counts as one. */
   requests: number;
-  idleSince: number;
+  /** When the first of these requests began or, if there are none, the last one ended. */
+  since: number;
   /** Bytes that the client has not read, as of its last read; undefined if there are none. */
   unread: UnreadBytes | undefined;
 }
@@ -39,14 +46,36 @@ function unreadBytes(socket: Socket): UnreadBytes | undefined {
   return { since: performance.now(), total, passed: handle?.writeQueueSize ?? 0 };
 }
 
+/** Counts a request of a connection; returns how many are in progress. */
+function begin(connection: TrackedConnection): number {
+  if (connection.requests === 0) connection.since = performance.now();
+  return ++connection.requests;
+}
+
+const IN_USE = 3;
+
+/** Connections of a lower rank are closed first. */
+function rank({ tenant, requests }: TrackedConnection): number {
+  return (tenant === undefined ? 0 : 2) + Math.min(requests, 1);
+}
+
+function countBy(all: readonly TrackedConnection[], keyOf: (one: TrackedConnection) => string) {
+  const counts = new Map<string, number>();
+  for (const one of all) counts.set(keyOf(one), (counts.get(keyOf(one)) ?? 0) + 1);
+  return counts;
+}
+
 export class ConnectionLimiter {
   readonly #connections = new Map<Socket, TrackedConnection>();
   readonly #sweep: NodeJS.Timeout;
+  /** Connections that tenants can hold. */
+  readonly #capacity: number;
 
   constructor(
     server: Server,
     readonly limits: ConnectionLimits,
   ) {
+    this.#capacity = Math.max(1, Math.floor(limits.maxConnections * (1 - UNKNOWN_SHARE)));
     server.on('connection', (socket) => this.#admit(socket));
     server.prependListener('request', (request, response) => this.#track(request, response));
     this.#sweep = setInterval(() => this.#checkWriters(), Math.min(MAX_SWEEP_MS, limits.writeTimeoutMs / 2));
@@ -54,53 +83,77 @@ export class ConnectionLimiter {
     server.once('close', () => clearInterval(this.#sweep));
   }
 
-  get size(): number {
-    return this.#connections.size;
-  }
-
   #admit(socket: Socket): void {
-    if (this.#connections.size >= this.limits.maxConnections && !this.#closeIdle()) {
+    if (this.#connections.size >= this.limits.maxConnections && !this.#close(this.#leastKnown())) {
       socket.destroy();
       return;
     }
-    const address = socket.remoteAddress ?? '';
     this.#connections.set(socket, {
       socket,
-      address,
+      address: socket.remoteAddress ?? '',
+      tenant: undefined,
       requests: 0,
-      idleSince: performance.now(),
+      since: performance.now(),
       unread: undefined,
     });
     socket.once('close', () => this.#connections.delete(socket));
   }
 
-  /** Counts a connection as active until it ends, because it has become a WebSocket. */
+  /** Counts a connection as in use until it ends, because it has become a WebSocket. */
   holdOpen(socket: Socket): void {
     const connection = this.#connections.get(socket);
-    if (connection !== undefined) connection.requests++;
+    if (connection !== undefined) begin(connection);
   }
 
-  /** Closes the connection that has been idle longest, among those of the address with the most connections. */
-  #closeIdle(): boolean {
-    const all = [...this.#connections.values()];
-    const counts = new Map<string, number>();
-    for (const { address } of all) counts.set(address, (counts.get(address) ?? 0) + 1);
-    const [victim] = all
-      .filter(({ requests }) => requests === 0)
-      .sort((a, b) => counts.get(b.address)! - counts.get(a.address)! || a.idleSince - b.idleSince);
-    if (victim === undefined) return false;
-    this.#connections.delete(victim.socket);
-    victim.socket.destroy();
+  /**
+   * Counts a connection among those of a tenant. If tenants hold too many, the one with the most loses one. False if that is
+   * this tenant and all of its connections are in use.
+   */
+  assign(socket: Socket, tenant: string): boolean {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) return true;
+    connection.tenant = tenant;
+    if (this.#connections.size <= this.#capacity) return true;
+    const held = [...this.#connections.values()].filter((one) => one.tenant !== undefined);
+    if (held.length <= this.#capacity) return true;
+    const counts = countBy(held, (one) => one.tenant!);
+    const most = Math.max(...counts.values());
+    const isOwn = counts.get(tenant) === most;
+    const [victim] = held
+      .filter((one) =>
+        isOwn ? one.tenant === tenant && one.requests === 0 : counts.get(one.tenant!) === most,
+      )
+      .sort((a, b) => Math.min(a.requests, 1) - Math.min(b.requests, 1) || a.since - b.since);
+    if (this.#close(victim)) return true;
+    connection.tenant = undefined;
+    return false;
+  }
+
+  /**
+   * The connection that is closed for a new one: one that no tenant uses, if possible idle, of the address with the most of
+   * these, and for longest; otherwise an idle one of a tenant.
+   */
+  #leastKnown(): TrackedConnection | undefined {
+    const candidates = [...this.#connections.values()].filter((one) => rank(one) < IN_USE);
+    const counts = countBy(candidates, (one) => one.address);
+    return candidates.sort(
+      (a, b) => rank(a) - rank(b) || counts.get(b.address)! - counts.get(a.address)! || a.since - b.since,
+    )[0];
+  }
+
+  #close(connection: TrackedConnection | undefined): boolean {
+    if (connection === undefined) return false;
+    this.#connections.delete(connection.socket);
+    connection.socket.destroy();
     return true;
   }
 
   #track({ socket }: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
-    if (++connection.requests > MAX_PIPELINED) socket.destroy();
+    if (begin(connection) > MAX_PIPELINED) socket.destroy();
     response.once('close', () => {
-      connection.requests--;
-      connection.idleSince = performance.now();
+      if (--connection.requests === 0) connection.since = performance.now();
     });
   }
 

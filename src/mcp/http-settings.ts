@@ -84,7 +84,7 @@ export const httpSettings = {
     ),
   max_connections: positiveCount(
     512,
-    'Open connections. At the limit, an idle connection is closed to make room for a new one. If no connection is idle, the new one is closed.',
+    'Open connections. An eighth of them is kept for clients that have not sent a token yet. If the tenants use all others, event streams and WebSockets included, the tenant with the most loses one; its own further requests are rejected with 429.',
   ),
   write_timeout_seconds: positiveCount(
     30,

@@ -58,6 +58,9 @@ const RECEIVE_CHECK_MS = 5_000;
 /** How long the last responses may take to reach their clients. */
 const RESPONSE_FLUSH_MS = 1000;
 
+const TOO_MANY_STREAMS =
+  'Too many connections: this tenant has more of them in use than any other, and none is left. Close event streams, WebSockets or requests that wait, then retry.';
+
 /**
  * Starts an MCP server over HTTP. Resolves when it accepts connections. Throws `invalid_argument` if the settings are
  * invalid.
@@ -68,15 +71,13 @@ export async function serveHttp(
 ): Promise<HttpServer> {
   const settings = resolveSettings(input);
   checkPlayground(settings);
-  const app = new HttpApp(new ServerState(settings, options), options);
-  const server = createServer(
-    { connectionsCheckingInterval: RECEIVE_CHECK_MS },
-    (request, response) => void app.handle(request, response),
-  );
-  const limiter = new ConnectionLimiter(server, {
+  const server = createServer({ connectionsCheckingInterval: RECEIVE_CHECK_MS });
+  const connections = new ConnectionLimiter(server, {
     maxConnections: settings.max_connections,
     writeTimeoutMs: settings.write_timeout_seconds * 1000,
   });
+  const app = new HttpApp(new ServerState(settings, options), options, connections);
+  server.on('request', (request, response) => void app.handle(request, response));
   server.requestTimeout = RECEIVE_TIMEOUT_MS;
   server.headersTimeout = RECEIVE_TIMEOUT_MS;
   try {
@@ -85,7 +86,7 @@ export async function serveHttp(
     if (settings.jupyter) {
       await app.openJupyter();
       server.on('upgrade', (request, socket, head) => {
-        limiter.holdOpen(socket as Socket);
+        connections.holdOpen(socket as Socket);
         void app.upgrade(request, socket as Socket, head);
       });
     }
@@ -191,6 +192,7 @@ class HttpApp {
   constructor(
     readonly state: ServerState,
     { extend = (factory) => factory, serverOptions = {} }: HttpServerOptions,
+    readonly connections: ConnectionLimiter,
   ) {
     const { settings } = state;
     const factory = extend(serverFactory(state, serverOptions));
@@ -370,6 +372,8 @@ class HttpApp {
     }
     if (!(await guards.checkTenantRate(tenant, response))) return false;
     if (!guards.checkMainThread(tenant, this.state.mainThread, response)) return false;
+    if (!this.connections.assign(request.socket, tenant))
+      return sendError(response, 429, TOO_MANY_STREAMS, { 'retry-after': '1' });
     this.state.mainThread.attribute(tenant);
     return true;
   }
