@@ -124,6 +124,11 @@ const LONG_CHARS = 1024;
 const MAX_NAME_CHARS = 4096;
 const STEP_MEMBERS = 2000;
 
+/** The name of a member has too many characters. */
+export class LongNameError extends SyntaxError {
+  override readonly message = `the name of a member has more than ${MAX_NAME_CHARS} characters`;
+}
+
 /**
  * The value of JSON text whose depth and members are limited. Yields between steps. Throws `SyntaxError`. Long strings are
  * parsed in parts; names of more than 4,096 characters are an error in large texts.
@@ -180,7 +185,7 @@ class LongStrings {
       const { value, end } = yield* this.#read(first);
       at = end;
       if (isName(text, at)) {
-        if (at - first > MAX_NAME_CHARS) throw new SyntaxError('a name is too long');
+        if (at - first > MAX_NAME_CHARS) throw new LongNameError();
         continue;
       }
       kept.push(text.slice(start, first - 1), `"${this.#mark}${this.#strings.length}"`);

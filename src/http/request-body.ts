@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib';
 import { type NextSlice, SLICE_BYTES, Slices } from '../concurrency/slices.ts';
 import { JsonLimitScanner, type JsonLimits } from '../framing/json-limit-scanner.ts';
 import { decodeChunks } from '../model-text/sliced-text.ts';
-import { parseJsonSteps } from './json-steps.ts';
+import { LongNameError, parseJsonSteps } from './json-steps.ts';
 import type { ByteBudget } from './request-byte-budget.ts';
 
 export const JSON_LIMITS = {
@@ -114,6 +114,7 @@ async function parseChunks(chunks: readonly Uint8Array[], nextSlice: NextSlice):
       await nextSlice();
     }
   } catch (cause) {
+    if (cause instanceof LongNameError) throw new BodyError(400, `Bad Request: ${cause.message}.`);
     if (cause instanceof SyntaxError) throw invalidJson();
     throw cause;
   }
