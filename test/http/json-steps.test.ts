@@ -57,7 +57,9 @@ describe('JSON in steps', () => {
   });
 
   test('a long name is a SyntaxError', () => {
-    expect(() => parsed(JSON.stringify({ ['n'.repeat(200_000)]: 1 }))).toThrow(/name of a member has more than 4096/);
+    expect(() => parsed(JSON.stringify({ ['n'.repeat(200_000)]: 1 }))).toThrow(
+      /name of a member has more than 4096/,
+    );
   });
 
   test('invalid escapes and control characters in long strings are refused', () => {
