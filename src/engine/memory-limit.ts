@@ -55,7 +55,8 @@ export class MemoryLimit {
     if (bytes <= size) return true;
     const limit = size + this.freeBytes;
     const next = Math.min(Math.ceil(bytes / GROWTH_BYTES) * GROWTH_BYTES, limit);
-    if (bytes <= limit && growBy(this.memory, (next - size) / PAGE_BYTES)) return true;
+    const isAdmitted = bytes <= limit && (this.#account?.admits(next - size) ?? true);
+    if (isAdmitted && growBy(this.memory, Math.ceil((next - size) / PAGE_BYTES))) return true;
     this.#hasRefused = true;
     return false;
   }

@@ -1,4 +1,5 @@
 /** Runs shell programs in bash and the other C programs as guests, on the real process table. */
+import { MemoryAccount } from '../../src/engine/memory-account.ts';
 import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-context.ts';
 import { readOnlyTree } from '../../src/fs/tree-codec.ts';
 import { Volume } from '../../src/fs/volume.ts';
@@ -47,7 +48,7 @@ export function runInGuests(
   const program = startCommand(
     'bash',
     { argv: ['bash', '-c', code], env: ENV },
-    { freeBytes: MEMORY_BYTES, maxBytes: MEMORY_BYTES },
+    new MemoryAccount(MEMORY_BYTES, () => 0),
   );
   const { guest } = program;
   guest.beginRun({

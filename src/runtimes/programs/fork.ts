@@ -5,7 +5,7 @@
 import type { ChildProgram } from '../../engine/child-program.ts';
 import { Guest } from '../../engine/guest.ts';
 import { PAGE_BYTES } from '../../engine/image-identity.ts';
-import type { MemoryAccount } from '../../engine/memory-account.ts';
+import { dropMemory, type MemoryAccount } from '../../engine/memory-account.ts';
 import { WASI_ERRNO } from '../../kernel/errno.ts';
 import { isSyscallError, syscallError } from '../../kernel/syscall-error.ts';
 import type { HostFunction } from '../../kernel/syscall-guard.ts';
@@ -65,7 +65,7 @@ function fork(guest: Guest, name: string, args: readonly number[], call: ForkCal
           rewind(child, call, 0);
           return callForking(child, name, args);
         },
-        release: () => {},
+        release: () => dropMemory(child.memory),
       };
     });
   } catch (cause) {
@@ -75,11 +75,11 @@ function fork(guest: Guest, name: string, args: readonly number[], call: ForkCal
   }
 }
 
-function copyOf(guest: Guest, { freeBytes, maxBytes }: MemoryAccount): Guest {
+function copyOf(guest: Guest, account: MemoryAccount): Guest {
   const { compiled, linkage, kernel, memory } = guest;
   const { byteLength } = memory.buffer;
-  if (byteLength > freeBytes) throw syscallError('ENOMEM');
-  const [pages, maxPages] = [byteLength / PAGE_BYTES, Math.floor(maxBytes / PAGE_BYTES)];
+  if (!account.admits(byteLength)) throw syscallError('ENOMEM');
+  const [pages, maxPages] = [byteLength / PAGE_BYTES, Math.floor(account.maxBytes / PAGE_BYTES)];
   const child = new Guest(compiled, linkage, { pages, maxPages }, kernel.volume);
   child.view.all.set(guest.view.all);
   child.setGlobals(guest.globals());

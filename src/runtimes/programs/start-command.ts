@@ -3,7 +3,7 @@ import type { ChildProgram } from '../../engine/child-program.ts';
 import { Guest } from '../../engine/guest.ts';
 import { writeImage } from '../../engine/image.ts';
 import { PAGE_BYTES } from '../../engine/image-identity.ts';
-import type { MemoryAccount } from '../../engine/memory-account.ts';
+import { dropMemory, type MemoryAccount } from '../../engine/memory-account.ts';
 import { Volume } from '../../fs/volume.ts';
 import type { ExecRequest } from '../../kernel/processes.ts';
 import { syscallError } from '../../kernel/syscall-error.ts';
@@ -20,19 +20,19 @@ const NO_FILES = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
 export function startCommand(
   name: string,
   request: Pick<ExecRequest, 'argv' | 'env'>,
-  { freeBytes, maxBytes }: Pick<MemoryAccount, 'freeBytes' | 'maxBytes'>,
+  account: MemoryAccount,
 ): ChildProgram<Guest> {
   const program = findProgram(name);
   if (program === undefined) throw syscallError('ENOENT');
   const { pages } = program.image.header;
-  if (pages * PAGE_BYTES > freeBytes) throw syscallError('ENOMEM');
-  const maxPages = Math.floor(maxBytes / PAGE_BYTES);
+  if (!account.admits(pages * PAGE_BYTES)) throw syscallError('ENOMEM');
+  const maxPages = Math.floor(account.maxBytes / PAGE_BYTES);
   const guest = new Guest(program.compiled, PROGRAM_LINKAGE, { pages, maxPages }, NO_FILES);
   writeImage(guest, program.image);
   return {
     guest,
     startFuel: (pages * PAGE_BYTES) / BYTES_PER_FUEL,
     run: () => runCommandLine(guest, name, request),
-    release: () => {},
+    release: () => dropMemory(guest.memory),
   };
 }

@@ -6,6 +6,7 @@
 import type { Guest } from '../../engine/guest.ts';
 import { resetToImage } from '../../engine/image.ts';
 import { PAGE_BYTES } from '../../engine/image-identity.ts';
+import { dropMemory } from '../../engine/memory-account.ts';
 import { EMPTY_VOLUME, type GuestTemplate, instantiateGuest } from './guest-from-image.ts';
 
 /** One guest for the next run, and one for the run after a program whose guest cannot be reused. */
@@ -29,6 +30,7 @@ export class GuestPool {
     guest.kernel.volume = EMPTY_VOLUME;
     const isGrown = guest.memory.buffer.byteLength !== this.template.image.header.pages * PAGE_BYTES;
     if (!isGrown && this.#ready.length + this.#used.length < POOL_SIZE) this.#used.push(guest);
+    else dropMemory(guest.memory);
   }
 
   /** Whether there is a released guest to reset. */
@@ -56,8 +58,12 @@ export class GuestPool {
 
   /** Drops guests with another memory limit, which later runs are unlikely to need. */
   #dropOtherLimits(maxPages: number): void {
-    const maxBytes = maxPages * PAGE_BYTES;
-    this.#ready = this.#ready.filter((guest) => guest.memoryLimit.maxBytes === maxBytes);
-    this.#used = this.#used.filter((guest) => guest.memoryLimit.maxBytes === maxBytes);
+    const isOfLimit = ({ memory, memoryLimit }: Guest) => {
+      const isKept = memoryLimit.maxBytes === maxPages * PAGE_BYTES;
+      if (!isKept) dropMemory(memory);
+      return isKept;
+    };
+    this.#ready = this.#ready.filter(isOfLimit);
+    this.#used = this.#used.filter(isOfLimit);
   }
 }

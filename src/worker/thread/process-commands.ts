@@ -65,12 +65,12 @@ function startInterpreter(
   { image, others }: FoundImage,
   context: ProcessContext,
   { argv, env }: ExecRequest,
-  { freeBytes }: MemoryAccount,
+  account: MemoryAccount,
 ): ChildProgram<Guest> {
   const { runtime } = image;
   const { header } = image.image;
-  const maxPages = Math.floor(freeBytes / PAGE_BYTES);
-  if (maxPages < header.pages) throw syscallError('ENOMEM');
+  const maxPages = Math.floor(account.freeBytes / PAGE_BYTES);
+  if (!account.admits(header.pages * PAGE_BYTES)) throw syscallError('ENOMEM');
   const volume = context.volume();
   if (image !== context.loaded) mountLayers(volume, image);
   const pool = poolOf(image);

@@ -4,6 +4,7 @@
  */
 import type { ProgramState } from '../../analysis/run-profile-schema.ts';
 import type { Guest } from '../../engine/guest.ts';
+import { freeDroppedMemory } from '../../engine/memory-account.ts';
 import type { RunContext } from '../../engine/run-context.ts';
 import type { TreeChanges } from '../../fs/tree-changes.ts';
 import { CappedOutput } from '../../kernel/capped-output.ts';
@@ -377,9 +378,12 @@ class JobRun {
         ? saveSession(this.received, this.#current, isPaused, this.callbacks)
         : [this.#current];
     for (const { pool, guest } of unneeded) pool.release(guest);
+    freeDroppedMemory(MAX_DROPPED_BYTES);
   }
 }
 
+/** More memory of dropped guests than this is freed when a call has ended. */
+const MAX_DROPPED_BYTES = 128 * 1024 * 1024;
 const STARTS_AGAIN = { reason: 'cancelled', message: 'starts again' } as const;
 /** Requests for packages in one run. Later ones are answered here. */
 const MAX_PACKAGE_REQUESTS = 100;

@@ -8,6 +8,7 @@ import { resolve } from 'node:path';
 import fc from 'fast-check';
 import { GRACE } from '../../../src/engine/grace.ts';
 import type { Guest } from '../../../src/engine/guest.ts';
+import { MemoryAccount } from '../../../src/engine/memory-account.ts';
 import { GuestStopped, UNLIMITED_RUN } from '../../../src/engine/run-context.ts';
 import { Volume } from '../../../src/fs/volume.ts';
 import type { OpenFile } from '../../../src/kernel/descriptors.ts';
@@ -20,7 +21,6 @@ import type { FuzzTarget } from '../target.ts';
 process.env['LLM_WASM_SANDBOX_ASSETS'] ??= resolve('dist');
 
 const MEMORY_BYTES = 64 * 1024 * 1024;
-const MEMORY = { freeBytes: MEMORY_BYTES, maxBytes: MEMORY_BYTES };
 const SCRIPTS = {
   loop: '#!/app/loop\n',
   again: '#!/bin/sh -c\n',
@@ -186,7 +186,8 @@ export const processCalls: FuzzTarget = {
       fc.constantFrom(1, 3_000_000),
     );
     const property = fc.property(steps, budget, fc.boolean(), (actions, fuelBudget, keeps) => {
-      const guest: Guest = startCommand('true', { argv: ['true'], env: [] }, MEMORY).guest;
+      const memory = new MemoryAccount(MEMORY_BYTES, () => 0);
+      const guest: Guest = startCommand('true', { argv: ['true'], env: [] }, memory).guest;
       const { kernel } = guest;
       guest.beginRun({ ...UNLIMITED_RUN, fuelBudget, deterministic: { startMs: 0, seed: 1 } });
       kernel.volume = createVolume(commandLayers());
