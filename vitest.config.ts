@@ -14,6 +14,7 @@ const UNIT =
 const OWN_PROCESS = [
   'test/escape/linear-time.test.ts',
   'test/fuzz/**/*.test.ts',
+  'test/limits/memory-of-processes.test.ts',
   'test/limits/stress.test.ts',
   'test/mcp/request-limits.test.ts',
   'test/packages/added-packages.test.ts',
