@@ -13,7 +13,7 @@ import {
   type NetworkRules,
   type PermittingRule,
 } from './network-rules.ts';
-import type { RecordedExchange, Recorder } from './recording.ts';
+import type { ProgramRecording, RecordedExchange } from './recording.ts';
 import { type RequestApprovals, refusedByPerson } from './request-approvals.ts';
 import { announcedLength, type BodyPiece, byteLimit, decodeBody, ResponseBody } from './response-body.ts';
 import type { Secrets } from './secrets.ts';
@@ -41,7 +41,7 @@ interface BrokerOptions {
   readonly rules: NetworkRules;
   readonly limits: NetworkLimits;
   readonly transport: Transport;
-  readonly recorder?: Recorder | undefined;
+  readonly recorder?: ProgramRecording | undefined;
   readonly secrets: Secrets;
   /** Undefined if nobody is asked about requests that no rule permits. */
   readonly approvals?: RequestApprovals | undefined;
@@ -84,16 +84,17 @@ class Exchange {
   end(): void {
     clearTimeout(this.#timer);
     this.record.duration_ms = Math.round((performance.now() - this.#startedMs) * 10) / 10;
+    this.recorded?.end();
   }
 
   fail(cause: unknown): NetworkError {
     const reason = this.aborter.signal.aborted ? this.aborter.signal.reason : cause;
     const error = toNetworkError(reason);
-    this.end();
     this.record.outcome =
       NOT_SENT.includes(error.kind) && this.record.status === undefined ? 'refused' : 'failed';
     this.record.error = error.message;
     this.recorded?.fail(error);
+    this.end();
     this.aborter.abort(error);
     this.body?.cancel();
     return error;
@@ -253,13 +254,10 @@ export class NetworkBroker {
     if (this.#isFinished) return;
     this.#isFinished = true;
     const ended = new NetworkError('failed', 'the program has ended');
-    for (const exchange of this.#active) {
-      exchange.end();
-      exchange.aborter.abort(ended);
-    }
+    for (const exchange of this.#active) exchange.fail(ended);
     for (const handle of [...this.#open.keys()]) this.close(handle);
     try {
-      this.options.recorder?.save();
+      this.options.recorder?.finish();
     } catch (cause) {
       process.emitWarning((cause as Error).message);
     }

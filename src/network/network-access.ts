@@ -1,9 +1,10 @@
 /** The network of a sandbox: its rules, its recording, and a broker for every program. */
+import { atOnce, finishInSlices } from '../concurrency/slices.ts';
 import type { NetworkExchange, NetworkPolicy } from '../schema.ts';
 import { NetworkBroker } from './broker.ts';
 import { LiveTransport, type TlsOptions } from './live-transport.ts';
 import { NetworkRules } from './network-rules.ts';
-import { Recorder, ReplayTransport } from './recording.ts';
+import { ProgramRecording, Recorder, type ReplayTransport, readRecording } from './recording.ts';
 import { RequestApprovals } from './request-approvals.ts';
 import { Secrets } from './secrets.ts';
 
@@ -15,13 +16,14 @@ interface SharedParts {
   readonly secrets: Secrets;
 }
 
-function sharedParts(policy: NetworkPolicy, seed: number | undefined): SharedParts {
+/** Reads the parts in steps. Throws `invalid_argument` if a recording cannot be read or written. */
+function* sharedParts(policy: NetworkPolicy, seed: number | undefined): Generator<void, SharedParts> {
   const { record, replay } = policy;
   return {
     secrets: new Secrets(policy, seed),
     rules: new NetworkRules(policy),
     recorder: record === undefined ? undefined : new Recorder(record),
-    replay: replay === undefined ? undefined : new ReplayTransport(replay),
+    replay: replay === undefined ? undefined : yield* readRecording(replay),
   };
 }
 
@@ -30,16 +32,20 @@ export class NetworkAccess {
   readonly #shared: SharedParts;
   readonly #approvals: RequestApprovals | undefined;
 
-  /** Throws `invalid_argument` if the recording cannot be read. */
   constructor(
     policy: NetworkPolicy,
     readonly tls: TlsOptions = {},
     seed?: number,
-    shared = sharedParts(policy, seed),
+    shared = atOnce(sharedParts(policy, seed)),
   ) {
     this.#policy = policy;
     this.#shared = shared;
     this.#approvals = policy.ask ? new RequestApprovals() : undefined;
+  }
+
+  /** Like the constructor, but reads a recording in slices. */
+  static async load(policy: NetworkPolicy, seed: number | undefined): Promise<NetworkAccess> {
+    return new NetworkAccess(policy, {}, seed, await finishInSlices(sharedParts(policy, seed)));
   }
 
   get secrets(): Secrets {
@@ -62,7 +68,7 @@ export class NetworkAccess {
       rules: isRestricted ? new NetworkRules(this.#policy, restrictions) : rules,
       limits: this.#policy.limits,
       transport: replay ?? new LiveTransport(this.tls),
-      recorder,
+      recorder: recorder && new ProgramRecording(recorder),
       secrets,
       approvals: this.#approvals,
       earlier,

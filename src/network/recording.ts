@@ -1,9 +1,22 @@
 /**
- * Recordings of requests and responses in HAR 1.2. A recording is a file of the host; when it is replayed, its contents are checked
- * like any other input. It contains what a program saw, and never a secret.
+ * Recordings of requests and responses in HAR 1.2, with an exchange on each line. A recording is a file of the host; when it is
+ * replayed, its contents are checked like any other input. It contains what a program saw, and never a secret.
  */
+import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { z } from 'zod';
 import { SLICE_BYTES } from '../concurrency/slices.ts';
 import { SandboxError } from '../errors.ts';
@@ -61,6 +74,12 @@ const harFile = z.object({
   }),
 });
 const CREATOR = 'llm-wasm-sandbox';
+/** What is before and after the lines of a recording. */
+const HEAD = `{"log":{"version":"1.2","creator":{"name":"${CREATOR}","version":"1"},"entries":[`;
+const TAIL = '\n]}}\n';
+/** Control characters, which JSON would write with six characters each. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is searched
+const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f]/;
 /** What describes the bytes on the wire. Other programs record bodies without their compression, as HAR has it. */
 const WIRE_HEADERS = ['content-encoding', 'content-length'];
 
@@ -69,13 +88,13 @@ const decode = (text: string | undefined, encoding: string | undefined): Uint8Ar
 
 const keyOf = (method: string, url: string, body: Uint8Array) => `${method} ${url} ${sha256Hex(body)}`;
 
-/** The text of a body: as it is if it is UTF-8, otherwise in base64. */
+/** The text of a body: as it is if it is readable UTF-8, otherwise in base64. */
 function encode(bytes: Uint8Array): { text: string; isBase64: boolean } {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const text = buffer.toString('utf8');
-  return Buffer.from(text).equals(buffer)
-    ? { text, isBase64: false }
-    : { text: buffer.toString('base64'), isBase64: true };
+  const text = isUtf8(buffer) ? buffer.toString('utf8') : undefined;
+  return text === undefined || CONTROLS.test(text)
+    ? { text: buffer.toString('base64'), isBase64: true }
+    : { text, isBase64: false };
 }
 
 const lengthOf = (headers: HeaderList) =>
@@ -90,11 +109,13 @@ export class RecordedExchange {
   readonly #parts: Uint8Array[] = [];
   #response: Pick<WireResponse, 'status' | 'reason' | 'headers'> | undefined;
   #error: { kind: NetworkErrorKind; message: string } | undefined;
+  isEnded = false;
 
-  /** `count` is called with the memory that the exchange takes, about. */
+  /** `count` is called with the memory that the exchange takes, about; `ended` when nothing more is added. */
   constructor(
     readonly request: WireRequest,
     readonly count: (bytes: number) => void,
+    readonly ended: () => void,
   ) {
     const { url, headers, body } = request;
     count(ENTRY_BYTES + hrefOf(url).length + lengthOf(headers) + (body?.length ?? 0));
@@ -112,6 +133,11 @@ export class RecordedExchange {
 
   fail({ kind, message }: NetworkError): void {
     this.#error = { kind, message };
+  }
+
+  end(): void {
+    this.isEnded = true;
+    this.ended();
   }
 
   toEntry(): object {
@@ -166,42 +192,93 @@ export class RecordedExchange {
   }
 }
 
-/** The exchanges of a sandbox, which are written to a file after every call. */
+/** The file with the exchanges of a sandbox. It is a HAR file after each exchange that was added. */
 export class Recorder {
-  readonly #exchanges: RecordedExchange[] = [];
   #bytes = 0;
+  readonly #inode: number;
+  /** Where the next exchange is written. */
+  #end = HEAD.length;
 
   /** Writes an empty recording. Throws `invalid_argument` if that is not possible. */
   constructor(readonly file: string) {
-    this.save();
+    // A name that others cannot guess: in a shared folder, they could put a link there.
+    const partial = `${file}.${randomBytes(8).toString('hex')}`;
+    try {
+      writeFileSync(partial, HEAD + TAIL, { mode: 0o600, flag: 'wx' });
+      this.#inode = statSync(partial).ino;
+      renameSync(partial, file);
+    } catch (cause) {
+      rmSync(partial, { force: true });
+      throw this.#failure('cannot be written', cause);
+    }
   }
 
-  begin(request: WireRequest): RecordedExchange {
+  #failure(problem: string, cause?: unknown): SandboxError {
+    return new SandboxError('invalid_argument', `policy.network.record: ${this.file} ${problem}.`, { cause });
+  }
+
+  /** Counts what an exchange takes. */
+  begin(request: WireRequest, ended: () => void): RecordedExchange {
     if (this.#bytes > MAX_RECORDED_BYTES)
       throw new NetworkError('limit', 'the recording has reached its maximum size');
-    const exchange = new RecordedExchange(request, (bytes) => {
+    const count = (bytes: number) => {
       this.#bytes += bytes;
-    });
+    };
+    return new RecordedExchange(request, count, ended);
+  }
+
+  /** Adds exchanges to the end of the file. */
+  append(exchanges: readonly RecordedExchange[]): void {
+    if (exchanges.length === 0) return;
+    let fd: number | undefined;
+    try {
+      fd = openSync(this.file, constants.O_RDWR | constants.O_NOFOLLOW);
+      if (fstatSync(fd).ino !== this.#inode) throw this.#failure('was replaced: nothing is added to it');
+      for (const exchange of exchanges) this.#write(fd, exchange);
+    } catch (cause) {
+      throw cause instanceof SandboxError ? cause : this.#failure('cannot be written', cause);
+    } finally {
+      if (fd !== undefined) closeSync(fd);
+    }
+  }
+
+  #write(fd: number, exchange: RecordedExchange): void {
+    const separator = this.#end === HEAD.length ? '\n' : ',\n';
+    const line = Buffer.from(`${separator}${JSON.stringify(exchange.toEntry())}${TAIL}`);
+    // What a write that failed has left.
+    ftruncateSync(fd, this.#end);
+    for (let at = 0; at < line.length; )
+      at += writeSync(fd, line, at, Math.min(line.length - at, SLICE_BYTES), this.#end + at);
+    this.#end += line.length - TAIL.length;
+  }
+}
+
+/** The exchanges of one program, in the order in which they began. Each is written when it and those before it have ended. */
+export class ProgramRecording {
+  #exchanges: RecordedExchange[] = [];
+  #failure: unknown;
+
+  constructor(readonly recorder: Recorder) {}
+
+  begin(request: WireRequest): RecordedExchange {
+    const exchange = this.recorder.begin(request, () => this.#flush());
     this.#exchanges.push(exchange);
     return exchange;
   }
 
-  /** Writes the file, so that a reader never sees a part of it. */
-  save(): void {
-    const creator = { name: CREATOR, version: '1' };
-    const entries = this.#exchanges.map((exchange) => exchange.toEntry());
-    const text = `${JSON.stringify({ log: { version: '1.2', creator, entries } }, undefined, 1)}\n`;
-    // A name that others cannot guess: in a shared folder, they could put a link there.
-    const partial = `${this.file}.${randomBytes(8).toString('hex')}`;
+  #flush(): void {
+    const firstOpen = this.#exchanges.findIndex(({ isEnded }) => !isEnded);
+    const ended = this.#exchanges.splice(0, firstOpen < 0 ? this.#exchanges.length : firstOpen);
     try {
-      writeFileSync(partial, text, { mode: 0o600, flag: 'wx' });
-      renameSync(partial, this.file);
+      this.recorder.append(ended);
     } catch (cause) {
-      rmSync(partial, { force: true });
-      throw new SandboxError('invalid_argument', `policy.network.record: ${this.file} cannot be written.`, {
-        cause,
-      });
+      this.#failure ??= cause;
     }
+  }
+
+  /** Throws if an exchange could not be written. */
+  finish(): void {
+    if (this.#failure !== undefined) throw this.#failure;
   }
 }
 
@@ -210,28 +287,67 @@ function withoutWireHeaders(entry: HarEntry): HarEntry {
   return { ...entry, response: { ...entry.response, headers } };
 }
 
-function readRecording(file: string): HarEntry[] {
-  const fail = (problem: string, cause?: unknown) =>
-    new SandboxError('invalid_argument', `policy.network.replay: ${file} ${problem}.`, { cause });
-  let text: string;
+const replayFailure = (file: string, problem: string, cause?: unknown) =>
+  new SandboxError('invalid_argument', `policy.network.replay: ${file} ${problem}.`, { cause });
+
+/** The contents of a file, read in slices. */
+function* readSlices(file: string): Generator<void, Buffer> {
+  let fd: number | undefined;
   try {
-    const status = statSync(file);
-    if (!status.isFile()) throw fail('is not a file');
-    if (status.size > MAX_FILE_BYTES) throw fail('is too large');
-    text = readFileSync(file, 'utf8');
+    if (!statSync(file).isFile()) throw replayFailure(file, 'is not a file');
+    fd = openSync(file, 'r');
+    const { size } = fstatSync(fd);
+    if (size > MAX_FILE_BYTES) throw replayFailure(file, 'is too large');
+    const bytes = Buffer.alloc(size);
+    for (let at = 0, read = 1; at < size && read > 0; at += read) {
+      yield;
+      read = readSync(fd, bytes, at, Math.min(SLICE_BYTES, size - at), at);
+    }
+    return bytes;
   } catch (cause) {
-    throw cause instanceof SandboxError ? cause : fail('cannot be read', cause);
+    throw cause instanceof SandboxError ? cause : replayFailure(file, 'cannot be read', cause);
+  } finally {
+    if (fd !== undefined) closeSync(fd);
   }
+}
+
+/** The exchanges of an own recording, line by line. Its last line may be incomplete, because the process ended. */
+function* ownEntries(file: string, bytes: Buffer): Generator<void, HarEntry[]> {
+  const entries: HarEntry[] = [];
+  for (let from = HEAD.length + 1; from < bytes.length; ) {
+    const end = bytes.indexOf('\n', from);
+    if (end < 0) {
+      process.emitWarning(`${file} ends in the middle of an exchange, which is ignored.`);
+      break;
+    }
+    const text = bytes.toString('utf8', from, end);
+    if (text === ']}}') break;
+    yield;
+    entries.push(harEntry.parse(JSON.parse(text.replace(/,$/, ''))));
+    from = end + 1;
+  }
+  return entries;
+}
+
+/** The exchanges of any HAR file. */
+function otherEntries(bytes: Buffer): HarEntry[] {
+  const { creator, entries } = harFile.parse(JSON.parse(bytes.toString('utf8'))).log;
+  const isOwn = creator?.name === CREATOR;
+  // One by one: the first invalid entry ends it. Describing all of them could take all memory.
+  return entries.map((entry) => {
+    const checked = harEntry.parse(entry);
+    return isOwn ? checked : withoutWireHeaders(checked);
+  });
+}
+
+/** Reads a recording in steps. */
+export function* readRecording(file: string): Generator<void, ReplayTransport> {
+  const bytes = yield* readSlices(file);
   try {
-    const { creator, entries } = harFile.parse(JSON.parse(text)).log;
-    const isOwn = creator?.name === CREATOR;
-    // One by one: the first invalid entry ends it. Describing all of them could take all memory.
-    return entries.map((entry) => {
-      const checked = harEntry.parse(entry);
-      return isOwn ? checked : withoutWireHeaders(checked);
-    });
+    const isOwn = bytes.subarray(0, HEAD.length + 1).equals(Buffer.from(`${HEAD}\n`));
+    return new ReplayTransport(isOwn ? yield* ownEntries(file, bytes) : otherEntries(bytes));
   } catch (cause) {
-    throw fail('is not a HAR file', cause);
+    throw replayFailure(file, 'is not a HAR file', cause);
   }
 }
 
@@ -239,8 +355,8 @@ function readRecording(file: string): HarEntry[] {
 export class ReplayTransport implements Transport {
   readonly #entries = new Map<string, HarEntry[]>();
 
-  constructor(file: string) {
-    for (const entry of readRecording(file)) {
+  constructor(entries: readonly HarEntry[]) {
+    for (const entry of entries) {
       const { method, url, postData } = entry.request;
       const key = keyOf(method, url, decode(postData?.text, postData?._encoding));
       const known = this.#entries.get(key);

@@ -122,7 +122,7 @@ async function networkOf(policy: Policy): Promise<NetworkAccess | undefined> {
       'policy.network: with deterministic, requests must be recorded (record) or answered from a recording (replay).',
     );
   const { NetworkAccess } = await import('../network/network-access.ts');
-  return new NetworkAccess(network, {}, deterministicMode(policy)?.seed);
+  return await NetworkAccess.load(network, deterministicMode(policy)?.seed);
 }
 
 /** The policy without secrets. Programs find placeholders in their environment. */

@@ -1,10 +1,20 @@
 /** The broker: rules, addresses, limits and failures of single requests, with a server on the loopback interface. */
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { atOnce } from '../../src/concurrency/slices.ts';
 import type { NetworkAnswer, NetworkBroker } from '../../src/network/broker.ts';
 import { NetworkAccess } from '../../src/network/network-access.ts';
-import { Recorder, ReplayTransport } from '../../src/network/recording.ts';
+import { Recorder, readRecording } from '../../src/network/recording.ts';
 import { replaceResolver } from '../../src/network/resolver.ts';
 import { type CheckedUrl, checkUrl } from '../../src/schema/url-pattern.ts';
 import { networkPolicy } from '../../src/schema.ts';
@@ -397,8 +407,96 @@ describe('recording', () => {
     const url = checkUrl('https://api.example.com/') as CheckedUrl;
     const request = { method: 'GET', url, headers: [['x', 'x'.repeat(30_000)]], body: undefined } as const;
     expect(() => {
-      for (let i = 0; i < 2000; i++) recorder.begin(request);
+      for (let i = 0; i < 2000; i++) recorder.begin(request, () => {});
     }).toThrow('the recording has reached its maximum size');
+  });
+
+  test('is only added to, and not touched by a program without requests', async () => {
+    const added = join(folder, 'added.har');
+    const access = new NetworkAccess(networkPolicy.parse({ allow: [`${server.origin}/*`], record: added }));
+    const run = async (...paths: string[]) => {
+      const broker = access.open();
+      for (const path of paths) await read(broker, await get(broker, path));
+      await broker.finish();
+    };
+    await run('/weather');
+    const changed = readFileSync(added, 'utf8').replace('Berlin', 'Munich');
+    writeFileSync(added, changed);
+    utimesSync(added, 1, 1);
+    await run();
+    expect(statSync(added).mtimeMs).toBe(1000);
+    await run('/csv', '/missing');
+    const text = readFileSync(added, 'utf8');
+    expect(text.startsWith(changed.slice(0, -5))).toBe(true);
+    const urls = JSON.parse(text).log.entries.map((one: { request: { url: string } }) => one.request.url);
+    expect(urls).toEqual(['/weather', '/csv', '/missing'].map((path) => server.origin + path));
+    expect(text.split('\n')).toHaveLength(6);
+  });
+
+  test('without its end has the exchanges before it', async () => {
+    const torn = join(folder, 'torn.har');
+    const recorded = openServer({ record: torn });
+    for (const path of ['/weather', '/csv']) await read(recorded, await get(recorded, path));
+    await recorded.finish();
+    const text = readFileSync(torn, 'utf8');
+    const second = text.lastIndexOf('{"startedDateTime"');
+    const warnings: string[] = [];
+    const emitWarning = vi.spyOn(process, 'emitWarning').mockImplementation((warning) => {
+      warnings.push(String(warning));
+    });
+    try {
+      for (let size = text.length - 6; size > second; size -= 97) {
+        truncateSync(torn, size);
+        const replayed = openServer({ replay: torn });
+        expect(await get(replayed, '/weather')).toMatchObject({ status: 200 });
+        expect(errorOf(await get(replayed, '/csv')).kind).toBe('replay');
+        expect(warnings.pop()).toContain('torn.har ends in the middle of an exchange');
+      }
+    } finally {
+      emitWarning.mockRestore();
+    }
+  });
+
+  test('that was replaced by another file is not written', async () => {
+    const target = join(folder, 'target.txt');
+    const replaced = join(folder, 'replaced.har');
+    writeFileSync(target, 'mine');
+    for (const replace of [() => symlinkSync(target, replaced), () => writeFileSync(replaced, 'mine')]) {
+      const recorder = new Recorder(replaced);
+      const url = checkUrl('https://api.example.com/') as CheckedUrl;
+      const exchange = recorder.begin({ method: 'GET', url, headers: [], body: undefined }, () => {});
+      // The file keeps its number, so that no other file gets it.
+      renameSync(replaced, `${replaced}.old`);
+      replace();
+      expect(() => recorder.append([exchange])).toThrow(/was replaced|cannot be written/);
+      expect(readFileSync(replaced, 'utf8')).toBe('mine');
+      rmSync(replaced);
+    }
+    expect(readFileSync(target, 'utf8')).toBe('mine');
+  });
+
+  test('has bodies with control characters in base64', () => {
+    const binary = join(folder, 'binary.har');
+    const recorder = new Recorder(binary);
+    const url = checkUrl('https://api.example.com/') as CheckedUrl;
+    const exchange = recorder.begin({ method: 'GET', url, headers: [], body: undefined }, () => {});
+    exchange.add(Buffer.alloc(1_000_000));
+    recorder.append([exchange]);
+    expect(statSync(binary).size).toBeLessThan(1_400_000);
+  });
+
+  test('has the failure of a request that the end of its program ended', async () => {
+    const ended = join(folder, 'ended.har');
+    const broker = openServer({ record: ended });
+    const answer = get(broker, '/stalled').then((first) =>
+      'handle' in first ? broker.read(first.handle!) : first,
+    );
+    await vi.waitFor(() => expect(broker.records[0]).toMatchObject({ status: 200 }));
+    await broker.finish();
+    expect(errorOf(await answer).kind).toBe('failed');
+    expect(JSON.parse(readFileSync(ended, 'utf8')).log.entries).toMatchObject([
+      { response: { status: 200, _error: { kind: 'failed', message: 'the program has ended' } } },
+    ]);
   });
 
   test('replaces no file of others', () => {
@@ -406,7 +504,7 @@ describe('recording', () => {
     const recorded = join(folder, 'linked.har');
     writeFileSync(others, 'mine');
     symlinkSync(others, `${recorded}.partial`);
-    new Recorder(recorded).save();
+    new Recorder(recorded);
     expect(readFileSync(others, 'utf8')).toBe('mine');
     expect(JSON.parse(readFileSync(recorded, 'utf8')).log.entries).toEqual([]);
   });
@@ -491,7 +589,7 @@ describe('recording', () => {
     const entry = { startedDateTime: '', time: 0, request, response };
     writeFileSync(large, JSON.stringify({ log: { version: '1.2', entries: [entry] } }));
     const url = checkUrl('https://a.example/') as CheckedUrl;
-    const { body } = await new ReplayTransport(large).send({
+    const { body } = await atOnce(readRecording(large)).send({
       method: 'GET',
       url,
       headers: [],
