@@ -2,9 +2,10 @@
  * A cache on disk for data that can be recomputed: downloaded packages, compiled and compressed layers, extended images,
  * prepared side modules. A damaged or unreadable file is a cache miss, and a failed write is ignored.
  *
- * <cache>/<kind>/<key> contains the bytes followed by their SHA-256.
+ * <cache>/<kind>/<key> contains the bytes followed by the SHA-256 of the kind, the key and the bytes, so that a file under
+ * another name is damaged.
  */
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -18,7 +19,7 @@ import {
 } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DIGEST_BYTES, sha256, splitDigest } from '../framing/digest.ts';
+import { DIGEST_BYTES } from '../framing/digest.ts';
 import { allocateShared } from '../fs/shared-array-buffers.ts';
 import { unpackCompanionFile } from './companion-package.ts';
 import { ensurePrivateFolder } from './ensure-writable-folder.ts';
@@ -35,18 +36,26 @@ type CacheKind = keyof typeof MAX_FILES;
 /** A larger file is damaged. Images, the largest files, take some hundred megabytes. */
 const MAX_FILE_BYTES = 1024 * 1024 * 1024;
 
+const digestOf = (kind: CacheKind, key: string) => createHash('sha256').update(`${kind}/${key}\n`);
+
+/** The content of a file and the digest at its end. Nothing has the digest of a file that is too short. */
+const parts = (bytes: Uint8Array) => {
+  const content = bytes.subarray(0, Math.max(0, bytes.length - DIGEST_BYTES));
+  return { content, digest: bytes.subarray(content.length) };
+};
+
 /** The cached bytes, in shared memory, or undefined. */
 export function readCached(kind: CacheKind, key: string): Uint8Array | undefined {
   const path = join(cacheFolder(), kind, key);
   try {
-    const verified = splitDigest(readShared(path));
-    if (verified === undefined) {
+    const { content, digest } = parts(readShared(path));
+    if (!digestOf(kind, key).update(content).digest().equals(digest)) {
       rmSync(path, { force: true });
       return undefined;
     }
     const now = new Date();
     utimesSync(path, now, now);
-    return verified.content;
+    return content;
   } catch {
     return undefined;
   }
@@ -63,7 +72,7 @@ export async function readCachedInParts(kind: CacheKind, key: string): Promise<U
 async function readOwnInParts(kind: CacheKind, key: string): Promise<Uint8Array | undefined> {
   const path = join(cacheFolder(), kind, key);
   try {
-    const content = await readVerified(path);
+    const content = await readVerified(path, digestOf(kind, key));
     if (content === undefined) rmSync(path, { force: true });
     else utimesSync(path, new Date(), new Date());
     return content;
@@ -73,22 +82,21 @@ async function readOwnInParts(kind: CacheKind, key: string): Promise<Uint8Array 
 }
 
 /** The contents of a file without the digest at its end, in shared memory; undefined if the digest does not match. */
-async function readVerified(path: string): Promise<Uint8Array | undefined> {
+async function readVerified(path: string, hash: Hash): Promise<Uint8Array | undefined> {
   const file = await open(path, READ_FLAGS);
   try {
     const stat = await file.stat();
     if (!stat.isFile()) throw new Error(`${path} is not a regular file.`);
     if (stat.size < DIGEST_BYTES || stat.size > MAX_FILE_BYTES) return undefined;
     const bytes = allocateShared(stat.size);
-    const content = bytes.subarray(0, stat.size - DIGEST_BYTES);
-    const hash = createHash('sha256');
+    const { content, digest } = parts(bytes);
     for (let at = 0; at < stat.size; ) {
       const { bytesRead } = await file.read(bytes, at, Math.min(PART_BYTES, stat.size - at), null);
       if (bytesRead === 0) throw new Error(`${path} was truncated while it was being read.`);
       hash.update(content.subarray(at, at + bytesRead));
       at += bytesRead;
     }
-    return hash.digest().equals(bytes.subarray(content.length)) ? content : undefined;
+    return hash.digest().equals(digest) ? content : undefined;
   } finally {
     await file.close();
   }
@@ -99,7 +107,7 @@ export function writeCached(kind: CacheKind, key: string, bytes: Uint8Array): vo
   const folder = join(cacheFolder(), kind);
   try {
     ensurePrivateFolder(folder);
-    replaceFileSync(join(folder, key), Buffer.concat([bytes, sha256(bytes)]));
+    replaceFileSync(join(folder, key), Buffer.concat([bytes, digestOf(kind, key).update(bytes).digest()]));
     prune(folder, MAX_FILES[kind]);
   } catch {
     // The data is recomputed when it is needed again.

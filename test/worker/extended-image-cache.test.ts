@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sha256 } from '../../src/framing/digest.ts';
@@ -41,7 +41,7 @@ const contents = Buffer.concat([added.head.bytes, added.data, extended.image]);
 /** Writes a file whose digest is correct. */
 function forge(key: string, header: unknown): void {
   const bytes = Buffer.concat([encodeJsonHeader(header), contents]);
-  writeFileSync(join(images, key), Buffer.concat([bytes, sha256(bytes)]));
+  writeFileSync(join(images, key), Buffer.concat([bytes, sha256(`images/${key}\n`, bytes)]));
 }
 
 describe('cached image', () => {
@@ -98,6 +98,15 @@ describe('cached image', () => {
       expect(await readCachedImage('large', base)).toBeUndefined();
       expect(existsSync(path)).toBe(false);
     }
+  });
+
+  // guarantee: shared-resources
+  // proves: A cached image is not used under another key, and a file of one kind not as one of another.
+  test('is not used under another key', async () => {
+    writeCachedImage('one', base, extended);
+    copyFileSync(join(images, 'one'), join(images, 'other'));
+    expect(await readCachedImage('other', base)).toBeUndefined();
+    expect(await readCachedImage('one', base)).toBeDefined();
   });
 
   test('that is a pipe, a device, a folder or empty is not used', async () => {
