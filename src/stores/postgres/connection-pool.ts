@@ -2,12 +2,14 @@
 import { SandboxError } from '../../errors.ts';
 import type { PostgresClient, PostgresPool } from './database.ts';
 
+/** That of the package `pg`, too. */
+export const DEFAULT_CONNECTIONS = 10;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** A server that does not answer must not block a call forever. */
 const QUERY_TIMEOUT_MS = 30_000;
 
 /** `max` is the maximum number of connections. */
-export function connectionPool(connectionString: string, max = 10): PostgresPool {
+export function connectionPool(connectionString: string, max = DEFAULT_CONNECTIONS): PostgresPool {
   let loading: Promise<PostgresPool> | undefined;
   const load = () => {
     loading ??= loadPool(connectionString, max);
@@ -18,6 +20,7 @@ export function connectionPool(connectionString: string, max = 10): PostgresPool
     return loading;
   };
   return {
+    options: { max },
     connect: async (): Promise<PostgresClient> => (await load()).connect(),
     on: () => {},
     end: async () => {

@@ -32,6 +32,11 @@ export type Queryable = Pick<PostgresClient, 'query'>;
 
 /** The part of `Pool` from the package `pg` that the store uses. */
 export interface PostgresPool {
+  /** The options of the pool. */
+  readonly options?: {
+    /** Maximum number of connections. */
+    readonly max?: number;
+  };
   /** Returns a connection. */
   connect(): Promise<PostgresClient>;
   /** Adds a listener for errors of idle connections. */
@@ -59,10 +64,14 @@ type TransactionIsolation = 'READ COMMITTED' | 'REPEATABLE READ READ ONLY';
 
 export class Database {
   #ready: Promise<void> | undefined;
+  #connections = 0;
+  readonly #waiting: (() => void)[] = [];
 
   constructor(
     readonly pool: PostgresPool,
     readonly schema: string,
+    /** Connections that it uses at once. */
+    readonly maxConnections = Number.POSITIVE_INFINITY,
   ) {}
 
   /** Runs `work` in a transaction. Retries from the start if another transaction interferes. */
@@ -116,6 +125,19 @@ export class Database {
   }
 
   async #withClient<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
+    if (this.#connections >= this.maxConnections)
+      await new Promise<void>((ready) => this.#waiting.push(ready));
+    else this.#connections++;
+    try {
+      return await this.#withConnection(work);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#connections--;
+      else next();
+    }
+  }
+
+  async #withConnection<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
     const client = await this.pool.connect();
     client.on('error', ignoreError);
     let failure: unknown;

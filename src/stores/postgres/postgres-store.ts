@@ -8,7 +8,7 @@ import type { TreeEdit } from '../../fs/flat-entries.ts';
 import { parse } from '../../schema.ts';
 import { withStoreErrors } from '../session-writers.ts';
 import type { SessionStore } from '../store.ts';
-import { connectionPool } from './connection-pool.ts';
+import { connectionPool, DEFAULT_CONNECTIONS } from './connection-pool.ts';
 import { Database, type PostgresPool, toStoreError } from './database.ts';
 import { TenantSessionStore } from './tenant-session-store.ts';
 
@@ -119,6 +119,10 @@ function checkOptions(options: PostgresStoreOptions): void {
 
 const NO_EDITS: TreeEdit = { removed: [], entries: [] };
 
+/** The stores of several tenants can share a pool. Each uses half of the connections at most. */
+const shareOf = ({ options }: PostgresPool) =>
+  Math.max(1, Math.floor((options?.max ?? DEFAULT_CONNECTIONS) / 2));
+
 function databaseFor({ connectionString, pool, schema = DEFAULT_SCHEMA }: PostgresStoreOptions): Database {
   if ((connectionString === undefined) === (pool === undefined))
     throw new SandboxError('invalid_argument', 'postgresStore: pass either connectionString or pool.');
@@ -127,5 +131,7 @@ function databaseFor({ connectionString, pool, schema = DEFAULT_SCHEMA }: Postgr
       'invalid_argument',
       'postgresStore: schema must consist of up to 63 lower-case letters, digits and underscores, and start with a letter or an underscore.',
     );
-  return new Database(pool ?? connectionPool(connectionString!), schema);
+  return pool === undefined
+    ? new Database(connectionPool(connectionString!), schema)
+    : new Database(pool, schema, shareOf(pool));
 }

@@ -44,6 +44,31 @@ async function usage(): Promise<{ counted: number; stored: number; objects: numb
   };
 }
 
+// guarantee: shared-resources
+// proves: A tenant that uses many connections of a PostgreSQL store at once leaves connections for other tenants.
+test('the store of a tenant leaves connections of the pool for other tenants', async () => {
+  const { connectionString } = pool.options;
+  const small = new pg.Pool({ connectionString, max: 4, connectionTimeoutMillis: 20_000 });
+  onTestFinished(() => small.end());
+  const hostile = postgresStore({ pool: small, tenant });
+  const ids = Array.from({ length: 8 }, (_, i) => `s${i}`);
+  for (const id of ids) {
+    await hostile.acquire(id);
+    await hostile.write(session(id, state(1, { f: id })));
+  }
+  const blocker = await pool.connect();
+  await blocker.query('BEGIN');
+  await blocker.query('SELECT FROM llm_wasm_sandbox.leases WHERE tenant = $1 FOR UPDATE', [tenant]);
+  const blocked = ids.map((id) => hostile.write(session(id, state(2, { f: 'blocked' }))));
+  const honest = postgresStore({ pool: small, tenant: `${tenant} neighbour` });
+  await honest.acquire('one');
+  await honest.write(session('one', state(1, { f: 'written' })));
+  expect((await honest.list()).records).toHaveLength(1);
+  await blocker.query('ROLLBACK');
+  blocker.release();
+  await Promise.all(blocked);
+});
+
 describe('a lease', () => {
   // guarantee: stored-sessions
   // proves: When a lease has expired, another process can take over, and commits of the previous holder are rejected.
