@@ -13,7 +13,7 @@ const ID = /^(e2b|e2s)-([0-9a-f]{8})-[0-9a-f]{20}$/;
 const digests = new Map<string, string>();
 
 function digestOf(tenant: string): string {
-  const digest = digests.get(tenant) ?? sha256Hex(Buffer.from(tenant)).slice(0, DIGEST_CHARS);
+  const digest = digests.get(tenant) ?? sha256Hex(tenant).slice(0, DIGEST_CHARS);
   digests.set(tenant, digest);
   return digest;
 }
@@ -105,7 +105,7 @@ export class AccessTokens {
     for (const tenant of tenants) {
       if (!isIdOf(tenant, sandbox_id)) continue;
       const token = await this.#token(tenant, sandbox_id);
-      const isRight = typeof proof === 'string' ? isEqual(proof, token) : new Signature(proof).isOf(token);
+      const isRight = typeof proof === 'string' ? isEqual(proof, token) : new UrlSignature(proof).isOf(token);
       if (isRight) return { tenant, sandbox_id };
     }
     return undefined;
@@ -113,7 +113,7 @@ export class AccessTokens {
 
   /** Who has signed a URL that names no sandbox, among the sandboxes with the latest tokens. */
   signerOf(url: SignedUrl, sandboxes = MAX_ISSUED): SandboxOwner | undefined {
-    const signature = new Signature(url);
+    const signature = new UrlSignature(url);
     const share = this.#shareOf(sandboxes);
     let signer: SandboxOwner | undefined;
     for (const [tenant, own] of this.#issued) {
@@ -125,7 +125,7 @@ export class AccessTokens {
 }
 
 /** The signature of a URL, to be compared with those that tokens would give it. */
-class Signature {
+class UrlSignature {
   readonly #given: Buffer;
   /** The digest of what precedes the token. */
   readonly #prefix: Hash;
@@ -133,6 +133,7 @@ class Signature {
 
   constructor({ path, operation, user, signature, expiration }: SignedUrl) {
     const given = FORM.exec(signature)?.[1] ?? '';
+    // biome-ignore lint/plugin: 43 characters
     this.#given = isExpired(expiration) ? Buffer.of() : Buffer.from(given, 'base64');
     this.#prefix = createHash('sha256').update(`${path}:${operation}:${user}:`);
     this.#suffix = expiration === undefined ? '' : `:${expiration}`;

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { HttpError } from '../http/http-error.ts';
-import { findRoute, headerOf, sendJson, splitUrl } from '../http/rest-call.ts';
+import { findRoute, headerOf, respond, splitUrl } from '../http/rest-call.ts';
 import { AccessTokens, isExpired, MAX_ISSUED, MAX_RECENT, type SignedUrl } from './access-tokens.ts';
 import { CODE_ROUTES } from './code-interpreter.ts';
 import type { E2bCall, E2bCaller, E2bRequest, E2bRoute } from './e2b-call.ts';
@@ -115,15 +115,16 @@ export class E2bServer {
       const { error, isHostError } = toE2bError(cause);
       if (isHostError) this.options.onError(cause);
       if (response.headersSent) response.destroy();
-      else this.#sendError(request, error);
+      else await this.#sendError(request, error);
     }
   }
 
-  #sendError({ request, response, caller }: E2bRequest, { status, message }: HttpError): void {
+  async #sendError(call: E2bRequest, { status, message }: HttpError): Promise<void> {
+    const { request, response, caller } = call;
     // The SDK of the code interpreter reports only the status and its text.
     if (headerOf(request, 'e2b-sandbox-port') === CODE_PORT && caller.sandbox_id !== undefined)
       response.statusMessage = message.replace(/[^\x20-\x7e]/g, ' ').slice(0, 1000);
-    sendJson(response, status, this.errorBody(request, status, message));
+    await respond(call, status, this.errorBody(request, status, message));
   }
 
   #route({ request, caller }: E2bRequest, segments: readonly string[]) {

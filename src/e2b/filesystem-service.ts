@@ -22,6 +22,7 @@ const onePath = z.object({ path });
 /** SDKs name the user of a call as in HTTP basic authentication. */
 function checkBasicUser({ request }: Pick<E2bCall, 'request'>): void {
   const encoded = /^Basic (.+)$/.exec(request.headers.authorization ?? '')?.[1];
+  // biome-ignore lint/plugin: 200 characters of a header
   if (encoded !== undefined) checkUser(Buffer.from(encoded.slice(0, 200), 'base64').toString().split(':')[0]);
 }
 

@@ -24,6 +24,7 @@ const unreadable = () => new HttpError(400, 'The form cannot be read');
 
 /** The parts of a form that are named `file`. Each step is short. */
 export function* formFiles(body: Uint8Array, contentType: string): Generator<undefined, FormFile[]> {
+  // biome-ignore lint/plugin: a view, which copies nothing
   const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s";,]{1,70})(?=\s*(?:;|$)))/i.exec(contentType);
   if (boundary === null) throw unreadable();

@@ -31,6 +31,7 @@ export function listQuery(query: URLSearchParams): ListQuery {
     startedAfter: startedAfter === null ? undefined : Date.parse(startedAfter),
     isAscending: query.get('order') === 'asc',
     limit: Math.min(limit, MAX_PAGE),
+    // biome-ignore lint/plugin: the query of a request, at most 16 KiB
     after: token === null ? undefined : Buffer.from(token, 'base64url').toString(),
   };
 }
@@ -70,5 +71,6 @@ export function listedPage(
   const page = rest.slice(0, limit);
   const last = page.at(-1);
   if (last === undefined || rest.length === page.length) return { page, headers: {} };
+  // biome-ignore lint/plugin: the date and the id of a sandbox
   return { page, headers: { 'x-next-token': Buffer.from(keyOf(last)).toString('base64url') } };
 }

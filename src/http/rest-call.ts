@@ -108,14 +108,14 @@ export async function encodedJson(
 const escapedToAscii = (json: string) =>
   json.replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-export function sendJson(
-  response: ServerResponse,
-  status: number,
-  value: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  const body = JSON.stringify(value);
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+/** The JSON text of a value, encoded in slices. */
+export async function jsonText(value: unknown, nextSlice: NextSlice): Promise<string> {
+  let text = '';
+  for (const part of jsonParts(value)) {
+    if (text !== '') await nextSlice();
+    text += part;
+  }
+  return text;
 }
 
 /** Sends a file of a workspace as a download. */

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { type NextSlice, SLICE_BYTES, Slices } from '../concurrency/slices.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import { HttpError } from '../http/http-error.ts';
+import { HttpError, quoted } from '../http/http-error.ts';
 import { parseJsonBytes } from '../http/request-body.ts';
 import { checkedBody, encodedJson, respond } from '../http/rest-call.ts';
 import { decodeText, encodeContent, toBase64 } from '../model-text/sliced-text.ts';
@@ -61,7 +61,7 @@ const EMPTY_NOTEBOOK = { cells: [], metadata: {}, nbformat: 4, nbformat_minor: 5
 function workspacePath(given: string): string {
   const path = pathInside(given.replace(/^\/{1,9}/, ''), []);
   if (path !== undefined) return path;
-  throw new HttpError(404, `${JSON.stringify(given.slice(0, 200))} is not a path in the workspace`);
+  throw new HttpError(404, `${quoted(given, 200)} is not a path in the workspace`);
 }
 
 const typeOf = ({ kind, path }: Entry) =>
@@ -108,14 +108,13 @@ interface Opened {
 async function modelWithContent({ nextSlice }: JupyterCall, tree: FileTree, path: string, opened: Opened) {
   const { type, format } = opened;
   const entry = resolved(tree, path);
-  if (entry.kind === 'symlink') throw new HttpError(404, `The link ${JSON.stringify(path)} leads nowhere`);
+  if (entry.kind === 'symlink') throw new HttpError(404, `The link ${quoted(path, 200)} leads nowhere`);
   const model = modelOf(entry);
   if (entry.kind === 'dir') {
-    if (type !== null && type !== 'directory')
-      throw new HttpError(400, `${JSON.stringify(path)} is a folder`);
+    if (type !== null && type !== 'directory') throw new HttpError(400, `${quoted(path, 200)} is a folder`);
     return { ...model, format: 'json', mimetype: null, content: await modelsBelow(tree, path, nextSlice) };
   }
-  if (type === 'directory') throw new HttpError(400, `${JSON.stringify(path)} is not a folder`);
+  if (type === 'directory') throw new HttpError(400, `${quoted(path, 200)} is not a folder`);
   const data = entry.data ?? new Uint8Array();
   if (data.length > MAX_OPEN_BYTES)
     throw new HttpError(413, `The file is larger than ${MAX_OPEN_BYTES} bytes. Download it instead`);
@@ -178,7 +177,7 @@ async function save(call: JupyterCall, session: Session, path: string): Promise<
 const createFolder = (session: Session, path: string) =>
   session.editFiles((tree) => {
     if (entryAt(tree, path) !== undefined && entryAt(tree, path)!.kind !== 'dir')
-      throw new HttpError(409, `${JSON.stringify(path)} exists and is not a folder`);
+      throw new HttpError(409, `${quoted(path, 200)} exists and is not a folder`);
     return { removed: [], entries: missingFolders(tree, path) };
   });
 
@@ -225,7 +224,7 @@ async function rename(call: JupyterCall, session: Session, path: string): Promis
   const to = workspacePath((await checkedBody(call, renameBody)).path);
   await session.editFiles((tree) => {
     if (to !== path && tree.get(to) !== undefined)
-      throw new HttpError(409, `${JSON.stringify(to)} already exists`);
+      throw new HttpError(409, `${quoted(to, 200)} already exists`);
     return moveEdit(tree, path, to);
   });
   await respond(call, 200, modelOf(resolved(await session.fileTree(), to)));
@@ -308,5 +307,5 @@ export async function fileBytes(
 ): Promise<Uint8Array> {
   const path = workspacePath(segments.join('/'));
   const tree = await (await kernels.files(tenant)).fileTree();
-  return bytesAt(tree, path, `${JSON.stringify(path)} is not a file`);
+  return bytesAt(tree, path, `${quoted(path, 200)} is not a file`);
 }

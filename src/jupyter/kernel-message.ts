@@ -103,6 +103,7 @@ export async function writeMessage(
 ): Promise<Buffer> {
   if (protocol !== V1_PROTOCOL) return encodedJson({ ...sent, buffers: [] }, nextSlice);
   const { channel, header: head, parent_header, metadata, content } = sent;
+  // biome-ignore lint/plugin: the name of a channel
   const parts: Uint8Array[] = [Buffer.from(channel)];
   for (const part of [head, parent_header, metadata, content]) parts.push(await encodedJson(part, nextSlice));
   const words = Buffer.alloc(WORD_BYTES * (parts.length + 2));

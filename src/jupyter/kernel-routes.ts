@@ -1,7 +1,7 @@
 /** The routes for kernels, their languages, and the documents that they belong to, which Jupyter calls sessions. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { HttpError } from '../http/http-error.ts';
+import { HttpError, quoted } from '../http/http-error.ts';
 import { checkedBody, type RestRoute, respond } from '../http/rest-call.ts';
 import type { JupyterCall } from './jupyter-call.ts';
 import { kernelSpecs } from './kernel-specs.ts';
@@ -35,7 +35,7 @@ async function documentModel({ kernels, tenant }: JupyterCall, document: Documen
 async function findDocument({ kernels, tenant }: JupyterCall, id: string) {
   for (const one of await kernels.list(tenant))
     if (one.document?.id === id) return { document: one.document, kernel_id: one.id };
-  throw new HttpError(404, `There is no session ${JSON.stringify(id.slice(0, 100))}`);
+  throw new HttpError(404, `There is no session ${quoted(id)}`);
 }
 
 /** The kernel that a client chooses for a document: an existing one, or a new one. */

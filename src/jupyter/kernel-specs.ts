@@ -1,6 +1,6 @@
 /** The languages of this installation as kernels of Jupyter. */
 import { SandboxError } from '../errors.ts';
-import { HttpError } from '../http/http-error.ts';
+import { HttpError, quoted } from '../http/http-error.ts';
 import { findAssets } from '../runtimes/guest-artifacts.ts';
 import type { Language } from '../runtimes/language.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
@@ -35,10 +35,7 @@ export function kernelLanguage(name: string | null | undefined): KernelLanguage 
   );
   if (found !== undefined) return found;
   const known = all.map((one) => one.notebook.kernel).join(', ');
-  throw new HttpError(
-    404,
-    `There is no kernel ${JSON.stringify(String(name).slice(0, 100))}. Use one of ${known}.`,
-  );
+  throw new HttpError(404, `There is no kernel ${quoted(String(name))}. Use one of ${known}.`);
 }
 
 export function kernelSpecs() {

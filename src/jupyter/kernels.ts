@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { HttpError } from '../http/http-error.ts';
+import { HttpError, quoted } from '../http/http-error.ts';
 import type { SessionTenant } from '../http/session-tenant.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
 import type { Session } from '../session/session.ts';
@@ -26,7 +26,7 @@ const kernelRecord = z.object({
 });
 export type KernelRecord = z.infer<typeof kernelRecord>;
 
-const notFound = (id: string) => new HttpError(404, `There is no kernel ${JSON.stringify(id.slice(0, 100))}`);
+const notFound = (id: string) => new HttpError(404, `There is no kernel ${quoted(id)}`);
 
 interface KernelsOptions {
   readonly version: string;
@@ -41,12 +41,14 @@ export class Kernels {
   /** The record of a kernel. Throws 404. */
   async record(tenant: SessionTenant, id: string): Promise<KernelRecord> {
     const bytes = ID.test(id) ? await tenant.sandboxRecords.read(PREFIX + id, MAX_RECORD_BYTES) : undefined;
+    // biome-ignore lint/plugin: the record of a kernel, at most 64 KiB
     const parsed = bytes && kernelRecord.safeParse(JSON.parse(new TextDecoder().decode(bytes)));
     if (!parsed?.success) throw notFound(id);
     return parsed.data;
   }
 
   async write(tenant: SessionTenant, id: string, record: KernelRecord): Promise<void> {
+    // biome-ignore lint/plugin: the record of a kernel
     await tenant.sandboxRecords.write(PREFIX + id, new TextEncoder().encode(JSON.stringify(record)));
   }
 

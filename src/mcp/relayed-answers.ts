@@ -19,6 +19,7 @@ export async function relayAnswer(
   signal: AbortSignal,
   lostMs = LOST_MS,
 ): Promise<{ readonly value: unknown } | undefined> {
+  // biome-ignore lint/plugin: the decisions of one request, within the limits of request bodies
   if (!(await rounds.answer(key, JSON.stringify(answer)))) return undefined;
   try {
     return await waitForOutcome(rounds, key.round, signal, lostMs);
@@ -61,14 +62,17 @@ async function waitForOutcome(
 /** The outcome of an answer, for another server. */
 export async function serializeOutcome(outcome: Promise<unknown>): Promise<string> {
   try {
+    // biome-ignore lint/plugin: the outcome of one call
     return JSON.stringify({ value: await outcome });
   } catch (error) {
     const { code = 'internal', message, publicMessage } = error as Partial<SandboxError>;
+    // biome-ignore lint/plugin: the message of an error
     return JSON.stringify({ error: { code, message, publicMessage } });
   }
 }
 
 function parseOutcome(text: string): { readonly value: unknown } {
+  // biome-ignore lint/plugin: the outcome of one call
   const { value, error } = JSON.parse(text) as {
     value?: unknown;
     error?: { code: string; message: string; publicMessage?: string };

@@ -8,6 +8,7 @@ import { isIP, type Socket } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SandboxError } from '../errors.ts';
 import { sha256, sha256Hex } from '../framing/digest.ts';
+import { quoted } from '../http/http-error.ts';
 import type { MainThreadAllowance } from '../http/main-thread-allowance.ts';
 import type { MinuteLimiter } from '../stores/coordination.ts';
 import type { ServerSettings } from './settings.ts';
@@ -58,6 +59,7 @@ export function sendError(
 ): false {
   const own = errorBodies.get(response)?.(status, message);
   const body = own ?? { jsonrpc: '2.0', error: { code, message }, id: null };
+  // biome-ignore lint/plugin: the message of an error
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   return false;
 }
@@ -98,7 +100,7 @@ export class RequestGuards {
   checkHost(request: IncomingMessage, response: ServerResponse): boolean {
     const name = hostName(request.headers.host);
     if (name !== '' && (this.#hosts.has(name) || this.#hosts.has('*'))) return true;
-    return sendError(response, 403, `Forbidden: host ${JSON.stringify(name)} is not allowed.`);
+    return sendError(response, 403, `Forbidden: host ${quoted(name)} is not allowed.`);
   }
 
   /** Rejects browser requests from unknown pages, and sets CORS headers for known ones. Other clients send no Origin. */

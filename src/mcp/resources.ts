@@ -8,6 +8,7 @@ import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelc
 import { quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
 import type { MainThreadAllowance } from '../http/main-thread-allowance.ts';
+import { jsonText } from '../http/rest-call.ts';
 import { clientError } from '../model-text/client-errors.ts';
 import { listDocs, readDocsUri } from '../model-text/documentation.ts';
 import { OUTPUT_STREAMS } from '../model-text/recent-results.ts';
@@ -118,14 +119,14 @@ const ALL_FORMS = '.json';
 
 /** The richest form of a result, or all of its forms. */
 async function readResult(context: ResourceContext, uri: string, session_id: string, name: string) {
-  const { tenant, settings } = context;
+  const { tenant, settings, mainThread } = context;
   const wantsAll = name.endsWith(ALL_FORMS);
   const id = wantsAll ? name.slice(0, -ALL_FORMS.length) : name;
   const result = (await tenant.recent.result(session_id, id))?.result;
   if (result === undefined)
     throw new ResourceNotFoundError(uri, 'This result does not exist or is no longer cached.');
   if (wantsAll) {
-    const text = JSON.stringify(encodeResult(result));
+    const text = await jsonText(encodeResult(result), () => mainThread.nextSlice(tenant.id));
     checkSize(Buffer.byteLength(text), settings);
     return { contents: [{ uri, mimeType: 'application/json', text }] };
   }

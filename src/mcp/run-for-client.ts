@@ -117,6 +117,7 @@ function whyItCannotPause(sandbox: Sandbox, { tenant, state }: ToolCall): string
 }
 
 /** Identifies a request that is repeated with the answers. */
+// biome-ignore lint/plugin: arguments, within the limits of request bodies
 export const requestDigest = (args: unknown): string => sha256Hex(JSON.stringify(args));
 
 /** Starts the program, or continues it with the decisions in the request. */

@@ -263,6 +263,7 @@ export class RunsAwaitingApproval {
       if (isCancelled) this.#relayed.get(round)?.abort();
       const waiting = shared.find(({ run }) => run.round === round);
       if (waiting !== undefined && this.#waiting.get(waiting.run.id) === waiting)
+        // biome-ignore lint/plugin: the decisions of one request, within the limits of request bodies
         void this.#continueRelayed(rounds, waiting, JSON.parse(answer));
     }
     this.#poll = undefined;

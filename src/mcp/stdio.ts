@@ -41,6 +41,7 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
   const { log } = state.telemetry;
   const factory = serverFactory(state);
   const lines = new CheckedLines(
+    // biome-ignore lint/plugin: the message of an error
     (error) => void process.stdout.write(`${JSON.stringify(error)}\n`),
     roomForAnswers,
   );

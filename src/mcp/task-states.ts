@@ -80,6 +80,7 @@ export class TaskStates {
 
   async #save(state: TaskState): Promise<void> {
     const { taskId } = state.task;
+    // biome-ignore lint/plugin: the state of one task with the result of one call
     const value = Buffer.from(JSON.stringify(state));
     await this.values.add([{ key: `task://${taskId}/${randomUUID()}`, session_id: taskId, value }]);
   }
@@ -99,6 +100,7 @@ export class TaskStates {
     if (unsaved !== undefined) return unsaved;
     const [key] = await this.values.keys(taskId);
     const bytes = key === undefined ? undefined : await this.values.get(key);
+    // biome-ignore lint/plugin: the state of one task with the result of one call
     return bytes && JSON.parse(Buffer.from(bytes).toString());
   }
 

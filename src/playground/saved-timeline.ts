@@ -75,11 +75,13 @@ export function serializeTimeline(
   const details: SavedTimeline['details'][number][] = [];
   let chars = 0;
   for (const entry of timeline.details.toReversed()) {
+    // biome-ignore lint/plugin: the details of one call, which the timeline limits
     chars += JSON.stringify(entry).length;
     if (chars > MAX_DETAIL_CHARS) break;
     details.unshift(entry);
   }
   const saved = { version: 1, session_created_at: created_at, calls, head, nodes, details };
+  // biome-ignore lint/plugin: a timeline of at most 4 MiB
   return Buffer.from(JSON.stringify(saved));
 }
 
@@ -87,6 +89,7 @@ export function serializeTimeline(
 export function parseTimeline({ created_at }: TimelineOwner, stored: Uint8Array): SavedTimeline | undefined {
   let value: unknown;
   try {
+    // biome-ignore lint/plugin: a timeline of at most 4 MiB
     value = JSON.parse(Buffer.from(stored).toString());
   } catch {
     return undefined;

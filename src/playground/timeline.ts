@@ -111,6 +111,7 @@ export class Timeline {
       const outputChars = detail.output.reduce((sum, { text }) => sum + text.length, 0);
       const entry = { detail, chars: 0, outputChars };
       this.#details.set(id, entry);
+      // biome-ignore lint/plugin: the details of one call, which the timeline limits
       this.#count(id, entry, JSON.stringify(detail).length);
     }
     this.#nextId = Math.max(...this.#nodes.keys()) + 1;
@@ -223,6 +224,7 @@ export class Timeline {
     const result = encodeResult(displayed);
     entry.detail.results.push(result);
     this.emit({ type: 'result', id, result });
+    // biome-ignore lint/plugin: a displayed result, at most 8 MiB
     this.#count(id, entry, JSON.stringify(result).length);
   }
 
@@ -232,6 +234,7 @@ export class Timeline {
     if (entry === undefined) return;
     Object.assign(entry.detail, change);
     this.emit({ type: 'detail', id, detail: copyOf(entry.detail) });
+    // biome-ignore lint/plugin: the outcome of one call
     this.#count(id, entry, JSON.stringify(change).length);
   }
 

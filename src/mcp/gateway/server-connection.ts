@@ -77,6 +77,7 @@ export class ServerConnection implements McpClient {
     for (const tool of Array.isArray(tools) ? tools.slice(0, MAX_TOOLS) : []) {
       const { name, inputSchema } = (tool ?? {}) as { name?: unknown; inputSchema?: unknown };
       if (typeof name !== 'string' || this.#withHeaders.size >= MAX_TOOLS) continue;
+      // biome-ignore lint/plugin: one schema in a message of a tool server, at most 10 MiB
       if (JSON.stringify(inputSchema ?? null).includes('"x-mcp-header"'))
         this.#withHeaders.set(name, { name, inputSchema } as Tool);
     }

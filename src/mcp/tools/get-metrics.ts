@@ -37,6 +37,7 @@ export const getMetrics = defineTool({
       running: tenant.totalActiveCalls,
     };
     const text = Object.entries(structured)
+      // biome-ignore lint/plugin: counters of the tenant
       .map(([name, value]) => `${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`)
       .join('\n');
     return { text, structured };

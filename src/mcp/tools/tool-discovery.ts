@@ -82,6 +82,7 @@ export const describeToolsTool = defineTool({
 });
 
 function describedText({ call, pyi, d_ts, input_schema, output_schema }: Record<string, unknown>): string {
+  // biome-ignore lint/plugin: the schemas of a connected tool, within the limits of its server
   return `${call}\n${pyi}\n${d_ts}\ninput_schema: ${JSON.stringify(input_schema)}\noutput_schema: ${JSON.stringify(output_schema)}`;
 }
 
