@@ -428,6 +428,42 @@ describe('the gateway', () => {
   });
 
   // guarantee: untrusted-tool-servers
+  it('follows redirects of a server over HTTP only to the same origin', async () => {
+    const visited: string[] = [];
+    const internal = createServer((request, response) => {
+      visited.push(`internal ${request.url}`);
+      void answerOverHttp(request, response);
+    }).listen(0, '127.0.0.1');
+    await once(internal, 'listening');
+    const { port: other } = internal.address() as AddressInfo;
+    const server = createServer((request, response) => {
+      visited.push(String(request.url));
+      const leadsTo: Record<string, string> = {
+        '/same': '/mcp',
+        '/other': `http://127.0.0.1:${other}/mcp`,
+        '/loop': '/loop',
+      };
+      const location = leadsTo[String(request.url)];
+      if (location === undefined) void answerOverHttp(request, response);
+      else response.writeHead(307, { location }).end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const at = (path: string) => ({ url: `http://127.0.0.1:${port}${path}`, approval: 'allow' });
+    const { gateway } = open({ same: at('/same'), other: at('/other'), loop: at('/loop') });
+    const call = await caller(gateway);
+    expect(await call('same.small')).toEqual({ type: 'value', json: '"small"' });
+    expect(visited).toContain('/mcp');
+    expect(visited.filter((path) => path.startsWith('internal'))).toEqual([]);
+    expect(visited.filter((path) => path === '/loop').length).toBeGreaterThan(0);
+    await gateway.close();
+    for (const one of [server, internal]) {
+      one.closeAllConnections();
+      one.close();
+    }
+  });
+
+  // guarantee: untrusted-tool-servers
   it('limits the size of messages from a server over HTTP, and reconnects', { tags: 'full' }, async () => {
     const server = createServer(answerOverHttp).listen(0, '127.0.0.1');
     await once(server, 'listening');
