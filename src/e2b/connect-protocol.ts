@@ -5,6 +5,7 @@
 import type { z } from 'zod';
 import type { NextSlice } from '../concurrency/slices.ts';
 import { HttpError } from '../http/http-error.ts';
+import { shortJson } from '../http/json-steps.ts';
 import { parseMessageBytes } from '../http/request-body.ts';
 import { ResponseStream } from '../http/response-stream.ts';
 import { checkedBody, encodedJson, respond } from '../http/rest-call.ts';
@@ -16,6 +17,8 @@ const HEADER_BYTES = 5;
 const END_FLAG = 2;
 /** Bytes of the message that starts a stream, such as a command. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
+/** Short messages that are sent at once. */
+const BATCH_BYTES = 64 * 1024;
 const MAX_PING_SECONDS = 50;
 
 /** A call that answers with one message. */
@@ -106,6 +109,15 @@ export class ConnectStream {
     return this.#stream.send(encode);
   }
 
+  /** Sends short messages, of which each slice encodes many. */
+  async sendAll(messages: Iterable<object>): Promise<void> {
+    await this.#nextSlice();
+    for (const batch of batches(messages)) {
+      await this.sendFrames(async () => batch);
+      await this.#nextSlice();
+    }
+  }
+
   async end(error?: HttpError): Promise<void> {
     clearInterval(this.#ping);
     const message = error === undefined ? {} : { error: connectError(error.status, error.message) };
@@ -114,13 +126,32 @@ export class ConnectStream {
   }
 }
 
-/** The header and the text of a message. */
 async function frame(flags: number, message: object, nextSlice: NextSlice): Promise<Buffer> {
   const body = await encodedJson(message, nextSlice);
-  const header = Buffer.alloc(HEADER_BYTES);
-  header[0] = flags;
-  header.writeUInt32BE(body.length, 1);
-  return Buffer.concat([header, body]);
+  return Buffer.concat([header(flags, body), body]);
+}
+
+function header(flags: number, body: Buffer): Buffer {
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  bytes[0] = flags;
+  bytes.writeUInt32BE(body.length, 1);
+  return bytes;
+}
+
+/** The frames of short messages, many of them in each part. */
+function* batches(messages: Iterable<object>): Generator<Buffer> {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  for (const message of messages) {
+    const body = shortJson(message);
+    parts.push(header(0, body), body);
+    bytes += body.length;
+    if (bytes < BATCH_BYTES) continue;
+    yield Buffer.concat(parts);
+    parts = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(parts);
 }
 
 /** A message of a stream as bytes. */

@@ -1,5 +1,6 @@
 /** The service `filesystem.Filesystem` of E2B, except watching: each change is one edit of the tree of a sandbox. */
 import { z } from 'zod';
+import type { FileTree } from '../fs/immutable-file-tree.ts';
 import { HttpError } from '../http/http-error.ts';
 import type { Session } from '../session/session.ts';
 import {
@@ -13,7 +14,7 @@ import {
 } from '../session/workspace-edits.ts';
 import { unary } from './connect-protocol.ts';
 import type { E2bCall, E2bRoute } from './e2b-call.ts';
-import { entryInfo } from './entry-info.ts';
+import { entryFacts, entryInfo } from './entry-info.ts';
 import { behindLinks, checkUser, homePath, namedEntry, relativePath } from './file-paths.ts';
 
 const path = z.string().max(4096);
@@ -33,13 +34,18 @@ export async function filesOf(call: E2bCall): Promise<Session> {
   return sandboxes.owner(tenant, await sandboxes.running(tenant, caller.sandbox_id!));
 }
 
+/** Describes entries while the answer is written, so that no list of them takes memory. */
+function* infosBelow(tree: FileTree, folder: string, depth: number) {
+  for (const entry of entriesBelow(tree, folder, depth)) yield entryInfo(entryFacts(entry));
+}
+
 export const FILESYSTEM_ROUTES: readonly E2bRoute[] = [
   unary('filesystem.Filesystem/Stat', onePath, async (call, message) => {
     const at = relativePath(message.path, 404);
     const tree = await (await filesOf(call)).fileTree();
     const entry = existingEntry(tree, namedEntry(tree, at));
     const led = behindLinks(tree, entry.path);
-    return { entry: entryInfo(entry, led === entry.path ? entry.target : homePath(led)) };
+    return { entry: entryInfo(entryFacts(entry), led === entry.path ? entry.target : homePath(led)) };
   }),
   unary(
     'filesystem.Filesystem/ListDir',
@@ -49,7 +55,9 @@ export const FILESYSTEM_ROUTES: readonly E2bRoute[] = [
       const tree = await (await filesOf(call)).fileTree();
       const at = behindLinks(tree, given);
       checkFolder(tree, at);
-      return { entries: [...entriesBelow(tree, at, message.depth || 1)].map((one) => entryInfo(one)) };
+      // Requests that arrive together are answered in turns of their own.
+      await call.nextSlice();
+      return { entries: infosBelow(tree, at, message.depth || 1) };
     },
   ),
   unary('filesystem.Filesystem/MakeDir', onePath, async (call, message) => {
@@ -61,7 +69,7 @@ export const FILESYSTEM_ROUTES: readonly E2bRoute[] = [
       return { removed: [], entries: missingFolders(tree, at) };
     });
     const tree = await session.fileTree();
-    return { entry: entryInfo(existingEntry(tree, behindLinks(tree, given))) };
+    return { entry: entryInfo(entryFacts(existingEntry(tree, behindLinks(tree, given)))) };
   }),
   unary(
     'filesystem.Filesystem/Move',
@@ -71,7 +79,7 @@ export const FILESYSTEM_ROUTES: readonly E2bRoute[] = [
       const session = await filesOf(call);
       await session.editFiles((tree) => moveEdit(tree, namedEntry(tree, from), namedEntry(tree, to)));
       const tree = await session.fileTree();
-      return { entry: entryInfo(existingEntry(tree, namedEntry(tree, to))) };
+      return { entry: entryInfo(entryFacts(existingEntry(tree, namedEntry(tree, to)))) };
     },
   ),
   unary('filesystem.Filesystem/Remove', onePath, async (call, message) => {

@@ -10,6 +10,15 @@ import { byCodeUnit, utf8Length } from './file-names.ts';
 const MERGE_MIN = 32;
 const MERGE_SHARE = 8;
 
+/** Comparisons of one step of a difference. */
+const STEP_COMPARISONS = 1000;
+
+/** An edit whose lists belong to the caller. */
+interface Difference {
+  readonly removed: string[];
+  readonly entries: Entry[];
+}
+
 /** A node of the balanced tree; not a node of a volume. */
 class Branch {
   readonly height: number;
@@ -163,12 +172,22 @@ export class FileTree implements ReadonlyMap<string, Entry> {
    * The edit that turns this tree into `next`. Entries are compared by identity, and subtrees that both trees share are
    * skipped.
    */
-  difference(next: FileTree): { removed: string[]; entries: Entry[] } {
+  difference(next: FileTree): Difference {
+    const steps = this.differenceSteps(next);
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+    }
+  }
+
+  /** As `difference`, in steps. */
+  *differenceSteps(next: FileTree): Generator<undefined, Difference> {
     const removed: string[] = [];
     const entries: Entry[] = [];
     const old = new Cursor(this.#root);
     const now = new Cursor(next.#root);
-    for (;;) {
+    for (let compared = 1; ; compared++) {
+      if (compared % STEP_COMPARISONS === 0) yield;
       const [a, b] = [old.head, now.head];
       if (a === b) {
         if (a === undefined) return { removed, entries };

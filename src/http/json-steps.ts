@@ -26,6 +26,9 @@ export function* jsonParts(value: unknown, indent = 0): Generator<string, void> 
   if (part !== '') yield part;
 }
 
+/** The JSON text of a short value in UTF-8. */
+export const shortJson = (value: object): Buffer => Buffer.from([...jsonParts(value)].join(''));
+
 /** The blanks between the members of arrays and objects. */
 class Layout {
   constructor(

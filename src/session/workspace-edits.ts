@@ -79,19 +79,31 @@ const namesIn = (path: string) =>
     .filter((name) => name !== '')
     .reverse();
 
-/** The entries below a folder, down to a depth. */
+/** The entries below a folder, down to a depth. What is deeper is skipped without looking at it. */
 export function* entriesBelow(tree: FileTree, folder: string, depth: number): Generator<Entry> {
-  const skipped = folder === '' ? 0 : folder.length + 1;
-  for (const entry of folder === '' ? tree.values() : tree.below(folder)) {
-    let levels = 1;
-    for (
-      let i = entry.path.indexOf('/', skipped);
-      i >= 0 && levels <= depth;
-      i = entry.path.indexOf('/', i + 1)
-    )
-      levels++;
-    if (levels <= depth) yield entry;
+  const prefix = folder === '' ? '' : `${folder}/`;
+  let next: string | undefined = prefix;
+  while (next !== undefined) {
+    const first: string = next;
+    next = undefined;
+    for (const entry of tree.from(first)) {
+      if (!entry.path.startsWith(prefix)) return;
+      const end = endOfNames(entry.path, prefix.length, depth);
+      if (end < 0) yield entry;
+      else {
+        // The entries of a folder are consecutive; `0` is the code unit after the slash.
+        next = `${entry.path.slice(0, end)}0`;
+        break;
+      }
+    }
   }
+}
+
+/** The index of the slash after a number of names; -1 if the path has no more. */
+function endOfNames(path: string, start: number, names: number): number {
+  let end = path.indexOf('/', start);
+  for (let i = 1; i < names && end >= 0; i++) end = path.indexOf('/', end + 1);
+  return end;
 }
 
 /** The missing folders on the way to a path, outermost first. Throws `invalid_path` if a file is in the way. */

@@ -599,6 +599,29 @@ describe('streams', () => {
     expect((await rpc(ann, 'filesystem.Filesystem/GetWatcherEvents', body)).status).toBe(404);
   });
 
+  // guarantee: e2b
+  // proves: Watchers receive very many changes in parts, and lists of very many files arrive completely.
+  test('very many changes and files are reported in parts, completely', async () => {
+    const one = await create(ANN);
+    const watcher = async () =>
+      (await rpc(one, 'filesystem.Filesystem/CreateWatcher', { path: '.', recursive: true })).body;
+    const watchers = [await watcher(), await watcher()];
+    const code = "import os\nos.mkdir('d')\nfor i in range(6_000): open(f'd/f{i}', 'w').write('x')";
+    await (await sendTo(one, '/execute', json({ code }), 49_999)).text();
+    const events = async (body: object) =>
+      (await rpc(one, 'filesystem.Filesystem/GetWatcherEvents', body)).body['events'] as { name: string }[];
+    const first = await Promise.all(watchers.map(events));
+    expect(first.map(({ length }) => length)).toEqual([10_000, 10_000]);
+    const second = await events(watchers[0]!);
+    expect(second).toHaveLength(2001);
+    expect(new Set([...first[0]!, ...second].map(({ name }) => name)).size).toBe(6001);
+    const list = async (depth: number) => {
+      const { body } = await rpc(one, 'filesystem.Filesystem/ListDir', { path: '.', depth });
+      return (body['entries'] as object[]).length;
+    };
+    expect([await list(1), await list(2)]).toEqual([1, 6001]);
+  });
+
   test('input that nobody reads is limited', async () => {
     const left = new AbortController();
     const response = await sendTo(ann, '/process.Process/Start', {
