@@ -454,8 +454,8 @@ describe('the gateway', () => {
     const call = await caller(gateway);
     expect(await call('same.small')).toEqual({ type: 'value', json: '"small"' });
     expect(visited).toContain('/mcp');
-    expect(visited.filter((path) => path.startsWith('internal'))).toEqual([]);
-    expect(visited.filter((path) => path === '/loop').length).toBeGreaterThan(0);
+    expect(visited.join()).not.toContain('internal');
+    expect(visited).toEqual(expect.arrayContaining(['/other', '/loop']));
     await gateway.close();
     for (const one of [server, internal]) {
       one.closeAllConnections();
