@@ -15,7 +15,7 @@ import {
 import { noToolsRule } from '../../../analysis/rules/tool-rules.ts';
 import { engineError } from './engine-error.ts';
 import {
-  FAILING_GLOBALS,
+  FAILING_FUNCTIONS,
   MISSING_GLOBALS,
   type MissingGlobal,
   NETWORK_ACCESS,
@@ -113,10 +113,17 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   const error = engineError(input, 'Error') ?? engineError(input, 'TypeError');
   const api = messageMatch(error, /^([\w.]+) (?:is not available|does not support .{1,80}) in the sandbox/);
   if (api !== undefined)
-    return describe(api, featureOf(api.split('.')[0]!) ?? FAILING_GLOBALS[api] ?? FUNCTION);
+    return describe(api, featureOf(api.split('.')[0]!) ?? FAILING_FUNCTIONS[api] ?? FUNCTION);
   const name = undefinedName(input);
   const row = name !== undefined && Object.hasOwn(MISSING_GLOBALS, name) ? MISSING_GLOBALS[name] : undefined;
   return row && describe(name!, row);
+}
+
+/** What to import instead of a file of a vendored package, such as `lodash/groupBy`. */
+function wholePackage(name: string, input: AnalysisInput): string | undefined {
+  const root = /^(?:@[^/]+\/)?[^/]+(?=\/)/.exec(name)?.[0];
+  if (root === undefined || availablePackage(input, root) === undefined) return undefined;
+  return `Import the name from the package instead: ${input.language.importStatement(root)}`;
 }
 
 export const importRules: readonly Rule[] = [
@@ -182,6 +189,7 @@ export const importRules: readonly Rule[] = [
     match: (input) => requestedModule(input) ?? requestedVendor(input),
     alternative: (name, input) =>
       (availablePackage(input, name) && input.packagesProblem) ??
+      wholePackage(name, input) ??
       describeAlternative(findAlternative(ALTERNATIVES, name, input), input),
     known: ({ packages }) => [
       ...Object.keys(NODE_FEATURES),

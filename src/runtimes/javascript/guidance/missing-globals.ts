@@ -48,9 +48,6 @@ export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
   WebAssembly: { needs: 'WebAssembly inside the guest', instead: 'plain JavaScript' },
 };
 
-/** Global functions that exist and always fail. */
-export const FAILING_GLOBALS: Readonly<Record<string, MissingGlobal>> = { fetch: NETWORK_ACCESS };
-
 const THREADS: MissingGlobal = { needs: 'threads', instead: 'do the work in the main program' };
 const MESSAGES: MissingGlobal = {
   needs: 'processes that exchange messages',
@@ -62,7 +59,7 @@ const PROCESSES: MissingGlobal = {
   instead: 'start the process with require("child_process"), or do the work in JavaScript',
 };
 
-/** Missing features by the Node.js or QuickJS module that needs them. */
+/** Missing features by the Node.js module that needs them. */
 export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
   child_process: MESSAGES,
   crypto: {
@@ -78,12 +75,19 @@ export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
   https: NETWORK_ACCESS,
   net: NETWORK_ACCESS,
   tls: NETWORK_ACCESS,
-  os: PROCESSES,
   sqlite: {
     needs: 'this feature of node:sqlite',
     instead: 'define functions with database.function() and aggregate(), and compare tables with SQL',
   },
-  std: PROCESSES,
   worker_threads: THREADS,
   zlib: { needs: 'Brotli', instead: 'compress with gzip or deflate' },
+};
+
+/** Functions that exist and always fail, by the name in their message. Those of Node.js modules have the row of the module. */
+export const FAILING_FUNCTIONS: Readonly<Record<string, MissingGlobal>> = {
+  fetch: NETWORK_ACCESS,
+  'os.exec': PROCESSES,
+  'os.Worker': THREADS,
+  'std.popen': PROCESSES,
+  'std.urlGet': NETWORK_ACCESS,
 };
