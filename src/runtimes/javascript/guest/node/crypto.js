@@ -232,16 +232,19 @@ const withCallback =
 
 const ciphers = () => load('node:internal/ciphers');
 
-/** The functions and classes for asymmetric keys and prime numbers. They throw. */
+/** The functions and classes for asymmetric keys, certificates and prime numbers. They throw. */
 const REFUSED =
-  'checkPrime checkPrimeSync createDiffieHellman createDiffieHellmanGroup createECDH createPrivateKey createPublicKey createSign createVerify diffieHellman generateKeyPair generateKeyPairSync generatePrime generatePrimeSync getDiffieHellman privateDecrypt privateEncrypt publicDecrypt publicEncrypt sign verify DiffieHellman DiffieHellmanGroup ECDH Sign Verify';
+  'checkPrime checkPrimeSync createDiffieHellman createDiffieHellmanGroup createECDH createPrivateKey createPublicKey createSign createVerify diffieHellman generateKeyPair generateKeyPairSync generatePrime generatePrimeSync getDiffieHellman privateDecrypt privateEncrypt publicDecrypt publicEncrypt sign verify DiffieHellman DiffieHellmanGroup ECDH Sign Verify X509Certificate';
 const refused = Object.fromEntries(
   REFUSED.split(' ').map((name) => {
+    const instead = name.includes('Prime')
+      ? 'isPrime of the package mathjs'
+      : 'createHmac or createCipheriv with a shared key, or a tool that has the key pair';
     const fail = () => {
       throw codedError(
         Error,
         'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-        `crypto.${name} is not available in the sandbox. Use createHmac or createCipheriv with a shared key, or a tool that has the key pair.`,
+        `crypto.${name} is not available in the sandbox. Use ${instead}.`,
       );
     };
     return [name, new Proxy(class {}, { apply: fail, construct: fail })];

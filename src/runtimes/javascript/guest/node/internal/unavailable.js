@@ -51,7 +51,7 @@ const MODULES = {
   ],
   trace_events: ['Use performance.mark', 'createTracing getEnabledCategories', ''],
   v8: [
-    'The engine is QuickJS. Use structuredClone to copy a value, JSON to store one, and process.memoryUsage for the memory',
+    'The engine is QuickJS. Use structuredClone to copy a value, and JSON to store one',
     'serialize deserialize cachedDataVersionTag getHeapSnapshot getHeapStatistics getHeapSpaceStatistics getHeapCodeStatistics setFlagsFromString takeCoverage stopCoverage writeHeapSnapshot queryObjects setHeapSnapshotNearHeapLimit',
     'Serializer Deserializer DefaultSerializer DefaultDeserializer GCProfiler',
   ],
