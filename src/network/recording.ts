@@ -75,7 +75,10 @@ const harFile = z.object({
 });
 const CREATOR = 'llm-wasm-sandbox';
 /** What is before and after the lines of a recording. */
-const HEAD = `{"log":{"version":"1.2","creator":{"name":"${CREATOR}","version":"1"},"entries":[`;
+const BEGIN = `{"log":{"version":"1.2","creator":{"name":"${CREATOR}","version":"1"},"comment":"`;
+const ENTRIES = '","entries":[';
+const ID_BYTES = 8;
+const HEAD_BYTES = BEGIN.length + 2 * ID_BYTES + ENTRIES.length;
 const TAIL = '\n]}}\n';
 /** Control characters, which JSON would write with six characters each. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is searched
@@ -195,17 +198,18 @@ export class RecordedExchange {
 /** The file with the exchanges of a sandbox. It is a HAR file after each exchange that was added. */
 export class Recorder {
   #bytes = 0;
-  readonly #inode: number;
+  /** With a random id, so that no other file is taken for this one. */
+  readonly #head = Buffer.from(`${BEGIN}${randomBytes(ID_BYTES).toString('hex')}${ENTRIES}`);
   /** Where the next exchange is written. */
-  #end = HEAD.length;
+  #end = HEAD_BYTES;
+  #size = HEAD_BYTES + TAIL.length;
 
   /** Writes an empty recording. Throws `invalid_argument` if that is not possible. */
   constructor(readonly file: string) {
     // A name that others cannot guess: in a shared folder, they could put a link there.
     const partial = `${file}.${randomBytes(8).toString('hex')}`;
     try {
-      writeFileSync(partial, HEAD + TAIL, { mode: 0o600, flag: 'wx' });
-      this.#inode = statSync(partial).ino;
+      writeFileSync(partial, this.#head + TAIL, { mode: 0o600, flag: 'wx' });
       renameSync(partial, file);
     } catch (cause) {
       rmSync(partial, { force: true });
@@ -233,7 +237,7 @@ export class Recorder {
     let fd: number | undefined;
     try {
       fd = openSync(this.file, constants.O_RDWR | constants.O_NOFOLLOW);
-      if (fstatSync(fd).ino !== this.#inode) throw this.#failure('was replaced: nothing is added to it');
+      if (!this.#isOwn(fd)) throw this.#failure('was replaced or changed: nothing is added to it');
       for (const exchange of exchanges) this.#write(fd, exchange);
     } catch (cause) {
       throw cause instanceof SandboxError ? cause : this.#failure('cannot be written', cause);
@@ -242,14 +246,21 @@ export class Recorder {
     }
   }
 
+  #isOwn(fd: number): boolean {
+    const head = Buffer.alloc(HEAD_BYTES);
+    readSync(fd, head, 0, HEAD_BYTES, 0);
+    return head.equals(this.#head) && fstatSync(fd).size === this.#size;
+  }
+
   #write(fd: number, exchange: RecordedExchange): void {
-    const separator = this.#end === HEAD.length ? '\n' : ',\n';
+    const separator = this.#end === HEAD_BYTES ? '\n' : ',\n';
     const line = Buffer.from(`${separator}${JSON.stringify(exchange.toEntry())}${TAIL}`);
-    // What a write that failed has left.
-    ftruncateSync(fd, this.#end);
-    for (let at = 0; at < line.length; )
+    for (let at = 0; at < line.length; this.#size = Math.max(this.#size, this.#end + at))
       at += writeSync(fd, line, at, Math.min(line.length - at, SLICE_BYTES), this.#end + at);
     this.#end += line.length - TAIL.length;
+    // What a write that failed has left.
+    ftruncateSync(fd, this.#end + TAIL.length);
+    this.#size = this.#end + TAIL.length;
   }
 }
 
@@ -314,7 +325,7 @@ function* readSlices(file: string): Generator<void, Buffer> {
 /** The exchanges of an own recording, line by line. Its last line may be incomplete, because the process ended. */
 function* ownEntries(file: string, bytes: Buffer): Generator<void, HarEntry[]> {
   const entries: HarEntry[] = [];
-  for (let from = HEAD.length + 1; from < bytes.length; ) {
+  for (let from = HEAD_BYTES + 1; from < bytes.length; ) {
     const end = bytes.indexOf('\n', from);
     if (end < 0) {
       process.emitWarning(`${file} ends in the middle of an exchange, which is ignored.`);
@@ -344,7 +355,8 @@ function otherEntries(bytes: Buffer): HarEntry[] {
 export function* readRecording(file: string): Generator<void, ReplayTransport> {
   const bytes = yield* readSlices(file);
   try {
-    const isOwn = bytes.subarray(0, HEAD.length + 1).equals(Buffer.from(`${HEAD}\n`));
+    const head = bytes.toString('latin1', 0, HEAD_BYTES + 1);
+    const isOwn = head.startsWith(BEGIN) && head.endsWith(`${ENTRIES}\n`);
     return new ReplayTransport(isOwn ? yield* ownEntries(file, bytes) : otherEntries(bytes));
   } catch (cause) {
     throw replayFailure(file, 'is not a HAR file', cause);

@@ -457,6 +457,23 @@ describe('recording', () => {
     }
   });
 
+  test('of another sandbox is not written, nor one that somebody else has shortened', () => {
+    const shared = join(folder, 'shared.har');
+    const url = checkUrl('https://api.example.com/') as CheckedUrl;
+    const add = (recorder: Recorder) =>
+      recorder.append([recorder.begin({ method: 'GET', url, headers: [], body: undefined }, () => {})]);
+    const [first, second] = [new Recorder(shared), new Recorder(shared)];
+    // Some file systems give this file the number of the first one.
+    const third = new Recorder(shared);
+    for (let i = 0; i < 3; i++) add(third);
+    const text = readFileSync(shared, 'utf8');
+    for (const recorder of [first, second]) expect(() => add(recorder)).toThrow('was replaced or changed');
+    expect(readFileSync(shared, 'utf8')).toBe(text);
+    truncateSync(shared, 50);
+    expect(() => add(third)).toThrow('was replaced or changed');
+    expect(readFileSync(shared, 'utf8')).toBe(text.slice(0, 50));
+  });
+
   test('that was replaced by another file is not written', async () => {
     const target = join(folder, 'target.txt');
     const replaced = join(folder, 'replaced.har');
