@@ -193,7 +193,12 @@ export function permits(pattern: UrlPattern, url: CheckedUrl): boolean {
 export function forbids(pattern: UrlPattern, url: CheckedUrl): boolean {
   if (!isAt(pattern, url)) return false;
   if (pattern.path === undefined) return true;
-  const forms = [url.path, url.decodedPath, url.decodedPath.replace(/\/{2,}/g, '/')];
+  // Some servers ignore parameters of segments, and empty segments.
+  const plain = url.decodedPath.replace(/;[^/]*/g, '');
+  const forms = [
+    url.path,
+    ...[url.decodedPath, plain].flatMap((form) => [form, form.replace(/\/{2,}/g, '/')]),
+  ];
   return isAmbiguous(url) || forms.some((form) => matchesParts(pattern.path!, form));
 }
 

@@ -81,6 +81,9 @@ describe('URL pattern', () => {
     ['https://a.example/admin/*', 'https://a.example//admin/x'],
     ['https://a.example/admin/*', 'https://a.example/admin%2fx'],
     ['https://a.example/admin/*', 'https://a.example/v1/..%2fadmin/x'],
+    ['https://a.example/admin/*', 'https://a.example/admin;a=b/x'],
+    ['https://a.example/admin/*', 'https://a.example/;a/admin%3Bb;c/x'],
+    ['https://a.example/x;y/*', 'https://a.example//x;y/z'],
     ['https://a.example', 'https://a.example./anything'],
     ['https://*.example/*', 'https://a.example/'],
   ])('%s forbids %s', (rule, text) => expect(forbids(pattern(rule), url(text))).toBe(true));
