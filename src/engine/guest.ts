@@ -85,6 +85,7 @@ export class Guest implements Host, LinkableGuest {
     const overrides = [
       () => this.#onSliceUsed(),
       ...hostTableEntries(linkage).map(({ call }) => call.bind(null, this)),
+      (pages: number) => (this.memoryLimit.admits((pages >>> 0) * PAGE_BYTES) ? pages : -1),
     ];
     const trampoline = new WebAssembly.Instance(trampolineFor(linkage), {
       host: Object.fromEntries(overrides.entries()),
@@ -99,9 +100,7 @@ export class Guest implements Host, LinkableGuest {
     this.table = this.exports['__indirect_function_table'] as WebAssembly.Table;
     this.linker = new Linker(this);
     const slots = this.exports['host'] as WebAssembly.Table;
-    overrides.forEach((_, slot) => {
-      slots.set(slot, trampoline.exports[String(slot)]);
-    });
+    for (let slot = 0; slot < slots.length; slot++) slots.set(slot, trampoline.exports[String(slot)]);
   }
 
   /** Values of the mutable globals as decimal text, by export name. */

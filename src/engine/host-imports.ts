@@ -28,7 +28,7 @@ export interface Linkage<Guest> {
   interrupt(guest: Guest, reason: LimitReason): void;
 }
 
-/** The functions in the host table, after the one that grants fuel. */
+/** The functions in the host table, between the one that grants fuel and the one that admits memory, which few modules need. */
 export const hostTableEntries = <Guest>({ overrides, observer }: Linkage<Guest>) =>
   observer === undefined ? overrides : [...overrides, observer];
 
@@ -39,7 +39,8 @@ export function trampolineFor(linkage: Linkage<never>): WebAssembly.Module {
   let trampoline = trampolines.get(linkage);
   if (trampoline === undefined) {
     const onSliceUsed: Signature = { params: [], results: [] };
-    const signatures = [onSliceUsed, ...hostTableEntries(linkage).map(({ signature }) => signature)];
+    const admit: Signature = { params: ['i32'], results: ['i32'] };
+    const signatures = [onSliceUsed, ...hostTableEntries(linkage).map(({ signature }) => signature), admit];
     trampoline = new WebAssembly.Module(trampolineModule(signatures) as BufferSource);
     trampolines.set(linkage, trampoline);
   }

@@ -49,14 +49,23 @@ export class MemoryLimit {
     return free - (free % PAGE_BYTES);
   }
 
+  /** Whether the memory may grow, or the host may use memory for the guest, by this many bytes. */
+  admits(bytes: number): boolean {
+    return bytes <= this.freeBytes && (this.#account?.admits(bytes) ?? true);
+  }
+
   /** Grows the memory to at least `bytes`. Returns false if that is above the limit. */
   grow(bytes: number): boolean {
     const size = this.memory.buffer.byteLength;
     if (bytes <= size) return true;
     const limit = size + this.freeBytes;
     const next = Math.min(Math.ceil(bytes / GROWTH_BYTES) * GROWTH_BYTES, limit);
-    const isAdmitted = bytes <= limit && (this.#account?.admits(next - size) ?? true);
-    if (isAdmitted && growBy(this.memory, Math.ceil((next - size) / PAGE_BYTES))) return true;
+    if (
+      bytes <= limit &&
+      this.admits(next - size) &&
+      growBy(this.memory, Math.ceil((next - size) / PAGE_BYTES))
+    )
+      return true;
     this.#hasRefused = true;
     return false;
   }

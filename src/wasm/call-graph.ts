@@ -24,6 +24,8 @@ export interface CallGraph {
   readonly usesData: boolean;
   /** Name of an instruction that changes a table or drops an element segment; undefined if there is none. */
   readonly tableWrite: string | undefined;
+  /** Whether any body uses memory.grow. */
+  readonly growsMemory: boolean;
 }
 
 const OP = opcodesNamed(
@@ -40,6 +42,7 @@ const OP = opcodesNamed(
   'global.set',
   'ref.func',
   'memory.init',
+  'memory.grow',
   'data.drop',
 );
 const TABLE_WRITES = [
@@ -69,6 +72,7 @@ export function buildCallGraph(module: ParsedModule, stackPointer?: number): Cal
     callees,
     usesData: false,
     tableWrite: undefined,
+    growsMemory: false,
   };
   const ins = newInstruction();
   for (const [i, range] of module.bodies.entries()) {
@@ -87,6 +91,7 @@ export function buildCallGraph(module: ParsedModule, stackPointer?: number): Cal
       else if (opcode === OP['ref.func']) checkDeclared(module, ins.index, range.start);
       else if (opcode === OP['global.set'] && ins.index === stackPointer) graph.movesStackPointer[index] = 1;
       if (opcode === OP['memory.init'] || opcode === OP['data.drop']) graph.usesData = true;
+      if (opcode === OP['memory.grow']) graph.growsMemory = true;
       if (IS_TABLE_WRITE[opcode]) graph.tableWrite ??= TABLE_WRITE_NAMES.get(opcode);
     }
     if (calls.length > 0) callees[index] = calls;

@@ -3,8 +3,8 @@
  *
  * The counter lives in a global. Within a function it can also be in a local. `inLocal` and `inGlobal` say which of
  * them holds the current value at the current position in the output.
- * Invariant: at least one of them does. Emitted code leaves the operand stack unchanged (`emitIsNegative` pushes its
- * result), so it can be placed between any two instructions.
+ * Invariant: at least one of them does. Emitted code leaves the operand stack unchanged, so it can be placed between any two
+ * instructions. Only `emitIsNegative` pushes its result, and the pages of a refused memory.grow become too many.
  */
 
 import { EMPTY_BLOCK } from './binary-format.ts';
@@ -41,10 +41,12 @@ export class FuelCodeEmitter {
   private lengthLocal = 0;
   private readonly fuelGlobal: number;
   private readonly refillFunction: number;
+  private readonly admitFunction: number;
 
-  constructor(fuelGlobal: number, refillFunction: number) {
-    this.fuelGlobal = fuelGlobal;
-    this.refillFunction = refillFunction;
+  constructor(indices: Readonly<Record<'fuelGlobal' | 'refillFunction' | 'admitFunction', number>>) {
+    this.fuelGlobal = indices.fuelGlobal;
+    this.refillFunction = indices.refillFunction;
+    this.admitFunction = indices.admitFunction;
   }
 
   /** Starts a function whose added locals have indices from `firstLocal` on. */
@@ -79,7 +81,7 @@ export class FuelCodeEmitter {
   /**
    * Charges for a bulk instruction, whose amount of work is the i32 on top of the stack, and checks the counter before
    * the instruction executes: one bulk instruction can cost more than a whole budget. memory.grow always calls the
-   * host, because the time it takes depends on the engine and the operating system.
+   * host, because the time it takes depends on the engine and the operating system, and then asks it for the memory.
    */
   emitBulkCharge(opcode: number): void {
     const weight = weightOf(opcode)!;
@@ -96,6 +98,7 @@ export class FuelCodeEmitter {
     this.inGlobal = !this.inLocal;
     if (weight === 'pages') {
       this.emitRefill();
+      out.u8(OP.call).u32(this.admitFunction);
       return;
     }
     this.emitIsNegative();

@@ -58,6 +58,7 @@ export interface MeterContext extends ScanContext {
   readonly fuelGlobal: number;
   /** Index of the function that asks the host for fuel. */
   readonly refillFunction: number;
+  readonly admitFunction: number;
   /** 1 for functions that check the counter, and the stack pointer if there is one, on entry. */
   readonly entryChecks: Uint8Array;
   /** See LoopProbe in prepare-module.ts. The global of the probe follows that of the fuel. */
@@ -90,7 +91,7 @@ export class FunctionMeter {
 
   constructor(context: MeterContext) {
     this.context = context;
-    this.emitter = new FuelCodeEmitter(context.fuelGlobal, context.refillFunction);
+    this.emitter = new FuelCodeEmitter(context);
   }
 
   /** Appends the metered body of function `index` to `out`. */

@@ -35,6 +35,7 @@ export interface PrepareOptions {
    * Exported functions whose bodies are replaced by a call to the host through entry 1, 2, … of the table exported as
    * "host". The guest calls entry 0 when the fuel is below zero; that function can add to the global "fuel". If the
    * fuel is still negative when it returns, the guest traps, and no exception handler of the guest can catch the trap.
+   * If the module uses memory.grow, it calls the last entry before, with the number of pages; memory grows by the result.
    */
   readonly hostOverrides?: readonly string[];
   /** A local to publish when fuel runs out in a certain loop. */
@@ -103,12 +104,14 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
   const module = parseModule(bytes);
   const kept = keepExports(module, options.exports);
   const hostFunctions = options.hostOverrides ?? [];
-  const emptyType = module.types.findIndex((type) => type.params === 0 && type.results === 0);
+  const hostEntries = 1 + hostFunctions.length + (options.observed === undefined ? 0 : 1);
+  const { emptyType, admit, functionSections } = addFunctions(module, hostEntries);
   const additions: Additions = {
-    emptyType: emptyType < 0 ? module.types.length : emptyType,
+    emptyType,
     refillFunction: module.space.functions,
     hostTable: module.space.tables,
     fuelGlobal: module.space.globals,
+    admit,
     hostEntries: assignHostEntries(module, hostFunctions),
     stack: findStack(module, options),
   };
@@ -126,15 +129,16 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
   );
   const { writes, section: data } = extractDataSegments(module, graph.usesData);
   const tables = functionTable(symbols, additions.hostTable + 1);
-  const hostEntries = 1 + hostFunctions.length + (options.observed === undefined ? 0 : 1);
+  const { types, functions } = functionSections(graph.growsMemory);
+  const entries = hostEntries + (graph.growsMemory ? 1 : 0);
 
   const out = new Writer(code.length + 65536);
   out.bytes(bytes, 0, HEADER.length);
   const sections: readonly (readonly [number, Uint8Array | undefined])[] = [
-    [SECTION.type, appended(module, SECTION.type, emptyType < 0 ? [emptyFunctionType] : [])],
+    [SECTION.type, types],
     [SECTION.import, appended(module, SECTION.import, [(to) => importMemory(to, module)])],
-    [SECTION.function, appended(module, SECTION.function, [(to) => to.u32(additions.emptyType)])],
-    [SECTION.table, appended(module, SECTION.table, [(to) => hostTable(to, hostEntries), ...tables.table])],
+    [SECTION.function, functions],
+    [SECTION.table, appended(module, SECTION.table, [(to) => hostTable(to, entries), ...tables.table])],
     [SECTION.tag, appended(module, SECTION.tag, [])],
     [
       SECTION.global,
@@ -161,6 +165,25 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
     memory: module.memory ?? { minPages: 0, maxPages: undefined },
     stateGlobals,
   };
+}
+
+/** The functions that ask the host for fuel and, if the module grows its memory, for memory through an entry of its table. */
+function addFunctions(module: ParsedModule, entry: number) {
+  const found = module.types.findIndex((type) => type.params === 0 && type.results === 0);
+  const emptyType = found < 0 ? module.types.length : found;
+  const added = found < 0 ? [emptyFunctionType] : [];
+  const admit = { type: module.types.length + added.length, entry };
+  const functionSections = (growsMemory: boolean) => {
+    const types = growsMemory ? [...added, admitFunctionType] : added;
+    const functions = (growsMemory ? [emptyType, admit.type] : [emptyType]).map(
+      (type) => (to: Writer) => to.u32(type),
+    );
+    return {
+      types: appended(module, SECTION.type, types),
+      functions: appended(module, SECTION.function, functions),
+    };
+  };
+  return { emptyType, admit, functionSections };
 }
 
 function keepExports(module: ParsedModule, names: readonly string[]): ParsedModule['exports'] {
@@ -284,6 +307,10 @@ export function appended(
 }
 
 export const emptyFunctionType = (to: Writer): unknown => to.u8(FUNCTION_TYPE).u8(0).u8(0);
+
+/** From a number of pages to the number that memory.grow gets. */
+const admitFunctionType = (to: Writer): unknown =>
+  to.u8(FUNCTION_TYPE).u8(1).u8(VALUE_TYPE.i32).u8(1).u8(VALUE_TYPE.i32);
 
 const fuelGlobal = (to: Writer): unknown => to.u8(VALUE_TYPE.i64).u8(1).u8(OP['i64.const']).u8(0).u8(OP.end);
 

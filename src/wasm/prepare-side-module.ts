@@ -87,6 +87,7 @@ export function prepareSideModule(
     refillFunction: module.space.functions,
     hostTable: addedTable,
     fuelGlobal,
+    admit: undefined,
     hostEntries: new Map<number, number>(),
     stack: { pointer: stackPointer ?? fuelGlobal + 2, limit: fuelGlobal + 1 },
   };
@@ -100,6 +101,8 @@ export function prepareSideModule(
   if (graph.usesData) throw invalid('it copies or drops data segments (threads are not supported)');
   if (graph.tableWrite !== undefined)
     throw invalid(`it uses ${graph.tableWrite}, and only the linker may change the function table`);
+  if (graph.growsMemory)
+    throw invalid('it uses memory.grow, and only the allocator of the main module may grow the memory');
 
   const facts: SideModuleFacts = {
     ...dylink,

@@ -24,7 +24,7 @@ export const INITIALISERS = [START_EXPORT, '__wasm_apply_data_relocs', '__wasm_c
 export const SIDE_FACTS_SECTION = 'sandbox.side';
 export const SIDE_DATA_SECTION = 'sandbox.data';
 /** Version of what `prepareSideModule` writes. Prepared modules are cached by it. */
-export const SIDE_FORMAT = '5';
+export const SIDE_FORMAT = '6';
 
 /** A global of a side module, which the linker creates. */
 export interface SideGlobal {

@@ -1,6 +1,6 @@
 /**
  * Writes the code section of a prepared module: metered function bodies, calls to the host in place of the bodies that it
- * overrides, and the function that asks the host for fuel.
+ * overrides, and the functions that ask the host for fuel and for memory.
  */
 
 import { EMPTY_BLOCK } from './binary-format.ts';
@@ -19,6 +19,8 @@ export interface Additions {
   readonly refillFunction: number;
   readonly hostTable: number;
   readonly fuelGlobal: number;
+  /** The type and the entry in the host table of the function that follows `refillFunction` if the module grows its memory. */
+  readonly admit: { readonly type: number; readonly entry: number } | undefined;
   /** Entry in the host table for each replaced function. */
   readonly hostEntries: ReadonlyMap<number, number>;
   readonly stack: StackBound | undefined;
@@ -54,7 +56,7 @@ export function writeCode(
   const reachable = new Set(module.addressTaken);
   for (const index of callable) reachable.add(index);
   for (const index of additions.hostEntries.keys()) reachable.add(index);
-  const { stack } = additions;
+  const { stack, admit, hostTable } = additions;
   const graph = buildCallGraph(module, stack?.pointer);
   const constantCosts = findConstantCostFunctions(graph, module.importedFunctions, reachable);
   const entryChecks = findEntryChecks(graph, module.importedFunctions, additions.hostEntries);
@@ -68,18 +70,19 @@ export function writeCode(
     entryChecks,
     addedFrames,
     ...additions,
+    admitFunction: additions.refillFunction + 1,
     probe,
     observer,
   });
-  const out = new Writer(module.bytes.length * 2).u32(module.bodies.length + 1);
+  const asksForMemory = admit !== undefined && graph.growsMemory;
+  const out = new Writer(module.bytes.length * 2).u32(module.bodies.length + (asksForMemory ? 2 : 1));
   const body = new Writer(65536);
   for (const [i, range] of module.bodies.entries()) {
     const index = i + module.importedFunctions;
     const type = module.functionTypes[index]!;
     const entry = additions.hostEntries.get(index);
     body.clear();
-    if (entry !== undefined)
-      writeHostCall(body, module.types[type]!.params, entry, type, additions.hostTable);
+    if (entry !== undefined) writeHostCall(body, module.types[type]!.params, entry, type, hostTable);
     else if (metered && constantCosts[index]! < 0) {
       meter.write(index, range, module.types[type]!, body);
     } else body.bytes(module.bytes, range.start, range.end);
@@ -87,6 +90,10 @@ export function writeCode(
   }
   writeRefill(body.clear(), additions);
   out.u32(body.length).bytes(body.view());
+  if (asksForMemory) {
+    writeHostCall(body.clear(), 1, admit.entry, admit.type, hostTable);
+    out.u32(body.length).bytes(body.view());
+  }
   return { code: out.view(), graph };
 }
 

@@ -32,7 +32,7 @@ export function systemCallGuest(
   const guest = {
     kernel,
     view: memory,
-    memoryLimit: { freeBytes: 1 << 20, maxBytes: 1 << 20 },
+    memoryLimit: { maxBytes: 1 << 20, admits: (bytes: number) => bytes <= 1 << 20 },
     get limitReached() {
       return run.charged > budget ? 'out_of_fuel' : undefined;
     },

@@ -93,6 +93,25 @@ describe('the limits of processes', () => {
     expect(memory_used_bytes).toBeLessThanOrEqual(96 * MiB);
   });
 
+  // guarantee: memory-limit
+  test('include the memory of pipes when JavaScript grows', async () => {
+    const { stdout, stderr, memory_used_bytes } = await run(
+      code`
+        node -e "
+        const { spawnSync } = require('child_process');
+        spawnSync('head', ['-c', '16000000', '/dev/zero'], { stdio: 'inherit' });
+        const held = [];
+        try { for (;;) held.push(new Uint8Array(1_000_000).fill(1)); } catch (error) { console.error(error.name); }
+        " | wc -c
+      `,
+      { memory_bytes: 64 * MiB },
+      'bash',
+    );
+    expect([stdout, stderr]).toEqual(['16000000\n', 'InternalError\n']);
+    expect(memory_used_bytes).toBeLessThanOrEqual(64 * MiB);
+    expect(memory_used_bytes).toBeGreaterThan(60 * MiB);
+  });
+
   test('give their memory back when they end', async () => {
     const program = `for i in {1..8}; do (printf -v x '%*s' 12000000 ''; echo \${#x}); done`;
     const { stdout } = await run(program, { memory_bytes: 64 * MiB }, 'bash');

@@ -90,6 +90,34 @@ describe('metering of special cases', () => {
     expect(new Uint8Array(guest.memory.buffer)[0]).toBe(0);
   });
 
+  it('grows memory only if the host admits the pages', () => {
+    const source: ModuleSource = {
+      types: [[['i32'], ['i32']]],
+      functions: [
+        {
+          type: 0,
+          code: [
+            ['local.get', 0],
+            ['memory.grow', 0],
+          ],
+          export: 'run',
+        },
+      ],
+      memoryPages: 1,
+    };
+    const asked: number[] = [];
+    const admit = (pages: number) => {
+      asked.push(pages);
+      return pages <= 5 ? pages : -1;
+    };
+    const prepared = prepareModule(build(source), { exports: ['run'] });
+    const guest = start(prepared, {}, () => {}, admit);
+    guest.fuel.value = AMPLE_FUEL;
+    expect([5, 6].map((pages) => guest.exports['run']!(pages))).toEqual([1, -1]);
+    expect(asked).toEqual([5, 6]);
+    expect(guest.memory.buffer.byteLength).toBe(6 * 65_536);
+  });
+
   it('charges long chains of tail calls exactly', () => {
     const down: readonly Code[] = [
       ['local.get', 0],

@@ -234,6 +234,7 @@ describe('prepareSideModule', () => {
       { ...withCode(['elem.drop', 0]), elements: [{ at: [TABLE_BASE], functions: [0] }] },
       'elem.drop',
     ],
+    ['memory.grow', withCode(['i32.const', 1], ['memory.grow', 0], ['drop']), 'allocator of the main module'],
     [
       'data.drop',
       { ...withCode(['data.drop', 0]), data: [{ at: [MEMORY_BASE], bytes: [1] }] },

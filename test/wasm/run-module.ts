@@ -1,6 +1,6 @@
 /** Instantiates prepared modules for tests. */
 import { type PreparedModule, prepareModule } from '../../src/wasm/prepare-module.ts';
-import { trampolineModule } from '../../src/wasm/trampoline.ts';
+import { type Signature, trampolineModule } from '../../src/wasm/trampoline.ts';
 import { build, type ModuleSource } from './assembler.ts';
 
 export interface Guest {
@@ -9,24 +9,30 @@ export interface Guest {
   readonly memory: WebAssembly.Memory;
 }
 
-/** `outOfFuel` becomes entry 0 of the host table: the guest calls it when the fuel is below zero. */
+const ADMIT: Signature = { params: ['i32'], results: ['i32'] };
+
+/**
+ * `outOfFuel` becomes entry 0 of the host table: the guest calls it when the fuel is below zero. `admit` becomes the last one: the
+ * guest calls it before its memory grows.
+ */
 export function start(
   prepared: PreparedModule,
   imports: Record<string, () => void> = {},
   outOfFuel: (fuel: WebAssembly.Global<'i64'>) => void = () => {},
+  admit = (pages: number) => pages,
 ): Guest {
   const memory = new WebAssembly.Memory({ initial: prepared.memory.minPages, maximum: 65_536 });
   for (const { offset, bytes } of prepared.data) new Uint8Array(memory.buffer).set(bytes, offset);
   const module = new WebAssembly.Module(prepared.bytes as BufferSource);
   const instance = new WebAssembly.Instance(module, { env: { ...imports, memory } });
   const fuel = instance.exports['fuel'] as WebAssembly.Global<'i64'>;
+  const signatures = [{ params: [], results: [] }, ADMIT];
   const trampoline = new WebAssembly.Instance(
-    new WebAssembly.Module(trampolineModule([{ params: [], results: [] }]) as BufferSource),
-    {
-      host: { 0: () => outOfFuel(fuel) },
-    },
+    new WebAssembly.Module(trampolineModule(signatures) as BufferSource),
+    { host: { 0: () => outOfFuel(fuel), 1: admit } },
   );
-  (instance.exports['host'] as WebAssembly.Table).set(0, trampoline.exports['0']);
+  const slots = instance.exports['host'] as WebAssembly.Table;
+  for (let slot = 0; slot < slots.length; slot++) slots.set(slot, trampoline.exports[String(slot)]);
   return { exports: instance.exports as Guest['exports'], fuel, memory };
 }
 

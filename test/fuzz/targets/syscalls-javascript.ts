@@ -72,7 +72,7 @@ function stubGuest(
   return {
     kernel: test.kernel,
     view: memory,
-    memoryLimit: { freeBytes: 1 << 20, maxBytes: 1 << 20 },
+    memoryLimit: { maxBytes: 1 << 20, admits: (bytes) => bytes <= 1 << 20 },
     limitReached: undefined,
     isDeterministic: false,
     call: (name, ...args) => noise[calls++] ?? answers[name]?.(...args.map(Number)) ?? 0,

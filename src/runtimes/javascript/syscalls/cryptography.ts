@@ -153,7 +153,7 @@ export const cryptoCalls: Readonly<Record<string, SystemCall>> = {
       4 * r * p * (BYTE_FUEL * salted.length + FUEL_PER_US) +
       Math.ceil(out.length / 32) * (BYTE_FUEL * 128 * r * p + FUEL_PER_US);
     const memory = 128 * r * (N + p + 2);
-    if (memory > guest.memoryLimit.freeBytes) throw syscallError('ENOMEM');
+    if (!guest.memoryLimit.admits(memory)) throw syscallError('ENOMEM');
     return derive(guest, work, out, () =>
       scryptSync(secret, salted, out.length, { N, r, p, maxmem: memory + 1 }),
     );

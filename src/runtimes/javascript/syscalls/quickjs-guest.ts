@@ -7,7 +7,7 @@ import { tryCopyToGuest } from '../../copy-to-guest.ts';
 export interface QuickJsGuest {
   readonly kernel: Kernel;
   readonly view: GuestMemory;
-  readonly memoryLimit: { readonly freeBytes: number; readonly maxBytes: number };
+  readonly memoryLimit: { readonly maxBytes: number; admits(bytes: number): boolean };
   /** The limit that the run has reached. */
   readonly limitReached: string | undefined;
   /** Calls an export. */
