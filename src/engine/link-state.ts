@@ -12,6 +12,8 @@ export const MAX_TABLE_ENTRIES = 262_144;
 export const MAX_HANDLES = 4096;
 /** Functions whose address is taken but which have no entry in the part of the table that their module has. */
 export const MAX_SLOTS = 65_536;
+/** Imports and own globals of all modules of a guest. Each takes up to 300 bytes of the host. All known libraries together have 75,000. */
+export const MAX_LINKED_SYMBOLS = 300_000;
 /** Imported and own mutable globals of a module. */
 const MAX_GLOBALS = 50_000;
 

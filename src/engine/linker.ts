@@ -19,7 +19,7 @@ import {
 } from './compile-side-module.ts';
 import { FunctionTable, type Slot } from './function-table.ts';
 import { LinkFailure, undefinedSymbol } from './link-failure.ts';
-import { type LinkState, MAX_HANDLES, MAX_SIDE_MODULES } from './link-state.ts';
+import { type LinkState, MAX_HANDLES, MAX_LINKED_SYMBOLS, MAX_SIDE_MODULES } from './link-state.ts';
 import { LinkedModule, type ModuleMemory, type Placement } from './linked-module.ts';
 import { readSideModuleStub } from './side-module-stub-file.ts';
 
@@ -152,8 +152,7 @@ export class Linker {
 
   #link(side: SideModule, file: FoundFile, isGlobal: boolean, scope: LinkedModule[]): LinkedModule {
     const { facts } = side;
-    const imports = [facts.functions, facts.bound, facts.gotMem, facts.gotFunc, facts.globals];
-    const fuel = LOAD_FUEL + IMPORT_FUEL * imports.reduce((sum, list) => sum + list.length, 0);
+    const fuel = LOAD_FUEL + IMPORT_FUEL * symbolCount(side);
     this.#guest.charge(fuel + facts.tableSize + Math.ceil(facts.memoryBytes / 8));
     const needed = new Set<LinkedModule>();
     for (const name of facts.needed) {
@@ -219,6 +218,8 @@ export class Linker {
   }
 
   #instantiate(side: SideModule, at: Placement): LinkedModule {
+    const symbols = this.#modules.reduce((sum, one) => sum + symbolCount(one.side), symbolCount(side));
+    if (symbols > MAX_LINKED_SYMBOLS) throw new LinkFailure('the libraries import too many symbols');
     const module = new LinkedModule(side, at);
     module.exports = this.#guest.instantiate(side.module, this.#imports(module));
     return module;
@@ -401,6 +402,13 @@ export class Linker {
     return side;
   }
 }
+
+/** For each, the linker creates an object of the host. */
+const symbolCount = ({ facts }: SideModule) =>
+  [facts.functions, facts.bound, facts.gotMem, facts.gotFunc, facts.globals].reduce(
+    (sum, list) => sum + list.length,
+    0,
+  );
 
 /** The first module that exports the symbol. */
 function findIn(scope: readonly LinkedModule[], name: string): FoundSymbol | undefined {

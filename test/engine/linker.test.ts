@@ -6,6 +6,7 @@ import {
   type LinkState,
   linkState,
   MAX_HANDLES,
+  MAX_LINKED_SYMBOLS,
   MAX_SIDE_MODULES,
   MAX_SLOTS,
   MAX_TABLE_ENTRIES,
@@ -350,6 +351,26 @@ describe('exceeding the limit of a guest', () => {
       'the function table is full',
     );
     expect(guest.linker.state()!.modules).toHaveLength(fitting);
+  });
+
+  test('on imported symbols is an error, also for a restored state', { tags: 'full' }, () => {
+    const COUNT = 45_000;
+    const imports = Array.from({ length: COUNT }, () => ['GOT.mem', 'main_data', GOT] as const);
+    const source = { dylink: { memory: [0, 0] as const }, imports, functions: [] };
+    const sha256 = install('symbols.so', source);
+    for (let i = 0; i < 10; i++) addFile(`symbols-${i}.so`, sideModuleStub(sha256));
+    const guest = newGuest();
+    guest.beginRun({ ...UNLIMITED_RUN, fuelBudget: 1e12 });
+    const fitting = Math.floor(MAX_LINKED_SYMBOLS / (COUNT + 10));
+    for (let i = 0; i < fitting; i++) guest.linker.open(`/lib/symbols-${i}.so`, false, i + 1);
+    const message = 'the libraries import too many symbols';
+    expect(() => guest.linker.open(`/lib/symbols-${fitting}.so`, false, 99)).toThrow(message);
+    const state = guest.linker.state()!;
+    expect(state.modules).toHaveLength(fitting);
+    const forged = { ...state.modules.at(-1)!, path: '/lib/symbols-9.so', handles: [99] };
+    expect(() => newGuest().linker.restore({ ...state, modules: [...state.modules, forged] })).toThrow(
+      message,
+    );
   });
 
   test('on function pointers is an error', () => {
