@@ -273,6 +273,8 @@ for i in range(300): open(f'{folder}/{i}', 'w').close()`;
       { language: 'bash' },
     ]);
     expect(runtimes.text).toContain('[result, error]');
+    expect(runtimes.text).toMatch(/^python: .* [1-9]\d* packages, including openpyxl, .*\.$/m);
+    expect(runtimes.text).toMatch(/^bash: .* as processes\. No packages\.$/m);
     const packages = await call(client, 'list_available_packages', { language: 'python', query: 'excel' });
     const rows = packages.structured['packages'] as { name: string; fuel_first_import: number }[];
     expect(rows.map(({ name }) => name)).toContain('openpyxl');

@@ -69,6 +69,9 @@ function packageRows(
     }));
 }
 
+const describePackages = ({ packages, notable_packages: notable }: z.infer<typeof runtimeRow>) =>
+  packages === 0 ? 'No packages.' : `${packages} packages, including ${notable.join(', ')}.`;
+
 export const listRuntimes = defineTool({
   name: 'list_runtimes',
   title: 'List languages',
@@ -82,7 +85,7 @@ export const listRuntimes = defineTool({
     const text = runtimes
       .map((one) =>
         [
-          `${one.language}: ${one.engine} ${one.version}. ${one.language_level}. ${one.packages} packages, including ${one.notable_packages.join(', ')}.`,
+          `${one.language}: ${one.engine} ${one.version}. ${one.language_level}. ${describePackages(one)}`,
           ...one.api_notes.map((note) => `- ${note}`),
           `- helpers: ${one.helpers.join(', ')}`,
         ].join('\n'),
