@@ -85,7 +85,7 @@ describe('os', () => {
         'std.popen is not available in the sandbox. Use child_process.execSync.',
         'std.urlGet is not available in the sandbox. Use fetch.',
         'std.sprintf is not available in the sandbox. Use a template literal with toFixed and padStart.',
-        'std.parseExtJSON is not available in the sandbox. Use JSON.parse, or the package yaml.',
+        "std.parseExtJSON is not available in the sandbox. Use JSON.parse, or eval('(' + text + ')') for text that you trust.",
         'std.evalScript is not available in the sandbox. Use eval.',
         'FILE.printf is not available in the sandbox. Use puts and a template literal.',
       ],

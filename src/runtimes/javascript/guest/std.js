@@ -43,7 +43,7 @@ function writeFile(name, data) {
 const INSTEAD = {
   evalScript: 'eval',
   loadScript: 'require or import',
-  parseExtJSON: 'JSON.parse, or the package yaml',
+  parseExtJSON: "JSON.parse, or eval('(' + text + ')') for text that you trust",
   popen: 'child_process.execSync',
   printf: 'console.log and a template literal',
   sprintf: 'a template literal with toFixed and padStart',
