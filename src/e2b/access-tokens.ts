@@ -59,7 +59,7 @@ export const MAX_RECENT = 64;
 
 export class AccessTokens {
   #key: Promise<Uint8Array> | undefined;
-  /** The tokens that this server has issued, by tenant and sandbox, least recent first. */
+  /** The tokens that this server has issued, by tenant and sandbox, each least recent first. */
   readonly #issued = new Map<string, Map<string, string>>();
   readonly #tenants = new Map<string, readonly string[]>();
 
@@ -75,6 +75,8 @@ export class AccessTokens {
   async issue(tenant: string, sandbox_id: string): Promise<string> {
     const token = await this.#token(tenant, sandbox_id);
     const own = this.#issued.get(tenant) ?? new Map<string, string>();
+    // The tenant with the latest token is the last one.
+    this.#issued.delete(tenant);
     this.#issued.set(tenant, own);
     own.delete(sandbox_id);
     own.set(sandbox_id, token);
@@ -83,7 +85,10 @@ export class AccessTokens {
     return token;
   }
 
-  /** Each tenant has the same share, so that none displaces the sandboxes of another. */
+  /**
+   * Each tenant has the same share, so that none displaces the sandboxes of another. If there are more tenants than sandboxes, those
+   * with the latest tokens have a share.
+   */
   #shareOf(sandboxes: number): number {
     return Math.max(1, Math.floor(sandboxes / this.tenants.length));
   }
@@ -116,7 +121,7 @@ export class AccessTokens {
     const signature = new UrlSignature(url);
     const share = this.#shareOf(sandboxes);
     let signer: SandboxOwner | undefined;
-    for (const [tenant, own] of this.#issued) {
+    for (const [tenant, own] of [...this.#issued].slice(-sandboxes)) {
       for (const [sandbox_id, token] of [...own].slice(-share))
         if (signature.isOf(token)) signer = { tenant, sandbox_id };
     }

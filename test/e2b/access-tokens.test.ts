@@ -57,6 +57,17 @@ describe('a signed URL that names no sandbox', () => {
     expect(found).toEqual(urls.slice(-MAX_RECENT / TENANTS.length));
   });
 
+  test('is compared with no more sandboxes if there are more tenants', async () => {
+    const tenants = Array.from({ length: MAX_RECENT + 2 }, (_, i) => `tenant${i}`);
+    const tokens = newTokens(tenants);
+    const urls: SignedUrl[] = [];
+    for (const tenant of tenants) urls.push(...(await issue(tokens, tenant, 1)));
+    await tokens.issue('tenant0', newId('tenant0'));
+    const found = urls.flatMap((url) => tokens.signerOf(url, MAX_RECENT)?.tenant ?? []);
+    expect(found).toEqual(tenants.slice(3));
+    expect(urls.flatMap((url) => tokens.signerOf(url)?.tenant ?? [])).toHaveLength(tenants.length);
+  });
+
   test('is refused if it has expired, was changed or has another form', async () => {
     const tokens = newTokens();
     const token = await tokens.issue('alice', newId('alice'));
