@@ -1,6 +1,6 @@
 /**
- * An attack as data: a program, a sequence of session steps or a sequence of requests, and what must hold afterwards. The
- * runner adds the checks that hold for every attack: limits, host, neighbour and next run.
+ * An attack as data: a program, a sequence of session steps or a sequence of requests, and what must hold afterwards. What several
+ * clients do at the same time is a function. The runner adds the checks that hold for every attack: limits, host, neighbour and next run.
  */
 import type { PolicyInput, RuntimeName } from '../schema.ts';
 
@@ -130,6 +130,21 @@ export interface ServerAttack extends AttackFacts {
   readonly maxStallMs?: number;
 }
 
+/** What an attack with clients of its own has. */
+export interface Surrounded {
+  /** A folder that is removed afterwards. */
+  readonly folder: string;
+  /** Starts a server with the tenants `ann` and `bob`, which is closed afterwards. Returns its origin. */
+  serve(settings?: Partial<ServerLimits>): Promise<string>;
+}
+
+/** An attack that consists of what several clients or servers do at the same time. */
+export interface ScenarioAttack extends AttackFacts {
+  /** Returns the problems. */
+  readonly attack: (given: Surrounded) => Promise<string[]>;
+  readonly maxGrowthBytes?: number;
+}
+
 /** A file in the current folder that no program of the host may use. In its text, `{{marker}}` is a path that it would write to. */
 export interface PlantedAttack extends AttackFacts {
   readonly plants: string;
@@ -166,6 +181,7 @@ export type AttackRow =
   | ToolAttack
   | PackageAttack
   | ServerAttack
+  | ScenarioAttack
   | HostAttack;
 
 /** A row of the corpus with its id and category. */
@@ -187,17 +203,21 @@ export interface Verdict {
   readonly durationMs: number;
 }
 
+export interface ServerLimits {
+  rate_per_minute: number;
+  fuel_budget: number;
+  max_fuel_budget: number;
+  timeout_seconds: number;
+  max_timeout_seconds: number;
+  max_connections?: number;
+  max_sessions?: number;
+}
+
 /** The server under attack. The caller provides it, so that this module does not depend on the server. */
 export interface AttackedServer {
-  serveHttp(settings: {
-    port: number;
-    tokens: string[];
-    rate_per_minute: number;
-    fuel_budget: number;
-    max_fuel_budget: number;
-    timeout_seconds: number;
-    max_timeout_seconds: number;
-  }): Promise<{ readonly url: string; close(): Promise<void> }>;
+  serveHttp(
+    settings: ServerLimits & { port: number; tokens: string[]; e2b?: boolean; jupyter?: boolean },
+  ): Promise<{ readonly url: string; close(): Promise<void> }>;
   /** The settings as the command line prints them. */
   shownSettings(settings: Record<string, unknown>): unknown;
 }

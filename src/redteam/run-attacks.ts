@@ -11,6 +11,7 @@ import type {
   HostAttack,
   PackageAttack,
   ProgramAttack,
+  ScenarioAttack,
   ServerAttack,
   SessionAttack,
   ToolAttack,
@@ -19,6 +20,7 @@ import type {
 import { runHostAttacks } from './run-host-attacks.ts';
 import { runPackageAttack } from './run-package-attacks.ts';
 import { runExpressions, runProgramAttack } from './run-program-attacks.ts';
+import { runScenario } from './run-scenarios.ts';
 import { TargetServer } from './run-server-attacks.ts';
 import { runSessionAttack } from './run-session-attacks.ts';
 import { runToolAttack } from './run-tool-attacks.ts';
@@ -37,7 +39,8 @@ const isSession = (attack: Attack): attack is Attack<SessionAttack> => 'steps' i
 const callsTools = (attack: Attack): attack is Attack<ToolAttack> => 'callsTools' in attack;
 const addsPackage = (attack: Attack): attack is Attack<PackageAttack> => 'wheel' in attack;
 const isHost = (attack: Attack): attack is Attack<HostAttack> => attack.category === 'host';
-const runsAlone = (attack: Attack) => attack.category === 'host_memory';
+const isScenario = (attack: Attack): attack is Attack<ScenarioAttack> => 'attack' in attack;
+const runsAlone = (attack: Attack) => attack.category === 'host_memory' || isScenario(attack);
 
 /** Runs all attacks and reports each verdict as soon as it is known. The verdicts are in the order of the attacks. */
 export async function runAttacks(
@@ -69,7 +72,13 @@ export async function runAttacks(
     if (servers.length > 0)
       await judgeServer(servers, () => TargetServer.start(server, surroundings), record);
     for (const attack of alone)
-      record(await judge(attack, () => withMemory(attack, () => runOne(attack, surroundings))));
+      record(
+        await judge(attack, () =>
+          withMemory(attack, () =>
+            isScenario(attack) ? runScenario(attack, server, surroundings) : runOne(attack, surroundings),
+          ),
+        ),
+      );
   } finally {
     await surroundings.close();
   }

@@ -1,18 +1,20 @@
 /** Runs attacks on an HTTP server that listens on a loopback port of this process. */
-import { request as httpRequest } from 'node:http';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Attack, AttackedServer, ServerAttack, ServerRequest } from './attack.ts';
+import { sendHttp } from './clients.ts';
+import { TOKENS } from './corpus/secret.ts';
 import { show } from './match.ts';
+import { withStalls } from './stalls.ts';
 import { SECRET, type Surroundings } from './surroundings.ts';
 
-const TOKENS = { ann: 'redteam-ann-0123456789abcdef', bob: 'redteam-bob-0123456789abcdef' } as const;
-const DEFAULT_MAX_STALL_MS = 1_000;
-/** The event loop delay is sampled this often; a stall is noticed one sample later. */
-const SAMPLE_MS = 10;
+/** Limits of the servers under attack. */
+export const SERVER_LIMITS = {
+  rate_per_minute: 100_000,
+  ...{ max_timeout_seconds: 2, timeout_seconds: 2, max_fuel_budget: 2e9, fuel_budget: 1e9 },
+};
+export const SERVER_TOKENS = Object.entries(TOKENS).map(([name, secret]) => `${name}=${secret}`);
 const PROTOCOL_VERSION = '2026-07-28';
 
-interface Answer {
+interface TextAnswer {
   readonly status: number;
   readonly text: string;
 }
@@ -24,27 +26,20 @@ export class TargetServer {
   ) {}
 
   static async start({ serveHttp }: AttackedServer, surroundings: Surroundings): Promise<TargetServer> {
-    const tokens = Object.entries(TOKENS).map(([name, secret]) => `${name}=${secret}`);
-    const limits = { max_timeout_seconds: 2, timeout_seconds: 2, max_fuel_budget: 2e9, fuel_budget: 1e9 };
-    const server = await serveHttp({ port: 0, tokens, rate_per_minute: 100_000, ...limits });
+    const server = await serveHttp({ port: 0, tokens: SERVER_TOKENS, ...SERVER_LIMITS });
     return new TargetServer(server, surroundings);
   }
 
   async run(attack: Attack<ServerAttack>): Promise<string[]> {
     const requests = attack.requests.map((request) => this.#prepare(request));
-    const stalls = monitorEventLoopDelay({ resolution: SAMPLE_MS });
-    stalls.enable();
-    const problems: string[] = [];
-    for (const [i, { send, check }] of requests.entries()) {
-      const found = await send().then(check, (cause) => [`the request failed: ${(cause as Error).message}`]);
-      problems.push(...found.map((problem) => `request ${i + 1}: ${problem}`));
-    }
-    await delay(2 * SAMPLE_MS);
-    stalls.disable();
-    const stalledMs = Math.round(stalls.max / 1e6);
-    const maxStallMs = attack.maxStallMs ?? DEFAULT_MAX_STALL_MS;
-    if (stalledMs > maxStallMs)
-      problems.push(`the server did not answer for ${stalledMs} ms; the limit is ${maxStallMs} ms`);
+    const problems = await withStalls(attack.maxStallMs, async () => {
+      const found: string[] = [];
+      for (const [i, { send, check }] of requests.entries()) {
+        const own = await send().then(check, (cause) => [`the request failed: ${(cause as Error).message}`]);
+        found.push(...own.map((problem) => `request ${i + 1}: ${problem}`));
+      }
+      return found;
+    });
     const health = await this.#send({ method: 'GET', path: '/healthz', headers: {}, body: '' });
     if (health.status !== 200) problems.push(`/healthz answered ${health.status}`);
     return [...problems, ...this.surroundings.checkHost()];
@@ -73,7 +68,7 @@ export class TargetServer {
     const path = fill(given.path ?? new URL(this.server.url).pathname);
     return {
       send: () => this.#send({ method, path, headers, body }),
-      check: (answer: Answer) => {
+      check: (answer: TextAnswer) => {
         const problems: string[] = [];
         if (status !== undefined && !status.includes(answer.status))
           problems.push(`status ${answer.status}, expected ${status.join(' or ')}: ${show(answer.text)}`);
@@ -86,28 +81,9 @@ export class TargetServer {
     };
   }
 
-  #send({
-    method,
-    path,
-    headers,
-    body,
-  }: Record<'method' | 'path' | 'body', string> & { headers: Record<string, string> }) {
-    const { hostname, port } = new URL(this.server.url);
-    return new Promise<Answer>((resolve, reject) => {
-      const outgoing = httpRequest(
-        { host: hostname, port, path, method, headers, agent: false },
-        (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('error', reject);
-          response.on('end', () =>
-            resolve({ status: response.statusCode!, text: Buffer.concat(chunks).toString('utf8') }),
-          );
-        },
-      );
-      outgoing.on('error', reject);
-      outgoing.end(body);
-    });
+  async #send({ path, ...request }: { path: string; method: string; headers: object; body: string }) {
+    const { status, body } = await sendHttp(new URL(this.server.url).origin, path, request);
+    return { status, text: body.toString('utf8') };
   }
 }
 

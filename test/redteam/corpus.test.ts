@@ -55,7 +55,7 @@ describe('an escape attempt', () => {
 
 describe('a request of an attacker', () => {
   // guarantee: network
-  test.each(idsOf('network'))('is refused before anything is sent: %s', replay('network'));
+  test.each(idsOf('network'))('reaches no other host and reads no secret: %s', replay('network'));
 });
 
 describe('an attack on a limit', () => {

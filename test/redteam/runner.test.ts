@@ -105,6 +105,12 @@ const CASES: readonly Case[] = [
     { requests: [{ tool: 'list_runtimes' }], maxStallMs: 0 },
     /did not answer for \d+ ms/,
   ],
+  [
+    'a problem of several clients',
+    'server',
+    { attack: async ({ serve }) => [`the server is ${await serve()}`] },
+    /the server is http:/,
+  ],
   ['no problem for an attack that has failed', 'escape', { evaluate: 'os.fork()', value: /Error$/ }, /^$/],
 ];
 

@@ -3,6 +3,7 @@
  * does not exist, so a request that is sent fails in another way.
  */
 import type { AttackTable, ProgramAttack } from '../attack.ts';
+import { SECRETS } from './secret-attacks.ts';
 
 const HOST = 'api.redteam.example';
 const policy = {
@@ -335,5 +336,5 @@ export const NETWORK: AttackTable = {
     ...REFUSED_COMMANDS.map(commandLine(REFUSED_ONLY)),
     ...INVALID_COMMANDS.map(commandLine({ network: [] })),
   ],
-  javascript: URLS.map(([name, url]) => javascript(name, url)),
+  javascript: [...URLS.map(([name, url]) => javascript(name, url)), ...SECRETS],
 };

@@ -2,6 +2,7 @@
 import type { AttackTable, ServerAttack, ServerRequest } from '../attack.ts';
 import { FORGERIES } from './forgery-attacks.ts';
 import { LARGE_CONTENT } from './large-content-attacks.ts';
+import { PROTOCOLS } from './protocol-attacks.ts';
 import { knownFrom, slug } from './rows.ts';
 
 const rpc = (method: string, params: Record<string, unknown> = {}) =>
@@ -395,7 +396,16 @@ const javascript: readonly ServerAttack[] = [
 ];
 
 export const SERVER: AttackTable = {
-  any: [...AUTHENTICATION, ...WEB_PAGES, ...BODIES, ...TENANTS, ...TOOLS, ...LARGE_CONTENT, ...FORGERIES],
+  any: [
+    ...AUTHENTICATION,
+    ...WEB_PAGES,
+    ...BODIES,
+    ...TENANTS,
+    ...TOOLS,
+    ...LARGE_CONTENT,
+    ...FORGERIES,
+    ...PROTOCOLS,
+  ],
   python,
   javascript,
 };
