@@ -1,5 +1,6 @@
 /** The panels with the variables and the files of a session. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { escapeControls } from '../src/analysis/escape-controls.ts';
 import { formatBytes } from '../src/quantities.ts';
 import { api, type FileEntry, type Variable } from './api.ts';
 
@@ -62,16 +63,25 @@ export function Variables(props: PanelProps) {
   );
 }
 
+const fileName = (path: string) => path.split('/').at(-1)!;
+
 interface Folder {
   readonly folders: Map<string, Folder>;
   readonly files: FileEntry[];
 }
 
+/** Files that are shown. */
+const MAX_FILES = 500;
+/** Folders within folders that are shown. A browser cannot show the 2,000 that a path can have. */
+const MAX_LEVELS = 16;
+
 export function toTree(files: readonly FileEntry[]): Folder {
   const root: Folder = { folders: new Map(), files: [] };
   for (const file of files) {
     let at = root;
-    for (const name of file.path.split('/').slice(0, -1)) {
+    const names = file.path.split('/').slice(0, -1);
+    const rest = names.splice(MAX_LEVELS).join('/');
+    for (const name of rest === '' ? names : [...names, rest]) {
       const next = at.folders.get(name) ?? { folders: new Map(), files: [] };
       at.folders.set(name, next);
       at = next;
@@ -128,10 +138,20 @@ export function Files(props: PanelProps & { readonly isBusy: boolean }) {
         />
       </header>
       {files && files.length > 0 ? (
-        <FolderList folder={toTree(files)} isBusy={isBusy} onDownload={download} onRemove={remove} />
+        <FolderList
+          folder={toTree(files.slice(0, MAX_FILES))}
+          isBusy={isBusy}
+          onDownload={download}
+          onRemove={remove}
+        />
       ) : (
         <p class="empty">
           {files === undefined ? '…' : 'Files of the session appear here. Drop files to upload them.'}
+        </p>
+      )}
+      {files && files.length > MAX_FILES && (
+        <p class="note more">
+          The first {MAX_FILES} of {files.length} files.
         </p>
       )}
     </section>
@@ -153,7 +173,7 @@ export function FolderList({ folder, ...rest }: FolderProps) {
       {[...folder.folders].map(([name, inner]) => (
         <li key={`${name}/`}>
           <details open>
-            <summary>{name}/</summary>
+            <summary>{escapeControls(name)}/</summary>
             <FolderList folder={inner} {...rest} />
           </details>
         </li>
@@ -164,13 +184,13 @@ export function FolderList({ folder, ...rest }: FolderProps) {
             <button
               type="button"
               class="link"
-              aria-label={`Download ${path}`}
+              aria-label={`Download ${escapeControls(path)}`}
               onClick={() => rest.onDownload?.(path)}
             >
-              {path.split('/').at(-1)}
+              {escapeControls(fileName(path))}
             </button>
           ) : (
-            <span>{path.split('/').at(-1)}</span>
+            <span>{escapeControls(fileName(path))}</span>
           )}
           <span class="note">{formatBytes(size_bytes)}</span>
           {rest.onRemove && (
@@ -178,7 +198,7 @@ export function FolderList({ folder, ...rest }: FolderProps) {
               type="button"
               class="icon"
               disabled={rest.isBusy}
-              aria-label={`Delete ${path}`}
+              aria-label={`Delete ${escapeControls(path)}`}
               onClick={() => rest.onRemove?.(path)}
             >
               ×
@@ -194,7 +214,7 @@ async function saveFile(session: string, path: string): Promise<void> {
   const url = URL.createObjectURL(await api.readFile(session, path));
   const link = document.createElement('a');
   link.href = url;
-  link.download = path.split('/').at(-1)!;
+  link.download = fileName(path);
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

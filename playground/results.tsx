@@ -3,12 +3,17 @@
  * other forms are text.
  */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { formatItems } from '../src/quantities.ts';
+import { formatCount, formatItems } from '../src/quantities.ts';
 import { decodeResult, type EncodedResult } from '../src/results/encoded-result.ts';
 import type { DisplayResult } from '../src/schema.ts';
-import { guestDocument, svgAddress } from './guest-html.ts';
+import { guestDocument, isTooLargeToDraw, svgAddress } from './guest-html.ts';
 
+/** What is shown of one result. A call has up to 20 results, and a browser takes seconds for 100,000 cells. */
 const MAX_ROWS = 200;
+const MAX_CELLS = 2000;
+const MAX_CHARS = 100_000;
+/** Longer JSON is shown as it is: data of 100 levels grows a hundredfold when it is indented. */
+const MAX_INDENTED_CHARS = 10_000;
 
 /** Reads a file of the session. */
 export type ReadFile = (path: string) => Promise<Blob>;
@@ -18,7 +23,7 @@ export function Result({ result, readFile }: { result: EncodedResult; readFile: 
   return (
     <figure class="result">
       {is_main_result && <figcaption class="tag">value</figcaption>}
-      <Form result={decodeResult(result)} readFile={readFile} />
+      <Form result={decodeResult(result)} json={result.json} readFile={readFile} />
       {omitted && (
         <p class="note">Not shown (too large, invalid or of an unknown type): {omitted.join(', ')}</p>
       )}
@@ -26,23 +31,46 @@ export function Result({ result, readFile }: { result: EncodedResult; readFile: 
   );
 }
 
-function Form({ result, readFile }: { result: DisplayResult; readFile: ReadFile }) {
-  const { svg, png, jpeg, data, html, markdown, latex, json, text, mime, path } = result;
+function Form(props: { result: DisplayResult; json: EncodedResult['json']; readFile: ReadFile }) {
+  const { result, json, readFile } = props;
+  const { svg, png, jpeg, data, html, markdown, latex, text, mime, path } = result;
   const alt = titleOf(result) ?? 'Image displayed by the program';
   if (png !== undefined) return <img class="picture" alt={alt} src={`data:image/png;base64,${png}`} />;
   if (jpeg !== undefined) return <img class="picture" alt={alt} src={`data:image/jpeg;base64,${jpeg}`} />;
-  if (svg !== undefined) return <img class="picture" alt={alt} src={svgAddress(svg)} />;
+  if (svg !== undefined) return <SvgPicture svg={svg} alt={alt} />;
   if (path !== undefined && mime.startsWith('image/'))
     return <FilePicture readFile={readFile} path={path} type={mime} alt={alt} />;
   if (data !== undefined) return <Table data={data} />;
   if (html !== undefined) return <Frame html={html} />;
-  const shown = markdown ?? latex ?? (json === undefined ? text : JSON.stringify(json, null, 2)) ?? '';
-  return <pre class="text">{shown}</pre>;
+  return <Text text={markdown ?? latex ?? (json === undefined ? text : indented(json, result)) ?? ''} />;
+}
+
+/** Timelines that an earlier version has saved contain the value in place of its text. */
+const indented = (text: unknown, result: DisplayResult) =>
+  typeof text === 'string' && text.length > MAX_INDENTED_CHARS ? text : JSON.stringify(result.json, null, 2);
+
+function Text({ text }: { text: string }) {
+  return (
+    <>
+      <pre class="text">{text.slice(0, MAX_CHARS)}</pre>
+      {text.length > MAX_CHARS && (
+        <p class="note">
+          The first {formatCount(MAX_CHARS)} of {formatItems(text.length, 'character')} are shown.
+        </p>
+      )}
+    </>
+  );
 }
 
 function titleOf({ chart, text }: DisplayResult): string | undefined {
   const title = (chart as { title?: unknown } | undefined)?.title;
   return typeof title === 'string' && title !== '' ? `Chart: ${title}` : text?.slice(0, 120);
+}
+
+function SvgPicture({ svg, alt }: { svg: string; alt: string }) {
+  const src = useMemo(() => (isTooLargeToDraw(svg) ? undefined : svgAddress(svg)), [svg]);
+  if (src === undefined) return <p class="note">Not shown (the image is too large to draw): {alt}</p>;
+  return <img class="picture" alt={alt} src={src} />;
 }
 
 /** The empty sandbox attribute gives the frame an opaque origin and forbids scripts, forms, navigation and access to this page. */
@@ -57,7 +85,11 @@ function FilePicture(props: { readFile: ReadFile; path: string; type: string; al
   useEffect(() => {
     let isCurrent = true;
     readFile(path)
-      .then((blob) => dataAddress(new Blob([blob], { type })))
+      .then(async (blob) => {
+        const isSvg = type === 'image/svg+xml';
+        if (isSvg && isTooLargeToDraw(await blob.text())) return undefined;
+        return dataAddress(new Blob([blob], { type }));
+      })
       .then(
         (made) => isCurrent && setAddress(made),
         () => {},
@@ -82,7 +114,8 @@ function dataAddress(blob: Blob): Promise<string> {
 function Table({ data }: { data: NonNullable<DisplayResult['data']> }) {
   const names = Object.keys(data);
   const count = Math.max(0, ...names.map((name) => data[name]!.length));
-  const rows = Array.from({ length: Math.min(count, MAX_ROWS) }, (_, i) => i);
+  const shown = Math.min(count, MAX_ROWS, Math.ceil(MAX_CELLS / names.length));
+  const rows = Array.from({ length: shown }, (_, i) => i);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section class="table-scroll" tabIndex={0} aria-label="Table displayed by the program">
@@ -108,7 +141,7 @@ function Table({ data }: { data: NonNullable<DisplayResult['data']> }) {
       </table>
       <p class="note">
         {formatItems(count, 'row')}, {formatItems(names.length, 'column')}
-        {count > MAX_ROWS && `; the first ${MAX_ROWS} are shown`}
+        {count > shown && `; the first ${shown} are shown`}
       </p>
     </section>
   );
