@@ -8,6 +8,7 @@ import {
   TIMEOUT_MS,
   waitForText,
 } from './browser-steps.mjs';
+import { withstand } from './hostile-scenarios.mjs';
 
 /** Opens the page of the host, lets `work` use it, and closes the host. */
 async function inHost(t, options, work) {
@@ -171,6 +172,23 @@ export const APP_SCENARIOS = {
       contactNoServer(page, (program) => openApp(page, python(program))),
     ),
 
+  'the app withstands hostile output in each place that shows it': (t) =>
+    inHost(t, { hasPayloads: true }, async (page) => {
+      await page.evaluate(() => {
+        globalThis.senders = new Set();
+        addEventListener('message', ({ source, data }) => {
+          const isApp = source === document.querySelector('iframe')?.contentWindow;
+          globalThis.senders.add(`${isApp ? 'app' : 'other'} ${data?.method ?? 'response'}`);
+        });
+      });
+      await withstand(page, (program) => openApp(page, python(program)));
+      equal((await recorded(page)).calls.join(), '', 'The tools that were called');
+      const senders = await page.evaluate(() => [...globalThis.senders].sort().join());
+      const expected = ['notifications/initialized', 'notifications/size-changed', 'initialize'];
+      const wanted = ['app resources/read', ...expected.map((one) => `app ui/${one}`)].sort().join();
+      equal(senders, wanted, 'The messages that the host received');
+    }),
+
   'the app runs no script of a program, and its tools cannot be called by one': (t) =>
     inHost(t, { hasPayloads: true }, async (page) => {
       const results = SCRIPTS.flatMap((script) => [
@@ -254,7 +272,7 @@ export const APP_SCENARIOS = {
       const rows = 'display([{f"c{j}": i * j for j in range(100)} for i in range(1000)])';
       const frame = await openApp(page, python(`print("x" * 1_000_000)\n${rows}`));
       await waitForText(frame, '.table-scroll p', '1,000 rows, 100 columns');
-      equal((await frame.$$('.table-scroll tbody tr')).length, 200, 'Rows');
+      equal((await frame.$$('.table-scroll tbody tr')).length, 20, 'Rows');
       const length = await frame.$eval('.stream', (one) => one.textContent.length);
       equal(length < 30_000, true, `Characters of output: ${length}`);
       const wrong = [

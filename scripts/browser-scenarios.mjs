@@ -1,7 +1,15 @@
 /** What the browser tests do on the page, by name. A scenario throws if the page does not behave as expected. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { clickButton, contactNoServer, equal, TIMEOUT_MS, waitForText } from './browser-steps.mjs';
+import {
+  clickButton,
+  contactNoServer,
+  equal,
+  TIMEOUT_MS,
+  waitForFrameWith,
+  waitForText,
+} from './browser-steps.mjs';
+import { LARGE, withstand } from './hostile-scenarios.mjs';
 
 async function pressWithControl(page, key) {
   await page.keyboard.down('Control');
@@ -137,6 +145,28 @@ export const SCENARIOS = {
       await run(page, program);
       return page.mainFrame();
     });
+  },
+
+  'withstands hostile output in each place that shows it': async (t) => {
+    const page = await t.openPage({ hasPayloads: true });
+    await newSession(page);
+    const calls = await withstand(page, async (program) => {
+      const ends = program.includes('raise ') ? 'Failed' : 'Finished';
+      await run(page, program, ends);
+      return page.mainFrame();
+    });
+    equal((await page.$$('.step[data-kind="call"]')).length, calls, 'The calls of the session');
+  },
+
+  'shows output that is large, deep or repeated': async (t) => {
+    const page = await t.openPage();
+    await newSession(page);
+    await run(page, LARGE);
+    await waitForText(page, '.stream', 'still here');
+    await waitForText(page, '.note', 'The first 100,000 of');
+    await waitForText(page, '.note', 'too large to draw');
+    await waitForFrameWith(page, '#end');
+    await waitForText(page, '.files .tree', 'f.txt');
   },
 
   'shows HTML with tables, styles and images': async (t) => {

@@ -39,7 +39,7 @@ export async function clickButton(page, text, within = '') {
 }
 
 /** A server that counts connections. */
-async function listen(name) {
+export async function listen(name) {
   const listener = { name, contacts: 0 };
   const server = createServer((socket) => {
     listener.contacts++;
@@ -56,7 +56,7 @@ async function listen(name) {
 }
 
 /** Lets the browser contact a server in the way that the payloads try. When it has, the contacts of earlier pages have arrived. */
-async function contactsOneServer(browser) {
+export async function contactsOneServer(browser) {
   const control = await listen('control');
   const page = await browser.newPage();
   for (const payload of [HTML_PAYLOADS.preconnect, HTML_PAYLOADS.iframe]) {
@@ -94,7 +94,7 @@ async function elementsOf(frame, selector) {
 }
 
 /** Waits for a frame that has an element. `page.waitForFrame` asks a frame when it appears, which may be before the element exists. */
-async function waitForFrameWith(page, selector) {
+export async function waitForFrameWith(page, selector) {
   for (const end = Date.now() + TIMEOUT_MS; Date.now() < end; await setTimeout(50)) {
     const found = await Promise.all(page.frames().map((frame) => elementsOf(frame, selector)));
     if (found.flat().length > 0) return;

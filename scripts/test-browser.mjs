@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { APP_SCENARIOS } from './app-scenarios.mjs';
 import { browserModules, launchBrowser } from './browser.mjs';
 import { SCENARIOS } from './browser-scenarios.mjs';
+import { HOSTILE_SCENARIOS } from './hostile-scenarios.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const screenshots = join(root, 'build/playground');
@@ -112,7 +113,7 @@ const context = {
 
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : '';
 const counts = { passed: 0, failed: 0 };
-for (const [name, run] of Object.entries({ ...SCENARIOS, ...APP_SCENARIOS })) {
+for (const [name, run] of Object.entries({ ...SCENARIOS, ...HOSTILE_SCENARIOS, ...APP_SCENARIOS })) {
   if (!name.includes(only)) continue;
   const start = performance.now();
   problems.length = 0;
