@@ -185,7 +185,17 @@ export function domainToUnicode(...args) {
   }
 }
 
-export function fileURLToPath(input) {
+function refuseWindows(name, options) {
+  if (!options?.windows) return;
+  throw codedError(
+    Error,
+    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+    `${name} with the option windows is not available in the sandbox. Use a path with slashes.`,
+  );
+}
+
+export function fileURLToPath(input, options = undefined) {
+  refuseWindows('fileURLToPath', options);
   const url = typeof input === 'string' ? new URL(input) : input;
   if (typeof url !== 'object' || url === null || url.href === undefined)
     throw invalidArgType('path', ['string', 'URL'], input);
@@ -211,12 +221,7 @@ const encodePath = (path, characters) =>
 
 export function pathToFileURL(path, options = undefined) {
   validateString(path, 'path');
-  if (options?.windows)
-    throw codedError(
-      Error,
-      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      'pathToFileURL with the option windows is not available in the sandbox. Pass a path with slashes.',
-    );
+  refuseWindows('pathToFileURL', options);
   const full = path.startsWith('/') ? path : `${globalThis.process.cwd()}/${path}`;
   const url = new URL('file:///');
   url.pathname = encodePath(full, /[%\\\n\r\t?#]/g);
