@@ -9,6 +9,8 @@ type RawIssue = z.core.$ZodRawIssue;
 
 const KEYS_MAX = 5;
 const KEY_CHARS_MAX = 80;
+/** Characters of a name in the path of a field: keys of a record can be of any length. */
+const PART_CHARS_MAX = 256;
 const NO_MESSAGE = 'is not valid';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -92,12 +94,15 @@ function describeKeys(keys: readonly string[], schema: unknown): string {
 const similarField = (key: string, fields: readonly string[]) =>
   fields.find((field) => key !== '' && field.startsWith(`${key}_`)) ?? similarNames(key, fields, 1)[0];
 
+const nameOf = (path: readonly PropertyKey[]) =>
+  path.map((part) => String(part).slice(0, PART_CHARS_MAX)).join('.');
+
 /** One message per problem, which starts with the path of the field. */
 export function problemsOf(issues: readonly Issue[], parents: readonly PropertyKey[]): string[] {
   return issues.flatMap((issue) => {
     const path = [...parents, ...issue.path];
     if (issue.code === 'invalid_union' && issue.message === NO_MESSAGE) return unionProblems(issue, path);
-    const name = path.map(String).join('.');
+    const name = nameOf(path);
     return issue.code === 'unrecognized_keys' ? `${name} ${issue.message}` : `${name}: ${issue.message}`;
   });
 }
@@ -110,7 +115,5 @@ function unionProblems({ errors }: z.core.$ZodIssueInvalidUnion, path: readonly 
   const messages = errors.flatMap((issues) => issues.slice(0, 1).map(({ message }) => message));
   const accepted = messages.map((message) => message.replace('must be ', ''));
   const isPlain = messages.length > 0 && messages.every((message) => message.startsWith('must be '));
-  return [
-    `${path.map(String).join('.')}: ${isPlain ? `must be ${oneOf(accepted)}` : (messages[0] ?? NO_MESSAGE)}`,
-  ];
+  return [`${nameOf(path)}: ${isPlain ? `must be ${oneOf(accepted)}` : (messages[0] ?? NO_MESSAGE)}`];
 }

@@ -6,6 +6,13 @@ import { executeOptions, sandboxOptions } from '../../src/schema/sandbox-options
 const python = { runtime: 'python' };
 
 describe('the error for invalid options', () => {
+  it('is short, however many members are invalid and whatever their names', () => {
+    const many = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`${i}${'x'.repeat(4000)}`, 1]));
+    const check = () => parse(z.record(z.string(), z.string()), many, 'envs');
+    expect(check).toThrow(/^envs\.0x{255}: .*; and 1980 more$/);
+    expect(check).toThrow(/^.{0,8000}$/);
+  });
+
   it.each<[z.ZodType, unknown, string]>([
     [sandboxOptions, null, 'options: must be an object'],
     [
