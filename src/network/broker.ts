@@ -249,6 +249,11 @@ export class NetworkBroker {
     exchange.aborter.abort(new NetworkError('failed', 'the program closed the response'));
   }
 
+  /** Resolves when all requests that have ended are in the recording, or could not be written. */
+  async recorded(): Promise<void> {
+    await this.options.recorder?.finish().catch(() => {});
+  }
+
   /** Ends all requests. A recording that can no longer be written is reported as a warning. */
   async finish(): Promise<void> {
     if (this.#isFinished) return;
@@ -257,7 +262,7 @@ export class NetworkBroker {
     for (const exchange of this.#active) exchange.fail(ended);
     for (const handle of [...this.#open.keys()]) this.close(handle);
     try {
-      this.options.recorder?.finish();
+      await this.options.recorder?.finish();
     } catch (cause) {
       process.emitWarning((cause as Error).message);
     }

@@ -17,8 +17,9 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
 import { z } from 'zod';
-import { SLICE_BYTES } from '../concurrency/slices.ts';
+import { finishInSlices, SLICE_BYTES } from '../concurrency/slices.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { hrefOf } from '../schema/url-pattern.ts';
@@ -30,6 +31,8 @@ const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const MAX_RECORDED_BYTES = 32 * 1024 * 1024;
 /** Characters of the message of a failure. */
 const MAX_MESSAGE = 2000;
+/** Bytes of a body that are written at once. A multiple of three, for base64. */
+const STEP_BYTES = 3 * 64 * 1024;
 /** What an exchange takes without its texts. */
 const ENTRY_BYTES = 1024;
 
@@ -100,6 +103,25 @@ function encode(bytes: Uint8Array): { text: string; isBase64: boolean } {
     : { text, isBase64: false };
 }
 
+/** Whether a body is readable UTF-8, like in `encode`. */
+function* isReadable(bytes: Buffer): Generator<string, boolean> {
+  if (!isUtf8(bytes)) return false;
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+    if (CONTROLS.test(bytes.toString('latin1', at, at + SLICE_BYTES))) return false;
+    yield '';
+  }
+  return true;
+}
+
+/** A body as in `encode`, in parts, without quotation marks. */
+function* encodedParts(bytes: Buffer, isBase64: boolean): Generator<string> {
+  const decoder = new StringDecoder('utf8');
+  for (let at = 0; at < bytes.length; at += STEP_BYTES) {
+    const part = bytes.subarray(at, at + STEP_BYTES);
+    yield isBase64 ? part.toString('base64') : JSON.stringify(decoder.write(part)).slice(1, -1);
+  }
+}
+
 const lengthOf = (headers: HeaderList) =>
   headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
 
@@ -143,11 +165,22 @@ export class RecordedExchange {
     this.ended();
   }
 
-  toEntry(): object {
-    const { method, url, headers, body } = this.request;
+  /** The exchange as JSON, in parts. */
+  *jsonParts(): Generator<string> {
     const content = Buffer.concat(this.#parts);
+    const isBase64 = !(yield* isReadable(content));
+    const entry = JSON.stringify(this.#toEntry(content.length, isBase64));
+    // In a string, its quotation marks would be escaped.
+    const at = entry.lastIndexOf('"text":""') + '"text":"'.length;
+    yield entry.slice(0, at);
+    yield* encodedParts(content, isBase64);
+    yield entry.slice(at);
+  }
+
+  /** Without the text of the response. */
+  #toEntry(size: number, isBase64: boolean): object {
+    const { method, url, headers, body } = this.request;
     const sent = body && encode(body);
-    const received = encode(content);
     const typeOf = (list: HeaderList) =>
       list.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
     const time = Math.round((performance.now() - this.#startedMs) * 10) / 10;
@@ -179,10 +212,10 @@ export class RecordedExchange {
         cookies: [],
         headers: toPairs(found),
         content: {
-          size: content.length,
+          size,
           mimeType: typeOf(found),
-          text: received.text,
-          ...(received.isBase64 && { encoding: 'base64' }),
+          text: '',
+          ...(isBase64 && { encoding: 'base64' }),
         },
         redirectURL: found.find(([name]) => name.toLowerCase() === 'location')?.[1] ?? '',
         headersSize: -1,
@@ -203,6 +236,8 @@ export class Recorder {
   /** Where the next exchange is written. */
   #end = HEAD_BYTES;
   #size = HEAD_BYTES + TAIL.length;
+  /** Resolves when all exchanges are in the file. */
+  #added: Promise<void> = Promise.resolve();
 
   /** Writes an empty recording. Throws `invalid_argument` if that is not possible. */
   constructor(readonly file: string) {
@@ -231,14 +266,20 @@ export class Recorder {
     return new RecordedExchange(request, count, ended);
   }
 
-  /** Adds exchanges to the end of the file. */
-  append(exchanges: readonly RecordedExchange[]): void {
+  /** Adds exchanges to the end of the file, in slices. */
+  append(exchanges: readonly RecordedExchange[]): Promise<void> {
+    const added = this.#added.then(() => finishInSlices(this.#add(exchanges)));
+    this.#added = added.catch(() => {});
+    return added;
+  }
+
+  *#add(exchanges: readonly RecordedExchange[]): Generator<void> {
     if (exchanges.length === 0) return;
     let fd: number | undefined;
     try {
       fd = openSync(this.file, constants.O_RDWR | constants.O_NOFOLLOW);
       if (!this.#isOwn(fd)) throw this.#failure('was replaced or changed: nothing is added to it');
-      for (const exchange of exchanges) this.#write(fd, exchange);
+      for (const exchange of exchanges) yield* this.#write(fd, exchange);
     } catch (cause) {
       throw cause instanceof SandboxError ? cause : this.#failure('cannot be written', cause);
     } finally {
@@ -252,22 +293,31 @@ export class Recorder {
     return head.equals(this.#head) && fstatSync(fd).size === this.#size;
   }
 
-  #write(fd: number, exchange: RecordedExchange): void {
-    const separator = this.#end === HEAD_BYTES ? '\n' : ',\n';
-    const line = Buffer.from(`${separator}${JSON.stringify(exchange.toEntry())}${TAIL}`);
-    for (let at = 0; at < line.length; this.#size = Math.max(this.#size, this.#end + at))
-      at += writeSync(fd, line, at, Math.min(line.length - at, SLICE_BYTES), this.#end + at);
-    this.#end += line.length - TAIL.length;
+  *#write(fd: number, exchange: RecordedExchange): Generator<void> {
+    let end = this.#writeAt(fd, this.#end, this.#end === HEAD_BYTES ? '\n' : ',\n');
+    for (const part of exchange.jsonParts()) {
+      end = this.#writeAt(fd, end, part);
+      yield;
+    }
+    this.#size = this.#writeAt(fd, end, TAIL);
+    this.#end = end;
     // What a write that failed has left.
-    ftruncateSync(fd, this.#end + TAIL.length);
-    this.#size = this.#end + TAIL.length;
+    ftruncateSync(fd, this.#size);
+  }
+
+  /** Returns where the text ends. */
+  #writeAt(fd: number, start: number, text: string): number {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; this.#size = Math.max(this.#size, start + at))
+      at += writeSync(fd, bytes, at, bytes.length - at, start + at);
+    return start + bytes.length;
   }
 }
 
 /** The exchanges of one program, in the order in which they began. Each is written when it and those before it have ended. */
 export class ProgramRecording {
   #exchanges: RecordedExchange[] = [];
-  #failure: unknown;
+  #added: Promise<unknown> = Promise.resolve();
 
   constructor(readonly recorder: Recorder) {}
 
@@ -280,16 +330,13 @@ export class ProgramRecording {
   #flush(): void {
     const firstOpen = this.#exchanges.findIndex(({ isEnded }) => !isEnded);
     const ended = this.#exchanges.splice(0, firstOpen < 0 ? this.#exchanges.length : firstOpen);
-    try {
-      this.recorder.append(ended);
-    } catch (cause) {
-      this.#failure ??= cause;
-    }
+    this.#added = Promise.all([this.#added, this.recorder.append(ended)]);
+    this.#added.catch(() => {});
   }
 
-  /** Throws if an exchange could not be written. */
-  finish(): void {
-    if (this.#failure !== undefined) throw this.#failure;
+  /** Resolves when all exchanges are written, and rejects if one could not be. */
+  async finish(): Promise<void> {
+    await this.#added;
   }
 }
 

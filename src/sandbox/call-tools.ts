@@ -217,6 +217,11 @@ export class CallTools {
       ...(this.#network && { network: this.#network.records }),
     };
   }
+
+  /** Resolves when all requests are in the recording. */
+  async recorded(): Promise<void> {
+    await this.#network?.recorded();
+  }
 }
 
 /** Requests are dispatched like calls of a tool, so that they wait, pause and end like them. */

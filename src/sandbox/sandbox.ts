@@ -198,6 +198,7 @@ export class Sandbox {
       stdin?.close();
       unlink?.();
       this.calls.delete(cancellation);
+      await tools?.recorded();
     }
   }
 

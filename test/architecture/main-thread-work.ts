@@ -153,9 +153,9 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   'network/broker.ts': { calls: 1, bound: 'one piece of a response, 256 KiB' },
   'network/live-transport.ts': { calls: 1, bound: 'the headers of a response, 64 KiB' },
   'network/recording.ts': {
-    calls: 6,
+    calls: 9,
     bound:
-      'one exchange, within the limits of requests; a HAR file of another program that the user of the library chose, 64 MiB',
+      'one slice of a response; a request, within its limits; a HAR file of another program that the user of the library chose, 64 MiB',
   },
   'network/secret-search.ts': { calls: 2, bound: 'a secret of 1,024 characters' },
   'network/secrets.ts': {

@@ -457,7 +457,7 @@ describe('recording', () => {
     }
   });
 
-  test('of another sandbox is not written, nor one that somebody else has shortened', () => {
+  test('of another sandbox is not written, nor one that somebody else has shortened', async () => {
     const shared = join(folder, 'shared.har');
     const url = checkUrl('https://api.example.com/') as CheckedUrl;
     const add = (recorder: Recorder) =>
@@ -465,12 +465,13 @@ describe('recording', () => {
     const [first, second] = [new Recorder(shared), new Recorder(shared)];
     // Some file systems give this file the number of the first one.
     const third = new Recorder(shared);
-    for (let i = 0; i < 3; i++) add(third);
+    for (let i = 0; i < 3; i++) await add(third);
     const text = readFileSync(shared, 'utf8');
-    for (const recorder of [first, second]) expect(() => add(recorder)).toThrow('was replaced or changed');
+    for (const recorder of [first, second])
+      await expect(add(recorder)).rejects.toThrow('was replaced or changed');
     expect(readFileSync(shared, 'utf8')).toBe(text);
     truncateSync(shared, 50);
-    expect(() => add(third)).toThrow('was replaced or changed');
+    await expect(add(third)).rejects.toThrow('was replaced or changed');
     expect(readFileSync(shared, 'utf8')).toBe(text.slice(0, 50));
   });
 
@@ -485,20 +486,51 @@ describe('recording', () => {
       // The file keeps its number, so that no other file gets it.
       renameSync(replaced, `${replaced}.old`);
       replace();
-      expect(() => recorder.append([exchange])).toThrow(/was replaced|cannot be written/);
+      await expect(recorder.append([exchange])).rejects.toThrow(/was replaced|cannot be written/);
       expect(readFileSync(replaced, 'utf8')).toBe('mine');
       rmSync(replaced);
     }
     expect(readFileSync(target, 'utf8')).toBe('mine');
   });
 
-  test('has bodies with control characters in base64', () => {
+  test('is written in slices, and other work has turns in between', async () => {
+    const large = join(folder, 'large.har');
+    const recorder = new Recorder(large);
+    const url = checkUrl('https://api.example.com/') as CheckedUrl;
+    const bodies = ['é"\0'.repeat(700_000), '\ud83d\ude00é"\n'.repeat(400_000)];
+    const exchanges = bodies.map((body) => {
+      const exchange = recorder.begin(
+        { method: 'GET', url, headers: [['x', '"text":""']], body: undefined },
+        () => {},
+      );
+      exchange.respond({ status: 200, reason: '"text":""', headers: [['location', '"text":""']] });
+      exchange.add(Buffer.from(body));
+      return exchange;
+    });
+    // Each takes a while, and another program of the sandbox writes at the same time.
+    const written = Promise.all(exchanges.map((exchange) => recorder.append([exchange])));
+    let isWritten = false;
+    void written.then(() => {
+      isWritten = true;
+    });
+    let turns = 0;
+    for (; !isWritten; turns++) await new Promise((resolve) => setImmediate(resolve));
+    expect(turns).toBeGreaterThan(3);
+    const { entries } = JSON.parse(readFileSync(large, 'utf8')).log;
+    const contents = entries.map(
+      (entry: { response: { content: { text: string; encoding?: string } } }) => entry.response.content,
+    );
+    expect(Buffer.from(contents[0].text, contents[0].encoding).toString()).toBe(bodies[0]);
+    expect(contents[1]).toMatchObject({ text: bodies[1] });
+  });
+
+  test('has bodies with control characters in base64', async () => {
     const binary = join(folder, 'binary.har');
     const recorder = new Recorder(binary);
     const url = checkUrl('https://api.example.com/') as CheckedUrl;
     const exchange = recorder.begin({ method: 'GET', url, headers: [], body: undefined }, () => {});
     exchange.add(Buffer.alloc(1_000_000));
-    recorder.append([exchange]);
+    await recorder.append([exchange]);
     expect(statSync(binary).size).toBeLessThan(1_400_000);
   });
 
