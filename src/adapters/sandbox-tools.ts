@@ -187,8 +187,8 @@ function describeExecution(sandbox: Sandbox): string {
   return executeDescription({
     titles: LANGUAGES[runtime].title,
     runtimes: [runtime],
-    settings: { packages: [] },
-    hasNetwork: policy.network !== undefined,
+    settings: { packages: sandbox.packageSources },
+    capabilities: sandbox.capabilities,
     usage: persists
       ? 'Variables, functions, imports and files in /app persist between calls.'
       : 'Every call starts a fresh interpreter; files in /app are kept for later calls.',

@@ -1,4 +1,5 @@
 /** Examples of failed runs, for docs/ERROR_GUIDANCE.md and the tests of the rules. */
+import { NO_CAPABILITIES } from '../schema/capabilities.ts';
 import { policy } from '../schema.ts';
 import type { AnalysedLanguage } from './analysed-language.ts';
 import { type AnalysisInput, NO_EARLIER_CALLS } from './input.ts';
@@ -37,7 +38,7 @@ export function exampleInput(
     addablePackage: () => undefined,
     earlier: NO_EARLIER_CALLS,
     profile: undefined,
-    hasTools: false,
+    capabilities: NO_CAPABILITIES,
     requests: undefined,
     pending: undefined,
     stoppedAt: undefined,

@@ -2,6 +2,7 @@
  * The input of the analysis: plain data about one run, collected by the host. Everything that comes from the guest (the
  * exception, standard error) is untrusted and is only ever quoted in shortened form.
  */
+import type { Capabilities } from '../schema/capabilities.ts';
 import type { QuotaLimit } from '../schema/workspace-quota.ts';
 import type {
   GuestError,
@@ -83,8 +84,8 @@ export interface AnalysisInput {
   readonly earlier: EarlierCalls;
   /** Where the run used its fuel; undefined if it used less than one slice, or no profile was recorded. */
   readonly profile: RunProfile | undefined;
-  /** Whether the program could call tools. */
-  readonly hasTools: boolean;
+  /** What the program could do. */
+  readonly capabilities: Capabilities;
   /** The requests of the program; undefined if it may send none. */
   readonly requests: readonly NetworkExchange[] | undefined;
   /** The calls for which the program is paused; undefined if it is not. */

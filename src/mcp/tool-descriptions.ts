@@ -4,14 +4,13 @@
  */
 import { executeDescription, suggestedFuelBudget } from '../model-text/execute-tool.ts';
 import { type PackageSettings, packagesOf } from '../model-text/language-text.ts';
-import { AUTO } from '../packages/read-user-packages.ts';
 import { formatBytes, formatFuel, formatLiteral, typicalSeconds } from '../quantities.ts';
 import { installedRuntimes } from '../runtimes/guest-artifacts.ts';
 import { languageTitles } from '../runtimes/languages.ts';
 import { LANGUAGE_NAMES, policy } from '../schema.ts';
 import { identifierFor } from '../tools/tool-names.ts';
 import type { ServerSettings } from './settings.ts';
-import { hasNetwork } from './tool.ts';
+import { capabilitiesOf } from './tool.ts';
 import { offersTool } from './tool-sets.ts';
 
 /** The package whose import costs most, in parentheses; empty if there are no packages. */
@@ -31,7 +30,7 @@ export function executeCodeDescription(settings: ServerSettings, servers: readon
     titles: languageTitles('or'),
     runtimes: installedRuntimes(),
     settings,
-    hasNetwork: hasNetwork(settings),
+    capabilities: capabilitiesOf(settings, servers),
     toolText: toolCallText(settings, servers),
     usage: `Patterns
 - One-off: {"code":"print(sum(range(1, 101)))","language":"python"}
@@ -86,6 +85,7 @@ Lifecycle: create, reuse the session_id in execute_code and other tools, then de
 
 /** Server instructions, most important first: some hosts give the model only these and the names of the tools. */
 export function serverInstructions(settings: ServerSettings, servers: readonly string[] = []): string {
+  const { addsPackages, network } = capabilitiesOf(settings, servers);
   const offers = (name: string) => offersTool(settings, name);
   const hasSessions = offers('create_session');
   const freshCalls = `${hasSessions ? 'Without session_id, each' : 'Each'} call starts a fresh interpreter in a default workspace whose files are kept`;
@@ -98,11 +98,11 @@ export function serverInstructions(settings: ServerSettings, servers: readonly s
     offers('checkpoint_session') &&
       `Use checkpoint_session before a risky step, rollback_session to undo it${offers('fork_session') ? ', fork_session to try alternatives' : ''}.`,
     offers('list_available_packages') &&
-      `Call list_available_packages before importing uncommon packages: ${settings.packages?.includes(AUTO) ? 'only known packages are added when a program imports them' : 'nothing can be installed'}.`,
+      `Call list_available_packages before importing uncommon packages: ${addsPackages ? 'only known packages are added when a program imports them' : 'nothing can be installed'}.`,
     servers.length > 0 &&
       'Programs can call tools of other MCP servers; the description of execute_code says how. Write one program for several calls instead of a program per call.',
   ].filter((step) => step !== false);
-  return `Runs ${languageTitles('and')} in a local, isolated WebAssembly sandbox: ${hasNetwork(settings) ? 'requests only to permitted URLs' : 'no network'}, no access to the host, deterministic limits.
+  return `Runs ${languageTitles('and')} in a local, isolated WebAssembly sandbox: ${network ? 'requests only to permitted URLs' : 'no network'}, no access to the host, deterministic limits.
 
 ${steps.map((step, i) => `${i + 1}. ${step}`).join('\n')}
 

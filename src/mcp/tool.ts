@@ -2,6 +2,8 @@
 import type { InputRequiredResult, ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import type { ToolResult } from '../model-text/tool-result.ts';
+import { AUTO } from '../packages/read-user-packages.ts';
+import type { Capabilities } from '../schema/capabilities.ts';
 import { networkOnly, sessionId } from '../schema.ts';
 import type { ClientInput } from './client-input.ts';
 import type { ReportProgress } from './progress-notifications.ts';
@@ -55,6 +57,13 @@ export const DESTRUCTIVE_IDEMPOTENT = { ...DESTRUCTIVE, idempotentHint: true };
 /** Whether the programs of a tenant may send requests. */
 export const hasNetwork = ({ allow_net, network_config }: ServerSettings) =>
   allow_net.length > 0 || network_config !== undefined;
+
+/** What the programs of the server can do. */
+export const capabilitiesOf = (settings: ServerSettings, servers: readonly string[] = []): Capabilities => ({
+  addsPackages: settings.packages?.includes(AUTO) === true,
+  network: hasNetwork(settings),
+  tools: servers.length > 0,
+});
 
 /** A client that nevertheless asks for requests is told what its operator can do. */
 export const unlistedWithoutNetwork = (settings: ServerSettings) =>

@@ -1,8 +1,9 @@
 /** The text and the arguments of the tool `execute_code`, for the MCP server and the adapters. */
 import { z } from 'zod';
 import { LANGUAGES } from '../runtimes/languages.ts';
+import type { Capabilities } from '../schema/capabilities.ts';
 import type { RuntimeName } from '../schema.ts';
-import { languageLine, missingPackagesText, type PackageSettings } from './language-text.ts';
+import { formatList, languageLine, missingPackagesText, type PackageSettings } from './language-text.ts';
 
 const MAX_CODE_CHARS = 1_000_000;
 
@@ -12,7 +13,7 @@ interface DescribedExecution {
   readonly runtimes: readonly RuntimeName[];
   readonly settings: PackageSettings;
   /** Whether programs may send requests. */
-  readonly hasNetwork?: boolean;
+  readonly capabilities: Capabilities;
   /** How programs call tools; empty if there are none. */
   readonly toolText?: string;
   /** How calls are made and what they keep. */
@@ -23,20 +24,11 @@ interface DescribedExecution {
 }
 
 export function executeDescription(described: DescribedExecution): string {
-  const {
-    titles,
-    runtimes,
-    settings,
-    hasNetwork = false,
-    toolText = '',
-    usage,
-    pitfalls = [],
-    limits,
-  } = described;
+  const { titles, runtimes, settings, capabilities, toolText = '', usage, pitfalls = [], limits } = described;
   const lines = [...runtimes.flatMap((name) => LANGUAGES[name].pitfalls), ...pitfalls];
   return `Execute ${titles} code (a program, script, function or snippet) in an isolated sandbox; returns output, exit code, changed files and, on failure, steps to fix it.
 
-${EXECUTE_CODE_PURPOSE} ${hasNetwork ? WITH_NETWORK : WITHOUT_NETWORK}${runtimes.map((name) => missingPackagesText(settings, name)).join('')}
+${EXECUTE_CODE_PURPOSE} ${abilities(capabilities)}${runtimes.map((name) => missingPackagesText(settings, name)).join('')}
 
 ${toolText}${runtimes.map((name) => languageLine(settings, name)).join('\n')}
 
@@ -51,9 +43,17 @@ Limits: ${limits}.`;
 /** What running code is for, and what it is not for. */
 const EXECUTE_CODE_PURPOSE =
   'Use it to calculate numbers, sums and averages, to verify arithmetic, to try out and test functions and regular expressions, to parse, extract, convert, sort, count and transform data, and to read and write CSV, JSON, Excel workbooks, PDF and text files.';
-const WITHOUT_NETWORK = 'Not for network requests, installing packages or GUIs.';
-const WITH_NETWORK =
-  'Programs can send HTTP requests, but only to URLs that a person has permitted; the error of a refused request names the missing rule. Not for installing packages or GUIs.';
+const REQUESTS =
+  'Programs can send HTTP requests, but only to URLs that a person has permitted; the error of a refused request names the missing rule. ';
+const ADDED_PACKAGES =
+  'Known packages of Python, such as numpy, pandas, matplotlib and Pillow, are added when a program imports them. ';
+
+function abilities({ network, addsPackages }: Capabilities): string {
+  const missing = [!network && 'network requests', !addsPackages && 'installing packages', 'GUIs'].filter(
+    (one) => one !== false,
+  );
+  return `${network ? REQUESTS : ''}${addsPackages ? ADDED_PACKAGES : ''}Not for ${formatList(missing, 'or')}.`;
+}
 
 /** The highest limits that a call may request. */
 interface RequestLimits {

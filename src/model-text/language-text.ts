@@ -1,5 +1,6 @@
 /** What models are told about languages and their packages. Figures are computed from the import costs of packages. */
 import { selectAdded } from '../packages/added-packages.ts';
+import { AUTO } from '../packages/read-user-packages.ts';
 import { formatItems } from '../quantities.ts';
 import { listPackages } from '../runtimes/available-packages.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
@@ -35,16 +36,17 @@ export const notablePackages = (settings: PackageSettings, language: RuntimeName
 /** What is said about well-known packages that are missing. */
 export function missingPackagesText(settings: PackageSettings, language: RuntimeName): string {
   const { unavailable } = LANGUAGES[language];
-  if (unavailable === undefined) return '';
-  const available = new Set(packagesOf(settings, language).map(({ name }) => name));
+  if (unavailable === undefined || settings.packages?.includes(AUTO)) return '';
+  const added = settings.packages ?? [];
+  const available = new Set([...packagesOf(settings, language).map(({ name }) => name), ...added]);
   const missing = unavailable.packages.filter((name) => !available.has(name.toLowerCase()));
   if (missing.length === 0) return '';
   return ` ${formatList(missing)} ${missing.length === 1 ? 'is' : 'are'} not available: ${unavailable.instead}.`;
 }
 
 /** `a, b and c`. */
-const formatList = (names: readonly string[]) =>
-  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+export const formatList = (names: readonly string[], conjunction = 'and') =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} ${conjunction} ${names.at(-1)}`;
 
 function packagesPhrase(settings: PackageSettings, language: RuntimeName): string {
   const { length } = packagesOf(settings, language);

@@ -54,6 +54,10 @@ export class CallPackages {
     this.#options = options;
   }
 
+  get addsPackages(): boolean {
+    return this.#options.onDemand !== undefined;
+  }
+
   get additions(): readonly PackageAddition[] {
     return [...this.#additions.values()];
   }

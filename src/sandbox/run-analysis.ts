@@ -17,6 +17,8 @@ interface CompletedRun {
   readonly limits: Pick<AnalysedLimits, 'fuel_budget' | 'timeout_seconds'>;
   readonly outcome: RunOutcome;
   readonly earlier: EarlierCalls;
+  /** Whether an import of the program, or `pip install`, adds packages. */
+  readonly addsPackages: boolean;
   /** Paths in the workspace after the run. */
   readonly files: () => readonly string[];
 }
@@ -66,7 +68,11 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
     earlier: run.earlier,
     profile: run.outcome.profile,
     program: run.outcome.program,
-    hasTools: metadata.tool_calls !== undefined,
+    capabilities: {
+      addsPackages: run.addsPackages,
+      network: metadata.network !== undefined,
+      tools: metadata.tool_calls !== undefined,
+    },
     requests: metadata.network,
     pending: metadata.state === 'paused' ? metadata.pending : undefined,
     stoppedAt: run.outcome.stoppedAt,

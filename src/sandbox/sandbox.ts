@@ -12,8 +12,10 @@ import { SandboxError } from '../errors.ts';
 import type { TreeEdit } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
 import { vendoredPackagesOf } from '../packages/import-costs.ts';
+import { AUTO } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
+import type { Capabilities } from '../schema/capabilities.ts';
 import {
   deterministicMode,
   fileContent,
@@ -200,6 +202,23 @@ export class Sandbox {
       this.calls.delete(cancellation);
       await tools?.recorded();
     }
+  }
+
+  /** What programs can do. @internal */
+  get capabilities(): Capabilities {
+    const { onDemand, processes, network, tools } = this.parts;
+    return {
+      addsPackages: (onDemand ?? processes?.onDemand) !== undefined,
+      network: network !== undefined,
+      tools: tools.toolset !== undefined,
+    };
+  }
+
+  /** The added packages that programs can import. @internal */
+  get packageSources(): readonly string[] {
+    return this.capabilities.addsPackages
+      ? [AUTO]
+      : (factsOf(this.parts.extension) ?? []).map(({ name }) => name);
   }
 
   #packagesOf(
@@ -416,7 +435,8 @@ export class Sandbox {
     const facts = added.filter(({ language }) => language === this.runtime);
     const vendored = vendoredPackagesOf(this.runtime);
     const packages = facts.length === 0 ? vendored : [...facts, ...vendored];
-    const run = { code, policy, limits, outcome, earlier, files };
+    const addsPackages = call.packages?.addsPackages === true;
+    const run = { code, policy, limits, outcome, earlier, addsPackages, files };
     const { result, unclassified } = addAnalysis(plain, run, packages);
     this.#history.add(code, plain.metadata.imports, packages);
     this.events.complete(executionId, result, unclassified);

@@ -39,7 +39,6 @@ const MAX_DECODINGS = 8;
 const UNRESERVED = /^[\w.~-]$/;
 /** A name without an empty part, or the usual notation of an address. */
 const HOST = /^(?:\[[\da-f:]+\]|(?!.{254})[\w-]{1,63}(?:\.[\w-]{1,63})*)$/;
-const MAPPED = /^\[::ffff:([\da-f]{1,4}):([\da-f]{1,4})\]$/;
 const DEFAULT_PORTS = { 'http:': '80', 'https:': '443' } as const;
 export const MAX_URL_CHARACTERS = 8192;
 
@@ -71,22 +70,12 @@ function parse(text: string): URL | undefined {
   }
 }
 
-/** An IPv4 address in IPv6 notation (RFC 4291, section 2.5.5.2) as an IPv4 address: connections to both are the same. */
-const plainAddress = (host: string) =>
-  host.replace(MAPPED, (_, ...groups: string[]) =>
-    groups
-      .slice(0, 2)
-      .map((group) => Number.parseInt(group, 16))
-      .flatMap((group) => [group >> 8, group & 255])
-      .join('.'),
-  );
-
 /**
  * The host of a URL without the dot that ends a fully qualified name. Undefined if it is not canonical: other parsers, or the
  * resolver, could take it for another host.
  */
 function canonicalHost(url: URL | undefined): string | undefined {
-  const host = plainAddress(url?.hostname.replace(/\.$/, '') ?? '');
+  const host = url?.hostname.replace(/\.$/, '') ?? '';
   return HOST.test(host) && parse(`http://${host}/`)?.hostname === host ? host : undefined;
 }
 

@@ -155,7 +155,7 @@ describe('tool descriptions', () => {
       'OutOfFuel',
       'create_session(fuel_budget=20_000_000_000)',
       'Not for network',
-      'numpy, pandas, matplotlib and Pillow are not available: use ',
+      'numpy, pandas, matplotlib and Pillow, are added when a program imports them',
       'Excel (openpyxl',
       'CSV (papaparse)',
       'typically 2 to 8 s of computation',

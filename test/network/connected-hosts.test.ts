@@ -30,9 +30,6 @@ const HOSTS = [
   '.127.0.0.1',
 ];
 
-/** The same address in IPv6 notation. */
-const IPV6_HOSTS = ['[::ffff:127.0.0.1]', '[0:0:0:0:0:ffff:7f00:1]', '[::ffff:7F00:1]'];
-
 type Network = NonNullable<PolicyInput['network']>;
 
 async function request(host: string, network: Network) {
@@ -56,7 +53,7 @@ describe('request to a host with another notation of a loopback address', () => 
     expect(server.requests).toEqual([]);
   });
 
-  test.each([...HOSTS, '127.0.0.1.', '127.1', '2130706433', '0x7f.1', ...IPV6_HOSTS])(
+  test.each([...HOSTS, '127.0.0.1.', '127.1', '2130706433', '0x7f.1'])(
     '%s does not avoid a rule that denies it',
     async (host) => {
       const allow = [{ url: `http://*:${server.port}/*`, addresses: ['127.0.0.0/8'] }];
@@ -66,7 +63,7 @@ describe('request to a host with another notation of a loopback address', () => 
     },
   );
 
-  test.each([...HOSTS, '2130706433.', '0x7f.1.', 'localhost.', ...IPV6_HOSTS])(
+  test.each([...HOSTS, '2130706433.', '0x7f.1.', 'localhost.'])(
     '%s is not asked about, and an approval does not permit it',
     async (host) => {
       const broker = new NetworkAccess(networkPolicy.parse({ ask: true })).open();

@@ -85,7 +85,7 @@ describe('packages of a sandbox for bash', () => {
     const none = await run(`${list}; ${HELP}`, { packages: [] });
     expect(none.stdout).toBe('0\n');
     expect(none.stderr).toContain(
-      'cannot install helper-pkg: programs cannot add packages. The user can, with:',
+      'cannot install helper-pkg: the sandbox does not have it. The user can add it, with:',
     );
     expect(none.stderr).toContain("No module named 'helper'");
   });

@@ -152,7 +152,7 @@ describe('subprocess', () => {
         run('pip install openpyxl "requests>=2" Beautifulsoup4', shell=True)
         print(run('pip install requests==1.0 nope', shell=True, capture_output=True, text=True).stderr.split(' The user')[0].split(' The sandbox has requests ')[0])
       `,
-      'Requirement already satisfied: openpyxl\nRequirement already satisfied: requests>=2\nRequirement already satisfied: Beautifulsoup4\nERROR: cannot install requests==1.0, nope: programs cannot add packages.\n',
+      'Requirement already satisfied: openpyxl\nRequirement already satisfied: requests>=2\nRequirement already satisfied: Beautifulsoup4\nERROR: cannot install requests==1.0, nope: the sandbox does not have them.\n',
     ],
   ])('runs programs with %s', async (_, program, expected) => {
     expect(await outputOf(IMPORTS + program)).toBe(expected);

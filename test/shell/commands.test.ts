@@ -39,7 +39,7 @@ describe('pip', () => {
   );
 
   test('in a shell says how the user can add packages', async () => {
-    const message = /programs cannot add packages\. The user can, with: .*packages add numpy\n$/;
+    const message = /the sandbox does not have it\. The user can add it, with: .*packages add numpy\n$/;
     expect((await run('pip install numpy')).stderr).toMatch(message);
     const code = "import subprocess; subprocess.run(['sh', '-c', 'pip install numpy'])";
     expect((await run(code, 'python')).stderr).toMatch(message);

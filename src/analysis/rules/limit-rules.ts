@@ -288,7 +288,7 @@ export const limitRules: readonly Rule[] = [
       message,
       guidance: [
         'The program called a host function that the sandbox does not provide',
-        'Processes, devices, sockets and native libraries are not available: use the standard library and files in /app',
+        'Use the standard library of the language and files in /app instead',
       ],
     }),
   }),

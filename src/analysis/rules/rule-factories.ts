@@ -110,6 +110,8 @@ export const packageNotAvailableRule = (
     readonly substitutes?: (name: string, input: AnalysisInput) => readonly string[];
     /** Which of the packages can be made available, and how. */
     readonly installation?: (names: readonly string[], input: AnalysisInput) => readonly AdviceLine[];
+    /** Whether the import of a known package adds it. */
+    readonly installed?: (input: AnalysisInput) => boolean;
     /** File names of a module of this name. */
     readonly moduleFiles: (name: string) => readonly string[];
     /** The statement that imports a file in /app. */
@@ -137,7 +139,7 @@ export const packageNotAvailableRule = (
       const ownFile = input.files().find((path) => files.some((file) => `/${path}`.endsWith(file)));
       return {
         guidance: [
-          `Package '${oneLine(name, 80)}' is not available, and programs cannot install packages`,
+          `Package '${oneLine(name, 80)}' is not available, and ${row.installed?.(input) ? 'it was not added' : 'programs cannot install packages'}`,
           alternative,
           ...substitutes.map((line) => `In this program: ${line}`),
           ...others.map((other) => {

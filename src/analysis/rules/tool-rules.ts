@@ -42,8 +42,8 @@ const ADVICE: Readonly<
     `tools.${toolOf(error)} failed: ${oneLine(error.message)}`,
     'Fix the problem that the message describes, or catch ToolError if the program can continue without the result',
   ],
-  unknown_tool: (error, { hasTools }) =>
-    hasTools
+  unknown_tool: (error, { capabilities }) =>
+    capabilities.tools
       ? [
           `There is no such tool: ${oneLine(error.message)}`,
           'search_tools("words") in a program lists the tools and how to call them',
@@ -88,7 +88,7 @@ export const toolRules: readonly Rule[] = [
     match: failedCall,
     lines: (error, input) => [
       ...ADVICE[error.code!]!(error, input),
-      input.hasTools
+      input.capabilities.tools
         ? 'metadata.tool_calls lists the calls that were made: do not repeat calls that succeeded'
         : undefined,
     ],
@@ -105,7 +105,7 @@ export const noToolsRule = (row: {
     evidence: row.evidence,
     docs: [DOCS.tools],
     match: (input) => {
-      const name = input.hasTools ? undefined : row.missingName(input);
+      const name = input.capabilities.tools ? undefined : row.missingName(input);
       return name !== undefined && TOOL_NAMES.has(name) ? name : undefined;
     },
     advise: (_, input) => ({ guidance: [...NO_TOOLS, failedAt(input)] }),

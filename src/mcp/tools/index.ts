@@ -50,7 +50,7 @@ function allTools(settings: ServerSettings, servers: readonly string[]): readonl
     writeFile,
     viewResult,
     listRuntimes,
-    listAvailablePackages,
+    listAvailablePackages(settings),
     getMetrics,
     ...(settings.shell_tool ? [shellTool(settings)] : []),
     ...(servers.length > 0 ? [searchToolsTool, describeToolsTool, resumeExecution(settings)] : []),

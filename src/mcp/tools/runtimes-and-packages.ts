@@ -8,7 +8,7 @@ import { LANGUAGES, languageTitles } from '../../runtimes/languages.ts';
 import { matchesQuery } from '../../runtimes/matches-query.ts';
 import { LANGUAGE_RUNTIMES, languageName, type RuntimeName, runtimeName } from '../../schema.ts';
 import type { ServerSettings } from '../settings.ts';
-import { defineTool, READ_ONLY } from '../tool.ts';
+import { capabilitiesOf, defineTool, READ_ONLY, type Tool } from '../tool.ts';
 
 const runtimeRow = z.object({
   language: runtimeName,
@@ -34,6 +34,7 @@ const packageRow = z.object({
 });
 
 function runtimeRows(settings: ServerSettings): z.infer<typeof runtimeRow>[] {
+  const capabilities = capabilitiesOf(settings);
   return installedRuntimes().map((language) => {
     const { engine, version, level, apiNotes, helpers } = LANGUAGES[language];
     return {
@@ -43,7 +44,7 @@ function runtimeRows(settings: ServerSettings): z.infer<typeof runtimeRow>[] {
       language_level: level,
       packages: packagesOf(settings, language).length,
       notable_packages: notablePackages(settings, language),
-      api_notes: [...apiNotes],
+      api_notes: [...apiNotes(capabilities)],
       helpers: [...helpers],
     };
   });
@@ -95,34 +96,35 @@ export const listRuntimes = defineTool({
   },
 });
 
-export const listAvailablePackages = defineTool({
-  name: 'list_available_packages',
-  title: 'List packages',
-  description: `List the packages (libraries) that are available to ${languageTitles('and')} programs: how to import each, what it is for, and how much fuel a first and a cached import cost. Programs cannot install packages. Use it before importing anything beyond the standard library.`,
-  input: z.strictObject({
-    language: languageName.optional().describe('Only this language.'),
-    query: z
-      .string()
-      .max(100)
-      .optional()
-      .describe('Only packages that match this text, e.g. "excel" or "yaml".'),
-  }),
-  output: z.object({ packages: z.array(packageRow) }),
-  annotations: READ_ONLY,
-  run: async ({ language, query = '' }, { state }) => {
-    const runtime = language && LANGUAGE_RUNTIMES[language];
-    const hasPackages = runtime === undefined || packagesOf(state.settings, runtime).length > 0;
-    const packages = packageRows(state.settings, hasPackages ? runtime : undefined, query.toLowerCase());
-    const owner = hasPackages
-      ? ''
-      : ` ${language} has no packages of its own: these are for the interpreters that its programs start.`;
-    const lines = packages.map(
-      (one) =>
-        `${one.name} ${one.version} (${one.language}): ${one.use}. ${one.import_pattern}; first import ${formatFuel(one.fuel_first_import)} fuel${one.heavy ? ' (heavy)' : ''}, cached ${formatFuel(one.fuel_cached_import)}${one.preloaded ? ', preloaded' : ''}`,
-    );
-    return {
-      text: [`${formatItems(packages.length, 'package')}.${owner}`, ...lines].join('\n'),
-      structured: { packages },
-    };
-  },
-});
+export const listAvailablePackages = (settings: ServerSettings): Tool =>
+  defineTool({
+    name: 'list_available_packages',
+    title: 'List packages',
+    description: `List the packages (libraries) that are available to ${languageTitles('and')} programs: how to import each, what it is for, and how much fuel a first and a cached import cost. ${capabilitiesOf(settings).addsPackages ? 'Other known packages of Python are added when a program imports them' : 'Programs cannot install packages'}. Use it before importing anything beyond the standard library.`,
+    input: z.strictObject({
+      language: languageName.optional().describe('Only this language.'),
+      query: z
+        .string()
+        .max(100)
+        .optional()
+        .describe('Only packages that match this text, e.g. "excel" or "yaml".'),
+    }),
+    output: z.object({ packages: z.array(packageRow) }),
+    annotations: READ_ONLY,
+    run: async ({ language, query = '' }, { state }) => {
+      const runtime = language && LANGUAGE_RUNTIMES[language];
+      const hasPackages = runtime === undefined || packagesOf(state.settings, runtime).length > 0;
+      const packages = packageRows(state.settings, hasPackages ? runtime : undefined, query.toLowerCase());
+      const owner = hasPackages
+        ? ''
+        : ` ${language} has no packages of its own: these are for the interpreters that its programs start.`;
+      const lines = packages.map(
+        (one) =>
+          `${one.name} ${one.version} (${one.language}): ${one.use}. ${one.import_pattern}; first import ${formatFuel(one.fuel_first_import)} fuel${one.heavy ? ' (heavy)' : ''}, cached ${formatFuel(one.fuel_cached_import)}${one.preloaded ? ', preloaded' : ''}`,
+      );
+      return {
+        text: [`${formatItems(packages.length, 'package')}.${owner}`, ...lines].join('\n'),
+        structured: { packages },
+      };
+    },
+  });

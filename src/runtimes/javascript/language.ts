@@ -38,11 +38,11 @@ export const javascriptLanguage: Language = {
   engine: ENGINE,
   version: VERSION,
   level:
-    'ECMAScript 2023 and TypeScript (types are removed, not checked) with ES modules, CommonJS and the Node.js modules that need no network; no DOM',
+    'ECMAScript 2023 and TypeScript (types are removed, not checked) with ES modules, CommonJS and Node.js modules; no DOM',
   entryFiles: ['index.js', 'index.mjs', 'index.cjs', 'main.js', 'main.mjs', 'index.ts', 'main.ts'],
-  apiNotes: [
+  apiNotes: ({ network }) => [
     "os.readdir, os.stat and similar functions return [result, error]: const [files, err] = os.readdir('/app'). os.remove, os.mkdir and others return a number.",
-    'std and os are globals; require("fs"), import, process, Buffer and timers work as in Node.js; child_process runs node, python3 and commands such as grep and awk; there is no network.',
+    `std and os are globals; require("fs"), import, process, Buffer and timers work as in Node.js; child_process runs node, python3 and commands such as grep and awk; ${network ? 'fetch and http send requests to permitted URLs only' : 'there is no network'}.`,
     'TypeScript: pass language "typescript", or run it as JavaScript; types are not checked.',
     'Packages: import them by name, or call requireVendor(name).',
     'The value of a trailing expression is returned as result.',

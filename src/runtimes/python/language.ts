@@ -15,11 +15,11 @@ export const pythonLanguage: Language = {
   version: PYTHON_VERSION,
   level: `Python ${PYTHON_VERSION} with its standard library`,
   entryFiles: ['__main__.py', 'main.py', 'app.py'],
-  apiNotes: [
-    'Packages are already on sys.path: import them directly; programs cannot install others.',
+  apiNotes: ({ addsPackages, network }) => [
+    `Packages are already on sys.path: import them directly; ${addsPackages ? 'other known packages are added when a program imports them' : 'programs cannot install others'}.`,
     'Files: the working directory is /app; open("data.csv") and open("/app/data.csv") are the same file.',
     'The value of a trailing expression is returned as result.',
-    'No network. subprocess runs python3, node and commands such as grep and awk. Threads and multiprocessing take turns in one interpreter; asyncio works.',
+    `${network ? 'HTTP requests only to permitted URLs, no sockets' : 'No network'}. subprocess runs python3, node and commands such as grep and awk. Threads and multiprocessing take turns in one interpreter; asyncio works.`,
   ],
   helpers: [
     'automatic sys.path (/app and the packages)',

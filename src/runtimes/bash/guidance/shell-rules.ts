@@ -26,8 +26,13 @@ const NETWORK = ['ssh', 'scp', 'nc', 'ping', 'telnet', 'ftp', 'rsync'];
 
 const nameOf = (subject: string) => oneLine(subject.slice(subject.lastIndexOf('/') + 1), 60);
 
-function missingCommandLines(name: string, { requests }: AnalysisInput): string[] {
-  if (INSTALLERS.includes(name)) return ['Nothing can be installed: use the commands that exist'];
+function missingCommandLines(name: string, { requests, capabilities }: AnalysisInput): string[] {
+  if (INSTALLERS.includes(name))
+    return [
+      capabilities.addsPackages
+        ? 'Commands cannot be installed: use those that exist. pip install adds known packages of Python'
+        : 'Nothing can be installed: use the commands that exist',
+    ];
   if (NETWORK.includes(name))
     return [
       requests === undefined

@@ -121,11 +121,12 @@ def refusal(names):
     quoted = [name if re.fullmatch(r'[\w.=-]+', name) else f'"{name}"' for name in names]
     versions = installed()
     present = [name for text in names if (name := normalised(re.match(r'[\w.-]*', text)[0])) in versions]
+    them = 'it' if len(names) == 1 else 'them'
     command = f'llm-wasm-sandbox packages add {" ".join(quoted)}'
     return (
-        f'cannot install {", ".join(names)}: programs cannot add packages. '
+        f'cannot install {", ".join(names)}: the sandbox does not have {them}. '
         + ''.join(f'The sandbox has {name} {versions[name]}. ' for name in present)
-        + f'The user can, with: {command}'
+        + f'The user can add {them}, with: {command}'
     )
 
 

@@ -1,5 +1,6 @@
 /** Failed runs of programs that call tools, one for each code of a failed call. */
 import type { GuidanceExample } from '../../../analysis/example-failure.ts';
+import { NO_CAPABILITIES } from '../../../schema/capabilities.ts';
 
 export const toolFailureExamples: readonly GuidanceExample[] = [
   {
@@ -8,7 +9,7 @@ export const toolFailureExamples: readonly GuidanceExample[] = [
       source: 'await tools.send_mail(to="ada@example.com")',
       exitCode: 75,
       ending: 'exited',
-      hasTools: true,
+      capabilities: { ...NO_CAPABILITIES, tools: true },
       pending: [
         { id: 1, seq: 1, name: 'send_mail', arguments: { to: 'ada@example.com' }, reason: 'approval' },
       ],
@@ -31,7 +32,7 @@ export const toolFailureExamples: readonly GuidanceExample[] = [
     type: 'ToolError',
     run: {
       source,
-      hasTools: true,
+      capabilities: { ...NO_CAPABILITIES, tools: true },
       error: {
         type: 'ToolError',
         module: 'tools',

@@ -56,7 +56,7 @@ function commandLines(input: AnalysisInput): string[] {
   const { name, words } = command;
   if (INSTALLERS.has(name))
     return [
-      'Remove the line: programs cannot install packages',
+      `Remove the line: ${input.capabilities.addsPackages ? 'the import of a known package adds it' : 'programs cannot install packages'}`,
       ...installationAdvice(words, input).map((line) => `Instead: ${line}`),
     ];
   return ['Remove the line: it is a notebook command, not Python'];

@@ -355,7 +355,9 @@ export const importRules: readonly Rule[] = [
     advise: (parser, input) => ({
       message: `FeatureNotFound: Beautiful Soup has no parser '${parser}'`,
       guidance: [
-        `The parser '${parser}' is not available, and programs cannot install packages`,
+        input.capabilities.addsPackages
+          ? `The parser '${parser}' is not available. An import of its package, such as import lxml, adds it if it is known`
+          : `The parser '${parser}' is not available, and programs cannot install packages`,
         /xml$/.test(parser) && parser !== 'lxml'
           ? 'For XML use xml.etree.ElementTree'
           : "Use instead: BeautifulSoup(html, 'html.parser'), or 'html5lib' to parse like a browser",
@@ -385,6 +387,7 @@ export const importRules: readonly Rule[] = [
       Object.hasOwn(ALTERNATIVES, name) || NO_BUILD.has(name) || addablePackage(name) !== undefined,
     substitutes: (name, { source }) => (PLOT_PACKAGES.has(name) ? chartCalls(source) : []),
     installation: installationLines,
+    installed: ({ capabilities }) => capabilities.addsPackages,
     moduleFiles: (name) => [`${name}.py`, `${name}/__init__.py`],
     hint: 'If it is your own module, write its file to /app first or pass it with the files option',
     importFile: (path) => `import ${path.replace(/(?:\/__init__)?\.py$/, '').replaceAll('/', '.')}`,
