@@ -39,6 +39,8 @@ const upload: E2bHandler = async (call) => {
     contents.push([behindLinks(tree, path), await sharedCopy(bytes, nextSlice)]);
     await slices.pause(nextSlice);
   }
+  // Long paths take time, so uploads that arrive together are written in turns of their own.
+  await nextSlice();
   await session.writeFiles(Object.fromEntries(contents));
   await respond(
     call,

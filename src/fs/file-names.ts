@@ -4,8 +4,12 @@ import { ERRNO_ERRORS, FsError } from './fs-error.ts';
 export const MAX_NAME_BYTES = 255;
 export const MAX_PATH_BYTES = 4096;
 
+const ASCII = /^\p{ASCII}*$/u;
+
 /** Length in UTF-8 bytes. A lone surrogate counts as 3 bytes, the length of its replacement character. */
 export function utf8Length(text: string): number {
+  // Most texts are ASCII, and the pattern is several times as fast as the loop.
+  if (ASCII.test(text)) return text.length;
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
+import { utf8Length } from '../fs/file-names.ts';
 import { checkNewEntries, type Entry, putEntry, type TreeEdit } from '../fs/flat-entries.ts';
 import { EMPTY_TREE, entryBytes, FileTree } from '../fs/immutable-file-tree.ts';
 import { isShared, toContent } from '../fs/shared-array-buffers.ts';
@@ -84,22 +85,36 @@ export function usageOf(entries: Iterable<Entry>): VolumeUsage {
   return { bytes, files };
 }
 
+type TreeTotals = Pick<FileTree, 'size' | 'bytes' | 'pathBytes'>;
+
+/** Total length of the absolute paths of entries. */
+const absoluteBytes = (size: number, pathBytes: number) => pathBytes + size * (ROOT.length + 1);
+
 /** Entries that are about to be added to a tree. */
 class AddedEntries {
   readonly added = new Map<string, Entry>();
-  /** Size of the tree with these entries. */
+  /** The totals of the tree with these entries. */
   size: number;
+  bytes: number;
+  pathBytes: number;
 
   constructor(readonly tree: FileTree) {
     this.size = tree.size;
+    this.bytes = tree.bytes;
+    this.pathBytes = tree.pathBytes;
   }
 
-  readonly has = (path: string) => this.kindOf(path) !== undefined;
+  readonly get = (path: string) => this.added.get(path) ?? this.tree.get(path);
 
-  readonly kindOf = (path: string) => (this.added.get(path) ?? this.tree.get(path))?.kind;
+  readonly has = (path: string) => this.get(path) !== undefined;
 
   readonly set = (path: string, entry: Entry) => {
-    if (!this.has(path)) this.size++;
+    const before = this.get(path);
+    this.bytes += entryBytes(entry) - (before === undefined ? 0 : entryBytes(before));
+    if (before === undefined) {
+      this.size++;
+      this.pathBytes += utf8Length(path);
+    }
     return this.added.set(path, entry);
   };
 
@@ -321,20 +336,22 @@ export class Workspace {
         name.slice(0, slash) === folder &&
         isRelativeForm(name.slice(slash + 1));
       const path = isSibling ? name : workspacePath(name);
-      if (next.kindOf(path) === 'dir')
+      if (next.get(path)?.kind === 'dir')
         throw new SandboxError('invalid_path', `${quotePath(path)} is a folder. Choose another path.`);
       const data = toContent(typeof content === 'string' ? encoder.encode(content) : unshared(content));
       const entry: Entry = { path, kind: 'file', mode: 0o644, mtimeMs, data };
       if (isSibling) next.set(path, entry);
       else {
+        // Before a path that is too long creates its folders.
+        checkNewEntries([entry], () => 'dir');
         putEntry(next, entry);
         folder = parentOf(path);
       }
       // Stops early, because one long path can create thousands of folders.
-      if (next.size > this.limits.maxFiles) this.checkQuota(next.result());
+      if (!this.#fits({ size: next.size, bytes: 0, pathBytes: next.pathBytes })) this.checkQuota(next);
     }
-    checkNewEntries(next.added.values(), next.kindOf);
     const tree = next.result();
+    checkNewEntries(next.added.values(), (path) => tree.get(path)?.kind);
     this.checkQuota(tree);
     for (const path of next.added.keys()) this.#edited.add(path);
     this.#tree = tree;
@@ -366,15 +383,24 @@ export class Workspace {
     );
   }
 
+  #fits({ size, bytes, pathBytes }: TreeTotals): boolean {
+    const { maxBytes, maxFiles } = this.limits;
+    const { otherUsage: other } = this;
+    return (
+      bytes + other.bytes <= maxBytes &&
+      size + other.files <= maxFiles &&
+      absoluteBytes(size, pathBytes) <= maxPathBytes(maxFiles)
+    );
+  }
+
   /** Throws `quota_exceeded` if the entries exceed the limits. */
-  checkQuota(tree: FileTree = this.#tree): void {
+  checkQuota(tree: TreeTotals = this.#tree): void {
+    if (this.#fits(tree)) return;
     const own = { bytes: tree.bytes, files: tree.size };
-    const paths = tree.pathBytes + tree.size * (ROOT.length + 1);
+    const paths = absoluteBytes(tree.size, tree.pathBytes);
     const other = this.otherUsage;
     const { maxBytes, maxFiles } = this.limits;
-    const maxPaths = maxPathBytes(this.limits.maxFiles);
-    if (own.bytes + other.bytes <= maxBytes && own.files + other.files <= maxFiles && paths <= maxPaths)
-      return;
+    const maxPaths = maxPathBytes(maxFiles);
     const rest =
       other.files > 0
         ? `, in addition to ${formatItems(other.bytes, 'byte')} in ${formatItems(other.files, 'entry', 'entries')} (files in /tmp, and deleted files that are still open)`

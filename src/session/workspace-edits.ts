@@ -4,6 +4,7 @@
  */
 import { quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
+import { MAX_PATH_BYTES } from '../fs/file-names.ts';
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
 import { parentOf } from '../stores/format/parent-path.ts';
@@ -12,8 +13,6 @@ import { parentOf } from '../stores/format/parent-path.ts';
 const ROOT: Entry = { path: '', kind: 'dir', mode: 0o755, mtimeMs: 0 };
 /** Links that are followed on the way to one file, as in Linux. */
 const MAX_LINKS = 40;
-/** Names that are looked up on the way to one file. A path has at most half as many. */
-const MAX_STEPS = 4096;
 
 /** The path relative to the workspace, whose absolute names are `roots`. Undefined if the path leads out of it. */
 export function pathInside(path: string, roots: readonly string[]): string | undefined {
@@ -48,36 +47,43 @@ export function checkFolder(tree: FileTree, path: string): void {
  * The path of what links lead to. A link that leads nowhere, or out of the workspace, is not followed. `home` is the path of the
  * workspace for programs if it is not only /app.
  */
-export function followLinks(tree: FileTree, path: string, home = '/app'): string {
-  const rest = namesIn(path);
-  let at = '';
-  let links = 0;
-  for (let steps = 0; rest.length > 0; steps++) {
-    if (steps > MAX_STEPS) return path;
-    const next = at === '' ? rest.pop()! : `${at}/${rest.pop()}`;
-    const entry = tree.get(next);
-    if (entry?.target === undefined) {
-      at = next;
-      // Nothing below it exists.
-      if (entry?.kind !== 'dir') break;
-      continue;
-    }
+export function followLinks(tree: Pick<FileTree, 'get'>, path: string, home = '/app'): string {
+  let at = path.split('/').filter(Boolean).join('/');
+  for (let links = 0; links <= MAX_LINKS; links++) {
+    const { entry, end } = deepestEntry(tree, at);
+    if (entry?.target === undefined) return at;
     const { target } = entry;
-    const from = target.startsWith('/') ? target : `${at}/./${target}`.replace(/^\//, '');
+    const from = target.startsWith('/') ? target : `${parentOf(entry.path)}/./${target}`.replace(/^\//, '');
     const led = pathInside(from, ['/app', home]);
-    if (led === undefined || ++links > MAX_LINKS) return path;
-    rest.push(...namesIn(led));
-    at = '';
+    if (led === undefined) return path;
+    const rest = at.slice(end);
+    at = led === '' ? rest.slice(1) : led + rest;
   }
-  return [at, ...rest.reverse()].join('/');
+  return path;
 }
 
-/** The names in a relative path, last first. */
-const namesIn = (path: string) =>
-  path
-    .split('/')
-    .filter((name) => name !== '')
-    .reverse();
+/**
+ * The entry of a path, or the last one on the way to it, and the length of its path in `path`. The parents of an entry are
+ * folders, so a binary search finds it.
+ */
+function deepestEntry(tree: Pick<FileTree, 'get'>, path: string) {
+  const ends: number[] = [];
+  // Longer paths have no entry.
+  for (let i = path.indexOf('/'); i >= 0 && i <= MAX_PATH_BYTES; i = path.indexOf('/', i + 1)) ends.push(i);
+  ends.push(path.length);
+  let deepest: { readonly entry: Entry | undefined; readonly end: number } = { entry: undefined, end: 0 };
+  for (let low = 0, high = ends.length; low < high; ) {
+    const middle = (low + high) >>> 1;
+    const end = ends[middle]!;
+    const entry = tree.get(path.slice(0, end));
+    if (entry === undefined) high = middle;
+    else {
+      deepest = { entry, end };
+      low = middle + 1;
+    }
+  }
+  return deepest;
+}
 
 /** The entries below a folder, down to a depth. What is deeper is skipped without looking at it. */
 export function* entriesBelow(tree: FileTree, folder: string, depth: number): Generator<Entry> {
@@ -107,14 +113,16 @@ function endOfNames(path: string, start: number, names: number): number {
 }
 
 /** The missing folders on the way to a path, outermost first. Throws `invalid_path` if a file is in the way. */
-export function missingFolders(tree: FileTree, folder: string): Entry[] {
+export function missingFolders(tree: Pick<FileTree, 'get'>, folder: string): Entry[] {
+  const { entry, end } = deepestEntry(tree, folder);
+  if (entry !== undefined && entry.kind !== 'dir')
+    throw new SandboxError('invalid_path', `${quotePath(entry.path)} is not a folder.`);
   const missing: Entry[] = [];
-  const parts = folder === '' ? [] : folder.split('/');
-  for (let i = 1; i <= parts.length; i++) {
-    const at = parts.slice(0, i).join('/');
-    const kind = tree.get(at)?.kind;
-    if (kind === undefined) missing.push({ path: at, kind: 'dir', mode: 0o755, mtimeMs: Date.now() });
-    else if (kind !== 'dir') throw new SandboxError('invalid_path', `${quotePath(at)} is not a folder.`);
+  const mtimeMs = Date.now();
+  for (let at = end; at < folder.length; ) {
+    const slash = folder.indexOf('/', at + 1);
+    at = slash < 0 ? folder.length : slash;
+    missing.push({ path: folder.slice(0, at), kind: 'dir', mode: 0o755, mtimeMs });
   }
   return missing;
 }

@@ -77,6 +77,31 @@ describe('changes made by concurrent runs', () => {
     );
     expect(() => workspace.write(files)).toThrow(expect.objectContaining({ code: 'quota_exceeded' }));
   });
+
+  // guarantee: linear-parsing
+  test('are rejected at the first file whose folders make the paths too long in total', () => {
+    const folders = 'd/'.repeat(1_500);
+    const files = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [`${name}/${folders}f`, '']));
+    // Those of all five would have 11 MB.
+    expect(() => workspaceOf().write(files)).toThrow('in 4,506 entries with paths totalling 6790542 bytes');
+  });
+
+  test('are rejected before a path that is too long creates folders', () => {
+    const write = () => workspaceOf().write({ [`${'d/'.repeat(20_000)}f`]: '' });
+    expect(write).toThrow(expect.objectContaining({ code: 'invalid_path' }));
+  });
+
+  test('are counted like the tree that they make', () => {
+    const workspace = workspaceOf(folder('a'), file('a/f'));
+    workspace.write({ 'a/f': 'xy', 'a/é/g': 'z', h: '' });
+    const { size, bytes, pathBytes } = workspace.snapshot();
+    expect({ size, bytes, pathBytes }).toEqual({ size: 5, bytes: 3, pathBytes: 15 });
+    // A file that becomes smaller makes room for another one, whichever comes first.
+    const full = new Workspace(() => 2, { maxBytes: 3, maxFiles: 10 });
+    full.write({ a: 'xyz' });
+    full.write({ b: 'xyz', a: '' });
+    expect(() => full.write({ c: 'x' })).toThrow(expect.objectContaining({ code: 'quota_exceeded' }));
+  });
 });
 
 describe('lists of changed files', () => {
