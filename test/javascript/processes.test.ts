@@ -5,7 +5,7 @@ import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { runProcess } from '../support/cli.ts';
 import { folderOfTest } from '../support/folders.ts';
-import { javascript } from '../support/sandbox.ts';
+import { code, javascript } from '../support/sandbox.ts';
 import { sharedByFile } from '../support/shared.ts';
 
 const sandbox = await sharedByFile(
@@ -154,6 +154,25 @@ describe('child_process', () => {
   ])('runs programs with %s', async (_, program, expected) => {
     const { stdout, stderr } = await sandbox.execute(IMPORTS + program);
     expect({ stdout, stderr }).toEqual({ stdout: expected, stderr: '' });
+  });
+
+  test('runs no part of a program that is too large', async () => {
+    const { stdout } = await sandbox.execute(code`
+      ${IMPORTS}
+      const text = (bytes) => "console.log('ran'); //".padEnd(bytes, 'x');
+      const show = ({ status, stdout, stderr }) => console.log(status, String(stdout).trim(), String(stderr).split(' Move')[0]);
+      for (const bytes of [4 * 1024 * 1024, 4 * 1024 * 1024 + 1]) {
+        fs.writeFileSync('large.js', text(bytes));
+        show(spawnSync('node', ['large.js']));
+        for (const args of [[], ['-']]) show(spawnSync('node', args, { input: text(bytes) }));
+      }
+    `);
+    const problem = 'a program is at most 4 MiB.';
+    expect(stdout.split('\n')).toEqual([
+      ...Array.from({ length: 3 }, () => '0 ran '),
+      ...['large.js', '[stdin]', '[eval]'].map((file) => `1  node: /app/${file}: ${problem}`),
+      '',
+    ]);
   });
 
   test('runs commands in a shell', async () => {

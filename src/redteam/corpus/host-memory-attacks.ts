@@ -96,6 +96,17 @@ const javascript: readonly (ProgramAttack | SessionAttack)[] = [
     "import * as os from 'os'; const fd = os.open('f', os.O_WRONLY | os.O_CREAT, 0o644); const block = new Uint8Array(15e6).fill(7).buffer; os.write(fd, block, 0, 15e6);",
     5,
   ),
+  {
+    name: 'large-programs-inside-each-other',
+    code: `const { spawnSync } = require('child_process');
+for (const bytes of [16e6, 4e6]) {
+  const code = "require('child_process').spawnSync('node', ['deeper.js']); //漢";
+  require('fs').writeFileSync('deeper.js', code.padEnd(bytes, 'x'));
+  spawnSync('node', ['deeper.js']);
+}`,
+    policy: { ...POLICY, workspace_max_bytes: 20 * MiB, timeout_seconds: 60, fuel_budget: 100e9 },
+    maxGrowthBytes: 320 * MiB,
+  },
 ];
 
 export const HOST_MEMORY: AttackTable = { python: [...python, ...packages], javascript };

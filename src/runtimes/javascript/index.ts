@@ -50,6 +50,6 @@ export const javascript: Runtime = {
   run,
   resume,
   commands: ['node', 'nodejs', ...MODULE_COMMANDS],
-  runCommand: (guest, handles, request) => runNodeCommand(guest, handles, request, run),
+  runCommand: runNodeCommand,
   preload,
 };

@@ -3,10 +3,13 @@ import type { Guest } from '../../engine/guest.ts';
 import { isSyscallError } from '../../kernel/syscall-error.ts';
 import type { Kernel } from '../../kernel/syscalls.ts';
 import type { LanguageName } from '../../schema.ts';
-import type { CommandRequest, GuestRequest, Handles } from '../runtime.ts';
+import type { CommandRequest, Handles } from '../runtime.ts';
+import { type PreparedProgram, prepare, runPrepared } from './run-program.ts';
 
-/** Largest program that the command reads. */
-const MAX_PROGRAM_BYTES = 16 * 1024 * 1024;
+/** Largest program that the command reads. The host holds several copies of it before it runs. */
+const MAX_PROGRAM_BYTES = 4 * 1024 * 1024;
+const TOO_LARGE =
+  'a program is at most 4 MiB. Move its parts or its data to other files, which it can load with require or read with fs.';
 const READ_BYTES = 65_536;
 const OPTIONS_WITH_VALUE = ['-r', '--require', '--import', '--loader', '--env-file', '-C', '--conditions'];
 const SUFFIXES = ['', '.js', '.json', '/index.js'];
@@ -15,8 +18,6 @@ const USAGE = 'Usage: node [options] [ script.js | -e code | - ] [arguments]\n';
 
 /** Commands that are modules of the runtime. */
 export const MODULE_COMMANDS = ['curl', 'wget'];
-
-type RunRequest = (guest: Guest, handles: Handles, request: GuestRequest) => string;
 
 interface CommandProgram {
   readonly code: string;
@@ -32,21 +33,21 @@ interface CommandMessage {
   readonly exitCode: number;
 }
 
-function readAll(kernel: Kernel, fd: number): string {
+/** Undefined if the text is too large. */
+function readAll(kernel: Kernel, fd: number): string | undefined {
   const chunks: Uint8Array[] = [];
+  const chunk = new Uint8Array(READ_BYTES);
   let size = 0;
-  for (;;) {
-    const chunk = new Uint8Array(READ_BYTES);
-    const count = kernel.read(fd, chunk);
+  for (let count = kernel.read(fd, chunk); count > 0; count = kernel.read(fd, chunk)) {
     size += count;
-    if (count === 0 || size > MAX_PROGRAM_BYTES) break;
-    chunks.push(chunk.subarray(0, count));
+    if (size > MAX_PROGRAM_BYTES) return undefined;
+    chunks.push(chunk.slice(0, count));
   }
   return Buffer.concat(chunks).toString();
 }
 
 /** The path and text of a program file, found as Node.js finds it; undefined if there is none. */
-function readProgram(kernel: Kernel, name: string): { file: string; code: string } | undefined {
+function readProgram(kernel: Kernel, name: string): { file: string; code: string | undefined } | undefined {
   for (const suffix of SUFFIXES) {
     try {
       const fd = kernel.open(kernel.cwd, name + suffix, 0, 0);
@@ -64,6 +65,14 @@ function readProgram(kernel: Kernel, name: string): { file: string; code: string
 
 const directoryOf = (kernel: Kernel) => (typeof kernel.cwd === 'string' ? kernel.cwd : kernel.volume.home);
 
+function programFrom({
+  code,
+  ...rest
+}: Omit<CommandProgram, 'code'> & { readonly code: string | undefined }): CommandProgram | CommandMessage {
+  if (code !== undefined) return { ...rest, code };
+  return { stream: 2, text: `node: ${rest.file}: ${TOO_LARGE}\n`, exitCode: 1 };
+}
+
 function plan(kernel: Kernel, words: readonly string[]): CommandProgram | CommandMessage {
   let isModule = false;
   for (let i = 0; i < words.length; i++) {
@@ -80,10 +89,10 @@ function plan(kernel: Kernel, words: readonly string[]): CommandProgram | Comman
     }
     if (word === '--input-type=module') isModule = true;
     else if (OPTIONS_WITH_VALUE.includes(word)) i++;
-    else if (word === '-') return { code: readAll(kernel, 0), file, args: words.slice(i + 1) };
+    else if (word === '-') return programFrom({ code: readAll(kernel, 0), file, args: words.slice(i + 1) });
     else if (!word.startsWith('-')) return scriptAt(kernel, word, words.slice(i + 1));
   }
-  return { code: readAll(kernel, 0), file: `${directoryOf(kernel)}/[stdin]`, args: [] };
+  return programFrom({ code: readAll(kernel, 0), file: `${directoryOf(kernel)}/[stdin]`, args: [] });
 }
 
 /** The program of a command that is a module; undefined for `node`. */
@@ -96,31 +105,30 @@ function moduleCommand([path = '', ...args]: readonly string[]): CommandProgram 
 
 function scriptAt(kernel: Kernel, name: string, args: readonly string[]): CommandProgram | CommandMessage {
   const found = readProgram(kernel, name);
-  if (found !== undefined) return { ...found, args, is_file: true };
+  if (found !== undefined) return programFrom({ ...found, args, is_file: true });
   const path = name.startsWith('/') ? name : `${directoryOf(kernel)}/${name}`;
   return { stream: 2, text: `Error: Cannot find module '${path}'\n`, exitCode: 1 };
 }
 
 const languageOf = (file: string): LanguageName => (/\.[cm]?ts$/.test(file) ? 'typescript' : 'javascript');
 
-export function runNodeCommand(
+/** The program of a command line, or the exit code of a command that has none. */
+function prepareCommand(
   guest: Guest,
   handles: Handles,
   { argv, env, pid: _, others: __, ...common }: CommandRequest,
-  run: RunRequest,
-): string {
+): PreparedProgram | number {
   const { kernel } = guest;
   const program = moduleCommand(argv) ?? plan(kernel, argv.slice(1));
   if ('stream' in program) {
     kernel.write(program.stream, new TextEncoder().encode(program.text));
-    return JSON.stringify({ exit_code: program.exitCode });
+    return program.exitCode;
   }
-  const { code } = program;
-  return run(guest, handles, {
+  return prepare(guest, handles, {
     ...common,
     ...program,
     argv0: argv[0] ?? '',
-    code: code.replace(/^#!.*/, ''),
+    code: program.code.replace(/^#!.*/, ''),
     language: languageOf(program.file),
     env: Object.fromEntries(
       env.map((entry) => [entry.split('=', 1)[0]!, entry.slice(entry.indexOf('=') + 1)]),
@@ -128,4 +136,12 @@ export function runNodeCommand(
     call: 1,
     keep: false,
   });
+}
+
+/** The functions that hold the text of the program have returned before it runs. */
+export function runNodeCommand(guest: Guest, handles: Handles, request: CommandRequest): string {
+  const prepared = prepareCommand(guest, handles, request);
+  return typeof prepared === 'number'
+    ? JSON.stringify({ exit_code: prepared })
+    : runPrepared(guest, prepared);
 }

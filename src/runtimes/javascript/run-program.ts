@@ -9,6 +9,7 @@ import {
   type Handles,
   LIMIT_ERRORS,
   MAX_REPORT_BYTES,
+  type MessageLimits,
   type PreloadReport,
   type PreloadRequest,
 } from '../runtime.ts';
@@ -19,10 +20,24 @@ import { type ProgramPlan, planProgram } from './module-to-script.ts';
 import { invoke, newText, readText } from './quickjs-api.ts';
 import { payForPlan } from './syscalls/host-work.ts';
 
+type ProgramLimits = Pick<GuestRequest, 'file'> & MessageLimits;
+
+/**
+ * A program that is ready to run. Its text is in the guest only, where it counts as memory of the call: programs that wait for
+ * each other would otherwise keep their texts on the host.
+ */
+export interface PreparedProgram {
+  readonly program: JavaScriptRun;
+  readonly entry: 'start' | 'startWithTools';
+  /** Values for the function of the boot script. */
+  readonly texts: readonly number[];
+}
+
 /** The state of a running program. It is set by every call, so images need not contain it. */
 interface JavaScriptRun {
   readonly handles: Handles;
-  readonly request: GuestRequest;
+  /** The file and the limits of the program, without its text. */
+  readonly request: ProgramLimits;
   /** The limit that was reached. The program ends when the interpreter next checks for interrupts. */
   interrupt: LimitReason | undefined;
   /** The limit was reported. From then on only the boot script runs. */
@@ -154,16 +169,20 @@ function compactPlan(guest: Guest, code: string): Partial<ProgramPlan> {
   return { ...plan, ...(imports.length > 0 && { imports }), ...(awaits && { awaits }) };
 }
 
-function begin(guest: Guest, handles: Handles, request: GuestRequest): JavaScriptRun {
+function begin(
+  guest: Guest,
+  handles: Handles,
+  { file, fuel_budget, timeout_seconds }: ProgramLimits,
+): JavaScriptRun {
   const program: JavaScriptRun = {
     handles,
-    request,
+    request: { file, fuel_budget, timeout_seconds },
     interrupt: undefined,
     isOver: false,
     hasExited: false,
     reserve: guest.call('wasm_malloc', RESERVE_BYTES),
     contexts: beginContexts(guest, handles['jobs']!),
-    errors: trackErrorVariables(guest, handles, request.file),
+    errors: trackErrorVariables(guest, handles, file),
   };
   programs.set(guest, program);
   discardJobs(guest, handles['jobs']!);
@@ -171,7 +190,7 @@ function begin(guest: Guest, handles: Handles, request: GuestRequest): JavaScrip
   return program;
 }
 
-export function run(guest: Guest, handles: Handles, request: GuestRequest): string {
+export function prepare(guest: Guest, handles: Handles, request: GuestRequest): PreparedProgram {
   const program = begin(guest, handles, request);
   const { code, file, env, args, call, inject_setup, language, tools, is_file, argv0 } = request;
   if (call === 1) reseedRandom(guest, handles['random']!);
@@ -182,12 +201,19 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
     guest,
     JSON.stringify({ code, file, env, args, inject_setup, is_file, argv0, ...plan }),
   );
-  const names = tools === undefined ? [] : [newText(guest, tools)];
-  const entry = tools === undefined ? 'start' : 'startWithTools';
-  settle(guest, invoke(guest, handles[entry]!, argument, ...names));
-  for (const value of [argument, ...names]) guest.call('qjs_free_value', value);
+  return tools === undefined
+    ? { program, entry: 'start', texts: [argument] }
+    : { program, entry: 'startWithTools', texts: [argument, newText(guest, tools)] };
+}
+
+export function runPrepared(guest: Guest, { program, entry, texts }: PreparedProgram): string {
+  settle(guest, invoke(guest, program.handles[entry]!, ...texts));
+  for (const value of texts) guest.call('qjs_free_value', value);
   return finish(guest, program);
 }
+
+export const run = (guest: Guest, handles: Handles, request: GuestRequest): string =>
+  runPrepared(guest, prepare(guest, handles, request));
 
 export function resume(guest: Guest, handles: Handles, request: GuestRequest): string {
   return finish(guest, begin(guest, handles, request));

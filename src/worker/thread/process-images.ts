@@ -6,6 +6,7 @@
 import type { ResolvedProgram, UnavailableProgram } from '../../engine/child-program.ts';
 import type { Guest } from '../../engine/guest.ts';
 import type { MemoryAccount } from '../../engine/memory-account.ts';
+import { sha256Hex } from '../../framing/digest.ts';
 import type { BaseDirectory } from '../../fs/resolve-path.ts';
 import type { Volume } from '../../fs/volume.ts';
 import type { DescriptorTable } from '../../kernel/descriptors.ts';
@@ -26,7 +27,7 @@ export interface ImageFinder {
   assetsOf(id: string): GuestAssets;
   /** Ends the call, which starts again. */
   stop(): never;
-  /** The answers of this call, by question. */
+  /** The answers of this call, by the digest of the question, which contains a program. */
   readonly answers: Map<string, Exclude<ImageAnswer<string>, 'restart'>>;
 }
 
@@ -121,7 +122,7 @@ function findImage(
 }
 
 function askOnce(images: ImageFinder, question: ImageQuestion) {
-  const key = JSON.stringify(question);
+  const key = sha256Hex(JSON.stringify(question));
   const known = images.answers.get(key);
   if (known !== undefined) return known;
   const answer = images.ask(question);
