@@ -4,6 +4,7 @@
  * server repeat a guess and see whether a secret begins with it.
  */
 import { CHARACTERS, EscapeTree, NOTHING } from './escapes.ts';
+import { NetworkError } from './network-error.ts';
 
 /** Escapes of escapes. */
 const MAX_LAYERS = 2;
@@ -13,6 +14,10 @@ const MAX_ESCAPE = 32;
 const SLOTS = 2 * MAX_ESCAPE;
 /** Longest form of a secret, for each of its characters. */
 const FORM_BYTES = 12;
+/** Beginnings of one secret that can end at the same place of a text. */
+const MAX_REPETITIONS = 64;
+/** Beginnings of secrets that are known at one place in a stream: each is continued with every byte. */
+const MAX_BEGUN = 512;
 
 /** A program may learn about the length of a secret, but not its exact length. */
 export const roughLength = (length: number) => Math.ceil(length / 16) * 16;
@@ -86,6 +91,28 @@ function patternsOf(bytes: Buffer): EncodedSecret[] {
   ];
 }
 
+function formsOf(value: string): EncodedSecret[] {
+  const [latin1, utf8] = [Buffer.from(value, 'latin1'), Buffer.from(value)];
+  return (latin1.equals(utf8) ? [latin1] : [latin1, utf8]).flatMap(patternsOf);
+}
+
+/** The most beginnings of a form that end with one another. The first unit may have bits of other bytes: it does not count. */
+function countRepetitions([, ...units]: readonly number[]): number {
+  const overlaps = [-1, 0];
+  const counts = [0, 1];
+  let overlap = 0;
+  for (let length = 1; length < units.length; length++) {
+    while (overlap >= 0 && units[overlap] !== units[length]) overlap = overlaps[overlap]!;
+    overlaps.push(++overlap);
+    counts.push(counts[overlap]! + 1);
+  }
+  return Math.max(...counts);
+}
+
+/** Whether many beginnings of a secret end with one another, as if it had 100 equal characters. Searching for it would be slow. */
+export const repeatsItself = (value: string) =>
+  formsOf(value).some(({ units }) => countRepetitions(units) > MAX_REPETITIONS);
+
 export interface SearchedSecret {
   readonly value: string;
   readonly replacement: string;
@@ -117,11 +144,9 @@ export class SecretSearch {
     this.escapes = EscapeTree.for(secrets.map(({ value }) => value));
     this.replacements = secrets.map(({ replacement }) => Buffer.from(replacement, 'latin1'));
     this.heldBytes = Math.max(0, ...secrets.map(({ value }) => FORM_BYTES * roughLength(value.length)));
-    const patterns = secrets.flatMap(({ value }, secret) => {
-      const [latin1, utf8] = [Buffer.from(value, 'latin1'), Buffer.from(value)];
-      const forms = latin1.equals(utf8) ? [latin1] : [latin1, utf8];
-      return forms.flatMap(patternsOf).map((pattern) => ({ ...pattern, secret }));
-    });
+    const patterns = secrets.flatMap(({ value }, secret) =>
+      formsOf(value).map((pattern) => ({ ...pattern, secret })),
+    );
     const count = patterns.reduce((sum, { units }) => sum + units.length, 0);
     this.units = new Uint16Array(count);
     this.masks = new Uint16Array(count);
@@ -310,6 +335,11 @@ export class SecretScan {
       begun.values[known] = Math.min(begun.values[known]!, start);
       return;
     }
+    if (begun.size === 2 * MAX_BEGUN)
+      throw new NetworkError(
+        'limit',
+        'the response has too many parts of secrets that overlap to be searched for secrets',
+      );
     expectedAt[unit] = this.#search.step;
     begun.add(unit, start);
     index[unit] = begun.size - 1;

@@ -9,11 +9,11 @@ import { sha256Hex } from '../framing/digest.ts';
 import { isPlaceholder, PLACEHOLDER_PREFIX as PREFIX } from '../schema/placeholders.ts';
 import { parseUrlPattern, permits, type UrlPattern } from '../schema/url-pattern.ts';
 import type { NetworkPolicy, NetworkSecret } from '../schema.ts';
-import { roughLength, SecretScan, SecretSearch } from './secret-search.ts';
+import { repeatsItself, roughLength, SecretScan, SecretSearch } from './secret-search.ts';
 import type { HeaderList, WireRequest } from './wire-request.ts';
 
 /** Bytes that are searched without a pause. */
-const STEP_BYTES = 4096;
+const STEP_BYTES = 1024;
 /** Headers that ask for a part of a response, which could be a part of a secret. */
 const RANGE_HEADERS = ['range', 'if-range'];
 
@@ -34,23 +34,25 @@ interface Secret {
   readonly rules: readonly UrlPattern[];
 }
 
+const VALUE =
+  /^[\u0021-\u007e\u0080-\u00ff](?:[\u0020-\u007e\u0080-\u00ff]{6,1022})[\u0021-\u007e\u0080-\u00ff]$/;
+
+/** Why a text cannot be a secret, or undefined. */
+function problemOf(value: string | undefined, env: string | undefined): string | undefined {
+  if (value === undefined) return `the environment variable ${env} is not set`;
+  if (!VALUE.test(value)) return 'it must have 8 to 1,024 characters, without control characters';
+  if (repeatsItself(value)) return 'it repeats itself too often to be found in responses in a short time';
+  return undefined;
+}
+
 /**
  * The value of a secret. It is read from the environment of the host when the sandbox is created. A secret
  * that is not sent needs no value; a random one stands for it.
  */
 function readValue(name: string, { value, env }: NetworkSecret, isSent: boolean): string {
   const found = value ?? process.env[env ?? ''] ?? (isSent ? undefined : randomBytes(16).toString('hex'));
-  if (
-    found !== undefined &&
-    /^[\u0021-\u007e\u0080-\u00ff](?:[\u0020-\u007e\u0080-\u00ff]{6,1022})[\u0021-\u007e\u0080-\u00ff]$/.test(
-      found,
-    )
-  )
-    return found;
-  const problem =
-    found === undefined
-      ? `the environment variable ${env} is not set`
-      : 'it must have 8 to 1,024 characters, without control characters';
+  const problem = problemOf(found, env);
+  if (problem === undefined) return found!;
   throw new SandboxError('invalid_argument', `policy.network.secrets.${name}: ${problem}.`);
 }
 

@@ -269,3 +269,31 @@ describe('secret in a response', () => {
     ]);
   });
 });
+
+describe('secret that repeats itself', () => {
+  test.each([
+    ['1,024 equal characters', 'a'.repeat(1024)],
+    ['a short part', 'abc'.repeat(200)],
+    ['decimal bytes', 'o'.repeat(40)],
+    ['a part of four characters', 'abcd'.repeat(256)],
+  ])('is refused: %s', (_, secret) => {
+    expect(() => open('first-secret', secret)).toThrow(
+      'policy.network.secrets.KEY_1: it repeats itself too often',
+    );
+  });
+
+  test('is hidden if it does so less often', async () => {
+    for (const secret of ['a'.repeat(60), 'secret--'.repeat(30), `sk-${'ab'.repeat(400)}`])
+      for (const encoding of ['latin1', 'base64', 'hex'] as const)
+        await expectHidden(secret, `-${bytesOf(secret).toString(encoding)}-`);
+  });
+
+  test('only in texts that are read in many ways fails a response that is such a text', async () => {
+    // The Thue-Morse sequence does not repeat itself, but each part of it can be read in the same text.
+    const quoted = Array.from({ length: 680 }, (_, i) =>
+      i.toString(2).replaceAll('0', '').length % 2 === 0 ? '"' : '\\"',
+    );
+    const secret = quoted.join('');
+    await expect(receive(open(secret), bytesOf('\\"'.repeat(2000)))).rejects.toMatchObject({ kind: 'limit' });
+  });
+});
