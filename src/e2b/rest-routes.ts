@@ -171,6 +171,7 @@ const fork: E2bHandler = async (call) => {
   await sandboxes.get(tenant, params[0]!);
   const results: unknown[] = [];
   for (let i = 0; i < (count ?? 1); i++) {
+    await call.nextSlice();
     try {
       const record = await sandboxes.fork(tenant, params[0]!, msOf(seconds));
       results.push({ sandbox: await sandboxAccess(call, record) });

@@ -382,10 +382,14 @@ class HttpApp {
     const nextSlice = () => this.state.mainThread.nextSlice(tenant);
     const limits = { maxBytes: this.state.settings.max_body_bytes, budget, nextSlice };
     return {
-      readJson: (jsonLimits) =>
-        jsonLimits === undefined
+      readJson: async (jsonLimits) => {
+        const value = await (jsonLimits === undefined
           ? readJsonBody(request, limits)
-          : readLimitedJson(request, limits, jsonLimits),
+          : readLimitedJson(request, limits, jsonLimits));
+        // Many bodies may have arrived in one turn of the event loop. Each is handled in its own.
+        await nextSlice();
+        return value;
+      },
       readBytes: (maxDecodedBytes) =>
         readBody(request, maxDecodedBytes === undefined ? limits : { ...limits, maxDecodedBytes }),
       nextSlice,
