@@ -514,6 +514,14 @@ describe('commands of pip', () => {
     },
   );
 
+  test('refuse a list of requirements that is too long to be read', async () => {
+    const { stdout, stderr } = await run(
+      "open('r.txt', 'w').write('#' * 20_000 + '\\nunheard-of\\n')\n!pip install -r r.txt",
+    );
+    expect(stdout).toBe('');
+    expect(stderr).toBe('ERROR: a list of requirements has at most 20,000 characters: r.txt\n');
+  });
+
   test('say that a package is there', async () => {
     const program =
       "!pip install helper-pkg openpyxl\nimport subprocess\nsubprocess.check_output('pip install openpyxl', shell=True, text=True)";

@@ -113,8 +113,10 @@ def requirements_of(words):
 
 def lines_of(path):
     with open(path) as file:
-        lines = file.read(MAX_FILE_CHARACTERS).splitlines()
-    return [text for line in lines if (text := line.split('#')[0].split(';')[0].strip())]
+        content = file.read(MAX_FILE_CHARACTERS + 1)
+    if len(content) > MAX_FILE_CHARACTERS:
+        raise ValueError(f'a list of requirements has at most {MAX_FILE_CHARACTERS:,} characters: {path}')
+    return [text for line in content.splitlines() if (text := line.split('#')[0].split(';')[0].strip())]
 
 
 def refusal(names):
