@@ -1,6 +1,6 @@
 /**
  * The ways in which servers write a single character: percent-encoding, escapes of JSON and programming languages, references of
- * HTML, quoted-printable and doubled quotation marks. They form one tree, through which a text is read character by character.
+ * HTML, quoted-printable and quotation marks. They form one tree, through which a text is read character by character.
  */
 
 /** What some escapes stand for, such as the end of a line that a text continues. */
@@ -15,12 +15,15 @@ const NAMES =
     .toLowerCase()
     .split(' ');
 const LETTERS: Readonly<Record<number, string>> = { 9: 't', 10: 'n', 13: 'r' };
-const FOR_NOTHING = ['=\n', '=\r\n', '\\\n', '\\\r\n'];
+/** Ends of lines, before which a text can be continued; the next line may be indented. */
+const FOR_NOTHING = ['=\n', '=\r\n', '\\\n', '\\\r\n', '\n ', '\n\t'];
 /** Forms that begin with a character of most texts. Only texts with these characters have them. */
 const COMMON: readonly (readonly [string, string])[] = [
   [' ', '+'],
   ['"', '""'],
   ["'", "''"],
+  ["'", "'\\''"],
+  ["'", `'"'"'`],
 ];
 
 /** The forms of a character, in lower case. */
@@ -56,7 +59,8 @@ export class EscapeTree {
 
   private constructor(common: readonly (readonly [string, string])[]) {
     for (let code = 0; code < NOTHING; code++) for (const form of formsOf(code)) this.#add(form, code);
-    for (const form of FOR_NOTHING) this.#add(form, NOTHING);
+    for (const form of FOR_NOTHING) this.#repeat(this.#add(form, NOTHING), ' \t');
+    this.#addIndexes();
     for (const [character, form] of common) this.#add(form, character.charCodeAt(0));
   }
 
@@ -69,7 +73,21 @@ export class EscapeTree {
     return known;
   }
 
-  #add(form: string, code: number): void {
+  /** A node that remains the same after some characters. */
+  #repeat(node: number, characters: string, from = node): void {
+    for (const one of characters) this.#next.set(from * CHARACTERS + one.charCodeAt(0), node);
+  }
+
+  /** Names of members that are numbers, as in `{"0":97,"1":98}`. */
+  #addIndexes(): void {
+    this.#add('"0":', NOTHING);
+    const quoted = this.next(0, 0x22)!;
+    const digit = this.next(quoted, 0x30)!;
+    for (const from of [quoted, digit]) this.#repeat(digit, '0123456789', from);
+  }
+
+  /** Returns the node at which a form ends. */
+  #add(form: string, code: number): number {
     let node = 0;
     this.#begins[form.charCodeAt(0)] = 1;
     for (let at = 0; at < form.length; at++) {
@@ -78,6 +96,7 @@ export class EscapeTree {
       this.#next.set(key, node);
     }
     this.#ends[node] = code;
+    return node;
   }
 
   /** Whether a form begins with a character. */

@@ -46,7 +46,7 @@ const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 const TEXT = alphabet(String.fromCharCode(...Array(256).keys()), BREAKS);
 const IN_BASE64 = withSame(alphabet(BASE64, `${BREAKS} \t`), '-+_/');
 const IN_HEX = withSame(alphabet('0123456789abcdefx', `${BREAKS} \t:,;-`), 'AaBbCcDdEeFfXx');
-const IN_DECIMAL = alphabet('0123456789', `${BREAKS} \t,;`);
+const IN_DECIMAL = alphabet('0123456789-', `${BREAKS} \t,;`);
 const ALPHABETS = [TEXT, IN_BASE64, IN_HEX, IN_DECIMAL];
 
 /** An encoded secret. */
@@ -88,12 +88,19 @@ function patternsOf(bytes: Buffer): EncodedSecret[] {
     pattern(2, hex),
     pattern(2, hex.replace(/../g, '0x$&')),
     pattern(3, [...bytes].join('')),
+    ...(bytes.some((byte) => byte > 0x7f) ? [pattern(3, new Int8Array(bytes).join(''))] : []),
   ];
 }
 
 function formsOf(value: string): EncodedSecret[] {
   const [latin1, utf8] = [Buffer.from(value, 'latin1'), Buffer.from(value)];
-  return (latin1.equals(utf8) ? [latin1] : [latin1, utf8]).flatMap(patternsOf);
+  const wide = Buffer.from(value, 'utf16le');
+  const inText = (latin1.equals(utf8) ? [latin1] : [latin1, utf8]).flatMap(patternsOf);
+  // In texts, the zeros of UTF-16 are skipped.
+  const inWide = [wide, Buffer.from(wide).swap16()]
+    .flatMap(patternsOf)
+    .filter(({ alphabet }) => alphabet > 0);
+  return [...inText, ...inWide];
 }
 
 /** The most beginnings of a form that end with one another. The first unit may have bits of other bytes: it does not count. */

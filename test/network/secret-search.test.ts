@@ -158,6 +158,9 @@ describe('secret in a response', () => {
       'encodeURIComponent',
       'base64',
       'base64 after a byte',
+      'base64 of UTF-16',
+      'object of bytes',
+      'signed bytes of Java',
     ];
     for (const body of [...forms, ...names.map((name) => SERIALISERS[name]!(secret))])
       await expectHidden(secret, `before ${body} after`);
