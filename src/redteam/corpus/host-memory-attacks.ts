@@ -100,12 +100,12 @@ const javascript: readonly (ProgramAttack | SessionAttack)[] = [
     name: 'large-programs-inside-each-other',
     code: `const { spawnSync } = require('child_process');
 for (const bytes of [16e6, 4e6]) {
-  const code = "require('child_process').spawnSync('node', ['deeper.js']); //漢";
+  const code = "require('child_process').spawnSync('node', ['deeper.js']); //";
   require('fs').writeFileSync('deeper.js', code.padEnd(bytes, 'x'));
   spawnSync('node', ['deeper.js']);
 }`,
     policy: { ...POLICY, workspace_max_bytes: 20 * MiB, timeout_seconds: 60, fuel_budget: 100e9 },
-    maxGrowthBytes: 320 * MiB,
+    maxGrowthBytes: 340 * MiB,
   },
 ];
 
