@@ -94,12 +94,10 @@ function patternsOf(bytes: Buffer): EncodedSecret[] {
 
 function formsOf(value: string): EncodedSecret[] {
   const [latin1, utf8] = [Buffer.from(value, 'latin1'), Buffer.from(value)];
-  const wide = Buffer.from(value, 'utf16le');
   const inText = (latin1.equals(utf8) ? [latin1] : [latin1, utf8]).flatMap(patternsOf);
-  // In texts, the zeros of UTF-16 are skipped.
-  const inWide = [wide, Buffer.from(wide).swap16()]
-    .flatMap(patternsOf)
-    .filter(({ alphabet }) => alphabet > 0);
+  // UTF-16 in both byte orders, without the zero at one of its ends. In texts, zeros are skipped.
+  const wide = Buffer.from(value, 'utf16le').subarray(0, -1);
+  const inWide = patternsOf(wide).filter(({ alphabet }) => alphabet > 0);
   return [...inText, ...inWide];
 }
 
