@@ -8,8 +8,8 @@ const ASCII = /^\p{ASCII}*$/u;
 
 /** Length in UTF-8 bytes. A lone surrogate counts as 3 bytes, the length of its replacement character. */
 export function utf8Length(text: string): number {
-  // Most texts are ASCII, and the pattern is several times as fast as the loop.
-  if (ASCII.test(text)) return text.length;
+  // Most texts are ASCII. The pattern is several times as fast as the loop, except for short ones.
+  if (text.length > 100 && ASCII.test(text)) return text.length;
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);

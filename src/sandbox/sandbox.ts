@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Cancellation, CancelSignal } from '../concurrency/cancellation.ts';
 import { linkSignals } from '../concurrency/link-signals.ts';
+import { nextTurn as ownTurn } from '../concurrency/slices.ts';
 import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import { SandboxError } from '../errors.ts';
 import type { TreeEdit } from '../fs/flat-entries.ts';
@@ -549,6 +550,8 @@ export class Sandbox {
 
   /** Changes files, folders and links. Throws `quota_exceeded` or `invalid_path`; then nothing changes. @internal */
   async editFiles(change: (tree: FileTree) => TreeEdit): Promise<void> {
+    // Moving a folder with many files takes time, so edits that arrive together are made in turns of their own.
+    await ownTurn(this.tenant);
     return this.withFiles(async () => {
       const edit = change(this.workspace.snapshot());
       if (edit.removed.length + edit.entries.length === 0) return;

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
+import { checkTree } from '../fs/check-tree-edit.ts';
 import { utf8Length } from '../fs/file-names.ts';
 import { checkNewEntries, type Entry, putEntry, type TreeEdit } from '../fs/flat-entries.ts';
 import { EMPTY_TREE, entryBytes, FileTree } from '../fs/immutable-file-tree.ts';
@@ -213,9 +214,9 @@ export class Workspace {
     try {
       this.edit(edit);
       this.#repairParents(this.#mayLackParent(edit));
-      const added = edit.entries.filter(({ path }) => this.#tree.has(path));
-      checkNewEntries(added, (path) => this.#tree.get(path)?.kind);
-      if (added.length > 0) this.checkQuota();
+      // A store need not check the tree again.
+      checkTree(this.#tree, tree);
+      if (edit.entries.some(({ path }) => this.#tree.has(path))) this.checkQuota();
     } catch (cause) {
       this.#tree = tree;
       this.#edited.clear();
@@ -351,7 +352,7 @@ export class Workspace {
       if (!this.#fits({ size: next.size, bytes: 0, pathBytes: next.pathBytes })) this.checkQuota(next);
     }
     const tree = next.result();
-    checkNewEntries(next.added.values(), (path) => tree.get(path)?.kind);
+    checkTree(tree, this.#tree);
     this.checkQuota(tree);
     for (const path of next.added.keys()) this.#edited.add(path);
     this.#tree = tree;

@@ -145,12 +145,10 @@ export function moveEdit(tree: FileTree, source: string, destination: string): T
     throw refuse(destination, 'is a folder');
   if (existing !== undefined && existing.kind !== 'dir' && entry.kind === 'dir')
     throw refuse(destination, 'is not a folder');
-  const moved = [entry, ...(entry.kind === 'dir' ? tree.below(source) : [])].map((one) => ({
-    ...one,
-    path: destination + one.path.slice(source.length),
-  }));
+  const entries = [entry, ...(entry.kind === 'dir' ? tree.below(source) : [])];
+  const moved = entries.map((one) => ({ ...one, path: destination + one.path.slice(source.length) }));
   return {
-    removed: removalEdit(tree, source).removed,
+    removed: entries.map(({ path }) => path),
     entries: [...missingFolders(tree, parentOf(destination)), ...moved],
   };
 }

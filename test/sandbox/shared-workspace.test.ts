@@ -39,6 +39,24 @@ test('two sandboxes in one workspace run at the same time and keep the files of 
   expect((await one.listFiles()).map(({ path }) => path)).toEqual(['endless', 'quick']);
 });
 
+test('edits that arrive together are made in turns of their own', async () => {
+  await using sandbox = await create('javascript');
+  let turn = 0;
+  const turns: number[] = [];
+  const next = () => {
+    turn++;
+    if (turns.length < 5) setImmediate(next);
+  };
+  setImmediate(next);
+  const edit = () =>
+    sandbox.editFiles(() => {
+      turns.push(turn);
+      return { removed: [], entries: [] };
+    });
+  await Promise.all([1, 2, 3, 4, 5].map(edit));
+  expect(new Set(turns).size).toBe(5);
+});
+
 test('progress reports the fuel consumed so far and never decreases', async () => {
   await using sandbox = await createSandbox({ runtime: 'python' });
   const reported: number[] = [];

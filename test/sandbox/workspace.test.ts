@@ -1,5 +1,6 @@
 /** The workspace between two calls, with changes that were made at the same time and with very long paths. */
 import { describe, expect, test } from 'vitest';
+import { validTrees } from '../../src/fs/check-tree-edit.ts';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import type { TreeChanges } from '../../src/fs/tree-changes.ts';
 import { Workspace } from '../../src/sandbox/workspace.ts';
@@ -101,6 +102,18 @@ describe('changes made by concurrent runs', () => {
     full.write({ a: 'xyz' });
     full.write({ b: 'xyz', a: '' });
     expect(() => full.write({ c: 'x' })).toThrow(expect.objectContaining({ code: 'quota_exceeded' }));
+  });
+});
+
+describe('changes by the host', () => {
+  test('are checked once, not again by a store', () => {
+    const workspace = workspaceOf();
+    workspace.write({ 'a/f': 'x' });
+    expect(validTrees.has(workspace.snapshot())).toBe(true);
+    workspace.merge({ removed: [], entries: [folder('b'), file('b/f')] });
+    expect(validTrees.has(workspace.snapshot())).toBe(true);
+    expect(() => workspace.merge({ removed: [], entries: [file('c/../f')] })).toThrow('has a component');
+    expect(kinds(workspace)).toEqual({ a: 'dir', 'a/f': 'file', b: 'dir', 'b/f': 'file' });
   });
 });
 

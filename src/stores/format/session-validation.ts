@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import { checkTreeEdit, validTrees } from '../../fs/check-tree-edit.ts';
+import { checkTree } from '../../fs/check-tree-edit.ts';
 import { checkEntries, type Entry } from '../../fs/flat-entries.ts';
 import { EMPTY_TREE, FileTree } from '../../fs/immutable-file-tree.ts';
 import { checkpointName, parse, pausedExecution, sessionRecord } from '../../schema.ts';
@@ -55,10 +55,7 @@ function checkWorkspace(
   before: ReadonlyMap<string, Entry> | undefined,
 ): FileTree {
   if (!(workspace instanceof FileTree)) return checkMap(workspace);
-  if (validTrees.has(workspace)) return workspace;
-  const known = before instanceof FileTree && validTrees.has(before) ? before : EMPTY_TREE;
-  checkTreeEdit(known, workspace, known.difference(workspace));
-  validTrees.add(workspace);
+  checkTree(workspace, before instanceof FileTree ? before : EMPTY_TREE);
   return workspace;
 }
 
