@@ -84,7 +84,7 @@ const shellAttacks: readonly ProgramAttack[] = [
   },
   {
     name: 'pipes-full-of-data',
-    code: "for i in 1 2 3 4 5 6 7 8; do head -c 20000000 /dev/zero | (sleep 1; wc -c); done 2>/dev/null | awk '$1 > 16777216 { bad = 1 } END { exit bad }'",
+    code: "for i in 1 2 3; do head -c 20000000 /dev/zero | (sleep 1; wc -c); done 2>/dev/null | awk '$1 > 16777216 { bad = 1 } END { exit bad }'",
     policy: { fuel_budget: 1e12, timeout_seconds: 60 },
     outcomes: ['finished'],
   },
