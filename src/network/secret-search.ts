@@ -68,7 +68,7 @@ function pattern(alphabet: number, text: string): EncodedSecret {
 function insideBase64(bytes: Buffer, before: number): EncodedSecret {
   const unitsOf = (middle: Buffer) => {
     const text = Buffer.concat([Buffer.alloc(before), middle, Buffer.alloc(1)]).toString('base64');
-    return pattern(1, text.replace(/=+$/, '')).units.slice(before === 0 ? 0 : before + 1);
+    return pattern(1, text.replaceAll('=', '')).units.slice(before === 0 ? 0 : before + 1);
   };
   const masks = unitsOf(Buffer.alloc(bytes.length, 0xff));
   const used = masks.findLastIndex((mask) => mask !== 0) + 1;
