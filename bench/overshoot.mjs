@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { GRACE } from '../dist/engine/grace.js';
 import { formatBytes, formatFuel, formatItems } from '../dist/quantities.js';
-import { ATTACK_PROGRAMS } from '../dist/runtimes/attack-registry.js';
+import { ATTACK_PROGRAMS } from '../dist/redteam/programs/index.js';
 import { markdown, median, ms } from './measure.mjs';
 import { fetchPeers } from './overshoot-peers.mjs';
 

@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import './typescript.mjs';
 import { benchmarkRows } from './benchmark-page.mjs';
 import { provingTests } from './guarantees.mjs';
 import { registryText } from './registry.mjs';
@@ -31,7 +32,8 @@ const { EVENTS } = await import(at('dist/sandbox/log-events.js'));
 const { LANGUAGES } = await import(at('dist/runtimes/languages.js'));
 const { classify } = await import(at('dist/analysis/find-rule.js'));
 const { buildGuidance } = await import(at('dist/analysis/build-guidance.js'));
-const { exampleInput } = await import(at('dist/analysis/example-failure.js'));
+const { exampleInput } = await import(at('test/analysis/examples/example-failure.ts'));
+const { EXAMPLE_FAILURES } = await import(at('test/analysis/examples/index.ts'));
 const { loadCommands } = await import(at('dist/cli/command-table.js'));
 const { REPL_COMMANDS } = await import(at('dist/cli/repl/commands.js'));
 const { fuelStatus, suggestedBudgets, THRESHOLDS } = await import(at('dist/analysis/suggested-limits.js'));
@@ -76,9 +78,8 @@ const RULES = [...new Set(Object.values(LANGUAGES).flatMap(({ rules }) => rules)
 /** Examples of guidance as Markdown, by the rule that applies to them. */
 const EXAMPLES = new Map(RULES.map((rule) => [rule, []]));
 for (const { name, rules, ...language } of Object.values(LANGUAGES)) {
-  const { guidanceExamples } = await import(at(`dist/runtimes/${name}/guidance/example-failures.js`));
   const { [`${name}Source`]: reader } = await import(at(`dist/runtimes/${name}/source-reader.js`));
-  for (const { run } of guidanceExamples) {
+  for (const { run } of EXAMPLE_FAILURES[name]) {
     const examined = { language: name, isStopped: run.trap != null, error: run.error };
     const program = reader.examine(run.source ?? '', examined);
     const found = classify(exampleInput({ name, ...language }, { program, ...run }), rules);

@@ -1,6 +1,6 @@
 /**
  * Writes the registries in src/runtimes: for each part of a language, a table with the part of every language. The parts are
- * separate, because the main thread, worker threads and attacks load different ones. `npm run build` writes them.
+ * separate, because the main thread and worker threads load different ones. `npm run build` writes them.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -18,13 +18,6 @@ const PARTS = {
   ],
   'language-registry': ['LANGUAGES', 'language', (name) => `${name}Language`, 'Language', 'language'],
   'runtime-registry': ['RUNTIMES', 'index', (name) => name, 'Runtime', 'runtime'],
-  'attack-registry': [
-    'ATTACK_PROGRAMS',
-    'attack-programs',
-    (name) => `${name}AttackPrograms`,
-    'AttackPrograms',
-    'attack-programs',
-  ],
 };
 
 /** The text of each registry by its path. */

@@ -9,7 +9,7 @@ import { cellProgram } from '../http/notebook-code.ts';
 import { displayedFile, programFailure } from '../http/program-outcome.ts';
 import { ResponseStream } from '../http/response-stream.ts';
 import { checkedBody, encodedJson, respond } from '../http/rest-call.ts';
-import { removeVariables } from '../runtimes/remove-variables.ts';
+import { LANGUAGES } from '../runtimes/languages.ts';
 import { policy } from '../schema/policy.ts';
 import type { SandboxResult } from '../schema.ts';
 import type { Session } from '../session/session.ts';
@@ -118,7 +118,8 @@ async function withVariables<T>(
   try {
     return await run();
   } finally {
-    if (added.length > 0) await session.execute(removeVariables(session.runtime, added));
+    const { unsetVariable } = LANGUAGES[session.runtime];
+    if (added.length > 0) await session.execute(added.map(unsetVariable).join('\n'));
   }
 }
 

@@ -1,10 +1,11 @@
 /** Runs attacks that are programs, each in a sandbox of its own, and expressions, many in one guest. */
-import { ATTACK_PROGRAMS } from '../runtimes/attack-registry.ts';
+
 import type { RuntimeName } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import type { Attack, ExpressionAttack, ProgramAttack } from './attack.ts';
 import { checkResult, outcomeName } from './check-result.ts';
 import { mismatch, show } from './match.ts';
+import { ATTACK_PROGRAMS } from './programs/index.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const DEFAULT_LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 20 };

@@ -7,7 +7,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { SandboxError } from '../errors.ts';
 import { formatItems } from '../quantities.ts';
-import { ATTACK_PROGRAMS } from '../runtimes/attack-registry.ts';
 import type { SandboxResult } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import type { Session } from '../session/session.ts';
@@ -16,6 +15,7 @@ import type { OnApproval } from '../tools/tool-protocol.ts';
 import type { ToolContext, ToolRecord } from '../tools/toolset.ts';
 import type { Attack, ToolAttack } from './attack.ts';
 import { checkResult } from './check-result.ts';
+import { ATTACK_PROGRAMS } from './programs/index.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const DEFAULT_LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 20, max_tool_calls: 50 };

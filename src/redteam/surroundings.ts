@@ -6,7 +6,6 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ATTACK_PROGRAMS } from '../runtimes/attack-registry.ts';
 import { installedRuntimes } from '../runtimes/guest-artifacts.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { RuntimeName } from '../schema.ts';
@@ -14,6 +13,7 @@ import { createSandbox } from '../session/create-sandbox.ts';
 import type { Pattern } from './attack.ts';
 import { SECRET } from './corpus/secret.ts';
 import { mismatch } from './match.ts';
+import { ATTACK_PROGRAMS } from './programs/index.ts';
 
 export { SECRET };
 

@@ -89,6 +89,8 @@ export interface Language extends AnalysedLanguage, FileExtensions {
   completionProgram?(object: string, prefix: string, declared: readonly string[]): string;
   /** A program whose result describes an object in a text. The object is a chain of identifiers and dots. */
   descriptionProgram?(object: string): string;
+  /** A statement that removes an environment variable. Its name is an identifier. */
+  unsetVariable(name: string): string;
   /** A program with which the interpreter parses `code` without running it. `isIncomplete` evaluates its result. */
   parseProgram(code: string): string;
   /** Whether the parser found that `code` ends too early, so that further lines can complete it. */

@@ -1,28 +1,24 @@
 import { describe, expect, test } from 'vitest';
 import { buildGuidance, relatedDocs } from '../../src/analysis/build-guidance.ts';
-import type { GuidanceExample } from '../../src/analysis/example-failure.ts';
 import { classify } from '../../src/analysis/find-rule.ts';
 import type { KnownErrno } from '../../src/analysis/system-error-code.ts';
 import { readImportCosts } from '../../src/packages/import-costs.ts';
 import { PRESETS } from '../../src/packages/resolve-packages.ts';
-import { guidanceExamples as bashExamples } from '../../src/runtimes/bash/guidance/example-failures.ts';
-import { guidanceExamples as javascriptExamples } from '../../src/runtimes/javascript/guidance/example-failures.ts';
 import { ALTERNATIVES as JAVASCRIPT_ALTERNATIVES } from '../../src/runtimes/javascript/guidance/missing-packages.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
-import { guidanceExamples as pythonExamples } from '../../src/runtimes/python/guidance/example-failures.ts';
 import { ALTERNATIVES as PYTHON_ALTERNATIVES } from '../../src/runtimes/python/guidance/missing-modules.ts';
 import { errorGuidance, executeOptions, policy, RUNTIME_NAMES, sandboxOptions } from '../../src/schema.ts';
 import { repetitions } from '../support/repetitions.ts';
+import type { GuidanceExample } from './examples/example-failure.ts';
+import { EXAMPLE_FAILURES } from './examples/index.ts';
 import { run } from './inputs.ts';
 
 /** A hostile text is combined with one example out of this many; the next text with others. */
 const INTERVAL = repetitions(4, 1);
 
-const EXAMPLES = [
-  ...pythonExamples.map((example) => ({ ...example, runtime: 'python' as const })),
-  ...javascriptExamples.map((example) => ({ ...example, runtime: 'javascript' as const })),
-  ...bashExamples.map((example) => ({ ...example, runtime: 'bash' as const })),
-];
+const EXAMPLES = RUNTIME_NAMES.flatMap((runtime) =>
+  EXAMPLE_FAILURES[runtime].map((example) => ({ ...example, runtime })),
+);
 const classified = ({ runtime, run: change }: (typeof EXAMPLES)[number]) =>
   classify(run(runtime, change), LANGUAGES[runtime].rules)!;
 

@@ -9,7 +9,7 @@ import { RUNTIME_NAMES } from '../../src/schema.ts';
  * the completion of commands in shells.
  */
 const LANGUAGE_SPECIFIC =
-  /^(runtimes\/|packages\/(vendored-package-table|added-packages|run-pip)\.ts$|schema\/runtime-names\.ts$|redteam\/corpus\/|cli\/(commands\/)?completion)/;
+  /^(runtimes\/|packages\/(vendored-package-table|added-packages|run-pip)\.ts$|schema\/runtime-names\.ts$|redteam\/(corpus|programs)\/|cli\/(commands\/)?completion)/;
 
 /**
  * A language's name as a literal ('python'), a property (x.python), a key or a variable ({ python: …, python }). Prose and

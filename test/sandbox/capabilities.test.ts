@@ -2,18 +2,16 @@ import { createSandbox } from 'llm-wasm-sandbox';
 import { sandboxTools } from 'llm-wasm-sandbox/adapters';
 import { describe, expect, test } from 'vitest';
 import { buildGuidance } from '../../src/analysis/build-guidance.ts';
-import { exampleInput, type GuidanceExample } from '../../src/analysis/example-failure.ts';
 import { classify } from '../../src/analysis/find-rule.ts';
 import { serverSettings } from '../../src/mcp/settings.ts';
 import { capabilitiesOf } from '../../src/mcp/tool.ts';
 import { serverInstructions } from '../../src/mcp/tool-descriptions.ts';
 import { toolTable } from '../../src/mcp/tools/index.ts';
-import { guidanceExamples as bashExamples } from '../../src/runtimes/bash/guidance/example-failures.ts';
-import { guidanceExamples as javascriptExamples } from '../../src/runtimes/javascript/guidance/example-failures.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
-import { guidanceExamples as pythonExamples } from '../../src/runtimes/python/guidance/example-failures.ts';
 import { type Capabilities, NO_CAPABILITIES } from '../../src/schema/capabilities.ts';
 import type { RuntimeName } from '../../src/schema.ts';
+import { exampleInput, type GuidanceExample } from '../analysis/examples/example-failure.ts';
+import { EXAMPLE_FAILURES } from '../analysis/examples/index.ts';
 import { READERS } from '../analysis/inputs.ts';
 
 /** Claims that something is not there although a configuration can have it, by what makes them false. */
@@ -46,11 +44,7 @@ const MORE_FAILURES: readonly [RuntimeName, GuidanceExample['run']][] = [
 
 /** The guidance of all examples of failures. Packages of JavaScript cannot be added in any configuration. */
 function guidanceTexts(capabilities: Capabilities): string[] {
-  const examples = Object.entries({
-    python: pythonExamples,
-    javascript: javascriptExamples,
-    bash: bashExamples,
-  });
+  const examples = Object.entries(EXAMPLE_FAILURES);
   const failures = [
     ...examples.flatMap(([name, rows]) => rows.map(({ run }) => [name as RuntimeName, run] as const)),
     ...MORE_FAILURES,

@@ -1,9 +1,9 @@
 /** Attacks on the limits of fuel, time, memory, output, files and recursion. */
 
-import type { Limit, LimitProgram } from '../../runtimes/attack-programs.ts';
-import { ATTACK_PROGRAMS } from '../../runtimes/attack-registry.ts';
 import type { PolicyInput, RuntimeName } from '../../schema.ts';
 import type { AttackRow, AttackTable, Pattern, ProgramAttack } from '../attack.ts';
+import type { Limit, LimitProgram } from '../programs/attack-programs.ts';
+import { ATTACK_PROGRAMS } from '../programs/index.ts';
 import { CHART_ATTACKS } from './chart-attacks.ts';
 import { PROCESS_ATTACKS_JAVASCRIPT, PROCESS_ATTACKS_PYTHON } from './process-attacks.ts';
 import { knownFrom, slug } from './rows.ts';

@@ -48,6 +48,7 @@ while :; do work; done`,
   importedModules: () => [],
   variablesProgram: () => VARIABLES_PROGRAM,
   notebook: { kernel: 'bash', mimeType: 'text/x-sh' },
+  unsetVariable: (name) => `unset ${name}`,
   parseProgram: (code) => `bash -n -c ${quote(code)}`,
   isIncomplete: ({ stderr }) => ENDS_EARLY.test(stderr),
 };

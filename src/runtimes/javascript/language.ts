@@ -94,6 +94,7 @@ for (;;) work();`,
   completionProgram,
   descriptionProgram,
   // Syntax errors are found before the first statement runs.
+  unsetVariable: (name) => `delete process.env.${name};`,
   parseProgram: (code) => `throw 0;\n${code}`,
   isIncomplete,
 };

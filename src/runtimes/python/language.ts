@@ -70,6 +70,7 @@ while True:
   completionProgram,
   descriptionProgram,
   // A JSON string is also a Python literal.
+  unsetVariable: (name) => `__import__('os').environ.pop('${name}', None)`,
   parseProgram: (code) => `
 import ast, codeop
 compile_command = codeop.CommandCompiler()

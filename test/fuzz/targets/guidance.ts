@@ -5,9 +5,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { analyse } from '../../../src/analysis/analyse.ts';
-import { guidanceExamples as javascriptExamples } from '../../../src/runtimes/javascript/guidance/example-failures.ts';
 import { LANGUAGES } from '../../../src/runtimes/languages.ts';
-import { guidanceExamples as pythonExamples } from '../../../src/runtimes/python/guidance/example-failures.ts';
 import {
   errorGuidance,
   fuelAnalysis,
@@ -17,6 +15,7 @@ import {
   TRAPS,
   type TrapReason,
 } from '../../../src/schema.ts';
+import { EXAMPLE_FAILURES } from '../../analysis/examples/index.ts';
 import { run } from '../../analysis/inputs.ts';
 import { rarely } from '../mutations.ts';
 import type { FuzzTarget } from '../target.ts';
@@ -25,7 +24,7 @@ const LINE_MAX = 700;
 const TOTAL_MAX = 8_000;
 
 /** Texts of real reports, which random text would never hit. */
-const EXAMPLES = [...pythonExamples, ...javascriptExamples];
+const EXAMPLES = Object.values(EXAMPLE_FAILURES).flat();
 const knownTexts = [
   ...new Set(
     EXAMPLES.flatMap(({ run: change }) =>

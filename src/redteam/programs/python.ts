@@ -1,5 +1,5 @@
 /** What the red team runs in Python. */
-import type { AttackPrograms, LimitProgram, RecursiveProgram } from '../attack-programs.ts';
+import type { AttackPrograms, LimitProgram, RecursiveProgram } from './attack-programs.ts';
 
 /** Loops forever and catches every exception. */
 const STUBBORN = `

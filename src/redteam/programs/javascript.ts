@@ -1,5 +1,5 @@
 /** What the red team runs in JavaScript. */
-import type { AttackPrograms, LimitProgram, RecursiveProgram } from '../attack-programs.ts';
+import type { AttackPrograms, LimitProgram, RecursiveProgram } from './attack-programs.ts';
 
 /** Work that the host does for a program: each byte, or each call, has to be charged and limited. */
 const hostWork: readonly LimitProgram[] = [

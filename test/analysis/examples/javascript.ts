@@ -1,6 +1,7 @@
 /** One failed run for each type of guidance, for docs/ERROR_GUIDANCE.md and the tests of the rules. */
-import type { GuidanceExample } from '../../../analysis/example-failure.ts';
-import type { GuestError } from '../../../schema.ts';
+
+import type { GuestError } from '../../../src/schema.ts';
+import type { GuidanceExample } from './example-failure.ts';
 
 const thrown = (type: string, message: string, more: Partial<GuestError> = {}): GuestError => ({
   type,
@@ -18,7 +19,7 @@ const dayjs = {
   use: 'dates',
 };
 
-export const guidanceExamples: readonly GuidanceExample[] = [
+export const javascriptExamples: readonly GuidanceExample[] = [
   {
     type: 'MissingRequireVendor',
     run: {

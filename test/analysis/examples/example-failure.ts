@@ -1,8 +1,9 @@
 /** Examples of failed runs, for docs/ERROR_GUIDANCE.md and the tests of the rules. */
-import { NO_CAPABILITIES } from '../schema/capabilities.ts';
-import { policy } from '../schema.ts';
-import type { AnalysedLanguage } from './analysed-language.ts';
-import { type AnalysisInput, NO_EARLIER_CALLS } from './input.ts';
+
+import type { AnalysedLanguage } from '../../../src/analysis/analysed-language.ts';
+import { type AnalysisInput, NO_EARLIER_CALLS } from '../../../src/analysis/input.ts';
+import { NO_CAPABILITIES } from '../../../src/schema/capabilities.ts';
+import { policy } from '../../../src/schema.ts';
 
 /** A run that gets guidance of this type; `run` holds the differences from `exampleInput`. */
 export interface GuidanceExample {

@@ -1,5 +1,5 @@
 /** One failed run for each type of guidance, for docs/ERROR_GUIDANCE.md and the tests of the rules. */
-import type { GuidanceExample } from '../../../analysis/example-failure.ts';
+import type { GuidanceExample } from './example-failure.ts';
 
 const failed = (exitCode: number, source: string, stderr: string): GuidanceExample['run'] => ({
   ending: 'exited',
@@ -8,7 +8,7 @@ const failed = (exitCode: number, source: string, stderr: string): GuidanceExamp
   stderr,
 });
 
-export const guidanceExamples: readonly GuidanceExample[] = [
+export const bashExamples: readonly GuidanceExample[] = [
   { type: 'CommandNotFound', run: failed(127, 'gerp x a.txt', 'bash: line 1: gerp: command not found\n') },
   { type: 'CannotExecute', run: failed(126, './run.sh', 'bash: line 1: ./run.sh: Permission denied\n') },
   { type: 'UnsupportedOption', run: failed(1, 'ls --hyperlink', "ls: Unknown option 'hyperlink'\n") },

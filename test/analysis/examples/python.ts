@@ -1,7 +1,8 @@
 /** One failed run for each type of guidance, for docs/ERROR_GUIDANCE.md and the tests of the rules. */
-import type { GuidanceExample } from '../../../analysis/example-failure.ts';
-import type { GuestError, TrapReason } from '../../../schema.ts';
-import { toolFailureExamples } from './example-tool-failures.ts';
+
+import type { GuestError, TrapReason } from '../../../src/schema.ts';
+import type { GuidanceExample } from './example-failure.ts';
+import { toolFailureExamples } from './python-tools.ts';
 
 /** A built-in exception. */
 const raised = (type: string, message: string, more: Partial<GuestError> = {}): GuestError => ({
@@ -27,7 +28,7 @@ const openpyxl = {
   use: 'Read and write Excel .xlsx workbooks',
 };
 
-export const guidanceExamples: readonly GuidanceExample[] = [
+export const pythonExamples: readonly GuidanceExample[] = [
   // ---- limits ----
   {
     type: 'OutOfFuel',

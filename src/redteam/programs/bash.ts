@@ -1,6 +1,7 @@
 /** What the red team runs in bash. */
-import type { AttackPrograms, LimitProgram, RecursiveProgram } from '../attack-programs.ts';
-import { quote } from './quote.ts';
+
+import { quote } from '../../runtimes/bash/quote.ts';
+import type { AttackPrograms, LimitProgram, RecursiveProgram } from './attack-programs.ts';
 
 const limitPrograms: readonly LimitProgram[] = [
   { name: 'while-true', breaks: ['fuel', 'time'], code: 'while :; do :; done' },
