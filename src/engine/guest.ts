@@ -371,7 +371,7 @@ export class Guest implements Host, LinkableGuest {
   }
 
   sleep(milliseconds: number): void {
-    this.kernel.processes?.runReady();
+    this.kernel.call.processes?.runReady();
     const patienceMs = (this.#run.patienceEndsMs ?? Number.POSITIVE_INFINITY) - this.monotonic();
     this.#sleepFor(Math.min(milliseconds, patienceMs));
     if (milliseconds >= patienceMs) this.#stopOverdue();

@@ -3,8 +3,9 @@
  * parent: it runs to its end when the parent waits for it, reads what it writes, sleeps or ends. The worker implements this.
  */
 import type { BaseDirectory } from '../fs/resolve-path.ts';
+import type { Volume } from '../fs/volume.ts';
 import type { DescriptorTable } from './descriptors.ts';
-import type { PipeBuffer } from './pipe.ts';
+import type { PipeAccount, PipeBuffer } from './pipe.ts';
 
 /** Numbers of the signals that the kernel sends or treats in a special way. */
 export const SIGNAL = {
@@ -60,6 +61,13 @@ export interface EndedProcess {
 export interface DirectoryUser {
   cwd: BaseDirectory;
   fds: DescriptorTable;
+}
+
+/** With what the guest of a child process begins. The file tree and the memory of pipes are those of the call. */
+export interface InheritedState extends DirectoryUser {
+  readonly umask: number;
+  readonly volume: Volume;
+  readonly pipeAccount: PipeAccount;
 }
 
 /** The processes of a call, as one of them uses them. Failures are system call errors. */

@@ -7,12 +7,12 @@ import type { DirNode, FileNode, Node } from '../fs/nodes.ts';
 import { type BaseDirectory, baseOf } from '../fs/resolve-path.ts';
 import type { Volume } from '../fs/volume.ts';
 import { AT, O, SEEK } from './abi.ts';
+import { type CallEnvironment, NO_CALL } from './call-environment.ts';
 import { DescriptorTable, type DirectoryListing, type OpenFile } from './descriptors.ts';
 import { DEVICES, type DeviceKind, descriptorOf, isDevice } from './devices.ts';
 import { deviceStatus, type FileStatus, nodeStatus } from './file-status.ts';
 import type { Host } from './host-services.ts';
 import { ImportLog } from './module-import-log.ts';
-import type { FindPackages } from './package-finder.ts';
 import {
   MAX_PIPE_BYTES,
   newPipe,
@@ -22,9 +22,8 @@ import {
   releasePipe,
   writePipe,
 } from './pipe.ts';
-import type { EndedProcess, Processes } from './processes.ts';
+import type { EndedProcess, InheritedState } from './processes.ts';
 import { isSyscallError, syscallError } from './syscall-error.ts';
-import type { ToolChannel } from './tool-channel.ts';
 
 /** Fuel for a microsecond of host time, the rate of the virtual clock. */
 export const FUEL_PER_US = 1000;
@@ -64,25 +63,13 @@ export class Kernel {
   fds = DescriptorTable.standard();
   /** Memory of the pipes. The processes of a call share it. */
   pipeAccount: PipeAccount = { bytes: 0 };
-  /** The processes of the call; absent if the guest cannot start any. */
-  processes: Processes | undefined;
   /** Children of earlier calls that have ended and that the program has not waited for. */
   endedChildren: readonly EndedProcess[] = [];
-  /** The kernel whose standard input this one reads: that of the program of the call. */
-  inputOf: Kernel = this;
-  /** Whether the program can display results. */
-  hasResults = true;
-  /** The unread part of standard input. */
-  stdin: Uint8Array = new Uint8Array();
-  /** Waits for more standard input: bytes, `end`, or `interrupted` by a limit. Absent if there is no more. */
-  moreStdin: (() => Uint8Array | 'end' | 'interrupted') | undefined;
-  /** The tools of the caller; absent if the program has none. */
-  tools: ToolChannel | undefined;
-  /** Absent if the host adds no packages to this guest. */
-  findPackages: FindPackages | undefined;
   env: Readonly<Record<string, string>> = {};
   /** Modules that the current program has imported. */
   imports = new ImportLog();
+  /** What the host provides to the program that runs. */
+  call: CallEnvironment = NO_CALL;
   #hostTimeUs = 0;
 
   constructor(
@@ -92,22 +79,18 @@ export class Kernel {
 
   /** Resets the state to that of an image: only the three standard streams are open. */
   reset(cwd: string, umask: number): void {
-    this.cwd = cwd;
-    this.umask = umask;
-    this.calls = 0;
-    this.clockMs = 0;
-    this.drawnBytes = 0;
-    this.fds = DescriptorTable.standard();
-    this.pipeAccount = { bytes: 0 };
-    this.processes = undefined;
-    this.endedChildren = [];
-    this.inputOf = this;
-    this.hasResults = true;
-    this.stdin = new Uint8Array();
-    this.moreStdin = undefined;
-    this.tools = undefined;
-    this.findPackages = undefined;
-    this.imports = new ImportLog();
+    const { volume, host, env } = this;
+    Object.assign(this, new Kernel(volume, host), { cwd, umask, env });
+  }
+
+  /** Begins a call, or a part of one in a child process, which inherits from its parent. */
+  beginCall(call: CallEnvironment, inherited?: InheritedState): void {
+    this.call = call;
+    Object.assign(this, inherited);
+  }
+
+  endCall(): void {
+    this.call = NO_CALL;
   }
 
   /** Accounts for work of the host: charges fuel for it, and checks the limits about once per millisecond of it. */
@@ -165,7 +148,7 @@ export class Kernel {
   /** Opens a device or duplicates a descriptor; undefined if the path is another one. */
   #openDevice(path: string, flags: number): number | undefined {
     const device = DEVICES.get(path);
-    if (device?.kind === 'results' && !this.hasResults) throw syscallError('ENOENT');
+    if (device?.kind === 'results' && !this.call.hasResults) throw syscallError('ENOENT');
     if (device !== undefined) return this.fds.install({ ...device, refs: 1, flags });
     const original = descriptorOf(path);
     if (original === undefined) return undefined;
@@ -273,7 +256,7 @@ export class Kernel {
   /** Replaces the working directory and the paths of open directories after a directory was renamed or removed. */
   #mapBases(map: (base: BaseDirectory) => BaseDirectory): void {
     const open = new Set<OpenFile>();
-    for (const user of this.processes?.directoryUsers ?? [this]) {
+    for (const user of this.call.processes?.directoryUsers ?? [this]) {
       user.cwd = map(user.cwd);
       for (const file of user.fds.slots) if (file?.kind === 'dir') open.add(file);
     }
@@ -358,18 +341,19 @@ export class Kernel {
     }
     if (isDevice(file)) return this.#readDevice(file.kind, into);
     if (at !== undefined) throw syscallError('ESPIPE');
-    return file.kind === 'pipe' ? this.#readPipe(file, into) : this.inputOf.#readStdin(into);
+    return file.kind === 'pipe' ? this.#readPipe(file, into) : this.call.input.read(into);
   }
 
   /** Reads from a pipe. If it is empty, the processes that can write to it run first. */
   #readPipe({ pipe, flags }: { pipe: PipeBuffer; flags: number }, into: Uint8Array): number {
     const mayRun = (flags & O.NONBLOCK) === 0 && into.length > 0;
-    if (pipe.length === 0 && pipe.writers > 0 && mayRun && this.processes?.fill(pipe) === true) return 0;
+    if (pipe.length === 0 && pipe.writers > 0 && mayRun && this.call.processes?.fill(pipe) === true) return 0;
     return readPipe(pipe, into, this.pipeAccount);
   }
 
   #writePipe({ pipe, flags }: { pipe: PipeBuffer; flags: number }, from: Uint8Array): number {
-    const { processes, pipeAccount } = this;
+    const { pipeAccount } = this;
+    const { processes } = this.call;
     if (pipe.length < pipe.capacity || pipe.readers === 0 || from.length === 0)
       return writePipe(pipe, from, pipe.capacity, pipeAccount);
     const isShared = processes?.isShared(pipe) === true;
@@ -395,19 +379,6 @@ export class Kernel {
       this.host.random(chunk);
     }
     return into.length;
-  }
-
-  #readStdin(into: Uint8Array): number {
-    if (this.stdin.length === 0 && into.length > 0 && this.moreStdin !== undefined) {
-      const more = this.moreStdin();
-      if (more === 'interrupted') throw syscallError('EINTR');
-      if (more === 'end') this.moreStdin = undefined;
-      else this.stdin = more;
-    }
-    const count = Math.min(into.length, this.stdin.length);
-    into.set(this.stdin.subarray(0, count));
-    this.stdin = this.stdin.subarray(count);
-    return count;
   }
 
   write(fd: number, from: Uint8Array, at?: number): number {

@@ -1,7 +1,8 @@
 /** The sizes of the texts that a JavaScript guest passes to tools. */
 import { describe, expect, test } from 'vitest';
+import { NO_CALL } from '../../src/kernel/call-environment.ts';
 import { GuestMemory } from '../../src/kernel/guest-memory.ts';
-import { MAX_TOOL_MESSAGE_BYTES } from '../../src/kernel/tool-channel.ts';
+import { MAX_TOOL_MESSAGE_BYTES, type ToolChannel } from '../../src/kernel/tool-channel.ts';
 import { GuestBytes } from '../../src/runtimes/javascript/syscalls/call-arguments.ts';
 import type { QuickJsGuest } from '../../src/runtimes/javascript/syscalls/quickjs-guest.ts';
 import { systemCalls } from '../../src/runtimes/javascript/syscalls/system-calls.ts';
@@ -10,7 +11,7 @@ import { testKernel } from '../kernel/test-kernel.ts';
 describe('texts that a JavaScript guest passes to tools', () => {
   const { kernel } = testKernel();
   const received: number[] = [];
-  kernel.tools = {
+  const tools: ToolChannel = {
     names: '[]',
     isPaused: false,
     hasNetwork: false,
@@ -20,6 +21,7 @@ describe('texts that a JavaScript guest passes to tools', () => {
     search: () => '[]',
     describe: () => 'null',
   };
+  kernel.beginCall({ ...NO_CALL, tools });
   const guest = { kernel } as unknown as QuickJsGuest;
   const memory = new GuestMemory(new WebAssembly.Memory({ initial: MAX_TOOL_MESSAGE_BYTES / 65_536 + 1 }));
   const short = new GuestBytes(memory, 0, 3, true);

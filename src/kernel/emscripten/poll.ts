@@ -52,8 +52,8 @@ export function pollDescriptors(
   for (let ready = check(); ; ready = check()) {
     const left = end - kernel.host.monotonic();
     if (ready !== 0 || left <= 0) return ready;
-    if (pipes.length > 0 && kernel.processes?.runFor(pipes, left) === true) continue;
-    if (pipes.length > 0 && timeout < 0 && kernel.processes?.isWaitedFor(pipes) === true)
+    if (pipes.length > 0 && kernel.call.processes?.runFor(pipes, left) === true) continue;
+    if (pipes.length > 0 && timeout < 0 && kernel.call.processes?.isWaitedFor(pipes) === true)
       throw syscallError('EDEADLK');
     kernel.host.sleep(left);
     return 0;

@@ -42,8 +42,8 @@ function descriptorPairs(memory: GuestMemory, pointer: number, count: number): S
 
 export function programProcessCalls(kernel: Kernel, memory: GuestMemory): HostFunctions {
   const processes = (): Processes => {
-    if (kernel.processes === undefined) throw syscallError('ENOSYS');
-    return kernel.processes;
+    if (kernel.call.processes === undefined) throw syscallError('ENOSYS');
+    return kernel.call.processes;
   };
   return {
     __sb_spawn: (
@@ -93,7 +93,7 @@ export function programProcessCalls(kernel: Kernel, memory: GuestMemory): HostFu
       return 0;
     },
     __sb_die: (signal: number) => processes().die(signal),
-    __sb_getpid: () => kernel.processes?.pid ?? 1,
-    __sb_getppid: () => kernel.processes?.parentPid ?? 0,
+    __sb_getpid: () => kernel.call.processes?.pid ?? 1,
+    __sb_getppid: () => kernel.call.processes?.parentPid ?? 0,
   };
 }

@@ -148,7 +148,7 @@ function runEventLoop(guest: Guest, program: JavaScriptRun): void {
     const timer = invoke(guest, program.handles['nextTimer']!);
     const isFunction = guest.call('qjs_is_function', timer) !== 0;
     isDone = program.interrupt !== undefined || (!isFunction && guest.call('qjs_is_number', timer) === 0);
-    if (guest.kernel.tools?.isPaused) {
+    if (guest.kernel.call.tools?.isPaused) {
       settle(guest, timer);
       if (program.interrupt === undefined) return;
       break;

@@ -82,7 +82,7 @@ function startInterpreter(
     guest,
     startFuel: (header.pages * PAGE_BYTES) / 8,
     run: () => {
-      const pid = guest.kernel.processes!.pid;
+      const pid = guest.kernel.call.processes!.pid;
       const network = tools?.network && { network: true as const };
       const request = { argv, env, inject_setup, pid, others, fuel_budget, timeout_seconds, ...network };
       const report = parseGuestReport(

@@ -14,6 +14,7 @@ import type { Guest } from '../../engine/guest.ts';
 import { MemoryAccount } from '../../engine/memory-account.ts';
 import { type GuestStop, GuestStopped } from '../../engine/run-context.ts';
 import type { BaseDirectory } from '../../fs/resolve-path.ts';
+import { type CallEnvironment, NO_CALL } from '../../kernel/call-environment.ts';
 import { DescriptorTable } from '../../kernel/descriptors.ts';
 import { type PipeBuffer, shortenPipe } from '../../kernel/pipe.ts';
 import {
@@ -128,8 +129,8 @@ export class ProcessTable {
     top: Guest,
     memoryBytes: number,
     readonly resolve: ResolveProgram<Guest>,
-    /** Undefined if no process may send requests. */
-    readonly tools?: GuestToolCalls,
+    /** What the program of the call is provided with. Its processes have no results, and of its tools only requests. */
+    readonly call: CallEnvironment<GuestToolCalls> = NO_CALL,
   ) {
     const { kernel } = top;
     this.#top = {
@@ -160,7 +161,7 @@ export class ProcessTable {
     this.#memory = new MemoryAccount(memoryBytes, () => kernel.pipeAccount.bytes);
     top.memoryLimit.countIn(this.#memory);
     kernel.pipeAccount.freeBytes = () => this.#memory.freeBytes;
-    kernel.processes = this.#callsOf(this.#top);
+    kernel.beginCall({ ...call, processes: this.#callsOf(this.#top) });
     top.fork = (create) => this.#fork(this.#top, create);
   }
 
@@ -197,7 +198,7 @@ export class ProcessTable {
       .map(({ pid, status }) => ({ pid, status }))
       .slice(-MAX_ENDED_CHILDREN);
     this.#processes = [];
-    kernel.processes = undefined;
+    kernel.endCall();
     kernel.pipeAccount.freeBytes = undefined;
     this.#top.guest!.memoryLimit.countIn(undefined);
     this.#top.guest!.fork = undefined;
@@ -403,19 +404,18 @@ export class ProcessTable {
   #runGuest(process: Process, program: ChildProgram<Guest>, runner: Guest, timeoutMs: number): GuestStop {
     const { guest } = program;
     const { kernel } = guest;
-    const requests = this.tools?.forChild(guest);
+    const requests = this.call.tools?.forChild(guest);
     process.guest = guest;
     try {
       runner.beginChild(guest, timeoutMs);
-      this.#connect(process, guest);
-      kernel.tools = requests;
+      this.#connect(process, guest, requests);
       return stopOf(program);
     } finally {
       process.user = { cwd: kernel.cwd, fds: kernel.fds };
       process.umask = kernel.umask;
       process.guest = undefined;
       guest.fork = undefined;
-      kernel.tools = undefined;
+      kernel.endCall();
       requests?.close();
       kernel.fds = new DescriptorTable();
       try {
@@ -448,16 +448,14 @@ export class ProcessTable {
     }
   }
 
-  #connect(process: Process, guest: Guest): void {
+  #connect(process: Process, guest: Guest, tools: GuestToolCalls | undefined): void {
     const { kernel } = guest;
-    const top = this.#top.guest!.kernel;
-    const { cwd, fds } = process.user;
-    Object.assign(kernel, { cwd, fds, umask: process.umask, hasResults: false });
-    kernel.volume = top.volume;
-    kernel.pipeAccount = top.pipeAccount;
-    kernel.inputOf = top;
-    kernel.findPackages = top.findPackages;
-    kernel.processes = this.#callsOf(process);
+    const { volume, pipeAccount } = this.#top.guest!.kernel;
+    const { user, umask } = process;
+    kernel.beginCall(
+      { ...this.call, tools, hasResults: false, processes: this.#callsOf(process) },
+      { cwd: user.cwd, fds: user.fds, umask, volume, pipeAccount },
+    );
     guest.fork = (create) => this.#fork(process, create);
     process.user = kernel;
   }

@@ -9,6 +9,7 @@ import type { RunContext } from '../../engine/run-context.ts';
 import type { TreeChanges } from '../../fs/tree-changes.ts';
 import { CappedOutput } from '../../kernel/capped-output.ts';
 import type { FindPackages } from '../../kernel/package-finder.ts';
+import { StandardInput } from '../../kernel/standard-input.ts';
 import type { Kernel } from '../../kernel/syscalls.ts';
 import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import { programFile } from '../../runtimes/program-files.ts';
@@ -184,17 +185,12 @@ class JobRun {
   connectGuest(): void {
     const { id, job, loaded } = this.received;
     const { kernel } = this.#guest;
-    kernel.stdin = job.stdin;
     const askForMore = () => {
       const answer = this.#ask({ type: 'stdin' });
       return answer === undefined ? 'interrupted' : (answer.bytes ?? 'end');
     };
-    // The guest of a session may still have that of the call before.
-    kernel.moreStdin = job.hasMoreStdin ? askForMore : undefined;
     const run = { requests: this.thread.requests, job: id };
     this.#tools = job.tools && new GuestToolCalls(run, this.#guest, job.tools);
-    kernel.tools = this.#tools;
-    kernel.findPackages = this.#packageFinder();
     const context = {
       job,
       loaded,
@@ -207,7 +203,12 @@ class JobRun {
       this.#guest,
       job.limits.memory_bytes,
       (...program) => resolveProgram(context, ...program),
-      this.#tools,
+      {
+        input: new StandardInput(job.stdin, job.hasMoreStdin ? askForMore : undefined),
+        hasResults: true,
+        tools: this.#tools,
+        findPackages: this.#packageFinder(),
+      },
     );
     kernel.volume.takeExceededLimit();
   }
@@ -297,8 +298,6 @@ class JobRun {
     this.#processes.close();
     unmountLayers(this.#guest.kernel);
     this.#tools?.close();
-    this.#guest.kernel.tools = undefined;
-    this.#guest.kernel.findPackages = undefined;
     this.#exceededQuota = this.#guest.kernel.volume.takeExceededLimit();
   }
 

@@ -47,7 +47,7 @@ export function runProgram(guest: Guest, run: () => string, observer: ProgramObs
   try {
     const text = run();
     const reason = guest.limitReached;
-    if (reason === undefined && guest.kernel.tools?.isPaused === true) {
+    if (reason === undefined && guest.kernel.call.tools?.isPaused === true) {
       const report = { exit_code: PAUSED_EXIT_CODE };
       return { trap: undefined, report, stoppedAt: undefined, isConsistent: true, isPaused: true };
     }

@@ -129,7 +129,7 @@ const steps = fc.array(
 /** Fails if the references to open files, or the ends or memory of pipes, are counted wrongly. */
 function checkCounts(kernel: Kernel): void {
   const refs = new Map<OpenFile, number>();
-  for (const { fds } of kernel.processes?.directoryUsers ?? [kernel])
+  for (const { fds } of kernel.call.processes?.directoryUsers ?? [kernel])
     for (const file of fds.slots) if (file !== undefined) refs.set(file, (refs.get(file) ?? 0) + 1);
   const ends = new Map<PipeBuffer, { read: number; write: number }>();
   for (const [file, count] of refs) {
@@ -194,7 +194,7 @@ export const processCalls: FuzzTarget = {
       const table = new ProcessTable(guest, MEMORY_BYTES, (volume, cwd, request) =>
         resolveProgram({ volume: () => volume } as never, volume, cwd, request),
       );
-      const { processes } = kernel;
+      const { processes } = kernel.call;
       for (const { run } of actions) {
         const outcome = attempt(() => run(kernel, processes!));
         outcomes[outcome]++;
@@ -207,7 +207,7 @@ export const processCalls: FuzzTarget = {
       table.close();
       checkCounts(kernel);
       kernel.closeAll(kernel.fds);
-      assert.equal(kernel.processes, undefined);
+      assert.equal(kernel.call.processes, undefined);
       assert.equal(kernel.pipeAccount.bytes, 0);
       assert.ok(guest.fuelConsumed <= fuelBudget + GRACE.fuel, `${guest.fuelConsumed} of ${fuelBudget} fuel`);
     });

@@ -21,8 +21,8 @@ const request = object({
 });
 
 const processesOf = ({ kernel }: QuickJsGuest) => {
-  if (kernel.processes === undefined) throw syscallError('ENOSYS');
-  return kernel.processes;
+  if (kernel.call.processes === undefined) throw syscallError('ENOSYS');
+  return kernel.call.processes;
 };
 
 function parse(guest: QuickJsGuest, json: Uint8Array) {

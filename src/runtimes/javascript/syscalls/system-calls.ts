@@ -383,8 +383,8 @@ const contextCalls: Record<string, SystemCall> = {
 
 /** Tool calls. They fail with ENOSYS if the program has no tools. */
 const toolsOf = ({ kernel }: QuickJsGuest) => {
-  if (kernel.tools === undefined) throw syscallError('ENOSYS');
-  return kernel.tools;
+  if (kernel.call.tools === undefined) throw syscallError('ENOSYS');
+  return kernel.call.tools;
 };
 const decoded = (arg: Argument) => {
   const { length, bytes } = toText(arg);
@@ -401,7 +401,7 @@ const toolCalls: Record<string, SystemCall> = {
     return toolsOf(guest).wait(time < 0 ? Number.POSITIVE_INFINITY : time);
   },
   toolWithdraw: (guest, [id, reason]) => returnZero(toolsOf(guest).withdraw(toInteger(id), decoded(reason))),
-  hasNetwork: ({ kernel }) => (kernel.tools?.hasNetwork ? 1 : 0),
+  hasNetwork: ({ kernel }) => (kernel.call.tools?.hasNetwork ? 1 : 0),
   toolSearch: (guest, [query, limit]) => toolsOf(guest).search(decoded(query), Number(limit)),
   toolDescribe: (guest, [name]) => toolsOf(guest).describe(decoded(name)),
 };

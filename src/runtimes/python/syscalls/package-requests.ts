@@ -16,14 +16,14 @@ const decoder = new TextDecoder();
 /** The returned function handles the request. It returns undefined for other requests, or if nobody answers. */
 export function packageRequests(kernel: Kernel, memory: GuestMemory) {
   return (request: number, varargs: number): number | undefined => {
-    if (request !== PACKAGE_IOCTL || kernel.findPackages === undefined) return undefined;
+    if (request !== PACKAGE_IOCTL || kernel.call.findPackages === undefined) return undefined;
     const buffer = memory.u32(varargs);
     const length = memory.u32(buffer);
     if (length > MAX_TEXT_BYTES) throw syscallError('EINVAL');
     const [kind, ...names] = decoder.decode(memory.bytes(buffer + LENGTH_BYTES, length)).split('\n');
     if ((kind !== 'module' && kind !== 'requirement') || names.length > MAX_PACKAGE_NAMES)
       throw syscallError('EINVAL');
-    const absent = new Set(kernel.findPackages(kind, names));
+    const absent = new Set(kernel.call.findPackages(kind, names));
     return names.reduce((bits, name, index) => (absent.has(name) ? bits | (1 << index) : bits), 0);
   };
 }

@@ -40,7 +40,7 @@ function parse(bytes: Uint8Array) {
 /** The returned function handles the request. It returns undefined for other requests, or if there are no processes. */
 export function processRequests(kernel: Kernel, memory: GuestMemory) {
   return (code: number, varargs: number): number | undefined => {
-    const { processes } = kernel;
+    const { processes } = kernel.call;
     if (code !== PROCESS_IOCTL || processes === undefined) return undefined;
     const buffer = memory.u32(varargs);
     const length = memory.u32(buffer);

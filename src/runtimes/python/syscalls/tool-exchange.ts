@@ -64,7 +64,7 @@ export function toolExchange(kernel: Kernel, memory: GuestMemory) {
   /** The run that the reply belongs to. The instance may have run another program since. */
   let owner: ToolChannel | undefined;
   return (request: number, varargs: number): number | undefined => {
-    const { tools } = kernel;
+    const { tools } = kernel.call;
     if (tools === undefined || (request !== TOOL_IOCTL.SEND && request !== TOOL_IOCTL.TAKE)) return undefined;
     if (owner !== tools) reply = NO_REPLY;
     owner = tools;
