@@ -17,13 +17,13 @@ const { formatCount, formatFuel, formatPercent, parseFuel, typicalSeconds } = aw
   at('dist/quantities.js')
 );
 const settings = {
-  ...(await import(at('dist/mcp/settings.js'))),
-  ...(await import(at('dist/mcp/resolve-settings.js'))),
+  ...(await import(at('dist/server/settings.js'))),
+  ...(await import(at('dist/server/resolve-settings.js'))),
 };
 const { serverSettings } = settings;
 const { ERROR_CODES, SandboxError } = await import(at('dist/errors.js'));
 const { exitCodeOf } = await import(at('dist/cli/exit-codes.js'));
-const { SERVER_FIELDS } = await import(at('dist/mcp/gateway/tools-config.js'));
+const { SERVER_FIELDS } = await import(at('dist/gateway/tools-config.js'));
 const { toolTable } = await import(at('dist/mcp/tools/index.js'));
 const { readImportCosts } = await import(at('dist/packages/import-costs.js'));
 const { GRACE } = await import(at('dist/engine/grace.js'));

@@ -19,7 +19,7 @@ const { name, version, description, license, engines, bin } = JSON.parse(
   readFileSync(at('package.json'), 'utf8'),
 );
 const { toolTable } = await import(at('dist/mcp/tools/index.js'));
-const { resolveSettings } = await import(at('dist/mcp/resolve-settings.js'));
+const { resolveSettings } = await import(at('dist/server/resolve-settings.js'));
 const { PROMPTS } = await import(at('dist/mcp/prompts.js'));
 
 const entryPoint = `node_modules/${name}/${bin[name]}`;

@@ -1,6 +1,6 @@
 /** The MCP servers of `--tools-config`. Servers and tools that cannot be used are reported on standard error. */
-import { Gateway } from '../mcp/gateway/gateway.ts';
-import { readToolsConfig } from '../mcp/gateway/tools-config.ts';
+import { Gateway } from '../gateway/gateway.ts';
+import { readToolsConfig } from '../gateway/tools-config.ts';
 import { printWarning } from './diagnostics.ts';
 import { packageInfo } from './package-info.ts';
 

@@ -5,7 +5,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { type DestinationStream, pino } from 'pino';
 import { pollUntil } from '../concurrency/poll-until.ts';
-import type { ServerLog } from '../mcp/telemetry.ts';
+import type { ServerLog } from '../server/telemetry.ts';
 
 const STDERR = 2;
 /** Bytes that wait for a reader of standard error. Further lines are dropped. */

@@ -4,14 +4,14 @@
  */
 import { z } from 'zod';
 import { KeyedQueues } from '../concurrency/keyed-queues.ts';
-import { HttpError } from '../http/http-error.ts';
-import { cellProgram } from '../http/notebook-code.ts';
-import { displayedFile, programFailure } from '../http/program-outcome.ts';
-import { ResponseStream } from '../http/response-stream.ts';
-import { checkedBody, encodedJson, respond } from '../http/rest-call.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { policy } from '../schema/policy.ts';
 import type { SandboxResult } from '../schema.ts';
+import { HttpError } from '../server/http-error.ts';
+import { cellProgram } from '../server/notebook-code.ts';
+import { displayedFile, programFailure } from '../server/program-outcome.ts';
+import { ResponseStream } from '../server/response-stream.ts';
+import { checkedBody, encodedJson, respond } from '../server/rest-call.ts';
 import type { Session } from '../session/session.ts';
 import { withFilesOf } from '../session/with-files-of.ts';
 import { missingFolders } from '../session/workspace-edits.ts';

@@ -4,12 +4,12 @@
  */
 import type { z } from 'zod';
 import type { NextSlice } from '../concurrency/slices.ts';
-import { HttpError } from '../http/http-error.ts';
-import { shortJson } from '../http/json-steps.ts';
-import { parseMessageBytes } from '../http/request-body.ts';
-import { ResponseStream } from '../http/response-stream.ts';
-import { checkedBody, encodedJson, respond } from '../http/rest-call.ts';
 import { parse } from '../schema.ts';
+import { HttpError } from '../server/http-error.ts';
+import { shortJson } from '../server/json-steps.ts';
+import { parseMessageBytes } from '../server/request-body.ts';
+import { ResponseStream } from '../server/response-stream.ts';
+import { checkedBody, encodedJson, respond } from '../server/rest-call.ts';
 import type { E2bCall, E2bRoute } from './e2b-call.ts';
 import { connectError, toE2bError } from './e2b-error.ts';
 

@@ -1,6 +1,7 @@
 /** What a program displayed, in the formats and field names of `@e2b/code-interpreter`. */
-import { displayedForms } from '../http/program-outcome.ts';
+
 import type { DisplayResult } from '../schema.ts';
+import { displayedForms } from '../server/program-outcome.ts';
 
 const FORMATS = ['text', 'html', 'markdown', 'svg', 'png', 'jpeg', 'latex', 'json', 'data', 'chart'] as const;
 

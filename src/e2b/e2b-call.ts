@@ -1,5 +1,5 @@
 /** A request of E2B's SDKs, as the handlers receive it. */
-import type { RestRequest, RestRoute } from '../http/rest-call.ts';
+import type { RestRequest, RestRoute } from '../server/rest-call.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { Sandboxes } from './sandboxes.ts';
 

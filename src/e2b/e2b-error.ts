@@ -1,6 +1,6 @@
 /** Errors as the SDKs of E2B expect them. */
 import { SandboxError } from '../errors.ts';
-import { HttpError, toHttpError } from '../http/http-error.ts';
+import { HttpError, toHttpError } from '../server/http-error.ts';
 
 /** What the proxy of E2B answers for a sandbox that is not running. SDKs report it as a timeout of the sandbox. */
 export const notRunning = (sandbox_id: string) =>

@@ -3,8 +3,8 @@
  * token or a signed URL. The server has checked host, rate and size of a request before it arrives here.
  */
 import type { IncomingMessage } from 'node:http';
-import { HttpError } from '../http/http-error.ts';
-import { findRoute, headerOf, respond, splitUrl } from '../http/rest-call.ts';
+import { HttpError } from '../server/http-error.ts';
+import { findRoute, headerOf, respond, splitUrl } from '../server/rest-call.ts';
 import { AccessTokens, isExpired, MAX_ISSUED, MAX_RECENT, type SignedUrl } from './access-tokens.ts';
 import { CODE_ROUTES } from './code-interpreter.ts';
 import type { E2bCall, E2bCaller, E2bRequest, E2bRoute } from './e2b-call.ts';

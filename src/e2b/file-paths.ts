@@ -4,7 +4,7 @@
  */
 
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import { HttpError, quoted } from '../http/http-error.ts';
+import { HttpError, quoted } from '../server/http-error.ts';
 import { followLinks, pathInside } from '../session/workspace-edits.ts';
 import { parentOf } from '../stores/format/parent-path.ts';
 

@@ -1,9 +1,9 @@
 /** Uploads and downloads of files: `/files` of E2B, with access tokens or signed URLs. */
 import { finishInSlices, type NextSlice, SLICE_BYTES, Slices } from '../concurrency/slices.ts';
 import { allocateShared } from '../fs/shared-array-buffers.ts';
-import { HttpError } from '../http/http-error.ts';
-import { BodyError } from '../http/request-body.ts';
-import { respond, sendFile } from '../http/rest-call.ts';
+import { HttpError } from '../server/http-error.ts';
+import { BodyError } from '../server/request-body.ts';
+import { respond, sendFile } from '../server/rest-call.ts';
 import { entryAt } from '../session/workspace-edits.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
 import { behindLinks, checkUser, homePath, nameOf, relativePath } from './file-paths.ts';

@@ -1,7 +1,7 @@
 /** The service `filesystem.Filesystem` of E2B, except watching: each change is one edit of the tree of a sandbox. */
 import { z } from 'zod';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import { HttpError } from '../http/http-error.ts';
+import { HttpError } from '../server/http-error.ts';
 import type { Session } from '../session/session.ts';
 import {
   checkFolder,

@@ -3,7 +3,7 @@
  * a small compressed body can be a large form with many parts. What no client sends is refused.
  */
 import { SLICE_BYTES } from '../concurrency/slices.ts';
-import { HttpError } from '../http/http-error.ts';
+import { HttpError } from '../server/http-error.ts';
 
 /** Files of one request. SDKs send all files of one call in one form. */
 const MAX_PARTS = 1000;

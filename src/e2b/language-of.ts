@@ -1,8 +1,8 @@
 /** The languages of programs as clients of E2B name them. */
 import { SandboxError } from '../errors.ts';
-import { quoted } from '../http/http-error.ts';
 import { languageOfFile, runtimeOf } from '../runtimes/program-files.ts';
 import { LANGUAGE_NAMES, type LanguageName } from '../schema.ts';
+import { quoted } from '../server/http-error.ts';
 
 /** The language with this name or extension. Throws `invalid_argument`. */
 export function languageOf(name: string | undefined): LanguageName {

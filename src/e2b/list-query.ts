@@ -1,5 +1,5 @@
 /** The query of a list of sandboxes: filters, order and pages. */
-import { HttpError } from '../http/http-error.ts';
+import { HttpError } from '../server/http-error.ts';
 import type { SandboxRecord } from './sandbox-records.ts';
 
 const MAX_PAGE = 100;

@@ -3,9 +3,9 @@
  * sandboxes further. Without permission by the operator, programs have no network, and asking for it is refused.
  */
 import { z } from 'zod';
-import { HttpError } from '../http/http-error.ts';
-import type { SessionTenant } from '../http/session-tenant.ts';
 import { parseUrlPattern } from '../schema/url-pattern.ts';
+import { HttpError } from '../server/http-error.ts';
+import type { SessionTenant } from '../server/session-tenant.ts';
 
 const ALL = '0.0.0.0/0';
 const hosts = z.array(z.string().max(260)).max(100).nullish();

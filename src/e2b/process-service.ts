@@ -4,9 +4,9 @@
  * when it started; what it changes is applied when it ends.
  */
 import { z } from 'zod';
-import { HttpError, quoted } from '../http/http-error.ts';
 import { encodeContent, toBase64 } from '../model-text/sliced-text.ts';
 import type { SandboxResult } from '../schema.ts';
+import { HttpError, quoted } from '../server/http-error.ts';
 import { ProcessInput } from '../session/process-input.ts';
 import { prepareProcess, processEnd } from '../session/session-process.ts';
 import { type ConnectStream, deadlineMs, messageFrame, serverStream, unary } from './connect-protocol.ts';

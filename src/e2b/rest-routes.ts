@@ -1,9 +1,9 @@
 /** The REST interface of E2B: the life of sandboxes and snapshots. What a sandbox cannot have is refused with a reason. */
 import { z } from 'zod';
-import { HttpError } from '../http/http-error.ts';
-import { checkedBody, respond } from '../http/rest-call.ts';
-import type { SessionTenant } from '../http/session-tenant.ts';
 import { defaultPolicy } from '../schema.ts';
+import { HttpError } from '../server/http-error.ts';
+import { checkedBody, respond } from '../server/rest-call.ts';
+import type { SessionTenant } from '../server/session-tenant.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
 import { toE2bError } from './e2b-error.ts';
 import { HOME } from './file-paths.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { nextTurn } from '../concurrency/slices.ts';
 import { parseLimitedJson } from '../framing/json-limit-scanner.ts';
-import { encodedJson } from '../http/rest-call.ts';
+import { encodedJson } from '../server/rest-call.ts';
 import type { SessionBlobs } from '../stores/coordination.ts';
 
 const MAX_BYTES = 256 * 1024;
@@ -57,13 +57,3 @@ function parsedRecord(bytes: Uint8Array): unknown {
 
 export const writeRecord = async (blobs: SessionBlobs, record: SandboxRecord): Promise<void> =>
   blobs.write(record.sandbox_id, await encodedJson(record, nextTurn));
-
-/** Records in memory, for servers whose sessions are not stored. */
-export function memoryRecords(): SessionBlobs {
-  const records = new Map<string, Uint8Array>();
-  return {
-    read: async (id) => records.get(id),
-    write: async (id, bytes) => void records.set(id, bytes),
-    delete: async (id) => void records.delete(id),
-  };
-}

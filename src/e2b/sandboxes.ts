@@ -6,11 +6,11 @@
 import { randomBytes } from 'node:crypto';
 import { KeyedQueues } from '../concurrency/keyed-queues.ts';
 import { SandboxError } from '../errors.ts';
-import { HttpError, quoted } from '../http/http-error.ts';
-import type { SessionTenant } from '../http/session-tenant.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
 import { isoTime } from '../schema/iso-time.ts';
 import { LANGUAGE_RUNTIMES, type LanguageName, type PolicyInput } from '../schema.ts';
+import { HttpError, quoted } from '../server/http-error.ts';
+import type { SessionTenant } from '../server/session-tenant.ts';
 import type { Session } from '../session/session.ts';
 import { isIdOf, newId } from './access-tokens.ts';
 import { notRunning } from './e2b-error.ts';

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import { HttpError } from '../http/http-error.ts';
+import { HttpError } from '../server/http-error.ts';
 import type { Session } from '../session/session.ts';
 import { checkFolder } from '../session/workspace-edits.ts';
 import { ChangeLog, type TreeChange } from './change-log.ts';

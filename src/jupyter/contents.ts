@@ -8,11 +8,11 @@ import { z } from 'zod';
 import { type NextSlice, SLICE_BYTES, Slices } from '../concurrency/slices.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import { HttpError, quoted } from '../http/http-error.ts';
-import { parseJsonBytes } from '../http/request-body.ts';
-import { checkedBody, encodedJson, respond } from '../http/rest-call.ts';
 import { decodeText, encodeContent, toBase64 } from '../model-text/sliced-text.ts';
 import { parse } from '../schema.ts';
+import { HttpError, quoted } from '../server/http-error.ts';
+import { parseJsonBytes } from '../server/request-body.ts';
+import { checkedBody, encodedJson, respond } from '../server/rest-call.ts';
 import type { Session } from '../session/session.ts';
 import {
   checkFolder,

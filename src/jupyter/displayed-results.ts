@@ -1,6 +1,7 @@
 /** What a program displays, as MIME bundles of Jupyter. The value of the last expression is the result of the cell. */
-import { displayedFile, displayedForms } from '../http/program-outcome.ts';
+
 import type { DisplayResult } from '../schema.ts';
+import { displayedFile, displayedForms } from '../server/program-outcome.ts';
 import type { Session } from '../session/session.ts';
 
 const MIME_TYPES = {

@@ -1,5 +1,5 @@
 /** A request to the interface of Jupyter Server, as the handlers receive it. */
-import type { RestRequest } from '../http/rest-call.ts';
+import type { RestRequest } from '../server/rest-call.ts';
 import type { Kernels } from './kernels.ts';
 
 export interface JupyterCall extends RestRequest {

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
-import { HttpError, toHttpError } from '../http/http-error.ts';
+import { HttpError, toHttpError } from '../server/http-error.ts';
 import {
   findRoute,
   headerOf,
@@ -14,8 +14,8 @@ import {
   respond,
   sendFile,
   splitUrl,
-} from '../http/rest-call.ts';
-import type { SessionTenant } from '../http/session-tenant.ts';
+} from '../server/rest-call.ts';
+import type { SessionTenant } from '../server/session-tenant.ts';
 import { fileBytes, serveContents } from './contents.ts';
 import type { JupyterCall } from './jupyter-call.ts';
 import { V1_PROTOCOL } from './kernel-message.ts';

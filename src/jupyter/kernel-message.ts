@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { NextSlice } from '../concurrency/slices.ts';
-import { parseJsonBytes } from '../http/request-body.ts';
-import { encodedJson } from '../http/rest-call.ts';
 import { parse } from '../schema.ts';
+import { parseJsonBytes } from '../server/request-body.ts';
+import { encodedJson } from '../server/rest-call.ts';
 
 export const V1_PROTOCOL = 'v1.kernel.websocket.jupyter.org';
 const PROTOCOL_VERSION = '5.4';

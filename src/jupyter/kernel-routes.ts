@@ -1,8 +1,8 @@
 /** The routes for kernels, their languages, and the documents that they belong to, which Jupyter calls sessions. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { HttpError, quoted } from '../http/http-error.ts';
-import { checkedBody, type RestRoute, respond } from '../http/rest-call.ts';
+import { HttpError, quoted } from '../server/http-error.ts';
+import { checkedBody, type RestRoute, respond } from '../server/rest-call.ts';
 import type { JupyterCall } from './jupyter-call.ts';
 import { kernelSpecs } from './kernel-specs.ts';
 import type { KernelRecord } from './kernels.ts';

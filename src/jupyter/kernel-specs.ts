@@ -1,11 +1,11 @@
 /** The languages of this installation as kernels of Jupyter. */
 import { SandboxError } from '../errors.ts';
-import { HttpError, quoted } from '../http/http-error.ts';
 import { findAssets } from '../runtimes/guest-artifacts.ts';
 import type { Language } from '../runtimes/language.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
 import { RUNTIME_NAMES, type RuntimeName } from '../schema.ts';
+import { HttpError, quoted } from '../server/http-error.ts';
 
 export interface KernelLanguage extends Language {
   readonly runtime: RuntimeName;

@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { HttpError, quoted } from '../http/http-error.ts';
-import type { SessionTenant } from '../http/session-tenant.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
+import { HttpError, quoted } from '../server/http-error.ts';
+import type { SessionTenant } from '../server/session-tenant.ts';
 import type { Session } from '../session/session.ts';
 import { JupyterKernel } from './kernel.ts';
 import { kernelLanguage } from './kernel-specs.ts';

@@ -10,11 +10,12 @@ import type {
 } from '@modelcontextprotocol/server';
 import { clientError } from '../model-text/client-errors.ts';
 import { replaceLoneSurrogates, type ToolResult } from '../model-text/tool-result.ts';
+import type { ServerState } from '../server/server-state.ts';
+import { type Span, shortDigest } from '../server/telemetry.ts';
+import type { Tenant } from '../server/tenant.ts';
 import type { ClientInput } from './client-input.ts';
+import type { McpState } from './mcp-state.ts';
 import { progressReporter } from './progress-notifications.ts';
-import type { ServerState } from './server-state.ts';
-import { type Span, shortDigest } from './telemetry.ts';
-import type { Tenant } from './tenant.ts';
 import type { Tool } from './tool.ts';
 
 const METHOD = 'tools/call';
@@ -26,6 +27,14 @@ export interface CallRequest
   extends Pick<ServerContext['mcpReq'], 'signal' | 'notify' | '_meta' | 'envelope' | 'inputResponses'> {
   /** Attributes of its span. */
   readonly attributes: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a call of a tool concerns. */
+export interface CallContext {
+  readonly mcp: McpState;
+  readonly tenant: Tenant;
+  readonly request: CallRequest;
+  readonly input: ClientInput;
 }
 
 /** Clients choose the ids of their requests. */
@@ -47,11 +56,9 @@ export function callRequest({ mcpReq, sessionId, http }: ServerContext, { server
 export function callTool(
   tool: RunnableTool,
   args: Record<string, unknown>,
-  request: CallRequest,
-  input: ClientInput,
-  state: ServerState,
-  tenant: Tenant,
+  { mcp, tenant, request, input }: CallContext,
 ): Promise<CallToolResult | InputRequiredResult> {
+  const state = mcp.server;
   const work = async (span: Span): Promise<CallToolResult | InputRequiredResult> => {
     const started = performance.now();
     setAttributes(span, request.attributes);
@@ -60,7 +67,7 @@ export function callTool(
     try {
       const progress = progressReporter(request);
       state.mainThread.attribute(tenant.id);
-      const result = await tool.run(args, { state, tenant, signal: request.signal, progress, input });
+      const result = await tool.run(args, { mcp, state, tenant, signal: request.signal, progress, input });
       // The call is recorded when its last round ends.
       if ('resultType' in result) return result;
       // The result is converted and serialised in this turn.

@@ -14,20 +14,21 @@ import {
 import { pollUntil } from '../concurrency/poll-until.ts';
 import type { E2bServer } from '../e2b/e2b-server.ts';
 import { SandboxError } from '../errors.ts';
-import { ConnectionLimiter } from '../http/connection-limits.ts';
-import { toHttpError } from '../http/http-error.ts';
-import { BodyError, readBody, readJsonBody, readLimitedJson } from '../http/request-body.ts';
-import { ByteBudget, meterResponse, RequestBytes } from '../http/request-byte-budget.ts';
-import type { RestRequest } from '../http/rest-call.ts';
 import type { JupyterServer } from '../jupyter/jupyter-server.ts';
 import { clientError } from '../model-text/client-errors.ts';
 import type { ApiDispatcher } from '../playground/api-dispatcher.ts';
+import { ConnectionLimiter } from '../server/connection-limits.ts';
+import { toHttpError } from '../server/http-error.ts';
+import { BodyError, readBody, readJsonBody, readLimitedJson } from '../server/request-body.ts';
+import { ByteBudget, meterResponse, RequestBytes } from '../server/request-byte-budget.ts';
+import { RequestGuards, sendError, setErrorBody } from '../server/request-guards.ts';
+import { resolveSettings } from '../server/resolve-settings.ts';
+import type { RestRequest } from '../server/rest-call.ts';
+import { type Readiness, type ServerOptions, ServerState } from '../server/server-state.ts';
+import type { ServerSettings, ServerSettingsInput } from '../server/settings.ts';
 import { type AuthenticatedRequest, LegacyConnections } from './legacy-connections.ts';
-import { RequestGuards, sendError, setErrorBody } from './request-guards.ts';
-import { resolveSettings } from './resolve-settings.ts';
+import { McpState } from './mcp-state.ts';
 import { type ServerFactory, serverFactory } from './server.ts';
-import { type Readiness, type ServerOptions, ServerState } from './server-state.ts';
-import type { ServerSettings, ServerSettingsInput } from './settings.ts';
 
 /** A running HTTP server. Created by `serveHttp`. */
 export interface HttpServer {
@@ -180,6 +181,7 @@ class HttpApp {
   readonly #connectionBudgets = new WeakMap<Socket, ByteBudget>();
   readonly #guards: RequestGuards;
   readonly #legacy: LegacyConnections;
+  readonly #mcpState: McpState;
   readonly #modern: ReturnType<typeof createMcpHandler>;
   readonly #serveModern: ReturnType<typeof toNodeHandler>;
   /** Undefined if the playground is not enabled. */
@@ -195,7 +197,8 @@ class HttpApp {
     readonly connections: ConnectionLimiter,
   ) {
     const { settings } = state;
-    const factory = extend(serverFactory(state, serverOptions));
+    this.#mcpState = new McpState(state);
+    const factory = extend(serverFactory(this.#mcpState, serverOptions));
     this.#guards = new RequestGuards(settings, state.requestLimiter);
     const onerror = (cause: Error) => state.logTransportError(cause);
     const { max_body_bytes: maxBodyBytes, max_clients: maxClients, client_idle_seconds } = settings;
@@ -237,7 +240,7 @@ class HttpApp {
     const { E2bServer } = await import('../e2b/e2b-server.ts');
     const { log } = this.state.telemetry;
     this.#e2b = new E2bServer({
-      signingKey: () => this.state.signingKey(),
+      signingKey: () => this.state.coordination.signingKey(),
       tenants: this.#guards.tenants,
       tenantOf: (key) => this.#guards.tenantOf(key),
       onError: (cause) => log.error({ event: 'http.error', err: cause }, 'request failed'),
@@ -456,6 +459,7 @@ class HttpApp {
     await this.#playground?.app.close();
     this.#e2b?.close();
     this.#jupyter?.close();
+    this.#mcpState.close();
     await this.state.close();
   }
 }

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import type { AuthInfo, McpServer } from '@modelcontextprotocol/server';
-import { sendError } from './request-guards.ts';
+import { sendError } from '../server/request-guards.ts';
 import type { ServerFactory } from './server.ts';
 
 interface LegacyConnection {

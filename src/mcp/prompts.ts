@@ -2,7 +2,7 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { LANGUAGE_NAMES, languageName } from '../schema.ts';
-import type { ServerSettings } from './settings.ts';
+import type { ServerSettings } from '../server/settings.ts';
 import { offersTool } from './tool-sets.ts';
 
 interface Prompt<A extends z.ZodObject = z.ZodObject> {

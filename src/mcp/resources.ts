@@ -7,8 +7,6 @@
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
 import { quotePath } from '../analysis/escape-controls.ts';
 import { SandboxError } from '../errors.ts';
-import type { MainThreadAllowance } from '../http/main-thread-allowance.ts';
-import { jsonText } from '../http/rest-call.ts';
 import { clientError } from '../model-text/client-errors.ts';
 import { listDocs, readDocsUri } from '../model-text/documentation.ts';
 import { OUTPUT_STREAMS } from '../model-text/recent-results.ts';
@@ -16,9 +14,11 @@ import { SlicedText, toBase64 } from '../model-text/sliced-text.ts';
 import { mimeType, workspaceUri } from '../model-text/workspace-uri.ts';
 import { formatCount, formatItems } from '../quantities.ts';
 import { encodeResult } from '../results/encoded-result.ts';
-import type { ServerSettings } from './settings.ts';
-import type { ServerLog } from './telemetry.ts';
-import { DEFAULT_SESSION, type Tenant } from './tenant.ts';
+import type { MainThreadAllowance } from '../server/main-thread-allowance.ts';
+import { jsonText } from '../server/rest-call.ts';
+import type { ServerSettings } from '../server/settings.ts';
+import type { ServerLog } from '../server/telemetry.ts';
+import { DEFAULT_SESSION, type Tenant } from '../server/tenant.ts';
 
 interface ResourceContext {
   readonly tenant: Tenant;

@@ -7,6 +7,7 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import { sha256Hex } from '../framing/digest.ts';
+import type { Gateway } from '../gateway/gateway.ts';
 import { CancelledError } from '../model-text/client-errors.ts';
 import { executionResult } from '../model-text/execution-result.ts';
 import { MCP_READER } from '../model-text/readers.ts';
@@ -14,15 +15,14 @@ import type { ToolResult } from '../model-text/tool-result.ts';
 import type { ExecuteOptions } from '../sandbox/call-options.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { LanguageName, SandboxResult } from '../schema.ts';
+import { executionStats } from '../server/metrics.ts';
+import type { ServerSettings } from '../server/settings.ts';
+import { DEFAULT_SESSION } from '../server/tenant.ts';
 import { isSession } from '../session/create-sandbox.ts';
 import { fitsForm } from '../tools/question-text.ts';
 import type { ApprovalDecision, OnApproval } from '../tools/tool-protocol.ts';
 import type { Toolset } from '../tools/toolset.ts';
-import type { Gateway } from './gateway/gateway.ts';
-import { executionStats } from './metrics.ts';
 import type { ApprovalProgress, RoundState, RunOwner } from './runs-awaiting-approval.ts';
-import type { ServerSettings } from './settings.ts';
-import { DEFAULT_SESSION } from './tenant.ts';
 import type { ToolCall } from './tool.ts';
 import { offersTool } from './tool-sets.ts';
 
@@ -56,7 +56,7 @@ export async function runForClient(
   call: ToolCall,
   program: ProgramRun,
 ): Promise<ToolResult | InputRequiredResult> {
-  const { state, input } = call;
+  const { mcp, state, input } = call;
   const { gateway } = state;
   const needsTools = gateway !== undefined && (await program.needsTools());
   const tools = needsTools ? await listTools(gateway, program, call) : gateway?.listedToolset;
@@ -64,7 +64,7 @@ export async function runForClient(
   const whyNot = whyItCannotPause(sandbox, call);
   const leaveOpen = (reason: string) =>
     whyNot === undefined ? undefined : { approved: false, reason: `${reason}, and ${whyNot}` };
-  const consent = state.packageConsent;
+  const consent = mcp.packageConsent;
   const packages = (ask: OnApproval | undefined, signal: AbortSignal): Decisions =>
     consent === undefined ? {} : { onPackages: consent.decide(ask, program.session_id, signal) };
   const mayAsk = tools !== undefined || sandbox.policy.network?.ask === true;
@@ -128,7 +128,7 @@ function nextStep(
   start: (onApproval: OnApproval, signal: AbortSignal) => Promise<ToolResult>,
 ): Promise<ApprovalProgress<ToolResult>> {
   const { state: round } = call.input;
-  if (round === undefined) return call.state.approvals.start(owner, call.signal, start);
+  if (round === undefined) return call.mcp.approvals.start(owner, call.signal, start);
   return continueRun(owner, round, (key) => call.input.decision(key), { ...call, session_id });
 }
 
@@ -137,7 +137,7 @@ export function continueRun(
   owner: RunOwner,
   round: RoundState,
   decisionOf: (key: string) => ApprovalDecision,
-  { state: { approvals }, tenant, signal, session_id }: ToolCall & { readonly session_id: string },
+  { mcp: { approvals }, tenant, signal, session_id }: ToolCall & { readonly session_id: string },
 ): Promise<ApprovalProgress<ToolResult>> {
   if (approvals.isWaiting(round)) return approvals.continue(owner, round, decisionOf, signal);
   // Another server may run the program.

@@ -9,17 +9,17 @@ import {
   type ServerContext,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server';
-import { JSON_LIMITS } from '../http/request-body.ts';
 import { tryParse } from '../schema/parse.ts';
+import { JSON_LIMITS } from '../server/request-body.ts';
+import type { Tenant } from '../server/tenant.ts';
+import { LOCAL_TENANT } from '../server/tokens.ts';
 import { callRequest, recordRejectedCall } from './call-tool.ts';
 import { clientInput } from './client-input.ts';
+import type { McpState } from './mcp-state.ts';
 import { registerPrompts } from './prompts.ts';
 import { registerResources } from './resources.ts';
 import { offerResultApp } from './result-app.ts';
-import type { ServerState } from './server-state.ts';
 import { callAsTask, isTask, registerTasks, TASKS_EXTENSION } from './tasks.ts';
-import type { Tenant } from './tenant.ts';
-import { LOCAL_TENANT } from './tokens.ts';
 import { hasNetwork, type Tool } from './tool.ts';
 import { serverInstructions } from './tool-descriptions.ts';
 import { toolTable } from './tools/index.ts';
@@ -37,7 +37,8 @@ const STATIC_LISTS = {
 export type ServerFactory = (context: Pick<McpRequestContext, 'authInfo'>) => McpServer;
 
 /** Returns the factory of server objects. The tool table and all texts are built once, here. */
-export function serverFactory(state: ServerState, options: McpServerOptions = {}): ServerFactory {
+export function serverFactory(mcp: McpState, options: McpServerOptions = {}): ServerFactory {
+  const state = mcp.server;
   const { session_header } = state.settings;
   const tools = toolTable(state.settings, state.gateway?.servers).map((tool) =>
     withCachedSchemas(tool, session_header),
@@ -50,8 +51,8 @@ export function serverFactory(state: ServerState, options: McpServerOptions = {}
       { name: SERVER_NAME, title: 'LLM WASM Sandbox', version: state.version },
       {
         ...options,
-        ...((state.gateway ?? state.packageConsent ?? (hasNetwork(state.settings) || undefined)) && {
-          requestState: { verify: state.roundCodec.verify },
+        ...((state.gateway ?? mcp.packageConsent ?? (hasNetwork(state.settings) || undefined)) && {
+          requestState: { verify: mcp.roundCodec.verify },
         }),
         instructions,
         capabilities: { ...STATIC_LISTS, extensions: { [TASKS_EXTENSION]: {} }, ...options.capabilities },
@@ -59,11 +60,11 @@ export function serverFactory(state: ServerState, options: McpServerOptions = {}
         cacheHints: { 'tools/list': hint, 'prompts/list': hint, 'resources/templates/list': hint },
       },
     );
-    for (const tool of tools) registerTool(server, tool, state, tenant);
+    for (const tool of tools) registerTool(server, tool, mcp, tenant);
     const { settings, telemetry, mainThread } = state;
     registerResources(server, { tenant, settings, log: telemetry.log, mainThread });
     registerPrompts(server, settings);
-    registerTasks(server, state, tenant);
+    registerTasks(server, mcp, tenant);
     acceptTasks(server);
     offerResultApp(server);
     return server;
@@ -145,21 +146,21 @@ function cacheJsonSchema(
   };
 }
 
-function registerTool(server: McpServer, tool: RegisteredTool, state: ServerState, tenant: Tenant): void {
+function registerTool(server: McpServer, tool: RegisteredTool, mcp: McpState, tenant: Tenant): void {
   const { title, description, output, annotations } = tool;
   const config = {
     title,
     description,
-    inputSchema: acceptArguments(tool, () => recordRejectedCall(tool, state, tenant)),
+    inputSchema: acceptArguments(tool, () => recordRejectedCall(tool, mcp.server, tenant)),
     annotations,
     ...(output && { outputSchema: output }),
   };
   server.registerTool(tool.name, config, (args: Record<string, unknown>, context: ServerContext) =>
     callAsTask(tool, args, {
-      state,
+      mcp,
       tenant,
       request: callRequest(context, server),
-      input: clientInput(context, server, state.roundCodec),
+      input: clientInput(context, server, mcp.roundCodec),
     }),
   );
 }

@@ -6,7 +6,7 @@
  */
 import { Transform, type TransformCallback } from 'node:stream';
 import { JsonLimitScanner } from '../framing/json-limit-scanner.ts';
-import { BodyError, JSON_LIMITS, parseJsonLine } from '../http/request-body.ts';
+import { BodyError, JSON_LIMITS, parseJsonLine } from '../server/request-body.ts';
 
 /** A longer line closes the connection. */
 const MAX_LINE_BYTES = 10 * 1024 * 1024;

@@ -8,12 +8,13 @@ import { StdioServerTransport, serveStdio as serve } from '@modelcontextprotocol
 import { pollUntil } from '../concurrency/poll-until.ts';
 import { nextTurn } from '../concurrency/slices.ts';
 import { AUTO } from '../packages/read-user-packages.ts';
+import { resolveSettings } from '../server/resolve-settings.ts';
+import { type ServerOptions, ServerState } from '../server/server-state.ts';
+import type { ServerSettingsInput } from '../server/settings.ts';
 import { isDatabaseAddress } from '../stores/is-database-address.ts';
+import { McpState } from './mcp-state.ts';
 import { PackageConsent } from './package-consent.ts';
-import { resolveSettings } from './resolve-settings.ts';
 import { serverFactory } from './server.ts';
-import { type ServerOptions, ServerState } from './server-state.ts';
-import type { ServerSettingsInput } from './settings.ts';
 import { CheckedLines } from './stdio-lines.ts';
 
 /** A running server on standard input and output. Created by `serveStdio`. */
@@ -35,11 +36,10 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
   const resolved = resolveSettings(settings);
   // The user at the client decides, unless the settings do. Servers with the same database must have the same packages.
   const asks = resolved.packages === undefined && !isDatabaseAddress(resolved.store ?? '');
-  const state = asks
-    ? new ServerState({ ...resolved, packages: [AUTO] }, options, new PackageConsent())
-    : new ServerState(resolved, options);
+  const state = new ServerState(asks ? { ...resolved, packages: [AUTO] } : resolved, options);
+  const mcp = new McpState(state, asks ? new PackageConsent() : undefined);
   const { log } = state.telemetry;
-  const factory = serverFactory(state);
+  const factory = serverFactory(mcp);
   const lines = new CheckedLines(
     // biome-ignore lint/plugin: the message of an error
     (error) => void process.stdout.write(`${JSON.stringify(error)}\n`),
@@ -63,6 +63,7 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
   const stopNow = async () => {
     stopReading();
     await handle.close().catch(() => {});
+    mcp.close();
     try {
       await state.close();
     } finally {

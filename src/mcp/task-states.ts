@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { InputRequests } from '@modelcontextprotocol/server';
+import { ActiveCalls } from '../server/active-calls.ts';
 import type { Cancellations, ExpiringValues } from '../stores/coordination.ts';
-import { ActiveCalls } from './active-calls.ts';
 import type { RoundState } from './runs-awaiting-approval.ts';
 
 /** A task as `tasks/get` returns it. */

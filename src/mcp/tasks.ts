@@ -17,15 +17,15 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { linkSignals } from '../concurrency/link-signals.ts';
+import { DEFAULT_SESSION, type Tenant } from '../server/tenant.ts';
 import type { ApprovalDecision } from '../tools/tool-protocol.ts';
-import { type CallRequest, callRequest, callTool, type RunnableTool } from './call-tool.ts';
+import { type CallContext, type CallRequest, callRequest, callTool, type RunnableTool } from './call-tool.ts';
 import { statedCapabilities } from './client-capabilities.ts';
 import { type ClientInput, clientInput, inputRequests } from './client-input.ts';
+import type { McpState } from './mcp-state.ts';
 import { continueRun, requestDigest } from './run-for-client.ts';
 import { ANSWER_SECONDS, NotWaiting, type RoundState } from './runs-awaiting-approval.ts';
-import type { ServerState } from './server-state.ts';
-import type { Task, TaskState } from './task-states.ts';
-import { DEFAULT_SESSION, type Tenant } from './tenant.ts';
+import type { Task, TaskState, TaskStates } from './task-states.ts';
 
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 /** A call that takes longer becomes a task. */
@@ -38,14 +38,6 @@ const POLL_INTERVAL_MS = 1000;
 
 type ToolCallResult = CallToolResult | InputRequiredResult;
 
-/** What a request concerns. */
-interface TaskContext {
-  readonly state: ServerState;
-  readonly tenant: Tenant;
-  readonly request: CallRequest;
-  readonly input: ClientInput;
-}
-
 /** Clients of 2026 state their capabilities with each request. In 2025, tasks were another protocol. */
 const declaresTasks = (request: CallRequest): boolean =>
   statedCapabilities(request)?.extensions?.[TASKS_EXTENSION] !== undefined;
@@ -57,17 +49,17 @@ export const isTask = (result: unknown): boolean =>
 export async function callAsTask(
   tool: RunnableTool,
   args: Record<string, unknown>,
-  context: TaskContext,
+  context: CallContext,
 ): Promise<ToolCallResult> {
-  const { tenant, request, input } = context;
-  const { tasks } = tenant;
+  const { mcp, tenant, request, input } = context;
+  const tasks = mcp.tasksOf(tenant);
   if (!declaresTasks(request) || input.state !== undefined || tasks.calls.count() >= MAX_TASKS)
-    return callTool(tool, args, request, input, context.state, tenant);
+    return callTool(tool, args, context);
   const task = newTask();
   const controller = new AbortController();
   const unlink = linkSignals(controller, request.signal);
   const { asked, call } = collectQuestions(tool, args, context);
-  const ended = followCall(tenant, task, controller.signal, call);
+  const ended = followCall(tasks, task, controller.signal, call);
   const first = await Promise.race([ended, delay(TASK_AFTER_MS, undefined, { ref: false })]);
   if (first !== undefined && !isInputRequiredResult(first.result)) return first.result;
   const round = {
@@ -115,7 +107,7 @@ interface Ended {
 
 /** Makes a call that can be cancelled with the id of its task. */
 function followCall(
-  { tasks }: Tenant,
+  tasks: TaskStates,
   { taskId }: Task,
   abort: AbortSignal,
   call: (signal: AbortSignal) => Promise<ToolCallResult>,
@@ -127,8 +119,8 @@ function followCall(
 }
 
 /** A call whose questions become part of the task. It reports no progress, which tasks do not have. */
-function collectQuestions(tool: RunnableTool, args: Record<string, unknown>, context: TaskContext) {
-  const { state, tenant, request, input } = context;
+function collectQuestions(tool: RunnableTool, args: Record<string, unknown>, context: CallContext) {
+  const { request, input } = context;
   const asked: { state?: RoundState } = {};
   const taskInput: ClientInput = {
     ...input,
@@ -140,7 +132,7 @@ function collectQuestions(tool: RunnableTool, args: Record<string, unknown>, con
   };
   const { progressToken: _, ..._meta } = request._meta ?? {};
   const call = (signal: AbortSignal) =>
-    callTool(tool, args, { ...request, _meta, signal }, taskInput, state, tenant);
+    callTool(tool, args, { ...context, request: { ...request, _meta, signal }, input: taskInput });
   return { asked, call };
 }
 
@@ -154,17 +146,20 @@ function stateAfter(task: Task, { result, isCancelled }: Ended, round: TaskState
 }
 
 /** Nobody awaits the end of a task. */
-function reportFailure(work: Promise<unknown>, { state }: TaskContext): void {
-  work.catch((err) => state.telemetry.log.error({ event: 'task.error', err }, 'state of a task not saved'));
+function reportFailure(work: Promise<unknown>, { mcp }: CallContext): void {
+  work.catch((err) =>
+    mcp.server.telemetry.log.error({ event: 'task.error', err }, 'state of a task not saved'),
+  );
 }
 
 const taskParams = z.looseObject({ taskId: z.string().max(100) });
 
 /** Registers `tasks/get`, `tasks/update` and `tasks/cancel`. */
-export function registerTasks(server: McpServer, state: ServerState, tenant: Tenant): void {
+export function registerTasks(server: McpServer, mcp: McpState, tenant: Tenant): void {
+  const tasks = mcp.tasksOf(tenant);
   const handle = (
     method: string,
-    answer: (found: TaskState, context: TaskContext) => object | Promise<object>,
+    answer: (found: TaskState, context: CallContext) => object | Promise<object>,
   ) =>
     server.server.setRequestHandler(method, { params: taskParams }, async ({ taskId }, context) => {
       const request = callRequest(context, server);
@@ -175,8 +170,8 @@ export function registerTasks(server: McpServer, state: ServerState, tenant: Ten
         throw new MissingRequiredClientCapabilityError({
           requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
         });
-      const input = clientInput(context, server, state.roundCodec);
-      return answer(await findTask(tenant, taskId), { state, tenant, request, input }) as Record<
+      const input = clientInput(context, server, mcp.roundCodec);
+      return answer(await findTask(tasks, taskId), { mcp, tenant, request, input }) as Record<
         string,
         unknown
       >;
@@ -202,7 +197,7 @@ export function registerTasks(server: McpServer, state: ServerState, tenant: Ten
 }
 
 /** The state of a task now. */
-async function findTask({ tasks }: Tenant, taskId: string): Promise<TaskState> {
+async function findTask(tasks: TaskStates, taskId: string): Promise<TaskState> {
   const found = await tasks.latest(taskId);
   if (found === undefined || Date.now() - Date.parse(found.task.createdAt) > TTL_MS)
     throw new ProtocolError(
@@ -227,11 +222,12 @@ async function findTask({ tasks }: Tenant, taskId: string): Promise<TaskState> {
 async function continueTask(
   { task, round }: TaskState,
   decisionOf: (key: string) => ApprovalDecision,
-  context: TaskContext,
+  context: CallContext,
   abort: AbortSignal,
 ): Promise<void> {
   const { tool, session_id, request, state } = round!;
-  const { tenant } = context;
+  const { mcp, tenant } = context;
+  const tasks = mcp.tasksOf(tenant);
   let isLate = false;
   const run: RunnableTool['run'] = async (_, call) => {
     const owner = { tenant: tenant.id, request };
@@ -247,17 +243,17 @@ async function continueTask(
     }
   };
   const { asked, call } = collectQuestions({ name: tool, run }, { session_id }, context);
-  const end = await followCall(tenant, task, abort, call);
+  const end = await followCall(tasks, task, abort, call);
   // Another answer came first, and what follows it is the state of the task.
   if (isLate) return;
   const next = asked.state && { ...round!, state: asked.state };
-  await tenant.tasks.end(stateAfter(task, end, next));
+  await tasks.end(stateAfter(task, end, next));
 }
 
 /** Cancels the program of a task: one that waits for a person by continuing it without approval. */
-async function cancelTask(found: TaskState, context: TaskContext): Promise<void> {
+async function cancelTask(found: TaskState, context: CallContext): Promise<void> {
   const { taskId, status } = found.task;
-  const { calls } = context.tenant.tasks;
+  const { calls } = context.mcp.tasksOf(context.tenant);
   if (status === 'input_required')
     return continueTask(
       found,

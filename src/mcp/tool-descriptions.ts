@@ -8,8 +8,8 @@ import { formatBytes, formatFuel, formatLiteral, typicalSeconds } from '../quant
 import { installedRuntimes } from '../runtimes/guest-artifacts.ts';
 import { languageTitles } from '../runtimes/languages.ts';
 import { LANGUAGE_NAMES, policy } from '../schema.ts';
+import type { ServerSettings } from '../server/settings.ts';
 import { identifierFor } from '../tools/tool-names.ts';
-import type { ServerSettings } from './settings.ts';
 import { capabilitiesOf } from './tool.ts';
 import { offersTool } from './tool-sets.ts';
 

@@ -1,6 +1,6 @@
 /** Which tools a server offers. The texts of a server mention only tools that it offers. */
 import { SHELL_RUNTIME } from '../runtimes/program-files.ts';
-import type { ServerSettings } from './settings.ts';
+import type { ServerSettings } from '../server/settings.ts';
 
 const MINIMAL: readonly string[] = ['execute_code', 'read_file', 'write_file', SHELL_RUNTIME];
 

@@ -5,14 +5,16 @@ import type { ToolResult } from '../model-text/tool-result.ts';
 import { AUTO } from '../packages/read-user-packages.ts';
 import type { Capabilities } from '../schema/capabilities.ts';
 import { networkOnly, sessionId } from '../schema.ts';
+import type { ServerState } from '../server/server-state.ts';
+import type { ServerSettings } from '../server/settings.ts';
+import type { Tenant } from '../server/tenant.ts';
 import type { ClientInput } from './client-input.ts';
+import type { McpState } from './mcp-state.ts';
 import type { ReportProgress } from './progress-notifications.ts';
-import type { ServerState } from './server-state.ts';
-import type { ServerSettings } from './settings.ts';
-import type { Tenant } from './tenant.ts';
 
 /** The context of one tool call. */
 export interface ToolCall {
+  readonly mcp: McpState;
   readonly state: ServerState;
   readonly tenant: Tenant;
   readonly signal: AbortSignal;

@@ -8,7 +8,8 @@ import type { z } from 'zod';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import type { NextSlice } from '../concurrency/slices.ts';
 import { SandboxError } from '../errors.ts';
-import { HTTP_STATUS } from '../http/http-error.ts';
+import { parse } from '../schema.ts';
+import { HTTP_STATUS } from '../server/http-error.ts';
 import {
   encodedJson,
   findRoute,
@@ -16,9 +17,8 @@ import {
   type RestRoute,
   respond,
   splitUrl,
-} from '../http/rest-call.ts';
-import type { SessionTenant } from '../http/session-tenant.ts';
-import { parse } from '../schema.ts';
+} from '../server/rest-call.ts';
+import type { SessionTenant } from '../server/session-tenant.ts';
 import { PAGE_PATH, SECURITY_HEADERS } from './page.ts';
 import type { PlaygroundServices, ResumeLimits } from './playground-services.ts';
 import { PlaygroundSession } from './playground-session.ts';

@@ -1,7 +1,7 @@
 /** The coordination of a server that is alone: there is nobody to ask, and what it keeps ends with the process. */
 import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
-import type { Coordination, ExpiringValue, ExpiringValues } from './coordination.ts';
+import type { Coordination, ExpiringValue, ExpiringValues, SessionBlobs } from './coordination.ts';
 
 const MAX_VALUES = 164;
 /** Bytes of all values of a tenant. Results of a call have at most a few MB. */
@@ -44,6 +44,16 @@ export function memoryCoordination(): Coordination {
     limiter: (keyPrefix, points) =>
       new (rateLimiters().RateLimiterMemory)({ keyPrefix, points, duration: 60 }),
     check: async () => {},
+  };
+}
+
+/** Blobs of sessions that end with the process. */
+export function memoryBlobs(): SessionBlobs {
+  const blobs = new Map<string, Uint8Array>();
+  return {
+    read: async (id) => blobs.get(id),
+    write: async (id, bytes) => void blobs.set(id, bytes),
+    delete: async (id) => void blobs.delete(id),
   };
 }
 

@@ -44,13 +44,13 @@ const filesIn = (folder: string) =>
 // guarantee: request-limits
 // proves: The linter refuses front ends that parse, encode, copy or decompress data of clients themselves.
 test('the linter refuses front ends that parse, encode, copy or decompress', () => {
-  const files = Object.assign({}, ...['mcp', 'e2b', 'jupyter', 'playground/parts'].map(filesIn));
+  const files = Object.assign({}, ...['mcp', 'gateway', 'e2b', 'jupyter', 'playground/parts'].map(filesIn));
   expect(refused(files)).toEqual(Object.keys(files));
 });
 
-test('the linter permits it in src/http, and where what bounds the data is said', () => {
+test('the linter permits it in src/server, and where what bounds the data is said', () => {
   const files = {
-    ...filesIn('http'),
+    ...filesIn('server'),
     'src/mcp/bounded.ts': `// biome-ignore lint/plugin: 64 KiB\n${USES[0]}`,
     'src/mcp/constant.ts': "export const a = Buffer.from('text');",
   };

@@ -112,7 +112,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     bound: 'the result of a job, which a worker has limited like any result',
   },
   'mcp/client-input.ts': { calls: 1, bound: 'a signed answer, within the limits of request bodies' },
-  'mcp/gateway/server-traffic.ts': {
+  'gateway/server-traffic.ts': {
     calls: 2,
     bound:
       'one chunk of a tool server, at most 64 KiB; messages of at most 10 MiB and 100,000 members are parsed in a turn of their own',
@@ -121,11 +121,11 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     calls: 1,
     bound: 'the outcome of one call that another server of the operator stored',
   },
-  'http/json-steps.ts': {
+  'server/json-steps.ts': {
     calls: 3,
     bound: 'one step of 64 Ki characters, or the short strings of a message',
   },
-  'http/request-body.ts': {
+  'server/request-body.ts': {
     calls: 1,
     bound: '`max_body_bytes`, 64 levels and 2,000 members, which are counted before the body is parsed',
   },
@@ -175,7 +175,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   'jupyter/kernel-message.ts': { calls: 1, bound: 'the name of the channel of a message' },
   'jupyter/kernels.ts': { calls: 2, bound: 'the record of a kernel, at most 64 KiB' },
   'playground/saved-timeline.ts': { calls: 2, bound: 'a timeline of at most 4 MiB' },
-  'http/program-outcome.ts': {
+  'server/program-outcome.ts': {
     calls: 1,
     bound: 'a displayed image: 8 MiB on a server; `workspace_max_bytes` in the adapter, which has no tenants',
   },

@@ -12,8 +12,8 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { installPinned } from '../../scripts/install-pinned-packages.mjs';
-import { SETTING_NAMES } from '../../src/mcp/settings.ts';
 import { policy } from '../../src/schema.ts';
+import { SETTING_NAMES } from '../../src/server/settings.ts';
 import { runCliHere } from '../support/cli.ts';
 import { folderOfTest } from '../support/folders.ts';
 
@@ -297,7 +297,7 @@ describe('deployment files', () => {
 });
 
 describe('Grafana dashboard', () => {
-  const metrics = readFileSync(join(root, 'src/mcp/metrics.ts'), 'utf8');
+  const metrics = readFileSync(join(root, 'src/server/metrics.ts'), 'utf8');
   const dashboard = JSON.parse(read('grafana/dashboard.json'));
 
   test('uses metrics that the server has', () => {

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { environmentName } from '../../src/mcp/resolve-settings.ts';
-import { SETTING_NAMES } from '../../src/mcp/settings.ts';
+import { environmentName } from '../../src/server/resolve-settings.ts';
+import { SETTING_NAMES } from '../../src/server/settings.ts';
 import { call, stdioClient } from '../support/mcp.ts';
 
 const read = (name: string) =>

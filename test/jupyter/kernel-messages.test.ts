@@ -5,11 +5,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { WebSocket, WebSocketServer } from 'ws';
 import { nextTurn } from '../../src/concurrency/slices.ts';
 import { SandboxError } from '../../src/errors.ts';
-import type { SessionTenant } from '../../src/http/session-tenant.ts';
 import { JupyterKernel } from '../../src/jupyter/kernel.ts';
 import { V1_PROTOCOL } from '../../src/jupyter/kernel-message.ts';
 import { KernelSocket } from '../../src/jupyter/kernel-socket.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
+import type { SessionTenant } from '../../src/server/session-tenant.ts';
 
 const CLIENTS = 16;
 const noSession = () => Promise.reject(new SandboxError('session_not_found', 'There is no session.'));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES, type ErrorCode, SandboxError } from '../../src/errors.ts';
-import { withoutProgramData } from '../../src/mcp/safe-log.ts';
 import { EventLog } from '../../src/sandbox/log-events.ts';
+import { withoutProgramData } from '../../src/server/safe-log.ts';
 
 function recordedEvents(emit: (log: EventLog) => void): object[] {
   const events: object[] = [];

@@ -104,11 +104,11 @@ test('every tool call is recorded as a span, a log event and a metric, each with
 test('spans are silently omitted without OpenTelemetry', async () => {
   // The built file and the one that it imports, in a folder from which no package can be resolved.
   const folder = folderOfTest();
-  for (const file of ['mcp/telemetry.js', 'framing/digest.js'])
+  for (const file of ['server/telemetry.js', 'framing/digest.js'])
     cpSync(new URL(`../../dist/${file}`, import.meta.url), join(folder, file));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   const script = `
-    import { createTelemetry } from './mcp/telemetry.js';
+    import { createTelemetry } from './server/telemetry.js';
     await import('@opentelemetry/api').then(() => console.log('OpenTelemetry is installed'), () => {});
     const events = [];
     const log = { info: (f) => events.push(f), warn: (f) => events.push(f), error: (f) => events.push(f) };

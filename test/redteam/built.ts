@@ -1,9 +1,9 @@
 /** The red team of the built package. Guests run from the built files, so the runner must too. */
 const built = (name: string) => new URL(`../../dist/redteam/${name}.js`, import.meta.url).href;
 
-const attacked = (name: string) => import(new URL(`../../dist/mcp/${name}.js`, import.meta.url).href);
-const { serveHttp } = await attacked('http');
-const { redactSettings, resolveSettings } = await attacked('resolve-settings');
+const attacked = (name: string) => import(new URL(`../../dist/${name}.js`, import.meta.url).href);
+const { serveHttp } = await attacked('mcp/http');
+const { redactSettings, resolveSettings } = await attacked('server/resolve-settings');
 const runner = (await import(built('run-attacks'))) as typeof import('../../src/redteam/run-attacks.ts');
 
 export const runAttacks = (attacks: Parameters<typeof runner.runAttacks>[0]) =>

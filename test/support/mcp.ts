@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type HttpServer, type ServerSettingsInput, serveHttp } from 'llm-wasm-sandbox/mcp';
-import type { ServerState } from '../../src/mcp/server-state.ts';
+import type { ServerState } from '../../src/server/server-state.ts';
 
 export const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 

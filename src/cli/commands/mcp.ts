@@ -1,5 +1,5 @@
 /** `mcp`: serves MCP over standard input and output. */
-import { HTTP_SETTINGS, SETTING_NAMES } from '../../mcp/settings.ts';
+import { HTTP_SETTINGS, SETTING_NAMES } from '../../server/settings.ts';
 import { serverCommand } from './server-command.ts';
 
 export const mcpCommand = serverCommand({

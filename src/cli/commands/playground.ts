@@ -4,8 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Option } from 'commander';
-import { SETTING_NAMES, type SettingName } from '../../mcp/settings.ts';
 import { AUTO } from '../../packages/read-user-packages.ts';
+import { SETTING_NAMES, type SettingName } from '../../server/settings.ts';
 import { isDatabaseAddress } from '../../stores/is-database-address.ts';
 import { serverCommand } from './server-command.ts';
 

@@ -33,7 +33,7 @@ async function replay({ category, only, list, json }: RedteamFlags): Promise<voi
   let ended = 0;
   const progress = new Progress(() => `${ended} of ${attacks.length} attacks`);
   const { serveHttp } = await import('../../mcp/http.ts');
-  const { redactSettings, resolveSettings } = await import('../../mcp/resolve-settings.ts');
+  const { redactSettings, resolveSettings } = await import('../../server/resolve-settings.ts');
   const server = {
     serveHttp,
     shownSettings: (settings: Record<string, unknown>) => redactSettings(resolveSettings(settings)),

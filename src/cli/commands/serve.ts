@@ -1,6 +1,6 @@
 /** `serve`: serves MCP over HTTP. */
 import { SandboxError } from '../../errors.ts';
-import { SETTING_NAMES } from '../../mcp/settings.ts';
+import { SETTING_NAMES } from '../../server/settings.ts';
 import { serverCommand } from './server-command.ts';
 
 /** The address of the server for clients on this machine. */
@@ -27,7 +27,7 @@ export const serveCommand = serverCommand({
         'invalid_argument',
         'playground: cannot be combined with tools_config, because every client could approve its own tool calls on the page. Run the command "playground" with --tools-config instead.',
       );
-    const { asksPersons } = await import('../../mcp/network-config.ts');
+    const { asksPersons } = await import('../../server/network-config.ts');
     if (settings.playground && asksPersons(settings))
       throw new SandboxError(
         'invalid_argument',

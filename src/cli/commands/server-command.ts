@@ -6,6 +6,7 @@
 import { constants } from 'node:os';
 import { Option } from 'commander';
 import { z } from 'zod';
+import { formatBytes, formatFuel } from '../../quantities.ts';
 import {
   environmentName,
   parseSettingText,
@@ -14,16 +15,15 @@ import {
   resolveSettings,
   settingKind,
   settingsFromEnvironment,
-} from '../../mcp/resolve-settings.ts';
-import type { ServerOptions } from '../../mcp/server-state.ts';
+} from '../../server/resolve-settings.ts';
+import type { ServerOptions } from '../../server/server-state.ts';
 import {
   SETTING_NAMES,
   type ServerSettings,
   type ServerSettingsInput,
   type SettingName,
   serverSettings,
-} from '../../mcp/settings.ts';
-import { formatBytes, formatFuel } from '../../quantities.ts';
+} from '../../server/settings.ts';
 import { isDatabaseAddress } from '../../stores/is-database-address.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
@@ -156,7 +156,7 @@ async function runUntilClosed(server: RunningServer, settings: ServerSettings): 
 
 async function serverOptions({ log_level }: ServerSettings): Promise<ServerOptions> {
   const { createStderrLog } = await import('../stderr-log.ts');
-  const { createTelemetry } = await import('../../mcp/telemetry.ts');
+  const { createTelemetry } = await import('../../server/telemetry.ts');
   return { version: packageInfo().version, telemetry: await createTelemetry(createStderrLog(log_level)) };
 }
 

@@ -9,11 +9,11 @@ import type { ToolResult } from '../../model-text/tool-result.ts';
 import { formatItems } from '../../quantities.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { LANGUAGE_RUNTIMES, languageName } from '../../schema.ts';
+import { checkWithin } from '../../server/network-config.ts';
+import type { ServerSettings } from '../../server/settings.ts';
+import { DEFAULT_SESSION } from '../../server/tenant.ts';
 import { mentionsTools } from '../../tools/tool-names.ts';
-import { checkWithin } from '../network-config.ts';
 import { runForClient } from '../run-for-client.ts';
-import type { ServerSettings } from '../settings.ts';
-import { DEFAULT_SESSION } from '../tenant.ts';
 import {
   ADDITIVE,
   DESTRUCTIVE_IDEMPOTENT,

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { type FileToolTarget, LIST_FILES, READ_FILE, WRITE_FILE } from '../../model-text/file-tools.ts';
 import { formatItems } from '../../quantities.ts';
-import { DEFAULT_SESSION } from '../tenant.ts';
+import { DEFAULT_SESSION } from '../../server/tenant.ts';
 import { DESTRUCTIVE_IDEMPOTENT, defineTool, optionalSession, READ_ONLY, type ToolCall } from '../tool.ts';
 
 const inSession = { session_id: optionalSession };

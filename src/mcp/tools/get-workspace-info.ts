@@ -6,7 +6,7 @@ import { firstRows, pathChars } from '../../model-text/tool-result.ts';
 import { formatFuel, formatItems } from '../../quantities.ts';
 import { languageTitles } from '../../runtimes/languages.ts';
 import { runtimeName } from '../../schema.ts';
-import { DEFAULT_SESSION } from '../tenant.ts';
+import { DEFAULT_SESSION } from '../../server/tenant.ts';
 import { defineTool, optionalSession, READ_ONLY, type ToolCall } from '../tool.ts';
 import { checkpointRow } from './checkpoint-tools.ts';
 

@@ -1,5 +1,5 @@
 /** The tool table: every tool of the server, with the limits of its settings in schemas and descriptions. */
-import type { ServerSettings } from '../settings.ts';
+import type { ServerSettings } from '../../server/settings.ts';
 import type { Tool } from '../tool.ts';
 import { offersTool } from '../tool-sets.ts';
 import { checkpointSession, rollbackSession } from './checkpoint-tools.ts';

@@ -6,11 +6,11 @@ import { executionOutput } from '../../model-text/execution-result.ts';
 import type { ToolResult } from '../../model-text/tool-result.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { sessionId } from '../../schema.ts';
+import type { ServerSettings } from '../../server/settings.ts';
 import { checkExecution } from '../../session/resume-options.ts';
 import type { Session } from '../../session/session.ts';
 import type { Resolution } from '../../tools/tool-protocol.ts';
 import { runForClient } from '../run-for-client.ts';
-import type { ServerSettings } from '../settings.ts';
 import { ADDITIVE, defineTool, type Tool, type ToolCall } from '../tool.ts';
 
 const input = z.strictObject({

@@ -7,7 +7,7 @@ import { installedRuntimes } from '../../runtimes/guest-artifacts.ts';
 import { LANGUAGES, languageTitles } from '../../runtimes/languages.ts';
 import { matchesQuery } from '../../runtimes/matches-query.ts';
 import { LANGUAGE_RUNTIMES, languageName, type RuntimeName, runtimeName } from '../../schema.ts';
-import type { ServerSettings } from '../settings.ts';
+import type { ServerSettings } from '../../server/settings.ts';
 import { capabilitiesOf, defineTool, READ_ONLY, type Tool } from '../tool.ts';
 
 const runtimeRow = z.object({

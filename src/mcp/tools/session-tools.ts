@@ -5,10 +5,10 @@ import { limitsText, policyLimits, sandboxLimits } from '../../model-text/descri
 import { limitInputs } from '../../model-text/execute-tool.ts';
 import { formatFuel, formatItems } from '../../quantities.ts';
 import { LANGUAGE_RUNTIMES, languageName, runtimeName, sessionId } from '../../schema.ts';
+import type { ServerSettings } from '../../server/settings.ts';
+import { DEFAULT_SESSION, type Tenant } from '../../server/tenant.ts';
 import type { Session } from '../../session/session.ts';
 import type { SessionRecord } from '../../stores/store.ts';
-import type { ServerSettings } from '../settings.ts';
-import { DEFAULT_SESSION, type Tenant } from '../tenant.ts';
 import {
   ADDITIVE,
   DESTRUCTIVE_IDEMPOTENT,

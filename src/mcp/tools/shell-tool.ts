@@ -8,11 +8,11 @@ import { SandboxError } from '../../errors.ts';
 import type { ToolResult } from '../../model-text/tool-result.ts';
 import { SHELL_RUNTIME } from '../../runtimes/program-files.ts';
 import type { SandboxResult } from '../../schema.ts';
+import type { ServerSettings } from '../../server/settings.ts';
+import type { Tenant } from '../../server/tenant.ts';
 import type { Session } from '../../session/session.ts';
 import { withFilesOf } from '../../session/with-files-of.ts';
 import { runForClient } from '../run-for-client.ts';
-import type { ServerSettings } from '../settings.ts';
-import type { Tenant } from '../tenant.ts';
 import { ADDITIVE, defineTool, hasNetwork, type Tool, type ToolCall } from '../tool.ts';
 import { offersTool } from '../tool-sets.ts';
 

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { IMAGE_LIMITS, showResult } from '../../model-text/displayed-result-blocks.ts';
 import type { CachedResult } from '../../model-text/recent-results.ts';
-import { DEFAULT_SESSION } from '../tenant.ts';
+import { DEFAULT_SESSION } from '../../server/tenant.ts';
 import { defineTool, optionalSession, READ_ONLY } from '../tool.ts';
 
 const MAX_LISTED = 20;

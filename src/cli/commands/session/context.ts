@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { SandboxError } from '../../../errors.ts';
 import { sessionFolder } from '../../../host/user-folders.ts';
-import { LOCAL_TENANT, tenantFolder, tenantFolders } from '../../../mcp/tokens.ts';
+import { LOCAL_TENANT, tenantFolder, tenantFolders } from '../../../server/tokens.ts';
 import { openStore } from '../../../session/open-store.ts';
 import { openSessions, type SessionRegistry } from '../../../session/session-registry.ts';
 import { isDatabaseAddress } from '../../../stores/is-database-address.ts';

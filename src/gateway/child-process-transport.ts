@@ -3,9 +3,9 @@
  * transport of the SDK would add variables of this process. What the process sends is limited, and so is what it leaves unread.
  */
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { nextTurn, SLICE_BYTES } from '../../concurrency/slices.ts';
-import type { ProgramStarter, StartedProgram } from '../../host/program-starter.ts';
-import { formatBytes } from '../../quantities.ts';
+import { nextTurn, SLICE_BYTES } from '../concurrency/slices.ts';
+import type { ProgramStarter, StartedProgram } from '../host/program-starter.ts';
+import { formatBytes } from '../quantities.ts';
 import { MessageLines, type ServerTraffic, TrafficError } from './server-traffic.ts';
 
 const KILL_AFTER_MS = 1000;

@@ -2,8 +2,8 @@
  * Limits what an MCP server sends. Bytes and members are counted before a message is parsed, so parsing takes the main
  * thread a bounded time. The allowances belong to the server, not to a connection: connecting again does not renew them.
  */
-import { MinuteAllowance } from '../../concurrency/minute-allowance.ts';
-import { formatBytes, formatCount, formatDuration } from '../../quantities.ts';
+import { MinuteAllowance } from '../concurrency/minute-allowance.ts';
+import { formatBytes, formatCount, formatDuration } from '../quantities.ts';
 
 /** The result of a tool is limited to 4 MiB. A server can send it as text and as structured content. */
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;

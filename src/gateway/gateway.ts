@@ -3,12 +3,12 @@
  * or a search first needs the tools. A server that cannot be reached has no tools until a later attempt succeeds. Tools
  * beyond the limits of a toolset are left out; servers that are configured first have precedence.
  */
-import { ProgramStarter } from '../../host/program-starter.ts';
-import { formatItems } from '../../quantities.ts';
-import type { EventLogger } from '../../schema.ts';
-import { fromMcp, isNotReadOnly, type McpTool } from '../../tools/from-mcp.ts';
-import { ToolError } from '../../tools/tool-error.ts';
-import { type ToolDefinition, Toolset } from '../../tools/toolset.ts';
+import { ProgramStarter } from '../host/program-starter.ts';
+import { formatItems } from '../quantities.ts';
+import type { EventLogger } from '../schema.ts';
+import { fromMcp, isNotReadOnly, type McpTool } from '../tools/from-mcp.ts';
+import { ToolError } from '../tools/tool-error.ts';
+import { type ToolDefinition, Toolset } from '../tools/toolset.ts';
 import { ServerConnection } from './server-connection.ts';
 import type { GatewayServer, ToolsConfig } from './tools-config.ts';
 

@@ -25,7 +25,6 @@ import type { WorkerPool } from '../worker/pool/pool.ts';
 import { ActiveCalls } from './active-calls.ts';
 import { TenantStats } from './metrics.ts';
 import { checkWithin, type TenantNetwork } from './network-config.ts';
-import { TaskStates } from './task-states.ts';
 
 /** The session id that stands for the default workspace, which calls without `session_id` use. */
 export const DEFAULT_SESSION = 'default';
@@ -73,7 +72,8 @@ export class Tenant {
   /** Outputs and results of recent calls. */
   readonly recent: RecentResults;
   readonly stats = new TenantStats();
-  readonly tasks: TaskStates;
+  /** The name of the tenant in the store. */
+  readonly storeName: string;
   readonly drawPicture: DrawPicture = (...args) => requestPicture(this.pool, this.id, ...args);
   readonly policy: PolicyInput;
   readonly network: TenantNetwork;
@@ -101,9 +101,8 @@ export class Tenant {
     this.sandboxRecords = options.sandboxRecords;
     this.recent = new RecentResults(coordination.values(storeName), coordination.isShared);
     this.#workspaces = workspaces;
-    const cancellations = coordination.cancellations?.(storeName);
-    this.#calls = new ActiveCalls(cancellations);
-    this.tasks = new TaskStates(coordination.values(`${storeName}/tasks`), cancellations);
+    this.storeName = storeName;
+    this.#calls = new ActiveCalls(coordination.cancellations?.(storeName));
   }
 
   #packages(preloadsModules = false): string[] {

@@ -8,9 +8,9 @@ import { isIP, type Socket } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SandboxError } from '../errors.ts';
 import { sha256, sha256Hex } from '../framing/digest.ts';
-import { quoted } from '../http/http-error.ts';
-import type { MainThreadAllowance } from '../http/main-thread-allowance.ts';
 import type { MinuteLimiter } from '../stores/coordination.ts';
+import { quoted } from './http-error.ts';
+import type { MainThreadAllowance } from './main-thread-allowance.ts';
 import type { ServerSettings } from './settings.ts';
 import { LOCAL_TENANT, parseTokens } from './tokens.ts';
 
@@ -59,7 +59,6 @@ export function sendError(
 ): false {
   const own = errorBodies.get(response)?.(status, message);
   const body = own ?? { jsonrpc: '2.0', error: { code, message }, id: null };
-  // biome-ignore lint/plugin: the message of an error
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   return false;
 }

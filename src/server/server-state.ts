@@ -5,9 +5,9 @@
 import { availableParallelism } from 'node:os';
 import { basename, resolve } from 'node:path';
 import { pollUntil } from '../concurrency/poll-until.ts';
-import { memoryRecords } from '../e2b/sandbox-records.ts';
 import { SandboxError } from '../errors.ts';
-import { MainThreadAllowance } from '../http/main-thread-allowance.ts';
+import { Gateway } from '../gateway/gateway.ts';
+import { readToolsConfig } from '../gateway/tools-config.ts';
 import { requestedPackages } from '../packages/added-packages.ts';
 import { AUTO, checkSources, readUserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
@@ -18,18 +18,14 @@ import { type OpenedStore, openStore } from '../session/open-store.ts';
 import { openSessions, type SessionRegistry } from '../session/session-registry.ts';
 import type { Coordination, MinuteLimiter, SessionBlobs } from '../stores/coordination.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
-import { memoryCoordination } from '../stores/memory-coordination.ts';
+import { memoryBlobs, memoryCoordination } from '../stores/memory-coordination.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { assetsOf, extendedAssets } from '../worker/pool/guest-assets.ts';
 import { WORKERS_PER_CORE, WorkerPool } from '../worker/pool/pool.ts';
 import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
-import { createRoundCodec } from './client-input.ts';
-import { Gateway } from './gateway/gateway.ts';
-import { readToolsConfig } from './gateway/tools-config.ts';
+import { MainThreadAllowance } from './main-thread-allowance.ts';
 import { ServerMetrics } from './metrics.ts';
 import { networkOfTenants, type TenantNetwork } from './network-config.ts';
-import type { PackageConsent } from './package-consent.ts';
-import { RunsAwaitingApproval } from './runs-awaiting-approval.ts';
 import { errorFields, withoutLogErrors, withoutProgramData } from './safe-log.ts';
 import type { ServerSettings } from './settings.ts';
 import { SharedFuel } from './shared-fuel.ts';
@@ -123,18 +119,15 @@ export class ServerState {
   readonly version: string;
   /** The tools that programs may call; undefined without a tools configuration. */
   readonly gateway: Gateway | undefined;
-  readonly approvals: RunsAwaitingApproval;
-  readonly roundCodec: ReturnType<typeof createRoundCodec>;
   /** Sources of the packages that programs can import. */
   readonly packages: readonly string[];
-  /** Asks the user before packages are added; undefined if the settings decide. */
-  readonly packageConsent: PackageConsent | undefined;
   readonly #networkOf: (tenant: string) => TenantNetwork;
   readonly #sandboxLog: EventLogger;
   readonly #tenants = new Map<string, Tenant>();
   readonly #storeFor: (tenant: string) => SessionStore;
   readonly #store: OpenedStore | undefined;
-  readonly #coordination: Coordination;
+  /** What the servers that share a store agree on. */
+  readonly coordination: Coordination;
   /** Counts the requests of tenants to all servers that share the store. */
   readonly requestLimiter: MinuteLimiter;
   #sessionCount = 0;
@@ -145,15 +138,13 @@ export class ServerState {
   constructor(
     readonly settings: ServerSettings,
     options: ServerOptions = {},
-    packageConsent?: PackageConsent,
   ) {
     this.#networkOf = networkOfTenants(settings);
     this.packages = packageSources(settings);
-    this.packageConsent = packageConsent;
     checkSources(this.packages);
     if (options.storeFor === undefined) this.#store = openSettingsStore(settings);
     const coordination = this.#store?.coordination ?? memoryCoordination();
-    this.#coordination = coordination;
+    this.coordination = coordination;
     if (coordination.isShared && this.packages.includes(AUTO))
       throw new SandboxError(
         'invalid_argument',
@@ -161,8 +152,6 @@ export class ServerState {
       );
     if (!coordination.isShared) rejectPositionalFolders(this.#store?.location);
     this.requestLimiter = coordination.limiter('requests', settings.rate_per_minute);
-    this.approvals = new RunsAwaitingApproval(coordination.approvals);
-    this.roundCodec = createRoundCodec(() => coordination.signingKey());
     const { fuel_per_minute } = settings;
     const sharedFuel =
       coordination.isShared && fuel_per_minute !== undefined
@@ -221,7 +210,7 @@ export class ServerState {
         maximums: maximums(this.settings),
         logger: this.#sandboxLog,
         packages: this.packages,
-        coordination: this.#coordination,
+        coordination: this.coordination,
         storeName: tenantInStore(id),
         workspaces: this.#workspaces(id),
         timelines: this.#timelines(id),
@@ -234,7 +223,7 @@ export class ServerState {
 
   /** The default workspace is a session of a separate tenant, so it is not listed and does not count towards `max_sessions`. */
   #workspaces(id: string): SessionRegistry | undefined {
-    if (!this.#coordination.isShared) return undefined;
+    if (!this.coordination.isShared) return undefined;
     const { commit, lease_wait_seconds } = this.settings;
     const store = this.#store!.storeFor(`${tenantInStore(id)}/default`, '');
     return openSessions({ store, commit, lease: 'call', lease_wait_seconds });
@@ -249,12 +238,7 @@ export class ServerState {
 
   /** The records of sandboxes of E2B, in the store if there is one. */
   #sandboxRecords(id: string): SessionBlobs {
-    return this.#store?.blobsFor(tenantInStore(id), sandboxesFolder(id), 'sandboxes') ?? memoryRecords();
-  }
-
-  /** The key with which servers that share a store sign access tokens. */
-  signingKey(): Promise<Uint8Array> {
-    return this.#coordination.signingKey();
+    return this.#store?.blobsFor(tenantInStore(id), sandboxesFolder(id), 'sandboxes') ?? memoryBlobs();
   }
 
   /** Logs an error of a connection. */
@@ -305,7 +289,7 @@ export class ServerState {
     this.#probedAt = Date.now();
     const { memory_bytes } = this.settings;
     try {
-      await this.#coordination.check();
+      await this.coordination.check();
       await using sandbox = await createSandbox({
         runtime: DEFAULT_RUNTIME,
         policy: { memory_bytes },
@@ -334,7 +318,6 @@ export class ServerState {
   /** Cancels running calls and saves all sessions. Throws if a session could not be saved, after everything is closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.approvals.close();
     await this.gateway?.close();
     const results = await Promise.allSettled([...this.#tenants.values()].map((tenant) => tenant.close()));
     await this.pool.close();

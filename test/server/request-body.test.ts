@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nextTurn } from '../../src/concurrency/slices.ts';
-import { BodyError, parseJsonBytes, readBody, readJsonBody } from '../../src/http/request-body.ts';
-import { ByteBudget } from '../../src/http/request-byte-budget.ts';
+import { BodyError, parseJsonBytes, readBody, readJsonBody } from '../../src/server/request-body.ts';
+import { ByteBudget } from '../../src/server/request-byte-budget.ts';
 
 const MIB = 1024 * 1024;
 const JSON_LIMITS = { depth: 8, members: 100, literalChars: 100 };

@@ -4,11 +4,11 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, Tool, Transport } from '@modelcontextprotocol/client';
-import type { ProgramStarter } from '../../host/program-starter.ts';
-import { formatItems } from '../../quantities.ts';
-import type { McpClient } from '../../tools/from-mcp.ts';
-import { hostMessage, ToolError } from '../../tools/tool-error.ts';
-import { MAX_TOOLS } from '../../tools/toolset.ts';
+import type { ProgramStarter } from '../host/program-starter.ts';
+import { formatItems } from '../quantities.ts';
+import type { McpClient } from '../tools/from-mcp.ts';
+import { hostMessage, ToolError } from '../tools/tool-error.ts';
+import { MAX_TOOLS } from '../tools/toolset.ts';
 import { ChildProcessTransport } from './child-process-transport.ts';
 import { limitedFetch, ServerTraffic, TrafficError } from './server-traffic.ts';
 import type { GatewayServer } from './tools-config.ts';

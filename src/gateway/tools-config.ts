@@ -4,9 +4,9 @@
  */
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
-import { SandboxError } from '../../errors.ts';
-import { readJsonFile } from '../../host/read-json-file.ts';
-import { parse } from '../../schema.ts';
+import { SandboxError } from '../errors.ts';
+import { readJsonFile } from '../host/read-json-file.ts';
+import { parse } from '../schema.ts';
 
 const MAX_SERVERS = 32;
 
