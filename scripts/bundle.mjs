@@ -139,7 +139,7 @@ const LIBRARY = {
 };
 const PROCESSES = {
   'cli/main': 'cli/main.js',
-  'worker/process-entry': 'worker/process/process-entry.js',
+  'worker/isolation-entry': 'worker/isolation/isolation-entry.js',
   'redteam/run-pip': 'packages/run-pip.js',
 };
 

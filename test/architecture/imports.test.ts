@@ -177,8 +177,9 @@ test('only worker/ uses threads, and a store to watch folders; only engine/guest
   expect([...reached]).not.toContain('worker/thread/thread-entry.ts');
 });
 
-test('only worker/thread loads the engine, and only threads load worker/thread', () => {
-  const LOADS_ENGINE = /^(engine|worker\/thread|runtimes|charts)\//;
+test('only threads load the engine, worker/thread and worker/guest-processes', () => {
+  const IN_THREAD = /^worker\/(thread|guest-processes)\//;
+  const LOADS_ENGINE = /^(engine|worker\/thread|worker\/guest-processes|runtimes|charts)\//;
   /** Constants, digests and a file format. */
   const DATA = ['engine/grace.ts', 'engine/image-identity.ts', 'engine/side-module-stub-file.ts'];
   const wrong = files.flatMap(({ path, imports }) =>
@@ -186,7 +187,7 @@ test('only worker/thread loads the engine, and only threads load worker/thread',
       .filter(
         ({ target, isType }) =>
           (target.startsWith('engine/') && !isType && !LOADS_ENGINE.test(path) && !DATA.includes(target)) ||
-          (target.startsWith('worker/thread/') && !path.startsWith('worker/thread/')),
+          (IN_THREAD.test(target) && !IN_THREAD.test(path)),
       )
       .map(({ target }) => `${path} → ${target}`),
   );
@@ -258,6 +259,6 @@ test('programs of the host are started in one place, and guests in their own pro
   );
   expect(starts.map(({ path }) => path).sort()).toEqual([
     'host/start-program.ts',
-    'worker/process/process-host.ts',
+    'worker/isolation/isolated-host.ts',
   ]);
 });

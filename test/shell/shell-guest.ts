@@ -6,7 +6,7 @@ import { Volume } from '../../src/fs/volume.ts';
 import { syscallError } from '../../src/kernel/syscall-error.ts';
 import { programCommands } from '../../src/runtimes/programs/program-list.ts';
 import { startCommand } from '../../src/runtimes/programs/start-command.ts';
-import { ProcessTable } from '../../src/worker/thread/process-table.ts';
+import { ProcessTable } from '../../src/worker/guest-processes/process-table.ts';
 import type { ShellResult } from './corpus.ts';
 
 const MEMORY_BYTES = 2 ** 28;

@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { createPool, createSandbox, memoryStore, type Pool, type SandboxResult } from 'llm-wasm-sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
 import { findAssets } from '../../dist/runtimes/guest-artifacts.js';
-import type { DrawPicture } from '../../dist/worker/pool/auxiliary-jobs.js';
-import { ThreadHost } from '../../dist/worker/pool/thread-host.js';
-import { permissionFlags } from '../../dist/worker/process/permissions.js';
 import {
   fromPortableExtension,
   isNewImageOf,
-  parseFromProcess,
-} from '../../dist/worker/process/process-protocol.js';
+  parseFromIsolated,
+} from '../../dist/worker/isolation/isolation-protocol.js';
+import { permissionFlags } from '../../dist/worker/isolation/permissions.js';
+import type { DrawPicture } from '../../dist/worker/pool/auxiliary-jobs.js';
+import { ThreadHost } from '../../dist/worker/pool/thread-host.js';
 import { childProcesses } from '../support/child-processes.ts';
 import { folderOfFile } from '../support/folders.ts';
 
@@ -363,7 +363,7 @@ describe('isolation', () => {
       declared: [],
     };
     const done = (changed: object, ...results: object[]) =>
-      parseFromProcess({
+      parseFromIsolated({
         type: 'message',
         thread: 1,
         message: { type: 'done', id: 1, outcome: { ...outcome, ...changed }, results },
@@ -377,12 +377,12 @@ describe('isolation', () => {
     expect(withPart({})).toBeDefined();
     const shown = { id: 'r1', is_main_result: true, mime: 'text/plain', size_bytes: 1 };
     const withResult = (result: object) =>
-      parseFromProcess({ type: 'message', thread: 1, message: { type: 'result', id: 1, result } });
+      parseFromIsolated({ type: 'message', thread: 1, message: { type: 'result', id: 1, result } });
     expect(withResult({ ...shown, json: '[1]', path: 'results/a.png' })).toBeDefined();
     expect(done({}, shown, shown)).toBeDefined();
-    expect(parseFromProcess({ type: 'started', thread: 1, job: 1 })).toBeDefined();
+    expect(parseFromIsolated({ type: 'started', thread: 1, job: 1 })).toBeDefined();
     const withRequest = (request: object) =>
-      parseFromProcess({
+      parseFromIsolated({
         type: 'message',
         thread: 1,
         message: { type: 'request', id: 1, number: 1, request },
@@ -392,9 +392,9 @@ describe('isolation', () => {
     const failed = { type: 'failed', id: 1, code: 'internal', message: 'm'.repeat(16_384) };
     expect(withRequest(toolCall)).toBeDefined();
     expect(withRequest(withdrawal)).toBeDefined();
-    expect(parseFromProcess({ type: 'message', thread: 1, message: failed })).toBeDefined();
+    expect(parseFromIsolated({ type: 'message', thread: 1, message: failed })).toBeDefined();
     const withPicture = (picture: object) =>
-      parseFromProcess({ type: 'message', thread: 1, message: { type: 'picture', id: 1, picture } });
+      parseFromIsolated({ type: 'message', thread: 1, message: { type: 'picture', id: 1, picture } });
     const picture = { image: new Uint8Array(1), width: 1, height: 1 };
     expect(withPicture(picture)).toBeDefined();
     expect(withPicture({ problem: 'p' })).toBeDefined();
@@ -405,7 +405,7 @@ describe('isolation', () => {
     };
     const layer = { at: '/data/packages', index: new Uint8Array(1), data: new Uint8Array(1) };
     const extended = (...addedLayers: object[]) =>
-      parseFromProcess({ type: 'extended', thread: 1, id: 1, extension: { ...extension, addedLayers } });
+      parseFromIsolated({ type: 'extended', thread: 1, id: 1, extension: { ...extension, addedLayers } });
     expect(extended(layer)).toBeDefined();
     const forged = [
       done({}, { ...shown, json: cyclic }),
@@ -427,7 +427,7 @@ describe('isolation', () => {
       done({ stdout: { toString: () => 'x' } }),
       done({ extra: 1 }),
       done({ report: { exit_code: 0, result: cyclic } }),
-      parseFromProcess({ type: 'message', thread: 1, message: { type: 'built', id: 1, guest: {} } }),
+      parseFromIsolated({ type: 'message', thread: 1, message: { type: 'built', id: 1, guest: {} } }),
       withResult({ ...shown, path: '../../etc/passwd' }),
       withResult({ ...shown, json: cyclic }),
       withResult({ ...shown, png: new Uint8Array(1) }),
@@ -438,9 +438,9 @@ describe('isolation', () => {
       withRequest({ type: 'tool_resume', id: -1 }),
       withRequest({ ...withdrawal, ids: Array.from({ length: 10_001 }, (_, i) => i) }),
       withRequest({ ...withdrawal, reason: 'r'.repeat(1001) }),
-      parseFromProcess({ type: 'message', thread: 1, message: { ...failed, message: 'm'.repeat(70_000) } }),
-      parseFromProcess({ type: 'exit' }),
-      parseFromProcess(null),
+      parseFromIsolated({ type: 'message', thread: 1, message: { ...failed, message: 'm'.repeat(70_000) } }),
+      parseFromIsolated({ type: 'exit' }),
+      parseFromIsolated(null),
     ];
     // Their indexes, because to print the messages would take minutes.
     const accepted = forged.flatMap((message, i) => (message === undefined ? [] : [i]));

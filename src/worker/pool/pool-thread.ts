@@ -6,7 +6,7 @@ import type { CancelSignal } from '../../concurrency/cancellation.ts';
 import { inSlices } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';
 import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
-import { outcomeWithinQuota, stateWithinQuota } from '../process/process-limits.ts';
+import { outcomeWithinQuota, stateWithinQuota } from '../isolation/isolation-limits.ts';
 import { LONG_RUN_FUEL } from '../protocol/cooperative-yield.ts';
 import {
   type FromWorker,

@@ -10,7 +10,7 @@ import { SandboxError } from '../../errors.ts';
 import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import { type Optimization, type PoolOptions, parse, poolOptions } from '../../schema.ts';
 import { StateMemoryBudget } from '../../stores/state-memory-budget.ts';
-import { ProcessHost } from '../process/process-host.ts';
+import { IsolatedHost } from '../isolation/isolated-host.ts';
 import type { UnsentJob } from '../protocol/messages.ts';
 import type { SentAssets } from '../protocol/prepare-ahead.ts';
 import { FairScheduler, type Turn, type TurnRequest } from './fair-scheduler.ts';
@@ -132,7 +132,7 @@ export class WorkerPool implements Pool {
     const { fuelPerMinutePerTenant } = parsed;
     this.#allowance =
       fuel ?? (fuelPerMinutePerTenant === undefined ? undefined : new FuelAllowance(fuelPerMinutePerTenant));
-    this.#host = isolation === 'process' ? new ProcessHost() : new ThreadHost();
+    this.#host = isolation === 'process' ? new IsolatedHost() : new ThreadHost();
     this.maxWorkers = maxWorkers ?? WORKERS_PER_CORE * cores;
     this.#baseWorkers = Math.min(cores, this.maxWorkers);
     this.#scheduler = new FairScheduler(

@@ -12,12 +12,12 @@ import { FsError } from '../../fs/fs-error.ts';
 import type { FileTree } from '../../fs/immutable-file-tree.ts';
 import { isSyscallError } from '../../kernel/syscall-error.ts';
 import type { Kernel } from '../../kernel/syscalls.ts';
+import { commandLayers } from '../guest-processes/process-commands.ts';
 import type { RunJob } from '../protocol/messages.ts';
 import { timed } from '../protocol/startup-phases.ts';
 import { createVolume } from './guest-volume.ts';
 import type { JobCallbacks } from './job-callbacks.ts';
 import type { LoadedImage } from './load-image.ts';
-import { commandLayers } from './process-commands.ts';
 import type { SessionGuest } from './session-guests.ts';
 
 interface PreparedGuest {

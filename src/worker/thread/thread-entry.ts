@@ -10,7 +10,8 @@ import { FsError } from '../../fs/fs-error.ts';
 import { countShared } from '../../fs/shared-array-buffers.ts';
 import { protectSections } from '../../host/thread-critical-sections.ts';
 import { RUNTIMES } from '../../runtimes/runtime-registry.ts';
-import { assertRestricted } from '../process/permissions.ts';
+import { forgetProcessImage } from '../guest-processes/process-images.ts';
+import { assertRestricted } from '../isolation/permissions.ts';
 import {
   CONTROL,
   FUEL_UNIT,
@@ -33,7 +34,6 @@ import type { JobCallbacks } from './job-callbacks.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
 import { pagesIn } from './prepare-guest.ts';
 import { prepareLibraries } from './prepare-libraries.ts';
-import { forgetProcessImage } from './process-images.ts';
 import { runJob } from './run-job.ts';
 import { SessionGuests } from './session-guests.ts';
 

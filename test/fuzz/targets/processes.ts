@@ -176,8 +176,10 @@ export const processCalls: FuzzTarget = {
   shortRuns: 40,
   async open() {
     const { startCommand } = await import('../../../src/runtimes/programs/start-command.ts');
-    const { commandLayers, resolveProgram } = await import('../../../src/worker/thread/process-commands.ts');
-    const { ProcessTable } = await import('../../../src/worker/thread/process-table.ts');
+    const { commandLayers, resolveProgram } = await import(
+      '../../../src/worker/guest-processes/process-commands.ts'
+    );
+    const { ProcessTable } = await import('../../../src/worker/guest-processes/process-table.ts');
     const outcomes = { succeeded: 0, failed: 0, stopped: 0 };
     let started = 0;
     let limited = 0;

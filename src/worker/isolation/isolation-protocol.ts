@@ -101,7 +101,7 @@ export const isNewImageOf = (base: GuestAssets, { origin, image, layers }: Exten
 /** A message that a thread gets as it was sent. */
 type ForwardedMessage = Exclude<ToWorker, { readonly type: 'load' }>;
 
-export type ToProcess =
+export type ToIsolated =
   | { readonly type: 'start'; readonly thread: number }
   | { readonly type: 'terminate'; readonly thread: number }
   | { readonly type: 'cancel'; readonly thread: number; readonly job: number }
@@ -115,7 +115,7 @@ export type ToProcess =
 
 type WithExtension = { readonly type: 'extended' };
 
-export type FromProcess =
+export type FromIsolated =
   | {
       readonly type: 'message';
       readonly thread: number;
@@ -318,7 +318,7 @@ const fromWorker = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('optimized'), id: z.literal(NO_JOB), image: text, programs: count }),
 ]);
 const thread = z.number().int();
-const fromProcess = z.discriminatedUnion('type', [
+const fromIsolated = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('message'), thread, message: fromWorker }),
   z.strictObject({ type: z.literal('extended'), thread, id, extension }),
   z.strictObject({ type: z.literal('exit'), thread }),
@@ -327,9 +327,9 @@ const fromProcess = z.discriminatedUnion('type', [
 ]);
 
 /** Returns undefined for a message that a process of this version does not send. */
-export function parseFromProcess(message: unknown): FromProcess | undefined {
+export function parseFromIsolated(message: unknown): FromIsolated | undefined {
   try {
-    return fromProcess.safeParse(message).data as FromProcess | undefined;
+    return fromIsolated.safeParse(message).data as FromIsolated | undefined;
   } catch {
     // Nesting that exceeds the stack.
     return undefined;

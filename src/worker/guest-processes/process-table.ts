@@ -30,7 +30,7 @@ import {
   type SpawnRequest,
 } from '../../kernel/processes.ts';
 import { isSyscallError, syscallError } from '../../kernel/syscall-error.ts';
-import type { GuestToolCalls } from './guest-tool-calls.ts';
+import type { GuestToolCalls } from '../thread/guest-tool-calls.ts';
 
 const MAX_DEPTH = 8;
 const MAX_PROCESSES = 1000;

@@ -15,9 +15,9 @@ import type { Kernel } from '../../kernel/syscalls.ts';
 import { findAssets, type GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 import type { HostAnswer, ImageAnswer, ImageQuestion } from '../protocol/messages.ts';
+import { GuestPool } from '../thread/guest-pool.ts';
+import { type LoadedImage, loadImage } from '../thread/load-image.ts';
 import { commandFiles } from './command-files.ts';
-import { GuestPool } from './guest-pool.ts';
-import { type LoadedImage, loadImage } from './load-image.ts';
 
 /** Asks the main thread for images; absent if processes have no added packages. */
 export interface ImageFinder {

@@ -9,8 +9,8 @@ import {
   outcomeWithinQuota,
   sizeWithin,
   stateWithinQuota,
-} from '../../src/worker/process/process-limits.ts';
-import { parseFromProcess } from '../../src/worker/process/process-protocol.ts';
+} from '../../src/worker/isolation/isolation-limits.ts';
+import { parseFromIsolated } from '../../src/worker/isolation/isolation-protocol.ts';
 import type {
   FromWorker,
   PackedOutcome,
@@ -292,7 +292,11 @@ describe('a message from another process', () => {
 
   test('has a known error code', () => {
     const failed = (code: string) =>
-      parseFromProcess({ type: 'message', thread: 1, message: { type: 'failed', id: 1, code, message: '' } });
+      parseFromIsolated({
+        type: 'message',
+        thread: 1,
+        message: { type: 'failed', id: 1, code, message: '' },
+      });
     expect(failed('image_invalid')).toBeDefined();
     expect(failed('__proto__')).toBeUndefined();
   });

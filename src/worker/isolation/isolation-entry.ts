@@ -12,19 +12,19 @@ import { extendAssets } from '../pool/extended-image-cache.ts';
 import { isAnswer, ThreadHost } from '../pool/thread-host.ts';
 import type { WorkerThread } from '../pool/worker-host.ts';
 import type { FromWorker } from '../protocol/messages.ts';
-import { assertRestricted } from './permissions.ts';
-import { encodeUntrusted, MessageFrames } from './process-channel.ts';
+import { encodeUntrusted, MessageFrames } from './isolation-channel.ts';
 import {
-  type FromProcess,
+  type FromIsolated,
   fromPortableExtension,
   type PortableImage,
   shareJob,
   shareLibraries,
-  type ToProcess,
+  type ToIsolated,
   toPortableExtension,
-} from './process-protocol.ts';
+} from './isolation-protocol.ts';
+import { assertRestricted } from './permissions.ts';
 
-type ForThread = Extract<ToProcess, { readonly type: 'load' | 'send' | 'cancel' | 'terminate' }>;
+type ForThread = Extract<ToIsolated, { readonly type: 'load' | 'send' | 'cancel' | 'terminate' }>;
 
 /** How often the start and the fuel of running jobs are reported. */
 const REPORT_INTERVAL_MS = 25;
@@ -47,7 +47,7 @@ const bootImages = new Map<RuntimeName, GuestAssets>();
 
 /** The socket is the fourth stream that the parent process has opened. */
 const socket = new Socket({ fd: 3 });
-const send = (message: FromProcess) => socket.write(encodeUntrusted(message));
+const send = (message: FromIsolated) => socket.write(encodeUntrusted(message));
 
 // ---- images ----
 
@@ -127,7 +127,7 @@ function receiveForThread(id: number, message: ForThread): void {
   }
 }
 
-function receive(message: ToProcess): void {
+function receive(message: ToIsolated): void {
   if (message.type === 'yield') host.setYield(message.isWanted);
   else if (message.type === 'image') images.set(message.image.id, toAssets(message.image));
   else if (message.type === 'forget') images.delete(message.image);

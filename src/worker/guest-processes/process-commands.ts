@@ -21,8 +21,8 @@ import { LAYER_TIME_MS } from '../../runtimes/runtime.ts';
 import { RUNTIMES } from '../../runtimes/runtime-registry.ts';
 import type { RunJob } from '../protocol/messages.ts';
 import { parseGuestReport } from '../protocol/parse-guest-report.ts';
+import type { MountedLayer } from '../thread/guest-volume.ts';
 import { displayFiles } from './display-files.ts';
-import type { MountedLayer } from './guest-volume.ts';
 import {
   type FoundImage,
   type ImageContext,

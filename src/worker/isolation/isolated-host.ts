@@ -12,18 +12,18 @@ import { installedFile } from '../../host/install-folder.ts';
 import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import type { ThreadEvents, WorkerHost, WorkerThread } from '../pool/worker-host.ts';
 import type { FromWorker, ToWorker, UnsentJob } from '../protocol/messages.ts';
-import { type PermissionFlags, permissionFlags } from './permissions.ts';
-import { ChannelError, decodeUntrusted, frame, MessageFrames } from './process-channel.ts';
-import { JobLimits, MAX_IDLE_MESSAGE_BYTES } from './process-limits.ts';
+import { ChannelError, decodeUntrusted, frame, MessageFrames } from './isolation-channel.ts';
+import { JobLimits, MAX_IDLE_MESSAGE_BYTES } from './isolation-limits.ts';
 import {
-  type FromProcess,
+  type FromIsolated,
   fromPortableExtension,
   isNewImageOf,
   type PortableExtension,
-  parseFromProcess,
-  type ToProcess,
+  parseFromIsolated,
+  type ToIsolated,
   toPortableImage,
-} from './process-protocol.ts';
+} from './isolation-protocol.ts';
+import { type PermissionFlags, permissionFlags } from './permissions.ts';
 
 /** Images that a process holds for threads that have not loaded them yet. */
 const MAX_IMAGES = 8;
@@ -32,19 +32,19 @@ const MAX_UNAWAITED_PER_SECOND = 10_000;
 /** Time that a thread gets to end before its process is killed. */
 const TERMINATE_MS = 5_000;
 
-export type LaunchProcess = (flags: PermissionFlags) => ChildProcess;
+export type LaunchIsolated = (flags: PermissionFlags) => ChildProcess;
 
-export class ProcessHost implements WorkerHost {
+export class IsolatedHost implements WorkerHost {
   readonly #flags = permissionFlags();
-  #process: WorkerProcess | undefined;
+  #process: IsolatedProcess | undefined;
   #isYieldWanted = false;
 
   /** `launch` starts the process. Its fourth stream is the channel. */
-  constructor(readonly launch: LaunchProcess = startProcess) {}
+  constructor(readonly launch: LaunchIsolated = startProcess) {}
 
   start(events: ThreadEvents): WorkerThread {
     if (!this.#process?.isAlive) {
-      this.#process = new WorkerProcess(this.launch(this.#flags));
+      this.#process = new IsolatedProcess(this.launch(this.#flags));
       if (this.#isYieldWanted) this.#process.send({ type: 'yield', isWanted: true });
     }
     return this.#process.start(events);
@@ -62,11 +62,11 @@ export class ProcessHost implements WorkerHost {
   }
 
   fresh(): WorkerHost {
-    return new ProcessHost(this.launch);
+    return new IsolatedHost(this.launch);
   }
 }
 
-class WorkerProcess {
+class IsolatedProcess {
   readonly #child: ChildProcess;
   readonly #socket: Socket;
   readonly #exited: Promise<void>;
@@ -110,7 +110,7 @@ class WorkerProcess {
   }
 
   /** Sends a message. It is lost if the process has ended, which its threads report. */
-  send(message: ToProcess): void {
+  send(message: ToIsolated): void {
     if (this.#socket.writable) this.#socket.write(frame(serialize(message)));
   }
 
@@ -162,7 +162,7 @@ class WorkerProcess {
 
   #receive(body: Buffer): void {
     if (this.#socket.destroyed) return;
-    const message = parseFromProcess(decodeUntrusted(body));
+    const message = parseFromIsolated(decodeUntrusted(body));
     if (message === undefined) throw new ChannelError('the message is unknown');
     const thread = this.#threads.get(message.thread);
     if (!thread?.isAwaiting(message)) this.#charge();
@@ -209,7 +209,7 @@ class RemoteThread implements WorkerThread {
   #job: { readonly id: number; readonly limits: JobLimits } | undefined;
 
   constructor(
-    readonly process: WorkerProcess,
+    readonly process: IsolatedProcess,
     readonly id: number,
     readonly events: ThreadEvents,
   ) {
@@ -219,12 +219,12 @@ class RemoteThread implements WorkerThread {
   }
 
   /** Whether the running job awaits a message. */
-  isAwaiting(message: FromProcess): boolean {
+  isAwaiting(message: FromIsolated): boolean {
     const id = message.type === 'message' ? message.message.id : message.type === 'extended' && message.id;
     return this.#job !== undefined && id === this.#job.id;
   }
 
-  receive(message: FromProcess): void {
+  receive(message: FromIsolated): void {
     if (message.type === 'message') this.#receiveMessage(message.message);
     else if (message.type === 'extended') this.#receiveImage(message.id, message.extension);
     else if (message.type === 'fuel') this.fuelSpent = message.spent;
@@ -312,7 +312,7 @@ const RETURN_MEMORY = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' 
 /** Starts the process without the flags, environment and standard input of this one. */
 function startProcess(flags: PermissionFlags): ChildProcess {
   try {
-    const entry = installedFile('worker/process-entry.js');
+    const entry = installedFile('worker/isolation-entry.js');
     return spawn(process.execPath, [...flags.process, entry, ...flags.thread], {
       env: RETURN_MEMORY,
       cwd: installedFile('worker'),

@@ -27,7 +27,7 @@ import {
   type UnsentRunJob,
 } from '../protocol/messages.ts';
 import { unpackOutcome, unpackSaved } from '../protocol/packed-messages.ts';
-import type { PortableExtension } from './process-protocol.ts';
+import type { PortableExtension } from './isolation-protocol.ts';
 
 const MIB = 1024 * 1024;
 /** Output that may be on its way in addition to a single write, which is at most as large as the memory of the guest. */

@@ -5,8 +5,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { encodeUntrusted } from '../../src/worker/process/process-channel.ts';
-import { ProcessHost } from '../../src/worker/process/process-host.ts';
+import { IsolatedHost } from '../../src/worker/isolation/isolated-host.ts';
+import { encodeUntrusted } from '../../src/worker/isolation/isolation-channel.ts';
 
 const hex = (message: unknown) => encodeUntrusted(message).toString('hex');
 
@@ -35,7 +35,7 @@ test.each(Object.entries(ATTACKS))('a process that sends %s is ended', async (_,
     const send = (bytes) => socket.write(bytes);
     ${attack};
     setInterval(() => {}, 1000);`;
-  const host = new ProcessHost(() => {
+  const host = new IsolatedHost(() => {
     child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'ignore', 'inherit', 'pipe'] });
     return child;
   });
