@@ -1,11 +1,12 @@
 /**
- * Runs all benchmarks and replaces their sections in bench/RESULTS.md. Names select benchmarks, whose tables are only printed
- * unless `--write` is given: `npm run bench -- metering`. Other flags are for the benchmarks; `--baseline=FOLDER` names another
+ * Runs all benchmarks, writes their tables to bench/RESULTS.md, and their figures to bench/BENCHMARKS.md. Names select
+ * benchmarks, whose tables are only printed unless `--write` is given: `npm run bench -- metering`. Other flags are for the benchmarks; `--baseline=FOLDER` names another
  * build to measure as well (`node-modules`, `commit-bytes`, `workspace`). The exit code is 1 if a benchmark has failed.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { similarNames } from '../dist/schema/similar-names.js';
+import { withFigures } from '../scripts/benchmark-page.mjs';
 import { replaceSection } from './sections.mjs';
 
 const HELPERS = [
@@ -39,7 +40,15 @@ for (const name of selected.filter((name) => !names.includes(name))) {
 const files = all.filter((name) => selected.length === 0 || selected.includes(name.replace('.mjs', '')));
 const machine = `${process.arch}, ${availableParallelism()} cores, Node.js ${process.version}`;
 const report = new URL('RESULTS.md', import.meta.url);
+const page = new URL('BENCHMARKS.md', import.meta.url);
 const failed = [];
+
+function write(name, text) {
+  const written = existsSync(report) ? readFileSync(report, 'utf8') : '# Results\n';
+  writeFileSync(report, replaceSection(written, name, text, machine));
+  const figures = withFigures(readFileSync(page, 'utf8'), name, text);
+  writeFileSync(page, name === 'peers' ? replaceSection(figures, name, text, machine) : figures);
+}
 
 for (const file of files) {
   process.stderr.write(`bench: ${file} …\n`);
@@ -49,7 +58,7 @@ for (const file of files) {
     const text = await table();
     console.log(text);
     // Written after each benchmark, because a full run takes long and can be interrupted.
-    if (isWritten) writeFileSync(report, replaceSection(readFileSync(report, 'utf8'), name, text, machine));
+    if (isWritten) write(name, text);
   } catch (cause) {
     // A benchmark may need something that this machine does not have. The others do not depend on it.
     console.error(`bench: ${name} failed:`, cause);

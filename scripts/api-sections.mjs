@@ -1,4 +1,4 @@
-/** The sections of docs/API.md. `npm run docs:api` fails if an export of src/index.ts is missing. */
+/** The sections of the API page. `npm run docs:api` fails if an export of src/index.ts is missing. */
 
 /** Every export of src/index.ts, in the order of the document. */
 export const SECTIONS = {

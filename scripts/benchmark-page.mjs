@@ -1,4 +1,4 @@
-/** The table of bench/BENCHMARKS.md: one figure of each benchmark, taken from the tables in bench/RESULTS.md. */
+/** The figures of bench/BENCHMARKS.md, which are taken from the tables that the benchmarks print. */
 
 /** What a row says, and where its figure is: the heading, the start of the row and the column of a table. */
 const FIGURES = [
@@ -121,33 +121,31 @@ const FIGURES = [
 ];
 
 const cells = (line) => line.slice(2, -2).split(' | ');
-const anchor = (heading) =>
-  heading
-    .toLowerCase()
-    .replace(/[^\w -]/g, '')
-    .replaceAll(' ', '-');
+const headings = (text) => [...text.matchAll(/^## (.*)$/gm)].map(([, title]) => title);
 
-function section(results, heading) {
-  const start = results.indexOf(`\n## ${heading}\n`);
-  if (start < 0) throw new Error(`bench/RESULTS.md has no section "${heading}".`);
-  const end = results.indexOf('\n## ', start + 1);
-  return results.slice(start, end < 0 ? undefined : end);
+function section(text, heading) {
+  const start = `\n${text}`.indexOf(`\n## ${heading}\n`);
+  const end = text.indexOf('\n## ', start + 1);
+  return text.slice(start, end < 0 ? undefined : end);
 }
 
-function figure(results, heading, row, column) {
-  const text = section(results, heading);
-  const [head, , ...rows] = text.match(/^\|.*\|$/gm);
+function figure(text, heading, row, column) {
+  const [head, , ...rows] = section(text, heading).match(/^\|.*\|$/gm);
   const at = cells(head).findIndex((name) => name.startsWith(column));
   const line = rows.find((one) => one.startsWith(`| ${row}`));
   if (at < 0 || line === undefined)
-    throw new Error(`bench/RESULTS.md: "${heading}" has no row "${row}" or column "${column}".`);
-  const command = /`npm run bench -- ([\w-]+)`/.exec(text)[1];
-  return { value: cells(line)[at].trim().replaceAll('**', ''), command };
+    throw new Error(`"${heading}" has no row "${row}" or column "${column}".`);
+  return cells(line)[at].trim().replaceAll('**', '');
 }
 
-/** The rows of the table: what is measured, the figure, and the benchmark with a link to its table. */
-export const benchmarkRows = (results) =>
-  FIGURES.map(([what, heading, row, column]) => {
-    const { value, command } = figure(results, heading, row, column);
-    return [what, value, `[${command}](RESULTS.md#${anchor(heading)})`];
-  });
+/** The page with the figures that the tables of one benchmark contain; the other figures stay. */
+export function withFigures(page, benchmark, text) {
+  const found = headings(text);
+  const lines = page.split('\n');
+  for (const [what, heading, row, column] of FIGURES.filter(([, one]) => found.includes(one))) {
+    const at = lines.findIndex((line) => line.startsWith(`| ${what} | `));
+    if (at < 0) throw new Error(`bench/BENCHMARKS.md has no row "${what}".`);
+    lines[at] = `| ${what} | ${figure(text, heading, row, column)} | \`${benchmark}\` |`;
+  }
+  return lines.join('\n');
+}

@@ -121,3 +121,4 @@ await buildChartRenderer();
 await bundle();
 await bundlePage();
 await bundleResultApp();
+execFileSync(process.execPath, [at('scripts/docs.mjs'), '--ship'], { stdio: 'inherit' });

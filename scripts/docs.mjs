@@ -1,14 +1,16 @@
 /**
  * Writes the generated parts of the documents, between `<!-- generated: NAME -->` and `<!-- end -->`, from the tables in the
  * source, and server.json. `--check` writes nothing and fails if a file is out of date. Needs a build.
+ *
+ * Long tables are not committed: the document has a summary, and `--ship` writes a copy of the document with the table to
+ * dist/docs, which the package contains and the MCP server serves. It also writes the tests of each guarantee there.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import './typescript.mjs';
-import { benchmarkRows } from './benchmark-page.mjs';
-import { provingTests } from './guarantees.mjs';
+import { guaranteesPage } from './guarantees.mjs';
 import { registryText } from './registry.mjs';
-import { errorSections, trapSections } from './troubleshooting.mjs';
+import { errorSections, errorTable, trapSections, trapTable } from './troubleshooting.mjs';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const { displayResult, networkLimits, networkPolicy, networkRule, networkSecret, policy, TRAPS } =
@@ -72,8 +74,21 @@ function packagesOf(wanted) {
   return table(['package', 'import', 'first import', 'again', '', 'use', 'licence'], rows);
 }
 
+const packageNames = (wanted) =>
+  readImportCosts()
+    .packages.filter(({ language }) => language === wanted)
+    .map(({ name, heavy }) => (heavy ? `${name} (heavy)` : name))
+    .join(', ');
+
 /** Rules of all languages in the order in which they are tried, each once. */
 const RULES = [...new Set(Object.values(LANGUAGES).flatMap(({ rules }) => rules))];
+
+/** The types of guidance, each with its rules. */
+const guidanceTypes = () =>
+  [...new Set(RULES.map(({ type }) => type))].map((type) => [
+    type,
+    RULES.filter((rule) => rule.type === type),
+  ]);
 
 /** Examples of guidance as Markdown, by the rule that applies to them. */
 const EXAMPLES = new Map(RULES.map((rule) => [rule, []]));
@@ -125,28 +140,7 @@ async function measuredFuel() {
   return rows;
 }
 
-const measured = await measuredFuel();
-
 const quoted = (names) => names.map((name) => `\`${name}\``).join(', ');
-
-/** The fuel of the first `require` of each Node.js module, beyond that of `require` itself. */
-async function measuredRequires() {
-  const { createSandbox } = await import('llm-wasm-sandbox');
-  const fuelOf = async (code) => {
-    const sandbox = await createSandbox({ runtime: 'javascript', policy: { deterministic: true } });
-    const { fuel_consumed, success, stderr } = await sandbox.execute(code);
-    await sandbox.close();
-    if (!success) throw new Error(stderr);
-    return fuel_consumed;
-  };
-  const baseline = await fuelOf(`typeof require;`);
-  const fuel = new Map();
-  for (const name of IMPLEMENTED)
-    fuel.set(name, Math.max(0, (await fuelOf(`typeof require('node:${name}');`)) - baseline));
-  return fuel;
-}
-
-const requireFuel = await measuredRequires();
 
 const firstSentence = (text) => /^.*?[.;](?=\s|$)/s.exec(text)?.[0].replace(/;$/, '.') ?? text;
 
@@ -198,17 +192,12 @@ const TABLES = {
       ['key of a server', 'meaning'],
       Object.entries(SERVER_FIELDS).map(([name, field]) => [`\`${name}\``, field.description]),
     ),
-  guidance: () => {
-    const types = [...new Set(RULES.map(({ type }) => type))];
-    return types
-      .map((type) => {
-        const rules = RULES.filter((rule) => rule.type === type);
-        return [`### ${type}`, ...rules.flatMap((rule) => [rule.evidence, ...EXAMPLES.get(rule)])].join(
-          '\n\n',
-        );
-      })
-      .join('\n\n');
-  },
+  guidance: () =>
+    guidanceTypes()
+      .map(([type, rules]) =>
+        [`### ${type}`, ...rules.flatMap((rule) => [rule.evidence, ...EXAMPLES.get(rule)])].join('\n\n'),
+      )
+      .join('\n\n'),
   events: () =>
     table(
       ['event', 'meaning'],
@@ -242,17 +231,8 @@ const TABLES = {
   },
   grace: () =>
     `A run gets one grace period of at most ${GRACE.fuel / 1e6} million instructions. After a timeout or a cancellation, the grace\nperiod lasts at most ${GRACE.milliseconds} milliseconds.`,
-  tests: (_, guarantee) => {
-    const sentences = new Map();
-    for (const { file, guarantees, sentence } of provingTests())
-      if (guarantees.includes(guarantee)) sentences.set(file, [...(sentences.get(file) ?? []), sentence]);
-    if (sentences.size === 0) throw new Error(`No test is marked with "guarantee: ${guarantee}".`);
-    return [...sentences]
-      .map(([file, list]) => [`- \`${file}\``, ...list.map((sentence) => `  - ${sentence}`)].join('\n'))
-      .join('\n');
-  },
-  costs: (documented) => {
-    const rows = measured.map(([runtime, code, value]) => [
+  costs: async (documented) => {
+    const rows = (await measuredFuel()).map(([runtime, code, value]) => [
       runtime,
       code,
       formatFuel(rounded(value, figureBeside(code, documented))),
@@ -289,24 +269,14 @@ const TABLES = {
     ];
     return table(['support', 'modules'], rows);
   },
-  node_functions: (documented) => {
+  node_functions: () => {
     const support = JSON.parse(readFileSync(at('test/corpus/node-api/support.json'), 'utf8'));
     // The table is about the modules of the Node.js that it was made with.
     const rows = IMPLEMENTED.filter((name) => support[name] !== undefined).map((name) => {
       const { full = [], partial = [], throws = [], exists = [], missing = [] } = support[name];
-      const fuel = rounded(requireFuel.get(name), figureBeside(`| \`${name}\` |`, documented));
-      return [
-        `\`${name}\``,
-        quoted(full),
-        quoted(partial),
-        quoted(throws),
-        quoted(exists),
-        quoted(missing),
-        formatFuel(fuel),
-      ];
+      return [`\`${name}\``, quoted(full), quoted(partial), quoted(throws), quoted(exists), quoted(missing)];
     });
-    const columns = ['module', 'full', 'partial', 'throws', 'exists, not probed', 'not available'];
-    return table([...columns, 'first `require`'], rows);
+    return table(['module', 'full', 'partial', 'throws', 'exists, not probed', 'not available'], rows);
   },
   python_stdlib: () => {
     const { stdlib } = readImportCosts();
@@ -348,17 +318,12 @@ const TABLES = {
   },
   error_codes: () => errorSections(ERROR_CODES, (code) => exitCodeOf(new SandboxError(code, ''))),
   trap_advice: () => trapSections(TRAPS),
-  guidance_types: () => {
-    const types = [...new Set(RULES.map(({ type }) => type))];
-    return types.map((type) => `[${type}](ERROR_GUIDANCE.md#${type.toLowerCase()})`).join(' · ');
-  },
-  benchmarks: () =>
-    table(['what', 'result', 'benchmark'], benchmarkRows(readFileSync(at('bench/RESULTS.md'), 'utf8'))),
   peers: () => {
-    const results = readFileSync(at('bench/RESULTS.md'), 'utf8');
-    const [, section] = /<!-- benchmark: peers -->([\s\S]*?)<!-- end -->/.exec(results);
-    const [, machine] = /^(`npm run bench -- peers` on .*)$/m.exec(section);
-    return `${section.match(/^\|.*$/gm).join('\n')}\n\n${machine} [What is measured](../bench/RESULTS.md#other-sandboxes).`;
+    const [, section] = /<!-- benchmark: peers -->\n([\s\S]*?)<!-- end -->/.exec(
+      readFileSync(at('bench/BENCHMARKS.md'), 'utf8'),
+    );
+    const [machine] = /^`npm run bench -- peers` on .*$/m.exec(section);
+    return `${section.match(/^\|.*$/gm).join('\n')}\n\n${machine} [What is measured](../bench/BENCHMARKS.md#other-sandboxes).`;
   },
   traps: () => {
     const rows = Object.entries(TRAPS).map(([reason, { exit_code, message }]) => [
@@ -370,40 +335,88 @@ const TABLES = {
   },
 };
 
-const aboutPackage = JSON.parse(readFileSync(at('package.json'), 'utf8'));
-const files = [
-  'README.md',
-  'SECURITY.md',
-  'bench/BENCHMARKS.md',
-  'server.json',
-  ...readdirSync(at('docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-];
-for (const file of files) {
-  let text;
-  try {
-    text = readFileSync(at(file), 'utf8');
-  } catch {
-    continue;
+/** What a document has instead of a long table. */
+const SUMMARIES = {
+  commands: () =>
+    `${quoted(COMMANDS.map(({ name }) => name))}.\n\`llm-wasm-sandbox --help\` describes them, and \`llm-wasm-sandbox COMMAND --help\` lists arguments and options.`,
+  repl_commands: () => `${quoted(REPL_COMMANDS.map(({ name }) => `:${name}`))}. \`:help\` describes them.`,
+  tools: () => `${quoted(toolTable(serverSettings.parse({})).map(({ name }) => name))}.`,
+  settings: () => `${quoted(Object.keys(serverSettings.shape))}.`,
+  events: () => `${quoted(Object.keys(EVENTS))}.`,
+  guidance: () =>
+    guidanceTypes()
+      .map(([type, rules]) => `### ${type}\n\n${rules.map(({ evidence }) => evidence).join(' ')}`)
+      .join('\n\n'),
+  python_packages: () => `${packageNames('python')}.`,
+  javascript_packages: () => `${packageNames('javascript')}.`,
+  node_functions: () =>
+    'The shipped copy of this document, `dist/docs/JAVASCRIPT_CAPABILITIES.md`, lists the functions of each module.',
+  error_codes: () => errorTable(ERROR_CODES, (code) => exitCodeOf(new SandboxError(code, ''))),
+  trap_advice: () => trapTable(TRAPS),
+  policy: () => {
+    const defaults = policy.parse({});
+    const rows = Object.entries(policy.shape).map(([name, field]) => [
+      `\`${name}\``,
+      show(defaults[name]),
+      firstSentence(field.description),
+    ]);
+    return table(['field', 'default', 'meaning'], rows);
+  },
+};
+
+const PART = /(<!-- generated: (\w+) -->\n)([\s\S]*?)(<!-- end -->)/g;
+
+/** The text with its generated parts, each made by `make(name, documented)`. */
+async function filled(file, text, make) {
+  const parts = [];
+  for (const [, , name, documented] of text.matchAll(PART)) {
+    if (!(name in TABLES)) throw new Error(`${file}: unknown generated part "${name}"`);
+    parts.push(await make(name, documented));
   }
-  const withTables = () =>
-    text.replaceAll(
-      /(<!-- generated: (\w+)(?: ([\w-]+))? -->\n)([\s\S]*?)(<!-- end -->)/g,
-      (_, start, name, argument, documented, end) => {
-        if (!(name in TABLES)) throw new Error(`${file}: unknown generated part "${name}"`);
-        return `${start}${TABLES[name](documented, argument)}\n${end}`;
-      },
-    );
-  const written = file === 'server.json' ? registryText(aboutPackage, settings) : withTables();
-  if (written === text) continue;
-  if (process.argv.includes('--check')) {
-    console.error(`${file} is out of date. Run "npm run docs".`);
-    process.exitCode = 1;
-  } else {
-    writeFileSync(at(file), written);
-    console.log(`wrote ${file}`);
+  return text.replaceAll(PART, (_, start, _name, _documented, end) => `${start}${parts.shift()}\n${end}`);
+}
+
+const committed = (name, documented) => (SUMMARIES[name] ?? TABLES[name])(documented);
+
+/** A table that has a summary; the other parts are in the document already. */
+const shipped = (name, documented) => (name in SUMMARIES ? TABLES[name]() : documented.trimEnd());
+
+const documents = readdirSync(at('docs'))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`);
+
+async function writeCommitted(isChecked) {
+  const aboutPackage = JSON.parse(readFileSync(at('package.json'), 'utf8'));
+  for (const file of ['server.json', ...documents]) {
+    const text = readFileSync(at(file), 'utf8');
+    const written =
+      file === 'server.json' ? registryText(aboutPackage, settings) : await filled(file, text, committed);
+    if (written === text) continue;
+    if (isChecked) {
+      console.error(`${file} is out of date. Run "npm run docs".`);
+      process.exitCode = 1;
+    } else {
+      writeFileSync(at(file), written);
+      console.log(`wrote ${file}`);
+    }
   }
+}
+
+/** Links lead to the documents beside which the copies lie in the package. */
+const relinked = (text) =>
+  text.replaceAll(/\]\((?![a-z]+:|#)(?:\.\.\/)?/g, (link) =>
+    link === '](../' ? '](../../' : '](../../docs/',
+  );
+
+async function writeShipped() {
+  mkdirSync(at('dist/docs'), { recursive: true });
+  for (const file of documents) {
+    const text = readFileSync(at(file), 'utf8');
+    const full = await filled(file, text, shipped);
+    if (full !== text) writeFileSync(at(`dist/${file}`), relinked(full));
+    else rmSync(at(`dist/${file}`), { force: true });
+  }
+  writeFileSync(at('dist/docs/GUARANTEES.md'), guaranteesPage());
 }
 
 /** The examples in docs/RESULTS.md that end with a chart, as pictures. test/sandbox/charts.test.ts checks that they are current. */
@@ -419,7 +432,11 @@ async function drawExamples() {
   }
 }
 
-if (!process.argv.includes('--check')) {
-  await drawExamples();
-  process.exit();
+if (process.argv.includes('--ship')) await writeShipped();
+else {
+  const isChecked = process.argv.includes('--check');
+  await writeCommitted(isChecked);
+  if (!isChecked) await drawExamples();
 }
+// Workers of the sandboxes would keep the process alive.
+process.exit();

@@ -7,3 +7,14 @@ export interface ProvingTest {
   readonly sentence: string;
 }
 export function provingTests(): ProvingTest[];
+
+export interface GuaranteeRow {
+  readonly name: string;
+  readonly guarantee: string;
+  readonly mechanism: string;
+  /** The file of the source that enforces the guarantee. */
+  readonly file: string;
+  /** The test that would fail first, below test/. */
+  readonly test: string;
+}
+export function guaranteeRows(): GuaranteeRow[];

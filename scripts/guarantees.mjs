@@ -1,6 +1,6 @@
 /**
  * Finds the tests that prove the guarantees of SECURITY.md. A test names what it proves in a comment above it,
- * `// guarantee: fuel-limit`; the name is the anchor of a heading in SECURITY.md. The names of the suite and of the test form a
+ * `// guarantee: fuel-limit`; the name is that of a row in SECURITY.md. The names of the suite and of the test form a
  * sentence. Where they do not, for example because a table provides a part of the name, a comment `// proves: …` follows.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -14,6 +14,29 @@ export function provingTests() {
     .map((path) => `test/${path.replaceAll('\\', '/')}`)
     .filter((path) => path.endsWith('.test.ts'));
   return files.sort().flatMap((file) => marked(file, readFileSync(root + file, 'utf8')));
+}
+
+/** The rows of the table in SECURITY.md: the name of a guarantee, the file that enforces it, and its first test. */
+export function guaranteeRows() {
+  const security = readFileSync(`${root}SECURITY.md`, 'utf8');
+  return [
+    ...security.matchAll(/^\| <a id="([\w-]+)"><\/a>\*\*\1\*\*: (.+) \| (.+) \| `(.+)` \| `(.+)` \|$/gm),
+  ].map(([, name, guarantee, mechanism, file, test]) => ({ name, guarantee, mechanism, file, test }));
+}
+
+/** Every guarantee with all tests that prove it, as a document. */
+export function guaranteesPage() {
+  const tests = provingTests();
+  const sections = guaranteeRows().map(({ name, guarantee }) => {
+    const files = new Map();
+    for (const { file, guarantees, sentence } of tests)
+      if (guarantees.includes(name)) files.set(file, [...(files.get(file) ?? []), sentence]);
+    const list = [...files].map(([file, proved]) =>
+      [`- \`${file}\``, ...proved.map((one) => `  - ${one}`)].join('\n'),
+    );
+    return [`## ${name}`, guarantee, list.join('\n')].join('\n\n');
+  });
+  return `${['# Guarantees and their tests', ...sections].join('\n\n')}\n`;
 }
 
 function marked(file, text) {

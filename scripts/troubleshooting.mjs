@@ -7,7 +7,7 @@
 const ERRORS = {
   invalid_argument: [
     'A misspelt option, a value of the wrong type, or a value outside its range.',
-    'The message names the field and the allowed values. [API.md](API.md) lists all options.',
+    'The message names the field and the allowed values.',
   ],
   invalid_path: [
     'A path such as `../data.csv`, `/etc/passwd` or an empty string was passed to `files`, `writeFile` or `readFile`.',
@@ -160,6 +160,32 @@ export const errorSections = (meanings, exitCodeOf) =>
       ].join('\n\n'),
     )
     .join('\n\n');
+
+const table = (head, rows) =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
+/** What to do about each error code, and its exit code. */
+export const errorTable = (meanings, exitCodeOf) =>
+  table(
+    ['code', 'exit code', 'what to do'],
+    checked(ERRORS, Object.keys(meanings), FILE).map(([code, , remedy]) => [
+      `\`${code}\``,
+      exitCodeOf(code),
+      remedy,
+    ]),
+  );
+
+/** Why runs are stopped, the message and exit code of each reason, and what to do. */
+export const trapTable = (traps) =>
+  table(
+    ['`trap_reason`', 'exit code', '`trap_message`', 'what to do'],
+    checked(TRAPS, Object.keys(traps), FILE).map(([reason, , remedy]) => [
+      `\`${reason}\``,
+      traps[reason].exit_code,
+      traps[reason].message,
+      remedy,
+    ]),
+  );
 
 /** One section per trap reason. */
 export const trapSections = (traps) =>

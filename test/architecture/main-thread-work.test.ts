@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { BOUNDED, boundedTable, callsIn, MAIN_THREAD_CALLS, unknownLimits } from './main-thread-work.ts';
+import { BOUNDED, callsIn, MAIN_THREAD_CALLS, unknownLimits } from './main-thread-work.ts';
 
 const ADVICE =
   'A call that parses, copies, decodes or decompresses in one step was added to or removed from a file that the main thread loads. ' +
   'Bound its input in bytes and members before the call, convert it in slices (src/model-text/sliced-text.ts), or move the work to a worker. ' +
-  'Then write what bounds it in BOUNDED in test/architecture/main-thread-work.ts and in the table of SECURITY.md.';
+  'Then write what bounds it in BOUNDED in test/architecture/main-thread-work.ts.';
 
 test('the patterns find calls whose cost grows with their input', () => {
   const calls = [
@@ -34,9 +33,4 @@ test('every such call on the main thread is listed with what bounds its input', 
 
 test('loops over data of guests have the bounds that the list names', () => {
   expect(unknownLimits()).toEqual([]);
-});
-
-test('SECURITY.md shows the list', () => {
-  const security = readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8');
-  expect(security, `Replace the table of the section by:\n${boundedTable()}`).toContain(boundedTable());
 });

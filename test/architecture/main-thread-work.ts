@@ -56,7 +56,7 @@ export const MAIN_THREAD_CALLS: ReadonlyMap<string, number> = new Map(
 
 interface BoundedCalls {
   readonly calls: number;
-  /** What bounds the input of the calls. SECURITY.md shows it. */
+  /** What bounds the input of the calls. */
   readonly bound: string;
 }
 
@@ -246,13 +246,3 @@ export const unknownLimits = (): string[] =>
   Object.entries(BOUNDED_LOOPS).flatMap(([path, { limit }]) =>
     sources.get(path)?.includes(limit) ? [] : [`${path}: ${limit}`],
   );
-
-/** The table of SECURITY.md. */
-export const boundedTable = (): string =>
-  [
-    '| place | input is bounded by |',
-    '|---|---|',
-    ...Object.entries({ ...BOUNDED, ...BOUNDED_LOOPS })
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([path, { bound }]) => `| \`src/${path}\` | ${bound} |`),
-  ].join('\n');

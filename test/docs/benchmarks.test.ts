@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { replaceSection } from '../../bench/sections.mjs';
+import { withFigures } from '../../scripts/benchmark-page.mjs';
 
 test('a benchmark replaces its own section only, and states where it was measured', () => {
   const text = '# B\n\n<!-- benchmark: a -->\n## A\n\nold\n<!-- end -->\n\n## Recorded\n';
@@ -13,4 +14,13 @@ test('a benchmark replaces its own section only, and states where it was measure
       '\n\n<!-- benchmark: b -->\n## B\n\n`npm run bench -- b` on x64.\n\nadded\n<!-- end -->\n\n## Recorded',
     ),
   );
+});
+
+test('a benchmark replaces its own figures on the page', () => {
+  const page =
+    '| runs whose fuel profile differs between repetitions | 7 | `determinism` |\n| checkpoint of a Python session, ms | 0.75 | `sessions` |';
+  const printed =
+    '## Determinism of the fuel profile\n\n| runtime | profile | different runs |\n|---|---|---|\n| python | detailed | **0** |\n';
+  expect(withFigures(page, 'determinism', printed)).toBe(page.replace('| 7 |', '| 0 |'));
+  expect(() => withFigures('', 'determinism', printed)).toThrow('has no row');
 });

@@ -112,8 +112,8 @@ describe('trap reasons', () => {
   });
 
   // guarantee: outcome
-  test('are documented in SECURITY.md with their exit codes', () => {
-    const text = readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8');
+  test('are documented in docs/TROUBLESHOOTING.md with their exit codes', () => {
+    const text = readFileSync(new URL('../../docs/TROUBLESHOOTING.md', import.meta.url), 'utf8');
     for (const [reason, { exit_code, message }] of Object.entries(TRAPS))
       expect(text).toContain(`| \`${reason}\` | ${exit_code} | ${message} |`);
   });
