@@ -1,7 +1,7 @@
 /**
  * Terminates a thread whose job does not end in time. Restoring a session, running and saving have separate limits. A process that guest code has taken over can send any message repeatedly; each phase starts only once.
  */
-import { MAX_YIELD_SHARE } from '../protocol/cooperative-yield.ts';
+import { MAX_YIELD_SHARE } from '../protocol/run-clock.ts';
 
 /** Extra time that a job gets beyond its limit, and after a cancellation. */
 const GRACE_MS = 5_000;

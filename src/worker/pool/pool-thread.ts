@@ -7,7 +7,6 @@ import { inSlices } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';
 import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import { outcomeWithinQuota, stateWithinQuota } from '../isolation/isolation-limits.ts';
-import { LONG_RUN_FUEL } from '../protocol/cooperative-yield.ts';
 import {
   type FromWorker,
   type HostAnswer,
@@ -19,6 +18,7 @@ import {
 } from '../protocol/messages.ts';
 import { packJob } from '../protocol/packed-messages.ts';
 import type { SentAssets } from '../protocol/prepare-ahead.ts';
+import { LONG_RUN_FUEL } from '../protocol/run-clock.ts';
 import { SentTrees, type TreeUpdate } from '../protocol/tree-updates.ts';
 import { ActiveJob, type JobHandle, type JobObserver, type UnpackedMessage } from './job-handle.ts';
 import { JobWatchdog, WatchdogTimer } from './job-watchdog.ts';

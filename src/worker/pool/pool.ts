@@ -1,6 +1,6 @@
 /**
  * The worker threads, and the order in which calls use them. There are as many threads as cores. More are started while
- * long-running programs occupy all others, and those programs yield to short ones (cooperative-yield.ts). A thread that
+ * long-running programs occupy all others, and those programs yield to short ones (run-clock.ts). A thread that
  * dies is replaced, and only its job is lost. Idle threads end after a while, and never keep the process alive.
  */
 

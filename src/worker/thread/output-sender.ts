@@ -4,7 +4,7 @@
  * without a cap, the guest waits until the main thread has received them. Output is held for about `HOLD_MS` while the guest computes, and not at all while it sleeps.
  */
 
-type Stream = 1 | 2;
+export type Stream = 1 | 2;
 type Send = (stream: Stream, bytes: Uint8Array) => void;
 
 /** Maximum time that output is held. */

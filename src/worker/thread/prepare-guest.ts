@@ -20,7 +20,7 @@ import type { JobCallbacks } from './job-callbacks.ts';
 import type { LoadedImage } from './load-image.ts';
 import type { SessionGuest } from './session-guests.ts';
 
-interface PreparedGuest {
+export interface PreparedGuest {
   readonly current: SessionGuest;
   /** An outdated guest of the same session, to be released. */
   readonly stale?: SessionGuest | undefined;

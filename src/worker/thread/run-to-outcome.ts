@@ -9,10 +9,11 @@ import { SandboxError } from '../../errors.ts';
 import { isSyscallError } from '../../kernel/syscall-error.ts';
 import { LIMIT_ERRORS, type MessageLimits } from '../../runtimes/runtime.ts';
 import { TRAPS, type TrapReason } from '../../schema/traps.ts';
-import type { GuestReport, StoppedAt } from '../../schema.ts';
+import type { GuestReport } from '../../schema.ts';
 import { stoppedAtState } from '../protocol/limit-stopped-at.ts';
 import type { RunOutcome } from '../protocol/messages.ts';
 import { parseGuestReport } from '../protocol/parse-guest-report.ts';
+import type { ProgramObserver } from './program-observer.ts';
 
 export type ProgramOutcome = Pick<RunOutcome, 'trap' | 'report' | 'stoppedAt'> & {
   /** Whether the interpreter returned normally and can run another program: no module is half loaded. */
@@ -29,18 +30,6 @@ const UNREADABLE_REPORT: GuestStop = {
   reason: 'unreachable',
   message: 'the report of the runtime cannot be read',
 };
-
-/** The state of the program, read from the memory of its guest, its file name and its limits. */
-interface ProgramObserver {
-  readonly file: string;
-  readonly limits: MessageLimits;
-  /** The state when the first limit was reached; undefined if none was. */
-  stateAtLimit(): ProgramState | undefined;
-  /** The state in which the guest was stopped. */
-  stateNow(): ProgramState | undefined;
-  /** Adds variables to the place of an uncaught exception, if the report of the runtime has none. */
-  placeOf(place: StoppedAt): StoppedAt;
-}
 
 /** `run` returns the report of the runtime. */
 export function runProgram(guest: Guest, run: () => string, observer: ProgramObserver): ProgramOutcome {
@@ -59,7 +48,7 @@ export function runProgram(guest: Guest, run: () => string, observer: ProgramObs
       const isConsistent = report.exit_code === 0 || !guest.kernel.imports.isInterrupted;
       return { trap: undefined, report, stoppedAt, isConsistent };
     }
-    const state = observer.stateAtLimit();
+    const state = observer.stateAtLimit;
     return {
       trap: { reason, detail: '' },
       report: withLocation(report, locationIn(state, observer.file)),
@@ -80,7 +69,7 @@ export function runProgram(guest: Guest, run: () => string, observer: ProgramObs
     if (reason === 'internal' || reason === 'overdue' || reason === 'replaced' || reason === 'signal')
       throw new SandboxError('internal', message);
     const trap = { reason: reason satisfies TrapReason, detail: message };
-    const state = observer.stateAtLimit() ?? observer.stateNow();
+    const state = observer.stateAtLimit ?? observer.stateNow();
     return {
       trap,
       report: reportStop(locationIn(state, observer.file), trap, observer.limits),
