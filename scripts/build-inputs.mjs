@@ -56,6 +56,7 @@ export function guestInputs(runtime) {
   const data = [
     `src/runtimes/${runtime}`,
     `src/packages/first-party/${runtime}`,
+    ...(runtime === 'javascript' ? ['src/runtimes/bash/commands'] : []),
     'src/packages/lock.json',
   ].flatMap(filesIn);
   return digest(

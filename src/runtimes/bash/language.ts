@@ -24,7 +24,7 @@ export const bashLanguage: Language = {
     'Variables, functions, the working directory and options stay in a session, unless a limit ends the call.',
     'Pipelines, $(…), <(…), background jobs and here-documents work. A process runs to its end before the one that waits for it continues, and a pipe holds at most 16 MiB.',
     'Commands are those of toybox: the usual options of the GNU tools, not all of them.',
-    `${network ? 'HTTP requests only to permitted URLs, with curl and wget' : 'No network'}. ${addsPackages ? 'pip install adds known packages of Python' : 'No package managers'}. No job control at a terminal.`,
+    `${network ? 'HTTP requests only to permitted URLs, with curl' : 'No network'}. ${addsPackages ? 'pip install adds known packages of Python' : 'No package managers'}. No job control at a terminal.`,
   ],
   helpers: ['python3', 'node', 'jq', 'sqlite3', 'awk'],
   pitfalls: [],

@@ -1,4 +1,4 @@
-/** The command `node` in a child process: which program a command line stands for. `curl` and `wget` are programs of the runtime. */
+/** The command `node` in a child process: which program a command line stands for. `curl` is a module of the runtime. */
 import type { Guest } from '../../engine/guest.ts';
 import { isSyscallError } from '../../kernel/syscall-error.ts';
 import type { Kernel } from '../../kernel/syscalls.ts';
@@ -17,7 +17,7 @@ const VERSION_PROGRAM = 'console.log(process.version)';
 const USAGE = 'Usage: node [options] [ script.js | -e code | - ] [arguments]\n';
 
 /** Commands that are modules of the runtime. */
-export const MODULE_COMMANDS = ['curl', 'wget'];
+export const MODULE_COMMANDS = ['curl'];
 
 interface CommandProgram {
   readonly code: string;

@@ -18,6 +18,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   rg: "Use grep -rn 'pattern' .",
   fd: "Use find . -name '*.txt'",
   gawk: 'Use awk',
+  wget: 'Use curl -fsSLO URL, or curl -fsSL URL to print a document',
   nano: 'There are no editors: write files with cat > file <<EOF, and change them with sed -i',
   vim: 'There are no editors: write files with cat > file <<EOF, and change them with sed -i',
 };
@@ -37,7 +38,7 @@ function missingCommandLines(name: string, { requests, capabilities }: AnalysisI
     return [
       requests === undefined
         ? 'There is no network: pass the data as files, or through tools of the caller'
-        : 'Only HTTP requests can be sent: use curl, wget, urllib.request in python3, or fetch in node',
+        : 'Only HTTP requests can be sent: use curl, urllib.request in python3, or fetch in node',
     ];
   const instead = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
   if (instead !== undefined) return [instead];

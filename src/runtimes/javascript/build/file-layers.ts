@@ -59,6 +59,8 @@ async function bundleBootScript(): Promise<string> {
 
 const GUEST_FOLDER = fileURLToPath(new URL('../guest/', import.meta.url));
 const NODE_FOLDER = `${GUEST_FOLDER}node/`;
+/** Commands of the shell that are modules of this guest. */
+const COMMAND_FILES = { curl: fileURLToPath(new URL('../../bash/commands/curl.js', import.meta.url)) };
 /** Imports of bundled packages, and the Node.js modules that replace them. */
 const REPLACED: Readonly<Record<string, string>> = {
   events: 'node:events',
@@ -78,7 +80,7 @@ function externalName(file: string): string | undefined {
 }
 
 /** Bundles a Node.js module into an ES module that exports a function, which receives `require` and `module`. */
-async function bundleNodeModule(file: string): Promise<ModuleSource> {
+async function bundleNodeModule(name: string, file: string): Promise<ModuleSource> {
   const result = await build({
     entryPoints: [file],
     bundle: true,
@@ -109,7 +111,6 @@ async function bundleNodeModule(file: string): Promise<ModuleSource> {
       },
     ],
   });
-  const name = file.slice(NODE_FOLDER.length, -'.js'.length);
   return { name: `sandbox:node/${name}`, aliases: [], source: result.outputFiles[0]!.text };
 }
 
@@ -117,8 +118,11 @@ async function nodeModuleSources(): Promise<ModuleSource[]> {
   const files = readdirSync(NODE_FOLDER, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.js'))
     .sort();
-  const modules = await Promise.all(files.map((file) => bundleNodeModule(NODE_FOLDER + file)));
-  return [...modules, ...(await localeDataModules())];
+  const modules = files.map((file) => bundleNodeModule(file.slice(0, -'.js'.length), NODE_FOLDER + file));
+  const commands = Object.entries(COMMAND_FILES).map(([name, file]) =>
+    bundleNodeModule(`internal/commands/${name}`, file),
+  );
+  return [...(await Promise.all([...modules, ...commands])), ...(await localeDataModules())];
 }
 
 /** Compiles a module in a booted guest, which knows the built-in modules that it imports. */

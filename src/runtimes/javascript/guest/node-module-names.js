@@ -45,7 +45,7 @@ export const IMPLEMENTED = [
 ];
 
 /** Programs that are commands of the sandbox. They are not listed. */
-export const COMMANDS = ['internal/commands/curl', 'internal/commands/wget'];
+export const COMMANDS = ['internal/commands/curl'];
 
 /** Modules that can be loaded, but whose functions throw: the sandbox has no processes, network or threads. */
 export const UNAVAILABLE = [

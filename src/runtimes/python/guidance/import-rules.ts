@@ -169,7 +169,7 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   if (moduleException(input, 'subprocess')?.type === 'CalledProcessError') {
     const commands = failedCommands(input);
     if (commands.some(isInstaller)) return missingCommands(input);
-    if (!hasNetwork && commands.some(({ name }) => name === 'curl' || name === 'wget')) return NETWORK;
+    if (!hasNetwork && commands.some(({ name }) => name === 'curl')) return NETWORK;
   }
   const attribute = builtinException(input, 'AttributeError');
   if (attribute !== undefined) {

@@ -33,6 +33,8 @@ const refused = (reason) => ({
 });
 const ignored = { set() {} };
 const ignoredValue = { hasValue: true, set() {} };
+const NO_COOKIE_FILES =
+  'files of cookies are not supported: read the header Set-Cookie with -i, and send cookies with -b name=value';
 const NO_PROXY = refused('proxies are not supported: the host of the sandbox sends the requests');
 
 /** By long name, then the short name if there is one. */
@@ -77,8 +79,18 @@ const TABLE = [
   ['get', 'G', flag('get')],
   ['user-agent', 'A', text('userAgent')],
   ['referer', 'e', text('referer')],
-  ['cookie', 'b', list('cookies')],
-  ['cookie-jar', 'c', text('cookieJar')],
+  [
+    'cookie',
+    'b',
+    {
+      hasValue: true,
+      set(options, value) {
+        if (!value.includes('=')) throw new CurlError(2, NO_COOKIE_FILES);
+        options.cookies.push(value);
+      },
+    },
+  ],
+  ['cookie-jar', 'c', refused(NO_COOKIE_FILES)],
   ['range', 'r', text('range')],
   ['compressed', '', flag('compressed')],
   ['globoff', 'g', flag('globOff')],
@@ -115,7 +127,7 @@ function longOption(name) {
   throw new CurlError(2, `option --${name}: is ${candidates.length > 1 ? 'ambiguous' : 'unknown'}`);
 }
 
-const valueOf = (name, values) => {
+const takeValue = (name, values) => {
   if (values.length === 0) throw new CurlError(2, `option ${name}: requires parameter`);
   return values.shift();
 };
@@ -126,7 +138,7 @@ function readShort(word, rest, options) {
     if (option === undefined) throw new CurlError(2, `option ${word}: is unknown`);
     if (!option.hasValue) option.set(options);
     else {
-      const value = i + 1 < word.length ? word.slice(i + 1) : valueOf(word, rest);
+      const value = i + 1 < word.length ? word.slice(i + 1) : takeValue(word, rest);
       option.set(options, value, word);
       return;
     }
@@ -144,7 +156,7 @@ export function readOptions(words) {
     else if (word.startsWith('--no-') && !LONG.has(word.slice(2))) longOption(word.slice('--no-'.length));
     else if (word.startsWith('--')) {
       const option = longOption(word.slice(2));
-      option.set(options, option.hasValue ? valueOf(word, rest) : undefined, word);
+      option.set(options, option.hasValue ? takeValue(word, rest) : undefined, word);
     } else readShort(word, rest, options);
   }
   return options;

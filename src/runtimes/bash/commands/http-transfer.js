@@ -1,5 +1,5 @@
 /** One request of a command with its redirects. The host sends it, if its rules permit. */
-import { hasNetwork, sendRequest } from '../requests.js';
+import { hasNetwork, sendRequest } from 'node:internal/requests';
 
 const REDIRECTS = [301, 302, 303, 307, 308];
 

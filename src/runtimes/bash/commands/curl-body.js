@@ -1,5 +1,5 @@
 /** The bodies that curl sends: data, forms and files. */
-import { readFileSync } from '../../fs.js';
+import { readFileSync } from 'node:fs';
 import { CurlError } from './curl-options.js';
 
 const bytes = (value) => Buffer.from(value, 'utf8');
@@ -18,12 +18,12 @@ export function readInput(name, code = 26) {
 
 /** Percent-encoding with a plus sign for a blank. */
 function escapeBytes(data) {
-  const escape = (byte) => {
+  const escapeByte = (byte) => {
     const character = String.fromCharCode(byte);
     if (byte < 128 && /[\w.~-]/.test(character)) return character;
     return byte === 32 ? '+' : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
   };
-  return Array.from(data, escape).join('');
+  return Array.from(data, escapeByte).join('');
 }
 
 function urlEncoded(value) {

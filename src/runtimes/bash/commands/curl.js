@@ -1,9 +1,7 @@
 /** The command curl. Its options, output and exit codes are those of curl 7.88; the host sends the requests. */
-import { closeSync, existsSync, mkdirSync, openSync, writeFileSync, writeSync } from '../../fs.js';
-import { dirname, join } from '../../path.js';
-import { CookieJar } from './cookie-jar.js';
+import { closeSync, existsSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { formBody, joinData, readInput } from './curl-body.js';
-import { expand, fileName } from './curl-glob.js';
 import { CurlError, readOptions } from './curl-options.js';
 import { headerOf, redirected, send } from './http-transfer.js';
 
@@ -63,7 +61,15 @@ function failureOf(error, context) {
 
 // ---- requests ----
 
-function parseUrl(given) {
+/** Text in braces or brackets that is not the address of a host. */
+const PATTERN = /[{}]|\[(?![\da-f:.]+\])/i;
+
+function parseUrl(given, isLiteral) {
+  if (!isLiteral && PATTERN.test(given))
+    throw new CurlError(
+      3,
+      `patterns such as {a,b} and [1-3] are not supported in URLs. Use a loop of the shell, or -g if the URL contains these characters:\n${given}`,
+    );
   const text = /^[a-z][\w+.-]*:\/\//i.test(given) ? given : `http://${given}`;
   const [, scheme] = /^([^:]+):/.exec(text);
   if (!/^https?$/i.test(scheme))
@@ -108,7 +114,7 @@ const withJson = (headers) => {
 };
 
 function requestOf(options, given) {
-  const url = parseUrl(given);
+  const url = parseUrl(given, options.globOff);
   const { body, type, isJson, method } = bodyOf(options);
   const credentials =
     options.user ?? (url.username === '' ? undefined : decodeURIComponent(`${url.username}:${url.password}`));
@@ -124,6 +130,7 @@ function requestOf(options, given) {
   if (!isJson) headers.push(['Accept', '*/*']);
   if (options.compressed) headers.push(['Accept-Encoding', 'deflate, gzip, br']);
   if (options.referer) headers.push(['Referer', options.referer.replace(/;auto$/, '')]);
+  if (options.cookies.length > 0) headers.push(['Cookie', options.cookies.join('; ')]);
   if (type !== undefined && !options.get && !isJson) headers.push(['Content-Type', type]);
   if (options.get && body !== undefined) url.search += `${url.search === '' ? '?' : '&'}${body}`;
   const usual = options.head ? 'HEAD' : options.get ? 'GET' : (method ?? 'GET');
@@ -137,15 +144,12 @@ function requestOf(options, given) {
 
 // ---- output ----
 
-function outputPath(options, { index, values }, url) {
-  const output = options.outputs[index];
+function outputPath({ outputs, outputFolder }, index, url) {
+  const output = outputs[index];
   if (output === undefined || output.file === '-') return undefined;
-  const name =
-    output.file === undefined
-      ? url.pathname.slice(url.pathname.lastIndexOf('/') + 1)
-      : fileName(output.file, values);
+  const name = output.file ?? url.pathname.slice(url.pathname.lastIndexOf('/') + 1);
   if (name === '') throw new CurlError(23, 'Remote file name has no length!');
-  return options.outputFolder === undefined ? name : join(options.outputFolder, name);
+  return outputFolder === undefined ? name : join(outputFolder, name);
 }
 
 /** Writes to a file that is created with its first bytes, or to standard output. */
@@ -238,37 +242,27 @@ function writeOut(format, result) {
     speed_download: () => Math.round(result.size / Math.max(result.seconds, 0.000001)),
   };
   let stream = process.stdout;
-  for (const [token, name, header, escape] of source.matchAll(
+  for (const [token, name, header, escaped] of source.matchAll(
     /%\{([\w]+)\}|%header\{([^}]*)\}|\\(.)|%%|[^%\\]+|./gs,
   )) {
     if (name === 'stderr' || name === 'stdout') stream = process[name];
     else if (name?.startsWith('time_')) stream.write(seconds());
     else if (name !== undefined) stream.write(String(values[name]?.() ?? ''));
     else if (header !== undefined) stream.write((response && headerOf(response, header.toLowerCase())) ?? '');
-    else if (escape !== undefined) stream.write(ESCAPES[escape] ?? token);
+    else if (escaped !== undefined) stream.write(ESCAPES[escaped] ?? token);
     else stream.write(token === '%%' ? '%' : token);
   }
 }
 
 // ---- transfers ----
 
-/** The request with the cookies of the jar and of -b. */
-function withCookies(request, { jar, text }) {
-  const value = [jar?.headerFor(request.url), text].filter(Boolean).join('; ');
-  const has = request.headers.some(([name]) => name.toLowerCase() === 'cookie');
-  return value === '' || has ? request : { ...request, headers: [...request.headers, ['Cookie', value]] };
-}
-
 async function follow(options, context, state, output) {
   const endsMs = options.maxTime === undefined ? Infinity : state.startedMs + options.maxTime * 1000;
   const rules = { keepsMethod: options.method !== undefined, isTrusted: options.trusted };
   for (;;) {
-    const sent = withCookies(state.request, context);
-    state.response = await send(sent, { decode: options.compressed === true, endsMs });
+    state.response = await send(state.request, { decode: options.compressed === true, endsMs });
     const { response } = state;
-    for (const [name, value] of response.headers)
-      if (name.toLowerCase() === 'set-cookie') context.jar?.receive(value, state.request.url);
-    if (options.verbose) showVerbose(sent, response);
+    if (options.verbose) showVerbose(state.request, response);
     if (options.dumpHeader !== undefined) context.head += headText(response);
     if (options.include || options.head) output.writeHead(headText(response));
     const next = options.follow ? redirected(state.request, response, rules) : undefined;
@@ -306,13 +300,12 @@ async function receive(options, state, output) {
 const isTransient = ({ failure, response }) =>
   failure?.code === 28 || [408, 429, 500, 502, 503, 504].includes(response?.status);
 
-async function attempt(options, context, source) {
-  const given = source.url;
+async function attempt(options, context, { given, index }) {
   const state = { given, startedMs: performance.now(), redirects: 0, size: 0 };
   const elapsed = () => performance.now() - state.startedMs;
   try {
     state.request = requestOf(options, given);
-    state.path = outputPath(options, source, state.request.url);
+    state.path = outputPath(options, index, state.request.url);
     const output = new Output(state.path, options.createFolders);
     await follow(options, context, state, output);
     await receive(options, state, output);
@@ -346,37 +339,15 @@ async function transfer(options, context, source) {
   }
 }
 
-function cookiesOf({ cookies, cookieJar }) {
-  const files = cookies.filter((one) => !one.includes('='));
-  const jar = files.length > 0 || cookieJar !== undefined ? new CookieJar() : undefined;
-  for (const file of files) if (file !== '') jar.load(file);
-  return { jar, text: cookies.filter((one) => one.includes('=')).join('; '), head: '' };
-}
-
-/** The URLs of the command line, with the number of the argument and the values of its patterns. */
-function* sources({ urls, globOff }) {
-  for (const [index, given] of urls.entries())
-    for (const { url, values } of globOff ? [{ url: given, values: [] }] : expand(given))
-      yield { url, values, index };
-}
-
 async function run(words) {
   const options = readOptions(words);
   if (options.version) return void process.stdout.write(`curl ${VERSION} (sandbox)\nProtocols: http https\n`);
   if (options.help) return void process.stdout.write(HELP);
   if (options.urls.length === 0) throw new CurlError(2, 'no URL specified!');
-  const context = cookiesOf(options);
+  const context = { head: '' };
   let code = 0;
-  try {
-    for (const source of sources(options)) {
-      code = await transfer(options, context, source);
-      if (options.cookieJar !== undefined) context.jar.save(options.cookieJar);
-    }
-  } catch (error) {
-    if (!(error instanceof CurlError)) throw error;
-    report(options, error);
-    code = error.code;
-  }
+  for (const [index, given] of options.urls.entries())
+    code = await transfer(options, context, { given, index });
   if (options.dumpHeader !== undefined)
     writeFileSync(options.dumpHeader === '-' ? 1 : options.dumpHeader, context.head);
   return code;
