@@ -1,10 +1,10 @@
 /**
  * Loads the wheels in the folders that PIP_FIND_LINKS names, and in their subfolders, runs the program of each in
- * test/packages/wheels/programs.py, and writes the table of results to docs/PACKAGES.md. Needs a build. pip downloads packages
+ * test/packages/wheels/programs.py, and prints a table of results. Needs a build. pip downloads packages
  * in pure Python that the programs need.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -146,7 +146,8 @@ async function main() {
   const { mainSymbols } = await import(at('dist/engine/compile-side-module.js'));
   const main = new WebAssembly.Module(readModule(findAssets('python')));
   const mainFunctions = new Set(mainSymbols(main).functions.keys());
-  const rows = [];
+  const rows = ['| wheel | libraries | own imports | program | fuel |', '|---|---|---|---|---|'];
+  console.log(rows.join('\n'));
   for (const one of wheelCases()) {
     const { libraries, bound } = await nativeFacts(one.path, mainFunctions);
     const result = await runCase(createSandbox, one);
@@ -156,17 +157,6 @@ async function main() {
     rows.push(`| ${one.id} | ${libraries} | ${bound} | ${what} | ${fuel} |`);
     console.log(rows.at(-1));
   }
-  const table = [
-    '| wheel | libraries | own imports | program | fuel |',
-    '|---|---|---|---|---|',
-    ...rows,
-  ].join('\n');
-  const path = at('docs/PACKAGES.md');
-  const text = readFileSync(path, 'utf8');
-  writeFileSync(
-    path,
-    text.replace(/(<!-- wheels -->\n)[\s\S]*(<!-- end of wheels -->)/, `$1\n${table}\n\n$2`),
-  );
   process.exit(rows.some((row) => row.includes('| failed: ')) ? 1 : 0);
 }
 

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const FOLDERS = ['', 'docs/', 'bench/'];
+const FOLDERS = ['', 'docs/', 'docs/decisions/', 'bench/'];
 /** Texts of other authors, and the tables of a benchmark, which are not committed. */
 const OTHERS = ['THIRD_PARTY_NOTICES.md', 'bench/RESULTS.md'];
 
