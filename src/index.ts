@@ -15,7 +15,7 @@ export type { SandboxOptions } from './sandbox/create-parts.ts';
 export type { Execution } from './sandbox/execution-handle.ts';
 export { EVENTS, type EventName } from './sandbox/log-events.ts';
 export type { Sandbox } from './sandbox/sandbox.ts';
-export type { WorkspaceFile } from './sandbox/workspace.ts';
+export type { WorkspaceFile } from './sandbox/workspace-files.ts';
 export {
   type BatchOptions,
   type BatchProgram,

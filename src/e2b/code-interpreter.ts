@@ -3,7 +3,6 @@
  * can write anything, but not a line of its own: every line is encoded as ASCII JSON here.
  */
 import { z } from 'zod';
-import { KeyedQueues } from '../concurrency/keyed-queues.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { policy } from '../schema/policy.ts';
 import type { SandboxResult } from '../schema.ts';
@@ -13,7 +12,6 @@ import { displayedFile, programFailure } from '../server/program-outcome.ts';
 import { ResponseStream } from '../server/response-stream.ts';
 import { checkedBody, encodedJson, respond } from '../server/rest-call.ts';
 import type { Session } from '../session/session.ts';
-import { withFilesOf } from '../session/with-files-of.ts';
 import { missingFolders } from '../session/workspace-edits.ts';
 import { formsByFormat } from './displayed-formats.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
@@ -64,8 +62,6 @@ class LineStream {
 
 /** Programs of one context that wait for another one. */
 const MAX_WAITING = 100;
-/** The programs of one context run one after another, because its files are those of the sandbox only during a call. */
-const queues = new KeyedQueues();
 
 const execute: E2bHandler = async (call) => {
   const { tenant, sandboxes, caller, signal } = call;
@@ -81,23 +77,21 @@ const execute: E2bHandler = async (call) => {
     const name = languageOf(language ?? context.language);
     const program = cellProgram(code, session.runtime);
     let count = 0;
+    const run = async (cancelled: AbortSignal) => {
+      const result = await session.execute(program, {
+        language: name,
+        env: env_vars ?? {},
+        signal: cancelled,
+        onStdout: (text) => lines.send({ type: 'stdout', text, timestamp: new Date().toISOString() }),
+        onStderr: (text) => lines.send({ type: 'stderr', text, timestamp: new Date().toISOString() }),
+      });
+      count = session.session.calls;
+      return result;
+    };
     const result = await tenant.runCancellable(record.sandbox_id, signal, (cancelled) =>
-      queues.run(
-        session.session_id,
-        () =>
-          withFilesOf(owner, session, (one) =>
-            withVariables(one, env_vars ?? {}, async () => {
-              const result = await one.execute(program, {
-                language: name,
-                env: env_vars ?? {},
-                signal: cancelled,
-                onStdout: (text) => lines.send({ type: 'stdout', text, timestamp: new Date().toISOString() }),
-                onStderr: (text) => lines.send({ type: 'stderr', text, timestamp: new Date().toISOString() }),
-              });
-              count = one.session.calls;
-              return result;
-            }),
-          ),
+      session.withFilesOf(
+        () => owner,
+        () => withVariables(session, env_vars ?? {}, () => run(cancelled)),
         MAX_WAITING,
       ),
     );
@@ -188,7 +182,11 @@ const removeContext: E2bHandler = async ({ tenant, sandboxes, caller, params, re
 const restartContext: E2bHandler = async ({ tenant, sandboxes, caller, params, response }) => {
   const record = await sandboxes.running(tenant, caller.sandbox_id!);
   const session = await sandboxes.session(tenant, record, findContext(record, params[0]!));
-  await queues.run(session.session_id, () => session.restart());
+  // After the programs that wait.
+  await session.withFilesOf(
+    () => session,
+    () => session.restart(),
+  );
   response.writeHead(204).end();
 };
 

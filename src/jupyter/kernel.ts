@@ -12,7 +12,6 @@ import { cellProgram } from '../server/notebook-code.ts';
 import { programFailure } from '../server/program-outcome.ts';
 import type { SessionTenant } from '../server/session-tenant.ts';
 import type { Session } from '../session/session.ts';
-import { withFilesOf } from '../session/with-files-of.ts';
 import { DisplayedResults } from './displayed-results.ts';
 import { completions, description, isComplete } from './introspection.ts';
 import {
@@ -216,13 +215,14 @@ export class JupyterKernel {
   async #run(request: KernelRequest, given: z.output<typeof executeRequest>): Promise<CellOutcome> {
     const { tenant, session_id } = this.parts;
     const { header } = request.message;
-    const [session, owner] = await Promise.all([this.#session(), this.parts.files()]);
+    const session = await this.#session();
+    const files = () => this.parts.files();
     const write = (name: 'stdout' | 'stderr') => (text: string) => {
       if (!given.silent) this.#publish('stream', { name, text }, header);
     };
     const magic = findMagic(given.code);
     if (magic !== undefined) {
-      write('stdout')(await withFilesOf(owner, session, (one) => runMagic(magic, one)));
+      write('stdout')(await session.withFilesOf(files, () => runMagic(magic, session)));
       return {};
     }
     const results = new DisplayedResults(session, (type, content) => {
@@ -230,8 +230,8 @@ export class JupyterKernel {
     });
     const program = cellProgram(given.code, session.runtime);
     const result = await tenant.runCancellable(session_id, this.#interrupt.signal, (signal) =>
-      withFilesOf(owner, session, (one) =>
-        one.execute(program, {
+      session.withFilesOf(files, () =>
+        session.execute(program, {
           signal,
           ...(given.allow_stdin && { stdin: this.#inputOf(request) }),
           onStdout: write('stdout'),

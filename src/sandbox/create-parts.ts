@@ -37,11 +37,9 @@ export interface SandboxOptions
   pool?: Pool;
 }
 
-/** The parts of a sandbox, which it shares with its forks and siblings. */
-export interface SandboxParts {
+/** What the programs of a sandbox start from. */
+export interface SandboxImage {
   readonly runtime: RuntimeName;
-  readonly policy: Policy;
-  readonly mountSet: MountSet;
   readonly extension: ImageExtension | undefined;
   /** Whether the packages that a program imports are loaded into its image. */
   readonly loadsImports: boolean;
@@ -51,6 +49,13 @@ export interface SandboxParts {
   readonly processes: PackageSource | undefined;
   /** The image that calls start from, with the extension. */
   readonly assets: GuestAssets;
+}
+
+/** The parts of a sandbox, which it shares with its forks and siblings. */
+export interface SandboxParts {
+  readonly policy: Policy;
+  readonly mountSet: MountSet;
+  readonly image: SandboxImage;
   readonly logger: EventLogger | undefined;
   /** Whether the calls of a session wait for the store. */
   readonly commit: Commit;
@@ -98,11 +103,9 @@ export async function createParts(
   checkMountPoints(policy, assets);
   const mountSet = openMounts(policy.mounts);
   return {
-    runtime,
     policy: withPlaceholders(policy, network),
     mountSet,
-    ...image,
-    assets,
+    image: { ...image, assets },
     logger,
     commit,
     pool,
@@ -185,21 +188,19 @@ async function packagesIn(sources: readonly string[]): Promise<UserPackages | un
   return read?.digests.length === 0 ? undefined : read;
 }
 
-/** The parts of a sandbox that are about packages: those of its programs, or of the processes of Python that they start. */
-type PackageParts = Pick<SandboxParts, 'extension' | 'loadsImports' | 'onDemand' | 'processes'>;
-
 /** The image of a runtime with packages and preloaded modules, in a canonical form. */
 export function imageOfRuntime(
   runtime: RuntimeName,
   source: PackageSource,
   preload: readonly string[] = [],
-): PackageParts {
+): Omit<SandboxImage, 'assets'> {
   const hasPackages = runtime === PACKAGE_RUNTIME;
   const packages = hasPackages ? source.packages : undefined;
   const facts = packages?.facts ?? [];
   const modules = new Set(preload.flatMap((name) => importNames(runtime, name, facts)));
   const isExtended = modules.size > 0 || packages !== undefined;
   return {
+    runtime,
     extension: isExtended ? { preload: [...modules].sort(), packages } : undefined,
     loadsImports: source.loadsImports && facts.length > 0,
     onDemand: hasPackages ? source.onDemand : undefined,
@@ -214,7 +215,7 @@ export function packageSourceOf({
   onDemand,
   loadsImports,
   processes,
-}: SandboxParts): PackageSource {
+}: SandboxImage): PackageSource {
   if (runtime !== PACKAGE_RUNTIME) return processes ?? { packages: undefined, loadsImports, onDemand };
   return {
     packages: extension?.grown ?? extension?.packages,

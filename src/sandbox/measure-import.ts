@@ -4,7 +4,7 @@ import { LANGUAGES } from '../runtimes/languages.ts';
 import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import { parse, type SandboxResult, sandboxOptions } from '../schema.ts';
 import { createParts } from './create-parts.ts';
-import { Sandbox } from './sandbox.ts';
+import { freshSandbox, type Sandbox } from './sandbox.ts';
 
 /** Sufficient to import the largest packages on a slow machine. A package that loops ends after seconds. */
 const POLICY = {
@@ -17,7 +17,7 @@ const POLICY = {
 /** A sandbox with these packages and sufficient limits. */
 export async function openTestSandbox(packages: readonly string[]): Promise<Sandbox> {
   const options = { runtime: PACKAGE_RUNTIME, packages: [...packages], preload: [], policy: POLICY };
-  return new Sandbox(await createParts(parse(sandboxOptions, options, 'options')));
+  return freshSandbox(await createParts(parse(sandboxOptions, options, 'options')));
 }
 
 /** The last line that a failed run printed to standard error, or the limit that it reached. */

@@ -12,7 +12,7 @@ import { AUTO } from '../packages/read-user-packages.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { Workspace } from '../sandbox/workspace.ts';
+import { WorkspaceFiles } from '../sandbox/workspace-files.ts';
 import type { EventLogger, Policy, PolicyInput, RuntimeName } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import type { CreateOptions, OpenOptions, SessionInfo } from '../session/registry-options.ts';
@@ -350,7 +350,7 @@ const UNOPENABLE: ReadonlySet<ErrorCode> = new Set([
 
 function recoveredFiles(entries: ReadonlyMap<string, Entry>): ReadableFiles {
   const unlimited = { maxBytes: Number.POSITIVE_INFINITY, maxFiles: Number.POSITIVE_INFINITY };
-  const files = new Workspace(Date.now, unlimited).with(entries);
+  const files = new WorkspaceFiles(Date.now, unlimited).with(entries);
   return {
     recovery:
       'The session cannot be opened; these are the files that were recovered. Save the files you need, then delete the session with destroy_session.',

@@ -9,7 +9,7 @@ import type { VolumeUsage } from '../fs/volume.ts';
 import { notableImports } from '../packages/import-costs.ts';
 import type { Call } from '../sandbox/call-options.ts';
 import { stoppedByHost } from '../sandbox/to-result.ts';
-import type { Workspace } from '../sandbox/workspace.ts';
+import type { WorkspaceFiles } from '../sandbox/workspace-files.ts';
 import type { PausedExecution } from '../schema.ts';
 import { cacheDigest } from '../stores/format/content-digest.ts';
 import type { SessionState } from '../stores/store.ts';
@@ -24,7 +24,7 @@ import type { StatesSavepoint } from './update-session-record.ts';
 export class CallTransaction {
   readonly #access: SessionAccess;
   readonly #states: SessionStates;
-  readonly #workspace: Workspace;
+  readonly #workspace: WorkspaceFiles;
   readonly #before: StatesSavepoint;
   readonly #otherUsage: VolumeUsage;
   /** Host edits since the last call, for a guest that continues. */
@@ -34,7 +34,7 @@ export class CallTransaction {
   #progress: 'open' | 'committed' | 'reverted' = 'open';
 
   private constructor(access: SessionAccess) {
-    const { states, workspace } = access;
+    const { states, files: workspace } = access;
     this.#access = access;
     this.#states = states;
     this.#workspace = workspace;
@@ -51,7 +51,7 @@ export class CallTransaction {
     access: SessionAccess,
     { files = {}, resumption }: Pick<Call, 'files' | 'resumption'>,
   ): Promise<CallTransaction> {
-    const { states, workspace } = access;
+    const { states, files: workspace } = access;
     await states.syncExternalEdits(workspace);
     const claimed = claimExecution(states.state.paused, resumption);
     if (claimed !== undefined) await states.savePaused(claimed);

@@ -4,13 +4,13 @@ import type { z } from 'zod';
 import { checkMemory, checkMountPoints, createParts, type SandboxOptions } from '../sandbox/create-parts.ts';
 import { measureImport } from '../sandbox/measure-import.ts';
 import { areOnDemand } from '../sandbox/packages-on-demand.ts';
-import { Sandbox } from '../sandbox/sandbox.ts';
+import { freshSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { type PolicyInput, parse, sandboxOptions } from '../schema.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { Session, type SessionOwner } from './session.ts';
 import { sessionExists, sessionNotFound } from './session-errors.ts';
-import { recordedPreload, withRecordedImage, withRecordedModules } from './session-image.ts';
+import { recordedImage, recordedPreload, withRecordedModules } from './session-image.ts';
 import { SessionStates } from './session-states.ts';
 
 /** Options of `createSandbox` that create or open a session: a name, a store, or `auto_persist_globals: true`. */
@@ -43,9 +43,9 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   if (session_id !== undefined || store !== undefined || auto_persist_globals)
     return openSession(checked, options.policy ?? {});
   const parts = await createParts(checked, measureImport);
-  checkMemory(parts.policy, parts.assets);
-  parts.pool.prepareFirst(parts.assets, parts.policy.memory_bytes);
-  return new Sandbox(parts);
+  checkMemory(parts.policy, parts.image.assets);
+  parts.pool.prepareFirst(parts.image.assets, parts.policy.memory_bytes);
+  return freshSandbox(parts);
 }
 
 /** Returns whether a sandbox is a session. */
@@ -69,16 +69,17 @@ export async function openSession(
   { owner, mustBe, usesRecorded = false }: OpeningMode = {},
 ): Promise<Session> {
   const { runtime, session_id = randomUUID(), auto_persist_globals = true } = options;
-  let parts = await createParts(options, measureImport);
+  const parts = await createParts(options, measureImport);
   // Other processes that have opened the session would not notice that its image changes.
-  if (owner?.leaseWaitMs !== undefined) parts = { ...parts, loadsImports: false };
+  const loadsImports = parts.image.loadsImports && owner?.leaseWaitMs === undefined;
+  let image = { ...parts.image, loadsImports };
   const isRecorded = usesRecorded || areOnDemand(options.packages);
   const settings = {
     session_id,
     runtime,
     auto_persist_globals,
-    preload: isRecorded ? undefined : recordedPreload(parts),
-    loadsImports: parts.loadsImports,
+    preload: isRecorded ? undefined : recordedPreload(image),
+    loadsImports,
     policy: givenLimits(givenPolicy),
     placeholders: parts.network?.secrets.placeholders,
   };
@@ -95,16 +96,16 @@ export async function openSession(
   const policy = { ...parts.policy, ...states.record.policy };
   parts.network?.secrets.use(policy.env);
   try {
-    if (isRecorded) parts = await withRecordedImage(parts, states.record);
-    else if (parts.loadsImports) parts = await withRecordedModules(parts, states.record);
-    checkMemory(policy, parts.assets);
-    checkMountPoints(policy, parts.assets);
+    if (isRecorded) image = await recordedImage({ ...parts, image }, states.record);
+    else if (loadsImports) image = await withRecordedModules({ ...parts, image }, states.record);
+    checkMemory(policy, image.assets);
+    checkMountPoints(policy, image.assets);
   } catch (cause) {
     await states.release();
     throw cause;
   }
-  parts.pool.prepareFirst(parts.assets, policy.memory_bytes);
-  const session = new Session({ ...parts, policy }, states, owner);
+  parts.pool.prepareFirst(image.assets, policy.memory_bytes);
+  const session = Session.of({ ...parts, policy, image }, states, owner);
   await session.openStates();
   session.logOpened();
   return session;

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { Variable } from '../runtimes/variable.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
-import type { WorkspaceFile } from '../sandbox/workspace.ts';
+import type { WorkspaceFile } from '../sandbox/workspace-files.ts';
 import type { importOptions, PolicyInput, sessionsOptions } from '../schema.ts';
 import type { SessionRecord, SessionStore } from '../stores/store.ts';
 import type { CheckpointInfo } from './make-checkpoint.ts';

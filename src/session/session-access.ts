@@ -5,35 +5,16 @@
  */
 import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { finishInSlices, inSlices } from '../concurrency/slices.ts';
-import { usageOf, type Workspace } from '../sandbox/workspace.ts';
-import type { Commit } from '../schema.ts';
+import type { SandboxCore } from '../sandbox/sandbox-core.ts';
+import type { WorkspaceStorage } from '../sandbox/workspace.ts';
+import { usageOf, type WorkspaceFiles } from '../sandbox/workspace-files.ts';
 import { heldBytes } from '../stores/format/state-size.ts';
 import type { Holding } from '../stores/state-memory-budget.ts';
 import type { LeaseWait, SessionState } from '../stores/store.ts';
-import type { WorkerPool } from '../worker/pool/pool.ts';
 import { CallLease, type LeasedSession } from './call-lease.ts';
 import type { CommittedSession } from './known-revisions.ts';
 import { sessionNotFound } from './session-errors.ts';
 import type { SessionStates } from './session-states.ts';
-
-/** The session whose states are used. */
-interface AccessedSession {
-  readonly isClosed: boolean;
-  /** Throws `sandbox_closed`. */
-  checkOpen(): void;
-  close(): Promise<void>;
-}
-
-/** Where the calls of the session run, and when they are saved. */
-interface SessionPlace {
-  readonly pool: WorkerPool;
-  readonly tenant: string;
-  /** The key under which the pool runs the calls of the session one after another. */
-  readonly key: string;
-  readonly commit: Commit;
-  /** Undefined if the session holds its lease while it is open. */
-  readonly leaseWaitMs: number | undefined;
-}
 
 export class SessionAccess implements LeasedSession {
   /** Undefined if the session holds its lease while it is open. */
@@ -47,16 +28,41 @@ export class SessionAccess implements LeasedSession {
   /** Changes that were reported as done and are being saved. */
   readonly #unsaved = new Set<Promise<void>>();
 
+  /** Called when the store no longer has the session. */
+  onGone: () => void = () => {};
+
+  /** Without `leaseWaitMs`, the session holds its lease while it is open. */
   constructor(
     readonly states: SessionStates,
-    readonly workspace: Workspace,
-    readonly session: AccessedSession,
-    readonly place: SessionPlace,
+    readonly core: SandboxCore,
+    leaseWaitMs?: number,
   ) {
-    const { pool, tenant, leaseWaitMs } = place;
+    const { parts, tenant, events } = core;
     this.loadFiles();
-    if (states.store.isInMemory !== true) this.#holding = pool.held.open(tenant, () => this.#unload());
+    if (states.store.isInMemory !== true) this.#holding = parts.pool.held.open(tenant, () => this.#unload());
     if (leaseWaitMs !== undefined) this.#lease = new CallLease(this, leaseWaitMs, states.hasLease);
+    states.onSaveFailed = (error) => events.saveFailed(states.record.session_id, error);
+  }
+
+  get files(): WorkspaceFiles {
+    return this.core.files;
+  }
+
+  /** How programs and the host use the files. */
+  get storage(): WorkspaceStorage {
+    const { core, files, states } = this;
+    return {
+      read: async (work) => {
+        core.checkOpen();
+        return this.read((committed) => work(committed ? files.with(committed.state.workspace) : files));
+      },
+      write: async (work) => {
+        core.checkOpen();
+        return this.use(work);
+      },
+      save: () => this.saveHostEdits(),
+      hasInterpreter: states.record.auto_persist_globals,
+    };
   }
 
   /**
@@ -68,7 +74,7 @@ export class SessionAccess implements LeasedSession {
     try {
       await this.claim(states.loadedStates);
       states.persistIfNew();
-      if (this.place.commit === 'answer' && states.isNew) await states.flush();
+      if (this.core.parts.commit === 'answer' && states.isNew) await states.flush();
     } catch (cause) {
       this.#free();
       await states.release();
@@ -82,7 +88,7 @@ export class SessionAccess implements LeasedSession {
     await this.#lease?.close();
     const turn = await this.#acquireTurn();
     // Only now, because the end of the last call records its thread again.
-    this.place.pool.forget(this.place.key);
+    this.core.parts.pool.forget(this.core.key);
     try {
       await this.states.close();
     } finally {
@@ -120,9 +126,9 @@ export class SessionAccess implements LeasedSession {
 
   /** Runs an operation that uses the current state, after the calls that were started. */
   async inOrder<T>(work: () => Promise<T>): Promise<T> {
-    this.session.checkOpen();
+    this.core.checkOpen();
     return this.use(() => {
-      this.session.checkOpen();
+      this.core.checkOpen();
       return this.inTurn(work);
     });
   }
@@ -131,7 +137,7 @@ export class SessionAccess implements LeasedSession {
   async inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = await this.#acquireTurn();
     try {
-      this.states.setWorkspace(this.workspace.snapshot());
+      this.states.setWorkspace(this.files.snapshot());
       return await work();
     } finally {
       turn.release();
@@ -145,7 +151,7 @@ export class SessionAccess implements LeasedSession {
       states.reportFailure();
       const before = states.savepoint();
       const result = await work();
-      if (this.place.commit === 'background') return result;
+      if (this.core.parts.commit === 'background') return result;
       try {
         await states.flush();
       } catch (cause) {
@@ -159,7 +165,7 @@ export class SessionAccess implements LeasedSession {
 
   /** Saves host edits without waiting for the next call. Waits only with `commit: 'answer'`. */
   async saveHostEdits(): Promise<void> {
-    const isAwaited = this.place.commit === 'answer';
+    const isAwaited = this.core.parts.commit === 'answer';
     const saved = this.#loaded(() =>
       this.inTurn(async () => {
         this.states.persist();
@@ -185,13 +191,13 @@ export class SessionAccess implements LeasedSession {
   /** Makes the files of the current state the workspace. The next call reports how much space deleted open files take. */
   loadFiles(): void {
     const { workspace, tmp } = this.states.state;
-    this.workspace.replace(workspace);
-    this.workspace.otherUsage = usageOf(tmp);
+    this.files.replace(workspace);
+    this.files.otherUsage = usageOf(tmp);
   }
 
   /** Waits for the calls that were started. */
   #acquireTurn() {
-    return this.place.pool.acquireKey(this.place.tenant, this.place.key);
+    return this.core.parts.pool.acquireKey(this.core.tenant, this.core.key);
   }
 
   // ---- memory ----
@@ -247,7 +253,7 @@ export class SessionAccess implements LeasedSession {
       const { state, undo } = await this.states.readStates();
       await this.claim(undo === undefined ? [state] : [state, undo]);
       this.states.load(state, undo);
-      this.workspace.load(state.workspace);
+      this.files.load(state.workspace);
     } finally {
       this.#loading = undefined;
     }
@@ -257,8 +263,8 @@ export class SessionAccess implements LeasedSession {
     const isUnused = () => this.#uses === 0 && !this.#isFreed && this.states.isLoaded;
     if (!isUnused() || !(await this.states.isSaved()) || !isUnused()) return;
     this.states.unload();
-    this.workspace.unload();
-    this.place.pool.forgetWorkspace(this.workspace.id);
+    this.files.unload();
+    this.core.parts.pool.forgetWorkspace(this.files.id);
     this.#holding?.set(0);
   }
 
@@ -274,7 +280,7 @@ export class SessionAccess implements LeasedSession {
     try {
       await this.#pinned(async () => this.#lease?.refresh());
     } catch (cause) {
-      if (!this.session.isClosed) throw cause;
+      if (!this.core.isClosed) throw cause;
     }
   }
 
@@ -289,7 +295,7 @@ export class SessionAccess implements LeasedSession {
 
   async refresh(): Promise<CommittedSession> {
     const { states } = this;
-    this.session.checkOpen();
+    this.core.checkOpen();
     const changes = await states.known.readChanges(states.record);
     if (changes === 'gone') throw this.#gone();
     if (changes !== undefined) {
@@ -303,7 +309,7 @@ export class SessionAccess implements LeasedSession {
 
   async readCommitted(): Promise<CommittedSession> {
     const { states } = this;
-    this.session.checkOpen();
+    this.core.checkOpen();
     const committed = await states.known.readCommitted(states.record);
     if (committed === 'gone') throw this.#gone();
     const inMemory = states.loadedStates;
@@ -312,7 +318,7 @@ export class SessionAccess implements LeasedSession {
   }
 
   #gone(): Error {
-    void this.session.close().catch(() => {});
+    this.onGone();
     return sessionNotFound(this.states.record.session_id);
   }
 

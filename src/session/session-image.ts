@@ -10,7 +10,7 @@ import {
   type UserPackages,
 } from '../packages/read-user-packages.ts';
 import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
-import type { SandboxParts } from '../sandbox/create-parts.ts';
+import type { SandboxImage, SandboxParts } from '../sandbox/create-parts.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import { extendedAssets, type ImageExtension } from '../worker/pool/guest-assets.ts';
 import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
@@ -26,7 +26,7 @@ const LABEL = /^[a-z0-9][a-z0-9-]{0,100} [\w.!+-]{1,100}$/;
 export function recordedPreload({
   extension,
   processes,
-}: Pick<SandboxParts, 'extension' | 'processes'>): string[] {
+}: Pick<SandboxImage, 'extension' | 'processes'>): string[] {
   const { packages = processes?.packages, grown } = extension ?? {};
   const later = (grown?.digests ?? []).filter((digest) => !packages?.digests.includes(digest));
   return [
@@ -79,17 +79,24 @@ function packagesOf(preload: Preload, ...kinds: readonly string[]) {
   });
 }
 
-/** The parts with the image that a session has recorded. Throws `session_mismatch` if a package is no longer added. */
-export async function withRecordedImage(parts: SandboxParts, record: SessionRecord): Promise<SandboxParts> {
+/** The image that a session has recorded. Throws `session_mismatch` if a package is no longer added. */
+export async function recordedImage(
+  { pool, policy, tenant, image }: SandboxParts,
+  record: SessionRecord,
+): Promise<SandboxImage> {
   const recorded = await recordedExtension(record);
-  const { pool, policy, runtime } = parts;
-  const build = { pool, tenant: parts.tenant ?? record.session_id, limits: policy, signal: undefined };
-  const image = runtime === PACKAGE_RUNTIME ? { extension: recorded } : ofProcesses(recorded, parts);
-  return { ...parts, ...image, assets: await extendedAssets(runtime, image.extension, build) };
+  const { runtime } = image;
+  const build = { pool, tenant: tenant ?? record.session_id, limits: policy, signal: undefined };
+  const packages = runtime === PACKAGE_RUNTIME ? { extension: recorded } : ofProcesses(recorded, image);
+  return {
+    ...image,
+    ...packages,
+    assets: await extendedAssets(runtime, packages.extension, build),
+  };
 }
 
 /** The packages of a runtime that has none are those of processes. */
-function ofProcesses(recorded: ImageExtension | undefined, { processes }: SandboxParts) {
+function ofProcesses(recorded: ImageExtension | undefined, { processes }: SandboxImage) {
   const { preload = [], packages } = recorded ?? {};
   return {
     extension: preload.length === 0 ? undefined : { preload, packages: undefined },
@@ -97,17 +104,16 @@ function ofProcesses(recorded: ImageExtension | undefined, { processes }: Sandbo
   };
 }
 
-/** The parts with the modules that a session has loaded from the packages of its options. */
+/** The image with the modules that a session has loaded from the packages of its options. */
 export async function withRecordedModules(
-  parts: SandboxParts,
+  { pool, policy, tenant, image }: SandboxParts,
   { session_id, preload }: SessionRecord,
-): Promise<SandboxParts> {
+): Promise<SandboxImage> {
   const modules = modulesOf(preload);
-  if (modules.length === 0) return parts;
-  const extension = { ...parts.extension!, preload: modules };
-  const { pool, policy, runtime } = parts;
-  const build = { pool, tenant: parts.tenant ?? session_id, limits: policy, signal: undefined };
-  return { ...parts, extension, assets: await extendedAssets(runtime, extension, build) };
+  if (modules.length === 0) return image;
+  const extension = { ...image.extension!, preload: modules };
+  const build = { pool, tenant: tenant ?? session_id, limits: policy, signal: undefined };
+  return { ...image, extension, assets: await extendedAssets(image.runtime, extension, build) };
 }
 
 async function recordedExtension({

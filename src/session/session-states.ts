@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import type { Workspace } from '../sandbox/workspace.ts';
+import type { WorkspaceFiles } from '../sandbox/workspace-files.ts';
 import type { PausedExecution, SessionPolicy } from '../schema.ts';
 import { checkSessionId, rejectCaseConflict } from '../stores/session-id.ts';
 import type {
@@ -259,7 +259,7 @@ export class SessionStates {
    * `quota_exceeded` if the files are too large, and keeps throwing until some of them are deleted. Throws as `flush`
    * does if a save failed.
    */
-  async syncExternalEdits(workspace: Workspace): Promise<void> {
+  async syncExternalEdits(workspace: WorkspaceFiles): Promise<void> {
     if (!this.#isFirstSave) {
       await this.flush();
       const edits = await this.store.edits(this.#record.session_id);

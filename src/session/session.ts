@@ -4,30 +4,17 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { Cancellation } from '../concurrency/cancellation.ts';
-import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
-import { FileTree } from '../fs/immutable-file-tree.ts';
-import { contentsSource, readUserPackages } from '../packages/read-user-packages.ts';
-import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import type { Variable } from '../runtimes/variable.ts';
-import type { Call } from '../sandbox/call-options.ts';
-import { factsOf, type SandboxParts } from '../sandbox/create-parts.ts';
+import type { SandboxParts } from '../sandbox/create-parts.ts';
 import { type Execution, startExecution } from '../sandbox/execution-handle.ts';
-import { type FinishedCall, outcomeOf } from '../sandbox/observe-run.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
-import { stoppedByHost } from '../sandbox/to-result.ts';
-import type { Workspace } from '../sandbox/workspace.ts';
-import { type PausedExecution, type Policy, parse, type RuntimeName, textArgument } from '../schema.ts';
+import { SandboxCore } from '../sandbox/sandbox-core.ts';
+import { Workspace } from '../sandbox/workspace.ts';
+import { type PausedExecution, parse, textArgument } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import { NETWORK_CALLS } from '../tools/tool-limits.ts';
-import type { ImageExtension } from '../worker/pool/guest-assets.ts';
-import type { WorkerTurn } from '../worker/pool/pool.ts';
-import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
-import type { RunOutcome } from '../worker/protocol/messages.ts';
-import { CallTransaction } from './call-transaction.ts';
-import { copyOf, inspectionCall, reportedVariables } from './inspect-variables.ts';
-import type { CommittedSession } from './known-revisions.ts';
+import { reportedVariables } from './inspect-variables.ts';
 import type { CheckpointInfo, ForkOptions } from './make-checkpoint.ts';
 import {
   checkExecution,
@@ -37,9 +24,8 @@ import {
   toolsRequired,
 } from './resume-options.ts';
 import { SessionAccess } from './session-access.ts';
-import { recordedPackage, recordedPreload, withRecordedImage } from './session-image.ts';
+import { SessionInterpreter } from './session-interpreter.ts';
 import type { SessionStates } from './session-states.ts';
-import { SharedFilesSandbox } from './shared-files-sandbox.ts';
 
 /** The registry that a session belongs to. */
 export interface SessionOwner {
@@ -60,18 +46,24 @@ export class Session extends Sandbox {
   readonly #states: SessionStates;
   readonly #owner: SessionOwner | undefined;
   readonly #access: SessionAccess;
+  readonly #interpreter: SessionInterpreter;
   #closed: Promise<void> | undefined;
 
   /** @internal */
-  constructor(parts: SandboxParts, states: SessionStates, owner?: SessionOwner) {
-    super(parts);
-    this.#states = states;
+  constructor(access: SessionAccess, owner?: SessionOwner) {
+    const { core } = access;
+    const interpreter = new SessionInterpreter(access);
+    super(core, new Workspace(core.files, core.tenant, access.storage), interpreter);
+    this.#states = access.states;
     this.#owner = owner;
-    const { tenant, key } = this;
-    const { pool, commit } = parts;
-    const place = { pool, tenant, key, commit, leaseWaitMs: owner?.leaseWaitMs };
-    this.#access = new SessionAccess(states, this.workspace, this, place);
-    states.onSaveFailed = (error) => this.events.saveFailed(this.session_id, error);
+    this.#access = access;
+    this.#interpreter = interpreter;
+    access.onGone = () => void this.close().catch(() => {});
+  }
+
+  /** A session with these parts and states, which is not saved yet if it is new. @internal */
+  static of(parts: SandboxParts, states: SessionStates, owner?: SessionOwner): Session {
+    return new Session(new SessionAccess(states, new SandboxCore(parts), owner?.leaseWaitMs), owner);
   }
 
   /** Whether the store still has this session. @internal */
@@ -87,7 +79,7 @@ export class Session extends Sandbox {
 
   /** Logs that the session was opened. A fork is logged as a fork instead. @internal */
   logOpened(): void {
-    this.events.session('session.open', this.session_id, { calls: this.#states.record.calls });
+    this.core.events.session('session.open', this.session_id, { calls: this.#states.record.calls });
   }
 
   /** The name of the session. Pass it to `createSandbox` to open the session again. */
@@ -103,148 +95,6 @@ export class Session extends Sandbox {
   /** The facts as they are stored, if processes share the session. @internal */
   async committedRecord(): Promise<SessionRecord> {
     return this.#access.read(async (committed) => (committed ?? this.#states).record);
-  }
-
-  /** @internal */
-  protected override get sessionRecord(): SessionRecord {
-    return this.#states.record;
-  }
-
-  /** @internal */
-  protected override async run(call: Call): Promise<FinishedCall> {
-    const { onDemand, loadsImports, pool } = this.parts;
-    const isOwn = onDemand !== undefined || loadsImports;
-    const needsPackages = (isOwn || call.processes !== undefined) && call.resumption === undefined;
-    if (!needsPackages) return this.#access.use(() => this.#run(call), call.signal);
-    // Calls that can start again run one after another, so that they stay in order.
-    const place = await pool.acquireKey(this.tenant, `${this.key}:packages`, call.signal);
-    try {
-      return await this.untilComplete(call, () => this.#runWithPackages(call));
-    } finally {
-      place?.release();
-    }
-  }
-
-  async #runWithPackages(call: Call): Promise<FinishedCall> {
-    if (call.processes !== undefined) {
-      const isReady = await undefinedIfAborted(
-        call.processes.prepare().then(() => true),
-        call.signal,
-      );
-      if (!isReady) return this.#finished({ ...stoppedByHost('cancelled', 0), state: 'rolled_back' }, 0);
-      return this.#access.use(() => this.#run(call), call.signal);
-    }
-    const isFixed = this.parts.loadsImports && !this.#isUnused;
-    const image = isFixed ? undefined : await undefinedIfAborted(this.imageFor(call), call.signal);
-    return this.#access.use(async () => {
-      if (image?.extension !== undefined) await this.#continueWith(image.extension, image.assets);
-      const { extension } = this.parts;
-      return { ...(await this.#run(call)), packages: { extension } };
-    }, call.signal);
-  }
-
-  /** Adds packages to the session if it lacks some, after the calls that were started. */
-  async #continueWith(added: ImageExtension, assets: GuestAssets): Promise<void> {
-    const { extension, loadsImports } = this.parts;
-    const present = (extension?.grown ?? extension?.packages)?.digests ?? [];
-    const missing = added.packages!.digests.filter((digest) => !present.includes(digest));
-    if (missing.length > 0 || loadsImports)
-      await this.#access.inTurn(() => this.#changeImage(added, assets, missing));
-  }
-
-  /** Whether no call has run and the interpreter is that of the image. */
-  get #isUnused(): boolean {
-    const { record, state } = this.#states;
-    return record.calls === 0 && state.delta === undefined;
-  }
-
-  /**
-   * Before its first call, an empty session starts in the image of the program; later it keeps its image, because its memory
-   * is stored as its difference from that image, and gets only the files of the packages. A fork is not empty.
-   */
-  async #changeImage(added: ImageExtension, assets: GuestAssets, missing: readonly string[]): Promise<void> {
-    const { extension, loadsImports } = this.parts;
-    if (this.#isUnused && (extension === undefined || loadsImports)) {
-      this.parts = { ...this.parts, extension: added, assets };
-      this.#states.setImage(recordedPreload(this.parts));
-      return;
-    }
-    if (missing.length === 0) return;
-    const { record } = this.#states;
-    const preload = [
-      ...record.preload,
-      ...missing.map((digest) => recordedPackage('later', digest, added.packages!)),
-    ];
-    this.parts = await withRecordedImage(this.parts, { ...record, preload });
-    this.#states.setImage(preload);
-  }
-
-  async #run(call: Call): Promise<FinishedCall> {
-    const queuedAt = performance.now();
-    const turn = await this.acquire(call.signal, true);
-    const queueMs = performance.now() - queuedAt;
-    if (turn === undefined)
-      return this.#finished({ ...stoppedByHost('cancelled', 0), state: 'rolled_back' }, queueMs);
-    let transaction: CallTransaction | undefined;
-    try {
-      transaction = await CallTransaction.begin(this.#access, call);
-      if (call.processes === undefined) call.packages?.begin(factsOf(this.parts.extension));
-      // A session always runs in the image it began in, because its memory is stored as its difference from that image.
-      const job = this.start(turn, call, {
-        assets: this.parts.assets,
-        session: transaction.sessionInput(this.key),
-      });
-      const outcome = await outcomeOf(job, call);
-      if (outcome.trap?.reason === 'worker_lost' || call.packages?.mustRestart) {
-        await transaction.revert();
-        const finished = this.#finished({ ...outcome, state: 'rolled_back' }, queueMs);
-        turn.release();
-        return finished;
-      }
-      if (outcome.state !== 'rolled_back') await this.#recordPackages(call);
-      transaction.answer(outcome, outcome.isPaused ? call.tools?.pause(call, outcome) : undefined);
-      // Another process may resume a paused program as soon as the result is returned, and a program that was resumed must
-      // not be found paused again, so both are saved first.
-      const isDeferrable = !outcome.isPaused && call.resumption === undefined;
-      if (this.parts.commit === 'background' && isDeferrable) {
-        this.#access.saveInBackground(transaction.commitInBackground(turn, job, outcome));
-        return { outcome, queueMs };
-      }
-      const saved = await transaction.commitBeforeAnswer(job, outcome);
-      const finished = this.#finished(saved, queueMs);
-      turn.release();
-      return finished;
-    } catch (cause) {
-      await transaction?.revert();
-      turn.release();
-      throw cause;
-    }
-  }
-
-  /** Records the packages that processes have used, so that later calls and other processes have the same versions. */
-  async #recordPackages({ processes: used }: Call): Promise<void> {
-    const { processes } = this.parts;
-    const { record } = this.#states;
-    const present = processes?.packages?.digests ?? [];
-    const added = (used?.used ?? []).filter(([digest]) => !present.includes(digest));
-    if (processes === undefined || added.length === 0) return;
-    const names = added.map(([digest, packages]) => recordedPackage('packages', digest, packages));
-    const packages = await readUserPackages(
-      [...present, ...added.map(([digest]) => digest)].map(contentsSource),
-      unpackInThread,
-    );
-    this.parts = { ...this.parts, processes: { ...processes, packages } };
-    this.#states.recordPackages([...record.preload, ...names]);
-  }
-
-  #finished(outcome: RunOutcome, queueMs: number): FinishedCall {
-    return { outcome, queueMs, paused: this.#states.state.paused };
-  }
-
-  /** @internal */
-  protected override get cannotPause(): string | undefined {
-    if (this.#states.record.auto_persist_globals) return undefined;
-    return 'its session does not keep variables (auto_persist_globals: false)';
   }
 
   /**
@@ -273,11 +123,10 @@ export class Session extends Sandbox {
         checkExecution(paused, parse(textArgument, execution_id, 'execution_id'));
         const resumption = { paused, resolutions: parseResolutions(resolutions, paused) };
         const waitsForTools = paused.pending.some(({ name }) => name !== NETWORK_CALLS.request);
-        if (waitsForTools && options.tools === undefined && this.parts.tools.toolset === undefined)
-          throw toolsRequired();
+        if (waitsForTools && options.tools === undefined && !this.capabilities.tools) throw toolsRequired();
         if (paused.pending.some(({ name }) => name === NETWORK_CALLS.request) && !this.policy.network)
           throw networkRequired();
-        return await this.executeCall(paused.code, options, started, resumption);
+        return await this.continueCall(options, started, resumption);
       } catch (cause) {
         started.output.abandon();
         throw cause;
@@ -292,9 +141,9 @@ export class Session extends Sandbox {
    */
   async checkpoint(name?: string): Promise<CheckpointInfo> {
     return this.#access.change(async () => {
-      await this.#states.syncExternalEdits(this.workspace);
+      await this.#states.syncExternalEdits(this.#access.files);
       const made = this.#states.checkpoint(name);
-      this.events.session('session.checkpoint', this.session_id, { checkpoint: made.name });
+      this.core.events.session('session.checkpoint', this.session_id, { checkpoint: made.name });
       return made;
     });
   }
@@ -321,7 +170,7 @@ export class Session extends Sandbox {
       await this.#states.rollback(name);
       this.#access.loadFiles();
       const fields = name === undefined ? {} : { checkpoint: name };
-      this.events.session('session.rollback', this.session_id, fields);
+      this.core.events.session('session.rollback', this.session_id, fields);
     });
   }
 
@@ -333,7 +182,7 @@ export class Session extends Sandbox {
   /** Gives the session a new interpreter and an empty /tmp. Its files and checkpoints are kept. @internal */
   async restart(): Promise<void> {
     return this.#access.change(async () => {
-      await this.#states.syncExternalEdits(this.workspace);
+      await this.#states.syncExternalEdits(this.#access.files);
       this.#states.restart();
       this.#access.loadFiles();
     });
@@ -349,11 +198,12 @@ export class Session extends Sandbox {
     const unreserve = await this.#owner?.reserve(newId);
     try {
       return await this.#access.inOrder(async () => {
-        await this.#states.syncExternalEdits(this.workspace);
+        await this.#states.syncExternalEdits(this.#access.files);
         const states = await this.#states.fork(newId, checkpoint);
-        this.events.session('session.fork', newId, { forked_from: this.session_id });
-        const parts = { ...this.parts, network: this.parts.network?.forFork() };
-        const fork = new Session(parts, states, this.#owner);
+        this.core.events.session('session.fork', newId, { forked_from: this.session_id });
+        const { parts, images } = this.core;
+        const network = parts.network?.forFork();
+        const fork = Session.of({ ...parts, network, image: images.current }, states, this.#owner);
         await fork.openStates();
         this.#owner?.adopt(fork);
         return fork;
@@ -380,37 +230,7 @@ export class Session extends Sandbox {
    */
   async inspect(program: (declared: readonly string[]) => string): Promise<unknown> {
     this.checkOpen();
-    return this.#access.read((committed) => this.#inspect(program, committed));
-  }
-
-  async #inspect(
-    program: (declared: readonly string[]) => string,
-    committed?: CommittedSession,
-  ): Promise<unknown> {
-    this.checkOpen();
-    const cancellation = new Cancellation();
-    this.calls.add(cancellation);
-    let turn: WorkerTurn | undefined;
-    try {
-      turn = await this.acquire(cancellation.signal);
-      this.checkOpen();
-      if (turn === undefined) return undefined;
-      const { record, state } = committed ?? this.#states;
-      const code = program(record.declared);
-      const call = inspectionCall(this.runtime, code, this.policy, cancellation.signal);
-      const files = committed && FileTree.of(state.workspace);
-      const job = this.start(turn, call, {
-        assets: this.parts.assets,
-        session: copyOf(state, this.key),
-        tree: files,
-      });
-      const { report } = await outcomeOf(job, call);
-      this.checkOpen();
-      return report?.result;
-    } finally {
-      turn?.release();
-      this.calls.delete(cancellation);
-    }
+    return this.#access.read((committed) => this.#interpreter.inspect(program, committed));
   }
 
   /** Saves a new session (see SessionAccess.open). @internal */
@@ -442,7 +262,7 @@ export class Session extends Sandbox {
     } finally {
       this.#owner?.closed(this);
     }
-    this.events.session('session.close', this.session_id);
+    this.core.events.session('session.close', this.session_id);
   }
 
   /**
@@ -458,31 +278,16 @@ export class Session extends Sandbox {
     }
   }
 
-  /** @internal */
-  protected override async workspaceChanged(): Promise<void> {
-    await this.#access.saveHostEdits();
-  }
-
-  /** @internal */
-  protected override async withFiles<T>(
-    work: (files: Workspace) => Promise<T>,
-    access: 'read' | 'write',
+  /**
+   * Runs calls of this session with the files of another sandbox (see Workspace.borrow). If the session has the files itself,
+   * the calls only run one after another.
+   * @internal
+   */
+  withFilesOf<T>(
+    owner: () => Sandbox | Promise<Sandbox>,
+    work: () => Promise<T>,
+    maxWaiting?: number,
   ): Promise<T> {
-    this.checkOpen();
-    const use = () => super.withFiles(work, access);
-    if (access === 'write') return this.#access.use(use);
-    return this.#access.read((committed) =>
-      committed ? work(this.workspace.with(committed.state.workspace)) : use(),
-    );
-  }
-
-  /** A sandbox of any runtime with the same files. The next call of the session sees what its programs change. @internal */
-  override async withRuntime(runtime: RuntimeName, changed: Partial<Policy> = {}): Promise<Sandbox> {
-    this.checkOpen();
-    return new SharedFilesSandbox(await this.partsFor(runtime, changed), this.workspace, {
-      withFiles: (work, access) => this.withFiles(work, access),
-      workspaceChanged: () => this.workspaceChanged(),
-      hasInterpreter: this.#states.record.auto_persist_globals,
-    });
+    return this.workspace.borrow(async () => (await owner()).workspace, work, maxWaiting);
   }
 }

@@ -223,7 +223,7 @@ const BOUNDED_LOOPS: Readonly<Record<string, BoundedLoop>> = {
     limit: 'MAX_SOURCE_CHARACTERS = 65_536',
     bound: 'the first 65,536 characters of a program, in which imports of packages are searched for',
   },
-  'sandbox/workspace.ts': {
+  'sandbox/workspace-files.ts': {
     limit: 'maxFiles',
     bound: 'the files of a workspace: `workspace_max_files`',
   },

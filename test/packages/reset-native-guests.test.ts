@@ -100,8 +100,8 @@ describe.runIf(isNightly && numpy !== undefined).each([
       preload,
       policy: { memory_bytes: MAX_PAGES * 65_536 },
     };
-    const { assets } = await createParts(parse(sandboxOptions, options, 'options'));
-    loaded = loadImage(assets, []);
+    const { image } = await createParts(parse(sandboxOptions, options, 'options'));
+    loaded = loadImage(image.assets, []);
   });
 
   test.each(Object.entries(PROGRAMS))('is identical to a new one after a program %s', (name, code) => {

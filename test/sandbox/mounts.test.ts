@@ -17,7 +17,7 @@ const shown = async (host_path: string, file = 'f') => {
 
 /** The memory of the file in the mounted folder of a sandbox. */
 function mountedBuffer(sandbox: Sandbox) {
-  const { parts } = sandbox as unknown as { parts: SandboxParts };
+  const { parts } = (sandbox as unknown as { core: { parts: SandboxParts } }).core;
   return [...parts.mountSet.mounts[0]!.entries].find(({ kind }) => kind === 'file')!.data!.buffer;
 }
 

@@ -3,7 +3,6 @@
  * calls. Its files are those of the default workspace, so that other tools see them without a session.
  */
 import { z } from 'zod';
-import { KeyedQueues } from '../../concurrency/keyed-queues.ts';
 import { SandboxError } from '../../errors.ts';
 import type { ToolResult } from '../../model-text/tool-result.ts';
 import { SHELL_RUNTIME } from '../../runtimes/program-files.ts';
@@ -11,16 +10,12 @@ import type { SandboxResult } from '../../schema.ts';
 import type { ServerSettings } from '../../server/settings.ts';
 import type { Tenant } from '../../server/tenant.ts';
 import type { Session } from '../../session/session.ts';
-import { withFilesOf } from '../../session/with-files-of.ts';
 import { runForClient } from '../run-for-client.ts';
 import { ADDITIVE, defineTool, hasNetwork, type Tool, type ToolCall } from '../tool.ts';
 import { offersTool } from '../tool-sets.ts';
 
 const SESSION = SHELL_RUNTIME;
 const MAX_COMMAND_CHARS = 1_000_000;
-
-/** The commands of a tenant run one after another, because the shell has the files only during a call. */
-const queues = new KeyedQueues();
 
 const hasCode = (cause: unknown, code: SandboxError['code']) =>
   cause instanceof SandboxError && cause.code === code;
@@ -45,7 +40,11 @@ async function shellOf(tenant: Tenant): Promise<Session> {
 async function restart({ tenant }: ToolCall): Promise<ToolResult> {
   tenant.cancel(SESSION);
   const session = await shellOf(tenant);
-  await queues.run(tenant.id, () => session.restart());
+  // After the commands that wait, which are cancelled.
+  await session.withFilesOf(
+    () => session,
+    () => session.restart(),
+  );
   return {
     text: 'The shell was restarted: variables, functions and the working directory are new, and files are kept.',
   };
@@ -80,12 +79,9 @@ export const shellTool = (settings: ServerSettings): Tool =>
         needsTools: async () => false,
         open: () => shellOf(tenant),
         start: (shell, options): Promise<SandboxResult> =>
-          queues.run(
-            tenant.id,
-            async () =>
-              withFilesOf(await tenant.defaultWorkspace(), shell as Session, (one) =>
-                one.execute(command, options),
-              ),
+          (shell as Session).withFilesOf(
+            () => tenant.defaultWorkspace(),
+            () => shell.execute(command, options),
             settings.max_queued,
           ),
       });

@@ -3,7 +3,7 @@
 import { escapeControls } from '../../../analysis/escape-controls.ts';
 import { SandboxError } from '../../../errors.ts';
 import { formatItems } from '../../../quantities.ts';
-import { describeFiles, workspacePath } from '../../../sandbox/workspace.ts';
+import { describeFiles, workspacePath } from '../../../sandbox/workspace-files.ts';
 import { copyWorkspaceFiles, writeLocalFile } from '../../local-files.ts';
 import { notInStore } from './context.ts';
 import { formatFiles } from './record-text.ts';

@@ -3,7 +3,7 @@
 import { escapeControls } from '../../../analysis/escape-controls.ts';
 import { formatAge, formatBytes, formatFuel } from '../../../quantities.ts';
 import type { Variable } from '../../../runtimes/variable.ts';
-import type { WorkspaceFile } from '../../../sandbox/workspace.ts';
+import type { WorkspaceFile } from '../../../sandbox/workspace-files.ts';
 import type { CheckpointInfo } from '../../../session/make-checkpoint.ts';
 import { imageParts } from '../../../session/session-image.ts';
 import type { SessionRecord } from '../../../stores/store.ts';

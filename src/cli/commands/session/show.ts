@@ -1,7 +1,7 @@
 /** `session show`: shows the record, variables, files and checkpoints of a session. */
 import { SandboxError } from '../../../errors.ts';
 import type { Variable } from '../../../runtimes/variable.ts';
-import { describeFiles } from '../../../sandbox/workspace.ts';
+import { describeFiles } from '../../../sandbox/workspace-files.ts';
 import { describeCheckpoint } from '../../../session/make-checkpoint.ts';
 import { readSession, type SessionContext } from './context.ts';
 import { formatCheckpoints, formatFiles, formatRecord, formatVariables } from './record-text.ts';

@@ -1,5 +1,5 @@
 /** Changes to a stored session outside of a call: checkpoints, rollback, fork. */
-import { Workspace } from '../../../sandbox/workspace.ts';
+import { WorkspaceFiles } from '../../../sandbox/workspace-files.ts';
 import { SessionStates } from '../../../session/session-states.ts';
 import { notInStore, type SessionContext } from './context.ts';
 
@@ -26,7 +26,7 @@ export async function updateSession<T>(
 /** Adds the files that the user edited in the session's folder to its state, as its next call would. */
 export async function syncExternalEdits(session: SessionStates): Promise<void> {
   const { workspace_max_bytes: maxBytes, workspace_max_files: maxFiles } = session.record.policy;
-  const workspace = new Workspace(Date.now, { maxBytes, maxFiles });
-  workspace.replace(session.state.workspace);
-  await session.syncExternalEdits(workspace);
+  const files = new WorkspaceFiles(Date.now, { maxBytes, maxFiles });
+  files.replace(session.state.workspace);
+  await session.syncExternalEdits(files);
 }

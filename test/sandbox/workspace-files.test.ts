@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { validTrees } from '../../src/fs/check-tree-edit.ts';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import type { TreeChanges } from '../../src/fs/tree-changes.ts';
-import { Workspace } from '../../src/sandbox/workspace.ts';
+import { WorkspaceFiles } from '../../src/sandbox/workspace-files.ts';
 import { limitChangedFiles } from '../../src/worker/protocol/limit-changed-files.ts';
 
 const folder = (path: string): Entry => ({ path, kind: 'dir', mode: 0o755, mtimeMs: 1 });
@@ -18,13 +18,13 @@ const changes = (change: Partial<TreeChanges>) => ({
   changes: { created: [], modified: [], deleted: [], removed: [], entries: [], ...change },
 });
 
-function workspaceOf(...entries: Entry[]): Workspace {
-  const workspace = new Workspace(() => 2, { maxBytes: 1 << 26, maxFiles: 10_000 });
+function workspaceOf(...entries: Entry[]): WorkspaceFiles {
+  const workspace = new WorkspaceFiles(() => 2, { maxBytes: 1 << 26, maxFiles: 10_000 });
   workspace.apply(changes({ entries }));
   return workspace;
 }
 
-const kinds = (workspace: Workspace) =>
+const kinds = (workspace: WorkspaceFiles) =>
   Object.fromEntries([...workspace.snapshot().values()].map(({ path, kind }) => [path, kind]));
 
 /** A chain of nested folders, outermost first. */
@@ -98,7 +98,7 @@ describe('changes made by concurrent runs', () => {
     const { size, bytes, pathBytes } = workspace.snapshot();
     expect({ size, bytes, pathBytes }).toEqual({ size: 5, bytes: 3, pathBytes: 15 });
     // A file that becomes smaller makes room for another one, whichever comes first.
-    const full = new Workspace(() => 2, { maxBytes: 3, maxFiles: 10 });
+    const full = new WorkspaceFiles(() => 2, { maxBytes: 3, maxFiles: 10 });
     full.write({ a: 'xyz' });
     full.write({ b: 'xyz', a: '' });
     expect(() => full.write({ c: 'x' })).toThrow(expect.objectContaining({ code: 'quota_exceeded' }));

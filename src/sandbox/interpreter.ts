@@ -1,9 +1,11 @@
-/** Observes the run of a program in a worker: its output, its requests, its progress and its outcome. */
+/** How the program of a call runs, whatever becomes of its interpreter: its output, its requests, its progress, its outcome. */
 import { SandboxError } from '../errors.ts';
 import type { PausedExecution } from '../schema.ts';
+import type { SessionRecord } from '../stores/store.ts';
 import type { JobHandle, JobObserver } from '../worker/pool/job-handle.ts';
 import type { RunOutcome } from '../worker/protocol/messages.ts';
 import type { Call } from './call-options.ts';
+import type { ImageResolver } from './image-resolver.ts';
 import type { ProgramPackages } from './packages-on-demand.ts';
 import { stoppedByHost } from './to-result.ts';
 
@@ -18,6 +20,34 @@ export interface FinishedCall {
   readonly packages?: ProgramPackages;
   /** The program that is paused after the call. */
   readonly paused?: PausedExecution | undefined;
+}
+
+/** Runs the programs of a sandbox: each in a fresh interpreter, or all in one that persists. */
+export interface Interpreter {
+  /** The record of its session; undefined without a session. */
+  readonly record: SessionRecord | undefined;
+  /** Why a program cannot pause until its tool calls are answered; undefined if it can. */
+  readonly cannotPause: string | undefined;
+  /** Runs a call when its turn comes and applies its changes. */
+  run(call: Call): Promise<FinishedCall>;
+}
+
+/** Starts a program, again from the beginning if it needs packages that can be added. */
+export async function untilComplete(
+  { current }: ImageResolver,
+  call: Call,
+  start: () => Promise<FinishedCall>,
+): Promise<FinishedCall> {
+  if ((current.onDemand ?? call.processes) !== undefined) call.output.keepForRepetition();
+  for (;;) {
+    const finished = await start();
+    if (!call.packages?.mustRestart || call.signal.aborted) return finished;
+    const { fuelConsumed, durationMs } = finished.outcome;
+    const { fuel_budget, timeout_seconds } = call.limits;
+    call.packages.restarting(Math.max(fuelConsumed / fuel_budget, durationMs / 1000 / timeout_seconds));
+    call.output.repeat();
+    call.results.clear();
+  }
 }
 
 /** Receives the output of a run and answers the requests of its program. */
