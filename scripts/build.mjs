@@ -112,7 +112,7 @@ writeRegistries();
 compile();
 const schemas = await import(at('dist/schema.js'));
 addFieldComments(at('dist/schema'), schemas);
-pruneTypes(at('dist'), ['index.d.ts', 'mcp/index.d.ts', 'adapters/index.d.ts'], at('types'));
+pruneTypes(at('dist'), ['index.d.ts', 'serve.d.ts', 'adapters/index.d.ts'], at('types'));
 copyDataFiles(schemas.RUNTIME_NAMES);
 await buildPrograms();
 await buildGuests(schemas.RUNTIME_NAMES);

@@ -134,7 +134,7 @@ async function bundleTypeScript() {
 /** The files that applications load, and those that processes start from. The files of a set share code, which takes more files. */
 const LIBRARY = {
   'lib/index': 'index.js',
-  'lib/mcp': 'mcp/index.js',
+  'lib/mcp': 'serve.js',
   'lib/adapters': 'adapters/index.js',
 };
 const PROCESSES = {

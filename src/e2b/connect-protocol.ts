@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import type { NextSlice } from '../concurrency/slices.ts';
 import { parse } from '../schema.ts';
-import { HttpError } from '../server/http-error.ts';
+import { HttpError, toHttpError } from '../server/http-error.ts';
 import { shortJson } from '../server/json-steps.ts';
 import { parseMessageBytes } from '../server/request-body.ts';
 import { ResponseStream } from '../server/response-stream.ts';
@@ -50,7 +50,7 @@ export function serverStream<S extends z.ZodType>(
         await run(call, message, stream);
         await stream.end();
       } catch (cause) {
-        const { error, isHostError } = toE2bError(cause);
+        const { error, isHostError } = toHttpError(toE2bError(cause));
         await stream.end(error);
         if (isHostError) throw cause;
       }

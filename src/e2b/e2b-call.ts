@@ -1,17 +1,16 @@
 /** A request of E2B's SDKs, as the handlers receive it. */
-import type { RestRequest, RestRoute } from '../server/rest-call.ts';
+import type { ProtocolRequest } from '../server/protocol.ts';
+import type { RestRoute } from '../server/rest-call.ts';
+import type { Caller } from '../server/tokens.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { Sandboxes } from './sandboxes.ts';
 
 /** Who sends a request, and to which sandbox; the sandbox is undefined for requests with an API key. */
-export interface E2bCaller {
-  readonly tenant: string;
+export interface E2bCaller extends Caller {
   readonly sandbox_id?: string;
 }
 
-export interface E2bRequest extends RestRequest {
-  readonly caller: E2bCaller;
-}
+export type E2bRequest = ProtocolRequest<E2bCaller>;
 
 export interface E2bCall extends E2bRequest {
   readonly sandboxes: Sandboxes;

@@ -1,6 +1,6 @@
 /** Errors as the SDKs of E2B expect them. */
 import { SandboxError } from '../errors.ts';
-import { HttpError, toHttpError } from '../server/http-error.ts';
+import { HttpError } from '../server/http-error.ts';
 
 /** What the proxy of E2B answers for a sandbox that is not running. SDKs report it as a timeout of the sandbox. */
 export const notRunning = (sandbox_id: string) =>
@@ -9,13 +9,11 @@ export const notRunning = (sandbox_id: string) =>
     `${sandbox_id} is not running: the sandbox was killed or reached its end of life, it was paused, or it never existed`,
   );
 
-/** The error for a client, and whether the original error belongs in the log. */
-export function toE2bError(cause: unknown): ReturnType<typeof toHttpError> {
-  const { error, isHostError } = toHttpError(cause);
-  if (!(cause instanceof SandboxError) || cause.code !== 'sandbox_closed') return { error, isHostError };
-  const text = 'The sandbox was killed, was paused or reached its timeout';
-  return { error: new HttpError(error.status, text), isHostError };
-}
+/** An error of a request, as the SDKs expect it. */
+export const toE2bError = (cause: unknown): unknown =>
+  cause instanceof SandboxError && cause.code === 'sandbox_closed'
+    ? new HttpError(502, 'The sandbox was killed, was paused or reached its timeout')
+    : cause;
 
 /** The codes of the Connect protocol, by status. */
 const CONNECT_CODES: Readonly<Record<number, string>> = {

@@ -2,12 +2,15 @@
  * Serves the protocol of E2B's SDKs: the REST interface with an API key, and the interfaces of a sandbox with its access
  * token or a signed URL. The server has checked host, rate and size of a request before it arrives here.
  */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HttpError } from '../server/http-error.ts';
-import { findRoute, headerOf, respond, splitUrl } from '../server/rest-call.ts';
+import type { Protocol } from '../server/protocol.ts';
+import { findRoute, headerOf, splitUrl } from '../server/rest-call.ts';
+import type { ServerState } from '../server/server-state.ts';
+import type { Identity } from '../server/tokens.ts';
 import { AccessTokens, isExpired, MAX_ISSUED, MAX_RECENT, type SignedUrl } from './access-tokens.ts';
 import { CODE_ROUTES } from './code-interpreter.ts';
-import type { E2bCall, E2bCaller, E2bRequest, E2bRoute } from './e2b-call.ts';
+import type { E2bCaller, E2bRequest, E2bRoute } from './e2b-call.ts';
 import { connectError, toE2bError } from './e2b-error.ts';
 import { FILE_ROUTES } from './file-transfer.ts';
 import { FILESYSTEM_ROUTES } from './filesystem-service.ts';
@@ -19,15 +22,6 @@ import { Watchers } from './watch-service.ts';
 const ENVD_PORT = '49983';
 const CODE_PORT = '49999';
 
-interface E2bOptions {
-  readonly signingKey: () => Promise<Uint8Array>;
-  /** The tenants of the server. */
-  readonly tenants: readonly string[];
-  /** The tenant of an API key. */
-  readonly tenantOf: (key: string | undefined) => string | undefined;
-  readonly onError: (cause: unknown) => void;
-}
-
 const health: E2bRoute = {
   method: 'GET',
   path: 'health',
@@ -37,7 +31,7 @@ const health: E2bRoute = {
   },
 };
 
-export class E2bServer {
+export class E2bServer implements Protocol<E2bCaller> {
   readonly sandboxes = new Sandboxes();
   readonly #watchers = new Watchers();
   readonly #processes = new SandboxProcesses();
@@ -53,35 +47,45 @@ export class E2bServer {
   };
   readonly #tokens: AccessTokens;
 
-  constructor(readonly options: E2bOptions) {
-    this.#tokens = new AccessTokens(options.signingKey, options.tenants);
-    this.sandboxes.onError = options.onError;
+  constructor(readonly state: ServerState) {
+    this.#tokens = new AccessTokens(() => state.coordination.signingKey(), state.tokens.tenants);
+    this.sandboxes.onError = (cause) => state.logRequestError(cause);
     this.sandboxes.onStop = (sandbox_id) => {
       this.#watchers.stop(sandbox_id);
       this.#processes.stop(sandbox_id);
     };
   }
 
+  /** All paths that no other protocol has. */
+  matches(): boolean {
+    return true;
+  }
+
   /**
-   * Who sends a request; undefined if it has no valid key, token or signature. If many wrong secrets came from the same
-   * address, a signature is compared with fewer sandboxes.
+   * Who sends a request: with a key, the token of a sandbox or a signed URL. If the source is suspect, a signature is
+   * compared with fewer sandboxes.
    */
-  async authenticate(request: IncomingMessage, isSuspect: boolean): Promise<E2bCaller | undefined> {
+  async authenticate(
+    request: IncomingMessage,
+    isSuspect: () => Promise<boolean>,
+  ): Promise<Identity<E2bCaller>> {
     const sandbox_id = headerOf(request, 'e2b-sandbox-id');
     const { segments, query } = splitUrl(request);
     const url = segments[0] === 'files' ? signedUrl(request, query) : undefined;
     if (sandbox_id !== undefined) {
       const token = headerOf(request, 'x-access-token') ?? headerOf(request, 'e2b-traffic-access-token');
-      return this.#tokens.ownerOf(sandbox_id, url ?? token ?? '');
+      return { caller: await this.#tokens.ownerOf(sandbox_id, url ?? token ?? '') };
     }
-    if (url !== undefined) return this.#tokens.signerOf(url, isSuspect ? MAX_RECENT : MAX_ISSUED);
-    const tenant = this.options.tenantOf(headerOf(request, 'x-api-key'));
-    return tenant === undefined ? undefined : { tenant };
+    if (url !== undefined)
+      return { caller: this.#tokens.signerOf(url, (await isSuspect()) ? MAX_RECENT : MAX_ISSUED) };
+    return { caller: this.state.tokens.identify(headerOf(request, 'x-api-key')).caller };
   }
 
-  /** The body of an error that is sent before a request is handled. */
-  errorBody(request: IncomingMessage, status: number, message: string): object {
+  errorBody({ status, message }: HttpError, request: IncomingMessage, response: ServerResponse): object {
     const text = status === 401 ? this.#refusal(request) : message;
+    // The SDK of the code interpreter reports only the status and its text.
+    if (portOf(request) === CODE_PORT)
+      response.statusMessage = text.replace(/[^\x20-\x7e]/g, ' ').slice(0, 1000);
     return isConnect(request) ? connectError(status, text) : { code: status, message: text };
   }
 
@@ -98,33 +102,13 @@ export class E2bServer {
     const { response } = request;
     const closed = new AbortController();
     response.once('close', () => closed.abort(CLIENT_LEFT));
-    try {
-      const { segments, query } = splitUrl(request.request);
-      const { sandboxes } = this;
-      const found = this.#route(request, segments);
-      const call: E2bCall = {
-        ...request,
-        sandboxes,
-        tokens: this.#tokens,
-        query,
-        signal: closed.signal,
-        params: found.params,
-      };
-      await found.route.handle(call);
-    } catch (cause) {
-      const { error, isHostError } = toE2bError(cause);
-      if (isHostError) this.options.onError(cause);
-      if (response.headersSent) response.destroy();
-      else await this.#sendError(request, error);
-    }
-  }
-
-  async #sendError(call: E2bRequest, { status, message }: HttpError): Promise<void> {
-    const { request, response, caller } = call;
-    // The SDK of the code interpreter reports only the status and its text.
-    if (headerOf(request, 'e2b-sandbox-port') === CODE_PORT && caller.sandbox_id !== undefined)
-      response.statusMessage = message.replace(/[^\x20-\x7e]/g, ' ').slice(0, 1000);
-    await respond(call, status, this.errorBody(request, status, message));
+    const { segments, query } = splitUrl(request.request);
+    const { route, params } = this.#route(request, segments);
+    const { sandboxes } = this;
+    const call = { ...request, sandboxes, tokens: this.#tokens, query, signal: closed.signal, params };
+    await route.handle(call).catch((cause: unknown) => {
+      throw toE2bError(cause);
+    });
   }
 
   #route({ request, caller }: E2bRequest, segments: readonly string[]) {
@@ -140,20 +124,22 @@ export class E2bServer {
   #reachable(request: IncomingMessage, caller: E2bCaller, segments: readonly string[]) {
     if (caller.sandbox_id === undefined)
       return { routes: REST_ROUTES, path: /^v\d$/.test(segments[0] ?? '') ? segments.slice(1) : segments };
-    const port = headerOf(request, 'e2b-sandbox-port') ?? ENVD_PORT;
+    const port = portOf(request) ?? ENVD_PORT;
     const routes = Object.hasOwn(this.#routes, port) ? this.#routes[port] : undefined;
     if (routes === undefined)
       throw new HttpError(502, `Nothing listens on port ${port.slice(0, 10)}: programs cannot open ports`);
     return { routes, path: segments };
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.sandboxes.close();
   }
 }
 
 /** One error for all requests: creating one for each takes a noticeable part of the time of a short call. */
 const CLIENT_LEFT = new Error('The connection is closed');
+
+const portOf = (request: IncomingMessage) => headerOf(request, 'e2b-sandbox-port');
 
 const isConnect = (request: IncomingMessage) => /^\/(filesystem|process)\.[A-Z]/.test(request.url ?? '');
 

@@ -2,7 +2,6 @@
 import { finishInSlices, type NextSlice, SLICE_BYTES, Slices } from '../concurrency/slices.ts';
 import { allocateShared } from '../fs/shared-array-buffers.ts';
 import { HttpError } from '../server/http-error.ts';
-import { BodyError } from '../server/request-body.ts';
 import { respond, sendFile } from '../server/rest-call.ts';
 import { entryAt } from '../session/workspace-edits.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
@@ -88,7 +87,7 @@ async function uploadedBytes({ request, readBytes }: E2bCall, maxBytes: number):
     return await readBytes(maxBytes);
   } catch (cause) {
     const isExpanded = request.headers['content-encoding'] !== undefined;
-    if (!isExpanded || !(cause instanceof BodyError) || cause.status !== 413) throw cause;
+    if (!isExpanded || !(cause instanceof HttpError) || cause.status !== 413) throw cause;
     // Clients report this status as missing space.
     throw new HttpError(507, cause.message);
   }

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { parseUrlPattern } from '../schema/url-pattern.ts';
 import { HttpError } from '../server/http-error.ts';
-import type { SessionTenant } from '../server/session-tenant.ts';
+import type { Tenant } from '../server/tenant.ts';
 
 const ALL = '0.0.0.0/0';
 const hosts = z.array(z.string().max(260)).max(100).nullish();
@@ -27,7 +27,7 @@ const isEmpty = (value: unknown) =>
 
 /** The patterns to which the programs of a sandbox are restricted; undefined for all that the operator permits. */
 export function requestedPatterns(
-  tenant: SessionTenant,
+  tenant: Tenant,
   { isAllowed, network }: NetworkOptions,
 ): string[] | undefined {
   const { allowOut, denyOut, rules, egressProxy } = network ?? {};

@@ -1,9 +1,9 @@
 /** The REST interface of E2B: the life of sandboxes and snapshots. What a sandbox cannot have is refused with a reason. */
 import { z } from 'zod';
 import { defaultPolicy } from '../schema.ts';
-import { HttpError } from '../server/http-error.ts';
+import { HttpError, toHttpError } from '../server/http-error.ts';
 import { checkedBody, respond } from '../server/rest-call.ts';
-import type { SessionTenant } from '../server/session-tenant.ts';
+import type { Tenant } from '../server/tenant.ts';
 import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
 import { toE2bError } from './e2b-error.ts';
 import { HOME } from './file-paths.ts';
@@ -111,7 +111,7 @@ const info: E2bHandler = async (call) => {
 };
 
 /** Describes sandboxes as lists show them. */
-async function describer(tenant: SessionTenant) {
+async function describer(tenant: Tenant) {
   const policies = new Map((await tenant.sessions.list()).map((one) => [one.session_id, one.policy]));
   return (record: SandboxRecord) => {
     const given = { ...tenant.policy, ...policies.get(record.sandbox_id) };
@@ -176,7 +176,7 @@ const fork: E2bHandler = async (call) => {
       const record = await sandboxes.fork(tenant, params[0]!, msOf(seconds));
       results.push({ sandbox: await sandboxAccess(call, record) });
     } catch (cause) {
-      const { error } = toE2bError(cause);
+      const { error } = toHttpError(toE2bError(cause));
       results.push({ error: { code: error.status, message: error.message } });
     }
   }

@@ -10,7 +10,7 @@ import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
 import { isoTime } from '../schema/iso-time.ts';
 import { LANGUAGE_RUNTIMES, type LanguageName, type PolicyInput } from '../schema.ts';
 import { HttpError, quoted } from '../server/http-error.ts';
-import type { SessionTenant } from '../server/session-tenant.ts';
+import type { Tenant } from '../server/tenant.ts';
 import type { Session } from '../session/session.ts';
 import { isIdOf, newId } from './access-tokens.ts';
 import { notRunning } from './e2b-error.ts';
@@ -63,7 +63,7 @@ export class Sandboxes {
   // ---- reading ----
 
   /** The sandbox, running or paused. Throws 404. */
-  async get(tenant: SessionTenant, id: string): Promise<SandboxRecord> {
+  async get(tenant: Tenant, id: string): Promise<SandboxRecord> {
     const record = isIdOf(tenant.id, id) ? await readRecord(tenant.sandboxRecords, id) : undefined;
     if (record === undefined) throw notFound(id);
     const current = await this.#afterTimeout(tenant, record);
@@ -72,7 +72,7 @@ export class Sandboxes {
   }
 
   /** The sandbox for a request to it, resumed if it is set to resume by itself. Throws 502 if it is not running. */
-  async running(tenant: SessionTenant, id: string): Promise<SandboxRecord> {
+  async running(tenant: Tenant, id: string): Promise<SandboxRecord> {
     const record = await this.get(tenant, id).catch((cause: unknown) => {
       throw cause instanceof HttpError && cause.status === 404 ? notRunning(id) : cause;
     });
@@ -82,7 +82,7 @@ export class Sandboxes {
   }
 
   /** All sandboxes, or all snapshots, latest first. */
-  async list(tenant: SessionTenant, kind: 'e2b' | 'e2s' = 'e2b'): Promise<SandboxRecord[]> {
+  async list(tenant: Tenant, kind: 'e2b' | 'e2s' = 'e2b'): Promise<SandboxRecord[]> {
     const found: SandboxRecord[] = [];
     for (const { session_id } of await tenant.sessions.list()) {
       if (!isIdOf(tenant.id, session_id, kind)) continue;
@@ -95,7 +95,7 @@ export class Sandboxes {
   }
 
   /** The record after its timeout was applied; undefined if the sandbox has ended. */
-  async #afterTimeout(tenant: SessionTenant, record: SandboxRecord): Promise<SandboxRecord | undefined> {
+  async #afterTimeout(tenant: Tenant, record: SandboxRecord): Promise<SandboxRecord | undefined> {
     if (record.state !== 'running') return record;
     if (record.end_at > Date.now()) {
       this.#arm(tenant, record);
@@ -113,7 +113,7 @@ export class Sandboxes {
 
   // ---- life ----
 
-  async create(tenant: SessionTenant, given: NewSandbox): Promise<SandboxRecord> {
+  async create(tenant: Tenant, given: NewSandbox): Promise<SandboxRecord> {
     const { template, metadata, timeoutMs, policy, ...lifecycle } = given;
     const fields = { template, metadata: { ...metadata }, ...lifecycle, ...runningFor(timeoutMs) };
     const id = newId(tenant.id);
@@ -131,7 +131,7 @@ export class Sandboxes {
   }
 
   /** The snapshot with this id or name; undefined for the templates of the SDKs. */
-  async #snapshot(tenant: SessionTenant, template: string): Promise<SandboxRecord | undefined> {
+  async #snapshot(tenant: Tenant, template: string): Promise<SandboxRecord | undefined> {
     if (TEMPLATES.includes(template)) return undefined;
     const snapshots = await this.list(tenant, 'e2s');
     const found = snapshots.find(({ sandbox_id, name }) => sandbox_id === template || name === template);
@@ -144,7 +144,7 @@ export class Sandboxes {
 
   /** Resumes the sandbox if it is paused, and extends its time. */
   async connect(
-    tenant: SessionTenant,
+    tenant: Tenant,
     id: string,
     { timeoutMs, keepsMemory }: { readonly timeoutMs: number; readonly keepsMemory: boolean },
   ): Promise<{ readonly record: SandboxRecord; readonly wasPaused: boolean }> {
@@ -158,7 +158,7 @@ export class Sandboxes {
   }
 
   /** Saves the sessions and closes them. Programs that are running are cancelled. Without memory, only files are kept. */
-  async pause(tenant: SessionTenant, id: string, keepsMemory: boolean): Promise<SandboxRecord> {
+  async pause(tenant: Tenant, id: string, keepsMemory: boolean): Promise<SandboxRecord> {
     return this.#change(tenant, id, async (record) => {
       if (record.state === 'paused') throw new HttpError(409, `The sandbox ${id} is already paused`);
       this.onStop(id);
@@ -168,25 +168,25 @@ export class Sandboxes {
     });
   }
 
-  async setTimeout(tenant: SessionTenant, id: string, timeoutMs: number): Promise<void> {
+  async setTimeout(tenant: Tenant, id: string, timeoutMs: number): Promise<void> {
     await this.#change(tenant, id, (record) =>
       this.#write(tenant, { ...record, end_at: Date.now() + timeoutMs }),
     );
   }
 
-  async kill(tenant: SessionTenant, id: string): Promise<void> {
+  async kill(tenant: Tenant, id: string): Promise<void> {
     const record = await this.get(tenant, id);
     await this.#end(tenant, record);
   }
 
   /** A running copy of a sandbox. */
-  async fork(tenant: SessionTenant, id: string, timeoutMs: number): Promise<SandboxRecord> {
+  async fork(tenant: Tenant, id: string, timeoutMs: number): Promise<SandboxRecord> {
     const record = await this.get(tenant, id);
     return this.#copy(tenant, record, newId(tenant.id), runningFor(timeoutMs));
   }
 
   /** A copy that is kept until it is deleted, also after the sandbox has ended. */
-  async snapshot(tenant: SessionTenant, id: string, name: string | undefined): Promise<SandboxRecord> {
+  async snapshot(tenant: Tenant, id: string, name: string | undefined): Promise<SandboxRecord> {
     const record = await this.get(tenant, id);
     const made = await this.#copy(tenant, record, newId(tenant.id, 'e2s'), {
       state: 'snapshot',
@@ -198,7 +198,7 @@ export class Sandboxes {
     return made;
   }
 
-  async deleteSnapshot(tenant: SessionTenant, id: string): Promise<void> {
+  async deleteSnapshot(tenant: Tenant, id: string): Promise<void> {
     const found = (await this.list(tenant, 'e2s')).find((one) => one.sandbox_id === id || one.name === id);
     if (found === undefined) throw new HttpError(404, `There is no snapshot ${quoted(id)}`);
     await this.#end(tenant, found);
@@ -207,17 +207,17 @@ export class Sandboxes {
   // ---- contexts ----
 
   /** The session with the files of a sandbox, which is that of its first context. */
-  owner(tenant: SessionTenant, { sandbox_id }: SandboxRecord): Promise<Session> {
+  owner(tenant: Tenant, { sandbox_id }: SandboxRecord): Promise<Session> {
     return tenant.session(sandbox_id);
   }
 
-  session(tenant: SessionTenant, { sandbox_id }: SandboxRecord, { id }: ContextRecord): Promise<Session> {
+  session(tenant: Tenant, { sandbox_id }: SandboxRecord, { id }: ContextRecord): Promise<Session> {
     return tenant.session(id === sandbox_id ? sandbox_id : contextSession(sandbox_id, id));
   }
 
   /** The default context of a language, which is created on first use. */
   async defaultContext(
-    tenant: SessionTenant,
+    tenant: Tenant,
     record: SandboxRecord,
     language: LanguageName,
   ): Promise<ContextRecord> {
@@ -232,12 +232,12 @@ export class Sandboxes {
   }
 
   /** Adds a context that starts in a folder, which is relative to the workspace. */
-  addContext(tenant: SessionTenant, id: string, context: NewContext): Promise<ContextRecord> {
+  addContext(tenant: Tenant, id: string, context: NewContext): Promise<ContextRecord> {
     return this.#change(tenant, id, (record) => this.#addContext(tenant, record, context, false));
   }
 
   async #addContext(
-    tenant: SessionTenant,
+    tenant: Tenant,
     record: SandboxRecord,
     { language, cwd }: NewContext,
     is_default: boolean,
@@ -256,7 +256,7 @@ export class Sandboxes {
     return context;
   }
 
-  async removeContext(tenant: SessionTenant, id: string, context: string): Promise<void> {
+  async removeContext(tenant: Tenant, id: string, context: string): Promise<void> {
     await this.#change(tenant, id, async (record) => {
       const { is_default } = findContext(record, context);
       if (is_default) throw new HttpError(400, 'The default context cannot be removed. Restart it instead');
@@ -269,11 +269,7 @@ export class Sandboxes {
   // ---- parts ----
 
   /** Changes a record, after other changes of it. */
-  async #change<T>(
-    tenant: SessionTenant,
-    id: string,
-    change: (record: SandboxRecord) => Promise<T>,
-  ): Promise<T> {
+  async #change<T>(tenant: Tenant, id: string, change: (record: SandboxRecord) => Promise<T>): Promise<T> {
     return this.#queues.run(id, async () => {
       const record = isIdOf(tenant.id, id) ? await readRecord(tenant.sandboxRecords, id) : undefined;
       if (record === undefined) throw notFound(id);
@@ -281,7 +277,7 @@ export class Sandboxes {
     });
   }
 
-  async #write(tenant: SessionTenant, record: SandboxRecord): Promise<SandboxRecord> {
+  async #write(tenant: Tenant, record: SandboxRecord): Promise<SandboxRecord> {
     await writeRecord(tenant.sandboxRecords, record);
     this.#arm(tenant, record);
     return record;
@@ -289,7 +285,7 @@ export class Sandboxes {
 
   /** Copies the sessions of a sandbox. */
   async #copy(
-    tenant: SessionTenant,
+    tenant: Tenant,
     source: SandboxRecord,
     id: string,
     fields: Partial<SandboxRecord>,
@@ -311,15 +307,15 @@ export class Sandboxes {
     }
   }
 
-  async #restartAll(tenant: SessionTenant, record: SandboxRecord): Promise<void> {
+  async #restartAll(tenant: Tenant, record: SandboxRecord): Promise<void> {
     for (const one of record.contexts) await (await this.session(tenant, record, one)).restart();
   }
 
-  async #release(tenant: SessionTenant, record: SandboxRecord): Promise<void> {
+  async #release(tenant: Tenant, record: SandboxRecord): Promise<void> {
     for (const one of sessionsOf(record)) await tenant.release(one);
   }
 
-  async #end(tenant: SessionTenant, record: SandboxRecord): Promise<void> {
+  async #end(tenant: Tenant, record: SandboxRecord): Promise<void> {
     const { sandbox_id } = record;
     clearTimeout(this.#timers.get(sandbox_id));
     this.#timers.delete(sandbox_id);
@@ -329,7 +325,7 @@ export class Sandboxes {
   }
 
   /** Applies the timeout of a running sandbox when it is due. */
-  #arm(tenant: SessionTenant, { sandbox_id, state, end_at }: SandboxRecord): void {
+  #arm(tenant: Tenant, { sandbox_id, state, end_at }: SandboxRecord): void {
     clearTimeout(this.#timers.get(sandbox_id));
     this.#timers.delete(sandbox_id);
     if (state !== 'running') return;

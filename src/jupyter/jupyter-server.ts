@@ -3,9 +3,9 @@
  * origin, token, rate and size of a request before it arrives here.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
-import { HttpError, toHttpError } from '../server/http-error.ts';
+import { HttpError } from '../server/http-error.ts';
+import type { Protocol, UpgradeRequest } from '../server/protocol.ts';
 import {
   findRoute,
   headerOf,
@@ -15,12 +15,13 @@ import {
   sendFile,
   splitUrl,
 } from '../server/rest-call.ts';
-import type { SessionTenant } from '../server/session-tenant.ts';
+import type { ServerState } from '../server/server-state.ts';
+import type { Identity } from '../server/tokens.ts';
 import { fileBytes, serveContents } from './contents.ts';
 import type { JupyterCall } from './jupyter-call.ts';
 import { V1_PROTOCOL } from './kernel-message.ts';
 import { KERNEL_ROUTES } from './kernel-routes.ts';
-import { KernelSocket, type SocketOptions } from './kernel-socket.ts';
+import { KernelSocket } from './kernel-socket.ts';
 import { Kernels } from './kernels.ts';
 
 /** WebSockets of one tenant. */
@@ -37,31 +38,18 @@ const REFUSED: Readonly<Record<string, string>> = {
   events: 'Events are not published',
 };
 
-interface JupyterOptions {
-  readonly version: string;
-  readonly maxMessageBytes: number;
-  readonly onError: (cause: unknown) => void;
-}
-
-/** A client that asks for a WebSocket. */
-interface Upgrade {
-  readonly request: IncomingMessage;
-  readonly socket: Duplex;
-  readonly head: Buffer;
-  readonly tenant: SessionTenant;
-}
-
-export class JupyterServer {
+export class JupyterServer implements Protocol {
   readonly #kernels: Kernels;
   readonly #sockets: WebSocketServer;
   readonly #pings: NodeJS.Timeout;
 
-  constructor(readonly options: JupyterOptions) {
-    this.#kernels = new Kernels(options);
+  constructor(readonly state: ServerState) {
+    const { version, settings } = state;
+    this.#kernels = new Kernels({ version, onError: (cause) => state.logRequestError(cause) });
     this.#sockets = new WebSocketServer({
       noServer: true,
       clientTracking: false,
-      maxPayload: options.maxMessageBytes,
+      maxPayload: settings.max_body_bytes,
       // Compressed messages could expand to many times their size.
       perMessageDeflate: false,
       handleProtocols: (protocols) => (protocols.has(V1_PROTOCOL) ? V1_PROTOCOL : false),
@@ -69,32 +57,23 @@ export class JupyterServer {
     this.#pings = setInterval(() => this.#kernels.ping(), PING_MS).unref();
   }
 
-  /** Whether a path belongs to this interface. */
-  hasPath(path: string): boolean {
+  matches(path: string): boolean {
     return path === '/api' || path.startsWith('/api/') || path.startsWith('/files/');
   }
 
-  /** The token of a request: that of its header or, for links and WebSockets, of its query. */
-  tokenOf(request: IncomingMessage): string | undefined {
+  /** The token is in a header or, for links and WebSockets, in the query. */
+  async authenticate(request: IncomingMessage): Promise<Identity> {
     const header = /^(?:token|bearer) +(\S{1,1000})$/i.exec(headerOf(request, 'authorization') ?? '')?.[1];
-    return header ?? splitUrl(request).query.get('token') ?? undefined;
+    return this.state.tokens.identify(header ?? splitUrl(request).query.get('token') ?? undefined);
   }
 
-  errorBody(_status: number, message: string): object {
+  errorBody({ message }: HttpError): object {
     return { message, reason: null };
   }
 
   async handle(request: RestRequest): Promise<void> {
-    const { response } = request;
-    response.setHeader('cache-control', 'no-store');
-    try {
-      await this.#route(request);
-    } catch (cause) {
-      const { error, isHostError } = toHttpError(cause);
-      if (isHostError) this.options.onError(cause);
-      if (response.headersSent) response.destroy();
-      else await respond(request, error.status, this.errorBody(error.status, error.message));
-    }
+    request.response.setHeader('cache-control', 'no-store');
+    await this.#route(request);
   }
 
   async #route(request: RestRequest): Promise<void> {
@@ -119,7 +98,7 @@ export class JupyterServer {
   ];
 
   async #facts(path: string, { kernels, tenant }: JupyterCall): Promise<object> {
-    if (path === '') return { version: this.options.version };
+    if (path === '') return { version: this.state.version };
     if (path === 'me') {
       const { id } = tenant;
       const identity = {
@@ -148,31 +127,22 @@ export class JupyterServer {
 
   readonly #started = new Date().toISOString();
 
-  /** The kernel whose channels a request asks for. Throws an error with a status. */
-  async kernelFor({ request, tenant }: Pick<Upgrade, 'request' | 'tenant'>) {
+  /** Connects a client to the channels of a kernel. */
+  async upgrade({ request, head, tenant, takeSocket, limits }: UpgradeRequest): Promise<void> {
     const { segments } = splitUrl(request);
     const id =
       segments.length === 4 && segments[3] === 'channels' && segments[1] === 'kernels' ? segments[2]! : '';
     const kernel = await this.#kernels.get(tenant, id);
     if (!kernel.hasRoom || this.#kernels.socketsOf(tenant) >= MAX_SOCKETS_PER_TENANT)
       throw new HttpError(429, 'The kernel or its tenant has too many connections. Close some first');
-    return kernel;
-  }
-
-  /** Connects a client to the channels of a kernel. */
-  connect(
-    { request, socket, head }: Upgrade,
-    kernel: Awaited<ReturnType<JupyterServer['kernelFor']>>,
-    options: (socket: NodeJS.EventEmitter) => SocketOptions,
-  ): void {
-    this.#sockets.handleUpgrade(request, socket, head, (client) => {
+    this.#sockets.handleUpgrade(request, takeSocket(), head, (client) => {
       // Others may have connected since the request was checked.
-      if (kernel.hasRoom) kernel.sockets.add(new KernelSocket(client, kernel, options(client)));
+      if (kernel.hasRoom) kernel.sockets.add(new KernelSocket(client, kernel, limits(client)));
       else client.close(1013, 'The kernel has too many connections.');
     });
   }
 
-  close(): void {
+  async close(): Promise<void> {
     clearInterval(this.#pings);
     this.#kernels.close();
   }

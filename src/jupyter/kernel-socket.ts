@@ -4,26 +4,12 @@
  */
 import type { WebSocket } from 'ws';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
-import type { NextSlice } from '../concurrency/slices.ts';
+import type { StreamLimits } from '../server/protocol.ts';
 import { type ClientMessage, readMessage, V1_PROTOCOL } from './kernel-message.ts';
 
 /** Messages of one client that wait. Running all cells of a notebook sends them at once. */
 const MAX_WAITING = 1000;
 const CLOSE = { goingAway: 1001, invalid: 1007, refused: 1008, tooMuch: 1009 } as const;
-
-/** The bytes that the server holds for a connection and its tenant. */
-export interface SocketBytes {
-  take(bytes: number): boolean;
-  give(bytes: number): void;
-}
-
-export interface SocketOptions {
-  readonly bytes: SocketBytes;
-  /** Counts a message. Returns why it is refused, or undefined. */
-  readonly refuse: () => Promise<string | undefined>;
-  /** Waits until the tenant may continue its work on the main thread. */
-  readonly nextSlice: NextSlice;
-}
 
 /** The kernel, as its connections see it. */
 interface SocketReceiver {
@@ -40,7 +26,7 @@ export class KernelSocket {
   constructor(
     readonly socket: WebSocket,
     readonly kernel: SocketReceiver,
-    readonly options: SocketOptions,
+    readonly options: StreamLimits,
   ) {
     socket.on('message', (data, isBinary) => this.#receive(data as Buffer, isBinary));
     // Malformed frames and messages that are too large; the connection is closed afterwards.

@@ -10,7 +10,7 @@ import { parse, type SandboxResult } from '../schema.ts';
 import { toHttpError } from '../server/http-error.ts';
 import { cellProgram } from '../server/notebook-code.ts';
 import { programFailure } from '../server/program-outcome.ts';
-import type { SessionTenant } from '../server/session-tenant.ts';
+import type { Tenant } from '../server/tenant.ts';
 import type { Session } from '../session/session.ts';
 import { DisplayedResults } from './displayed-results.ts';
 import { completions, description, isComplete } from './introspection.ts';
@@ -42,7 +42,7 @@ const shutdownRequest = z.object({ restart: z.boolean().default(false) });
 const commOpen = z.object({ comm_id: z.string().max(256) });
 
 interface KernelParts {
-  readonly tenant: SessionTenant;
+  readonly tenant: Tenant;
   readonly session_id: string;
   readonly language: KernelLanguage;
   readonly version: string;

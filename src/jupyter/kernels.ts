@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
 import { HttpError, quoted } from '../server/http-error.ts';
-import type { SessionTenant } from '../server/session-tenant.ts';
+import type { Tenant } from '../server/tenant.ts';
 import type { Session } from '../session/session.ts';
 import { JupyterKernel } from './kernel.ts';
 import { kernelLanguage } from './kernel-specs.ts';
@@ -39,7 +39,7 @@ export class Kernels {
   constructor(readonly options: KernelsOptions) {}
 
   /** The record of a kernel. Throws 404. */
-  async record(tenant: SessionTenant, id: string): Promise<KernelRecord> {
+  async record(tenant: Tenant, id: string): Promise<KernelRecord> {
     const bytes = ID.test(id) ? await tenant.sandboxRecords.read(PREFIX + id, MAX_RECORD_BYTES) : undefined;
     // biome-ignore lint/plugin: the record of a kernel, at most 64 KiB
     const parsed = bytes && kernelRecord.safeParse(JSON.parse(new TextDecoder().decode(bytes)));
@@ -47,13 +47,13 @@ export class Kernels {
     return parsed.data;
   }
 
-  async write(tenant: SessionTenant, id: string, record: KernelRecord): Promise<void> {
+  async write(tenant: Tenant, id: string, record: KernelRecord): Promise<void> {
     // biome-ignore lint/plugin: the record of a kernel
     await tenant.sandboxRecords.write(PREFIX + id, new TextEncoder().encode(JSON.stringify(record)));
   }
 
   /** The kernel with its clients. Throws 404. */
-  async get(tenant: SessionTenant, id: string): Promise<JupyterKernel> {
+  async get(tenant: Tenant, id: string): Promise<JupyterKernel> {
     const { name } = await this.record(tenant, id);
     const key = `${tenant.id}/${id}`;
     const known = this.#open.get(key);
@@ -75,7 +75,7 @@ export class Kernels {
    * The ids of the kernels that have a session. Forgets kernels without one: the session has expired, was deleted over another
    * interface, or ended while a request was waiting for its record.
    */
-  async #ids(tenant: SessionTenant): Promise<string[]> {
+  async #ids(tenant: Tenant): Promise<string[]> {
     // The session of a kernel exists before the kernel is here.
     const known = [...this.#open].filter(([key]) => key.startsWith(`${tenant.id}/`));
     const sessions = (await tenant.sessions.list()).map(({ session_id }) => session_id);
@@ -90,7 +90,7 @@ export class Kernels {
       .filter((id) => ID.test(id));
   }
 
-  async list(tenant: SessionTenant): Promise<(KernelRecord & { readonly id: string })[]> {
+  async list(tenant: Tenant): Promise<(KernelRecord & { readonly id: string })[]> {
     const found: (KernelRecord & { readonly id: string })[] = [];
     for (const id of await this.#ids(tenant)) {
       const record = await this.record(tenant, id).catch(() => undefined);
@@ -100,7 +100,7 @@ export class Kernels {
   }
 
   async start(
-    tenant: SessionTenant,
+    tenant: Tenant,
     name: string | null | undefined,
     document?: KernelRecord['document'],
   ): Promise<string> {
@@ -112,7 +112,7 @@ export class Kernels {
     return id;
   }
 
-  async shutDown(tenant: SessionTenant, id: string): Promise<void> {
+  async shutDown(tenant: Tenant, id: string): Promise<void> {
     const kernel = await this.get(tenant, id);
     this.#open.delete(`${tenant.id}/${id}`);
     await tenant.sandboxRecords.delete(PREFIX + id);
@@ -123,7 +123,7 @@ export class Kernels {
   }
 
   /** A kernel as the interface describes it. */
-  async model(tenant: SessionTenant, id: string) {
+  async model(tenant: Tenant, id: string) {
     const { name } = await this.record(tenant, id);
     const kernel = await this.get(tenant, id);
     const { executionState, lastActivity, sockets } = kernel;
@@ -137,7 +137,7 @@ export class Kernels {
   }
 
   /** The session with the files of a tenant, which all of its kernels share. It is created on first use. */
-  async files(tenant: SessionTenant): Promise<Session> {
+  async files(tenant: Tenant): Promise<Session> {
     const isCode = (cause: unknown, code: string) => cause instanceof SandboxError && cause.code === code;
     try {
       return await tenant.session(FILES_SESSION);
@@ -154,7 +154,7 @@ export class Kernels {
   }
 
   /** Clients of all kernels of a tenant. */
-  socketsOf(tenant: SessionTenant): number {
+  socketsOf(tenant: Tenant): number {
     let count = 0;
     for (const [key, { sockets }] of this.#open) if (key.startsWith(`${tenant.id}/`)) count += sockets.size;
     return count;
@@ -162,7 +162,7 @@ export class Kernels {
 
   /** Called at intervals: ends connections that do not answer, and kernels whose session is gone. */
   ping(): void {
-    const tenants = new Set<SessionTenant>();
+    const tenants = new Set<Tenant>();
     for (const { sockets, parts } of this.#open.values()) {
       tenants.add(parts.tenant);
       for (const socket of sockets) socket.ping();

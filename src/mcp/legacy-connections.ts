@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import type { AuthInfo, McpServer } from '@modelcontextprotocol/server';
-import { sendError } from '../server/request-guards.ts';
+import { HttpError } from '../server/http-error.ts';
 import type { ServerFactory } from './server.ts';
 
 interface LegacyConnection {
@@ -44,15 +44,11 @@ export class LegacyConnections {
     if (connection !== undefined && connection.tenant === request.auth?.clientId) {
       return this.#serve(connection, request, response, body);
     }
-    if (id !== undefined) return void sendError(response, 404, 'Session not found. Send initialize again.');
+    if (id !== undefined) throw new HttpError(404, 'Session not found. Send initialize again.');
     if (request.method !== 'POST' || !isInitialize(body)) {
-      return void sendError(
-        response,
-        400,
-        'Bad Request: send initialize first, then the Mcp-Session-Id it returns.',
-      );
+      throw new HttpError(400, 'Bad Request: send initialize first, then the Mcp-Session-Id it returns.');
     }
-    if (!this.#makeRoom()) return void sendError(response, 503, 'Too many connections. Retry later.');
+    if (!this.#makeRoom()) throw new HttpError(503, 'Too many connections. Retry later.');
     return this.#serve(await this.#connect(request), request, response, body);
   }
 

@@ -6,7 +6,8 @@
  */
 import { Transform, type TransformCallback } from 'node:stream';
 import { JsonLimitScanner } from '../framing/json-limit-scanner.ts';
-import { BodyError, JSON_LIMITS, parseJsonLine } from '../server/request-body.ts';
+import { HttpError } from '../server/http-error.ts';
+import { InvalidJson, JSON_LIMITS, parseJsonLine } from '../server/request-body.ts';
 
 /** A longer line closes the connection. */
 const MAX_LINE_BYTES = 10 * 1024 * 1024;
@@ -92,8 +93,9 @@ function textProblem(line: Buffer): string | undefined {
     parseJsonLine(line.toString('utf8'));
     return undefined;
   } catch (cause) {
-    if (!(cause instanceof BodyError)) throw cause;
-    return cause.code === -32_700 ? undefined : cause.message;
+    if (cause instanceof InvalidJson) return undefined;
+    if (cause instanceof HttpError) return cause.message;
+    throw cause;
   }
 }
 

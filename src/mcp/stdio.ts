@@ -11,6 +11,7 @@ import { AUTO } from '../packages/read-user-packages.ts';
 import { resolveSettings } from '../server/resolve-settings.ts';
 import { type ServerOptions, ServerState } from '../server/server-state.ts';
 import type { ServerSettingsInput } from '../server/settings.ts';
+import { stopOnce } from '../server/stop-once.ts';
 import { isDatabaseAddress } from '../stores/is-database-address.ts';
 import { McpState } from './mcp-state.ts';
 import { PackageConsent } from './package-consent.ts';
@@ -50,12 +51,6 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
     transport,
     onerror: (cause) => state.logTransportError(cause),
   });
-  let finish: (stopped: Promise<void>) => void;
-  const closed = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
-  // Both `close` and `closed` report a failure; a caller may use only one of them.
-  closed.catch(() => {});
   const stopReading = () => {
     process.stdin.unpipe(lines);
     process.stdin.pause();
@@ -70,13 +65,7 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
       log.info({ event: 'server.stop' }, 'server stopped');
     }
   };
-  let isStopping = false;
-  const stop = () => {
-    if (isStopping) return closed;
-    isStopping = true;
-    finish(stopNow());
-    return closed;
-  };
+  const { closed, stop } = stopOnce(stopNow);
   const close = async () => {
     stopReading();
     await state.drain();

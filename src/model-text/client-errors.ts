@@ -58,7 +58,7 @@ const LOGGED: readonly string[] = [
   'internal',
 ];
 
-interface ClientError {
+export interface ClientError {
   readonly code: ErrorCode | CancelledError['code'];
   readonly message: string;
   /** The original error belongs in the log. */

@@ -9,7 +9,9 @@ import { SerialQueue } from '../concurrency/serial-queue.ts';
 import type { NextSlice } from '../concurrency/slices.ts';
 import { SandboxError } from '../errors.ts';
 import { parse } from '../schema.ts';
-import { HTTP_STATUS } from '../server/http-error.ts';
+import { HttpError } from '../server/http-error.ts';
+import type { Protocol } from '../server/protocol.ts';
+import { bearerToken } from '../server/request-guards.ts';
 import {
   encodedJson,
   findRoute,
@@ -18,14 +20,15 @@ import {
   respond,
   splitUrl,
 } from '../server/rest-call.ts';
-import type { SessionTenant } from '../server/session-tenant.ts';
-import { PAGE_PATH, SECURITY_HEADERS } from './page.ts';
-import type { PlaygroundServices, ResumeLimits } from './playground-services.ts';
+import type { ServerState } from '../server/server-state.ts';
+import type { Tenant } from '../server/tenant.ts';
+import type { Identity } from '../server/tokens.ts';
+import { PAGE_PATH, SECURITY_HEADERS, sendPageFile } from './page.ts';
 import { PlaygroundSession } from './playground-session.ts';
 import type { TimelineEvent } from './timeline.ts';
 
 /** Prefix of the paths of the interface. */
-export const API_PATH = `${PAGE_PATH}api/`;
+const API_PATH = `${PAGE_PATH}api/`;
 const PREFIX_SEGMENTS = API_PATH.split('/').length - 2;
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8' };
 
@@ -37,16 +40,8 @@ const MAX_WATCHERS = 32;
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 const PING_MS = 15_000;
 
-/** A tenant of the server, as far as the playground uses it. */
-interface PlaygroundTenant extends SessionTenant {
-  readonly maximums: ResumeLimits;
-  readonly timelines: PlaygroundServices['timelines'];
-}
-
-type PlaygroundRequest = RestRequest<PlaygroundTenant>;
-
 /** The request, as handlers receive it. */
-export interface ApiCall extends PlaygroundRequest {
+export interface ApiCall extends RestRequest {
   readonly playground: ApiDispatcher;
   /** The parts of the path that match the `:` segments of the route. */
   readonly params: readonly string[];
@@ -59,43 +54,42 @@ export interface ApiCall extends PlaygroundRequest {
 /** A handler returns the value of a JSON response; undefined if it has sent the response. */
 export type Route = RestRoute<ApiCall, unknown>;
 
-export interface PlaygroundOptions
-  extends Pick<PlaygroundServices, 'toolset'>,
-    Pick<PlaygroundServices, 'clientError'> {
-  readonly version: string;
-  readonly routes: readonly Route[];
-}
-
-export class ApiDispatcher {
+export class ApiDispatcher implements Protocol {
   readonly #tenants = new Map<string, Map<string, Promise<PlaygroundSession>>>();
+  readonly sendPublic = sendPageFile;
 
-  constructor(readonly options: PlaygroundOptions) {}
+  constructor(
+    readonly state: ServerState,
+    readonly routes: readonly Route[],
+  ) {}
+
+  matches(path: string): boolean {
+    return path.startsWith(API_PATH);
+  }
+
+  async authenticate(request: IncomingMessage): Promise<Identity> {
+    return this.state.tokens.identify(bearerToken(request));
+  }
+
+  errorBody({ status, message, options }: HttpError): object {
+    return { error: { code: options.code ?? String(status), message } };
+  }
 
   /** Answers a request to a path below `API_PATH`. */
-  async handle(request: PlaygroundRequest): Promise<void> {
+  async handle(request: RestRequest): Promise<void> {
     const { response } = request;
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
     response.setHeader('cache-control', 'no-store');
-    try {
-      checkSameOrigin(request.request);
-      const value = await this.#dispatch(request);
-      if (value !== undefined) await respond(request, 200, value, JSON_HEADERS);
-    } catch (cause) {
-      if (!(cause instanceof SandboxError)) throw cause;
-      const { code, message } = this.options.clientError(cause);
-      if (response.headersSent) response.destroy();
-      else await respond(request, HTTP_STATUS[cause.code], { error: { code, message } }, JSON_HEADERS);
-    }
+    checkSameOrigin(request.request);
+    const value = await this.#dispatch(request);
+    if (value !== undefined) await respond(request, 200, value, JSON_HEADERS);
   }
 
-  async #dispatch(request: PlaygroundRequest): Promise<unknown> {
+  async #dispatch(request: RestRequest): Promise<unknown> {
     const { method } = request.request;
     const { segments, query } = splitUrl(request.request);
-    const found = findRoute(this.options.routes, method, segments.slice(PREFIX_SEGMENTS));
-    if (found === undefined) {
-      const error = { code: 'not_found', message: 'Not found.' };
-      return respond(request, 404, { error }, JSON_HEADERS);
-    }
+    const found = findRoute(this.routes, method, segments.slice(PREFIX_SEGMENTS));
+    if (found === undefined) throw new HttpError(404, 'Not found.', { code: 'not_found' });
     const { route, params } = found;
     return route.handle({
       ...request,
@@ -111,18 +105,14 @@ export class ApiDispatcher {
     });
   }
 
-  #sessions(tenant: PlaygroundTenant): Map<string, Promise<PlaygroundSession>> {
+  #sessions(tenant: Tenant): Map<string, Promise<PlaygroundSession>> {
     const known = this.#tenants.get(tenant.id) ?? new Map<string, Promise<PlaygroundSession>>();
     this.#tenants.set(tenant.id, known);
     return known;
   }
 
   /** The session as the playground uses it; opens the session on first use. Throws `session_not_found`. */
-  async playgroundSession(
-    tenant: PlaygroundTenant,
-    session_id: string,
-    origin?: string,
-  ): Promise<PlaygroundSession> {
+  async playgroundSession(tenant: Tenant, session_id: string, origin?: string): Promise<PlaygroundSession> {
     const known = this.#sessions(tenant);
     const earlier = known.get(session_id);
     if (earlier !== undefined) {
@@ -134,17 +124,9 @@ export class ApiDispatcher {
       // Another request may have opened the session again in the meantime.
       if (known.get(session_id) !== earlier) return this.playgroundSession(tenant, session_id, origin);
     }
-    const opening = tenant.session(session_id).then((session) =>
-      PlaygroundSession.open(
-        session,
-        {
-          ...this.options,
-          timelines: tenant.timelines,
-          runCancellable: (id, signal, work) => tenant.runCancellable(id, signal, work),
-        },
-        origin,
-      ),
-    );
+    const opening = tenant
+      .session(session_id)
+      .then((session) => PlaygroundSession.open(session, { tenant, state: this.state }, origin));
     known.set(session_id, opening);
     opening.catch(() => {
       if (known.get(session_id) === opening) known.delete(session_id);
@@ -167,7 +149,7 @@ export class ApiDispatcher {
   }
 
   /** Removes a session that was deleted, and notifies the pages that show it. */
-  async forget(tenant: PlaygroundTenant, session_id: string): Promise<void> {
+  async forget(tenant: Tenant, session_id: string): Promise<void> {
     const known = this.#sessions(tenant);
     const playgroundSession = await known.get(session_id)?.catch(() => undefined);
     known.delete(session_id);

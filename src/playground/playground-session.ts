@@ -6,12 +6,15 @@
 import { randomBytes } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
 import { formatItems } from '../quantities.ts';
+import type { Execution } from '../sandbox/execution-handle.ts';
 import { additionText } from '../sandbox/packages-on-demand.ts';
-import type { LanguageName, PausedExecution } from '../schema.ts';
+import type { DisplayResult, LanguageName, PausedExecution } from '../schema.ts';
+import type { ServerState } from '../server/server-state.ts';
+import type { Tenant } from '../server/tenant.ts';
 import type { Session } from '../session/session.ts';
 import { shownCall } from '../tools/question-text.ts';
 import type { Resolution } from '../tools/tool-protocol.ts';
-import type { Execute, PlaygroundServices, ResumeLimits } from './playground-services.ts';
+import type { Toolset } from '../tools/toolset.ts';
 import type { SavedTimeline } from './saved-timeline.ts';
 import { MAX_LABEL_CHARS, stepLabel, stepStatus } from './step-label.ts';
 import { Timeline, type TimelineNode } from './timeline.ts';
@@ -26,6 +29,26 @@ interface ProgramRequest {
   readonly code: string;
   readonly language: LanguageName;
   readonly fuel_budget?: number | undefined;
+}
+
+interface RunCallbacks {
+  readonly signal: AbortSignal;
+  readonly onStdout: (text: string) => void;
+  readonly onStderr: (text: string) => void;
+  readonly onProgress: (progress: { fuel_consumed: number; fuel_budget: number }) => void;
+}
+
+/** Starts a program or continues one. */
+type Execute = (
+  options: RunCallbacks,
+  tools: Toolset | undefined,
+  onResult: (result: DisplayResult) => void,
+) => Execution;
+
+/** The server and the tenant of a session. */
+interface SessionHost {
+  readonly state: ServerState;
+  readonly tenant: Tenant;
 }
 
 /** What a page shows of a session when it opens it. */
@@ -50,13 +73,13 @@ export class PlaygroundSession {
 
   private constructor(
     readonly session: Session,
-    readonly host: PlaygroundServices,
+    readonly host: SessionHost,
   ) {
-    this.#saver = new TimelineSaver(host.timelines, session, (cause) => host.clientError(cause));
+    this.#saver = new TimelineSaver(host.tenant.timelines, session, (cause) => host.state.clientError(cause));
   }
 
   /** Opens the timeline of a session: the saved one, or a new one that begins with the checkpoints of the session. */
-  static async open(session: Session, host: PlaygroundServices, origin?: string): Promise<PlaygroundSession> {
+  static async open(session: Session, host: SessionHost, origin?: string): Promise<PlaygroundSession> {
     const opened = new PlaygroundSession(session, host);
     const saved = await opened.#saver.load();
     if (saved === undefined) await opened.#start(origin);
@@ -185,11 +208,8 @@ export class PlaygroundSession {
   }
 
   /** Continues the paused program with answers to its tool calls. */
-  resume(
-    execution_id: string,
-    resolutions: readonly Resolution[],
-    { fuel_budget, timeout_seconds }: ResumeLimits,
-  ): TimelineNode {
+  resume(execution_id: string, resolutions: readonly Resolution[]): TimelineNode {
+    const { fuel_budget, timeout_seconds } = this.host.tenant.maximums;
     this.#checkIdle();
     const paused = this.timeline.nodes.findLast(({ status }) => status === 'paused');
     if (paused === undefined) throw notPaused();
@@ -218,13 +238,13 @@ export class PlaygroundSession {
   #launch(id: number, failedStatus: () => TimelineNode['status'], execute: Execute): void {
     const controller = new AbortController();
     this.#running = { id, controller };
-    void this.host
+    void this.host.tenant
       .runCancellable(this.session.session_id, controller.signal, (signal) =>
         this.#execute(id, signal, execute),
       )
       .catch((cause: unknown) => {
         // The program did not run: the session is busy, or the server is overloaded or shutting down.
-        this.timeline.finish(id, { outcome: undefined, error: this.host.clientError(cause) });
+        this.timeline.finish(id, { outcome: undefined, error: this.host.state.clientError(cause) });
         this.timeline.update(id, { status: failedStatus(), checkpoint: this.#parentCheckpoint(id) });
       })
       .finally(() => {
@@ -236,7 +256,7 @@ export class PlaygroundSession {
 
   async #execute(id: number, signal: AbortSignal, execute: Execute): Promise<void> {
     const { timeline } = this;
-    const tools = await this.host.toolset();
+    const tools = await this.host.state.gateway?.toolset();
     const note = (text: string) => timeline.addOutput(id, 'stderr', `${text}\n`);
     const options = {
       signal,

@@ -10,15 +10,9 @@ import {
   languageName,
   parse,
 } from '../schema.ts';
+import type { ServerState } from '../server/server-state.ts';
 import type { Resolution } from '../tools/tool-protocol.ts';
-import {
-  type ApiCall,
-  ApiDispatcher,
-  newSessionId,
-  type PlaygroundOptions,
-  type Route,
-  streamEvents,
-} from './api-dispatcher.ts';
+import { type ApiCall, ApiDispatcher, newSessionId, type Route, streamEvents } from './api-dispatcher.ts';
 
 const nodeId = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 
@@ -71,15 +65,21 @@ const ROUTES: readonly Route[] = [
   { method: 'DELETE', path: 'sessions/:/file', handle: deleteFile },
 ];
 
-export function createPlayground(options: Omit<PlaygroundOptions, 'routes'>): ApiDispatcher {
-  return new ApiDispatcher({ ...options, routes: ROUTES });
-}
+export const createPlayground = (state: ServerState) => new ApiDispatcher(state, ROUTES);
 
 async function info({ playground, tenant }: ApiCall): Promise<object> {
-  const { version, toolset } = playground.options;
   const languages = LANGUAGE_NAMES.map((name) => ({ name, runtime: LANGUAGE_RUNTIMES[name] }));
-  const tools = (await toolset())?.catalog.map(({ name, description }) => ({ name, description })) ?? [];
-  return { version, languages, tools, max_fuel_budget: tenant.maximums.fuel_budget };
+  const tools =
+    (await playground.state.gateway?.toolset())?.catalog.map(({ name, description }) => ({
+      name,
+      description,
+    })) ?? [];
+  return {
+    version: playground.state.version,
+    languages,
+    tools,
+    max_fuel_budget: tenant.maximums.fuel_budget,
+  };
 }
 
 async function create(call: ApiCall): Promise<object> {
@@ -118,7 +118,7 @@ async function resume(call: ApiCall): Promise<object> {
   const { execution_id, resolutions } = await call.body(BODIES.resume);
   const playgroundSession = await call.playgroundSession();
   const answers = resolutions as unknown as Resolution[];
-  return { node: playgroundSession.resume(execution_id, answers, call.tenant.maximums).id };
+  return { node: playgroundSession.resume(execution_id, answers).id };
 }
 
 async function checkpoint(call: ApiCall): Promise<object> {

@@ -2,14 +2,25 @@
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { clientError } from '../model-text/client-errors.ts';
 
+interface HttpErrorOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The code of the error that caused it. */
+  readonly code?: string;
+}
+
 export class HttpError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    readonly options: HttpErrorOptions = {},
   ) {
     super(message);
   }
 }
+
+/** An error that clients may repeat the request after. */
+export const retryLater = (status: number, message: string, seconds = 1) =>
+  new HttpError(status, message, { headers: { 'retry-after': String(seconds) } });
 
 /** What a client sent, as messages show it. */
 export const quoted = (text: string, maxChars = 100) => JSON.stringify(text.slice(0, maxChars));
@@ -42,15 +53,10 @@ export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   quota_exceeded: 507,
 };
 
-/** A body that the server does not accept. */
-const isBodyError = (cause: unknown): cause is Error & { status: number } =>
-  cause instanceof Error && 'status' in cause && typeof cause.status === 'number';
-
 /** The error for a client, and whether the original error belongs in the log. */
 export function toHttpError(cause: unknown): { readonly error: HttpError; readonly isHostError: boolean } {
   if (cause instanceof HttpError) return { error: cause, isHostError: false };
-  if (isBodyError(cause)) return { error: new HttpError(cause.status, cause.message), isHostError: false };
-  const { message, isHostError } = clientError(cause);
+  const { code, message, isHostError } = clientError(cause);
   const status = cause instanceof SandboxError ? HTTP_STATUS[cause.code] : 500;
-  return { error: new HttpError(status, message), isHostError };
+  return { error: new HttpError(status, message, { code }), isHostError };
 }

@@ -5,6 +5,7 @@
  */
 import { MinuteAllowance } from '../concurrency/minute-allowance.ts';
 import { nextTurn } from '../concurrency/slices.ts';
+import { retryLater } from './http-error.ts';
 
 export class MainThreadAllowance {
   readonly #allowance: MinuteAllowance;
@@ -36,6 +37,14 @@ export class MainThreadAllowance {
   async nextSlice(tenant: string): Promise<void> {
     await nextTurn(tenant);
     this.attribute(tenant);
+  }
+
+  /** Rejects a request of a tenant that has used up its time. */
+  check(tenant: string): void {
+    const seconds = this.secondsToWait(tenant);
+    if (seconds === 0) return;
+    const used = `The requests of this tenant have used ${this.secondsPerMinute} s of main-thread time, which is the limit per minute`;
+    throw retryLater(429, `rate_limited: ${used}. Retry in ${seconds} s.`, seconds);
   }
 
   /** Seconds until a tenant may send the next request; 0 if it may now. */

@@ -7,6 +7,7 @@ import { createGunzip } from 'node:zlib';
 import { type NextSlice, SLICE_BYTES, Slices } from '../concurrency/slices.ts';
 import { JsonLimitScanner, type JsonLimits } from '../framing/json-limit-scanner.ts';
 import { decodeChunks } from '../model-text/sliced-text.ts';
+import { HttpError, retryLater } from './http-error.ts';
 import { LongNameError, parseJsonSteps } from './json-steps.ts';
 import type { ByteBudget } from './request-byte-budget.ts';
 
@@ -27,15 +28,10 @@ export const JSON_LIMITS = {
   uriChars: 65_536,
 } as const;
 
-/** A body that the server does not accept, with the status of the response. */
-export class BodyError extends Error {
-  constructor(
-    readonly status: 400 | 413 | 415 | 503,
-    message: string,
-    /** Code of the JSON-RPC error. */
-    readonly code = -32_000,
-  ) {
-    super(message);
+/** A body that is not JSON. */
+export class InvalidJson extends HttpError {
+  constructor() {
+    super(400, 'Parse error: the request body is not valid JSON.');
   }
 }
 
@@ -56,21 +52,21 @@ const BODY_SHARE = 15 / 16;
 /** How long the rest of a rejected body is discarded before the response is sent. */
 const LINGER_MS = 1000;
 
-/** Reads and parses a JSON-RPC message. Throws `BodyError`; the rest of a rejected body is discarded. */
+/** Reads and parses a JSON-RPC message. Throws `HttpError`; the rest of a rejected body is discarded. */
 export async function readJsonBody(request: IncomingMessage, limits: BodyLimits): Promise<unknown> {
   const body = await readLimitedJson(request, limits, JSON_LIMITS);
   checkTexts(body);
   return body;
 }
 
-/** Parses a message that has the limits of a body. Throws `BodyError`. */
+/** Parses a message that has the limits of a body. Throws `HttpError`. */
 export async function parseMessageBytes(bytes: Uint8Array, nextSlice: NextSlice): Promise<unknown> {
   const message = await parseJsonBytes(bytes, JSON_LIMITS, nextSlice);
   checkTexts(message);
   return message;
 }
 
-/** Reads and parses a JSON body within limits. Throws `BodyError`; the rest of a rejected body is discarded. */
+/** Reads and parses a JSON body within limits. Throws `HttpError`; the rest of a rejected body is discarded. */
 export async function readLimitedJson(
   request: IncomingMessage,
   limits: BodyLimits,
@@ -80,14 +76,14 @@ export async function readLimitedJson(
   const chunks: Buffer[] = [];
   await receive(request, limits, (chunk) => {
     const problem = scanner.scan(chunk);
-    if (problem !== undefined) return new BodyError(400, `Bad Request: ${problem}.`);
+    if (problem !== undefined) return new HttpError(400, `Bad Request: ${problem}.`);
     chunks.push(chunk);
     return undefined;
   });
   return parseChunks(chunks, limits.nextSlice);
 }
 
-/** Parses JSON that a client has sent as a part of a body or as a message. Throws `BodyError`. */
+/** Parses JSON that a client has sent as a part of a body or as a message. Throws `HttpError`. */
 export async function parseJsonBytes(
   bytes: Uint8Array,
   jsonLimits: JsonLimits,
@@ -97,7 +93,7 @@ export async function parseJsonBytes(
   for (let start = 0; start < bytes.length; start += SLICE_BYTES) {
     if (start > 0) await nextSlice();
     const problem = scanner.scan(bytes.subarray(start, start + SLICE_BYTES));
-    if (problem !== undefined) throw new BodyError(400, `Bad Request: ${problem}.`);
+    if (problem !== undefined) throw new HttpError(400, `Bad Request: ${problem}.`);
   }
   return parseChunks([bytes], nextSlice);
 }
@@ -114,13 +110,13 @@ async function parseChunks(chunks: readonly Uint8Array[], nextSlice: NextSlice):
       await nextSlice();
     }
   } catch (cause) {
-    if (cause instanceof LongNameError) throw new BodyError(400, `Bad Request: ${cause.message}.`);
-    if (cause instanceof SyntaxError) throw invalidJson();
+    if (cause instanceof LongNameError) throw new HttpError(400, `Bad Request: ${cause.message}.`);
+    if (cause instanceof SyntaxError) throw new InvalidJson();
     throw cause;
   }
 }
 
-/** Reads a body that is not JSON. Throws `BodyError`; the rest of a rejected body is discarded. */
+/** Reads a body that is not JSON. Throws `HttpError`; the rest of a rejected body is discarded. */
 export async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   await receive(request, limits, (chunk) => {
@@ -143,7 +139,7 @@ async function joined(chunks: readonly Buffer[], nextSlice: NextSlice): Promise<
   return whole;
 }
 
-type Accept = (chunk: Buffer) => BodyError | undefined;
+type Accept = (chunk: Buffer) => HttpError | undefined;
 
 /**
  * Passes the chunks of a body to `accept` until the body ends or `accept` returns an error. The bytes of a rejected body return to
@@ -152,7 +148,7 @@ type Accept = (chunk: Buffer) => BodyError | undefined;
 async function receive(request: IncomingMessage, limits: BodyLimits, accept: Accept): Promise<void> {
   let taken = 0;
   const take: Accept = (chunk) => {
-    if (!limits.budget.take(chunk.length)) return new BodyError(503, BUSY_MESSAGE);
+    if (!limits.budget.take(chunk.length)) return retryLater(503, BUSY_MESSAGE);
     taken += chunk.length;
     return accept(chunk);
   };
@@ -169,14 +165,14 @@ async function receiveDecoded(request: IncomingMessage, limits: BodyLimits, acce
   if (encoding === 'identity') return receivePlain(request, limits.maxBytes, accept);
   if (encoding === 'gzip') return receiveGzip(request, limits, accept);
   request.resume();
-  throw new BodyError(415, 'Unsupported Media Type: a body may have the content-encoding gzip, or none.');
+  throw new HttpError(415, 'Unsupported Media Type: a body may have the content-encoding gzip, or none.');
 }
 
 function receivePlain(request: IncomingMessage, maxBytes: number, accept: Accept): Promise<void> {
   return new Promise((resolve, reject) => {
     let size = 0;
-    let failure: BodyError | undefined;
-    const fail = (cause: BodyError) => {
+    let failure: HttpError | undefined;
+    const fail = (cause: HttpError) => {
       failure = cause;
       // Many clients read the response only after they have sent the body, so the rest is discarded for a while.
       setTimeout(() => reject(cause), LINGER_MS).unref();
@@ -225,29 +221,27 @@ async function receiveGzip(request: IncomingMessage, limits: BodyLimits, accept:
   } catch (cause) {
     request.unpipe(unzip);
     request.resume();
-    if (cause instanceof BodyError) throw cause;
-    throw new BodyError(400, 'Bad Request: the body is not valid gzip data.');
+    if (cause instanceof HttpError) throw cause;
+    throw new HttpError(400, 'Bad Request: the body is not valid gzip data.');
   }
 }
 
 const BUSY_MESSAGE =
   'The pending requests and responses of this client are too large in total. Read the pending responses and retry, with fewer requests at a time.';
 
-function tooLarge(maxBytes: number): BodyError {
-  return new BodyError(413, `Payload Too Large: the limit is ${maxBytes} bytes.`);
+function tooLarge(maxBytes: number): HttpError {
+  return new HttpError(413, `Payload Too Large: the limit is ${maxBytes} bytes.`);
 }
 
-const incomplete = () => new BodyError(400, 'Bad Request: the body is incomplete.');
+const incomplete = () => new HttpError(400, 'Bad Request: the body is incomplete.');
 
-const invalidJson = () => new BodyError(400, 'Parse error: the request body is not valid JSON.', -32_700);
-
-/** Parses a message of the standard input, which has one client. Throws `BodyError`. */
+/** Parses a message of the standard input, which has one client. Throws `HttpError`. */
 export function parseJsonLine(text: string): unknown {
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
-    throw invalidJson();
+    throw new InvalidJson();
   }
   checkTexts(body);
   return body;
@@ -267,12 +261,12 @@ const ECHOED: readonly (readonly [path: readonly string[], maxChars: number])[] 
 function checkTexts(body: unknown): void {
   const messages = Array.isArray(body) ? body : [body];
   if (messages.length > JSON_LIMITS.messages)
-    throw new BodyError(400, `Bad Request: the batch has more than ${JSON_LIMITS.messages} messages.`);
+    throw new HttpError(400, `Bad Request: the batch has more than ${JSON_LIMITS.messages} messages.`);
   for (const message of messages) {
     for (const [path, maxChars] of ECHOED) {
       const value = valueAt(message, path);
       if (typeof value === 'string' && value.length > maxChars)
-        throw new BodyError(400, `Bad Request: ${path.join('.')} has more than ${maxChars} characters.`);
+        throw new HttpError(400, `Bad Request: ${path.join('.')} has more than ${maxChars} characters.`);
     }
   }
   checkNames(body);
@@ -292,7 +286,7 @@ function checkNames(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [name, member] of Object.entries(value)) {
     if (name.length > JSON_LIMITS.nameChars)
-      throw new BodyError(
+      throw new HttpError(
         400,
         `Bad Request: the name of a member has more than ${JSON_LIMITS.nameChars} characters.`,
       );

@@ -6,9 +6,9 @@ import type { JsonLimits } from '../framing/json-limit-scanner.ts';
 import { matchPath } from '../schema/match-path.ts';
 import { parse } from '../schema.ts';
 import { jsonParts } from './json-steps.ts';
-import type { SessionTenant } from './session-tenant.ts';
+import type { Tenant } from './tenant.ts';
 
-export interface RestRequest<Tenant = SessionTenant> {
+export interface RestRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly tenant: Tenant;

@@ -8,6 +8,7 @@ import { pollUntil } from '../concurrency/poll-until.ts';
 import { SandboxError } from '../errors.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import { readToolsConfig } from '../gateway/tools-config.ts';
+import { type ClientError, clientError } from '../model-text/client-errors.ts';
 import { requestedPackages } from '../packages/added-packages.ts';
 import { AUTO, checkSources, readUserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
@@ -35,6 +36,7 @@ import {
   LOCAL_TENANT,
   rejectPositionalFolders,
   sandboxesFolder,
+  TokenTable,
   tenantFolder,
   timelinesFolder,
 } from './tokens.ts';
@@ -121,6 +123,7 @@ export class ServerState {
   readonly gateway: Gateway | undefined;
   /** Sources of the packages that programs can import. */
   readonly packages: readonly string[];
+  readonly tokens: TokenTable;
   readonly #networkOf: (tenant: string) => TenantNetwork;
   readonly #sandboxLog: EventLogger;
   readonly #tenants = new Map<string, Tenant>();
@@ -139,6 +142,7 @@ export class ServerState {
     readonly settings: ServerSettings,
     options: ServerOptions = {},
   ) {
+    this.tokens = new TokenTable(settings);
     this.#networkOf = networkOfTenants(settings);
     this.packages = packageSources(settings);
     checkSources(this.packages);
@@ -245,6 +249,18 @@ export class ServerState {
   logTransportError(cause: Error): void {
     const fields = errorFields(cause, this.settings.log_program_data);
     this.telemetry.log.warn({ event: 'transport.error', ...fields }, 'transport error');
+  }
+
+  /** Logs an error of the server that a request has met. */
+  logRequestError(cause: unknown): void {
+    this.telemetry.log.error({ event: 'http.error', err: cause }, 'request failed');
+  }
+
+  /** An error as clients may see it. Errors of the server are logged. */
+  clientError(cause: unknown): ClientError {
+    const error = clientError(cause);
+    if (error.isHostError) this.logRequestError(cause);
+    return error;
   }
 
   /** Updates the `sessions` gauge. */

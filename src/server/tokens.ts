@@ -66,6 +66,47 @@ export function parseTokens({
   return parsed;
 }
 
+/** Who sends a request. Protocols add what else they know. */
+export interface Caller {
+  /** The id of the tenant. */
+  readonly tenant: string;
+}
+
+/** What a request presents to identify its sender. */
+export interface Identity<C extends Caller = Caller> {
+  /** Undefined if the sender is not known. */
+  readonly caller: C | undefined;
+  /** The bearer token, if there is one. */
+  readonly token?: string | undefined;
+}
+
+/** The tenants of a server, by their tokens. */
+export class TokenTable {
+  /** By the digest of their secret, so that looking one up costs the same for right and wrong secrets. */
+  readonly #tenants: ReadonlyMap<string, string>;
+
+  constructor(settings: Parameters<typeof parseTokens>[0]) {
+    this.#tenants = new Map(parseTokens(settings).map(({ tenant, secret }) => [sha256Hex(secret), tenant]));
+  }
+
+  /** Whether there are no tokens, so that all clients are the same tenant. */
+  get isEmpty(): boolean {
+    return this.#tenants.size === 0;
+  }
+
+  /** The tenants that have tokens, or the only one. */
+  get tenants(): string[] {
+    return this.isEmpty ? [LOCAL_TENANT] : [...this.#tenants.values()];
+  }
+
+  /** Who presents a token. */
+  identify(token: string | undefined): Identity {
+    // The digest is compared, whose first characters no client can choose.
+    const tenant = this.isEmpty ? LOCAL_TENANT : this.#tenants.get(sha256Hex(token ?? ''));
+    return { token, caller: tenant === undefined ? undefined : { tenant } };
+  }
+}
+
 function parseToken(text: string): TenantToken {
   const match = /^([\w.-]{1,64})=(.{16,})$/s.exec(text);
   if (match === null) return { tenant: UNNAMED_PREFIX + digest(text), secret: text };

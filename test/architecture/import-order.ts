@@ -4,8 +4,8 @@
 export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ['cli'],
   ['adapters'],
-  ['mcp'],
-  ['playground', 'e2b', 'jupyter'],
+  ['serve'],
+  ['mcp', 'playground', 'e2b', 'jupyter'],
   ['server'],
   ['gateway'],
   ['redteam'],

@@ -4,7 +4,10 @@ import { expect, test } from 'vitest';
 import { IMPORT_ORDER } from './import-order.ts';
 
 /** Folders that do not import each other although the order would allow it. */
-const INDEPENDENT = [['wasm', 'fs', 'analysis', 'concurrency']];
+const INDEPENDENT = [
+  ['wasm', 'fs', 'analysis', 'concurrency'],
+  ['mcp', 'playground', 'e2b', 'jupyter'],
+];
 const PURE = ['wasm', 'fs', 'analysis', 'schema', 'errors', 'quantities'];
 const FILE_SYSTEM_FOLDERS = [
   'stores',
@@ -112,6 +115,16 @@ test('independent folders do not import each other', () => {
       .map((found) => `${path} → ${found.target}`);
   });
   expect(wrong).toEqual([]);
+});
+
+test('the server names no protocol where it admits and answers requests', () => {
+  const neutral = ['http-app', 'http-server', 'protocol', 'request-guards', 'request-body', 'rest-call'];
+  const named = neutral.flatMap((name) =>
+    (
+      files.find(({ path }) => path === `server/${name}.ts`)!.text.match(/mcp|e2b|jupyter|playground/gi) ?? []
+    ).map((found) => `${name}: ${found}`),
+  );
+  expect(named).toEqual([]);
 });
 
 test('stores share only the interface and the format, and the format does not touch the disk', () => {

@@ -7,7 +7,7 @@ import { dirname, join, relative } from 'node:path';
 
 const src = new URL('../../src', import.meta.url).pathname;
 /** Modules that programs load on their main thread. Commands of the command line serve one user, and are left out. */
-const ENTRIES = ['index.ts', 'mcp/index.ts', 'adapters/index.ts'];
+const ENTRIES = ['index.ts', 'serve.ts', 'adapters/index.ts'];
 
 const CALLS = [
   /\bJSON\.parse\(/g,

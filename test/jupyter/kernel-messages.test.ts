@@ -9,7 +9,7 @@ import { JupyterKernel } from '../../src/jupyter/kernel.ts';
 import { V1_PROTOCOL } from '../../src/jupyter/kernel-message.ts';
 import { KernelSocket } from '../../src/jupyter/kernel-socket.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
-import type { SessionTenant } from '../../src/server/session-tenant.ts';
+import type { Tenant } from '../../src/server/tenant.ts';
 
 const CLIENTS = 16;
 const noSession = () => Promise.reject(new SandboxError('session_not_found', 'There is no session.'));
@@ -17,7 +17,7 @@ const noSession = () => Promise.reject(new SandboxError('session_not_found', 'Th
 let slices = 0;
 const kernel = new JupyterKernel({
   // The messages of these tests need no interpreter.
-  tenant: { session: noSession } as unknown as SessionTenant,
+  tenant: { session: noSession } as unknown as Tenant,
   session_id: 'none',
   language: { ...LANGUAGES.python, runtime: 'python' },
   version: '1',

@@ -2,7 +2,7 @@
 const built = (name: string) => new URL(`../../dist/redteam/${name}.js`, import.meta.url).href;
 
 const attacked = (name: string) => import(new URL(`../../dist/${name}.js`, import.meta.url).href);
-const { serveHttp } = await attacked('mcp/http');
+const { serveHttp } = await attacked('serve');
 const { redactSettings, resolveSettings } = await attacked('server/resolve-settings');
 const runner = (await import(built('run-attacks'))) as typeof import('../../src/redteam/run-attacks.ts');
 

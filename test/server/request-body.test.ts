@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nextTurn } from '../../src/concurrency/slices.ts';
-import { BodyError, parseJsonBytes, readBody, readJsonBody } from '../../src/server/request-body.ts';
+import { HttpError } from '../../src/server/http-error.ts';
+import { parseJsonBytes, readBody, readJsonBody } from '../../src/server/request-body.ts';
 import { ByteBudget } from '../../src/server/request-byte-budget.ts';
 
 const MIB = 1024 * 1024;
@@ -13,7 +14,7 @@ const JSON_LIMITS = { depth: 8, members: 100, literalChars: 100 };
 let read: (request: IncomingMessage) => Promise<unknown>;
 const server = createServer(async (request, response) => {
   const answer = await read(request).catch((cause: unknown) => {
-    if (!(cause instanceof BodyError)) throw cause;
+    if (!(cause instanceof HttpError)) throw cause;
     return { status: cause.status, message: cause.message };
   });
   response.end(JSON.stringify(answer));

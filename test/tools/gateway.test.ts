@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { Gateway } from '../../src/gateway/gateway.ts';
 import { parseToolsConfig, readToolsConfig } from '../../src/gateway/tools-config.ts';
-import { serveHttp } from '../../src/mcp/http.ts';
+import { serveHttp } from '../../src/serve.ts';
 import { fromMcp } from '../../src/tools/from-mcp.ts';
 import { ToolDispatcher } from '../../src/tools/tool-dispatcher.ts';
 import { folderOfFile } from '../support/folders.ts';

@@ -41,7 +41,7 @@ export const playgroundCommand = serverCommand({
     cors_origins: [],
   }),
   async start(settings, options, { open }) {
-    const { serveHttp } = await import('../../mcp/http.ts');
+    const { serveHttp } = await import('../../serve.ts');
     const isShared = isDatabaseAddress(settings.store ?? '');
     const packages = settings.packages ?? (isShared ? undefined : [AUTO]);
     const server = await serveHttp({ ...settings, packages }, options);

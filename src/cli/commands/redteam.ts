@@ -32,7 +32,7 @@ async function replay({ category, only, list, json }: RedteamFlags): Promise<voi
   const started = performance.now();
   let ended = 0;
   const progress = new Progress(() => `${ended} of ${attacks.length} attacks`);
-  const { serveHttp } = await import('../../mcp/http.ts');
+  const { serveHttp } = await import('../../serve.ts');
   const { redactSettings, resolveSettings } = await import('../../server/resolve-settings.ts');
   const server = {
     serveHttp,

@@ -33,7 +33,7 @@ export const serveCommand = serverCommand({
         'invalid_argument',
         'playground: cannot be combined with "ask" in network_config, because every client could approve its own requests on the page. Run the command "playground" with --network-config instead.',
       );
-    const { serveHttp } = await import('../../mcp/http.ts');
+    const { serveHttp } = await import('../../serve.ts');
     const server = await serveHttp(settings, options);
     const { printToStderr } = await import('../stderr-log.ts');
     printToStderr(`llm-wasm-sandbox: listening on ${server.url}`);
