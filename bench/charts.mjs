@@ -26,7 +26,7 @@ function measure(program) {
     import { createSandbox } from './dist/index.js';
     let fuel = 0;
     const { WorkerPool } = await import('./dist/worker/pool/pool.js');
-    const pool = new WorkerPool({ optimization: 'demand' }, { check: () => undefined, charge: (_, used) => { fuel = used; } });
+    const pool = new WorkerPool({ optimization: 'demand' }, { fuel: { check: () => undefined, charge: (_, used) => { fuel = used; } } });
     const policy = { fuel_budget: 50_000_000_000, timeout_seconds: 60 };
     const sandbox = await createSandbox({ runtime: 'python', pool, policy, auto_persist_globals: true });
     const program = ${JSON.stringify(program)};

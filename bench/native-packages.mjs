@@ -19,7 +19,6 @@ import { build as pythonBuild } from '../dist/runtimes/python/build/index.js';
 import { python } from '../dist/runtimes/python/index.js';
 import { prepareModule } from '../dist/wasm/prepare-module.js';
 import { prepareSideModule } from '../dist/wasm/prepare-side-module.js';
-import { extendedAssets } from '../dist/worker/pool/guest-assets.js';
 import { sharedPool } from '../dist/worker/pool/pool.js';
 import { unpackInThread } from '../dist/worker/pool/unpack-in-thread.js';
 import { instantiateGuest } from '../dist/worker/thread/guest-from-image.js';
@@ -230,9 +229,9 @@ const JOB = {
 async function load(name) {
   const { packages: sources, preload } = options(name, true);
   const packages = sources.length === 0 ? undefined : await readUserPackages(sources, unpackInThread);
-  const build = { pool: sharedPool(), tenant: 'bench', limits: POLICY, signal: undefined };
+  const build = { tenant: 'bench', limits: POLICY, signal: undefined };
   const extension = packages && { preload, packages };
-  return { packages, image: loadImage(await extendedAssets('python', extension, build), []) };
+  return { packages, image: loadImage(await sharedPool().images.extended('python', extension, build), []) };
 }
 
 function runIn(guest, { layers, image }, code) {

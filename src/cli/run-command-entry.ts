@@ -2,7 +2,7 @@
  * The command line for `run`. It is bundled into one file, separately from the other commands and from the early start, so the
  * thread that the latter has started is passed on to it.
  */
-import { adoptFirstJob, type FirstJob } from '../worker/pool/prepare-first-job.ts';
+import type { FirstJob } from '../worker/pool/prepare-first-job.ts';
 import { dispatchCommand } from './dispatch-command.ts';
 import { exitWhenWritten } from './exit-when-written.ts';
 
@@ -10,7 +10,9 @@ export async function startRunCommand(
   args: readonly string[],
   firstJob: FirstJob | undefined,
 ): Promise<void> {
-  if (firstJob !== undefined) adoptFirstJob(firstJob);
+  // The pool of the run, which would be created later without the thread.
+  if (firstJob !== undefined)
+    (await import('../worker/pool/pool.ts')).sharedPool({ optimization: 'demand' }, { firstJob });
   await dispatchCommand(args);
   await exitWhenWritten();
 }

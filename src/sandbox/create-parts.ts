@@ -18,7 +18,7 @@ import {
   type sandboxOptions,
 } from '../schema.ts';
 import type { SessionStore } from '../stores/store.ts';
-import { extendedAssets, type ImageExtension } from '../worker/pool/guest-assets.ts';
+import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import { type Pool, sharedPool, WorkerPool } from '../worker/pool/pool.ts';
 import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
 import type { MountSet } from '../worker/protocol/messages.ts';
@@ -98,8 +98,8 @@ export async function createParts(
   };
   const image = imageOfRuntime(runtime, source, preload);
   const { extension } = image;
-  const build = { pool, tenant: tenant ?? randomUUID(), limits: policy, signal: options.signal };
-  const assets = await extendedAssets(runtime, extension, build);
+  const build = { tenant: tenant ?? randomUUID(), limits: policy, signal: options.signal };
+  const assets = await pool.images.extended(runtime, extension, build);
   checkMountPoints(policy, assets);
   const mountSet = openMounts(policy.mounts);
   return {

@@ -7,7 +7,7 @@ import { AUTO } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import type { Policy, RuntimeName } from '../schema.ts';
-import { assetsOf, extendedAssets, type ImageExtension, readyAssets } from '../worker/pool/guest-assets.ts';
+import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import type { WorkerPool } from '../worker/pool/pool.ts';
 import type { Call } from './call-options.ts';
 import type { CallPackages } from './call-packages.ts';
@@ -60,7 +60,8 @@ export class ImageResolver {
   /** The image of a program and its packages, which are added first if they are missing. */
   async forCall(call: Call, isFile: (path: string) => boolean): Promise<ProgramImage> {
     const { runtime, extension, assets, loadsImports } = this.current;
-    if (!call.program.inject_setup) return { extension: undefined, assets: await assetsOf(runtime) };
+    if (!call.program.inject_setup)
+      return { extension: undefined, assets: await this.place.pool.images.boot(runtime) };
     const { files = {} } = call;
     const { code } = call.program;
     if (call.processes !== undefined) {
@@ -91,8 +92,8 @@ export class ImageResolver {
     if (runtime === this.current.runtime) return this.current;
     const { pool, tenant } = this.place;
     const image = imageOfRuntime(runtime, packageSourceOf(this.current));
-    const build = { pool, tenant, limits: policy, signal: undefined };
-    const assets = await extendedAssets(runtime, image.extension, build);
+    const build = { tenant, limits: policy, signal: undefined };
+    const assets = await pool.images.extended(runtime, image.extension, build);
     checkMemory(policy, assets);
     return { ...image, assets };
   }
@@ -100,11 +101,11 @@ export class ImageResolver {
   /** The image with these packages, without the modules if they cannot be preloaded within the limits. */
   async #with(extension: ImageExtension | undefined, runtime: RuntimeName): Promise<ProgramImage> {
     const { policy, pool, tenant } = this.place;
-    const build = { pool, tenant, limits: policy, signal: undefined };
+    const build = { tenant, limits: policy, signal: undefined };
     const key = keyOf(extension);
     const failures = this.#failedLoads.get(key) ?? 0;
     try {
-      const assets = failures < MAX_LOADS ? await extendedAssets(runtime, extension, build) : undefined;
+      const assets = failures < MAX_LOADS ? await pool.images.extended(runtime, extension, build) : undefined;
       if (assets !== undefined && assets.minMemoryBytes <= policy.memory_bytes) return { extension, assets };
     } catch (cause) {
       // A damaged installation is not a problem of the modules.
@@ -114,14 +115,14 @@ export class ImageResolver {
     if (this.#failedLoads.size >= MAX_FAILED_LOADS) this.#failedLoads.clear();
     this.#failedLoads.set(key, failures + 1);
     const plain = extension && { ...extension, preload: [] };
-    return { extension: plain, assets: await extendedAssets(runtime, plain, build) };
+    return { extension: plain, assets: await pool.images.extended(runtime, plain, build) };
   }
 
   /** The same for a process of Python; undefined if the image has to be built. */
   async #ready(extension: ImageExtension | undefined): Promise<ProgramImage | undefined> {
     const cannotLoad = (this.#failedLoads.get(keyOf(extension)) ?? 0) >= MAX_LOADS;
     const wanted = extension && cannotLoad ? { ...extension, preload: [] } : extension;
-    const assets = await readyAssets(PACKAGE_RUNTIME, wanted);
+    const assets = await this.place.pool.images.ready(PACKAGE_RUNTIME, wanted);
     if (assets === undefined) return undefined;
     const isTooLarge =
       assets.minMemoryBytes > this.place.policy.memory_bytes && (wanted?.preload.length ?? 0) > 0;

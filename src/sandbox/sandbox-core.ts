@@ -6,7 +6,7 @@ import type { FileTree } from '../fs/immutable-file-tree.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { deterministicMode } from '../schema.ts';
 import type { JobHandle } from '../worker/pool/job-handle.ts';
-import type { WorkerTurn } from '../worker/pool/pool.ts';
+import type { WorkerTurn } from '../worker/pool/worker-turn.ts';
 import type { SessionInput, UnsentRunJob } from '../worker/protocol/messages.ts';
 import type { Call } from './call-options.ts';
 import type { SandboxParts } from './create-parts.ts';

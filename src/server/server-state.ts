@@ -21,7 +21,6 @@ import type { Coordination, MinuteLimiter, SessionBlobs } from '../stores/coordi
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
 import { memoryBlobs, memoryCoordination } from '../stores/memory-coordination.ts';
 import type { SessionStore } from '../stores/store.ts';
-import { assetsOf, extendedAssets } from '../worker/pool/guest-assets.ts';
 import { WORKERS_PER_CORE, WorkerPool } from '../worker/pool/pool.ts';
 import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
 import { MainThreadAllowance } from './main-thread-allowance.ts';
@@ -174,7 +173,7 @@ export class ServerState {
       optimization: settings.optimization,
       ...(fuel_per_minute !== undefined && { fuelPerMinutePerTenant: fuel_per_minute }),
     };
-    this.pool = new WorkerPool(poolOptions, sharedFuel);
+    this.pool = new WorkerPool(poolOptions, { fuel: sharedFuel });
     this.mainThread = new MainThreadAllowance(settings.cpu_seconds_per_minute);
     const telemetry = options.telemetry ?? noTelemetry;
     this.telemetry = { ...telemetry, log: withoutLogErrors(telemetry.log) };
@@ -325,10 +324,10 @@ export class ServerState {
   async #firstAssets(): Promise<GuestAssets> {
     const { pool, settings } = this;
     if (this.packages.length === 0 || this.packages.includes(AUTO) || DEFAULT_RUNTIME !== PACKAGE_RUNTIME)
-      return assetsOf(DEFAULT_RUNTIME);
+      return pool.images.boot(DEFAULT_RUNTIME);
     const extension = { preload: [], packages: await readUserPackages(this.packages, unpackInThread) };
-    const build = { pool, tenant: LOCAL_TENANT, limits: settings, signal: undefined };
-    return extendedAssets(DEFAULT_RUNTIME, extension, build);
+    const build = { tenant: LOCAL_TENANT, limits: settings, signal: undefined };
+    return pool.images.extended(DEFAULT_RUNTIME, extension, build);
   }
 
   /** Cancels running calls and saves all sessions. Throws if a session could not be saved, after everything is closed. */

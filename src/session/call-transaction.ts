@@ -14,7 +14,7 @@ import type { PausedExecution } from '../schema.ts';
 import { cacheDigest } from '../stores/format/content-digest.ts';
 import type { SessionState } from '../stores/store.ts';
 import type { JobHandle } from '../worker/pool/job-handle.ts';
-import type { WorkerTurn } from '../worker/pool/pool.ts';
+import type { WorkerTurn } from '../worker/pool/worker-turn.ts';
 import type { RunOutcome, SavedState, SessionInput } from '../worker/protocol/messages.ts';
 import { claimExecution, renewExecution } from './resume-options.ts';
 import type { SessionAccess } from './session-access.ts';

@@ -12,7 +12,7 @@ import {
 import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
 import type { SandboxImage, SandboxParts } from '../sandbox/create-parts.ts';
 import type { SessionRecord } from '../stores/store.ts';
-import { extendedAssets, type ImageExtension } from '../worker/pool/guest-assets.ts';
+import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
 import { packagesMissing } from './session-errors.ts';
 
@@ -86,12 +86,12 @@ export async function recordedImage(
 ): Promise<SandboxImage> {
   const recorded = await recordedExtension(record);
   const { runtime } = image;
-  const build = { pool, tenant: tenant ?? record.session_id, limits: policy, signal: undefined };
+  const build = { tenant: tenant ?? record.session_id, limits: policy, signal: undefined };
   const packages = runtime === PACKAGE_RUNTIME ? { extension: recorded } : ofProcesses(recorded, image);
   return {
     ...image,
     ...packages,
-    assets: await extendedAssets(runtime, packages.extension, build),
+    assets: await pool.images.extended(runtime, packages.extension, build),
   };
 }
 
@@ -112,8 +112,8 @@ export async function withRecordedModules(
   const modules = modulesOf(preload);
   if (modules.length === 0) return image;
   const extension = { ...image.extension!, preload: modules };
-  const build = { pool, tenant: tenant ?? session_id, limits: policy, signal: undefined };
-  return { ...image, extension, assets: await extendedAssets(image.runtime, extension, build) };
+  const build = { tenant: tenant ?? session_id, limits: policy, signal: undefined };
+  return { ...image, extension, assets: await pool.images.extended(image.runtime, extension, build) };
 }
 
 async function recordedExtension({

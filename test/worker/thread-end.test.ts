@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { adoptThread, newHostBlock } from '../../dist/worker/pool/start-thread.js';
+import { newHostBlock } from '../../dist/worker/pool/start-thread.js';
 import { ThreadHost } from '../../dist/worker/pool/thread-host.js';
 import { CONTROL, sectionWord } from '../../dist/worker/protocol/control-block.js';
 import { repetitions } from '../support/repetitions.ts';
@@ -51,8 +51,8 @@ test('a thread is terminated after it has left its critical section, and enters 
     workerData: { section: sectionWord(control), log },
   });
   await once(worker, 'message');
-  adoptThread({ worker, control, hostBlock: newHostBlock() });
-  const thread = new ThreadHost().start({ message: () => {}, exit: () => {} });
+  const first = { worker, control, hostBlock: newHostBlock() };
+  const thread = new ThreadHost([], first).start({ message: () => {}, exit: () => {} });
   await thread.terminate();
   expect(log[0]).toBe(1);
 });
@@ -76,7 +76,7 @@ import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { CONTROL, sectionWord } from '${dist('worker/protocol/control-block.js')}';
-import { adoptThread, endBeforeExit, newHostBlock } from '${dist('worker/pool/start-thread.js')}';
+import { endBeforeExit, newHostBlock } from '${dist('worker/pool/start-thread.js')}';
 import { ThreadHost } from '${dist('worker/pool/thread-host.js')}';
 const start = async () => {
   const control = new Int32Array(new SharedArrayBuffer(CONTROL.words * 4));
@@ -86,9 +86,9 @@ const start = async () => {
   return { worker, control, hostBlock: newHostBlock() };
 };
 for (let i = 0; i < ${repetitions(6, 200)}; i++) {
-  adoptThread(await start());
+  const first = await start();
   await setTimeout(i % 3);
-  await new ThreadHost().start({ message: () => {}, exit: () => {} }).terminate();
+  await new ThreadHost([], first).start({ message: () => {}, exit: () => {} }).terminate();
 }
 await Promise.all([start(), start(), start()]);
 console.log('ended');

@@ -4,8 +4,8 @@ import type { PictureLimits } from '../../charts/shrink-pixels.ts';
 import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import type { DrawnPicture, PictureSource, UnsentJob } from '../protocol/messages.ts';
 import type { JobResult } from './job-handle.ts';
-import type { WorkerPool } from './pool.ts';
 import type { JobOptions } from './pool-thread.ts';
+import type { TurnSource } from './worker-turn.ts';
 
 interface AuxiliaryOptions extends JobOptions {
   /** Jobs with the same key run one after another. */
@@ -15,7 +15,7 @@ interface AuxiliaryOptions extends JobOptions {
 
 /** Returns undefined if the job is cancelled while it waits for its turn. */
 export async function runAuxiliaryJob(
-  pool: WorkerPool,
+  pool: TurnSource,
   job: UnsentJob,
   assets: GuestAssets | undefined,
   { key, tenant = key, ...options }: AuxiliaryOptions,
@@ -38,7 +38,7 @@ export type DrawPicture = (
 
 /** Converts an image or SVG of a program. The images of a tenant are converted one after another. */
 export async function requestPicture(
-  pool: WorkerPool,
+  pool: TurnSource,
   tenant: string,
   ...[source, limits, signal]: Parameters<DrawPicture>
 ): Promise<DrawnPicture> {

@@ -13,12 +13,15 @@ import { StateMemoryBudget } from '../../stores/state-memory-budget.ts';
 import { IsolatedHost } from '../isolation/isolated-host.ts';
 import type { UnsentJob } from '../protocol/messages.ts';
 import type { SentAssets } from '../protocol/prepare-ahead.ts';
-import { FairScheduler, type Turn, type TurnRequest } from './fair-scheduler.ts';
+import { FairScheduler, type Turn } from './fair-scheduler.ts';
+import { GuestImages } from './guest-assets.ts';
 import type { JobHandle } from './job-handle.ts';
 import { type JobOptions, PoolThread } from './pool-thread.ts';
+import type { FirstJob } from './prepare-first-job.ts';
 import { FuelAllowance, type TenantFuel } from './tenant-fuel.ts';
 import { ThreadHost } from './thread-host.ts';
 import type { WorkerHost } from './worker-host.ts';
+import type { TurnSource, WorkerRequest, WorkerTurn } from './worker-turn.ts';
 
 /** How long an unused thread is kept if there are more threads than cores. */
 const EXTRA_IDLE_MS = 5_000;
@@ -68,21 +71,17 @@ export function createPool(options: PoolOptions = {}): Pool {
 let shared: WorkerPool | undefined;
 
 /** The pool of sandboxes that are created without one. The options of the first call apply. */
-export function sharedPool(options: PoolOptions = {}): WorkerPool {
-  shared ??= new WorkerPool(options);
+export function sharedPool(options: PoolOptions = {}, given?: GivenParts): WorkerPool {
+  shared ??= new WorkerPool(options, given);
   return shared;
 }
 
-/** What a call needs from the pool. */
-interface WorkerRequest extends Omit<TurnRequest, 'needsWorker'> {
-  /** Prefer the thread that ran the last call with this key: it may still have the session's guest. */
-  readonly hasAffinity?: boolean;
-}
-
-/** A turn together with a thread. The thread stays reserved until the turn is released. */
-export interface WorkerTurn extends Turn {
-  /** Runs a job that needs the given image, if any. A turn runs one job. */
-  run(job: UnsentJob, assets: GuestAssets | undefined, options: JobOptions): JobHandle;
+/** Parts of a pool that it gets instead of creating them. */
+interface GivenParts {
+  /** Replaces the allowance of `fuelPerMinutePerTenant`. */
+  readonly fuel?: TenantFuel | undefined;
+  /** Only for threads of this process. */
+  readonly firstJob?: FirstJob | undefined;
 }
 
 /** The messages to a worker thread overflow the stack of Deno, whose threads then never answer. */
@@ -92,7 +91,7 @@ function refuseDeno(): void {
   throw new SandboxError('not_installed', `Deno cannot run the worker threads of the sandbox. ${advice}.`);
 }
 
-export class WorkerPool implements Pool {
+export class WorkerPool implements Pool, TurnSource {
   readonly maxWorkers: number;
   /** Threads the pool uses before it starts extra ones. */
   readonly #baseWorkers: number;
@@ -105,6 +104,7 @@ export class WorkerPool implements Pool {
   /** The most recently used images, for threads that are started in advance. */
   readonly #recent = new Map<string, { readonly assets: GuestAssets; readonly memoryBytes: number }>();
   readonly #host: WorkerHost;
+  readonly images: GuestImages;
   /** The memory that sessions take. */
   readonly held: StateMemoryBudget;
   readonly #allowance: TenantFuel | undefined;
@@ -120,8 +120,7 @@ export class WorkerPool implements Pool {
   #reaper: NodeJS.Timeout | undefined;
   #scaler: NodeJS.Timeout | undefined;
 
-  /** `fuel` replaces the allowance of `fuelPerMinutePerTenant`. */
-  constructor(options: PoolOptions = {}, fuel?: TenantFuel) {
+  constructor(options: PoolOptions = {}, { fuel, firstJob }: GivenParts = {}) {
     refuseDeno();
     const cores = availableParallelism();
     const parsed = parse(poolOptions, options, 'options');
@@ -132,7 +131,8 @@ export class WorkerPool implements Pool {
     const { fuelPerMinutePerTenant } = parsed;
     this.#allowance =
       fuel ?? (fuelPerMinutePerTenant === undefined ? undefined : new FuelAllowance(fuelPerMinutePerTenant));
-    this.#host = isolation === 'process' ? new IsolatedHost() : new ThreadHost();
+    this.#host = isolation === 'process' ? new IsolatedHost() : new ThreadHost([], firstJob?.thread);
+    this.images = new GuestImages(this, () => sharedPool(), firstJob?.assets);
     this.maxWorkers = maxWorkers ?? WORKERS_PER_CORE * cores;
     this.#baseWorkers = Math.min(cores, this.maxWorkers);
     this.#scheduler = new FairScheduler(

@@ -8,9 +8,9 @@ import { markVerified, readSharedFile, type SharedFile } from '../../host/shared
 import { findAssets, type GuestAssets } from '../../runtimes/guest-artifacts.ts';
 import type { RuntimeName } from '../../schema/runtime-names.ts';
 import type { ToWorker } from '../protocol/messages.ts';
-import { adoptThread, newHostBlock, type StartedThread, startThread } from './start-thread.ts';
+import { newHostBlock, type StartedThread, startThread } from './start-thread.ts';
 
-/** A thread, and the assets that it has received. */
+/** The first thread of a pool, and the assets that it has received. */
 export interface FirstJob {
   readonly thread: StartedThread;
   readonly assets: GuestAssets | undefined;
@@ -43,17 +43,4 @@ function assetsIfBuilt(runtime: RuntimeName): GuestAssets | undefined {
     // The run finds the same problem and reports it, or builds the guest.
     return undefined;
   }
-}
-
-let adopted: GuestAssets | undefined;
-
-/** Makes the thread the first one of the pool, and the assets those of the process. */
-export function adoptFirstJob({ thread, assets }: FirstJob): void {
-  adoptThread(thread);
-  adopted = assets;
-}
-
-/** The assets that the first thread has received, if they are those of this runtime. */
-export function adoptedAssets(runtime: RuntimeName): GuestAssets | undefined {
-  return adopted?.runtime === runtime ? adopted : undefined;
 }

@@ -67,17 +67,3 @@ function endAllSections(): void {
   for (const section of sections) requestEnd(section);
   waitForSections(sections);
 }
-
-let adopted: StartedThread | undefined;
-
-/** Lets the first host of this process use a thread that was started before. */
-export function adoptThread(thread: StartedThread): void {
-  adopted = thread;
-}
-
-/** The adopted thread, if it is alive and has not been taken. */
-export function takeAdoptedThread(): StartedThread | undefined {
-  const taken = adopted;
-  adopted = undefined;
-  return taken === undefined || taken.worker.threadId < 0 ? undefined : taken;
-}

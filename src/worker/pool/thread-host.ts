@@ -9,23 +9,29 @@ import { CONTROL, FUEL_UNIT, HOST_BLOCK, sectionWord, sharedClockMs } from '../p
 import type { FromWorker, SentJob, ToWorker } from '../protocol/messages.ts';
 import { buffersOf } from '../protocol/packed-messages.ts';
 import { prepareAhead, type SentAssets } from '../protocol/prepare-ahead.ts';
-import { newHostBlock, type StartedThread, startThread, takeAdoptedThread } from './start-thread.ts';
+import { newHostBlock, type StartedThread, startThread } from './start-thread.ts';
 import type { ThreadEvents, WorkerHost, WorkerThread } from './worker-host.ts';
 
 export class ThreadHost implements WorkerHost {
   /** Used for the first thread of the host. */
-  #adopted: StartedThread | undefined;
+  #first: StartedThread | undefined;
   readonly #hostBlock: Int32Array;
 
   /** With permission flags, the threads refuse to run without the restrictions that the flags stand for. */
-  constructor(readonly permissionFlags: readonly string[] = []) {
-    this.#adopted = permissionFlags.length === 0 ? takeAdoptedThread() : undefined;
-    this.#hostBlock = this.#adopted?.hostBlock ?? newHostBlock();
+  constructor(
+    readonly permissionFlags: readonly string[] = [],
+    first?: StartedThread,
+  ) {
+    this.#first = first;
+    this.#hostBlock = first?.hostBlock ?? newHostBlock();
   }
 
   start(events: ThreadEvents): WorkerThread {
-    const started = this.#adopted ?? startThread(this.#hostBlock, this.permissionFlags);
-    this.#adopted = undefined;
+    const first = this.#first;
+    this.#first = undefined;
+    // A thread that has ended has the number -1.
+    const isAlive = first !== undefined && first.worker.threadId >= 0;
+    const started = isAlive ? first : startThread(this.#hostBlock, this.permissionFlags);
     return new LocalThread(started, events);
   }
 

@@ -1,5 +1,5 @@
 /**
- * Where worker threads run: in this process (thread-host.ts) or in a process of their own (process-host.ts). The pool
+ * Where worker threads run: in this process (thread-host.ts) or in a process of their own (isolation/isolated-host.ts). The pool
  * does not depend on which of the two it uses.
  */
 import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
