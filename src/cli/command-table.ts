@@ -5,7 +5,6 @@
 import { Command, CommanderError, Help, Option } from 'commander';
 import { COLOR_MODES, hasColor, paint, readColorMode } from './color.ts';
 import { addCommand, type CommandDetails, type CommandSpec, suggestingChoices } from './command.ts';
-import type { CompletedCommand } from './completion/model.ts';
 import { commanderError } from './diagnostics.ts';
 
 interface CommandEntry {
@@ -82,7 +81,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'completion',
-    description: 'Print a completion script for bash, zsh or fish',
+    description: 'Print a completion script for bash or zsh',
     load: async () => (await import('./commands/completion.ts')).completionCommand(describeCommands),
   },
 ];
@@ -99,10 +98,7 @@ export function loadCommands(): Promise<CommandSpec[]> {
   return Promise.all(COMMANDS.map(loadCommand));
 }
 
-async function describeCommands(): Promise<CompletedCommand[]> {
-  const { completedCommands } = await import('./completion/model.ts');
-  return completedCommands(await loadCommands(), globalOptions());
-}
+const describeCommands = async () => ({ subcommands: await loadCommands(), globals: globalOptions() });
 
 async function loadCommand({ name, description, load }: CommandEntry): Promise<CommandSpec> {
   const flags = await import('../host/v8-flags.ts');

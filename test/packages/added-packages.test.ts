@@ -9,7 +9,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { createSandbox, diskStore, type SandboxOptions, type Session } from 'llm-wasm-sandbox';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { exclusive } from '../../src/cli/commands/packages/exclusive.ts';
+import { exclusive } from '../../src/cli/commands/packages/change.ts';
 import { zipBytes } from '../../src/redteam/hostile-zip.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
 import { folderOfFile } from '../support/folders.ts';

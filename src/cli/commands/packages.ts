@@ -3,9 +3,21 @@
  * function, which is loaded when the subcommand runs.
  */
 import { Option } from 'commander';
+import type { LanguageName } from '../../schema.ts';
 import type { CommandDetails, CommandSpec } from '../command.ts';
 import { jsonOption, languageOption } from '../shared-options.ts';
-import type { PackagesAction, PackagesFlags } from './packages/subcommand.ts';
+
+/** Flags of the subcommands; each uses some of them. */
+export interface PackagesFlags {
+  readonly json?: boolean;
+  readonly language?: LanguageName;
+  readonly pip: boolean;
+  readonly pyodide: boolean;
+  readonly lock?: string;
+  readonly remove?: boolean;
+}
+
+export type PackagesAction = (names: readonly string[], flags: PackagesFlags) => Promise<void>;
 
 interface PackagesSubcommand extends Omit<CommandSpec, 'action'> {
   load(): Promise<PackagesAction>;
@@ -27,7 +39,7 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
     description: 'List the packages that programs can import, vendored and added',
     options: listOptions(),
     examples: ['packages list --language python'],
-    load: async () => (await import('./packages/list.ts')).packagesList,
+    load: async () => (await import('./packages/inspect.ts')).packagesList,
   },
   {
     name: 'add',
@@ -44,14 +56,14 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
       'packages add numpy pandas',
       'packages add ./numpy-2.4.6-cp314-cp314-pyemscripten_2026_0_wasm32.whl',
     ],
-    load: async () => (await import('./packages/add.ts')).packagesAdd,
+    load: async () => (await import('./packages/change.ts')).packagesAdd,
   },
   {
     name: 'remove',
     description: 'Remove added packages and the dependencies that only they need',
     arguments: NAMES,
     examples: ['packages remove pandas'],
-    load: async () => (await import('./packages/remove.ts')).packagesRemove,
+    load: async () => (await import('./packages/change.ts')).packagesRemove,
   },
   {
     name: 'update',
@@ -59,7 +71,7 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
     arguments: { '[NAME...]': 'Names of added packages (default: all)' },
     options: sourceOptions(),
     examples: ['packages update', 'packages update numpy'],
-    load: async () => (await import('./packages/update.ts')).packagesUpdate,
+    load: async () => (await import('./packages/change.ts')).packagesUpdate,
   },
   {
     name: 'lock',
@@ -74,14 +86,14 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
       'packages lock',
       'packages lock --remove pandas',
     ],
-    load: async () => (await import('./packages/lock.ts')).packagesLock,
+    load: async () => (await import('./packages/change.ts')).packagesLock,
   },
   {
     name: 'verify',
     description: 'Compare the added packages with their recorded digests',
     options: [jsonOption()],
     examples: ['packages verify'],
-    load: async () => (await import('./packages/verify.ts')).packagesVerify,
+    load: async () => (await import('./packages/inspect.ts')).packagesVerify,
   },
   {
     name: 'selftest',
@@ -89,7 +101,7 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
     arguments: { '[NAME...]': 'Names of added packages (default: all)' },
     options: [jsonOption()],
     examples: ['packages selftest'],
-    load: async () => (await import('./packages/selftest.ts')).packagesSelftest,
+    load: async () => (await import('./packages/inspect.ts')).packagesSelftest,
   },
 ];
 
@@ -102,5 +114,6 @@ export const packagesCommand: CommandDetails<PackagesFlags> = {
     ...spec,
     action: async (args, flags) => (await load())(argumentsOf(args), flags as PackagesFlags),
   })),
-  action: async (args, flags) => (await import('./packages/list.ts')).packagesList(argumentsOf(args), flags),
+  action: async (args, flags) =>
+    (await import('./packages/inspect.ts')).packagesList(argumentsOf(args), flags),
 };

@@ -1,17 +1,16 @@
 /**
- * `session …`: inspects and manages stored sessions. A subcommand is a row here plus one function, which is loaded when
- * the subcommand runs and returns its output both as text and as JSON.
+ * `session …`: inspects and manages stored sessions. A subcommand is a row here plus one function in
+ * session/actions.ts, which is loaded when a subcommand runs.
  */
 import { Option } from 'commander';
 import type { CommandDetails, CommandSpec } from '../command.ts';
 import { printError, printNote } from '../diagnostics.ts';
 import { EXIT } from '../exit-codes.ts';
 import { hiddenOption, jsonOption, parseHoursOption, storeOptions } from '../shared-options.ts';
-import type { SessionAction, SessionFlags } from './session/subcommand.ts';
+import type { SESSION_ACTIONS, SessionFlags } from './session/actions.ts';
 
 interface SessionSubcommand extends Omit<CommandSpec, 'action'> {
-  readonly examples: readonly string[];
-  load(): Promise<SessionAction>;
+  readonly name: keyof typeof SESSION_ACTIONS;
 }
 
 const ID = { '<ID>': 'Name of the session' };
@@ -21,14 +20,12 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
     name: 'list',
     description: 'List sessions, most recently used first',
     examples: ['session list', 'session list --json --store ./sessions'],
-    load: async () => (await import('./session/list.ts')).sessionList,
   },
   {
     name: 'show',
     description: 'Show the limits, variables, files and checkpoints of a session',
     arguments: ID,
     examples: ['session show notes'],
-    load: async () => (await import('./session/show.ts')).sessionShow,
   },
   {
     name: 'files',
@@ -46,7 +43,6 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
       'session files notes out/report.csv',
       'session files notes --out ./copied',
     ],
-    load: async () => (await import('./session/files.ts')).sessionFiles,
   },
   {
     name: 'checkpoint',
@@ -61,21 +57,18 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
       'session checkpoint notes --list',
       'session checkpoint notes before-cleanup --delete',
     ],
-    load: async () => (await import('./session/checkpoint.ts')).sessionCheckpoint,
   },
   {
     name: 'rollback',
     description: 'Restore a session to a checkpoint, or undo its last call',
     arguments: { ...ID, '[NAME]': 'Checkpoint to restore (default: the state before the last call)' },
     examples: ['session rollback notes', 'session rollback notes before-cleanup'],
-    load: async () => (await import('./session/rollback.ts')).sessionRollback,
   },
   {
     name: 'fork',
     description: 'Create a session that starts from the current state of another',
     arguments: { ...ID, '[NEW_ID]': 'Name of the new session (default: a UUID)' },
     examples: ['session fork notes notes-2'],
-    load: async () => (await import('./session/fork.ts')).sessionFork,
   },
   {
     name: 'export',
@@ -83,7 +76,6 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
     arguments: { ...ID, '<FILE>': 'File to write; "-" for standard output' },
     options: [new Option('--force', 'Overwrite FILE if it exists')],
     examples: ['session export notes notes.session'],
-    load: async () => (await import('./session/export.ts')).sessionExport,
   },
   {
     name: 'import',
@@ -91,7 +83,6 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
     arguments: { '<FILE>': 'File to read; "-" for standard input' },
     options: [new Option('--session <ID>', 'Name for the session (default: its name when exported)')],
     examples: ['session import notes.session', 'session import notes.session --session notes-copy'],
-    load: async () => (await import('./session/import.ts')).sessionImport,
   },
   {
     name: 'prune',
@@ -107,26 +98,27 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
       ),
     ],
     examples: ['session prune --older-than 720 --dry-run', 'session prune --older-than 720'],
-    load: async () => (await import('./session/prune.ts')).sessionPrune,
   },
   {
     name: 'rm',
     description: 'Delete sessions, including damaged ones',
     arguments: { '<ID...>': 'Names of the sessions' },
     examples: ['session rm notes notes-2'],
-    load: async () => (await import('./session/rm.ts')).sessionRm,
   },
 ];
 
 async function runSubcommand(
-  { load }: SessionSubcommand,
+  { name }: SessionSubcommand,
   args: readonly (string | undefined)[],
   flags: SessionFlags,
 ): Promise<void> {
-  const [{ openSessionContext }, action] = await Promise.all([import('./session/context.ts'), load()]);
+  const [{ openSessionContext }, { SESSION_ACTIONS }] = await Promise.all([
+    import('./session/context.ts'),
+    import('./session/actions.ts'),
+  ]);
   const context = openSessionContext(flags);
   try {
-    const { json, text, problems = [], notes = [] } = await action(context, args, flags);
+    const { json, text, problems = [], notes = [] } = await SESSION_ACTIONS[name](context, args, flags);
     for (const line of notes) printNote(line);
     for (const line of problems) printError(line);
     if (flags.json) process.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
