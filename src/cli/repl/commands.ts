@@ -1,30 +1,16 @@
 /** The commands of `repl` that start with a colon, as data. They use the session through its public methods. */
-import { formatFuel, formatItems, parseFuel } from '../../quantities.ts';
-import type { SandboxResult } from '../../schema.ts';
 import type { Session } from '../../session/session.ts';
 import type { SessionRegistry } from '../../session/session-registry.ts';
-import {
-  ageOf,
-  createdText,
-  formatCheckpoints,
-  formatFiles,
-  formatVariables,
-  restoredText,
-} from '../commands/session/record-text.ts';
+import { createdText, formatFiles, formatVariables, restoredText } from '../commands/session/record-text.ts';
 import { didYouMean } from '../did-you-mean.ts';
 import { UsageError } from '../exit-codes.ts';
-import { guidanceText } from '../failure-text.ts';
-import { formatFields, formatTable } from '../format-table.ts';
+import { formatFields } from '../format-table.ts';
 import { readProgramText } from '../local-files.ts';
 
 /** What the commands use and change. */
 export interface ReplState {
   session: Session;
   isEnding: boolean;
-  /** The fuel of later calls, if it was changed. */
-  fuelBudget: number | undefined;
-  /** The result of the last call. */
-  readonly last: SandboxResult | undefined;
   readonly sessions: SessionRegistry;
   /** Whether the sessions are stored when the command ends. */
   readonly isStored: boolean;
@@ -45,9 +31,6 @@ interface ReplCommand {
   run(state: ReplState, argument: string | undefined): Promise<string>;
 }
 
-const fuelText = ({ session: { calls, fuel_consumed } }: Session) =>
-  `${formatFuel(fuel_consumed)} fuel in ${formatItems(calls, 'call')}`;
-
 export const REPL_COMMANDS: readonly ReplCommand[] = [
   {
     name: 'help',
@@ -67,14 +50,6 @@ export const REPL_COMMANDS: readonly ReplCommand[] = [
     argument: '[NAME]',
     description: 'Save the current state under a name',
     run: async ({ session }, name) => createdText(await session.checkpoint(name)),
-  },
-  {
-    name: 'checkpoints',
-    description: 'List the checkpoints',
-    run: async ({ session }) => {
-      const checkpoints = await session.checkpoints();
-      return checkpoints.length > 0 ? formatCheckpoints(checkpoints) : 'The session has no checkpoints.';
-    },
   },
   {
     name: 'rollback',
@@ -100,26 +75,11 @@ export const REPL_COMMANDS: readonly ReplCommand[] = [
     argument: 'NAME',
     description: 'Continue in another session',
     run: async (state, name) => {
-      if (name === undefined) throw new UsageError('Specify a session; ":sessions" lists them.');
       const names = (await state.sessions.list()).map(({ session_id }) => session_id);
-      if (!names.includes(name))
-        throw new UsageError(`There is no session ${JSON.stringify(name)}.${didYouMean(name, names)}`);
+      if (name === undefined || !names.includes(name))
+        throw new UsageError(`Specify one of the sessions: ${names.join(', ')}.`);
       state.session = await state.open(name);
       return `Continuing in ${name}`;
-    },
-  },
-  {
-    name: 'sessions',
-    description: 'List the sessions',
-    run: async ({ sessions, session }) => {
-      const rows = (await sessions.list()).map(({ session_id, runtime, calls, last_used_at }) => [
-        session_id === session.session_id ? '*' : '',
-        session_id,
-        runtime,
-        String(calls),
-        ageOf(last_used_at),
-      ]);
-      return formatTable(['', 'SESSION', 'LANGUAGE', 'CALLS', 'LAST USED'], rows);
     },
   },
   {
@@ -147,27 +107,6 @@ export const REPL_COMMANDS: readonly ReplCommand[] = [
       await state.run(readProgramText(path));
       return '';
     },
-  },
-  {
-    name: 'fuel',
-    argument: '[N]',
-    description: 'Show the fuel that calls used, or set the budget of later calls, e.g. 20B',
-    run: async (state, text) => {
-      if (text !== undefined) {
-        const budget = parseFuel(text);
-        if (budget === undefined) throw new UsageError('Expected an amount of fuel, such as 20B.');
-        state.fuelBudget = budget;
-      }
-      const { last, session, fuelBudget = session.policy.fuel_budget } = state;
-      const used = last === undefined ? '' : `last call ${formatFuel(last.fuel_consumed)} fuel, `;
-      return `${used}session ${fuelText(session)}, budget ${formatFuel(fuelBudget)} per call`;
-    },
-  },
-  {
-    name: 'guidance',
-    description: 'Explain the last failure in full',
-    run: async ({ last }) =>
-      (last && guidanceText(last, process.stdout)) || 'There is no guidance: the last call did not fail.',
   },
   {
     name: 'reset',

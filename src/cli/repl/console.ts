@@ -49,8 +49,6 @@ interface ConsoleParts {
 export class Console implements ReplState {
   session: Session;
   isEnding = false;
-  fuelBudget: number | undefined;
-  last: SandboxResult | undefined;
   /** The exit code of the last call or command. */
   status = 0;
   /** The part of the last line of output that has no line break yet. */
@@ -157,7 +155,6 @@ export class Console implements ReplState {
         signal: this.#cancel.signal,
         ...(tools && { tools }),
         onApproval: this.#onApproval,
-        ...(this.fuelBudget !== undefined && { fuel_budget: this.fuelBudget }),
         onOutput: (stream, bytes) => {
           this.#noteOutput(bytes);
           return output.write(stream, bytes);
@@ -166,7 +163,6 @@ export class Console implements ReplState {
       .finally(() => ended.abort());
     await output.finish();
     this.#endLine();
-    this.last = result;
     this.status = result.exit_code;
     await this.#report(result);
   }
@@ -217,18 +213,15 @@ export class Console implements ReplState {
     const { trapped, error_guidance } = result.metadata;
     if (result.success) return;
     if (trapped) printError(failureLine(result, this.session.policy.timeout_seconds));
-    const guidance = error_guidance && forReader(error_guidance, COMMAND_LINE);
-    const [advice, ...more] = guidance?.actionable_guidance ?? [];
+    const advice = error_guidance && forReader(error_guidance, COMMAND_LINE).actionable_guidance;
     if (!this.parts.guidance || advice === undefined) return;
-    const rest = more.length > 0 ? ' (":guidance" shows more)' : '';
-    printLines(`${paint('note', 'hint:')} ${escapeControls(advice)}${rest}`);
+    for (const line of advice) printLines(`${paint('note', 'hint:')} ${escapeControls(line)}`);
   }
 
   async reset(): Promise<void> {
     const { session_id } = this.session;
     await this.sessions.delete(session_id);
     this.session = await this.open(session_id);
-    this.last = undefined;
   }
 
   /** Says how to use the console. */
