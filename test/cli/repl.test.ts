@@ -112,7 +112,7 @@ describe('repl with piped input', () => {
     const printed = stdout.trimEnd().split('\n');
     expect(printed).toHaveLength(shown.length);
     for (const [i, line] of printed.entries()) expect(line).toMatch(shown[i]!);
-    expect(stderr).toContain('Specify one of the sessions: repl, branch.');
+    expect(stderr).toContain('Specify one of the sessions: branch, repl.');
   });
 
   it('reports failures and continues, and exits with the status of the last call', async () => {

@@ -173,6 +173,7 @@ export const PYTHON: readonly FailingProgram[] = [
     says: 'threads that run at the same time',
   },
   { code: 'from multiprocessing import shared_memory', type: 'UnsupportedFeature' },
+  { code: "import shelve\nshelve.open('data')", type: 'PackageNotAvailable', says: 'sqlite3' },
   {
     code: 'import ctypes\nctypes.memset(ctypes.create_string_buffer(8), 1, 4)',
     type: 'UnsupportedFeature',

@@ -101,44 +101,6 @@ describe('Python standard library', () => {
     expect(result.files_created).toEqual(['data.db']);
   });
 
-  test('stores dictionaries with dbm and shelve, in the format of dbm.sqlite3', async () => {
-    const { stdout } = await python(code`
-      import dbm, os, shelve, sqlite3
-      with shelve.open('objects') as shelf: shelf['a'], shelf['b'] = [1, 2], {'x': 1}
-      with shelve.open('objects', writeback=True) as shelf: shelf['a'].append(3)
-      with shelve.open('objects', 'r') as shelf: print(dict(shelf), len(shelf), 'c' in shelf)
-      with dbm.open('names?', 'c') as db:
-          db['k'] = 'v'
-          db[b'\\xff'] = b''
-          print(db['k'], sorted(db.keys()), db.get('none'), dbm.whichdb('names?'))
-          del db['k']
-          try: db['k']
-          except KeyError as error: print(error)
-      print(sqlite3.connect('objects').execute('select count(*) from Dict').fetchone(), sorted(os.listdir()))
-      open('text', 'w').write('hello')
-      for name, flag in (('none', 'r'), ('text', 'r'), ('objects', 'x')):
-          try: dbm.open(name, flag)
-          except (*dbm.error, ValueError) as error: print(type(error).__name__, error)
-      with dbm.open('objects') as db:
-          try: db['k'] = 'v'
-          except dbm.error as error: print(error)
-      try: db['a']
-      except dbm.error as error: print(error)
-    `);
-    expect(stdout).toMatchInlineSnapshot(`
-      "{'a': [1, 2, 3], 'b': {'x': 1}} 2 False
-      b'v' [b'k', b'\\xff'] None dbm.sqlite3
-      'k'
-      (2,) ['names?', 'objects']
-      error db file doesn't exist; use 'c' or 'n' flag to create a new db: 'none'
-      error db type could not be determined: the sandbox reads only files of dbm.sqlite3: 'text'
-      ValueError Flag must be one of 'r', 'w', 'c', or 'n', not 'x'
-      attempt to write a readonly database
-      DBM object has already been closed
-      "
-    `);
-  });
-
   test('knows all time zones and uses UTC as local time', async () => {
     const { stdout } = await python(code`
       from datetime import datetime

@@ -527,10 +527,90 @@ describe('executors and processes', () => {
       '[0, 1, 4, 9] [8] [9]',
       '25',
       '[1, 4]',
-      "[(0, 'Process-4'), (1, 'Process-5')] [0, 0]",
+      "[(0, 'Process-2'), (1, 'Process-3')] [0, 0]",
       '2',
       "1 [2.0, 0.0] {'a': 1}",
       '-15 []',
+    ]);
+  });
+
+  test('give pools the results, errors and time limits of CPython', async () => {
+    const program = code`
+      import multiprocessing, time
+      from multiprocessing import Pool
+      from multiprocessing.pool import ThreadPool
+      def square(n): return n * n
+      def fail(n):
+          if n == 2: raise ValueError(f'no {n}')
+          return n
+      def slow(n):
+          time.sleep(n)
+          return n
+      def name(_): return multiprocessing.current_process().name.split('Pool')[-1]
+      def prepare(value): globals()['prepared'] = value
+      def read(n): return prepared + n
+      if __name__ == '__main__':
+          with Pool(2) as pool:
+              for call in (lambda: pool.map(fail, range(4)), lambda: pool.apply(fail, (2,)), lambda: list(pool.imap(fail, range(4)))):
+                  try: print(call())
+                  except ValueError as error: print(type(error).__name__, error)
+              seen = []
+              ok = pool.apply_async(square, (3,), callback=seen.append)
+              bad = pool.map_async(fail, range(3), error_callback=lambda error: seen.append(str(error)))
+              bad.wait()
+              ok.wait()
+              print(sorted(map(str, seen)), ok.ready(), ok.successful(), bad.successful())
+              print(pool.map(square, []), pool.starmap(pow, [(2, 3), [3, 2]]), list(pool.imap(square, range(3))))
+              iterator = pool.imap_unordered(slow, [0.3, 0.01])
+              print(next(iterator), next(iterator))
+              late = pool.apply_async(slow, (0.5,))
+              try: late.get(timeout=0.01)
+              except multiprocessing.TimeoutError as error: print('TimeoutError')
+              iterator = pool.imap(slow, [0.2])
+              try: iterator.next(timeout=0.01)
+              except multiprocessing.TimeoutError: print('TimeoutError', next(iterator))
+              try: late.successful()
+              except ValueError as error: print('not ready')
+          with Pool(1, prepare, (10,)) as pool: print(pool.map(read, range(3)), pool.map(name, range(1))[0][:6])
+          with ThreadPool(2) as pool: print(pool.map(square, (1, 2)), pool.apply(lambda: multiprocessing.current_process().name))
+          pool = Pool(2)
+          done = pool.map_async(square, range(3))
+          try: pool.join()
+          except ValueError as error: print(error)
+          pool.close()
+          try: pool.apply(square, (1,))
+          except ValueError as error: print(error)
+          pool.join()
+          print(done.get())
+          started = time.time()
+          with Pool(2) as pool: pool.map_async(slow, [30] * 4)
+          left = Pool(1)
+          left.apply_async(slow, (30,))
+          print(time.time() - started < 10)
+          for make in (lambda: Pool(0), lambda: Pool(1, 3)):
+              try: make()
+              except (ValueError, TypeError) as error: print(error)
+          left.terminate()
+          left.join()
+    `;
+    expect(await lines(program)).toEqual([
+      'ValueError no 2',
+      'ValueError no 2',
+      'ValueError no 2',
+      "['9', 'no 2'] True True False",
+      '[] [8, 9] [0, 1, 4]',
+      '0.01 0.3',
+      'TimeoutError',
+      'TimeoutError 0.2',
+      'not ready',
+      '[10, 11, 12] Worker',
+      '[1, 4] MainProcess',
+      'Pool is still running',
+      'Pool not running',
+      '[0, 1, 4]',
+      'True',
+      'Number of processes must be at least 1',
+      'initializer must be a callable',
     ]);
   });
 });

@@ -20,7 +20,6 @@ const RUNTIME_FILES = {
   'asyncio/_sandbox_pipes.py': 'asyncio_pipes.py',
   'asyncio/unix_events.py': 'asyncio_unix_events.py',
   'concurrent/futures/process.py': 'process_pool_executor.py',
-  'multiprocessing/context.py': 'multiprocessing/context.py',
   'multiprocessing/pool.py': 'multiprocessing/pool.py',
   '_sandbox.py': 'boot.py',
   '_sandbox_aiohttp.py': 'network_aiohttp.py',
@@ -46,15 +45,13 @@ const RUNTIME_FILES = {
   '_sandbox_report.py': 'program_report.py',
   'IPython/__init__.py': 'ipython/__init__.py',
   'IPython/display.py': 'ipython/display.py',
-  'dbm/__init__.py': 'dbm/__init__.py',
-  'dbm/sqlite3.py': 'dbm/sqlite3.py',
   'grp.py': 'grp.py',
   'micropip.py': 'micropip.py',
-  'pip/__init__.py': 'pip/__init__.py',
-  'pip/__main__.py': 'pip/__main__.py',
-  'pip/_internal/__init__.py': 'pip/internal.py',
-  'pip/_internal/cli/__init__.py': 'pip/internal.py',
-  'pip/_internal/cli/main.py': 'pip/internal.py',
+  'pip/__init__.py': 'pip.py',
+  'pip/__main__.py': 'pip.py',
+  'pip/_internal/__init__.py': 'pip.py',
+  'pip/_internal/cli/__init__.py': 'pip.py',
+  'pip/_internal/cli/main.py': 'pip.py',
   'pwd.py': 'pwd.py',
   '_sandbox_threads.py': 'threads.py',
   '_sandbox_tool_calls.py': 'tool_calls.py',
@@ -62,8 +59,19 @@ const RUNTIME_FILES = {
   '_sandbox_xlrd.py': 'xlrd_files.py',
 } as const;
 
+/** Files of this runtime that are appended to modules of the standard library, whose definitions they replace. */
+const ADDITIONS: Readonly<Record<string, string>> = {
+  'multiprocessing/context.py': 'multiprocessing/context.py',
+  'multiprocessing/sharedctypes.py': 'multiprocessing/sharedctypes.py',
+};
+
 const guestFile = (name: string) =>
   new Uint8Array(readFileSync(new URL(`../guest/${name}`, import.meta.url)));
+
+const withAddition = (file: PackageFile): PackageFile => {
+  const addition = ADDITIONS[file.path];
+  return addition === undefined ? file : { ...file, data: Buffer.concat([file.data, guestFile(addition)]) };
+};
 
 /** Compiles all sources below `at` in a guest with these layers and returns the files that it wrote to /tmp. */
 type Compile = (layers: readonly Layer[], at: string) => readonly Entry[];
@@ -94,6 +102,7 @@ function stdlibSources(): PackageFile[] {
   const archive = createRequire(import.meta.url).resolve('pyodide/python_stdlib.zip');
   return readZip(readFileSync(archive))
     .filter(({ path }) => !EXCLUDED.test(path) && !(path in RUNTIME_FILES))
+    .map(withAddition)
     .map((file) => (file.path === 'subprocess.py' ? { ...file, data: withProcesses(file.data) } : file));
 }
 

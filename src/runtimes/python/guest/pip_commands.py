@@ -14,6 +14,7 @@ from fcntl import ioctl
 from _sandbox_processes import other_packages
 
 __builtins__ = dict(vars(builtins))
+__version__ = '0+sandbox'
 
 # The ioctl request, with the number of PACKAGE_IOCTL in syscalls/abi.ts.
 FIND = 0x4C570031
@@ -223,6 +224,17 @@ def _start(process, args, words, options):
     opened = StringIO if is_text else BytesIO
     process.stdout, process.stderr = [None if text is None else opened(text) for text in captured]
     process.communicate = lambda input=None, timeout=None: tuple(captured)
+
+
+def main(args=None):
+    """`pip.main`: returns the exit status of a command, as pip does."""
+    from _sandbox_processes import run_pip
+
+    try:
+        run_pip(list(sys.argv[1:] if args is None else args))
+    except SystemExit as end:
+        return end.code
+    return 0
 
 
 def define_commands():

@@ -452,8 +452,6 @@ def run_pip(words):
         rows = [('Package', 'Version'), ('-' * 25, '-' * 12), *sorted(pip.installed().items())]
         return print(*(f'{name:25} {version}' for name, version in rows), sep='\n')
     if command in ('--version', '-V'):
-        from pip import __version__
-
-        return print(f'pip {__version__} ({VERSION})')
+        return print(f'pip {pip.__version__} ({VERSION})')
     print(f'ERROR: the sandbox has only "pip install", "pip list" and "pip freeze", not "pip {command}"', file=sys.stderr)
     sys.exit(1)

@@ -670,6 +670,11 @@ def finish(is_kept, has_failed):
             raise RuntimeError(f'deadlock: the program has ended, but threads wait for each other ({_names(waiting)})')
 
 
+def become_daemon():
+    """The end of the program does not wait for the current thread."""
+    _current.is_daemon = True
+
+
 def abandon():
     """After a call that a limit has stopped: later calls do not wait for the end of the threads that are left."""
     for one in _alive.values():

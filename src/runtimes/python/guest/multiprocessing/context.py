@@ -1,44 +1,29 @@
-"""Processes as threads. This file replaces `multiprocessing.context`, on which the functions of `multiprocessing` are based.
 
-A process is a thread of the same interpreter (_sandbox_threads.py): it shares all objects with the program, and arguments and
-results are passed without pickling.
-"""
+
+# Processes as threads. The build appends this file to `multiprocessing/context.py` of CPython.
+#
+# A process is a thread of the same interpreter (_sandbox_threads.py): it shares all objects with the program, and arguments and
+# results are passed without pickling.
 
 import itertools
-import os
 import queue
-import sys
-import threading
 import traceback
+from types import SimpleNamespace
 
 import _sandbox_threads as threads
-
-from . import process, reduction
-
-__all__ = ()
-
-
-class ProcessError(Exception):
-    pass
-
-
-class BufferTooShort(ProcessError):
-    pass
-
-
-class TimeoutError(ProcessError):
-    pass
-
-
-class AuthenticationError(ProcessError):
-    pass
 
 
 def current_process():
     return getattr(threading.current_thread(), '_process', process._current_process)
 
 
+def _run(self):
+    if self._target is not None:
+        threads.call(self._target, self._args, self._kwargs)
+
+
 process.current_process = current_process
+process.BaseProcess.run = _run
 _pids = itertools.count(os.getpid() + 1)
 
 
@@ -94,16 +79,8 @@ class _Popen:
         pass
 
 
-class Process(process.BaseProcess):
-    _start_method = None
-
-    @staticmethod
-    def _Popen(started):
-        return _Popen(started)
-
-    def run(self):
-        if self._target is not None:
-            threads.call(self._target, self._args, self._kwargs)
+for _kind in (Process, ForkProcess, SpawnProcess, ForkServerProcess):
+    _kind._Popen = _Popen
 
 
 class _QueueMethods:
@@ -198,20 +175,8 @@ class Connection:
         self.close()
 
 
-def _pipe(duplex):
-    there, back = queue.Queue(), queue.Queue() if duplex else None
-    one, other = Connection(back, there), Connection(there, back)
-    one.peer, other.peer = other, one
-    return (one, other) if duplex else (other, one)
-
-
-class Namespace:
-    def __init__(self, /, **values):
-        self.__dict__.update(values)
-
-    def __repr__(self):
-        shown = ', '.join(f'{name}={value!r}' for name, value in sorted(self.__dict__.items()) if not name.startswith('_'))
-        return f'{type(self).__name__}({shown})'
+class Namespace(SimpleNamespace):
+    pass
 
 
 class Manager:
@@ -234,132 +199,18 @@ class Manager:
         pass
 
 
-def _shared_types():
-    """The module `sharedctypes`, with ordinary memory."""
-    from . import sharedctypes
-
-    def raw_value(kind, *args):
-        return sharedctypes.typecode_to_type.get(kind, kind)(*args)
-
-    def raw_array(kind, values):
-        kind = sharedctypes.typecode_to_type.get(kind, kind)
-        return (kind * values)() if isinstance(values, int) else (kind * len(values))(*values)
-
-    sharedctypes._new_value = lambda kind: kind()
-    sharedctypes.RawValue, sharedctypes.RawArray = raw_value, raw_array
-    return sharedctypes
+def _pipe(self, duplex=True):
+    there, back = queue.Queue(), queue.Queue() if duplex else None
+    one, other = Connection(back, there), Connection(there, back)
+    one.peer, other.peer = other, one
+    return (one, other) if duplex else (other, one)
 
 
-class BaseContext:
-    ProcessError = ProcessError
-    BufferTooShort = BufferTooShort
-    TimeoutError = TimeoutError
-    AuthenticationError = AuthenticationError
-    Process = Process
-    current_process = staticmethod(current_process)
-    parent_process = staticmethod(process.parent_process)
-    active_children = staticmethod(process.active_children)
-    Lock = staticmethod(threading.Lock)
-    RLock = staticmethod(threading.RLock)
-    Condition = staticmethod(threading.Condition)
-    Semaphore = staticmethod(threading.Semaphore)
-    BoundedSemaphore = staticmethod(threading.BoundedSemaphore)
-    Event = staticmethod(threading.Event)
-    Barrier = staticmethod(threading.Barrier)
-    Queue = JoinableQueue = Queue
-    SimpleQueue = SimpleQueue
-    Manager = Manager
-
-    def __init__(self, name='fork'):
-        self._name = name
-
-    def cpu_count(self):
-        return os.cpu_count() or 1
-
-    def Pipe(self, duplex=True):
-        return _pipe(duplex)
-
-    def Pool(self, processes=None, initializer=None, initargs=(), maxtasksperchild=None):
-        from .pool import Pool
-
-        return Pool(processes, initializer, initargs, maxtasksperchild, self)
-
-    def RawValue(self, kind, *args):
-        return _shared_types().RawValue(kind, *args)
-
-    def RawArray(self, kind, values):
-        return _shared_types().RawArray(kind, values)
-
-    def Value(self, kind, *args, lock=True):
-        return _shared_types().Value(kind, *args, lock=lock, ctx=self)
-
-    def Array(self, kind, values, *, lock=True):
-        return _shared_types().Array(kind, values, lock=lock, ctx=self)
-
-    def freeze_support(self):
-        pass
-
-    def get_logger(self):
-        from .util import get_logger
-
-        return get_logger()
-
-    def log_to_stderr(self, level=None):
-        from .util import log_to_stderr
-
-        return log_to_stderr(level)
-
-    def set_executable(self, executable):
-        pass
-
-    def set_forkserver_preload(self, module_names):
-        pass
-
-    def allow_connection_pickling(self):
-        pass
-
-    def get_context(self, method=None):
-        if method is None:
-            return self
-        if method not in _METHODS:
-            raise ValueError(f'cannot find context for {method!r}')
-        return BaseContext(method)
-
-    def get_start_method(self, allow_none=False):
-        return self._name
-
-    def set_start_method(self, method, force=False):
-        if method is not None:
-            self._name = self.get_context(method)._name
-
-    def get_all_start_methods(self):
-        return list(_METHODS)
-
-    @property
-    def reducer(self):
-        return reduction
-
-    def _check_available(self):
-        pass
-
-
-class DefaultContext(BaseContext):
-    pass
-
-
-ForkContext = SpawnContext = ForkServerContext = BaseContext
-ForkProcess = SpawnProcess = ForkServerProcess = Process
-_METHODS = ('fork', 'spawn', 'forkserver')
-_default_context = DefaultContext()
-
-
-def get_spawning_popen():
-    return None
-
-
-def set_spawning_popen(popen):
-    pass
-
-
-def assert_spawning(obj):
-    raise RuntimeError(f'{type(obj).__name__} objects should only be shared between processes through inheritance')
+for _name in ('Lock', 'RLock', 'Condition', 'Semaphore', 'BoundedSemaphore', 'Event', 'Barrier'):
+    setattr(BaseContext, _name, staticmethod(getattr(threading, _name)))
+BaseContext.current_process = staticmethod(current_process)
+BaseContext.Pipe = _pipe
+BaseContext.Queue = BaseContext.JoinableQueue = Queue
+BaseContext.SimpleQueue = SimpleQueue
+BaseContext.Manager = Manager
+_default_context = DefaultContext(_concrete_contexts['fork'])
