@@ -3,21 +3,9 @@
  * function, which is loaded when the subcommand runs.
  */
 import { Option } from 'commander';
-import type { LanguageName } from '../../schema.ts';
 import type { CommandDetails, CommandSpec } from '../command.ts';
 import { jsonOption, languageOption } from '../shared-options.ts';
-
-/** Flags of the subcommands; each uses some of them. */
-export interface PackagesFlags {
-  readonly json?: boolean;
-  readonly language?: LanguageName;
-  readonly pip: boolean;
-  readonly pyodide: boolean;
-  readonly lock?: string;
-  readonly remove?: boolean;
-}
-
-export type PackagesAction = (names: readonly string[], flags: PackagesFlags) => Promise<void>;
+import type { PackagesAction, PackagesFlags } from './packages/inspect.ts';
 
 interface PackagesSubcommand extends Omit<CommandSpec, 'action'> {
   load(): Promise<PackagesAction>;

@@ -41,8 +41,7 @@ import { UsageError } from '../../exit-codes.ts';
 import { formatTable } from '../../format-table.ts';
 import { readLocalFile } from '../../local-files.ts';
 import { Progress } from '../../progress-line.ts';
-import type { PackagesAction, PackagesFlags } from '../packages.ts';
-import { addedPackage } from './inspect.ts';
+import { type PackagesAction, type PackagesFlags, requirePackage } from './inspect.ts';
 
 const report = (text: string) => printLines(escapeControls(text));
 
@@ -175,7 +174,7 @@ export const packagesAdd = exclusive(async (given, flags) => {
 export const packagesUpdate = exclusive(async (names, flags) => {
   const added = readAddedPackages();
   if (added.length === 0) printNote('there are no added packages');
-  const wanted = names.map((name) => addedPackage(name, added));
+  const wanted = names.map((name) => requirePackage(name, added));
   const updated = withRequirements(names.length === 0 ? added : wanted, added);
   const requests = (names.length === 0 ? added.filter((one) => one.requested) : wanted).map(
     ({ name, requested }) => ({ name, specifiers: '', isFile: true, requested }),
@@ -191,7 +190,7 @@ export const packagesUpdate = exclusive(async (names, flags) => {
 export const packagesRemove = exclusive(async (names) => {
   const added = readAddedPackages();
   const removed = names.map((name) => {
-    const found = addedPackage(name, added);
+    const found = requirePackage(name, added);
     if (isOfCompanion(found))
       throw new UsageError(`${name} is part of an npm package. Uninstall ${COMPANION} to remove it.`);
     return found;

@@ -12,16 +12,27 @@ import { listPackages } from '../../../runtimes/available-packages.ts';
 import { LANGUAGES } from '../../../runtimes/languages.ts';
 import { PACKAGE_RUNTIME } from '../../../runtimes/program-files.ts';
 import { failureOf, openTestSandbox } from '../../../sandbox/measure-import.ts';
-import { LANGUAGE_RUNTIMES } from '../../../schema.ts';
+import { LANGUAGE_RUNTIMES, type LanguageName } from '../../../schema.ts';
 import { unpackInThread } from '../../../worker/pool/unpack-in-thread.ts';
 import { printNote, printWarning } from '../../diagnostics.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { formatTable } from '../../format-table.ts';
 import { withProgress } from '../../progress-line.ts';
-import type { PackagesAction } from '../packages.ts';
+
+/** Flags of the subcommands; each uses some of them. */
+export interface PackagesFlags {
+  readonly json?: boolean;
+  readonly language?: LanguageName;
+  readonly pip: boolean;
+  readonly pyodide: boolean;
+  readonly lock?: string;
+  readonly remove?: boolean;
+}
+
+export type PackagesAction = (names: readonly string[], flags: PackagesFlags) => Promise<void>;
 
 /** The added package with this name. */
-export function addedPackage(name: string, added: readonly AddedPackage[]): AddedPackage {
+export function requirePackage(name: string, added: readonly AddedPackage[]): AddedPackage {
   const found = findAdded(added, name);
   if (found !== undefined) return found;
   throw new UsageError(`${name} is not an added package. "packages list" shows the added packages.`);
@@ -99,7 +110,7 @@ interface SelftestRow {
 
 export const packagesSelftest: PackagesAction = async (names, { json }) => {
   const added = readAddedPackages();
-  const chosen = names.length === 0 ? added : names.map((name) => addedPackage(name, added));
+  const chosen = names.length === 0 ? added : names.map((name) => requirePackage(name, added));
   if (chosen.length === 0) throw new UsageError('There are no added packages. Add some with "packages add".');
   const { packages: distributed } = readPyodideLock();
   const rows: SelftestRow[] = [];
