@@ -9,7 +9,7 @@ import type { CancelSignal } from '../concurrency/cancellation.ts';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import type { LeaseWait } from '../stores/store.ts';
-import type { CommittedSession } from './known-revisions.ts';
+import type { CommittedSession } from './session-persistence.ts';
 
 /**
  * An operation that starts later than this after an acquisition waits for the next one, so that other processes get a

@@ -12,20 +12,19 @@ import { stoppedByHost } from '../sandbox/to-result.ts';
 import type { WorkspaceFiles } from '../sandbox/workspace-files.ts';
 import type { PausedExecution } from '../schema.ts';
 import { cacheDigest } from '../stores/format/content-digest.ts';
-import type { SessionState } from '../stores/store.ts';
+import type { SessionState, StoredSession } from '../stores/store.ts';
 import type { JobHandle } from '../worker/pool/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool/worker-turn.ts';
 import type { RunOutcome, SavedState, SessionInput } from '../worker/protocol/messages.ts';
 import { claimExecution, renewExecution } from './resume-options.ts';
 import type { SessionAccess } from './session-access.ts';
-import type { SessionStates } from './session-states.ts';
-import type { StatesSavepoint } from './update-session-record.ts';
+import type { SessionPersistence } from './session-persistence.ts';
 
 export class CallTransaction {
   readonly #access: SessionAccess;
-  readonly #states: SessionStates;
+  readonly #states: SessionPersistence;
   readonly #workspace: WorkspaceFiles;
-  readonly #before: StatesSavepoint;
+  readonly #before: StoredSession;
   readonly #otherUsage: VolumeUsage;
   /** Host edits since the last call, for a guest that continues. */
   #edits: TreeEdit = { removed: [], entries: [] };
@@ -38,7 +37,7 @@ export class CallTransaction {
     this.#access = access;
     this.#states = states;
     this.#workspace = workspace;
-    this.#before = beforeResume(states.savepoint());
+    this.#before = beforeResume(states.contents);
     this.#otherUsage = workspace.otherUsage;
   }
 
@@ -158,7 +157,7 @@ export class CallTransaction {
     // this call took.
     else this.#states.update({ version: version + 2, ...(paused && { paused }) });
     this.#states.setWorkspace(this.#workspace.snapshot());
-    this.#states.persist({ isReported: isCommitted });
+    this.#states.save({ isReported: isCommitted });
   }
 }
 
@@ -166,7 +165,7 @@ export class CallTransaction {
  * The states to which a call is reverted or undone. A claimed execution gets another id, because the id of the claim is
  * visible while the program runs: an approval that was sent with it does not take the outcome of this run into account.
  */
-function beforeResume(claimed: StatesSavepoint): StatesSavepoint {
+function beforeResume(claimed: StoredSession): StoredSession {
   const { paused } = claimed.state;
   if (paused === undefined) return claimed;
   return { ...claimed, state: { ...claimed.state, paused: renewExecution(paused) } };

@@ -11,7 +11,7 @@ import type { SessionStore } from '../stores/store.ts';
 import { Session, type SessionOwner } from './session.ts';
 import { sessionExists, sessionNotFound } from './session-errors.ts';
 import { recordedImage, recordedPreload, withRecordedModules } from './session-image.ts';
-import { SessionStates } from './session-states.ts';
+import { SessionPersistence } from './session-persistence.ts';
 
 /** Options of `createSandbox` that create or open a session: a name, a store, or `auto_persist_globals: true`. */
 export type SessionOptions = SandboxOptions &
@@ -86,8 +86,8 @@ export async function openSession(
   const store = (options.store as SessionStore | undefined) ?? processStore;
   const wait = owner?.leaseWaitMs === undefined ? undefined : { ms: owner.leaseWaitMs };
   const states =
-    (wait && (await SessionStates.openShared(store, settings))) ??
-    (await SessionStates.open(store, settings, undefined, wait));
+    (wait && (await SessionPersistence.openShared(store, settings))) ??
+    (await SessionPersistence.open(store, settings, undefined, wait));
   // It was deleted or created while it was being opened.
   if (mustBe !== undefined && states.isNew !== (mustBe === 'new')) {
     await states.release();

@@ -5,7 +5,7 @@ import { formatItems } from '../quantities.ts';
 import { isoTime } from '../schema/iso-time.ts';
 import { checkpointName, parse } from '../schema.ts';
 import { stateBytes } from '../stores/format/state-size.ts';
-import type { Checkpoint, SessionState, SessionStore } from '../stores/store.ts';
+import type { Checkpoint, SessionState, SessionStore, StoredSession } from '../stores/store.ts';
 import { checkpointNotFound } from './session-errors.ts';
 
 /** Maximum number of checkpoints per session, and maximum size of their memory images and files together. */
@@ -27,51 +27,61 @@ export interface ForkOptions {
   readonly checkpoint?: string;
 }
 
-/** Creates a checkpoint of `state`. Throws for an invalid name, or if the session has too many checkpoints. */
-export function makeCheckpoint(
-  others: ReadonlyMap<string, Checkpoint>,
-  name: string | undefined,
-  state: SessionState,
-): Checkpoint {
-  const chosen = name ?? freeName(others);
+/** Adds a checkpoint of the current state. Throws for an invalid name, or if the session has too many checkpoints. */
+export function withCheckpoint(contents: StoredSession, name?: string): [StoredSession, CheckpointInfo] {
+  const { state, checkpoints } = contents;
+  const chosen = name ?? freeName(checkpoints);
   parse(checkpointName, chosen, 'name');
-  if (!others.has(chosen) && others.size >= CHECKPOINT_LIMITS.count)
+  const isNew = checkpointNamed(checkpoints, chosen) === undefined;
+  if (isNew && checkpoints.length >= CHECKPOINT_LIMITS.count)
     throw limit(formatItems(CHECKPOINT_LIMITS.count, 'checkpoint'));
-  const kept = [...others.values()].filter((other) => other.name !== chosen);
+  const kept = checkpoints.filter((other) => other.name !== chosen);
   const size_bytes = stateBytes(state);
   const bytes = kept.reduce((sum, other) => sum + other.size_bytes, size_bytes);
   if (bytes > CHECKPOINT_LIMITS.bytes)
     throw limit(`${formatItems(CHECKPOINT_LIMITS.bytes, 'byte')} of checkpoints`);
-  return { name: chosen, created_at: isoTime(Date.now()), size_bytes, state };
+  const made = { name: chosen, created_at: isoTime(Date.now()), size_bytes, state };
+  const all = isNew ? [...kept, made] : checkpoints.map((one) => (one.name === chosen ? made : one));
+  return [{ ...contents, checkpoints: all }, describeCheckpoint(made)];
+}
+
+/** Throws `checkpoint_not_found`. */
+export function withoutCheckpoint(contents: StoredSession, name: string): StoredSession {
+  const { checkpoints } = contents;
+  if (checkpointNamed(checkpoints, name) === undefined) throw checkpointNotFound(name, namesOf(checkpoints));
+  return { ...contents, checkpoints: checkpoints.filter((one) => one.name !== name) };
 }
 
 /** The state of a checkpoint, which may be in the store only. Throws `checkpoint_not_found`. */
 export async function checkpointState(
   store: SessionStore,
-  session_id: string,
-  checkpoints: ReadonlyMap<string, Checkpoint>,
+  { record, checkpoints }: StoredSession,
   name: string,
 ): Promise<SessionState> {
-  const checkpoint = checkpoints.get(name);
-  const state = checkpoint && (checkpoint.state ?? (await store.readCheckpoint?.(session_id, name)));
-  if (state === undefined) throw checkpointNotFound(name, checkpoints.keys());
+  const checkpoint = checkpointNamed(checkpoints, name);
+  const state = checkpoint && (checkpoint.state ?? (await store.readCheckpoint?.(record.session_id, name)));
+  if (state === undefined) throw checkpointNotFound(name, namesOf(checkpoints));
   return state;
 }
 
 /** Frees the states of saved checkpoints, which the store can return. */
-export function releaseStates(checkpoints: Map<string, Checkpoint>, saved: readonly Checkpoint[]): void {
-  for (const checkpoint of saved)
-    if (checkpoints.get(checkpoint.name) === checkpoint)
-      checkpoints.set(checkpoint.name, { ...checkpoint, state: undefined });
-}
+export const releaseStates = (contents: StoredSession, saved: readonly Checkpoint[]): StoredSession => ({
+  ...contents,
+  checkpoints: contents.checkpoints.map((one) => (saved.includes(one) ? { ...one, state: undefined } : one)),
+});
+
+const checkpointNamed = (checkpoints: readonly Checkpoint[], name: string) =>
+  checkpoints.find((one) => one.name === name);
+
+const namesOf = (checkpoints: readonly Checkpoint[]) => checkpoints.map(({ name }) => name);
 
 export function describeCheckpoint({ name, created_at, size_bytes }: Checkpoint): CheckpointInfo {
   return { name, created_at, size_bytes };
 }
 
-function freeName(others: ReadonlyMap<string, Checkpoint>): string {
-  let number = others.size + 1;
-  while (others.has(`checkpoint-${number}`)) number++;
+function freeName(others: readonly Checkpoint[]): string {
+  let number = others.length + 1;
+  while (checkpointNamed(others, `checkpoint-${number}`)) number++;
   return `checkpoint-${number}`;
 }
 

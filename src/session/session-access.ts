@@ -10,11 +10,10 @@ import type { WorkspaceStorage } from '../sandbox/workspace.ts';
 import { usageOf, type WorkspaceFiles } from '../sandbox/workspace-files.ts';
 import { heldBytes } from '../stores/format/state-size.ts';
 import type { Holding } from '../stores/state-memory-budget.ts';
-import type { LeaseWait, SessionState } from '../stores/store.ts';
+import type { LeaseWait, SessionState, StoredSession } from '../stores/store.ts';
 import { CallLease, type LeasedSession } from './call-lease.ts';
-import type { CommittedSession } from './known-revisions.ts';
 import { sessionNotFound } from './session-errors.ts';
-import type { SessionStates } from './session-states.ts';
+import type { CommittedSession, SessionPersistence } from './session-persistence.ts';
 
 export class SessionAccess implements LeasedSession {
   /** Undefined if the session holds its lease while it is open. */
@@ -33,7 +32,7 @@ export class SessionAccess implements LeasedSession {
 
   /** Without `leaseWaitMs`, the session holds its lease while it is open. */
   constructor(
-    readonly states: SessionStates,
+    readonly states: SessionPersistence,
     readonly core: SandboxCore,
     leaseWaitMs?: number,
   ) {
@@ -73,7 +72,7 @@ export class SessionAccess implements LeasedSession {
     const { states } = this;
     try {
       await this.claim(states.loadedStates);
-      states.persistIfNew();
+      states.saveIfNew();
       if (this.core.parts.commit === 'answer' && states.isNew) await states.flush();
     } catch (cause) {
       this.#free();
@@ -149,7 +148,7 @@ export class SessionAccess implements LeasedSession {
     const { states } = this;
     return this.inOrder(async () => {
       states.reportFailure();
-      const before = states.savepoint();
+      const before = states.contents;
       const result = await work();
       if (this.core.parts.commit === 'background') return result;
       try {
@@ -168,7 +167,7 @@ export class SessionAccess implements LeasedSession {
     const isAwaited = this.core.parts.commit === 'answer';
     const saved = this.#loaded(() =>
       this.inTurn(async () => {
-        this.states.persist();
+        this.states.save();
         if (isAwaited) await this.states.flush();
       }),
     );
@@ -205,6 +204,10 @@ export class SessionAccess implements LeasedSession {
   /** Makes room for these states before they replace the current ones. Throws `session_limit`. */
   async claim(states: readonly SessionState[]): Promise<void> {
     await this.#holding?.resize(await finishInSlices(heldBytes(states)));
+  }
+
+  #claimStored({ state, undo }: Pick<StoredSession, 'state' | 'undo'>): Promise<void> {
+    return this.claim(undo === undefined ? [state] : [state, undo]);
   }
 
   /** Keeps the states from being unloaded until the returned function is called. */
@@ -250,10 +253,10 @@ export class SessionAccess implements LeasedSession {
 
   async #load(): Promise<void> {
     try {
-      const { state, undo } = await this.states.readStates();
-      await this.claim(undo === undefined ? [state] : [state, undo]);
-      this.states.load(state, undo);
-      this.files.load(state.workspace);
+      const stored = await this.states.readStates();
+      await this.#claimStored(stored);
+      this.states.load(stored);
+      this.files.load(stored.state.workspace);
     } finally {
       this.#loading = undefined;
     }
@@ -296,21 +299,20 @@ export class SessionAccess implements LeasedSession {
   async refresh(): Promise<CommittedSession> {
     const { states } = this;
     this.core.checkOpen();
-    const changes = await states.known.readChanges(states.record);
+    const changes = await states.readChanges();
     if (changes === 'gone') throw this.#gone();
     if (changes !== undefined) {
-      const { state, undo } = changes.stored;
-      await this.claim(undo === undefined ? [state] : [state, undo]);
-      states.replace(changes.stored, changes.revision);
+      await this.#claimStored(changes.stored);
+      states.replace(changes);
       this.loadFiles();
     }
-    return states.known.committed!;
+    return states.committed!;
   }
 
   async readCommitted(): Promise<CommittedSession> {
     const { states } = this;
     this.core.checkOpen();
-    const committed = await states.known.readCommitted(states.record);
+    const committed = await states.readCommitted();
     if (committed === 'gone') throw this.#gone();
     const inMemory = states.loadedStates;
     if (!inMemory.includes(committed.state)) await this.claim([...inMemory, committed.state]);

@@ -18,16 +18,15 @@ import type { WorkerTurn } from '../worker/pool/worker-turn.ts';
 import type { RunOutcome } from '../worker/protocol/messages.ts';
 import { CallTransaction } from './call-transaction.ts';
 import { copyOf, inspectionCall } from './inspect-variables.ts';
-import type { CommittedSession } from './known-revisions.ts';
 import type { SessionAccess } from './session-access.ts';
 import { recordedImage, recordedPackage, recordedPreload } from './session-image.ts';
-import type { SessionStates } from './session-states.ts';
+import type { CommittedSession, SessionPersistence } from './session-persistence.ts';
 
 const cancelled = (): RunOutcome => ({ ...stoppedByHost('cancelled', 0), state: 'rolled_back' });
 
 export class SessionInterpreter implements Interpreter {
   readonly #core: SandboxCore;
-  readonly #states: SessionStates;
+  readonly #states: SessionPersistence;
 
   constructor(readonly access: SessionAccess) {
     this.#core = access.core;

@@ -25,7 +25,7 @@ import {
 } from './resume-options.ts';
 import { SessionAccess } from './session-access.ts';
 import { SessionInterpreter } from './session-interpreter.ts';
-import type { SessionStates } from './session-states.ts';
+import type { SessionPersistence } from './session-persistence.ts';
 
 /** The registry that a session belongs to. */
 export interface SessionOwner {
@@ -43,7 +43,7 @@ export interface SessionOwner {
 
 /** A sandbox whose interpreter and files persist between calls. Created by `createSandbox` or a `SessionRegistry`. */
 export class Session extends Sandbox {
-  readonly #states: SessionStates;
+  readonly #states: SessionPersistence;
   readonly #owner: SessionOwner | undefined;
   readonly #access: SessionAccess;
   readonly #interpreter: SessionInterpreter;
@@ -62,7 +62,7 @@ export class Session extends Sandbox {
   }
 
   /** A session with these parts and states, which is not saved yet if it is new. @internal */
-  static of(parts: SandboxParts, states: SessionStates, owner?: SessionOwner): Session {
+  static of(parts: SandboxParts, states: SessionPersistence, owner?: SessionOwner): Session {
     return new Session(new SessionAccess(states, new SandboxCore(parts), owner?.leaseWaitMs), owner);
   }
 

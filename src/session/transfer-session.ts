@@ -6,8 +6,8 @@ import { decodeBundle, encodeBundle } from '../stores/bundle/session-bundle.ts';
 import { checkSessionId } from '../stores/session-id.ts';
 import type { Checkpoint, SessionStore, StoredSession } from '../stores/store.ts';
 import type { ImportOptions } from './registry-options.ts';
+import { withState } from './session-contents.ts';
 import { sessionNotFound } from './session-errors.ts';
-import { withPaused } from './update-session-record.ts';
 
 /** Reads a session from the store, with the states of its checkpoints, and encodes it. Throws `session_not_found`. */
 export async function exportSession(store: SessionStore, session_id: string): Promise<Uint8Array> {
@@ -31,6 +31,6 @@ export async function decodeExport(bytes: Uint8Array, options: ImportOptions): P
   const policy = parse(sessionPolicy, { ...stored.record.policy, ...given.policy }, 'policy');
   // An import counts as a use; otherwise an old session would expire at once.
   const last_used_at = isoTime(Date.now());
-  const record = withPaused({ ...stored.record, session_id, policy, last_used_at }, stored.state);
-  return { ...stored, record };
+  const record = { ...stored.record, session_id, policy, last_used_at };
+  return withState({ ...stored, record }, stored.state);
 }

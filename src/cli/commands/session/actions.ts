@@ -7,7 +7,7 @@ import { formatBytes, formatFuel, formatItems } from '../../../quantities.ts';
 import type { Variable } from '../../../runtimes/variable.ts';
 import { describeFiles, WorkspaceFiles, workspacePath } from '../../../sandbox/workspace-files.ts';
 import { describeCheckpoint } from '../../../session/make-checkpoint.ts';
-import { SessionStates } from '../../../session/session-states.ts';
+import { SessionPersistence } from '../../../session/session-persistence.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { formatTable } from '../../format-table.ts';
 import { copyWorkspaceFiles, readLocalFile, writeLocalFile } from '../../local-files.ts';
@@ -200,7 +200,7 @@ const sessionFork: SessionAction = async (context, [id, newId = randomUUID()]) =
     const { record } = await updateSession(context, id!, async (session) => {
       await syncExternalEdits(session);
       const fork = await session.fork(newId);
-      fork.persistIfNew();
+      fork.saveIfNew();
       await fork.close();
       return fork;
     });
@@ -279,11 +279,11 @@ const sessionRm: SessionAction = async (context, ids) => {
 async function updateSession<T>(
   context: SessionContext,
   id: string,
-  change: (session: SessionStates) => Promise<T> | T,
+  change: (session: SessionPersistence) => Promise<T> | T,
 ): Promise<T> {
   const stored = await context.store.read(id);
   if (stored === undefined) throw notInStore(context, id);
-  const session = await SessionStates.open(context.store, stored.record);
+  const session = await SessionPersistence.open(context.store, stored.record);
   let result: T;
   try {
     result = await change(session);
@@ -296,7 +296,7 @@ async function updateSession<T>(
 }
 
 /** Adds the files that the user edited in the session's folder to its state, as its next call would. */
-async function syncExternalEdits(session: SessionStates): Promise<void> {
+async function syncExternalEdits(session: SessionPersistence): Promise<void> {
   const { workspace_max_bytes: maxBytes, workspace_max_files: maxFiles } = session.record.policy;
   const files = new WorkspaceFiles(Date.now, { maxBytes, maxFiles });
   files.replace(session.state.workspace);

@@ -1,12 +1,14 @@
-/** Creates, checks and updates the record of a session. */
-
+/**
+ * What a session contains: its record, the current state, the one before the last call, and the checkpoints. Contents are immutable
+ * and share the bytes of states, so a checkpoint, an undo or a fork is a reference and costs nothing.
+ */
 import { SandboxError } from '../errors.ts';
-import { EMPTY_TREE } from '../fs/immutable-file-tree.ts';
+import { EMPTY_TREE, type FileTree } from '../fs/immutable-file-tree.ts';
 import { MAX_VARIABLES } from '../runtimes/language.ts';
 import { isoTime } from '../schema/iso-time.ts';
 import { isPlaceholder } from '../schema/placeholders.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from '../schema.ts';
-import type { Checkpoint, SessionRecord, SessionState, StoredSession } from '../stores/store.ts';
+import type { SessionRecord, SessionState, StoredSession } from '../stores/store.ts';
 import type { RunOutcome } from '../worker/protocol/messages.ts';
 import { describeImage, imageKey, packagesKey } from './session-image.ts';
 
@@ -25,17 +27,10 @@ export interface SessionSettings {
   readonly placeholders?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What a failed change restores. */
-export interface StatesSavepoint {
-  readonly state: SessionState;
-  readonly undo: SessionState | undefined;
-  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
-}
-
-export const EMPTY_STATE: SessionState = { version: 0, delta: undefined, workspace: EMPTY_TREE, tmp: [] };
+const EMPTY_STATE: SessionState = { version: 0, delta: undefined, workspace: EMPTY_TREE, tmp: [] };
 
 /** The record with the paused execution of a state, if it has one. */
-export function withPaused({ paused: _, ...record }: SessionRecord, { paused }: SessionState): SessionRecord {
+function withPaused({ paused: _, ...record }: SessionRecord, { paused }: SessionState): SessionRecord {
   if (paused === undefined) return record;
   const { execution_id, paused_at } = paused;
   return { ...record, paused: { execution_id, paused_at } };
@@ -119,3 +114,63 @@ export function countCall(
     imports: [...new Set([...record.imports, ...imports])].sort(),
   };
 }
+
+/** The imports of states by their memory, as far as this process has run their calls. */
+const importsOf = new WeakMap<object, readonly string[]>();
+
+/** The imports of a state. If they are not known, because a store had the state, those of all calls. */
+export const importsIn = ({ delta }: SessionState, { imports }: SessionRecord): readonly string[] =>
+  delta === undefined ? [] : (importsOf.get(delta) ?? imports);
+
+/** The record says whether the current state is paused, so that a store can list it. */
+export const withState = (contents: StoredSession, state: SessionState): StoredSession => ({
+  ...contents,
+  state,
+  record: withPaused(contents.record, state),
+});
+
+/** An unchanged state stays the same object, because stores encode each state only once. */
+export const withWorkspace = (contents: StoredSession, workspace: FileTree): StoredSession =>
+  workspace === contents.state.workspace
+    ? contents
+    : { ...contents, state: { ...contents.state, workspace } };
+
+/** The contents after a call that left `next`; `before` can be restored with undo. */
+export function committed(contents: StoredSession, next: SessionState, before: SessionState): StoredSession {
+  if (next.delta !== undefined) importsOf.set(next.delta, contents.record.imports);
+  return withState({ ...contents, undo: before }, next);
+}
+
+/** The contents with an earlier state. It gets a new version, so that no live guest is mistaken for it. */
+export function rolledBack(contents: StoredSession, target: SessionState): StoredSession {
+  const record = { ...contents.record, imports: importsIn(target, contents.record) };
+  return withState({ ...contents, record }, { ...target, version: contents.state.version + 1 });
+}
+
+/** The contents with a new interpreter. The files stay. */
+export function restarted(contents: StoredSession): StoredSession {
+  const { version, workspace } = contents.state;
+  const record = { ...contents.record, imports: [], declared: [] };
+  return withState({ ...contents, record }, { ...EMPTY_STATE, version: version + 1, workspace });
+}
+
+/** Earlier contents, after a change that could not be saved. Calls stay counted. */
+export function restored(
+  contents: StoredSession,
+  { state, undo, checkpoints }: StoredSession,
+): StoredSession {
+  // A worker may hold a guest with the version of the abandoned state, so that version is not used again.
+  const version = contents.state.version + 1;
+  return withState({ ...contents, undo, checkpoints }, { ...state, version });
+}
+
+/** The record of contents that are only in the store; their version, and what is known of their checkpoints. */
+export const withoutStates = (contents: StoredSession): StoredSession => ({
+  ...contents,
+  state: { ...EMPTY_STATE, version: contents.state.version },
+  undo: undefined,
+});
+
+/** The states that are in memory. */
+export const statesIn = ({ state, undo, checkpoints }: StoredSession): SessionState[] =>
+  [state, undo, ...checkpoints.map((one) => one.state)].filter((one) => one !== undefined);
