@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { wordCounts } from '../../scripts/words.mjs';
 
 /** The documents together must stay readable and true, so a new section replaces another. */
-const CEILING = 46_900;
+const CEILING = 44_500;
 const SECURITY_CEILING = 3_000;
 
 test('the documents together have at most the words of their ceiling', () => {
