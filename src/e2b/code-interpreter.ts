@@ -88,12 +88,11 @@ const execute: E2bHandler = async (call) => {
       count = session.session.calls;
       return result;
     };
-    const result = await tenant.runCancellable(record.sandbox_id, signal, (cancelled) =>
-      session.withFilesOf(
-        () => owner,
-        () => withVariables(session, env_vars ?? {}, () => run(cancelled)),
-        MAX_WAITING,
-      ),
+    using active = tenant.beginCall(record.sandbox_id, signal);
+    const result = await session.withFilesOf(
+      () => owner,
+      () => withVariables(session, env_vars ?? {}, () => run(active.signal)),
+      MAX_WAITING,
     );
     await sendResult(lines, result, session, count);
   } catch (cause) {

@@ -168,19 +168,18 @@ export class SandboxProcesses {
     const session = await filesOf(call);
     const place = relativePath(cwd ?? '', 400);
     const start = await prepareProcess(session, { argv: [cmd, ...args], cwd: place, env: envs });
-    const result = tenant.runCancellable(caller.sandbox_id!, killed.signal, (signal) =>
-      start({
-        signal,
-        timeout_seconds: tenant.maximums.timeout_seconds,
-        ...(input !== undefined && { stdin: input }),
-        // The process waits until its clients have room for more.
-        onOutput: async (name, bytes) => {
-          const text = await toBase64(bytes, nextSlice);
-          const frame = await messageFrame({ event: { data: { [name]: text } } }, nextSlice);
-          await Promise.all([...streams].map((one) => one.sendFrames(async () => frame)));
-        },
-      }),
-    );
+    const active = tenant.beginCall(caller.sandbox_id!, killed.signal);
+    const result = start({
+      signal: active.signal,
+      timeout_seconds: tenant.maximums.timeout_seconds,
+      ...(input !== undefined && { stdin: input }),
+      // The process waits until its clients have room for more.
+      onOutput: async (name, bytes) => {
+        const text = await toBase64(bytes, nextSlice);
+        const frame = await messageFrame({ event: { data: { [name]: text } } }, nextSlice);
+        await Promise.all([...streams].map((one) => one.sendFrames(async () => frame)));
+      },
+    }).finally(() => active[Symbol.dispose]());
     return { result };
   }
 

@@ -229,16 +229,15 @@ export class JupyterKernel {
       if (!given.silent) this.#publish(type, { ...content, execution_count: this.#executionCount }, header);
     });
     const program = cellProgram(given.code, session.runtime);
-    const result = await tenant.runCancellable(session_id, this.#interrupt.signal, (signal) =>
-      session.withFilesOf(files, () =>
-        session.execute(program, {
-          signal,
-          ...(given.allow_stdin && { stdin: this.#inputOf(request) }),
-          onStdout: write('stdout'),
-          onStderr: write('stderr'),
-          onResult: (displayed) => results.show(displayed),
-        }),
-      ),
+    using active = tenant.beginCall(session_id, this.#interrupt.signal);
+    const result = await session.withFilesOf(files, () =>
+      session.execute(program, {
+        signal: active.signal,
+        ...(given.allow_stdin && { stdin: this.#inputOf(request) }),
+        onStdout: write('stdout'),
+        onStderr: write('stderr'),
+        onResult: (displayed) => results.show(displayed),
+      }),
     );
     await results.showRest(result.results);
     return outcomeOf(result);

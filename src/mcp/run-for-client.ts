@@ -7,7 +7,6 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import { sha256Hex } from '../framing/digest.ts';
-import type { Gateway } from '../gateway/gateway.ts';
 import { CancelledError } from '../model-text/client-errors.ts';
 import { executionResult } from '../model-text/execution-result.ts';
 import { MCP_READER } from '../model-text/readers.ts';
@@ -19,6 +18,8 @@ import { executionStats } from '../server/metrics.ts';
 import type { ServerSettings } from '../server/settings.ts';
 import { DEFAULT_SESSION } from '../server/tenant.ts';
 import { isSession } from '../session/create-sandbox.ts';
+import type { ResumeOptions } from '../session/resume-options.ts';
+import type { Session } from '../session/session.ts';
 import { fitsForm } from '../tools/question-text.ts';
 import type { ApprovalDecision, OnApproval } from '../tools/tool-protocol.ts';
 import type { Toolset } from '../tools/toolset.ts';
@@ -28,81 +29,141 @@ import { offersTool } from './tool-sets.ts';
 
 const MAX_PROGRESS_CHARS = 2000;
 
-/** The options of a run that the server determines. */
-type RunOptions = Pick<
+/** What the server adds to the options of a program. */
+type AddedOptions = Pick<
   ExecuteOptions,
-  'tools' | 'onApproval' | 'onPackages' | 'signal' | 'onStdout' | 'onStderr' | 'onProgress'
+  'onApproval' | 'onPackages' | 'signal' | 'onStdout' | 'onStderr' | 'onProgress'
 >;
 
-/** The tools of a run, and what a person decides. */
-type Decisions = Pick<RunOptions, 'tools' | 'onApproval' | 'onPackages'>;
-
-/** A program to run or to continue. */
-interface ProgramRun {
+interface CalledProgram {
   /** The arguments of the tool call. A client repeats them when it answers a question. */
   readonly request: unknown;
   readonly session_id: string;
   readonly language: LanguageName;
-  /** Names of the files that were passed with the call. */
-  readonly files: readonly string[];
-  readonly profile: boolean;
-  /** Whether the program may call tools. If not, a slow MCP server does not delay it. */
-  needsTools(): Promise<boolean>;
-  open(): Promise<Sandbox>;
-  start(sandbox: Sandbox, options: RunOptions): Promise<SandboxResult>;
 }
 
+/** A program to run. */
+interface NewProgram extends CalledProgram {
+  readonly sandbox: Sandbox;
+  readonly code: string;
+  readonly options: ExecuteOptions;
+}
+
+/** A program to run in a session, on the files of the default workspace. */
+interface ProgramOnDefaultFiles extends CalledProgram {
+  readonly shell: Session;
+  readonly code: string;
+  readonly options: ExecuteOptions;
+}
+
+/** A paused program to continue. */
+interface PausedProgram extends CalledProgram {
+  readonly session: Session;
+  readonly execution_id: string;
+  readonly options: ResumeOptions;
+}
+
+export type ClientProgram = NewProgram | ProgramOnDefaultFiles | PausedProgram;
+
+function sandboxOf(program: ClientProgram): Sandbox {
+  if ('session' in program) return program.session;
+  return 'shell' in program ? program.shell : program.sandbox;
+}
+
+function start(
+  program: ClientProgram,
+  { state, tenant }: ToolCall,
+  added: AddedOptions,
+): Promise<SandboxResult> {
+  if ('session' in program) {
+    const { session, execution_id, options } = program;
+    return session.resume(execution_id, { ...options, ...added });
+  }
+  const { code, options } = program;
+  if ('sandbox' in program) return program.sandbox.execute(code, { ...options, ...added });
+  return program.shell.withFilesOf(
+    () => tenant.defaultWorkspace(),
+    () => program.shell.execute(code, { ...options, ...added }),
+    state.settings.max_queued,
+  );
+}
+
+/** Runs a program until it ends, pauses or has questions for a person. */
 export async function runForClient(
   call: ToolCall,
-  program: ProgramRun,
+  program: ClientProgram,
 ): Promise<ToolResult | InputRequiredResult> {
-  const { mcp, state, input } = call;
-  const { gateway } = state;
-  const needsTools = gateway !== undefined && (await program.needsTools());
-  const tools = needsTools ? await listTools(gateway, program, call) : gateway?.listedToolset;
-  const sandbox = await program.open();
+  const { mcp, input, signal } = call;
+  const consent = mcp.packageConsent;
+  const sandbox = sandboxOf(program);
+  const mayAsk = program.options.tools !== undefined || sandbox.policy.network?.ask === true;
   const whyNot = whyItCannotPause(sandbox, call);
   const leaveOpen = (reason: string) =>
     whyNot === undefined ? undefined : { approved: false, reason: `${reason}, and ${whyNot}` };
-  const consent = mcp.packageConsent;
-  const packages = (ask: OnApproval | undefined, signal: AbortSignal): Decisions =>
-    consent === undefined ? {} : { onPackages: consent.decide(ask, program.session_id, signal) };
-  const mayAsk = tools !== undefined || sandbox.policy.network?.ask === true;
-  if (!input.canAsk || (!mayAsk && !consent?.isOpen)) {
-    const onApproval: OnApproval = () => leaveOpen('this client cannot ask a person');
-    const decisions = mayAsk ? { tools, onApproval } : {};
-    return run(program, sandbox, call, call.signal, { ...packages(undefined, call.signal), ...decisions });
-  }
-  const owner = { tenant: call.tenant.id, request: requestDigest(program.request) };
-  // Progress belongs to the request that started the program.
-  let isAnswered = false;
-  const progress: ToolCall['progress'] = (fuel) => {
-    if (!isAnswered) call.progress?.(fuel);
-  };
-  const step = await nextStep(owner, program.session_id, call, (ask, signal) => {
-    const onApproval: OnApproval = (request) =>
-      fitsForm(request) ? ask(request) : leaveOpen('the arguments are too long to be shown to a person');
-    return run(program, sandbox, { ...call, progress: call.progress && progress }, signal, {
-      ...packages(ask, signal),
-      ...(mayAsk && { tools, onApproval }),
-    });
+  const decisions = (ask: OnApproval | undefined, onApproval: OnApproval, abort: AbortSignal) => ({
+    signal: abort,
+    ...(consent !== undefined && { onPackages: consent.decide(ask, program.session_id, abort) }),
+    ...(mayAsk && { onApproval }),
   });
-  if (step.type === 'done') return step.value;
-  isAnswered = true;
-  return input.ask(step.questions, step.state);
+  if (!input.canAsk || (!mayAsk && !consent?.isOpen))
+    return run(
+      program,
+      call,
+      decisions(undefined, () => leaveOpen('this client cannot ask a person'), signal),
+    );
+  const asking = mcp.approvals.open<ToolResult>(ownerOf(call, program.request));
+  const onApproval: OnApproval = (request) =>
+    fitsForm(request) ? asking.ask(request) : leaveOpen('the arguments are too long to be shown to a person');
+  // Progress belongs to the request that started the program.
+  const progress: ToolCall['progress'] =
+    call.progress && ((fuel) => asking.rounds === 0 && call.progress!(fuel));
+  asking.result = run(program, { ...call, progress }, decisions(asking.ask, onApproval, asking.signal));
+  return answerOf(call, await mcp.approvals.next(asking, signal));
 }
 
-/** Asks the MCP servers for their tools. A server may never answer, so the call can be cancelled meanwhile. */
-function listTools(
-  gateway: Gateway,
-  { session_id }: ProgramRun,
-  { tenant, signal }: ToolCall,
-): Promise<Toolset> {
-  return tenant.runCancellable(session_id, signal, async (cancelled) => {
-    const toolset = cancelled.aborted ? undefined : await undefinedIfAborted(gateway.toolset(), cancelled);
-    if (toolset !== undefined) return toolset;
-    throw new CancelledError('The call was cancelled while MCP servers listed their tools. Nothing was run.');
-  });
+/** Continues the program of an earlier request with the answers in this one. */
+export async function runAnswered(
+  call: ToolCall,
+  round: RoundState,
+  { request, session_id }: Pick<ClientProgram, 'request' | 'session_id'>,
+): Promise<ToolResult | InputRequiredResult> {
+  const decisionOf = (key: string) => call.input.decision(key);
+  const owner = ownerOf(call, request);
+  return answerOf(call, await continueRun({ ...call, session_id }, owner, round, decisionOf));
+}
+
+const ownerOf = ({ tenant }: ToolCall, request: unknown): RunOwner => ({
+  tenant: tenant.id,
+  request: requestDigest(request),
+});
+
+/** The result of a program that has ended, or its questions. */
+export function answerOf(
+  { input }: ToolCall,
+  progress: ApprovalProgress<ToolResult>,
+): ToolResult | Promise<InputRequiredResult> {
+  return progress.type === 'done' ? progress.value : input.ask(progress.questions, progress.state);
+}
+
+/**
+ * The tools that a program may call. If it may call some, the MCP servers are asked for them. A server may never answer, so
+ * the call can be cancelled meanwhile.
+ */
+export async function toolsOf(
+  { state: { gateway }, tenant, signal }: ToolCall,
+  { session_id, mayCall }: { readonly session_id: string; readonly mayCall: boolean },
+): Promise<{ readonly tools?: Toolset }> {
+  if (gateway === undefined) return {};
+  let tools = gateway.listedToolset;
+  if (mayCall) {
+    using active = tenant.beginCall(session_id, signal);
+    tools = active.signal.aborted ? undefined : await undefinedIfAborted(gateway.toolset(), active.signal);
+    if (tools === undefined)
+      throw new CancelledError(
+        'The call was cancelled while MCP servers listed their tools. Nothing was run.',
+      );
+  }
+  return tools === undefined ? {} : { tools };
 }
 
 /** Why a program cannot wait for a person who uses the command line; undefined if it can. */
@@ -120,45 +181,30 @@ function whyItCannotPause(sandbox: Sandbox, { tenant, state }: ToolCall): string
 // biome-ignore lint/plugin: arguments, within the limits of request bodies
 export const requestDigest = (args: unknown): string => sha256Hex(JSON.stringify(args));
 
-/** Starts the program, or continues it with the decisions in the request. */
-function nextStep(
-  owner: RunOwner,
-  session_id: string,
-  call: ToolCall,
-  start: (onApproval: OnApproval, signal: AbortSignal) => Promise<ToolResult>,
-): Promise<ApprovalProgress<ToolResult>> {
-  const { state: round } = call.input;
-  if (round === undefined) return call.mcp.approvals.start(owner, call.signal, start);
-  return continueRun(owner, round, (key) => call.input.decision(key), { ...call, session_id });
-}
-
 /** Continues a program with the decisions of a person. */
-export function continueRun(
+export async function continueRun(
+  { mcp: { approvals }, tenant, signal, session_id }: ToolCall & { readonly session_id: string },
   owner: RunOwner,
   round: RoundState,
   decisionOf: (key: string) => ApprovalDecision,
-  { mcp: { approvals }, tenant, signal, session_id }: ToolCall & { readonly session_id: string },
 ): Promise<ApprovalProgress<ToolResult>> {
   if (approvals.isWaiting(round)) return approvals.continue(owner, round, decisionOf, signal);
   // Another server may run the program.
-  return tenant.runCancellable(session_id, signal, (cancelled) =>
-    approvals.relay(owner, round, decisionOf, cancelled),
-  );
+  using active = tenant.beginCall(session_id, signal);
+  return await approvals.relay(owner, round, decisionOf, active.signal);
 }
 
 /** Runs the program until it ends or pauses. */
 async function run(
-  program: ProgramRun,
-  sandbox: Sandbox,
+  program: ClientProgram,
   call: ToolCall,
-  abort: AbortSignal,
-  decisions: Decisions,
+  decisions: AddedOptions & { signal: AbortSignal },
 ): Promise<ToolResult> {
   const { state, tenant, progress } = call;
   const { session_id, language } = program;
-  const result = await tenant.runCancellable(session_id, abort, (signal) =>
-    program.start(sandbox, { ...progressCallbacks(progress), ...decisions, signal }),
-  );
+  using active = tenant.beginCall(session_id, decisions.signal);
+  const { signal } = active;
+  const result = await start(program, call, { ...progressCallbacks(progress), ...decisions, signal });
   // A run that no worker has started has used no memory.
   if (result.metadata.trap_reason === 'cancelled' && result.memory_used_bytes === 0)
     throw new CancelledError('The call was cancelled while queued. Nothing was run.');
@@ -170,13 +216,13 @@ async function run(
     reader: MCP_READER,
     language,
     session_id,
-    files: program.files,
+    files: 'files' in program.options ? Object.keys(program.options.files ?? {}) : [],
     maxChars: settings.max_output_chars,
-    profile: program.profile,
+    profile: 'profile' in program.options && program.options.profile === true,
     recent: tenant.recent,
     viewAdvice: viewAdvice(settings, session_id),
-    ...(settings.inline_images && { images: sandbox }),
-    signal: abort,
+    ...(settings.inline_images && { images: sandboxOf(program) }),
+    signal: decisions.signal,
   });
 }
 

@@ -58,18 +58,25 @@ interface Asked {
 
 const withoutSignal = ({ signal: _, ...request }: ApprovalRequest) => request;
 
-class WaitingRun<T> {
+/** A run whose calls a person may have to approve. */
+class ApprovableRun<T> {
   readonly id = randomUUID();
-  readonly controller = new AbortController();
+  readonly #controller = new AbortController();
   readonly asked = new Map<string, Asked>();
   round = '';
   rounds = 0;
-  result: Promise<T> | undefined;
+  #ended: Promise<{ readonly value: T }> | undefined;
   #onQuestion: (() => void) | undefined;
 
   constructor(readonly owner: RunOwner) {}
 
-  readonly onApproval: OnApproval = (request) => {
+  /** Aborted when the run is cancelled. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Asks a person about a call. */
+  readonly ask: OnApproval = (request) => {
     if (this.rounds > MAX_ROUNDS) return TOO_MANY_QUESTIONS;
     return new Promise((decide) => {
       const key = `call_${request.seq}`;
@@ -86,9 +93,30 @@ class WaitingRun<T> {
     });
   };
 
+  /** The result of the run. */
+  set result(result: Promise<T>) {
+    this.#ended = result.then((value) => ({ value }));
+    // `next` reports a failure; between two requests nothing awaits the result.
+    this.#ended.catch(() => {});
+  }
+
+  cancel(): void {
+    this.#controller.abort();
+  }
+
+  /** Makes the decisions. A question without one stays open. */
+  decide(decisionOf: (key: string) => ApprovalDecision): void {
+    for (const [key, { decide }] of this.asked) {
+      const decision = decisionOf(key);
+      if (decision === undefined) continue;
+      decide(decision);
+      this.asked.delete(key);
+    }
+  }
+
   /** Waits until the run ends or has a question. If `signal` aborts, the run is cancelled. */
   async next(signal: AbortSignal): Promise<{ readonly value: T } | undefined> {
-    const cancel = () => this.controller.abort();
+    const cancel = () => this.cancel();
     if (signal.aborted) cancel();
     signal.addEventListener('abort', cancel, { once: true });
     try {
@@ -96,10 +124,9 @@ class WaitingRun<T> {
         this.#onQuestion = () => resolve(undefined);
         if (this.asked.size > 0) resolve(undefined);
       });
-      const ended = this.result!.then((value) => ({ value }));
-      const first = await Promise.race([ended, question]);
+      const first = await Promise.race([this.#ended!, question]);
       if (first !== undefined) return first;
-      return await Promise.race([ended, delay(COLLECT_MS, undefined)]);
+      return await Promise.race([this.#ended!, delay(COLLECT_MS, undefined)]);
     } finally {
       signal.removeEventListener('abort', cancel);
       this.#onQuestion = undefined;
@@ -109,7 +136,7 @@ class WaitingRun<T> {
 
 /** A run between two requests. */
 interface WaitingRound {
-  readonly run: WaitingRun<unknown>;
+  readonly run: ApprovableRun<unknown>;
   readonly timer: NodeJS.Timeout;
   /** Whether other servers can answer the round. */
   isShared: boolean;
@@ -124,17 +151,9 @@ export class RunsAwaitingApproval {
 
   constructor(readonly rounds?: ApprovalRounds) {}
 
-  /** Starts a run whose calls a person may have to approve. */
-  start<T>(
-    owner: RunOwner,
-    signal: AbortSignal,
-    work: (onApproval: OnApproval, signal: AbortSignal) => Promise<T>,
-  ): Promise<ApprovalProgress<T>> {
-    const run = new WaitingRun<T>(owner);
-    run.result = work(run.onApproval, run.controller.signal);
-    // `next` reports a failure; between two requests nothing awaits the result.
-    run.result.catch(() => {});
-    return this.#advance(run, signal);
+  /** A run that may ask. Its `result` must be set before `next`. */
+  open<T>(owner: RunOwner): ApprovableRun<T> {
+    return new ApprovableRun<T>(owner);
   }
 
   /** Whether this server runs the program that waits for an answer to this round. */
@@ -159,7 +178,8 @@ export class RunsAwaitingApproval {
     this.#waiting.delete(id);
     clearTimeout(waiting.timer);
     if (waiting.isShared && !(await this.#close(run))) throw new NotWaiting();
-    return this.#decide(run as WaitingRun<T>, decisionOf, signal);
+    run.decide(decisionOf);
+    return this.next(run as ApprovableRun<T>, signal);
   }
 
   /** Passes the decisions of a person to the server that runs the program, and waits for what follows. */
@@ -178,7 +198,7 @@ export class RunsAwaitingApproval {
   }
 
   /** Ends the round for other servers. If one of them has already answered it, or the database fails, the run keeps waiting. */
-  async #close(run: WaitingRun<unknown>): Promise<boolean> {
+  async #close(run: ApprovableRun<unknown>): Promise<boolean> {
     let isClosed = false;
     try {
       isClosed = await this.rounds!.close(run.round);
@@ -191,46 +211,29 @@ export class RunsAwaitingApproval {
     return isClosed;
   }
 
-  #hold(run: WaitingRun<unknown>): WaitingRound {
+  #hold(run: ApprovableRun<unknown>): WaitingRound {
     const timer = setTimeout(() => this.#cancel(run.id), ANSWER_SECONDS * 1000).unref();
     const waiting = { run, timer, isShared: false };
     this.#waiting.set(run.id, waiting);
     return waiting;
   }
 
-  /** A question without a decision is asked again. */
-  #decide<T>(
-    run: WaitingRun<T>,
-    decisionOf: (key: string) => ApprovalDecision,
-    signal: AbortSignal,
-  ): Promise<ApprovalProgress<T>> {
-    for (const [key, { decide }] of run.asked) {
-      const decision = decisionOf(key);
-      if (decision === undefined) continue;
-      decide(decision);
-      run.asked.delete(key);
+  /** The next round of a run: its questions, once it has some, or its value, once it has ended. */
+  async next<T>(run: ApprovableRun<T>, signal: AbortSignal): Promise<ApprovalProgress<T>> {
+    for (;;) {
+      const ended = await run.next(signal);
+      if (ended !== undefined) return { type: 'done', value: ended.value };
+      // The program withdrew its calls while they were being collected.
+      if (run.asked.size === 0) continue;
+      const waiting = [...this.#waiting.values()].filter((one) => one.run.owner.tenant === run.owner.tenant);
+      run.rounds = waiting.length < MAX_WAITING_RUNS ? run.rounds + 1 : MAX_ROUNDS + 1;
+      if (run.rounds <= MAX_ROUNDS) return this.#wait(run);
+      run.decide(() => TOO_MANY_QUESTIONS);
     }
-    return this.#advance(run, signal);
-  }
-
-  async #advance<T>(run: WaitingRun<T>, signal: AbortSignal): Promise<ApprovalProgress<T>> {
-    const ended = await run.next(signal);
-    if (ended !== undefined) return { type: 'done', value: ended.value };
-    // The program withdrew its calls while they were being collected.
-    if (run.asked.size === 0) return this.#advance(run, signal);
-    const waiting = [...this.#waiting.values()].filter((one) => one.run.owner.tenant === run.owner.tenant);
-    run.rounds = waiting.length < MAX_WAITING_RUNS ? run.rounds + 1 : MAX_ROUNDS + 1;
-    if (run.rounds > MAX_ROUNDS) {
-      for (const { decide } of run.asked.values()) decide(TOO_MANY_QUESTIONS);
-      run.asked.clear();
-      // No more questions are asked, so this waits for the end of the run.
-      return this.#advance(run, signal);
-    }
-    return this.#wait(run);
   }
 
   /** Each round has its own id, so an answer cannot be used twice. */
-  async #wait(run: WaitingRun<unknown>): Promise<ApprovalProgress<never>> {
+  async #wait(run: ApprovableRun<unknown>): Promise<ApprovalProgress<never>> {
     run.round = randomUUID();
     const asked = questionsOf(run);
     const waiting = this.#hold(run);
@@ -281,7 +284,8 @@ export class RunsAwaitingApproval {
     this.#waiting.delete(run.id);
     clearTimeout(timer);
     this.#relayed.set(round, controller);
-    const outcome = await serializeOutcome(this.#decide(run, (key) => decisions[key], controller.signal));
+    run.decide((key) => decisions[key]);
+    const outcome = await serializeOutcome(this.next(run, controller.signal));
     this.#relayed.delete(round);
     // Without an outcome, the other server reports that it is unknown.
     await rounds.finish(round, outcome).catch(() => {});
@@ -290,7 +294,7 @@ export class RunsAwaitingApproval {
   #cancel(id: string): void {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
-    waiting?.run.controller.abort();
+    waiting?.run.cancel();
     if (waiting?.isShared) this.rounds!.remove([waiting.run.round]).catch(() => {});
   }
 
@@ -306,7 +310,7 @@ export class RunsAwaitingApproval {
 }
 
 /** The open questions of a run, for the client. */
-function questionsOf(run: WaitingRun<unknown>): ApprovalProgress<never> & { readonly type: 'questions' } {
+function questionsOf(run: ApprovableRun<unknown>): ApprovalProgress<never> & { readonly type: 'questions' } {
   const questions = [...run.asked.values()].map(({ question }) => question);
   return {
     type: 'questions',

@@ -23,7 +23,7 @@ import { type CallContext, type CallRequest, callRequest, callTool, type Runnabl
 import { statedCapabilities } from './client-capabilities.ts';
 import { type ClientInput, clientInput, inputRequests } from './client-input.ts';
 import type { McpState } from './mcp-state.ts';
-import { continueRun, requestDigest } from './run-for-client.ts';
+import { answerOf, continueRun, requestDigest } from './run-for-client.ts';
 import { ANSWER_SECONDS, NotWaiting, type RoundState } from './runs-awaiting-approval.ts';
 import type { Task, TaskState, TaskStates } from './task-states.ts';
 
@@ -106,16 +106,15 @@ interface Ended {
 }
 
 /** Makes a call that can be cancelled with the id of its task. */
-function followCall(
+async function followCall(
   tasks: TaskStates,
   { taskId }: Task,
   abort: AbortSignal,
   call: (signal: AbortSignal) => Promise<ToolCallResult>,
 ): Promise<Ended> {
-  return tasks.calls.run(taskId, abort, async (signal) => ({
-    result: await call(signal),
-    isCancelled: signal.aborted,
-  }));
+  using active = tasks.calls.begin(taskId, abort);
+  const result = await call(active.signal);
+  return { result, isCancelled: active.signal.aborted };
 }
 
 /** A call whose questions become part of the task. It reports no progress, which tasks do not have. */
@@ -232,11 +231,8 @@ async function continueTask(
   const run: RunnableTool['run'] = async (_, call) => {
     const owner = { tenant: tenant.id, request };
     try {
-      const step = await continueRun(owner, state, decisionOf, {
-        ...call,
-        session_id: session_id ?? DEFAULT_SESSION,
-      });
-      return step.type === 'done' ? step.value : call.input.ask(step.questions, step.state);
+      const running = { ...call, session_id: session_id ?? DEFAULT_SESSION };
+      return answerOf(call, await continueRun(running, owner, state, decisionOf));
     } catch (cause) {
       isLate = cause instanceof NotWaiting;
       throw cause;

@@ -238,10 +238,7 @@ export class PlaygroundSession {
   #launch(id: number, failedStatus: () => TimelineNode['status'], execute: Execute): void {
     const controller = new AbortController();
     this.#running = { id, controller };
-    void this.host.tenant
-      .runCancellable(this.session.session_id, controller.signal, (signal) =>
-        this.#execute(id, signal, execute),
-      )
+    void this.#execute(id, controller.signal, execute)
       .catch((cause: unknown) => {
         // The program did not run: the session is busy, or the server is overloaded or shutting down.
         this.timeline.finish(id, { outcome: undefined, error: this.host.state.clientError(cause) });
@@ -254,8 +251,10 @@ export class PlaygroundSession {
       });
   }
 
-  async #execute(id: number, signal: AbortSignal, execute: Execute): Promise<void> {
+  async #execute(id: number, abort: AbortSignal, execute: Execute): Promise<void> {
     const { timeline } = this;
+    using active = this.host.tenant.beginCall(this.session.session_id, abort);
+    const { signal } = active;
     const tools = await this.host.state.gateway?.toolset();
     const note = (text: string) => timeline.addOutput(id, 'stderr', `${text}\n`);
     const options = {

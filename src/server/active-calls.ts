@@ -8,35 +8,36 @@ import type { Cancellations } from '../stores/coordination.ts';
 /** Interval at which requests of other servers are looked for. Shorter calls cost no query. */
 const CANCELLATION_POLL_MS = 1000;
 
-interface ActiveCall {
+/** A call that can be cancelled until it is disposed of. */
+export interface ActiveCall extends Disposable {
+  readonly signal: AbortSignal;
+}
+
+interface TrackedCall {
   readonly session_id: string;
   readonly startedMs: number;
   readonly controller: AbortController;
 }
 
 export class ActiveCalls {
-  readonly #calls = new Set<ActiveCall>();
+  readonly #calls = new Set<TrackedCall>();
   #timer: NodeJS.Timeout | undefined;
 
   /** `shared` is undefined if there are no other servers. */
   constructor(readonly shared: Cancellations | undefined) {}
 
-  /** Runs work until it ends, `signal` aborts or it is cancelled. */
-  async run<T>(
-    session_id: string,
-    signal: AbortSignal,
-    work: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    const call = { session_id, startedMs: performance.now(), controller: new AbortController() };
+  /** Begins a call, which is cancelled with `source`. */
+  begin(session_id: string, source: AbortSignal): ActiveCall {
+    const controller = new AbortController();
+    const call = { session_id, startedMs: performance.now(), controller };
     this.#calls.add(call);
     this.#watch();
-    const unlink = linkSignals(call.controller, signal);
-    try {
-      return await work(call.controller.signal);
-    } finally {
+    const unlink = linkSignals(controller, source);
+    const end = () => {
       unlink();
       this.#calls.delete(call);
-    }
+    };
+    return { signal: controller.signal, [Symbol.dispose]: end };
   }
 
   /** Cancels the calls of a session, or of all sessions, on this server; returns their number. */

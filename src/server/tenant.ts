@@ -22,7 +22,7 @@ import type { Coordination, SessionBlobs } from '../stores/coordination.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import { type DrawPicture, requestPicture } from '../worker/pool/auxiliary-jobs.ts';
 import type { WorkerPool } from '../worker/pool/pool.ts';
-import { ActiveCalls } from './active-calls.ts';
+import { type ActiveCall, ActiveCalls } from './active-calls.ts';
 import { TenantStats } from './metrics.ts';
 import { checkWithin, type TenantNetwork } from './network-config.ts';
 
@@ -300,13 +300,9 @@ export class Tenant {
 
   // ---- active calls ----
 
-  /** Runs work until it ends, `signal` aborts or `cancel` is called. */
-  runCancellable<T>(
-    session_id: string,
-    signal: AbortSignal,
-    work: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    return this.#calls.run(session_id, signal, work);
+  /** Begins a call, which is cancelled with `signal` and by `cancel`. */
+  beginCall(session_id: string, signal: AbortSignal): ActiveCall {
+    return this.#calls.begin(session_id, signal);
   }
 
   /** Cancels the active calls of a session, or of all sessions, on this server; returns their number. */

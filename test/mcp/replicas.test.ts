@@ -23,6 +23,7 @@ import { RunsAwaitingApproval } from '../../src/mcp/runs-awaiting-approval.ts';
 import { CancelledError } from '../../src/model-text/client-errors.ts';
 import { SharedFuel } from '../../src/server/shared-fuel.ts';
 import { openStore } from '../../src/session/open-store.ts';
+import { startAsking } from '../support/asking-run.ts';
 import { runCliHere } from '../support/cli.ts';
 import { folderOfFile, folderOfTest } from '../support/folders.ts';
 import { call, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
@@ -515,7 +516,7 @@ describe('an approval request', () => {
     const approvals = new RunsAwaitingApproval(rounds);
     const owner = { tenant: 'slow', request: 'r' };
     const { signal } = new AbortController();
-    const step = await approvals.start(owner, signal, async (ask, runSignal) =>
+    const step = await startAsking(approvals, owner, signal, async (ask, runSignal) =>
       ask({ call_id: '1', seq: 1, name: 'n', arguments: {}, session_id: undefined, signal: runSignal }),
     );
     if (step.type !== 'questions') throw new Error('no question');

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_ROUNDS, MAX_WAITING_RUNS, RunsAwaitingApproval } from '../../src/mcp/runs-awaiting-approval.ts';
 import type { ApprovalDecision } from '../../src/tools/tool-protocol.ts';
+import { startAsking } from '../support/asking-run.ts';
 
 describe('a run with too many approval requests', () => {
   const owner = { tenant: 't', request: 'r' };
@@ -12,7 +13,7 @@ describe('a run with too many approval requests', () => {
     const approvals = new RunsAwaitingApproval();
     const request = new AbortController();
     const decisions: ApprovalDecision[] = [];
-    let step = await approvals.start(owner, request.signal, async (onApproval, signal) => {
+    let step = await startAsking(approvals, owner, request.signal, async (onApproval, signal) => {
       for (let seq = 1; seq <= MAX_ROUNDS + 2; seq++)
         decisions.push(
           await onApproval({
@@ -46,7 +47,7 @@ test('the number of runs of a tenant that can wait for a decision is limited, an
   const approvals = new RunsAwaitingApproval();
   const { signal } = new AbortController();
   const start = (tenant: string, request: string) =>
-    approvals.start({ tenant, request }, signal, (onApproval, runSignal) =>
+    startAsking(approvals, { tenant, request }, signal, (onApproval, runSignal) =>
       Promise.resolve(
         onApproval({
           call_id: '1',
@@ -70,7 +71,8 @@ test('the number of runs of a tenant that can wait for a decision is limited, an
 
 test('a run whose only question is withdrawn while it is collected continues without asking', async () => {
   const approvals = new RunsAwaitingApproval();
-  const step = await approvals.start(
+  const step = await startAsking(
+    approvals,
     { tenant: 't', request: 'r' },
     new AbortController().signal,
     async (ask) => {

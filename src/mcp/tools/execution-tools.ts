@@ -13,7 +13,7 @@ import { checkWithin } from '../../server/network-config.ts';
 import type { ServerSettings } from '../../server/settings.ts';
 import { DEFAULT_SESSION } from '../../server/tenant.ts';
 import { mentionsTools } from '../../tools/tool-names.ts';
-import { runForClient } from '../run-for-client.ts';
+import { runAnswered, runForClient, toolsOf } from '../run-for-client.ts';
 import {
   ADDITIVE,
   DESTRUCTIVE_IDEMPOTENT,
@@ -56,28 +56,24 @@ async function openTarget(
 
 async function execute(args: ExecuteArguments, call: ToolCall): Promise<ToolResult | InputRequiredResult> {
   const { code, session_id = DEFAULT_SESSION, ...rest } = args;
+  const facts = { request: args, session_id, language: args.language };
+  if (call.input.state !== undefined) return runAnswered(call, call.input.state, facts);
   checkWithin(call.tenant.network, args.network_only);
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-  return runForClient(call, {
-    request: args,
-    session_id,
-    language: args.language,
-    files: Object.keys(args.files ?? {}),
-    profile: args.profile === true,
-    needsTools: () => needsTools(args, call),
-    open: () => openTarget(args, call),
-    start: (sandbox, options) => sandbox.execute(code, { ...given, ...options }),
-  });
+  const tools = await toolsOf(call, { session_id, mayCall: await mayCallTools(args, call) });
+  const sandbox = await openTarget(args, call);
+  return runForClient(call, { ...facts, sandbox, code, options: { ...given, ...tools } });
 }
 
 /**
  * Whether a program may call tools. Code from earlier calls and modules in the workspace may do so even if the program does
  * not mention tools.
  */
-async function needsTools(
+async function mayCallTools(
   { session_id, code, files }: ExecuteArguments,
-  { tenant }: ToolCall,
+  { state, tenant }: ToolCall,
 ): Promise<boolean> {
+  if (state.gateway === undefined) return false;
   if (session_id !== undefined || files !== undefined || mentionsTools(code)) return true;
   return (await (await tenant.defaultWorkspace()).listFiles()).length > 0;
 }

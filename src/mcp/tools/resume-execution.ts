@@ -4,13 +4,11 @@ import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { executionOutput } from '../../model-text/execution-result.ts';
 import type { ToolResult } from '../../model-text/tool-result.ts';
-import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { sessionId } from '../../schema.ts';
 import type { ServerSettings } from '../../server/settings.ts';
 import { checkExecution } from '../../session/resume-options.ts';
-import type { Session } from '../../session/session.ts';
 import type { Resolution } from '../../tools/tool-protocol.ts';
-import { runForClient } from '../run-for-client.ts';
+import { runAnswered, runForClient, toolsOf } from '../run-for-client.ts';
 import { ADDITIVE, defineTool, type Tool, type ToolCall } from '../tool.ts';
 
 const input = z.strictObject({
@@ -40,22 +38,16 @@ async function resume(args: ResumeArguments, call: ToolCall): Promise<ToolResult
   const { session_id, execution_id } = args;
   const resolutions = args.resolutions.map(toResolution);
   // With the answers to questions, the program is already running again.
-  const isAnswer = call.input.state !== undefined;
+  if (call.input.state !== undefined)
+    return runAnswered(call, call.input.state, { request: args, session_id });
   const { fuel_budget, timeout_seconds } = call.tenant.maximums;
-  const session: Session = await call.tenant.session(session_id);
-  const paused = isAnswer ? undefined : await session.paused();
-  if (!isAnswer) checkExecution(paused, execution_id);
-  return runForClient(call, {
-    request: args,
-    session_id,
-    language: paused?.language ?? session.runtime,
-    files: [],
-    profile: false,
-    needsTools: async () => true,
-    open: async (): Promise<Sandbox> => session,
-    start: (_, options) =>
-      session.resume(execution_id, { resolutions, fuel_budget, timeout_seconds, ...options }),
-  });
+  const session = await call.tenant.session(session_id);
+  const paused = await session.paused();
+  checkExecution(paused, execution_id);
+  const tools = await toolsOf(call, { session_id, mayCall: true });
+  const options = { resolutions, fuel_budget, timeout_seconds, ...tools };
+  const language = paused.language;
+  return runForClient(call, { request: args, session_id, language, session, execution_id, options });
 }
 
 export const resumeExecution = (settings: ServerSettings): Tool =>

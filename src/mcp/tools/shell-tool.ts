@@ -6,11 +6,10 @@ import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import type { ToolResult } from '../../model-text/tool-result.ts';
 import { SHELL_RUNTIME } from '../../runtimes/program-files.ts';
-import type { SandboxResult } from '../../schema.ts';
 import type { ServerSettings } from '../../server/settings.ts';
 import type { Tenant } from '../../server/tenant.ts';
 import type { Session } from '../../session/session.ts';
-import { runForClient } from '../run-for-client.ts';
+import { runAnswered, runForClient, toolsOf } from '../run-for-client.ts';
 import { ADDITIVE, defineTool, hasNetwork, type Tool, type ToolCall } from '../tool.ts';
 import { offersTool } from '../tool-sets.ts';
 
@@ -69,21 +68,10 @@ export const shellTool = (settings: ServerSettings): Tool =>
       const { command } = args;
       if (command === undefined)
         throw new SandboxError('invalid_argument', 'command: is missing. Pass a command, or restart: true.');
-      return runForClient(call, {
-        request: args,
-        session_id: SESSION,
-        language: SHELL_RUNTIME,
-        files: [],
-        profile: false,
-        // Shell programs cannot call tools.
-        needsTools: async () => false,
-        open: () => shellOf(tenant),
-        start: (shell, options): Promise<SandboxResult> =>
-          (shell as Session).withFilesOf(
-            () => tenant.defaultWorkspace(),
-            () => shell.execute(command, options),
-            settings.max_queued,
-          ),
-      });
+      const facts = { request: args, session_id: SESSION, language: SHELL_RUNTIME } as const;
+      if (call.input.state !== undefined) return runAnswered(call, call.input.state, facts);
+      // Shell programs cannot call tools.
+      const options = await toolsOf(call, { session_id: SESSION, mayCall: false });
+      return runForClient(call, { ...facts, shell: await shellOf(tenant), code: command, options });
     },
   });
