@@ -12,8 +12,8 @@ describe('Intl', () => {
     ["'a'.localeCompare('b', 'sv')", /no data for the locale sv/],
     ["'i'.toLocaleUpperCase('lt')", /no data for the locale lt/],
     [
-      "new Intl.Segmenter('en', { granularity: 'word' }).segment('日本語')",
-      /segment text with the character 日 at this granularity/,
+      "new Intl.Segmenter('en', { granularity: 'word' })",
+      /granularity word is not available .* Use text\.match/,
     ],
     ["new Intl.DisplayNames('en', { type: 'region' })", /Use a table of the names/],
     ["new Intl.NumberFormat('en', { numberingSystem: 'arab' })", /numberingSystem: 'arab'/],

@@ -67,19 +67,7 @@ const onMessage = (message, name) => console.log(name, message);
 console.log(channel.hasSubscribers, dc.hasSubscribers('app:request'));
 channel.subscribe(onMessage); dc.subscribe('app:request', onMessage);
 channel.publish({ id: 1 }); console.log(channel.unsubscribe(onMessage), dc.channel('app:request') === channel); channel.publish(2); console.log(channel.hasSubscribers);
-const tracing = dc.tracingChannel('work'); tracing.subscribe({ start: (m) => console.log('start', m.n), end: (m) => console.log('end', m.result), error: (m) => console.log('error', m.error.message) });
-tracing.traceSync((x) => x + 1, { n: 1 }, undefined, 4); try { tracing.traceSync(() => { throw new Error('bad'); }, { n: 2 }); } catch {}
-// process: traces promises on diagnostics channels
-const { AsyncLocalStorage } = require('async_hooks'); const dc = require('diagnostics_channel');
-const events = ['start', 'end', 'asyncStart', 'asyncEnd', 'error']; const als = new AsyncLocalStorage();
-const tracing = dc.tracingChannel('task'); tracing.start.bindStore(als, ({ n }) => n * 10);
-tracing.subscribe(Object.fromEntries(events.map((event) => [event, (m) => console.log(event, m.n, m.result, m.error?.message)])));
-(async () => {
-  console.log(await tracing.tracePromise(async function (a, b) { await Promise.resolve(); return [this.base, a, b, als.getStore()]; }, { n: 1 }, { base: 7 }, 2, 3));
-  await tracing.tracePromise(() => Promise.reject(new Error('rejected')), { n: 2 }).catch((e) => console.log('caught', e.message));
-  try { tracing.tracePromise(() => { throw new TypeError('thrown'); }, { n: 3 }); } catch (e) { console.log('threw', e.message); }
-  try { tracing.traceSync(() => { throw new Error('sync'); }, { n: 4 }); } catch (e) { console.log('threw', e.message, als.getStore()); }
-})();
+const tracing = dc.tracingChannel('work'); tracing.subscribe({ start: (m) => console.log('start', m.n) }); tracing.start.publish({ n: 1 });
 // program: describes what worker threads are in the main thread
 const { isMainThread, parentPort, workerData, threadId, Worker } = require('worker_threads');
 console.log(isMainThread, parentPort, workerData, threadId, typeof Worker);

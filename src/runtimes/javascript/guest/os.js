@@ -64,41 +64,14 @@ const FLAGS = {
   O_APPEND: 0o2000,
 };
 /** The signals of Linux and their numbers. */
-export const SIGNALS = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGQUIT: 3,
-  SIGILL: 4,
-  SIGTRAP: 5,
-  SIGABRT: 6,
-  SIGIOT: 6,
-  SIGBUS: 7,
-  SIGFPE: 8,
-  SIGKILL: 9,
-  SIGUSR1: 10,
-  SIGSEGV: 11,
-  SIGUSR2: 12,
-  SIGPIPE: 13,
-  SIGALRM: 14,
-  SIGTERM: 15,
-  SIGCHLD: 17,
-  SIGSTKFLT: 16,
-  SIGCONT: 18,
-  SIGSTOP: 19,
-  SIGTSTP: 20,
-  SIGTTIN: 21,
-  SIGTTOU: 22,
-  SIGURG: 23,
-  SIGXCPU: 24,
-  SIGXFSZ: 25,
-  SIGVTALRM: 26,
-  SIGPROF: 27,
-  SIGWINCH: 28,
-  SIGIO: 29,
-  SIGPOLL: 29,
-  SIGPWR: 30,
-  SIGSYS: 31,
-};
+export const SIGNALS = {};
+'HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS'
+  .split(' ')
+  .forEach((name, i) => {
+    SIGNALS[`SIG${name}`] = i + 1;
+    if (name === 'ABRT') SIGNALS.SIGIOT = i + 1;
+    if (name === 'IO') SIGNALS.SIGPOLL = i + 1;
+  });
 /** Size of the descriptor table. The host returns both ends of a pipe in one number. */
 const MAX_DESCRIPTORS = 256;
 /** What to use instead of the functions of QuickJS that throw. */

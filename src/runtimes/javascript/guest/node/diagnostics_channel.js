@@ -9,16 +9,23 @@ function reportLater(error) {
   });
 }
 
+/** Methods that throw. */
+function refuse(type, name, instead) {
+  type.prototype[name] = () => {
+    const message = `${type.name}.${name} is not available in the sandbox. Use ${instead}.`;
+    throw codedError(Error, 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM', message);
+  };
+}
+
 export class Channel {
   #subscribers = [];
-  #stores = new Map();
 
   constructor(name) {
     this.name = name;
   }
 
   get hasSubscribers() {
-    return this.#subscribers.length > 0 || this.#stores.size > 0;
+    return this.#subscribers.length > 0;
   }
 
   subscribe(callback) {
@@ -33,14 +40,6 @@ export class Channel {
     return true;
   }
 
-  bindStore(store, transform) {
-    this.#stores.set(store, transform);
-  }
-
-  unbindStore(store) {
-    return this.#stores.delete(store);
-  }
-
   publish(message) {
     for (const subscriber of this.#subscribers) {
       try {
@@ -50,19 +49,8 @@ export class Channel {
       }
     }
   }
-
-  runStores(message, callback, self, ...args) {
-    let run = () => {
-      this.publish(message);
-      return Reflect.apply(callback, self, args);
-    };
-    for (const [store, transform] of this.#stores) {
-      const next = run;
-      run = () => store.run(transform === undefined ? message : transform(message), next);
-    }
-    return run();
-  }
 }
+for (const name of ['bindStore', 'unbindStore', 'runStores']) refuse(Channel, name, 'AsyncLocalStorage.run');
 
 export function channel(name) {
   if (typeof name !== 'string' && typeof name !== 'symbol')
@@ -101,57 +89,8 @@ class TracingChannel {
       if (handlers[event] !== undefined && !this[event].unsubscribe(handlers[event])) isDone = false;
     return isDone;
   }
-
-  /** Calls `run` between the events `start` and `end`, and publishes what it throws. */
-  #trace(context, run) {
-    return this.start.runStores(context, () => {
-      try {
-        return run();
-      } catch (error) {
-        context.error = error;
-        this.error.publish(context);
-        throw error;
-      } finally {
-        this.end.publish(context);
-      }
-    });
-  }
-
-  traceSync(callback, context = {}, self = undefined, ...args) {
-    return this.#trace(context, () => {
-      context.result = Reflect.apply(callback, self, args);
-      return context.result;
-    });
-  }
-
-  tracePromise(callback, context = {}, self = undefined, ...args) {
-    const settle = (key, value) => {
-      context[key] = value;
-      if (key === 'error') this.error.publish(context);
-      this.asyncStart.publish(context);
-      this.asyncEnd.publish(context);
-    };
-    return this.#trace(context, () =>
-      Promise.resolve(Reflect.apply(callback, self, args)).then(
-        (result) => {
-          settle('result', result);
-          return result;
-        },
-        (error) => {
-          settle('error', error);
-          throw error;
-        },
-      ),
-    );
-  }
-
-  traceCallback() {
-    throw codedError(
-      Error,
-      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      'TracingChannel.traceCallback is not available in the sandbox. Use traceSync or tracePromise.',
-    );
-  }
 }
+for (const name of ['traceSync', 'tracePromise', 'traceCallback'])
+  refuse(TracingChannel, name, 'start.publish(context) and end.publish(context)');
 
 export const tracingChannel = (nameOrChannels) => new TracingChannel(nameOrChannels);

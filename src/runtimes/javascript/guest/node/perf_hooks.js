@@ -1,6 +1,6 @@
 /** The module `perf_hooks` and the global `performance`. */
 import { interpreterClock as origin } from '../timers.js';
-import { invalidArgType } from './internal/errors.js';
+import { codedError, invalidArgType } from './internal/errors.js';
 
 let timeline = [];
 const observers = new Set();
@@ -125,32 +125,13 @@ class PerformanceObserver {
   }
 }
 
-/** A histogram of recorded values, as `createHistogram` returns it. */
-class RecordableHistogram {
-  #values = [];
-  record(value) {
-    this.#values.push(Number(value));
-  }
-  get count() {
-    return this.#values.length;
-  }
-  get min() {
-    return this.#values.length === 0 ? 9_223_372_036_854_776_000 : Math.min(...this.#values);
-  }
-  get max() {
-    return this.#values.length === 0 ? 0 : Math.max(...this.#values);
-  }
-  get mean() {
-    return this.#values.reduce((sum, value) => sum + value, 0) / this.#values.length;
-  }
-  percentile(percent) {
-    const sorted = [...this.#values].sort((a, b) => a - b);
-    return sorted[Math.min(sorted.length - 1, Math.ceil((percent / 100) * sorted.length) - 1)] ?? 0;
-  }
-  reset() {
-    this.#values = [];
-  }
-}
+const refused = (name) => () => {
+  throw codedError(
+    Error,
+    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+    `perf_hooks.${name} is not available in the sandbox. Use an array of the values of performance.now().`,
+  );
+};
 
 export default {
   performance,
@@ -158,8 +139,7 @@ export default {
   PerformanceMark,
   PerformanceMeasure,
   PerformanceObserver,
-  createHistogram: () => new RecordableHistogram(),
-  monitorEventLoopDelay: () =>
-    Object.assign(new RecordableHistogram(), { enable: () => true, disable: () => true }),
+  createHistogram: refused('createHistogram'),
+  monitorEventLoopDelay: refused('monitorEventLoopDelay'),
   constants: { NODE_PERFORMANCE_GC_MAJOR: 4, NODE_PERFORMANCE_GC_MINOR: 1 },
 };

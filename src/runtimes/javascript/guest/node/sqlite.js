@@ -3,14 +3,9 @@ import { host } from '../host-calls.js';
 import {
   checkOptions,
   checkType,
-  constants,
   constructError,
   databasePath,
-  LIMITS,
-  limitValue,
   option,
-  rangeError,
-  readLimits,
   stateError,
   typeError,
   unavailable,
@@ -26,11 +21,20 @@ const FUNCTION = { deterministic: 0x800, directOnly: 0x80000 };
 const PERSISTENT = 1;
 const READ_BIGINTS = 1;
 const RETURN_ARRAYS = 2;
-const MAX_TAG_STATEMENTS = 1000;
-const MAX_CAPACITY = 2 ** 31 - 1;
-const MAX_PAGES = 2 ** 31 - 1;
 const NO_SESSIONS = 'Compare tables with SQL, such as EXCEPT, or record changes with triggers.';
 const NO_EXTENSIONS = 'Define functions with database.function() and database.aggregate().';
+const NO_COPY = "Copy a database with SQL: VACUUM INTO 'copy.db'.";
+/** What to use instead of the members of a database that throw. */
+const REFUSED = {
+  applyChangeset: NO_SESSIONS,
+  createSession: NO_SESSIONS,
+  createTagStore: 'Use prepare, and keep the statement.',
+  deserialize: NO_COPY,
+  enableLoadExtension: NO_EXTENSIONS,
+  loadExtension: NO_EXTENSIONS,
+  serialize: NO_COPY,
+  setAuthorizer: 'Open the database with the option readOnly, or check the text of a statement.',
+};
 /** Passed to constructors that programs cannot call. */
 const INTERNAL = Symbol('internal');
 
@@ -82,9 +86,8 @@ class StatementSyncIterator {
 }
 Object.setPrototypeOf(StatementSyncIterator.prototype, Iterator.prototype);
 
-/** Set by the classes: the connection of a database, and a way to run a statement without named parameters. */
+/** The connection of a database. */
 let connectionOf;
-let executeTagged;
 
 class StatementSync {
   #database;
@@ -96,19 +99,6 @@ class StatementSync {
   #isBinding = false;
   /** Changes whenever the statement starts again, which ends iterators. */
   #generation = 0;
-
-  static {
-    executeTagged = (statement, method, values) => {
-      statement.#check();
-      statement.#parameters ??= sqlite.parameters(statement.#statement);
-      if (statement.#parameters.length !== values.length)
-        throw valueError('SQLite parameters must be bound using template literal placeholders.');
-      statement.#begin(values, false);
-      if (method === 'all') return statement.#all();
-      if (method === 'get') return statement.#get();
-      return method === 'run' ? statement.#run() : statement.#iterate();
-    };
-  }
 
   constructor(key, database, statement, options) {
     checkInternal(key);
@@ -128,21 +118,21 @@ class StatementSync {
   }
 
   /** Starts the statement with values: an object with named ones may be first. */
-  #begin(values, canBeNamed = true) {
+  #begin(values) {
     this.#check();
     sqlite.reset(this.#statement, true);
     this.#generation++;
     this.#isBinding = true;
     try {
       this.#parameters ??= sqlite.parameters(this.#statement);
-      this.#bindAll(values, canBeNamed);
+      this.#bindAll(values);
     } finally {
       this.#isBinding = false;
     }
   }
 
-  #bindAll(values, canBeNamed) {
-    const first = canBeNamed && isNamed(values[0]) ? 1 : 0;
+  #bindAll(values) {
+    const first = isNamed(values[0]) ? 1 : 0;
     if (first === 1) this.#bindNamed(values[0]);
     const isAnonymous = (index) => (this.#parameters[index - 1] ?? '?')[0] === '?';
     let index = 1;
@@ -191,10 +181,6 @@ class StatementSync {
 
   all(...values) {
     this.#begin(values);
-    return this.#all();
-  }
-
-  #all() {
     const flags = this.#flags;
     const rows = [];
     for (;;) {
@@ -206,10 +192,6 @@ class StatementSync {
 
   get(...values) {
     this.#begin(values);
-    return this.#get();
-  }
-
-  #get() {
     const row = sqlite.step(this.#statement, this.#flags);
     if (row !== undefined) sqlite.reset(this.#statement, false);
     return row;
@@ -217,10 +199,6 @@ class StatementSync {
 
   run(...values) {
     this.#begin(values);
-    return this.#run();
-  }
-
-  #run() {
     while (sqlite.step(this.#statement, READ_BIGINTS) !== undefined);
     const bigints = this.#options.readBigInts ? READ_BIGINTS : 0;
     const [changes, lastInsertRowid] = sqlite.changes(connectionOf(this.#database), bigints);
@@ -229,10 +207,6 @@ class StatementSync {
 
   iterate(...values) {
     this.#begin(values);
-    return this.#iterate();
-  }
-
-  #iterate() {
     const generation = this.#generation;
     let isDone = false;
     const end = () => {
@@ -297,75 +271,6 @@ class StatementSync {
   }
 }
 
-/** Statements by the text of their template, the one that was used least recently first. */
-class SQLTagStore {
-  #database;
-  #capacity;
-  #statements = new Map();
-
-  constructor(key, database, capacity) {
-    checkInternal(key);
-    this.#database = database;
-    this.#capacity = capacity;
-  }
-
-  get db() {
-    return this.#database;
-  }
-
-  get capacity() {
-    return this.#capacity;
-  }
-
-  get size() {
-    return this.#statements.size;
-  }
-
-  clear() {
-    this.#statements.clear();
-  }
-
-  #statement(strings) {
-    connectionOf(this.#database);
-    if (!Array.isArray(strings))
-      throw typeError('First argument must be an array of strings (template literal).');
-    if (!strings.every((part) => typeof part === 'string'))
-      throw typeError('Template literal parts must be strings.');
-    const sql = strings.join('?');
-    let statement = this.#statements.get(sql);
-    this.#statements.delete(sql);
-    try {
-      statement?.columns();
-    } catch (error) {
-      if (error?.message !== 'statement has been finalized') {
-        this.#statements.set(sql, statement);
-        throw error;
-      }
-      statement = undefined;
-    }
-    statement ??= this.#database.prepare(sql);
-    this.#statements.set(sql, statement);
-    if (this.#statements.size > this.#capacity) this.#statements.delete(this.#statements.keys().next().value);
-    return statement;
-  }
-
-  all(strings, ...values) {
-    return executeTagged(this.#statement(strings), 'all', values);
-  }
-
-  get(strings, ...values) {
-    return executeTagged(this.#statement(strings), 'get', values);
-  }
-
-  run(strings, ...values) {
-    return executeTagged(this.#statement(strings), 'run', values);
-  }
-
-  iterate(strings, ...values) {
-    return executeTagged(this.#statement(strings), 'iterate', values);
-  }
-}
-
 /** Sessions record changes; the library is built without them. */
 class Session {
   constructor() {
@@ -389,9 +294,9 @@ function readOpenOptions(options) {
       allowUnknownNamedParameters: false,
     }),
     defensive: read('defensive', true),
-    limits: readLimits(options.limits),
   };
   if (opened.allowExtension) throw unavailable('allowExtension', NO_EXTENSIONS);
+  if (options.limits !== undefined) throw unavailable('limits', 'The limits of the sandbox hold.');
   return opened;
 }
 
@@ -399,7 +304,6 @@ class Database {
   #path;
   #settings;
   #connection;
-  #limits;
 
   constructor(path, options) {
     this.#path = databasePath(path);
@@ -416,14 +320,13 @@ class Database {
 
   open() {
     if (this.#connection !== undefined) throw stateError('database is already open');
-    const { readOnly, foreignKeys, quotes, timeout, defensive, limits } = this.#settings;
+    const { readOnly, foreignKeys, quotes, timeout, defensive } = this.#settings;
     const mode = readOnly ? OPEN.readOnly : OPEN.readWrite | OPEN.create;
     const connection = sqlite.open(this.#path, mode | OPEN.uri, timeout);
     sqlite.configure(connection, CONFIGURATION.quotedInStatements, quotes ? 1 : 0);
     sqlite.configure(connection, CONFIGURATION.quotedInSchema, quotes ? 1 : 0);
     sqlite.configure(connection, CONFIGURATION.foreignKeys, foreignKeys ? 1 : 0);
     sqlite.configure(connection, CONFIGURATION.defensive, defensive ? 1 : 0);
-    for (const [limit, value] of limits) sqlite.limit(connection, limit, value);
     this.#connection = connection;
   }
 
@@ -442,22 +345,6 @@ class Database {
 
   get isTransaction() {
     return sqlite.inTransaction(connectionOf(this));
-  }
-
-  /** SQLite's limits, which assignments change. */
-  get limits() {
-    const limits = {};
-    for (const [name, limit] of Object.entries(LIMITS)) {
-      Object.defineProperty(limits, name, {
-        get: () => sqlite.limit(connectionOf(this), limit, -1),
-        set: (value) => {
-          sqlite.limit(connectionOf(this), limit, limitValue(value));
-        },
-        enumerable: true,
-      });
-    }
-    this.#limits ??= limits;
-    return this.#limits;
   }
 
   exec(sql) {
@@ -511,66 +398,21 @@ class Database {
     sqlite.define(connection, name, count, flags, bigints, undefined, start, step, finish, inverse);
   }
 
-  setAuthorizer(callback) {
-    const connection = connectionOf(this);
-    if (callback !== null && typeof callback !== 'function')
-      throw typeError('The "callback" argument must be a function or null.');
-    sqlite.setAuthorizer(connection, callback);
-  }
-
   enableDefensive(active) {
     const connection = connectionOf(this);
     checkType(active, 'boolean', 'active');
     sqlite.configure(connection, CONFIGURATION.defensive, active ? 1 : 0);
   }
 
-  serialize(name = 'main') {
-    const connection = connectionOf(this);
-    return sqlite.serialize(connection, checkType(name, 'string', 'dbName'));
-  }
-
-  deserialize(buffer, options) {
-    const connection = connectionOf(this);
-    if (!(buffer instanceof Uint8Array)) throw typeError('The "buffer" argument must be a Uint8Array.');
-    if (buffer.length === 0) throw valueError('The "buffer" argument must not be empty.');
-    const name = option(checkOptions(options), 'dbName', 'string', 'main');
-    sqlite.deserialize(connection, name, buffer);
-  }
-
-  createTagStore(capacity = MAX_TAG_STATEMENTS) {
-    connectionOf(this);
-    const message = 'The "maxSize" argument must be a positive integer.';
-    if (typeof capacity !== 'number') throw typeError(message);
-    if (!Number.isInteger(capacity) || capacity <= 0 || capacity > MAX_CAPACITY) throw rangeError(message);
-    return new SQLTagStore(INTERNAL, this, capacity);
-  }
-
-  createSession() {
-    connectionOf(this);
-    throw unavailable('createSession', NO_SESSIONS);
-  }
-
-  applyChangeset() {
-    connectionOf(this);
-    throw unavailable('applyChangeset', NO_SESSIONS);
-  }
-
-  enableLoadExtension(allow) {
-    connectionOf(this);
-    checkType(allow, 'boolean', 'allow');
-    if (allow)
-      throw stateError('Cannot enable extension loading because it was disabled at database creation.');
-  }
-
-  loadExtension() {
-    connectionOf(this);
-    throw stateError('extension loading is not allowed');
-  }
-
   get [Symbol.for('sqlite-type')]() {
     return 'node:sqlite';
   }
 }
+
+for (const [name, remedy] of Object.entries(REFUSED))
+  Database.prototype[name] = () => {
+    throw unavailable(name, remedy);
+  };
 
 const MAX_PARAMETERS = 1000;
 function checkCount(count) {
@@ -602,27 +444,9 @@ Object.defineProperty(Database.prototype, 'constructor', {
   enumerable: false,
 });
 
-/** Copies a database to a file. All pages are copied in one turn. */
-function backup(source, path, options = undefined) {
-  if (typeof source !== 'object' || source === null)
-    throw typeError('The "sourceDb" argument must be an object.');
-  const from = connectionOf(source);
-  const file = databasePath(path);
-  const given = checkOptions(options);
-  const rate = option(given, 'rate', 'integer', 100);
-  if (rate <= 0) throw rangeError('The "options.rate" argument must be a positive integer.');
-  const sourceName = option(given, 'source', 'string', 'main');
-  const targetName = option(given, 'target', 'string', 'main');
-  const progress = option(given, 'progress', 'function', undefined);
-  const report = progress && ((totalPages, remainingPages) => progress({ totalPages, remainingPages }));
-  return Promise.resolve().then(() => {
-    const to = sqlite.open(file, OPEN.readWrite | OPEN.create | OPEN.uri, 0);
-    try {
-      return sqlite.backup(to, targetName, from, sourceName, Math.min(rate, MAX_PAGES), report);
-    } finally {
-      sqlite.close(to);
-    }
-  });
+function backup() {
+  throw unavailable('backup', NO_COPY);
 }
 
-export default { DatabaseSync, StatementSync, Session, constants, backup };
+/** The constants of Node.js belong to functions that are not available. */
+export default { DatabaseSync, StatementSync, Session, constants: {}, backup };

@@ -4,40 +4,14 @@ import { codedError, invalidArgType, validateString } from './internal/errors.js
 import punycode from './punycode.js';
 import querystring from './querystring.js';
 
-const WITH_SLASHES = new Set([
-  'http',
-  'http:',
-  'https',
-  'https:',
-  'ftp',
-  'ftp:',
-  'file',
-  'file:',
-  'ws',
-  'ws:',
-  'wss',
-  'wss:',
-  'gopher',
-  'gopher:',
-]);
+const WITH_SLASHES = new Set(
+  ['http', 'https', 'ftp', 'file', 'ws', 'wss', 'gopher'].flatMap((name) => [name, `${name}:`]),
+);
+const FIELDS = 'protocol slashes auth host port hostname hash search query pathname path href'.split(' ');
 
 export class Url {
   constructor() {
-    for (const name of [
-      'protocol',
-      'slashes',
-      'auth',
-      'host',
-      'port',
-      'hostname',
-      'hash',
-      'search',
-      'query',
-      'pathname',
-      'path',
-      'href',
-    ])
-      this[name] = null;
+    for (const name of FIELDS) this[name] = null;
   }
   parse(text, parseQuery = false, slashesDenoteHost = false) {
     return Object.assign(this, parse(text, parseQuery, slashesDenoteHost));

@@ -28,16 +28,11 @@ showAs(TransformStream, ({ readable, writable, _backpressure }) => ({
   backpressure: _backpressure,
 }));
 
-class TextEncoderStream {
+/** The two ends of a transformation. */
+class Pair {
   #stream;
-  constructor() {
-    const encoder = new TextEncoder();
-    this.#stream = new TransformStream({
-      transform: (chunk, controller) => controller.enqueue(encoder.encode(String(chunk))),
-    });
-  }
-  get encoding() {
-    return 'utf-8';
+  constructor(stream) {
+    this.#stream = stream;
   }
   get readable() {
     return this.#stream.readable;
@@ -47,19 +42,34 @@ class TextEncoderStream {
   }
 }
 
-class TextDecoderStream {
-  #stream;
+class TextEncoderStream extends Pair {
+  constructor() {
+    const encoder = new TextEncoder();
+    super(
+      new TransformStream({
+        transform: (chunk, controller) => controller.enqueue(encoder.encode(String(chunk))),
+      }),
+    );
+  }
+  get encoding() {
+    return 'utf-8';
+  }
+}
+
+class TextDecoderStream extends Pair {
   #decoder;
   constructor(label = 'utf-8', options = {}) {
     const decoder = new TextDecoder(label, options);
-    this.#decoder = decoder;
     const emit = (text, controller) => {
       if (text !== '') controller.enqueue(text);
     };
-    this.#stream = new TransformStream({
-      transform: (chunk, controller) => emit(decoder.decode(chunk, { stream: true }), controller),
-      flush: (controller) => emit(decoder.decode(), controller),
-    });
+    super(
+      new TransformStream({
+        transform: (chunk, controller) => emit(decoder.decode(chunk, { stream: true }), controller),
+        flush: (controller) => emit(decoder.decode(), controller),
+      }),
+    );
+    this.#decoder = decoder;
   }
   get encoding() {
     return this.#decoder.encoding;
@@ -69,12 +79,6 @@ class TextDecoderStream {
   }
   get ignoreBOM() {
     return this.#decoder.ignoreBOM;
-  }
-  get readable() {
-    return this.#stream.readable;
-  }
-  get writable() {
-    return this.#stream.writable;
   }
 }
 
@@ -105,29 +109,15 @@ function convertAtEnd(format, direction) {
   });
 }
 
-class CompressionStream {
-  #stream;
+class CompressionStream extends Pair {
   constructor(format) {
-    this.#stream = convertAtEnd(format, 0);
-  }
-  get readable() {
-    return this.#stream.readable;
-  }
-  get writable() {
-    return this.#stream.writable;
+    super(convertAtEnd(format, 0));
   }
 }
 
-class DecompressionStream {
-  #stream;
+class DecompressionStream extends Pair {
   constructor(format) {
-    this.#stream = convertAtEnd(format, 1);
-  }
-  get readable() {
-    return this.#stream.readable;
-  }
-  get writable() {
-    return this.#stream.writable;
+    super(convertAtEnd(format, 1));
   }
 }
 

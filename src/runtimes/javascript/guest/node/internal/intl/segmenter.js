@@ -1,9 +1,12 @@
-/** Intl.Segmenter. Graphemes come from unicode-segmenter, words and sentences from the rules of Unicode. */
+/** Intl.Segmenter for graphemes, which come from unicode-segmenter. */
 import { graphemeSegments } from 'unicode-segmenter/grapheme';
 import { option, resolveLocale, supportedTags } from './locales.js';
-import { sentences, words } from './segment-rules.js';
 
 const GRANULARITIES = ['grapheme', 'word', 'sentence'];
+const INSTEAD = {
+  word: "text.match(/[\\p{L}\\p{M}\\p{N}'’]+/gu)",
+  sentence: 'text.match(/[^.!?]+[.!?]*/g)',
+};
 const slots = new WeakMap();
 
 function slotsOf(value, name) {
@@ -13,27 +16,18 @@ function slotsOf(value, name) {
   return found;
 }
 
-/** The start of each segment, and whether it is a word. */
-function startsOf(text, granularity) {
-  if (granularity === 'word') return words(text);
-  return granularity === 'sentence' ? sentences(text) : [...graphemeSegments(text)];
-}
-
-const toSegment = (input, granularity, starts, i) => {
-  const { index, isWordLike } = starts[i];
-  const segment = input.slice(index, starts[i + 1]?.index);
-  return granularity === 'word' ? { segment, index, input, isWordLike } : { segment, index, input };
+const toSegment = (input, starts, i) => {
+  const { index } = starts[i];
+  return { segment: input.slice(index, starts[i + 1]?.index), index, input };
 };
 
 class Segments {
   #input;
-  #granularity;
   #starts;
 
-  constructor(input, granularity) {
+  constructor(input) {
     this.#input = input;
-    this.#granularity = granularity;
-    this.#starts = startsOf(input, granularity);
+    this.#starts = [...graphemeSegments(input)];
   }
 
   /** The segment that contains the character at an index. */
@@ -46,7 +40,7 @@ class Segments {
       if (this.#starts[middle].index <= at) low = middle;
       else high = middle - 1;
     }
-    return toSegment(this.#input, this.#granularity, this.#starts, low);
+    return toSegment(this.#input, this.#starts, low);
   }
 
   [Symbol.iterator]() {
@@ -56,7 +50,7 @@ class Segments {
       next: {
         value: () =>
           next < this.#starts.length
-            ? { value: toSegment(this.#input, this.#granularity, this.#starts, next++), done: false }
+            ? { value: toSegment(this.#input, this.#starts, next++), done: false }
             : { ...done },
       },
     });
@@ -74,11 +68,17 @@ export class Segmenter {
     if (options !== undefined && (typeof options !== 'object' || options === null))
       throw new TypeError('Incorrect options information provided');
     const { tag } = resolveLocale(locales, {});
-    slots.set(this, { tag, granularity: option(options ?? {}, 'granularity', GRANULARITIES, 'grapheme') });
+    const granularity = option(options ?? {}, 'granularity', GRANULARITIES, 'grapheme');
+    if (granularity !== 'grapheme')
+      throw new RangeError(
+        `Intl.Segmenter with the granularity ${granularity} is not available in the sandbox. Use ${INSTEAD[granularity]}.`,
+      );
+    slots.set(this, { tag, granularity });
   }
 
   segment(text) {
-    return new Segments(`${text}`, slotsOf(this, 'segment').granularity);
+    slotsOf(this, 'segment');
+    return new Segments(`${text}`);
   }
 
   resolvedOptions() {
