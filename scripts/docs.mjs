@@ -318,13 +318,6 @@ const TABLES = {
   },
   error_codes: () => errorSections(ERROR_CODES, (code) => exitCodeOf(new SandboxError(code, ''))),
   trap_advice: () => trapSections(TRAPS),
-  peers: () => {
-    const [, section] = /<!-- benchmark: peers -->\n([\s\S]*?)<!-- end -->/.exec(
-      readFileSync(at('bench/BENCHMARKS.md'), 'utf8'),
-    );
-    const [machine] = /^`npm run bench -- peers` on .*$/m.exec(section);
-    return `${section.match(/^\|.*$/gm).join('\n')}\n\n${machine} [What is measured](../bench/BENCHMARKS.md#other-sandboxes).`;
-  },
   traps: () => {
     const rows = Object.entries(TRAPS).map(([reason, { exit_code, message }]) => [
       `\`${reason}\``,
@@ -353,6 +346,11 @@ const SUMMARIES = {
     'The shipped copy of this document, `dist/docs/JAVASCRIPT_CAPABILITIES.md`, lists the functions of each module.',
   error_codes: () => errorTable(ERROR_CODES, (code) => exitCodeOf(new SandboxError(code, ''))),
   trap_advice: () => trapTable(TRAPS),
+  tools_config: () =>
+    table(
+      ['key of a server', 'meaning'],
+      Object.entries(SERVER_FIELDS).map(([name, field]) => [`\`${name}\``, firstSentence(field.description)]),
+    ),
   policy: () => {
     const defaults = policy.parse({});
     const rows = Object.entries(policy.shape).map(([name, field]) => [
