@@ -22,7 +22,7 @@ import type { SessionPersistence } from './session-persistence.ts';
 
 export class CallTransaction {
   readonly #access: SessionAccess;
-  readonly #states: SessionPersistence;
+  readonly #persistence: SessionPersistence;
   readonly #workspace: WorkspaceFiles;
   readonly #before: StoredSession;
   readonly #otherUsage: VolumeUsage;
@@ -33,11 +33,11 @@ export class CallTransaction {
   #progress: 'open' | 'committed' | 'reverted' = 'open';
 
   private constructor(access: SessionAccess) {
-    const { states, files: workspace } = access;
+    const { persistence, files: workspace } = access;
     this.#access = access;
-    this.#states = states;
+    this.#persistence = persistence;
     this.#workspace = workspace;
-    this.#before = beforeResume(states.contents);
+    this.#before = beforeResume(persistence.contents);
     this.#otherUsage = workspace.otherUsage;
   }
 
@@ -50,21 +50,21 @@ export class CallTransaction {
     access: SessionAccess,
     { files = {}, resumption }: Pick<Call, 'files' | 'resumption'>,
   ): Promise<CallTransaction> {
-    const { states, files: workspace } = access;
-    await states.syncExternalEdits(workspace);
-    const claimed = claimExecution(states.state.paused, resumption);
-    if (claimed !== undefined) await states.savePaused(claimed);
+    const { persistence, files: workspace } = access;
+    await persistence.syncExternalEdits(workspace);
+    const claimed = claimExecution(persistence.state.paused, resumption);
+    if (claimed !== undefined) await persistence.savePaused(claimed);
     const transaction = new CallTransaction(access);
     workspace.write(files);
     transaction.#edits = workspace.takeEdits();
-    states.setWorkspace(workspace.snapshot());
+    persistence.setWorkspace(workspace.snapshot());
     return transaction;
   }
 
   /** The interpreter that the call continues; undefined for a session that starts a fresh one with every call. */
   sessionInput(id: string): SessionInput | undefined {
-    if (!this.#states.record.auto_persist_globals) return undefined;
-    const { version, delta, tmp } = this.#states.state;
+    if (!this.#persistence.record.auto_persist_globals) return undefined;
+    const { version, delta, tmp } = this.#persistence.state;
     return { id, version, delta, tmp, edits: this.#edits, discardState: false };
   }
 
@@ -72,7 +72,7 @@ export class CallTransaction {
   answer(outcome: RunOutcome, paused: PausedExecution | undefined): void {
     this.#paused = paused;
     const imports = notableImports(outcome.imports, []).map(({ name }) => name);
-    this.#states.countCall(outcome, imports);
+    this.#persistence.countCall(outcome, imports);
     if (outcome.state === 'rolled_back') return;
     this.#workspace.apply(outcome);
     if (outcome.state === 'committed') this.#workspace.otherUsage = outcome.otherUsage;
@@ -82,13 +82,13 @@ export class CallTransaction {
   /** Commits the state that the worker saves after the outcome. Only then can the next call of the session start. */
   async commitInBackground(turn: WorkerTurn, job: JobHandle, { state }: RunOutcome): Promise<void> {
     const unpin = this.#access.pin();
-    const { calls } = this.#states.record;
+    const { calls } = this.#persistence.record;
     try {
       const isCommitted = await this.#settle(job);
-      if (!isCommitted && state === 'committed') this.#states.recordLostCommit(calls);
+      if (!isCommitted && state === 'committed') this.#persistence.recordLostCommit(calls);
     } catch (cause) {
       this.#revert();
-      this.#states.recordLostCommit(calls, cause instanceof SandboxError ? cause : undefined);
+      this.#persistence.recordLostCommit(calls, cause instanceof SandboxError ? cause : undefined);
     } finally {
       unpin();
       turn.release();
@@ -101,7 +101,7 @@ export class CallTransaction {
    */
   async commitBeforeAnswer(job: JobHandle, outcome: RunOutcome): Promise<RunOutcome> {
     const isCommitted = await this.#settle(job);
-    if (isCommitted) await this.#states.flush();
+    if (isCommitted) await this.#persistence.flush();
     else await this.revert();
     if (!isCommitted && outcome.state === 'committed')
       return { ...stoppedByHost('worker_lost', outcome.durationMs), state: 'rolled_back' };
@@ -132,7 +132,7 @@ export class CallTransaction {
   #commit(after: SessionState): void {
     this.#progress = 'committed';
     // The host may have edited files while memory was claimed.
-    this.#states.commit({ ...after, workspace: this.#workspace.snapshot() }, this.#before.state);
+    this.#persistence.commit({ ...after, workspace: this.#workspace.snapshot() }, this.#before.state);
   }
 
   /**
@@ -141,7 +141,7 @@ export class CallTransaction {
    */
   async revert(): Promise<void> {
     this.#revert();
-    if (this.#states.state.paused !== undefined) await this.#states.isSaved();
+    if (this.#persistence.state.paused !== undefined) await this.#persistence.isSaved();
   }
 
   /** Restores the state before the call. Edits of the host since then are kept. */
@@ -152,12 +152,12 @@ export class CallTransaction {
     this.#workspace.revert(this.#before.state.workspace);
     this.#workspace.otherUsage = this.#otherUsage;
     const { paused, version } = this.#before.state;
-    if (isCommitted) this.#states.restore(this.#before);
+    if (isCommitted) this.#persistence.restore(this.#before);
     // A worker may hold the guest of this call, with the next version, or an earlier guest without the edits of the host that
     // this call took.
-    else this.#states.update({ version: version + 2, ...(paused && { paused }) });
-    this.#states.setWorkspace(this.#workspace.snapshot());
-    this.#states.save({ isReported: isCommitted });
+    else this.#persistence.update({ version: version + 2, ...(paused && { paused }) });
+    this.#persistence.setWorkspace(this.#workspace.snapshot());
+    this.#persistence.save({ isReported: isCommitted });
   }
 }
 

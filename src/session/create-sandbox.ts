@@ -85,27 +85,27 @@ export async function openSession(
   };
   const store = (options.store as SessionStore | undefined) ?? processStore;
   const wait = owner?.leaseWaitMs === undefined ? undefined : { ms: owner.leaseWaitMs };
-  const states =
+  const persistence =
     (wait && (await SessionPersistence.openShared(store, settings))) ??
     (await SessionPersistence.open(store, settings, undefined, wait));
   // It was deleted or created while it was being opened.
-  if (mustBe !== undefined && states.isNew !== (mustBe === 'new')) {
-    await states.release();
+  if (mustBe !== undefined && persistence.isNew !== (mustBe === 'new')) {
+    await persistence.release();
     throw mustBe === 'new' ? sessionExists(session_id) : sessionNotFound(session_id);
   }
-  const policy = { ...parts.policy, ...states.record.policy };
+  const policy = { ...parts.policy, ...persistence.record.policy };
   parts.network?.secrets.use(policy.env);
   try {
-    if (isRecorded) image = await recordedImage({ ...parts, image }, states.record);
-    else if (loadsImports) image = await withRecordedModules({ ...parts, image }, states.record);
+    if (isRecorded) image = await recordedImage({ ...parts, image }, persistence.record);
+    else if (loadsImports) image = await withRecordedModules({ ...parts, image }, persistence.record);
     checkMemory(policy, image.assets);
     checkMountPoints(policy, image.assets);
   } catch (cause) {
-    await states.release();
+    await persistence.release();
     throw cause;
   }
   parts.pool.prepareFirst(image.assets, policy.memory_bytes);
-  const session = Session.of({ ...parts, policy, image }, states, owner);
+  const session = Session.of({ ...parts, policy, image }, persistence, owner);
   await session.openStates();
   session.logOpened();
   return session;

@@ -32,15 +32,16 @@ export class SessionAccess implements LeasedSession {
 
   /** Without `leaseWaitMs`, the session holds its lease while it is open. */
   constructor(
-    readonly states: SessionPersistence,
+    readonly persistence: SessionPersistence,
     readonly core: SandboxCore,
     leaseWaitMs?: number,
   ) {
     const { parts, tenant, events } = core;
     this.loadFiles();
-    if (states.store.isInMemory !== true) this.#holding = parts.pool.held.open(tenant, () => this.#unload());
-    if (leaseWaitMs !== undefined) this.#lease = new CallLease(this, leaseWaitMs, states.hasLease);
-    states.onSaveFailed = (error) => events.saveFailed(states.record.session_id, error);
+    if (persistence.store.isInMemory !== true)
+      this.#holding = parts.pool.held.open(tenant, () => this.#unload());
+    if (leaseWaitMs !== undefined) this.#lease = new CallLease(this, leaseWaitMs, persistence.hasLease);
+    persistence.onSaveFailed = (error) => events.saveFailed(persistence.record.session_id, error);
   }
 
   get files(): WorkspaceFiles {
@@ -49,7 +50,7 @@ export class SessionAccess implements LeasedSession {
 
   /** How programs and the host use the files. */
   get storage(): WorkspaceStorage {
-    const { core, files, states } = this;
+    const { core, files, persistence } = this;
     return {
       read: async (work) => {
         core.checkOpen();
@@ -60,7 +61,7 @@ export class SessionAccess implements LeasedSession {
         return this.use(work);
       },
       save: () => this.saveHostEdits(),
-      hasInterpreter: states.record.auto_persist_globals,
+      hasInterpreter: persistence.record.auto_persist_globals,
     };
   }
 
@@ -69,14 +70,14 @@ export class SessionAccess implements LeasedSession {
    * that fails.
    */
   async open(): Promise<void> {
-    const { states } = this;
+    const { persistence } = this;
     try {
-      await this.claim(states.loadedStates);
-      states.saveIfNew();
-      if (this.core.parts.commit === 'answer' && states.isNew) await states.flush();
+      await this.claim(persistence.loadedStates);
+      persistence.saveIfNew();
+      if (this.core.parts.commit === 'answer' && persistence.isNew) await persistence.flush();
     } catch (cause) {
       this.#free();
-      await states.release();
+      await persistence.release();
       throw cause;
     }
     await this.#lease?.opened();
@@ -89,7 +90,7 @@ export class SessionAccess implements LeasedSession {
     // Only now, because the end of the last call records its thread again.
     this.core.parts.pool.forget(this.core.key);
     try {
-      await this.states.close();
+      await this.persistence.close();
     } finally {
       this.#free();
       turn.release();
@@ -136,7 +137,7 @@ export class SessionAccess implements LeasedSession {
   async inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = await this.#acquireTurn();
     try {
-      this.states.setWorkspace(this.files.snapshot());
+      this.persistence.setWorkspace(this.files.snapshot());
       return await work();
     } finally {
       turn.release();
@@ -145,16 +146,16 @@ export class SessionAccess implements LeasedSession {
 
   /** Runs an operation that changes the states. With `commit: 'answer'`, a change that cannot be saved is reverted. */
   change<T>(work: () => Promise<T>): Promise<T> {
-    const { states } = this;
+    const { persistence } = this;
     return this.inOrder(async () => {
-      states.reportFailure();
-      const before = states.contents;
+      persistence.reportFailure();
+      const before = persistence.contents;
       const result = await work();
       if (this.core.parts.commit === 'background') return result;
       try {
-        await states.flush();
+        await persistence.flush();
       } catch (cause) {
-        states.restore(before);
+        persistence.restore(before);
         this.loadFiles();
         throw cause;
       }
@@ -167,8 +168,8 @@ export class SessionAccess implements LeasedSession {
     const isAwaited = this.core.parts.commit === 'answer';
     const saved = this.#loaded(() =>
       this.inTurn(async () => {
-        this.states.save();
-        if (isAwaited) await this.states.flush();
+        this.persistence.save();
+        if (isAwaited) await this.persistence.flush();
       }),
     );
     if (isAwaited) await saved;
@@ -179,7 +180,7 @@ export class SessionAccess implements LeasedSession {
   /** Lets later reads wait for a change that is saved in the background. */
   saveInBackground(save: Promise<unknown>): void {
     const end = async () => {
-      await this.states.isSaved();
+      await this.persistence.isSaved();
       this.#unsaved.delete(ended);
     };
     // A failed save is reported by the next operation.
@@ -189,7 +190,7 @@ export class SessionAccess implements LeasedSession {
 
   /** Makes the files of the current state the workspace. The next call reports how much space deleted open files take. */
   loadFiles(): void {
-    const { workspace, tmp } = this.states.state;
+    const { workspace, tmp } = this.persistence.state;
     this.files.replace(workspace);
     this.files.otherUsage = usageOf(tmp);
   }
@@ -221,10 +222,10 @@ export class SessionAccess implements LeasedSession {
 
   /** Counts the states again, unless they change meanwhile: then whoever changes them does. */
   #recount(): void {
-    if (this.#holding === undefined || !this.states.isLoaded) return;
-    const states = this.states.loadedStates;
+    if (this.#holding === undefined || !this.persistence.isLoaded) return;
+    const states = this.persistence.loadedStates;
     const count = (bytes: number) => {
-      const now = this.states.isLoaded ? this.states.loadedStates : [];
+      const now = this.persistence.isLoaded ? this.persistence.loadedStates : [];
       if (now.length === states.length && now.every((one, i) => one === states[i])) this.#holding?.set(bytes);
     };
     inSlices(heldBytes(states), count, () => {});
@@ -243,7 +244,7 @@ export class SessionAccess implements LeasedSession {
   /** Keeps the states in memory while `work` runs. */
   async #loaded<T>(work: () => Promise<T>): Promise<T> {
     return this.#pinned(async () => {
-      if (!this.states.isLoaded) {
+      if (!this.persistence.isLoaded) {
         this.#loading ??= this.#load();
         await this.#loading;
       }
@@ -253,9 +254,9 @@ export class SessionAccess implements LeasedSession {
 
   async #load(): Promise<void> {
     try {
-      const stored = await this.states.readStates();
+      const stored = await this.persistence.readStates();
       await this.#claimStored(stored);
-      this.states.load(stored);
+      this.persistence.load(stored);
       this.files.load(stored.state.workspace);
     } finally {
       this.#loading = undefined;
@@ -263,9 +264,9 @@ export class SessionAccess implements LeasedSession {
   }
 
   async #unload(): Promise<void> {
-    const isUnused = () => this.#uses === 0 && !this.#isFreed && this.states.isLoaded;
-    if (!isUnused() || !(await this.states.isSaved()) || !isUnused()) return;
-    this.states.unload();
+    const isUnused = () => this.#uses === 0 && !this.#isFreed && this.persistence.isLoaded;
+    if (!isUnused() || !(await this.persistence.isSaved()) || !isUnused()) return;
+    this.persistence.unload();
     this.files.unload();
     this.core.parts.pool.forgetWorkspace(this.files.id);
     this.#holding?.set(0);
@@ -288,46 +289,46 @@ export class SessionAccess implements LeasedSession {
   }
 
   acquire(wait: LeaseWait): Promise<void> {
-    return this.states.acquire(wait);
+    return this.persistence.acquire(wait);
   }
 
   /** A lease that cannot be released expires. */
   async release(): Promise<void> {
-    await this.states.release().catch(() => {});
+    await this.persistence.release().catch(() => {});
   }
 
   async refresh(): Promise<CommittedSession> {
-    const { states } = this;
+    const { persistence } = this;
     this.core.checkOpen();
-    const changes = await states.readChanges();
+    const changes = await persistence.readChanges();
     if (changes === 'gone') throw this.#gone();
     if (changes !== undefined) {
       await this.#claimStored(changes.stored);
-      states.replace(changes);
+      persistence.replace(changes);
       this.loadFiles();
     }
-    return states.committed!;
+    return persistence.committed!;
   }
 
   async readCommitted(): Promise<CommittedSession> {
-    const { states } = this;
+    const { persistence } = this;
     this.core.checkOpen();
-    const committed = await states.readCommitted();
+    const committed = await persistence.readCommitted();
     if (committed === 'gone') throw this.#gone();
-    const inMemory = states.loadedStates;
+    const inMemory = persistence.loadedStates;
     if (!inMemory.includes(committed.state)) await this.claim([...inMemory, committed.state]);
     return committed;
   }
 
   #gone(): Error {
     this.onGone();
-    return sessionNotFound(this.states.record.session_id);
+    return sessionNotFound(this.persistence.record.session_id);
   }
 
   /** Waits until the calls that have returned are saved. */
   async settle(): Promise<void> {
     const turn = await this.#acquireTurn();
-    await this.states.settle();
+    await this.persistence.settle();
     turn.release();
   }
 }

@@ -26,15 +26,15 @@ const cancelled = (): RunOutcome => ({ ...stoppedByHost('cancelled', 0), state: 
 
 export class SessionInterpreter implements Interpreter {
   readonly #core: SandboxCore;
-  readonly #states: SessionPersistence;
+  readonly #persistence: SessionPersistence;
 
   constructor(readonly access: SessionAccess) {
     this.#core = access.core;
-    this.#states = access.states;
+    this.#persistence = access.persistence;
   }
 
   get record(): SessionRecord {
-    return this.#states.record;
+    return this.#persistence.record;
   }
 
   get cannotPause(): string | undefined {
@@ -86,7 +86,7 @@ export class SessionInterpreter implements Interpreter {
 
   /** Whether no call has run and the interpreter is that of the image. */
   get #isUnused(): boolean {
-    return this.record.calls === 0 && this.#states.state.delta === undefined;
+    return this.record.calls === 0 && this.#persistence.state.delta === undefined;
   }
 
   /**
@@ -98,14 +98,14 @@ export class SessionInterpreter implements Interpreter {
     const { extension, loadsImports } = images.current;
     if (this.#isUnused && (extension === undefined || loadsImports)) {
       images.current = { ...images.current, extension: added, assets };
-      this.#states.setImage(recordedPreload(images.current));
+      this.#persistence.setImage(recordedPreload(images.current));
       return;
     }
     if (missing.length === 0) return;
     const later = missing.map((digest) => recordedPackage('later', digest, added.packages!));
     const preload = [...this.record.preload, ...later];
     images.current = await recordedImage({ ...parts, image: images.current }, { ...this.record, preload });
-    this.#states.setImage(preload);
+    this.#persistence.setImage(preload);
   }
 
   async #run(call: Call): Promise<FinishedCall> {
@@ -165,11 +165,11 @@ export class SessionInterpreter implements Interpreter {
       unpackInThread,
     );
     images.current = { ...images.current, processes: { ...processes, packages } };
-    this.#states.recordPackages([...this.record.preload, ...names]);
+    this.#persistence.recordPackages([...this.record.preload, ...names]);
   }
 
   #finished(outcome: RunOutcome, queueMs: number): FinishedCall {
-    return { outcome, queueMs, paused: this.#states.state.paused };
+    return { outcome, queueMs, paused: this.#persistence.state.paused };
   }
 
   /** The result of a program that runs in a copy of the interpreter; undefined if it has none. Does not change the session. */
@@ -187,7 +187,7 @@ export class SessionInterpreter implements Interpreter {
       turn = await this.#core.acquire(cancellation.signal);
       this.#core.checkOpen();
       if (turn === undefined) return undefined;
-      const { record, state } = committed ?? this.#states;
+      const { record, state } = committed ?? this.#persistence;
       const { assets, runtime } = images.current;
       const call = inspectionCall(runtime, program(record.declared), parts.policy, cancellation.signal);
       const tree = committed ? access.files.with(state.workspace).snapshot() : access.files.snapshot();

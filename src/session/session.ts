@@ -43,7 +43,7 @@ export interface SessionOwner {
 
 /** A sandbox whose interpreter and files persist between calls. Created by `createSandbox` or a `SessionRegistry`. */
 export class Session extends Sandbox {
-  readonly #states: SessionPersistence;
+  readonly #persistence: SessionPersistence;
   readonly #owner: SessionOwner | undefined;
   readonly #access: SessionAccess;
   readonly #interpreter: SessionInterpreter;
@@ -54,7 +54,7 @@ export class Session extends Sandbox {
     const { core } = access;
     const interpreter = new SessionInterpreter(access);
     super(core, new Workspace(core.files, core.tenant, access.storage), interpreter);
-    this.#states = access.states;
+    this.#persistence = access.persistence;
     this.#owner = owner;
     this.#access = access;
     this.#interpreter = interpreter;
@@ -62,8 +62,8 @@ export class Session extends Sandbox {
   }
 
   /** A session with these parts and states, which is not saved yet if it is new. @internal */
-  static of(parts: SandboxParts, states: SessionPersistence, owner?: SessionOwner): Session {
-    return new Session(new SessionAccess(states, new SandboxCore(parts), owner?.leaseWaitMs), owner);
+  static of(parts: SandboxParts, persistence: SessionPersistence, owner?: SessionOwner): Session {
+    return new Session(new SessionAccess(persistence, new SandboxCore(parts), owner?.leaseWaitMs), owner);
   }
 
   /** Whether the store still has this session. @internal */
@@ -79,22 +79,22 @@ export class Session extends Sandbox {
 
   /** Logs that the session was opened. A fork is logged as a fork instead. @internal */
   logOpened(): void {
-    this.core.events.session('session.open', this.session_id, { calls: this.#states.record.calls });
+    this.core.events.session('session.open', this.session_id, { calls: this.#persistence.record.calls });
   }
 
   /** The name of the session. Pass it to `createSandbox` to open the session again. */
   override get session_id(): string {
-    return this.#states.record.session_id;
+    return this.#persistence.record.session_id;
   }
 
   /** The record of the session: calls, fuel, imports and limits. */
   get session(): SessionRecord {
-    return this.#states.record;
+    return this.#persistence.record;
   }
 
   /** The facts as they are stored, if processes share the session. @internal */
   async committedRecord(): Promise<SessionRecord> {
-    return this.#access.read(async (committed) => (committed ?? this.#states).record);
+    return this.#access.read(async (committed) => (committed ?? this.#persistence).record);
   }
 
   /**
@@ -104,7 +104,7 @@ export class Session extends Sandbox {
    */
   async paused(): Promise<PausedExecution | undefined> {
     this.checkOpen();
-    return this.#access.read(async (committed) => (committed ?? this.#states).state.paused);
+    return this.#access.read(async (committed) => (committed ?? this.#persistence).state.paused);
   }
 
   /**
@@ -141,8 +141,8 @@ export class Session extends Sandbox {
    */
   async checkpoint(name?: string): Promise<CheckpointInfo> {
     return this.#access.change(async () => {
-      await this.#states.syncExternalEdits(this.#access.files);
-      const made = this.#states.checkpoint(name);
+      await this.#persistence.syncExternalEdits(this.#access.files);
+      const made = this.#persistence.checkpoint(name);
       this.core.events.session('session.checkpoint', this.session_id, { checkpoint: made.name });
       return made;
     });
@@ -152,13 +152,15 @@ export class Session extends Sandbox {
   async checkpoints(): Promise<CheckpointInfo[]> {
     this.checkOpen();
     return this.#access.read(async (committed) =>
-      committed ? [...committed.checkpoints] : this.#access.inTurn(async () => this.#states.checkpoints()),
+      committed
+        ? [...committed.checkpoints]
+        : this.#access.inTurn(async () => this.#persistence.checkpoints()),
     );
   }
 
   /** Deletes a checkpoint. Throws `checkpoint_not_found` if it does not exist. */
   async deleteCheckpoint(name: string): Promise<void> {
-    return this.#access.change(async () => this.#states.deleteCheckpoint(name));
+    return this.#access.change(async () => this.#persistence.deleteCheckpoint(name));
   }
 
   /**
@@ -167,7 +169,7 @@ export class Session extends Sandbox {
    */
   async rollback(name?: string): Promise<void> {
     return this.#access.change(async () => {
-      await this.#states.rollback(name);
+      await this.#persistence.rollback(name);
       this.#access.loadFiles();
       const fields = name === undefined ? {} : { checkpoint: name };
       this.core.events.session('session.rollback', this.session_id, fields);
@@ -182,8 +184,8 @@ export class Session extends Sandbox {
   /** Gives the session a new interpreter and an empty /tmp. Its files and checkpoints are kept. @internal */
   async restart(): Promise<void> {
     return this.#access.change(async () => {
-      await this.#states.syncExternalEdits(this.#access.files);
-      this.#states.restart();
+      await this.#persistence.syncExternalEdits(this.#access.files);
+      this.#persistence.restart();
       this.#access.loadFiles();
     });
   }
@@ -198,12 +200,12 @@ export class Session extends Sandbox {
     const unreserve = await this.#owner?.reserve(newId);
     try {
       return await this.#access.inOrder(async () => {
-        await this.#states.syncExternalEdits(this.#access.files);
-        const states = await this.#states.fork(newId, checkpoint);
+        await this.#persistence.syncExternalEdits(this.#access.files);
+        const persistence = await this.#persistence.fork(newId, checkpoint);
         this.core.events.session('session.fork', newId, { forked_from: this.session_id });
         const { parts, images } = this.core;
         const network = parts.network?.forFork();
-        const fork = Session.of({ ...parts, network, image: images.current }, states, this.#owner);
+        const fork = Session.of({ ...parts, network, image: images.current }, persistence, this.#owner);
         await fork.openStates();
         this.#owner?.adopt(fork);
         return fork;
@@ -241,8 +243,8 @@ export class Session extends Sandbox {
   /** Waits until the session is saved. Throws the error of the store, such as `store_failed`, if a save has failed. */
   async flush(): Promise<void> {
     // A session is saved before its lease is released.
-    if (this.#access.isReleased) return this.#states.reportFailure();
-    await this.#access.inOrder(() => this.#states.flush());
+    if (this.#access.isReleased) return this.#persistence.reportFailure();
+    await this.#access.inOrder(() => this.#persistence.flush());
   }
 
   /**
@@ -270,7 +272,7 @@ export class Session extends Sandbox {
    * error that was thrown in the `await using` block.
    */
   override async [Symbol.asyncDispose](): Promise<void> {
-    const wasReported = this.#states.hasReportedFailure;
+    const wasReported = this.#persistence.hasReportedFailure;
     try {
       await this.close();
     } catch (cause) {
@@ -283,7 +285,7 @@ export class Session extends Sandbox {
    * the calls only run one after another.
    * @internal
    */
-  withFilesOf<T>(
+  async withFilesOf<T>(
     owner: () => Sandbox | Promise<Sandbox>,
     work: () => Promise<T>,
     maxWaiting?: number,

@@ -1,0 +1,75 @@
+/** A workspace whose files other workspaces borrow. */
+import { expect, test } from 'vitest';
+import { Workspace } from '../../src/sandbox/workspace.ts';
+import { WorkspaceFiles } from '../../src/sandbox/workspace-files.ts';
+
+const LIMITS = { maxBytes: 100, maxFiles: 10 };
+
+function workspaceOf(files: Record<string, string>, saves: string[][] = []): Workspace {
+  const held = new WorkspaceFiles(() => 1, LIMITS);
+  held.write(files);
+  return new Workspace(held, 'tenant', {
+    read: async (work) => work(held),
+    write: async (work) => work(),
+    save: async () => void saves.push(held.list().map(({ path }) => path)),
+    hasInterpreter: true,
+  });
+}
+
+const contentsOf = (workspace: Workspace) =>
+  workspace.read((files) =>
+    Object.fromEntries(
+      files.list().map(({ path }) => [path, new TextDecoder().decode(files.contents(path))]),
+    ),
+  );
+
+test('a borrower has the files of the owner during a call, and the owner gets what it changed', async () => {
+  const owner = workspaceOf({ kept: 'a', changed: 'b' });
+  const borrower = workspaceOf({ own: 'x' });
+  const seen = await borrower.borrow(
+    () => owner,
+    async () => {
+      const files = await contentsOf(borrower);
+      await borrower.write({ changed: 'c', added: 'd' });
+      await borrower.change((held) => held.delete('kept'));
+      // The owner changes meanwhile.
+      await owner.write({ other: 'e' });
+      return files;
+    },
+  );
+  expect(seen).toEqual({ kept: 'a', changed: 'b' });
+  expect(await contentsOf(owner)).toEqual({ changed: 'c', added: 'd', other: 'e' });
+});
+
+test('calls that borrow run one after another, and too many are refused', async () => {
+  const owner = workspaceOf({});
+  const borrower = workspaceOf({});
+  const log: string[] = [];
+  const call = (name: string) =>
+    borrower.borrow(
+      () => owner,
+      async () => {
+        log.push(`${name} starts`);
+        await borrower.write({ [name]: name });
+        log.push(`${name} ends`);
+      },
+      1,
+    );
+  const calls = [call('a'), call('b'), call('c')];
+  await expect(calls[2]).rejects.toMatchObject({ code: 'queue_full' });
+  await Promise.all(calls.slice(0, 2));
+  expect(log).toEqual(['a starts', 'a ends', 'b starts', 'b ends']);
+  expect(await contentsOf(owner)).toEqual({ a: 'a', b: 'b' });
+});
+
+test('a change is saved, and work that changes nothing is not', async () => {
+  const saves: string[][] = [];
+  const workspace = workspaceOf({}, saves);
+  await workspace.write({});
+  await workspace.edit(() => ({ removed: [], entries: [] }));
+  expect(saves).toEqual([]);
+  await workspace.write({ a: '1' });
+  expect(saves).toEqual([['a']]);
+  await expect(workspace.write({ b: 'x'.repeat(101) })).rejects.toMatchObject({ code: 'quota_exceeded' });
+  expect(saves).toEqual([['a']]);
+});
