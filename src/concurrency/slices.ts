@@ -15,7 +15,9 @@ export class SliceQueue {
   #isPlanned = false;
 
   constructor(
-    /** Calls a function in a later turn of the event loop. */
+    /** Slices of one turn of the event loop; more than one only if all are short. */
+    readonly perTurn = 1,
+    /** Calls a function in a later turn. */
     readonly inLaterTurn: (run: () => void) => void = (run) => void setImmediate(run),
   ) {}
 
@@ -34,7 +36,7 @@ export class SliceQueue {
     this.#isPlanned = true;
     this.inLaterTurn(() => {
       this.#isPlanned = false;
-      this.#runOne();
+      for (let i = 0; i < this.perTurn; i++) this.#runOne();
       this.#plan();
     });
   }

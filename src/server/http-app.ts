@@ -4,6 +4,7 @@
  */
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { SliceQueue } from '../concurrency/slices.ts';
 import type { ConnectionLimiter } from './connection-limits.ts';
 import { HttpError, retryLater, toHttpError } from './http-error.ts';
 import { shortJson } from './json-steps.ts';
@@ -16,6 +17,8 @@ import type { Caller } from './tokens.ts';
 
 const TOO_MANY_STREAMS =
   'Too many connections: this tenant has more of them in use than any other, and none is left. Close event streams, WebSockets or requests that wait, then retry.';
+
+const ADMITTED_PER_TURN = 32;
 
 interface OpenRequest {
   readonly request: IncomingMessage;
@@ -32,6 +35,8 @@ export class HttpApp {
   readonly #budgets = new Map<string, ByteBudget>();
   readonly #connectionBudgets = new WeakMap<Socket, ByteBudget>();
   readonly #guards: RequestGuards;
+  /** One turn of the event loop can receive as many requests as there are connections. Admitting one takes a tenth of a millisecond. */
+  readonly #arrivals = new SliceQueue(ADMITTED_PER_TURN);
 
   /** The first protocol whose path matches answers a request. Errors at other paths have the form of the first protocol. */
   constructor(
@@ -66,7 +71,8 @@ export class HttpApp {
     const protocol = isOwnPath(path) ? undefined : this.protocols.find((one) => one.matches(path));
     const opened = { request, response, path, protocol };
     try {
-      await this.#route(opened, head);
+      await this.#arrivals.next(request.socket.remoteAddress ?? '');
+      if (!request.socket.destroyed) await this.#route(opened, head);
     } catch (cause) {
       this.#fail(opened, cause);
     }
@@ -100,11 +106,13 @@ export class HttpApp {
       });
     if (protocol === undefined) return this.#metrics(request, response);
     const caller = await this.#admit(request, protocol);
+    // Its client may have left before it had its turn.
+    if (request.socket.destroyed) return;
     if (head !== undefined) return this.#upgrade(opened, caller.tenant, head);
     await protocol.handle(this.#limited(opened, caller));
   }
 
-  /** Identifies the sender of a request, and checks the limits of its tenant. */
+  /** Identifies the sender of a request, checks the limits of its tenant, and waits until that tenant has a turn. */
   async #admit(request: IncomingMessage, protocol: Protocol): Promise<Caller> {
     const guards = this.#guards;
     const { caller, token } = await protocol.authenticate(request, () => guards.isSuspect(request));
@@ -114,7 +122,7 @@ export class HttpApp {
     await guards.checkTenantRate(tenant);
     mainThread.check(tenant);
     if (!this.connections.assign(request.socket, tenant)) throw retryLater(429, TOO_MANY_STREAMS);
-    mainThread.attribute(tenant);
+    await mainThread.nextSlice(tenant);
     return caller;
   }
 
@@ -126,8 +134,6 @@ export class HttpApp {
     const budget = new RequestBytes(this.#budgetsOf(tenant, request.socket), response);
     meterResponse(response, budget);
     const limits = { maxBytes: settings.max_body_bytes, budget, nextSlice };
-    // Added before the reader of the body, so that the time to scan a chunk counts.
-    const attribute = () => request.on('data', () => mainThread.attribute(tenant));
     return {
       request,
       response,
@@ -135,7 +141,6 @@ export class HttpApp {
       tenant: this.state.tenant(tenant),
       nextSlice,
       readJson: async (jsonLimits) => {
-        attribute();
         const value = await (jsonLimits === undefined
           ? readJsonBody(request, limits)
           : readLimitedJson(request, limits, jsonLimits));
@@ -143,10 +148,7 @@ export class HttpApp {
         await nextSlice();
         return value;
       },
-      readBytes: (maxDecodedBytes = limits.maxBytes) => {
-        attribute();
-        return readBody(request, { ...limits, maxDecodedBytes });
-      },
+      readBytes: (maxDecodedBytes = limits.maxBytes) => readBody(request, { ...limits, maxDecodedBytes }),
     };
   }
 

@@ -49,6 +49,9 @@ interface BodyLimits {
 /** The part of the bytes of a request that its body can have. The rest is for the response. */
 const BODY_SHARE = 15 / 16;
 
+/** Bytes of a decompressed chunk: as many as a chunk of a body that is not compressed. */
+const UNZIPPED_BYTES = 64 * 1024;
+
 /** How long the rest of a rejected body is discarded before the response is sent. */
 const LINGER_MS = 1000;
 
@@ -162,16 +165,21 @@ async function receive(request: IncomingMessage, limits: BodyLimits, accept: Acc
 
 async function receiveDecoded(request: IncomingMessage, limits: BodyLimits, accept: Accept): Promise<void> {
   const { 'content-encoding': encoding = 'identity' } = request.headers;
-  if (encoding === 'identity') return receivePlain(request, limits.maxBytes, accept);
+  if (encoding === 'identity') return receivePlain(request, limits, accept);
   if (encoding === 'gzip') return receiveGzip(request, limits, accept);
   request.resume();
   throw new HttpError(415, 'Unsupported Media Type: a body may have the content-encoding gzip, or none.');
 }
 
-function receivePlain(request: IncomingMessage, maxBytes: number, accept: Accept): Promise<void> {
+function receivePlain(
+  request: IncomingMessage,
+  { maxBytes, nextSlice }: BodyLimits,
+  accept: Accept,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     let size = 0;
     let failure: HttpError | undefined;
+    let handled: Promise<void> = Promise.resolve();
     const fail = (cause: HttpError) => {
       failure = cause;
       // Many clients read the response only after they have sent the body, so the rest is discarded for a while.
@@ -182,10 +190,19 @@ function receivePlain(request: IncomingMessage, maxBytes: number, accept: Accept
       if (failure !== undefined) return;
       size += chunk.length;
       if (size > maxBytes) return fail(tooLarge(maxBytes));
-      const rejected = accept(chunk);
-      if (rejected !== undefined) fail(rejected);
+      // One turn of the event loop can receive chunks of many bodies. Each is handled in its own.
+      request.pause();
+      handled = nextSlice().then(() => {
+        const rejected = accept(chunk);
+        if (rejected !== undefined) fail(rejected);
+        request.resume();
+      });
     });
-    request.once('end', () => (failure === undefined ? resolve() : reject(failure)));
+    request.once('end', async () => {
+      await handled;
+      if (failure === undefined) resolve();
+      else reject(failure);
+    });
     request.once('error', reject);
     request.once('close', () => {
       if (!request.complete) reject(incomplete());
@@ -198,7 +215,7 @@ function receivePlain(request: IncomingMessage, maxBytes: number, accept: Accept
  * no faster than it is decompressed.
  */
 async function receiveGzip(request: IncomingMessage, limits: BodyLimits, accept: Accept): Promise<void> {
-  const { maxBytes, budget } = limits;
+  const { maxBytes, budget, nextSlice } = limits;
   const room = Math.floor(budget.maxBytes * BODY_SHARE);
   const maxDecodedBytes = Math.min(limits.maxDecodedBytes ?? maxBytes, room);
   let sent = 0;
@@ -209,12 +226,13 @@ async function receiveGzip(request: IncomingMessage, limits: BodyLimits, accept:
   request.once('close', () => {
     if (!request.complete) unzip.destroy(incomplete());
   });
-  const unzip = createGunzip();
+  const unzip = createGunzip({ chunkSize: UNZIPPED_BYTES });
   let size = 0;
   try {
     for await (const chunk of request.pipe(unzip) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > maxDecodedBytes) throw tooLarge(maxDecodedBytes);
+      await nextSlice();
       const rejected = accept(chunk);
       if (rejected !== undefined) throw rejected;
     }

@@ -74,7 +74,7 @@ describe('work in slices', () => {
 
 test('a queue of slices runs one slice per turn, and keys take turns', async () => {
   const turns: (() => void)[] = [];
-  const queue = new SliceQueue((run) => void turns.push(run));
+  const queue = new SliceQueue(1, (run) => void turns.push(run));
   const order: string[] = [];
   const work = async (key: string, slices: number) => {
     for (let i = 0; i < slices; i++) {
