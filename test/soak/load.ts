@@ -104,7 +104,7 @@ class TenantLoad {
       const isExpected = [...program.expected, ...ALWAYS_EXPECTED].includes(outcome);
       this.record(name, outcome, isExpected, started, JSON.stringify(result).slice(0, 300));
     } catch (cause) {
-      this.record(name, 'error', false, started, String(cause));
+      this.record(name, 'error', false, started, describe(cause));
     }
   }
 
@@ -172,7 +172,7 @@ class TenantLoad {
         const detail = JSON.stringify(result).slice(0, 300);
         this.record(label, outcomeOf(result), !isFailure, started, detail);
       } catch (cause) {
-        this.record(label, 'error', REFUSALS.test(String(cause)), started, String(cause));
+        this.record(label, 'error', REFUSALS.test(describe(cause)), started, describe(cause));
       }
     }
   }
@@ -190,6 +190,10 @@ function outcomeOf({ isError, content, structuredContent }: ToolResult): Outcome
   return 'error';
 }
 
+/** An error of `fetch` says only in its cause what happened. */
+const describe = (error: unknown) =>
+  error instanceof Error && error.cause !== undefined ? `${error}: ${error.cause}` : String(error);
+
 /** Sends requests until the deadline. Returns a record of every call. */
 export async function runLoad(options: LoadOptions): Promise<readonly CallRecord[]> {
   const load = new TenantLoad(options);
@@ -203,7 +207,7 @@ export async function runLoad(options: LoadOptions): Promise<readonly CallRecord
         await load.run(program, {}, program.name);
       }
     } catch (cause) {
-      load.record('session tools', 'error', false, performance.now(), String(cause));
+      load.record('session tools', 'error', false, performance.now(), describe(cause));
     }
   }
   return load.records;
@@ -231,7 +235,7 @@ export async function runProtocolAttacks(
     const attack = attacks[Math.floor(options.random() * attacks.length)]!;
     const started = performance.now();
     const statuses = await attack.run(target).catch((cause: unknown) => {
-      load.record(attack.name, 'error', REFUSALS.test(String(cause)), started, String(cause));
+      load.record(attack.name, 'error', REFUSALS.test(describe(cause)), started, describe(cause));
       return [];
     });
     for (const status of statuses)
