@@ -82,10 +82,10 @@ export function sandboxTools(sandbox: Sandbox, given: SandboxToolsOptions = {}):
     files: async () => sandbox,
   };
   const tools = [
-    executeCode(sandbox, target, checked),
-    defineTool(READ_FILE, (args) => READ_FILE.run(args, target)),
-    defineTool(WRITE_FILE, (args) => WRITE_FILE.run(args, target)),
-    defineTool(LIST_FILES, (args) => LIST_FILES.run(args, target)),
+    executeCodeTool(sandbox, target, checked),
+    sandboxTool(READ_FILE, (args) => READ_FILE.run(args, target)),
+    sandboxTool(WRITE_FILE, (args) => WRITE_FILE.run(args, target)),
+    sandboxTool(LIST_FILES, (args) => LIST_FILES.run(args, target)),
   ];
   const { names } = checked;
   return names === undefined ? tools : tools.filter(({ name }) => names.includes(name));
@@ -97,7 +97,7 @@ interface Definition<I extends z.ZodObject> {
   readonly input: I;
 }
 
-function defineTool<I extends z.ZodObject>(
+function sandboxTool<I extends z.ZodObject>(
   { name, description, input }: Definition<I>,
   run: (args: z.output<I>, signal: AbortSignal | undefined) => Promise<ToolResult>,
 ): SandboxTool {
@@ -131,7 +131,7 @@ function toolResult({ text, structured, blocks = [] }: ToolResult): SandboxToolR
   };
 }
 
-function executeCode(sandbox: Sandbox, target: FileToolTarget, options: CheckedOptions): SandboxTool {
+function executeCodeTool(sandbox: Sandbox, target: FileToolTarget, options: CheckedOptions): SandboxTool {
   const languages = languagesOf(sandbox);
   const definition = {
     name: 'execute_code',
@@ -144,7 +144,7 @@ function executeCode(sandbox: Sandbox, target: FileToolTarget, options: CheckedO
     ...(max_fuel_budget > policy.fuel_budget && { fuel_budget: max_fuel_budget }),
     ...(max_timeout_seconds > policy.timeout_seconds && { timeout_seconds: max_timeout_seconds }),
   });
-  return defineTool(definition, async (args, signal) => {
+  return sandboxTool(definition, async (args, signal) => {
     const { code, ...call } = args as { code: string; language?: LanguageName; files?: object };
     const given = Object.fromEntries(Object.entries(call).filter(([, value]) => value !== undefined));
     const result = await sandbox.execute(code, { ...given, ...(signal && { signal }) });

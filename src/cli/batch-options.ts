@@ -1,9 +1,7 @@
 /** Options that the commands for batches and workers share. */
 import { availableParallelism } from 'node:os';
-import { Option } from 'commander';
 import type { PolicyInput } from '../schema.ts';
 import { UsageError } from './exit-codes.ts';
-import { parseBytesOption, parseCountOption, parseFuelOption, parseSecondsOption } from './shared-options.ts';
 
 /** Limits of each program. */
 export interface LimitFlags {
@@ -15,19 +13,15 @@ export interface LimitFlags {
 export const PROGRAMS_ARGUMENT =
   'File with one program per line, {"code": "...", "language"?, "id"?, "stdin"?, "files"?, "args"?, "fuel_budget"?, "timeout_seconds"?} (default: standard input)';
 
-export const jobsOption = () =>
-  new Option(
-    '--jobs <N>',
-    `Number of programs to run at the same time (default: one per CPU core, here ${availableParallelism()})`,
-  ).argParser(parseCountOption);
+export const JOBS_OPTION = {
+  '--jobs <N>': `Number of programs to run at the same time (default: one per CPU core, here ${availableParallelism()})`,
+};
 
-export const limitOptions = () => [
-  new Option('--fuel <N>', 'Maximum fuel (WebAssembly instructions) of each program, e.g. 20B').argParser(
-    parseFuelOption,
-  ),
-  new Option('--timeout <SECONDS>', 'Maximum running time of each program').argParser(parseSecondsOption),
-  new Option('--memory <BYTES>', 'Maximum memory of each program, e.g. 512Mi').argParser(parseBytesOption),
-];
+export const LIMIT_OPTIONS = {
+  '--fuel <N>': 'Maximum fuel (WebAssembly instructions) of each program, e.g. 20B',
+  '--timeout <SECONDS>': 'Maximum running time of each program',
+  '--memory <BYTES>': 'Maximum memory of each program, e.g. 512Mi',
+};
 
 export function limitPolicy({ fuel, timeout, memory }: LimitFlags): PolicyInput {
   return {
@@ -38,11 +32,10 @@ export function limitPolicy({ fuel, timeout, memory }: LimitFlags): PolicyInput 
 }
 
 /** Jobs are in a database; there is no default for its address. */
-export const jobStoreOption = () =>
-  new Option(
-    '--store <URL>',
+export const JOB_STORE_OPTION = {
+  '--store <URL>':
     'PostgreSQL database of the job queue, e.g. postgres://db/jobs (default: $LLM_WASM_SANDBOX_STORE)',
-  );
+};
 
 export function jobStoreAddress(store: string | undefined): string {
   const address = store ?? process.env['LLM_WASM_SANDBOX_STORE'];

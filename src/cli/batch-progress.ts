@@ -1,8 +1,37 @@
-/** Shows the progress of a batch on standard error. */
+/** Prints the results of a batch on standard output, and its progress on standard error. */
 import { formatCount, formatDuration, formatItems } from '../quantities.ts';
 import type { BatchResult } from '../session/run-batch.ts';
 import { printLines } from './diagnostics.ts';
 import { Progress, progressBar } from './progress-line.ts';
+
+/** Prints a line of JSON and waits for the reader. */
+export function printJson(value: object): Promise<void> | undefined {
+  if (process.stdout.write(`${JSON.stringify(value)}\n`)) return undefined;
+  return new Promise((resolve) => process.stdout.once('drain', resolve));
+}
+
+type Counted = Pick<BatchResult, 'result'>;
+/** The share of the batch that is done, from 0 to 1, after a number of results; undefined if it is unknown. */
+type Share = (done: number) => number | undefined;
+
+/** Prints results until they end or the user cancels, and sets the exit code. */
+export async function printResults(
+  results: (signal: AbortSignal) => AsyncIterable<Counted>,
+  share: Share,
+): Promise<void> {
+  const cancel = new AbortController();
+  const stop = () => cancel.abort();
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  const progress = new BatchProgress(share);
+  for await (const result of results(cancel.signal)) {
+    progress.count(result);
+    await printJson(result);
+  }
+  process.off('SIGINT', stop).off('SIGTERM', stop);
+  progress.end(cancel.signal.aborted);
+  if (cancel.signal.aborted) process.exitCode = 130;
+  else if (progress.invalid > 0) process.exitCode = 1;
+}
 
 /** Counts results. A line shows them while the batch runs; a summary follows in any case. */
 export class BatchProgress {
@@ -12,12 +41,9 @@ export class BatchProgress {
   #failed = 0;
   invalid = 0;
 
-  constructor(
-    /** The share of the batch that is done, from 0 to 1; undefined if it is unknown. */
-    readonly share: () => number | undefined,
-  ) {}
+  constructor(readonly share: Share) {}
 
-  count({ result }: Pick<BatchResult, 'result'>): void {
+  count({ result }: Counted): void {
     this.#programs++;
     if (result === undefined) this.invalid++;
     else if (!result.success) this.#failed++;
@@ -30,7 +56,7 @@ export class BatchProgress {
   }
 
   get #line(): string {
-    const share = this.share();
+    const share = this.share(this.#programs);
     const bar = share === undefined ? '' : `${progressBar(share)} `;
     const seconds = (performance.now() - this.#startedAt) / 1000;
     return `${bar}${this.#summary}, ${formatCount(Math.round(this.#programs / seconds))} per second`;

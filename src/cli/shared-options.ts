@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
 import { parseBytes, parseCount, parseFuel } from '../quantities.ts';
 import { languageOfFile } from '../runtimes/program-files.ts';
+import { parseUrlPattern } from '../schema/url-pattern.ts';
 import { LANGUAGE_NAMES, type LanguageName } from '../schema.ts';
 
 /** Turns a parser that returns undefined for invalid text into one that commander reports as a usage error. */
@@ -27,7 +28,7 @@ export const parseSecondsOption = optionParser((text) => {
   const seconds = Number(text);
   return seconds > 0 ? seconds : undefined;
 }, 'Expected a number of seconds above 0, such as 30 or 0.5.');
-export const parseHoursOption = optionParser((text) => {
+const parseHoursOption = optionParser((text) => {
   const hours = text.trim() === '' ? Number.NaN : Number(text);
   return hours >= 0 && hours < 1e9 ? hours : undefined;
 }, 'Expected a number of hours, such as 24 or 0.5.');
@@ -45,10 +46,17 @@ export function collectMounts(text: string, previous: readonly MountOption[] = [
 }
 
 /** Collects the values of a repeatable option. */
-export const collectValues = (text: string, previous: readonly string[] = []) => [...previous, text];
+const collectValues = (text: string, previous: readonly string[] = []) => [...previous, text];
+
+/** Collects URL patterns. */
+function collectPatterns(text: string, previous?: readonly string[]): string[] {
+  const pattern = parseUrlPattern(text);
+  if (typeof pattern === 'string') throw new InvalidArgumentError(`It ${pattern}.`);
+  return collectValues(text, previous);
+}
 
 /** Collects the values of a repeatable option that also accepts a comma-separated list. */
-export const collectNames = (text: string, previous: readonly string[] = []) => [
+const collectNames = (text: string, previous: readonly string[] = []) => [
   ...previous,
   ...text.split(',').filter(Boolean),
 ];
@@ -58,6 +66,29 @@ export const collectPackages = (text: string, previous: readonly string[] | bool
   ...(typeof previous === 'boolean' ? [] : previous),
   ...(existsSync(text) ? [text] : text.split(',').filter(Boolean)),
 ];
+
+/** The parsers of options by name, then by placeholder. */
+const PARSERS: Readonly<Record<string, (text: string, previous: never) => unknown>> = {
+  '--fuel': parseFuelOption,
+  '--mount': collectMounts,
+  '--allow-net': collectPatterns,
+  '--preload': collectNames,
+  '--packages': collectPackages,
+  '<N>': parseCountOption,
+  '<BYTES>': parseBytesOption,
+  '<SECONDS>': parseSecondsOption,
+  '<HOURS>': parseHoursOption,
+};
+
+/** Options as rows of flags and description. The values of an option that is called repeatable are collected. */
+export const options = (rows: Readonly<Record<string, string>>): Option[] =>
+  Object.entries(rows).map(([flags, description]) => {
+    const option = new Option(flags, description);
+    const placeholder = /<.*>/.exec(flags)?.[0] ?? '';
+    const parse = PARSERS[option.long!] ?? PARSERS[placeholder];
+    if (parse !== undefined) return option.argParser(parse as (text: string) => unknown);
+    return description.endsWith('; repeatable') ? option.argParser(collectValues) : option;
+  });
 
 /** The name of a language. Suggests one for a file extension, such as sh. */
 function parseLanguage(text: string): LanguageName {
@@ -70,12 +101,6 @@ function parseLanguage(text: string): LanguageName {
 
 export const languageOption = (description: string) =>
   new Option('-l, --language <NAME>', description).choices(LANGUAGE_NAMES).argParser(parseLanguage);
-const storeOption = () =>
-  new Option(
-    '--store <STORE>',
-    "Folder or postgres:// address where sessions are stored (default: $LLM_WASM_SANDBOX_STORE, else the user's data folder)",
-  );
-
 /** Where the sessions of a command are stored. */
 export interface StoreFlags {
   readonly store?: string;
@@ -89,20 +114,22 @@ export const ALL_TENANTS = `with --data-dir, all tenants; with a database, ${LOC
 
 /** The options for `StoreFlags`. `defaultTenant` says which tenants are used without --tenant. */
 export const storeOptions = (defaultTenant = LOCAL_TENANT) => [
-  storeOption(),
+  ...options({
+    '--store <STORE>':
+      "Folder or postgres:// address where sessions are stored (default: $LLM_WASM_SANDBOX_STORE, else the user's data folder)",
+    '--tenant <NAME>': `Use the sessions of this tenant; only with --data-dir, or if --store is a database (default: ${defaultTenant})`,
+  }),
   new Option(
     '--data-dir <DIR>',
     'Use the sessions of the MCP server with this data_dir instead of the sessions in --store',
   ).conflicts('store'),
-  new Option(
-    '--tenant <NAME>',
-    `Use the sessions of this tenant; only with --data-dir, or if --store is a database (default: ${defaultTenant})`,
-  ),
 ];
-export const toolsConfigOption = (description: string) => new Option('--tools-config <FILE>', description);
-export const hiddenOption = () =>
-  new Option(
-    '--hidden',
+export const HIDDEN_OPTION = {
+  '--hidden':
     'With --out, also copy hidden files: those whose name, or the name of a folder around them, starts with a dot',
-  );
+};
+export const GUIDANCE_OPTIONS = {
+  '--guidance': 'Explain a failure on standard error (default: only on a terminal)',
+  '--no-guidance': 'Do not explain failures',
+};
 export const jsonOption = (description = 'Print JSON instead of text') => new Option('--json', description);

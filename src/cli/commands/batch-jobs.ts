@@ -1,15 +1,14 @@
 /** `batch submit` and `batch result`: the programs of an NDJSON file as jobs, which workers run. */
 import { createReadStream } from 'node:fs';
-import { Option } from 'commander';
 import { SandboxError } from '../../errors.ts';
 import type { JobQueue, SubmittedJob } from '../../jobs/job-queue.ts';
 import { formatItems } from '../../quantities.ts';
-import { jobStoreAddress, jobStoreOption, PROGRAMS_ARGUMENT } from '../batch-options.ts';
-import { BatchProgress } from '../batch-progress.ts';
+import { JOB_STORE_OPTION, jobStoreAddress, PROGRAMS_ARGUMENT } from '../batch-options.ts';
+import { printJson, printResults } from '../batch-progress.ts';
 import type { CommandSpec } from '../command.ts';
 import { printLines } from '../diagnostics.ts';
 import { NdjsonPrograms, programFileSize } from '../ndjson-programs.ts';
-import { parseCountOption } from '../shared-options.ts';
+import { options } from '../shared-options.ts';
 
 interface JobFlags {
   readonly store?: string;
@@ -24,11 +23,6 @@ const CHUNK = 1000;
 async function openQueue({ store, tenant }: JobFlags): Promise<JobQueue> {
   const { openJobQueue } = await import('../../jobs/job-queue.ts');
   return openJobQueue({ connectionString: jobStoreAddress(store), ...(tenant !== undefined && { tenant }) });
-}
-
-function print(value: object): Promise<void> | undefined {
-  if (process.stdout.write(`${JSON.stringify(value)}\n`)) return undefined;
-  return new Promise((resolve) => process.stdout.once('drain', resolve));
 }
 
 async function submit(path: string | undefined, flags: JobFlags): Promise<void> {
@@ -47,7 +41,7 @@ async function submit(path: string | undefined, flags: JobFlags): Promise<void> 
     for (const line of submitted) {
       if (line.job_id === undefined) invalid++;
       else ids.push(line.job_id);
-      if (!flags.watch || line.job_id === undefined) await print(line);
+      if (!flags.watch || line.job_id === undefined) await printJson(line);
     }
   };
   for await (const program of new NdjsonPrograms(input).programs()) {
@@ -70,12 +64,12 @@ interface SubmittedLine {
 async function submitValid(
   queue: JobQueue,
   chunk: readonly { readonly index: number; readonly program: unknown }[],
-  options: { readonly priority?: number },
+  settings: { readonly priority?: number },
 ): Promise<SubmittedLine[]> {
   const { checkBatchProgram } = await import('../../session/run-batch.ts');
   const checked = chunk.map(({ index, program }) => ({ index, program: checkBatchProgram(program) }));
   const valid = checked.flatMap(({ program }) => (program instanceof SandboxError ? [] : [program]));
-  const ids = valid.length > 0 ? await queue.submitMany(valid, options) : [];
+  const ids = valid.length > 0 ? await queue.submitMany(valid, settings) : [];
   return checked.map(({ index, program }) => {
     if (program instanceof SandboxError)
       return { index, error: { code: program.code, message: program.message } };
@@ -83,22 +77,11 @@ async function submitValid(
   });
 }
 
-async function watch(queue: JobQueue, ids: readonly string[]): Promise<void> {
-  const cancel = new AbortController();
-  const stop = () => cancel.abort();
-  process.once('SIGINT', stop).once('SIGTERM', stop);
-  let done = 0;
-  const progress = new BatchProgress(() => done / ids.length);
-  for await (const result of queue.results(ids, { signal: cancel.signal })) {
-    done++;
-    progress.count(result);
-    await print(result);
-  }
-  process.off('SIGINT', stop).off('SIGTERM', stop);
-  progress.end(cancel.signal.aborted);
-  if (cancel.signal.aborted) process.exitCode = 130;
-  else if (progress.invalid > 0) process.exitCode = 1;
-}
+const watch = (queue: JobQueue, ids: readonly string[]) =>
+  printResults(
+    (signal) => queue.results(ids, { signal }),
+    (done) => done / ids.length,
+  );
 
 async function showResults(ids: readonly string[], flags: JobFlags): Promise<void> {
   await using queue = await openQueue(flags);
@@ -112,25 +95,22 @@ async function printJobs(queue: JobQueue, ids: readonly string[]): Promise<void>
     const found: SubmittedJob | undefined = await queue.result(id);
     if (found === undefined)
       throw new SandboxError('file_not_found', `This tenant has no job ${id}. Check the id and --tenant.`);
-    await print(found);
+    await printJson(found);
   }
 }
 
-const tenantOption = () =>
-  new Option('--tenant <NAME>', 'Tenant that the jobs belong to (default: an empty name)');
+const TENANT_OPTION = { '--tenant <NAME>': 'Tenant that the jobs belong to (default: an empty name)' };
 
 export const submitSubcommand: CommandSpec<JobFlags> = {
   name: 'submit',
   description: 'Submit the programs in an NDJSON file as jobs and print their ids',
   arguments: { '[FILE]': PROGRAMS_ARGUMENT },
-  options: [
-    jobStoreOption(),
-    tenantOption(),
-    new Option('--priority <N>', 'Jobs with a higher priority run first (default: 0)').argParser(
-      parseCountOption,
-    ),
-    new Option('--watch', 'Wait for the jobs and print their results in the order of the programs'),
-  ],
+  options: options({
+    ...JOB_STORE_OPTION,
+    ...TENANT_OPTION,
+    '--priority <N>': 'Jobs with a higher priority run first (default: 0)',
+    '--watch': 'Wait for the jobs and print their results in the order of the programs',
+  }),
   examples: ['batch submit programs.ndjson --store postgres://db/jobs --watch > results.ndjson'],
   action: ([path], flags) => submit(path, flags),
 };
@@ -139,7 +119,7 @@ export const resultSubcommand: CommandSpec<JobFlags> = {
   name: 'result',
   description: 'Print the state of jobs and, if they have ended, their results',
   arguments: { '<JOB_ID...>': 'Ids printed by "batch submit"' },
-  options: [jobStoreOption(), tenantOption(), new Option('--watch', 'Wait until the jobs have ended')],
+  options: options({ ...JOB_STORE_OPTION, ...TENANT_OPTION, '--watch': 'Wait until the jobs have ended' }),
   examples: ['batch result 0d7bd5a6-2f5a-4a0b-8d8f-3f1f0c1f4f7e --watch'],
   action: (ids, flags) => showResults(ids as string[], flags),
 };

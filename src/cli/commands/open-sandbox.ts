@@ -1,5 +1,5 @@
 /** The sandbox or session in which `run` and `repl` run programs, and the options that both commands have for it. */
-import { InvalidArgumentError, Option } from 'commander';
+import { Option } from 'commander';
 import { escapeControls } from '../../analysis/escape-controls.ts';
 import { SandboxError } from '../../errors.ts';
 import { AUTO } from '../../packages/read-user-packages.ts';
@@ -7,25 +7,15 @@ import { formatBytes, formatFuel, typicalSeconds } from '../../quantities.ts';
 import { runtimeOf } from '../../runtimes/program-files.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
-import { parseUrlPattern } from '../../schema/url-pattern.ts';
 import type { Isolation, LanguageName, Optimization, PolicyInput, RuntimeName } from '../../schema.ts';
 import { createSandbox } from '../../session/create-sandbox.ts';
 import type { Session } from '../../session/session.ts';
 import type { SessionRegistry } from '../../session/session-registry.ts';
+import { type LimitFlags, limitPolicy } from '../batch-options.ts';
 import { printLines } from '../diagnostics.ts';
 import { UsageError } from '../exit-codes.ts';
 import { withProgress } from '../progress-line.ts';
-import {
-  collectMounts,
-  collectNames,
-  collectPackages,
-  collectValues,
-  type MountOption,
-  parseBytesOption,
-  parseFuelOption,
-  parseSecondsOption,
-  type StoreFlags,
-} from '../shared-options.ts';
+import { type MountOption, options, type StoreFlags } from '../shared-options.ts';
 
 export interface NetworkFlags {
   readonly allowNet?: string[];
@@ -35,11 +25,8 @@ export interface NetworkFlags {
   readonly replay?: string;
 }
 
-export interface SandboxFlags extends StoreFlags, NetworkFlags {
+export interface SandboxFlags extends StoreFlags, NetworkFlags, LimitFlags {
   readonly session?: string;
-  readonly fuel?: number;
-  readonly memory?: number;
-  readonly timeout?: number;
   readonly maxOutput?: number;
   readonly mount?: MountOption[];
   readonly preload?: string[];
@@ -53,12 +40,10 @@ export interface SandboxFlags extends StoreFlags, NetworkFlags {
 
 /** The limits given as flags. Others are left out, so that a session keeps its own. */
 function policyFromFlags(flags: SandboxFlags): PolicyInput {
-  const { fuel, memory, timeout, mount, seed, deterministic, maxOutput } = flags;
+  const { mount, seed, deterministic, maxOutput } = flags;
   return {
     ...(maxOutput !== undefined && { stdout_max_bytes: maxOutput, stderr_max_bytes: maxOutput }),
-    ...(fuel !== undefined && { fuel_budget: fuel }),
-    ...(memory !== undefined && { memory_bytes: memory }),
-    ...(timeout !== undefined && { timeout_seconds: timeout }),
+    ...limitPolicy(flags),
     ...(mount !== undefined && { mounts: mount }),
     ...(deterministic && { deterministic }),
     ...(seed !== undefined && { deterministic: { seed } }),
@@ -101,7 +86,7 @@ export function networkFromFlags(flags: NetworkFlags): Pick<PolicyInput, 'networ
   };
 }
 
-async function sandboxOptions(runtime: RuntimeName, flags: SandboxFlags, optimization: Optimization) {
+async function optionsFromFlags(runtime: RuntimeName, flags: SandboxFlags, optimization: Optimization) {
   const { packages = AUTO, preload, isolation, trustNew } = flags;
   const { createPool, sharedPool } = await import('../../worker/pool/pool.ts');
   const given = {
@@ -112,7 +97,7 @@ async function sandboxOptions(runtime: RuntimeName, flags: SandboxFlags, optimiz
     pool: isolation ? createPool({ isolation, optimization }) : sharedPool({ optimization }),
   };
   if (preload === undefined) return { given, forNew: { runtime, ...given } };
-  const loaded = { ...given, preload, packages: flags.packages || (await addedPackages()) };
+  const loaded = { ...given, preload, packages: flags.packages || (await packagesOfUser()) };
   return { given: loaded, forNew: { runtime, ...loaded } };
 }
 
@@ -121,7 +106,7 @@ async function sandboxOptions(runtime: RuntimeName, flags: SandboxFlags, optimiz
  * gets the added packages, a stored one those that it has recorded.
  */
 async function sharedOptions(
-  { given, forNew }: Awaited<ReturnType<typeof sandboxOptions>>,
+  { given, forNew }: Awaited<ReturnType<typeof optionsFromFlags>>,
   { packages }: SandboxFlags,
 ) {
   if ((packages || []).includes(AUTO))
@@ -130,7 +115,7 @@ async function sharedOptions(
     );
   if (given.packages !== AUTO) return { given, forNew };
   const { packages: _, ...others } = given;
-  return { given: others, forNew: { ...forNew, packages: await addedPackages() } };
+  return { given: others, forNew: { ...forNew, packages: await packagesOfUser() } };
 }
 
 const showStep = (text: string) => printLines(escapeControls(text));
@@ -145,7 +130,7 @@ export async function openSandbox(language: LanguageName | undefined, flags: San
   }
   checkStoreFlags(flags);
   // The process ends with the run, so idle optimisation would only delay its end.
-  const { forNew } = await sandboxOptions(runtimeOf(language), flags, 'demand');
+  const { forNew } = await optionsFromFlags(runtimeOf(language), flags, 'demand');
   return withProgress(PREPARING, () => createSandbox(forNew));
 }
 
@@ -164,9 +149,8 @@ export async function openOrCreateSession(
 ): Promise<Session> {
   const { session: session_id } = flags;
   const runtime = runtimeOf(language);
-  const options = await sandboxOptions(runtime, flags, optimization);
-  const { given, forNew } =
-    sessions.store.revision === undefined ? options : await sharedOptions(options, flags);
+  const own = await optionsFromFlags(runtime, flags, optimization);
+  const { given, forNew } = sessions.store.revision === undefined ? own : await sharedOptions(own, flags);
   const existing = (await sessions.list()).find((record) => record.session_id === session_id);
   if (existing === undefined)
     return withProgress(PREPARING, () =>
@@ -183,68 +167,44 @@ export async function openOrCreateSession(
 }
 
 /** The packages that are used with --preload if none are specified. */
-async function addedPackages(): Promise<string[]> {
+async function packagesOfUser(): Promise<string[]> {
   return (await import('../../packages/added-packages.ts')).requestedPackages();
 }
 
-const limit = (flags: string, description: string, fallback: string) =>
-  new Option(flags, `${description} (default: the session's limit, else ${fallback})`);
+const limit = (description: string, fallback: string) =>
+  `${description} (default: the session's limit, else ${fallback})`;
 
 /** The limits of a program. */
-export const programLimitOptions = () => [
-  limit(
-    '--fuel <N>',
-    'Maximum fuel (WebAssembly instructions), e.g. 20B',
-    `${formatFuel(DEFAULT_LIMITS.fuel_budget)}, which typically lasts ${typicalSeconds(DEFAULT_LIMITS.fuel_budget)}; "doctor" measures the speed`,
-  ).argParser(parseFuelOption),
-  limit('--memory <BYTES>', 'Maximum memory, e.g. 512Mi', formatBytes(DEFAULT_LIMITS.memory_bytes)).argParser(
-    parseBytesOption,
-  ),
-  limit('--timeout <SECONDS>', 'Maximum running time', `${DEFAULT_LIMITS.timeout_seconds} s`).argParser(
-    parseSecondsOption,
-  ),
-];
+export const programLimitOptions = () =>
+  options({
+    '--fuel <N>': limit(
+      'Maximum fuel (WebAssembly instructions), e.g. 20B',
+      `${formatFuel(DEFAULT_LIMITS.fuel_budget)}, which typically lasts ${typicalSeconds(DEFAULT_LIMITS.fuel_budget)}; "doctor" measures the speed`,
+    ),
+    '--memory <BYTES>': limit('Maximum memory, e.g. 512Mi', formatBytes(DEFAULT_LIMITS.memory_bytes)),
+    '--timeout <SECONDS>': limit('Maximum running time', `${DEFAULT_LIMITS.timeout_seconds} s`),
+  });
 
-/** Collects URL patterns. */
-function collectPatterns(text: string, previous?: readonly string[]): string[] {
-  const pattern = parseUrlPattern(text);
-  if (typeof pattern === 'string') throw new InvalidArgumentError(`It ${pattern}.`);
-  return collectValues(text, previous);
-}
-
-/** The requests that programs may send. */
-export const permittingOptions = () => [
-  new Option(
-    '--allow-net <URL>',
+/** The requests that programs may send, and their read-only files. */
+export const PERMITTING_OPTIONS = {
+  '--mount <HOST:GUEST>': 'Copy a host file or folder into the guest, read-only; repeatable',
+  '--allow-net <URL>':
     'Let programs request this URL pattern, e.g. "https://api.example.com/v1/*"; repeatable',
-  ).argParser(collectPatterns),
-  new Option(
-    '--secret <NAME=env:VAR>',
+  '--secret <NAME=env:VAR>':
     'Let programs send the host variable VAR to the URLs of --allow-net without seeing it; add ":HEADER" for another header than Authorization; repeatable',
-  ).argParser(collectValues),
-];
+};
 
 /** What programs can use besides their own files. */
 export const programContentOptions = () => [
-  new Option(
-    '--mount <HOST:GUEST>',
-    'Copy a host file or folder into the guest, read-only; repeatable',
-  ).argParser(collectMounts),
-  ...permittingOptions(),
-  new Option('--ask-net', 'Ask about requests that --allow-net does not permit'),
+  ...options({
+    ...PERMITTING_OPTIONS,
+    '--ask-net': 'Ask about requests that --allow-net does not permit',
+    '--replay <FILE>': 'Answer all requests from a HAR file; nothing is sent',
+    '--preload <NAMES>': 'Modules to load before the program starts, e.g. openpyxl,jinja2',
+    '--packages <NAME>':
+      'Packages to use: names of added packages, wheels, or folders of wheels or sources; repeatable (default: "auto", which adds what the program imports)',
+    '--no-packages': 'Do not use added packages',
+    '--trust-new': 'Let "auto" add wheels whose digests are neither in the list of Pyodide nor approved',
+  }),
   new Option('--record <FILE>', 'Write all requests and responses to a HAR file').conflicts('replay'),
-  new Option('--replay <FILE>', 'Answer all requests from a HAR file; nothing is sent'),
-  new Option(
-    '--preload <NAMES>',
-    'Modules to load before the program starts, e.g. openpyxl,jinja2',
-  ).argParser(collectNames),
-  new Option(
-    '--packages <NAME>',
-    'Packages to use: names of added packages, wheels, or folders of wheels or sources; repeatable (default: "auto", which adds what the program imports)',
-  ).argParser(collectPackages),
-  new Option('--no-packages', 'Do not use added packages'),
-  new Option(
-    '--trust-new',
-    'Let "auto" add wheels whose digests are neither in the list of Pyodide nor approved',
-  ),
 ];

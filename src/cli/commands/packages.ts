@@ -2,9 +2,8 @@
  * `packages …`: lists the packages that programs can import, and manages the added ones. A subcommand is a row here plus one
  * function, which is loaded when the subcommand runs.
  */
-import { Option } from 'commander';
 import type { CommandDetails, CommandSpec } from '../command.ts';
-import { jsonOption, languageOption } from '../shared-options.ts';
+import { jsonOption, languageOption, options } from '../shared-options.ts';
 import type { PackagesAction, PackagesFlags } from './packages/inspect.ts';
 
 interface PackagesSubcommand extends Omit<CommandSpec, 'action'> {
@@ -13,13 +12,11 @@ interface PackagesSubcommand extends Omit<CommandSpec, 'action'> {
 
 const NAMES = { '<NAME...>': 'Names of added packages' };
 const listOptions = () => [languageOption('List packages for this language only'), jsonOption()];
-const sourceOptions = () => [
-  new Option('--no-pip', 'Do not search for wheels with pip'),
-  new Option(
-    '--no-pyodide',
+const SOURCE_OPTIONS = {
+  '--no-pip': 'Do not search for wheels with pip',
+  '--no-pyodide':
     "Do not search for wheels in Pyodide's distribution ($LLM_WASM_SANDBOX_PYODIDE_URL: its address or folder)",
-  ),
-];
+};
 
 const SUBCOMMANDS: readonly PackagesSubcommand[] = [
   {
@@ -36,10 +33,10 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
       '[NAME...]':
         'Names such as numpy or pandas==3.0.2, wheels, folders of wheels, or "scientific" (numpy, pandas, scipy, matplotlib, pillow, scikit-learn)',
     },
-    options: [
-      new Option('--lock <FILE>', 'Add exactly the packages in the packages.json of another machine'),
-      ...sourceOptions(),
-    ],
+    options: options({
+      '--lock <FILE>': 'Add exactly the packages in the packages.json of another machine',
+      ...SOURCE_OPTIONS,
+    }),
     examples: [
       'packages add numpy pandas',
       'packages add ./numpy-2.4.6-cp314-cp314-pyemscripten_2026_0_wasm32.whl',
@@ -57,7 +54,7 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
     name: 'update',
     description: 'Update added packages to the newest versions that are compatible with this installation',
     arguments: { '[NAME...]': 'Names of added packages (default: all)' },
-    options: sourceOptions(),
+    options: options(SOURCE_OPTIONS),
     examples: ['packages update', 'packages update numpy'],
     load: async () => (await import('./packages/change.ts')).packagesUpdate,
   },
@@ -67,7 +64,7 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
     arguments: {
       '[NAME...]': 'Names of packages, wheels, or folders of wheels (default: list the approvals)',
     },
-    options: [new Option('--remove', 'Withdraw the approval of these packages'), ...sourceOptions()],
+    options: options({ '--remove': 'Withdraw the approval of these packages', ...SOURCE_OPTIONS }),
     examples: [
       'packages lock numpy pandas',
       'packages lock ./wheels',

@@ -1,9 +1,8 @@
 /** `repl`: runs what the user types, line by line, in a session. */
-import { Option } from 'commander';
 import { DEFAULT_RUNTIME } from '../../runtimes/program-files.ts';
 import type { LanguageName } from '../../schema.ts';
 import type { CommandDetails } from '../command.ts';
-import { languageOption, storeOptions, toolsConfigOption } from '../shared-options.ts';
+import { GUIDANCE_OPTIONS, languageOption, options, storeOptions } from '../shared-options.ts';
 import {
   checkStoreFlags,
   openOrCreateSession,
@@ -97,17 +96,19 @@ async function runRepl(flags: ReplFlags): Promise<void> {
 export const replCommand: CommandDetails<ReplFlags> = {
   options: [
     languageOption(`Language of the programs (default: the session's language, else ${DEFAULT_RUNTIME})`),
-    new Option(
-      '--session <ID>',
-      'Continue session ID, or create it; without this option, the session is discarded when you exit',
-    ),
+    ...options({
+      '--session <ID>':
+        'Continue session ID, or create it; without this option, the session is discarded when you exit',
+    }),
     ...storeOptions(),
     ...programLimitOptions(),
     ...programContentOptions(),
-    toolsConfigOption('Let programs call tools of the MCP servers in this JSON file; see docs/TOOLS.md'),
-    new Option('--guidance', 'Explain failures on standard error in one line (default: only on a terminal)'),
-    new Option('--no-guidance', 'Do not explain failures'),
-    new Option('--no-history', 'Do not read or save the history of typed lines'),
+    ...options({
+      '--tools-config <FILE>':
+        'Let programs call tools of the MCP servers in this JSON file; see docs/TOOLS.md',
+      ...GUIDANCE_OPTIONS,
+      '--no-history': 'Do not read or save the history of typed lines',
+    }),
   ],
   examples: ['repl', 'repl --language javascript', 'repl --session notes', 'repl < commands.txt'],
   action: (_, flags) => runRepl(flags),

@@ -21,14 +21,14 @@ import { closeStores, findPaused, type PausedSession } from '../paused-sessions.
 import { reportRun } from '../report-run.ts';
 import {
   ALL_TENANTS,
-  collectMounts,
+  GUIDANCE_OPTIONS,
   jsonOption,
   type MountOption,
+  options,
   type StoreFlags,
   storeOptions,
-  toolsConfigOption,
 } from '../shared-options.ts';
-import { type NetworkFlags, networkFromFlags, permittingOptions } from './open-sandbox.ts';
+import { type NetworkFlags, networkFromFlags, PERMITTING_OPTIONS } from './open-sandbox.ts';
 import { openSessionContexts } from './session/context.ts';
 
 interface ResumeFlags extends StoreFlags, NetworkFlags {
@@ -190,26 +190,17 @@ export const resumeCommand: CommandDetails<ResumeFlags> = {
     new Option('--error <CALL_ID=TEXT>', 'Answer a call with an error; repeatable').argParser(
       collect(errorAnswer),
     ),
-    new Option(
-      '--approve-all',
-      'Approve all other calls that need approval, except calls that may already have run',
-    ),
-    toolsConfigOption(
-      'JSON file with the MCP servers whose tools the program calls; without it, no tool can be called',
-    ),
-    new Option(
-      '--session <ID>',
-      'Session of the program; needed if a paused session was forked, because its forks have the same execution id',
-    ),
-    new Option(
-      '--mount <HOST:GUEST>',
-      'Copy a host file or folder into the guest, read-only; repeatable',
-    ).argParser(collectMounts),
-    ...permittingOptions(),
+    ...options({
+      '--approve-all': 'Approve all other calls that need approval, except calls that may already have run',
+      '--tools-config <FILE>':
+        'JSON file with the MCP servers whose tools the program calls; without it, no tool can be called',
+      '--session <ID>':
+        'Session of the program; needed if a paused session was forked, because its forks have the same execution id',
+      ...PERMITTING_OPTIONS,
+      ...GUIDANCE_OPTIONS,
+    }),
     ...storeOptions(ALL_TENANTS),
     jsonOption("Print the result as JSON instead of the program's output"),
-    new Option('--guidance', 'Explain a failure on standard error (default: only on a terminal)'),
-    new Option('--no-guidance', 'Do not explain failures'),
   ],
   examples: [
     'resume 3f0c3a52-8b9c-4a0e-9f57-0e3f3f1f7a11',

@@ -19,14 +19,12 @@ import { type LocalProgram, readFiles, readProgram } from '../local-program.ts';
 import { profileText, toSpeedscope } from '../profile-report.ts';
 import { reportRun } from '../report-run.ts';
 import {
-  collectValues,
-  hiddenOption,
+  GUIDANCE_OPTIONS,
+  HIDDEN_OPTION,
   jsonOption,
   languageOption,
-  parseBytesOption,
-  parseCountOption,
+  options,
   storeOptions,
-  toolsConfigOption,
 } from '../shared-options.ts';
 import { resultFiles } from '../show-displayed-results.ts';
 import {
@@ -165,48 +163,41 @@ export const runCommand: CommandDetails<RunFlags> = {
     '[ARGS...]': 'Arguments of the program; write -- before arguments that start with a dash',
   },
   options: [
-    new Option('-c, --code <CODE>', 'Run CODE instead of a file'),
+    ...options({ '-c, --code <CODE>': 'Run CODE instead of a file' }),
     languageOption(
       `Language of the program; inferred from the file name or the session, else ${DEFAULT_RUNTIME}`,
     ),
-    new Option('--session <ID>', 'Run in session ID and keep its variables and files; create it if needed'),
+    ...options({
+      '--session <ID>': 'Run in session ID and keep its variables and files; create it if needed',
+    }),
     ...storeOptions(),
     jsonOption("Print the result as JSON instead of the program's output"),
     ...programLimitOptions(),
-    new Option('--stdin <FILE>', 'File to use as standard input (default: standard input of this command)'),
-    new Option(
-      '--file <PATH>',
-      'Copy a local file into /app before the program starts; repeatable',
-    ).argParser(collectValues),
-    new Option('--verbose', 'List the modules and other files that are copied into /app'),
-    new Option(
-      '--max-output <BYTES>',
-      `Maximum size of standard output and of standard error, each (default: no limit; with --json, the session's limits, else ${formatBytes(DEFAULT_LIMITS.stdout_max_bytes)} and ${formatBytes(DEFAULT_LIMITS.stderr_max_bytes)})`,
-    ).argParser(parseBytesOption),
-    new Option('--guidance', 'Explain a failure on standard error (default: only on a terminal)'),
-    new Option('--no-guidance', 'Do not explain failures'),
+    ...options({
+      '--stdin <FILE>': 'File to use as standard input (default: standard input of this command)',
+      '--file <PATH>': 'Copy a local file into /app before the program starts; repeatable',
+      '--verbose': 'List the modules and other files that are copied into /app',
+      '--max-output <BYTES>': `Maximum size of standard output and of standard error, each (default: no limit; with --json, the session's limits, else ${formatBytes(DEFAULT_LIMITS.stdout_max_bytes)} and ${formatBytes(DEFAULT_LIMITS.stderr_max_bytes)})`,
+      ...GUIDANCE_OPTIONS,
+    }),
     ...programContentOptions(),
-    new Option('--no-setup', 'Run the code exactly as written, without packages and helpers'),
-    new Option('--profile', 'Print the program with the share of the fuel that each line used'),
-    new Option('--profile-out <FILE>', 'Write a profile with complete stacks to FILE, for speedscope'),
-    toolsConfigOption('Let the program call tools of the MCP servers in this JSON file; see docs/TOOLS.md'),
-    new Option('--out <DIR>', 'Copy the files in /app that the program created or modified to DIR'),
-    hiddenOption(),
-    new Option(
-      '--results <DIR>',
-      'Write what the program displays, such as images and tables, to files in DIR',
-    ),
-    new Option(
-      '--deterministic',
-      'Make output and fuel consumption identical on every machine: virtual clock, seeded random numbers',
-    ),
+    ...options({
+      '--no-setup': 'Run the code exactly as written, without packages and helpers',
+      '--profile': 'Print the program with the share of the fuel that each line used',
+      '--profile-out <FILE>': 'Write a profile with complete stacks to FILE, for speedscope',
+      '--tools-config <FILE>':
+        'Let the program call tools of the MCP servers in this JSON file; see docs/TOOLS.md',
+      '--out <DIR>': 'Copy the files in /app that the program created or modified to DIR',
+      ...HIDDEN_OPTION,
+      '--results <DIR>': 'Write what the program displays, such as images and tables, to files in DIR',
+      '--deterministic':
+        'Make output and fuel consumption identical on every machine: virtual clock, seeded random numbers',
+      '--seed <N>': 'Seed for the random numbers; implies --deterministic',
+    }),
     new Option(
       '--isolation <MODE>',
       'Where the program runs: in a thread of this process ("thread", the default) or in a separate, restricted process ("process")',
     ).choices(isolationMode.options),
-    new Option('--seed <N>', 'Seed for the random numbers; implies --deterministic').argParser(
-      parseCountOption,
-    ),
   ],
   examples: [
     'run main.py -- --verbose input.csv',

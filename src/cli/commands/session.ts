@@ -6,7 +6,7 @@ import { Option } from 'commander';
 import type { CommandDetails, CommandSpec } from '../command.ts';
 import { printError, printNote } from '../diagnostics.ts';
 import { EXIT } from '../exit-codes.ts';
-import { hiddenOption, jsonOption, parseHoursOption, storeOptions } from '../shared-options.ts';
+import { HIDDEN_OPTION, jsonOption, options, storeOptions } from '../shared-options.ts';
 import type { SESSION_ACTIONS, SessionFlags } from './session/actions.ts';
 
 interface SessionSubcommand extends Omit<CommandSpec, 'action'> {
@@ -31,13 +31,11 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
     name: 'files',
     description: 'List, print or copy the files of a session, even if it is damaged',
     arguments: { ...ID, '[PATH]': 'File to print' },
-    options: [
-      new Option(
-        '--out <TARGET>',
+    options: options({
+      '--out <TARGET>':
         'Copy instead of printing: the file PATH to the file TARGET, or all files to the folder TARGET',
-      ),
-      hiddenOption(),
-    ],
+      ...HIDDEN_OPTION,
+    }),
     examples: [
       'session files notes',
       'session files notes out/report.csv',
@@ -74,28 +72,28 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
     name: 'export',
     description: 'Write a session to a file, including its undo state and checkpoints',
     arguments: { ...ID, '<FILE>': 'File to write; "-" for standard output' },
-    options: [new Option('--force', 'Overwrite FILE if it exists')],
+    options: options({ '--force': 'Overwrite FILE if it exists' }),
     examples: ['session export notes notes.session'],
   },
   {
     name: 'import',
     description: 'Import a session written by "session export"; it keeps its limits',
     arguments: { '<FILE>': 'File to read; "-" for standard input' },
-    options: [new Option('--session <ID>', 'Name for the session (default: its name when exported)')],
+    options: options({ '--session <ID>': 'Name for the session (default: its name when exported)' }),
     examples: ['session import notes.session', 'session import notes.session --session notes-copy'],
   },
   {
     name: 'prune',
     description: 'Delete sessions that have not been used for some time',
     options: [
-      new Option('--older-than <HOURS>', 'Delete sessions that have not been used for HOURS hours')
-        .argParser(parseHoursOption)
-        .makeOptionMandatory(),
-      new Option('--dry-run', 'Show what would be deleted, without deleting it'),
-      new Option(
-        '--include-very-old',
-        'Also delete sessions that should have been deleted over a year ago; without this flag they are kept, because the clock may be wrong',
-      ),
+      ...options({
+        '--older-than <HOURS>': 'Delete sessions that have not been used for HOURS hours',
+      }).map((one) => one.makeOptionMandatory()),
+      ...options({
+        '--dry-run': 'Show what would be deleted, without deleting it',
+        '--include-very-old':
+          'Also delete sessions that should have been deleted over a year ago; without this flag they are kept, because the clock may be wrong',
+      }),
     ],
     examples: ['session prune --older-than 720 --dry-run', 'session prune --older-than 720'],
   },

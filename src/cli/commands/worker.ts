@@ -1,16 +1,15 @@
 /** `worker`: runs the jobs of `batch submit` until it is stopped. */
-import { Option } from 'commander';
 import {
+  JOB_STORE_OPTION,
+  JOBS_OPTION,
   jobStoreAddress,
-  jobStoreOption,
-  jobsOption,
+  LIMIT_OPTIONS,
   type LimitFlags,
-  limitOptions,
   limitPolicy,
 } from '../batch-options.ts';
 import type { CommandDetails } from '../command.ts';
 import { printLines, printNote } from '../diagnostics.ts';
-import { parseCountOption, parseSecondsOption } from '../shared-options.ts';
+import { options } from '../shared-options.ts';
 
 interface WorkerFlags extends LimitFlags {
   readonly store?: string;
@@ -44,19 +43,14 @@ async function work({ store, jobs, tenantJobs, shutdownSeconds, ...limits }: Wor
 }
 
 export const workerCommand: CommandDetails<WorkerFlags> = {
-  options: [
-    jobStoreOption(),
-    jobsOption(),
-    new Option(
-      '--tenant-jobs <N>',
+  options: options({
+    ...JOB_STORE_OPTION,
+    ...JOBS_OPTION,
+    '--tenant-jobs <N>':
       'Number of programs of one tenant to run at the same time, across all workers (default: no limit)',
-    ).argParser(parseCountOption),
-    ...limitOptions(),
-    new Option(
-      '--shutdown-seconds <SECONDS>',
-      'How long programs may continue to run after SIGTERM (default: 30)',
-    ).argParser(parseSecondsOption),
-  ],
+    ...LIMIT_OPTIONS,
+    '--shutdown-seconds <SECONDS>': 'How long programs may continue to run after SIGTERM (default: 30)',
+  }),
   examples: ['worker --store postgres://db/jobs', 'worker --jobs 8 --tenant-jobs 2 --timeout 10'],
   action: (_, flags) => work(flags),
 };
