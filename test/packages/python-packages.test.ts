@@ -123,12 +123,11 @@ test('faker generates reproducible data in every included locale', { tags: 'full
   expect(shown).toEqual([[true, true, true], [], false]);
 });
 
-test('rpds provides persistent collections', async () => {
+test('rpds provides the persistent collections that jsonschema uses', async () => {
   const shown = await value(code`
-    from rpds import HashTrieMap, HashTrieSet, List, Queue, Stack
+    from rpds import HashTrieMap, HashTrieSet, List
     one = HashTrieMap({'a': 1})
     two = one.insert('b', 2)
-    queue = Queue().enqueue(1).enqueue(2).enqueue(3)
     try:
         one.remove('z')
         missing = None
@@ -139,7 +138,6 @@ test('rpds provides persistent collections', async () => {
         hash(one) == hash(HashTrieMap(a=1)), missing, HashTrieMap.convert(one) is one, repr(one),
         sorted(HashTrieSet([1, 2]).insert(3).discard(1) | {9}), HashTrieSet([1]) == HashTrieSet([1]),
         list(List([1, 2]).push_front(0)), List([1, 2]).rest == List([2]), len(List(1, 2, 3)), repr(List([1])),
-        list(queue.dequeue()), queue.peek, list(queue), queue == Queue([1, 2, 3]), Stack([1]).push(5).peek(),
     ]
   `);
   expect(shown).toEqual([
@@ -158,11 +156,6 @@ test('rpds provides persistent collections', async () => {
     true,
     3,
     'List([1])',
-    [2, 3],
-    1,
-    [1, 2, 3],
-    true,
-    5,
   ]);
 });
 
