@@ -39,7 +39,7 @@ export interface MountOption {
 }
 
 /** Collects the values of a repeatable HOST:GUEST option. */
-export function collectMounts(text: string, previous: readonly MountOption[] = []): MountOption[] {
+function collectMounts(text: string, previous: readonly MountOption[] = []): MountOption[] {
   const colon = text.lastIndexOf(':/');
   if (colon <= 0) throw new InvalidArgumentError('Expected HOST:GUEST, such as ./data:/external.');
   return [...previous, { host_path: text.slice(0, colon), guest_path: text.slice(colon + 1) }];
