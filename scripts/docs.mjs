@@ -38,7 +38,7 @@ const { exampleInput } = await import(at('test/analysis/examples/example-failure
 const { EXAMPLE_FAILURES } = await import(at('test/analysis/examples/index.ts'));
 const { loadCommands } = await import(at('dist/cli/command-table.js'));
 const { REPL_COMMANDS } = await import(at('dist/cli/repl/commands.js'));
-const { fuelStatus, suggestedBudgets, THRESHOLDS } = await import(at('dist/analysis/suggested-limits.js'));
+const { THRESHOLDS } = await import(at('dist/analysis/suggested-limits.js'));
 
 function table(head, rows) {
   return [head, head.map(() => '---'), ...rows]
@@ -73,6 +73,21 @@ function packagesOf(wanted) {
     ]);
   return table(['package', 'import', 'first import', 'again', '', 'use', 'licence'], rows);
 }
+
+/** The fields of a schema, with their defaults. */
+const fieldNames = (schema) =>
+  `${Object.entries(schema.shape)
+    .map(([name, field]) => {
+      const { data } = field.safeParse(undefined);
+      return `\`${name}\`${data === undefined ? '' : ` (${show(data)})`}`;
+    })
+    .join(', ')}.`;
+
+/** The modules of Python's standard library whose import costs fuel, the largest first. */
+const expensiveModules = () =>
+  readImportCosts()
+    .stdlib.filter(({ warm }) => !warm)
+    .sort((a, b) => b.fuel_first_import - a.fuel_first_import);
 
 const packageNames = (wanted) =>
   readImportCosts()
@@ -239,27 +254,6 @@ const TABLES = {
     ]);
     return table(['language', 'program', 'fuel'], rows);
   },
-  budgets: () => {
-    const cases = [
-      [8.5e9, 10e9],
-      [9.7e9, 10e9],
-      [15e9, 20e9],
-      [8e9, 10e9],
-      [396e6, 465e6],
-      [80e6, 100e6],
-    ];
-    const rows = cases.map(([consumed, budget]) => {
-      const { low, high } = suggestedBudgets(consumed, budget);
-      return [
-        formatFuel(consumed),
-        formatFuel(budget),
-        `\`${fuelStatus(consumed, budget, false)}\``,
-        formatFuel(low),
-        formatFuel(high),
-      ];
-    });
-    return table(['consumed', 'budget', 'status', 'with 50% margin', 'with 100% margin'], rows);
-  },
   python_packages: () => packagesOf('python'),
   javascript_packages: () => packagesOf('javascript'),
   node_modules: () => {
@@ -279,11 +273,10 @@ const TABLES = {
     return table(['module', 'full', 'partial', 'throws', 'exists, not probed', 'not available'], rows);
   },
   python_stdlib: () => {
-    const { stdlib } = readImportCosts();
-    const rows = stdlib
-      .filter(({ warm }) => !warm)
-      .sort((a, b) => b.fuel_first_import - a.fuel_first_import)
-      .map(({ name, fuel_first_import }) => [`\`${name}\``, formatFuel(fuel_first_import)]);
+    const rows = expensiveModules().map(({ name, fuel_first_import }) => [
+      `\`${name}\``,
+      formatFuel(fuel_first_import),
+    ]);
     return table(['module', 'first import'], rows);
   },
   heavy_rule: () => {
@@ -338,7 +331,7 @@ const SUMMARIES = {
   events: () => `${quoted(Object.keys(EVENTS))}.`,
   guidance: () =>
     guidanceTypes()
-      .map(([type, rules]) => `### ${type}\n\n${rules.map(({ evidence }) => evidence).join(' ')}`)
+      .map(([type, [{ evidence }]]) => `### ${type}\n\n${firstSentence(evidence)}`)
       .join('\n\n'),
   python_packages: () => `${packageNames('python')}.`,
   javascript_packages: () => `${packageNames('javascript')}.`,
@@ -346,6 +339,14 @@ const SUMMARIES = {
     'The shipped copy of this document, `dist/docs/JAVASCRIPT_CAPABILITIES.md`, lists the functions of each module.',
   error_codes: () => errorTable(ERROR_CODES, (code) => exitCodeOf(new SandboxError(code, ''))),
   trap_advice: () => trapTable(TRAPS),
+  display_result: () => fieldNames(displayResult),
+  network_limits: () => fieldNames(networkLimits),
+  network_rule: () => fieldNames(networkRule),
+  network_secret: () => fieldNames(networkSecret),
+  python_stdlib: () =>
+    `${expensiveModules()
+      .map(({ name, fuel_first_import }) => `\`${name}\` ${formatFuel(fuel_first_import)}`)
+      .join(', ')}.`,
   tools_config: () =>
     table(
       ['key of a server', 'meaning'],
