@@ -4,7 +4,7 @@
  */
 import { Command, CommanderError, Help, Option } from 'commander';
 import { COLOR_MODES, hasColor, paint, readColorMode } from './color.ts';
-import { addCommand, type CommandDetails, type CommandSpec, suggestingChoices } from './command.ts';
+import { addCommand, type CommandDetails, type CommandSpec, isShown, suggestingChoices } from './command.ts';
 import { commanderError } from './diagnostics.ts';
 
 interface CommandEntry {
@@ -141,6 +141,7 @@ export async function createRootCommand(
     })
     .configureHelp({
       showGlobalOptions: true,
+      visibleOptions: (command) => help.visibleOptions(command).filter((option) => isShown(option, args)),
       styleTitle: (title) => paint('title', title, process.stdout),
       // The options and arguments of commands that are not loaded are unknown.
       subcommandTerm: (command) =>

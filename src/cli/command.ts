@@ -2,6 +2,19 @@
 import { type Command, InvalidArgumentError, type Option } from 'commander';
 import { didYouMean } from './did-you-mean.ts';
 
+/** Options that only `--help all` shows. */
+const rareOptions = new WeakSet<Option>();
+
+export function rare(option: Option): Option {
+  rareOptions.add(option);
+  return option;
+}
+
+/** Whether the help for a command line shows an option. */
+export const isShown = (option: Option, args: readonly string[]) =>
+  !rareOptions.has(option) ||
+  args.some((one, i) => one === 'all' && /^(?:-h|--help)$/.test(args[i - 1] ?? ''));
+
 export interface CommandDetails<Flags = unknown> {
   /** Positional arguments as commander writes them (`<ID>`, `[PATH]`, `<ID...>`), with their descriptions. */
   readonly arguments?: Readonly<Record<string, string>>;
@@ -40,7 +53,7 @@ export function addCommand(parent: Command, spec: CommandSpec): void {
 export function suggestingChoices(option: Option): Option {
   const { argChoices, parseArg } = option;
   if (argChoices === undefined || parseArg === undefined) return option;
-  return Object.assign(Object.create(Object.getPrototypeOf(option)), option, {
+  const suggesting = Object.assign(Object.create(Object.getPrototypeOf(option)), option, {
     parseArg: (value: string, previous: unknown) => {
       try {
         return parseArg.call(option, value, previous);
@@ -50,6 +63,7 @@ export function suggestingChoices(option: Option): Option {
       }
     },
   });
+  return rareOptions.has(option) ? rare(suggesting) : suggesting;
 }
 
 function rejectUnknownSubcommand(command: Command): void {

@@ -64,7 +64,7 @@ Print only what you need, not the whole file.`,
     }),
     text: ({ code, language, error }) =>
       `Find out why this ${language} code fails and fix it.
-1. Run it unchanged with execute_code and read outcome, stderr and error_guidance.${error === undefined ? '' : `\n   The reported error is: ${error}`}
+1. Run it unchanged with execute_code and read outcome, stderr and, if present, error_guidance.${error === undefined ? '' : `\n   The reported error is: ${error}`}
 2. State the cause in one sentence, with the line number.
 3. Make the smallest possible change, run the code again, and show that it works, including an edge case.
 

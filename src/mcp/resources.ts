@@ -97,9 +97,9 @@ async function readWorkspace(
 }
 
 /** Building a large response takes time in which the server answers no other request. */
-function checkSize(bytes: number, { max_resource_bytes }: ServerSettings): void {
-  if (bytes <= max_resource_bytes) return;
-  const fact = `The resource has ${formatItems(bytes, 'byte')}, and the limit is ${formatCount(max_resource_bytes)}`;
+function checkSize(bytes: number, { max_body_bytes }: ServerSettings): void {
+  if (bytes <= max_body_bytes) return;
+  const fact = `The resource has ${formatItems(bytes, 'byte')}, and the limit is ${formatCount(max_body_bytes)}`;
   throw new SandboxError(
     'quota_exceeded',
     `${fact}. Read long text in parts with read_file(offset=…), or process it with execute_code.`,

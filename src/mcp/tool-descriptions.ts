@@ -31,6 +31,7 @@ export function executeCodeDescription(settings: ServerSettings, servers: readon
     runtimes: installedRuntimes(),
     settings,
     capabilities: capabilitiesOf(settings, servers),
+    explainsFailures: settings.error_guidance,
     toolText: toolCallText(settings, servers),
     usage: `Patterns
 - One-off: {"code":"print(sum(range(1, 101)))","language":"python"}
@@ -94,7 +95,7 @@ export function serverInstructions(settings: ServerSettings, servers: readonly s
     hasSessions &&
       'For several steps on the same data, call create_session once and pass its session_id to every execute_code: variables and imports persist.',
     `Files: write_file uploads a file; ${offers('list_files') ? 'read_file and list_files show' : 'read_file shows'} what programs wrote. Programs find files under /app; relative paths work.`,
-    'When a run fails, follow error_guidance: it lists the steps to fix it.',
+    settings.error_guidance && 'When a run fails, follow error_guidance: it lists the steps to fix it.',
     offers('checkpoint_session') &&
       `Use checkpoint_session before a risky step, rollback_session to undo it${offers('fork_session') ? ', fork_session to try alternatives' : ''}.`,
     offers('list_available_packages') &&

@@ -21,12 +21,15 @@ interface DescribedExecution {
   /** Further lines about frequent mistakes. */
   readonly pitfalls?: readonly string[];
   readonly limits: string;
+  /** Whether results explain failures; true by default. */
+  readonly explainsFailures?: boolean;
 }
 
 export function executeDescription(described: DescribedExecution): string {
   const { titles, runtimes, settings, capabilities, toolText = '', usage, pitfalls = [], limits } = described;
+  const explanation = described.explainsFailures === false ? '' : ' and, on failure, steps to fix it';
   const lines = [...runtimes.flatMap((name) => LANGUAGES[name].pitfalls), ...pitfalls];
-  return `Execute ${titles} code (a program, script, function or snippet) in an isolated sandbox; returns output, exit code, changed files and, on failure, steps to fix it.
+  return `Execute ${titles} code (a program, script, function or snippet) in an isolated sandbox; returns output, exit code, changed files${explanation}.
 
 ${EXECUTE_CODE_PURPOSE} ${abilities(capabilities)}${runtimes.map((name) => missingPackagesText(settings, name)).join('')}
 

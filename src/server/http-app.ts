@@ -178,10 +178,11 @@ export class HttpApp {
 
   /** The budgets of a tenant and of a connection. */
   #budgetsOf(tenant: string, socket: Socket): ByteBudget[] {
-    const { max_buffered_bytes, max_connection_bytes } = this.state.settings;
+    const { max_body_bytes, max_buffered_bytes } = this.state.settings;
     const own = this.#budgets.get(tenant) ?? new ByteBudget(max_buffered_bytes);
     this.#budgets.set(tenant, own);
-    const connection = this.#connectionBudgets.get(socket) ?? new ByteBudget(max_connection_bytes);
+    const connection =
+      this.#connectionBudgets.get(socket) ?? new ByteBudget(Math.max(max_body_bytes, max_buffered_bytes / 2));
     this.#connectionBudgets.set(socket, connection);
     return [own, connection];
   }

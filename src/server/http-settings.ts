@@ -63,7 +63,9 @@ export const httpSettings = {
     .min(1024)
     .max(256 * MiB)
     .default(4 * MiB)
-    .describe('Maximum size of a request body.'),
+    .describe(
+      'Maximum size of a request body, and of a workspace file or output that a client can read as a resource.',
+    ),
   max_buffered_bytes: z
     .number()
     .int()
@@ -71,16 +73,7 @@ export const httpSettings = {
     .max(4096 * MiB)
     .default(64 * MiB)
     .describe(
-      'Bytes that the server holds for one tenant: request bodies in progress, and responses that the client has not received yet. Further requests are rejected, and responses beyond the limit are cut off.',
-    ),
-  max_connection_bytes: z
-    .number()
-    .int()
-    .min(1024)
-    .max(4096 * MiB)
-    .default(32 * MiB)
-    .describe(
-      'Like max_buffered_bytes, but for one connection, so that a client that does not read its responses affects only itself.',
+      'Bytes that the server holds for one tenant: request bodies in progress, and responses that the client has not received yet. A connection may have half of them, so that a client that does not read its responses affects only itself. Further requests are rejected, and responses beyond the limit are cut off.',
     ),
   max_connections: positiveCount(
     512,

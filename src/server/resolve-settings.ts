@@ -85,9 +85,7 @@ const LIMITS = [
   ['fuel_budget', 'max_fuel_budget'],
   ['memory_bytes', 'max_memory_bytes'],
   ['timeout_seconds', 'max_timeout_seconds'],
-  ['max_body_bytes', 'max_connection_bytes'],
   ['max_body_bytes', 'max_buffered_bytes'],
-  ['max_held_bytes_per_tenant', 'max_held_bytes'],
 ] as const;
 
 /** Stands for a secret that is not shown. */

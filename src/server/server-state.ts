@@ -40,8 +40,6 @@ import {
   timelinesFolder,
 } from './tokens.ts';
 
-/** Programs of one tenant that may run at the same time, per core: each gets half a core if all of them run. */
-const PROGRAMS_PER_CORE_AND_TENANT = 2;
 /** How long calls may take to end after they have been cancelled, including the grace period of their programs. */
 const CANCEL_MS = 3000;
 /** Minimum time between two readiness checks. */
@@ -54,8 +52,9 @@ const DEFAULT_POLICY = policy.parse({});
 
 /** Policy fields shared by every sandbox of the server. */
 function basePolicy(settings: ServerSettings): PolicyInput {
-  const { fuel_budget, memory_bytes, timeout_seconds, external_files } = settings;
-  return { fuel_budget, memory_bytes, timeout_seconds, mounts: externalMounts(external_files) };
+  const { fuel_budget, memory_bytes, timeout_seconds, error_guidance, fuel_analysis } = settings;
+  const mounts = externalMounts(settings.external_files);
+  return { fuel_budget, memory_bytes, timeout_seconds, error_guidance, fuel_analysis, mounts };
 }
 
 /**
@@ -164,11 +163,11 @@ export class ServerState {
     const tenants = Math.max(1, settings.tokens.length);
     const poolOptions = {
       maxWorkers: settings.max_concurrent ?? Math.max(WORKERS_PER_CORE * cores, tenants),
-      maxRunningPerTenant: settings.max_concurrent_per_tenant ?? PROGRAMS_PER_CORE_AND_TENANT * cores,
+      maxRunningPerTenant: Math.ceil((settings.max_concurrent ?? WORKERS_PER_CORE * cores) / 2),
       maxQueuedPerTenant: settings.max_queued,
       expectedTenants: tenants,
       maxHeldBytes: settings.max_held_bytes,
-      maxHeldBytesPerTenant: settings.max_held_bytes_per_tenant,
+      maxHeldBytesPerTenant: settings.max_held_bytes / 2,
       isolation: settings.isolation,
       optimization: settings.optimization,
       ...(fuel_per_minute !== undefined && { fuelPerMinutePerTenant: fuel_per_minute }),

@@ -43,6 +43,10 @@ export const serverSettings = z.strictObject({
     .max(86_400)
     .default(DEFAULT_MAXIMUMS.timeout_seconds)
     .describe('Longest time limit that a call or session may request.'),
+  error_guidance: policy.shape.error_guidance.describe(
+    'Explain failures in the results of programs, with steps to fix them.',
+  ),
+  fuel_analysis: policy.shape.fuel_analysis.describe('Analyse the fuel use of programs in their results.'),
   tools: z
     .enum(['minimal', 'standard', 'all'])
     .default('standard')
@@ -89,13 +93,6 @@ export const serverSettings = z.strictObject({
   max_output_chars: sandboxToolsOptions.shape.max_output_chars.describe(
     'Characters of output in a tool result. Longer output is truncated, with a link to the full text.',
   ),
-  max_resource_bytes: z
-    .number()
-    .int()
-    .min(1024)
-    .max(64 * MiB)
-    .default(4 * MiB)
-    .describe('Maximum size of a workspace file or output that a client can read as a resource.'),
   max_sessions: positiveCount(50, 'Sessions that one tenant may have.'),
   max_held_bytes: z
     .number()
@@ -103,14 +100,8 @@ export const serverSettings = z.strictObject({
     .min(MiB)
     .default(2048 * MiB)
     .describe(
-      'Bytes of files and interpreter memory that the sessions of all tenants may hold in memory. At the limit, idle sessions are saved to data_dir or store and removed from memory. If that is not enough, calls fail with session_limit.',
+      'Bytes of files and interpreter memory that the sessions of all tenants may hold in memory; those of one tenant may hold half of it. At the limit, idle sessions are saved to data_dir or store and removed from memory. If that is not enough, calls fail with session_limit.',
     ),
-  max_held_bytes_per_tenant: z
-    .number()
-    .int()
-    .min(MiB)
-    .default(1024 * MiB)
-    .describe('Like max_held_bytes, but for the sessions of one tenant.'),
   max_concurrent: z
     .number()
     .int()
@@ -118,15 +109,7 @@ export const serverSettings = z.strictObject({
     .max(1000)
     .optional()
     .describe(
-      'Programs that may run at the same time. Each has its own thread and its own memory. Default: four per CPU core, and at least one per token.',
-    ),
-  max_concurrent_per_tenant: z
-    .number()
-    .int()
-    .min(1)
-    .optional()
-    .describe(
-      'Programs of one tenant that may run at the same time. Default: two per CPU core. One slot is always reserved for each tenant that has no program running.',
+      'Programs that may run at the same time. Each has its own thread and its own memory. One tenant may run half of them, and one slot is always reserved for each tenant that has no program running. Default: four per CPU core, and at least one per token.',
     ),
   max_queued: positiveCount(100, 'Calls of one tenant that may be queued; further calls are rejected.'),
   fuel_per_minute: z

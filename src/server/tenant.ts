@@ -203,8 +203,14 @@ export class Tenant {
   readonly #openOptions = ({ policy }: SessionRecord): OpenOptions => ({
     ...this.#sandboxOptions,
     ...(this.#isOnDemand && { packages: AUTO }),
-    policy: { ...this.#cappedLimits(policy), mounts: this.policy.mounts, network: this.policy.network },
+    // A stored session follows the settings of this server.
+    policy: { ...this.#cappedLimits(policy), ...this.#ownPolicy },
   });
+
+  get #ownPolicy(): PolicyInput {
+    const { mounts, network, error_guidance, fuel_analysis } = this.policy;
+    return { mounts, network, error_guidance, fuel_analysis };
+  }
 
   /** Adds the ids of the tenant's sessions to a `session_not_found` error. */
   async #withSessionList(cause: unknown): Promise<unknown> {

@@ -30,7 +30,7 @@ describe('help', () => {
   it.each(flatten(COMMANDS).map((command) => [command.path.join(' '), command] as const))(
     'shows the options and examples of "%s"',
     async (line, { path, options = [], examples = [] }) => {
-      const { status, stdout } = await runCliHere([...path, '--help'], '');
+      const { status, stdout } = await runCliHere([...path, '--help', 'all'], '');
       expect(status).toBe(0);
       for (const { flags } of options) expect(stdout).toContain(`  ${flags} `);
       for (const example of examples) {
@@ -39,6 +39,17 @@ describe('help', () => {
       }
     },
   );
+
+  it('shows the usual options of a server, and the others if asked', async () => {
+    const options = async (...args: string[]) =>
+      (await runCliHere(['serve', ...args], '')).stdout.match(/^ {2}--[a-z-]+/gm)!.map((flag) => flag.trim());
+    const usual = await options('--help');
+    expect(usual).toHaveLength(12);
+    expect(usual).toEqual(expect.arrayContaining(['--host', '--port', '--token', '--data-dir']));
+    expect(usual).not.toContain('--lease-seconds');
+    const all = await options('--help', 'all');
+    expect(all).toEqual(expect.arrayContaining([...usual, '--lease-seconds', '--no-error-guidance']));
+  });
 
   it('describes every command and option in the same style', () => {
     const descriptions = flatten(COMMANDS).flatMap(({ description, arguments: args = {}, options = [] }) => [

@@ -165,7 +165,7 @@ describe('documentation', () => {
   async function help(command: readonly string[]): Promise<string> {
     const key = command.join(' ');
     if (!helpOf.has(key)) {
-      const { stdout, status } = await runCliHere([...command, '--help'], '');
+      const { stdout, status } = await runCliHere([...command, '--help', 'all'], '');
       expect(status, key).toBe(0);
       helpOf.set(key, stdout);
     }

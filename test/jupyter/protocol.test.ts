@@ -105,7 +105,7 @@ beforeAll(async () => {
     tokens: [`ann=${ANN}`, `bob=${BOB}`],
     rate_per_minute: 100_000,
     max_body_bytes: MAX_BYTES,
-    max_connection_bytes: 4 * MAX_BYTES,
+    max_buffered_bytes: 8 * MAX_BYTES,
     max_sessions: 6,
   });
   origin = new URL(server.url).origin;

@@ -86,6 +86,23 @@ test('error guidance is in the text and in structured content', async () => {
   expect(text).toContain(`How to fix ${guidance.error_type}:\n1. ${guidance.actionable_guidance[0]}`);
 });
 
+test('guidance and fuel analysis can be turned off for a server, and its texts promise none', async () => {
+  const { client: plain } = await stdioClient('modern', [
+    ...['mcp', '--no-error-guidance', '--no-fuel-analysis', '--log-level', 'silent'],
+  ]);
+  try {
+    const { text, structured } = await call(plain, 'execute_code', { code: '1 / 0', language: 'python' });
+    expect(structured).toMatchObject({ success: false, error_guidance: null, fuel_analysis: null });
+    expect(text).not.toContain('How to fix');
+    const { tools } = await plain.listTools();
+    const descriptions = tools.map(({ description }) => description).join();
+    expect(descriptions + plain.getInstructions()).not.toMatch(/steps to fix|error_guidance/);
+    expect((await client.listTools()).tools[0]!.description).toContain('steps to fix it');
+  } finally {
+    await plain.close();
+  }
+});
+
 test('the fuel line appears only when much of the budget was used', { tags: 'full' }, async () => {
   const args = { language: 'python', fuel_budget: 200e6 };
   const cheap = await call(client, 'execute_code', { ...args, code: '1' });

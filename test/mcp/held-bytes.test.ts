@@ -6,7 +6,7 @@ import { call, httpClient, startHttp } from '../support/mcp.ts';
 const MB = 1_000_000;
 const FILE = `{ const f = std.open('f', 'w'); f.puts('x'.repeat(${MB})); f.close(); }`;
 const TOKENS = { a: 'a-secret-of-tenant-a', b: 'b-secret-of-tenant-b' };
-const LIMITS = { max_held_bytes_per_tenant: 2.5 * MB, max_held_bytes: 4 * MB };
+const LIMITS = { max_held_bytes: 5 * MB };
 
 async function start(data_dir?: string) {
   const tokens = Object.entries(TOKENS).map(([name, secret]) => `${name}=${secret}`);
@@ -74,7 +74,7 @@ describe('the memory that sessions of a server hold', () => {
     const data_dir = folderOfTest();
     const { server, a, run, close } = await start(data_dir);
     for (const id of ['one', 'two', 'three', 'four']) expect((await run(a, id)).isError).toBe(false);
-    expect(server.state.pool.heldBytes).toBeLessThan(LIMITS.max_held_bytes_per_tenant);
+    expect(server.state.pool.heldBytes).toBeLessThan(LIMITS.max_held_bytes / 2);
     const { structured } = await call(a, 'list_files', { session_id: 'one' });
     expect(structured).toMatchObject({ files: [{ path: 'f', size_bytes: MB }] });
     await close();

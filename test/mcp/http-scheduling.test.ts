@@ -41,7 +41,6 @@ describe('HTTP server under load', () => {
     await using server = await startHttp({
       tokens: names.map((name) => `${name}=${secret(name)}`),
       max_concurrent: slots,
-      max_concurrent_per_tenant: slots,
     });
     const [ann, bob, eve] = await Promise.all(
       names.map((name) => httpClient(server, 'modern', secret(name))),

@@ -258,13 +258,14 @@ describe('the bytes of a tenant', () => {
   });
 
   // guarantee: request-limits
-  // proves: Reading a resource larger than max_resource_bytes fails, and the error recommends read_file.
-  test('do not include resources larger than max_resource_bytes: reading one fails, and the error recommends read_file', async () => {
-    await using server = await startHttp({ max_resource_bytes: 100_000 });
+  // proves: Reading a resource larger than max_body_bytes fails, and the error recommends read_file.
+  test('do not include resources larger than max_body_bytes: reading one fails, and the error recommends read_file', async () => {
+    await using server = await startHttp({ max_body_bytes: 110_000 });
     await using client = await httpClient(server, 'modern');
-    await call(client, 'write_file', { path: 'big.txt', content: 'x'.repeat(100_001) });
+    const code = 'open("big.txt", "w").write("x" * 110_001)';
+    await call(client, 'execute_code', { code, language: 'python' });
     await expect(client.readResource({ uri: 'workspace://default/big.txt' })).rejects.toThrow(
-      /limit is 100,000.*read_file/,
+      /limit is 110,000.*read_file/,
     );
   });
 });
@@ -314,7 +315,7 @@ describe('connections', () => {
   test('hold a limited number of bytes each, and other connections of the tenant are still served', {
     tags: 'full',
   }, async () => {
-    await using server = await startHttp({ max_connection_bytes: 5_000_000 });
+    await using server = await startHttp({ max_buffered_bytes: 10_000_000 });
     await using client = await httpClient(server, 'modern');
     await call(client, 'execute_code', {
       code: 'open("big.txt", "w").write("x" * 4_000_000)',

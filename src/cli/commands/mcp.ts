@@ -2,7 +2,18 @@
 import { HTTP_SETTINGS, SETTING_NAMES } from '../../server/settings.ts';
 import { serverCommand } from './server-command.ts';
 
-export const mcpCommand = serverCommand({
+export const mcpCommand = serverCommand('mcp', {
+  usual: [
+    'data_dir',
+    'packages',
+    'external_files',
+    'tools_config',
+    'allow_net',
+    'shell_tool',
+    'memory_bytes',
+    'timeout_seconds',
+    'log_level',
+  ],
   settings: SETTING_NAMES.filter((name) => !HTTP_SETTINGS.includes(name)),
   examples: ['mcp', 'mcp --data-dir ./sessions --external-files ./data'],
   async start(settings, options) {

@@ -16,7 +16,6 @@ const LEFT_OUT: readonly SettingName[] = [
   'tools',
   'inline_images',
   'max_output_chars',
-  'max_resource_bytes',
   'host',
   'path',
   'playground',
@@ -28,7 +27,8 @@ const LEFT_OUT: readonly SettingName[] = [
   'client_idle_seconds',
 ];
 
-export const playgroundCommand = serverCommand({
+export const playgroundCommand = serverCommand('playground', {
+  usual: ['port', 'data_dir', 'packages', 'external_files', 'tools_config', 'allow_net'],
   settings: SETTING_NAMES.filter((name) => !LEFT_OUT.includes(name)),
   options: [new Option('--no-open', 'Print the address without opening it in the browser')],
   examples: ['playground', 'playground --tools-config tools.json --no-open'],

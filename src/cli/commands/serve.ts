@@ -17,8 +17,9 @@ function e2bVariables(url: string, hasTokens: boolean): string {
   return `Clients of E2B need these variables:\n  export E2B_API_URL=${origin}\n  export E2B_SANDBOX_URL=${origin}\n  export E2B_API_KEY=${key}`;
 }
 
-export const serveCommand = serverCommand({
+export const serveCommand = serverCommand('serve', {
   settings: SETTING_NAMES,
+  usual: ['host', 'port', 'tokens', 'data_dir', 'packages', 'tools_config', 'allow_net', 'e2b', 'jupyter'],
   examples: ['serve --port 8080', 'serve --config server.toml --print-config'],
   async start(settings, options) {
     // The clients of the server have the tokens that open the page, so a model could approve its own calls there.

@@ -26,7 +26,7 @@ import {
 } from '../../server/settings.ts';
 import { isDatabaseAddress } from '../../stores/is-database-address.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
-import type { CommandDetails } from '../command.ts';
+import { type CommandDetails, rare } from '../command.ts';
 import { printError } from '../diagnostics.ts';
 import { exitCodeOf, UsageError } from '../exit-codes.ts';
 import { hideArguments } from '../hide-arguments.ts';
@@ -48,6 +48,8 @@ interface RunningServer {
 
 interface ServerCommand {
   readonly settings: readonly SettingName[];
+  /** The settings that `--help` shows; `--help all` shows the others, too. */
+  readonly usual: readonly SettingName[];
   readonly examples: readonly string[];
   /** Options that are not settings. */
   readonly options?: readonly Option[];
@@ -73,8 +75,8 @@ const OTHER_VARIABLES =
 
 const STORE_VARIABLE = environmentName('store');
 
-export function serverCommand(command: ServerCommand): CommandDetails<ServerFlags> {
-  const { settings, examples, options = [], defaults = {}, overrides = () => ({}), start } = command;
+export function serverCommand(name: string, command: ServerCommand): CommandDetails<ServerFlags> {
+  const { settings, usual, examples, options = [], defaults = {}, overrides = () => ({}), start } = command;
   return {
     options: [
       new Option(
@@ -83,10 +85,13 @@ export function serverCommand(command: ServerCommand): CommandDetails<ServerFlag
       ),
       new Option('--print-config', 'Print the effective settings, without secrets, as a TOML file, and exit'),
       ...options,
-      ...settings.map((name) => settingOption(name, defaults[name])),
-      new Option('--no-packages', 'Do not use added packages'),
+      ...usual.map((name) => settingOption(name, defaults[name])),
+      ...settings
+        .filter((name) => !usual.includes(name))
+        .map((name) => rare(settingOption(name, defaults[name]))),
+      rare(new Option('--no-packages', 'Do not use added packages')),
     ],
-    examples,
+    examples: [...examples, `${name} --help all`],
     async action(_, flags) {
       const resolved = resolveSettings(
         defaults,
@@ -185,7 +190,10 @@ function settingOption(name: SettingName, ownDefault: unknown): Option {
     const shown = fallback === undefined ? '' : ` (default: ${format(fallback as number)})`;
     return new Option(`--${flag} <${value}>`, description + shown).argParser(parse);
   }
-  if (kind === 'boolean') return new Option(`--${flag}`, description);
+  if (kind === 'boolean')
+    return fallback === true
+      ? new Option(`--no-${flag}`, `Turn off: ${description}`)
+      : new Option(`--${flag}`, description);
   const word = flag.split('-').at(-1)!.replace(/s$/, '').toUpperCase();
   if (kind === 'list') return new Option(`--${flag} <${word}...>`, description);
   const shown = fallback === undefined ? '' : ` (default: ${fallback})`;
@@ -206,10 +214,14 @@ function settingsFromFlags(names: readonly SettingName[], flags: ServerFlags): R
   const given = names.map((name) => [name, flags[camelCase(flagName(name))]] as const);
   return Object.fromEntries(
     given
-      .filter(([, value]) => value !== undefined)
+      .filter(([name, value]) => value !== undefined && !isUnsetSwitch(name, value))
       .map(([name, value]) => [name, settingValue(name, value)]),
   );
 }
+
+/** The parser sets the value of an option that turns a setting off to true if it is absent. */
+const isUnsetSwitch = (name: SettingName, value: unknown) =>
+  value === true && serverSettings.shape[name].safeParse(undefined).data === true;
 
 /** The value of a setting from its flag. Text is parsed, and names of packages may be separated by commas. */
 function settingValue(name: SettingName, value: unknown): unknown {

@@ -50,7 +50,7 @@ async function restart({ tenant }: ToolCall): Promise<ToolResult> {
 }
 
 const descriptionOf = (settings: ServerSettings) =>
-  `Run a command in a bash shell that stays alive between calls: variables, functions and the working directory (/app) persist. Returns output and exit code and, on failure, steps to fix it. Has about 120 commands, such as grep, sed, awk, jq, sqlite3, python3 and node. Has the files of execute_code, read_file and write_file${offersTool(settings, 'create_session') ? ' without session_id' : ''}. No package managers, no editors, no terminal.`;
+  `Run a command in a bash shell that stays alive between calls: variables, functions and the working directory (/app) persist. Returns output and exit code${settings.error_guidance ? ' and, on failure, steps to fix it' : ''}. Has about 120 commands, such as grep, sed, awk, jq, sqlite3, python3 and node. Has the files of execute_code, read_file and write_file${offersTool(settings, 'create_session') ? ' without session_id' : ''}. No package managers, no editors, no terminal.`;
 
 export const shellTool = (settings: ServerSettings): Tool =>
   defineTool({
