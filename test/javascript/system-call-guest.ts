@@ -14,7 +14,6 @@ export function systemCallGuest(
   calls: Readonly<Record<string, SystemCall>>,
   outAt: number,
   budget = Number.POSITIVE_INFINITY,
-  isDeterministic = false,
 ) {
   const { kernel, memory } = testKernel();
   const run = { charged: 0, checks: 0, unchecked: 0 };
@@ -36,7 +35,6 @@ export function systemCallGuest(
     get limitReached() {
       return run.charged > budget ? 'out_of_fuel' : undefined;
     },
-    isDeterministic,
   } as unknown as QuickJsGuest;
   let end = 0;
   const store = (bytes: Uint8Array, isText = false) => {

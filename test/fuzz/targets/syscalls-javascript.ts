@@ -74,7 +74,6 @@ function stubGuest(
     view: memory,
     memoryLimit: { maxBytes: 1 << 20, admits: (bytes) => bytes <= 1 << 20 },
     limitReached: undefined,
-    isDeterministic: false,
     call: (name, ...args) => noise[calls++] ?? answers[name]?.(...args.map(Number)) ?? 0,
     exit: () => stop('exit'),
     abort: stop,

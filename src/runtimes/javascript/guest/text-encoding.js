@@ -1,36 +1,19 @@
 /**
  * TextEncoder and TextDecoder of the Encoding Standard. UTF-16 and windows-1252, to which the labels "latin1" and "ascii" refer, are
- * converted here, and so are other encodings with one byte per character. The host converts UTF-8 and the encodings of East Asia.
+ * converted here. The host converts UTF-8, and a package the other encodings.
  */
 import { host, MAX_DECODE_BYTES } from './host-calls.js';
 import { load } from './node-modules.js';
 
 const LABELS = {
-  'utf-8': ['utf-8', 'utf8', 'unicode-1-1-utf-8', 'unicode11utf8', 'unicode20utf8', 'x-unicode20utf8'],
-  'utf-16le': ['utf-16le', 'utf-16', 'ucs-2', 'iso-10646-ucs-2', 'unicode', 'unicodefeff', 'csunicode'],
-  'utf-16be': ['utf-16be', 'unicodefffe'],
-  'windows-1252': [
-    'windows-1252',
-    'latin1',
-    'iso-8859-1',
-    'iso8859-1',
-    'iso88591',
-    'iso_8859-1',
-    'iso_8859-1:1987',
-    'iso-ir-100',
-    'csisolatin1',
-    'ascii',
-    'us-ascii',
-    'ansi_x3.4-1968',
-    'cp1252',
-    'x-cp1252',
-    'cp819',
-    'ibm819',
-    'l1',
-  ],
+  'utf-8': 'utf-8 utf8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8',
+  'utf-16le': 'utf-16le utf-16 ucs-2 iso-10646-ucs-2 unicode unicodefeff csunicode',
+  'utf-16be': 'utf-16be unicodefffe',
+  'windows-1252':
+    'windows-1252 latin1 iso-8859-1 iso8859-1 iso88591 iso_8859-1 iso_8859-1:1987 iso-ir-100 csisolatin1 ascii us-ascii ansi_x3.4-1968 cp1252 x-cp1252 cp819 ibm819 l1',
 };
 const encodings = new Map(
-  Object.entries(LABELS).flatMap(([name, labels]) => labels.map((label) => [label, name])),
+  Object.entries(LABELS).flatMap(([name, labels]) => labels.split(' ').map((label) => [label, name])),
 );
 
 /** Code points of the bytes 0x80 to 0x9F in windows-1252. */
@@ -79,26 +62,20 @@ function invalidData(encoding) {
   return Object.assign(error, { code: 'ERR_ENCODING_INVALID_ENCODED_DATA' });
 }
 
-/** Decodes on the host in pieces of limited size. `held` is the number of bytes at the end of a piece that the next one starts with. */
-function decodeInPieces(bytes, held, decode) {
+const heldUtf8 = (bytes) => incompleteBytes(bytes, bytes.length);
+
+/** Decodes on the host in pieces of limited size. Incomplete characters at the end of a piece are part of the next one. */
+export function decodeUtf8(bytes, fatal = false) {
   let text = '';
   for (let at = 0; at < bytes.length; ) {
     let piece = bytes.subarray(at, at + MAX_DECODE_BYTES);
-    if (at + piece.length < bytes.length) piece = piece.subarray(0, piece.length - held(piece));
-    text += decode(piece);
+    if (at + piece.length < bytes.length) piece = piece.subarray(0, piece.length - heldUtf8(piece));
+    const decoded = host.decodeUtf8(piece.buffer, piece.byteOffset, piece.length, fatal ? 1 : 0);
+    if (typeof decoded === 'number') throw invalidData('utf-8');
+    text += decoded;
     at += piece.length;
   }
   return text;
-}
-
-const heldUtf8 = (bytes) => incompleteBytes(bytes, bytes.length);
-
-export function decodeUtf8(bytes, fatal = false) {
-  return decodeInPieces(bytes, heldUtf8, (piece) => {
-    const text = host.decodeUtf8(piece.buffer, piece.byteOffset, piece.length, fatal ? 1 : 0);
-    if (typeof text === 'number') throw invalidData('utf-8');
-    return text;
-  });
 }
 
 function decodeUnits(bytes, unitAt, count) {
@@ -115,62 +92,6 @@ const latinUnit = (bytes, i) =>
   bytes[i] >= 0x80 && bytes[i] < 0xa0 ? HIGH.charCodeAt(bytes[i] - 0x80) : bytes[i];
 const wideUnit = (bytes, i) => bytes[2 * i] | (bytes[2 * i + 1] << 8);
 const swappedUnit = (bytes, i) => (bytes[2 * i] << 8) | bytes[2 * i + 1];
-
-const onHost = (encoding, bytes, fatal) =>
-  host.decodeText(encoding, bytes.buffer, bytes.byteOffset, bytes.length, fatal ? 1 : 0);
-
-/**
- * Trailing bytes are held if the others are valid without them. ISO-2022-JP switches its character set with escape sequences;
- * lines begin with the first one, so a whole line is held.
- */
-function heldOnHost(encoding, bytes) {
-  if (encoding === 'iso-2022-jp') {
-    const line = bytes.lastIndexOf(0x0a) + 1;
-    if (line === 0 && bytes.length >= MAX_DECODE_BYTES)
-      throw new RangeError(`A line of iso-2022-jp can have at most ${MAX_DECODE_BYTES} bytes`);
-    return bytes.length - line;
-  }
-  const isValid = (held) =>
-    typeof onHost(encoding, bytes.subarray(0, bytes.length - held), true) === 'string';
-  return Math.max(0, [0, 1, 2, 3].findIndex(isValid));
-}
-
-/** The standard decodes GBK as GB18030. Older versions of Node.js do not. */
-const HOST_NAMES = { gbk: 'gb18030' };
-
-function hostDecoder(name) {
-  const encoding = HOST_NAMES[name] ?? name;
-  const held = (piece) => heldOnHost(encoding, piece);
-  return {
-    held(bytes) {
-      let last = bytes;
-      decodeInPieces(bytes, held, (piece) => {
-        last = piece;
-        return '';
-      });
-      return held(last);
-    },
-    decode: (bytes, fatal) =>
-      decodeInPieces(bytes, held, (piece) => {
-        const text = onHost(encoding, piece, fatal);
-        if (typeof text === 'number') throw invalidData(name);
-        return text;
-      }),
-  };
-}
-
-/** One byte per character. */
-function tableDecoder(name, table) {
-  const unitAt = (bytes, i) => (bytes[i] < 0x80 ? bytes[i] : table.charCodeAt(bytes[i] - 0x80));
-  return {
-    held: () => 0,
-    decode(bytes, fatal) {
-      const text = decodeUnits(bytes, unitAt, bytes.length);
-      if (fatal && text.includes('\ufffd')) throw invalidData(name);
-      return text;
-    },
-  };
-}
 
 /** UTF-16, of which `unitAt` reads a code unit. `high` is the position of the more significant byte in a unit. */
 const wideDecoder = (name, unitAt, high) => ({
@@ -195,25 +116,20 @@ const DECODERS = {
   'utf-16be': wideDecoder('utf-16be', swappedUnit, 0),
 };
 
-function unsupported(message) {
-  return Object.assign(new RangeError(message), { code: 'ERR_ENCODING_NOT_SUPPORTED' });
-}
+/** The package asks the global TextDecoder first, which must not ask the package. */
+let isInPackage = false;
 
-/** The encoding with a label, and its decoder. */
-function findDecoder(label) {
-  const name = String(label).trim().toLowerCase();
-  const common = encodings.get(name);
-  if (common !== undefined) return [common, DECODERS[common]];
-  const { encodingOf, tableOf } = load('node:internal/legacy-encodings');
-  const encoding = encodingOf(name);
-  if (encoding === undefined) throw unsupported(`The "${label}" encoding is not supported`);
-  const table = tableOf(encoding);
-  if (table !== undefined) return [encoding, tableDecoder(encoding, table)];
-  if (typeof onHost('gb18030', new Uint8Array(1)) === 'number')
-    throw unsupported(
-      `The "${label}" encoding is not available in a deterministic run, because its characters depend on the version of Node.js. Convert the text to UTF-8 before the run.`,
-    );
-  return [encoding, hostDecoder(encoding)];
+/** A decoder of the package for a label that is not in LABELS. */
+function legacyDecoder(label, options) {
+  const { LegacyDecoder } = load('node:internal/legacy-encodings');
+  try {
+    if (isInPackage) throw new RangeError();
+    return new LegacyDecoder(label, options);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const failure = new RangeError(`The "${label}" encoding is not supported`);
+    throw Object.assign(failure, { code: 'ERR_ENCODING_NOT_SUPPORTED' });
+  }
 }
 
 export class TextEncoder {
@@ -246,15 +162,21 @@ export class TextEncoder {
 export class TextDecoder {
   #encoding;
   #decoder;
+  #legacy;
   #fatal;
   #ignoreBOM;
   #held = new Uint8Array();
   #started = false;
 
   constructor(label = 'utf-8', { fatal = false, ignoreBOM = false } = {}) {
-    [this.#encoding, this.#decoder] = findDecoder(label);
     this.#fatal = Boolean(fatal);
     this.#ignoreBOM = Boolean(ignoreBOM);
+    const name = String(label).trim().toLowerCase();
+    this.#encoding = encodings.get(name);
+    this.#decoder = DECODERS[this.#encoding];
+    if (this.#decoder !== undefined) return;
+    this.#legacy = legacyDecoder(name, { fatal: this.#fatal });
+    this.#encoding = this.#legacy.encoding;
   }
 
   get encoding() {
@@ -271,6 +193,7 @@ export class TextDecoder {
 
   decode(input = new Uint8Array(), { stream = false } = {}) {
     let bytes = bytesOf(input);
+    if (this.#legacy !== undefined) return this.#decodeLegacy(bytes, stream);
     if (this.#held.length > 0) {
       const joined = new Uint8Array(this.#held.length + bytes.length);
       joined.set(this.#held);
@@ -293,6 +216,17 @@ export class TextDecoder {
       this.#started = stream && (this.#started || text !== '');
     }
     return text;
+  }
+
+  #decodeLegacy(bytes, stream) {
+    isInPackage = true;
+    try {
+      return this.#legacy.decode(bytes, { stream });
+    } catch (error) {
+      throw error instanceof TypeError ? invalidData(this.#encoding) : error;
+    } finally {
+      isInPackage = false;
+    }
   }
 
   get [Symbol.toStringTag]() {

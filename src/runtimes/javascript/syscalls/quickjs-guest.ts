@@ -12,7 +12,6 @@ export interface QuickJsGuest {
   readonly limitReached: string | undefined;
   /** Calls an export. */
   call(name: string, ...args: (number | bigint)[]): number;
-  readonly isDeterministic: boolean;
   exit(code: number): never;
   abort(reason: string): never;
   readonly linker: Pick<Linker, 'open' | 'symbol'>;

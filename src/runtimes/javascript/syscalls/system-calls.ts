@@ -37,7 +37,7 @@ import {
 } from './call-arguments.ts';
 import { compressionCalls } from './compression.ts';
 import { cryptoCalls } from './cryptography.ts';
-import { payForPlan, payInSteps } from './host-work.ts';
+import { payForPlan } from './host-work.ts';
 import { throwReferenceError } from './module-loader.ts';
 import { findPackageName, loadPackage } from './package-loader.ts';
 import { processCalls } from './process-calls.ts';
@@ -47,11 +47,6 @@ import { stripTypes } from './typescript.ts';
 
 /** Maximum number of bytes that one call decodes. The boot script splits longer texts. */
 const MAX_DECODE_BYTES = 1 << 20;
-/** The other encodings that the host decodes. The guest has tables of those with one byte per character. */
-const HOST_ENCODINGS: readonly string[] = ['big5', 'euc-jp', 'euc-kr', 'gb18030', 'iso-2022-jp', 'shift_jis'];
-const MAX_ENCODING_NAME_BYTES = 16;
-/** Fuel for a byte that is decoded. The slowest ones are those of EUC-JP. */
-const DECODE_FUEL = 400;
 /** U+FFFD in UTF-8. */
 const REPLACEMENT = [0xef, 0xbf, 0xbd];
 /** Bytes that are searched for surrogates between two charges of host time. */
@@ -139,37 +134,6 @@ function decodeUtf8(guest: QuickJsGuest, [buffer, offset, length, fatal]: readon
     return lenientDecoder.decode(bytes);
   }
   return () => guest.call('qjs_new_string', bytes.byteOffset, bytes.length);
-}
-
-/** A decoder of the host. Its tables differ between versions of Node.js, so a deterministic run has none. */
-function hostDecoder(guest: QuickJsGuest, name: Argument, fatal: boolean): TextDecoder {
-  const { bytes } = toText(name);
-  const encoding = bytes.length > MAX_ENCODING_NAME_BYTES ? '' : lenientDecoder.decode(bytes);
-  if (guest.isDeterministic || !HOST_ENCODINGS.includes(encoding)) throw syscallError('EINVAL');
-  try {
-    return new TextDecoder(encoding, { fatal, ignoreBOM: true });
-  } catch {
-    // This Node.js was built without the tables.
-    throw syscallError('EINVAL');
-  }
-}
-
-function decodeText(
-  guest: QuickJsGuest,
-  [encoding, buffer, offset, length, fatal]: readonly Argument[],
-): Result {
-  const bytes = slice(buffer, offset, length);
-  if (bytes.length > MAX_DECODE_BYTES) throw syscallError('EINVAL');
-  const decoder = hostDecoder(guest, encoding, fatal === 1);
-  const parts: string[] = [];
-  payInSteps(guest, bytes.length, DECODE_FUEL, (from, to) => {
-    try {
-      parts.push(decoder.decode(bytes.subarray(from, to), { stream: to < bytes.length }));
-    } catch {
-      throw syscallError('EILSEQ');
-    }
-  });
-  return parts.join('');
 }
 
 /** Throws an error that the program cannot catch, so that no more of its code runs. */
@@ -345,7 +309,6 @@ const runtimeCalls: Record<string, SystemCall> = {
     return () => guest.call('qjs_new_array_buffer', range.pointer, range.length);
   },
   decodeUtf8,
-  decodeText,
   /** How to run a program, as JSON. */
   planProgram: (guest, [code]) => {
     const { bytes } = toText(code);
