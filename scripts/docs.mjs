@@ -31,6 +31,7 @@ const { readImportCosts } = await import(at('dist/packages/import-costs.js'));
 const { GRACE } = await import(at('dist/engine/grace.js'));
 const { IMPLEMENTED, UNAVAILABLE } = await import(at('dist/runtimes/javascript/guest/node-module-names.js'));
 const { EVENTS } = await import(at('dist/sandbox/log-events.js'));
+const { NO_CAPABILITIES } = await import(at('dist/schema/capabilities.js'));
 const { LANGUAGES } = await import(at('dist/runtimes/languages.js'));
 const { classify } = await import(at('dist/analysis/find-rule.js'));
 const { buildGuidance } = await import(at('dist/analysis/build-guidance.js'));
@@ -47,12 +48,12 @@ function table(head, rows) {
 }
 
 /** The fields of a schema. */
-function fieldTable(schema) {
+function fieldTable(schema, shorten = (text) => text) {
   const rows = Object.entries(schema.shape).map(([name, field]) => {
     const found = field.safeParse(undefined);
     const fallback = found.success ? found.data : undefined;
     const isObject = typeof fallback === 'object' && fallback !== null && !Array.isArray(fallback);
-    return [`\`${name}\``, isObject ? 'see below' : show(fallback), field.description];
+    return [`\`${name}\``, isObject ? 'see below' : show(fallback), shorten(field.description)];
   });
   return table(['field', 'default', 'meaning'], rows);
 }
@@ -88,6 +89,24 @@ const expensiveModules = () =>
   readImportCosts()
     .stdlib.filter(({ warm }) => !warm)
     .sort((a, b) => b.fuel_first_import - a.fuel_first_import);
+
+/** What gives programs a capability. */
+const GRANTED_BY = { addsPackages: "`packages: 'auto'`", network: '`policy.network`', tools: '`tools`' };
+
+const sentence = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+const clauses = (notes) => notes.flatMap((note) => note.split(/(?<=[.;]) /));
+
+/** What the notes of a language for models say with and without each capability. */
+function abilities(language) {
+  const without = clauses(LANGUAGES[language].apiNotes(NO_CAPABILITIES));
+  const rows = Object.keys(NO_CAPABILITIES).flatMap((name) => {
+    const granted = clauses(LANGUAGES[language].apiNotes({ ...NO_CAPABILITIES, [name]: true }));
+    const differing = (notes, others) => sentence(notes.filter((note) => !others.includes(note)).join(' '));
+    const row = [GRANTED_BY[name], differing(without, granted), differing(granted, without)];
+    return row[2] === '' ? [] : [row];
+  });
+  return table(['option', 'without it', 'with it'], rows);
+}
 
 const packageNames = (wanted) =>
   readImportCosts()
@@ -254,6 +273,9 @@ const TABLES = {
     ]);
     return table(['language', 'program', 'fuel'], rows);
   },
+  python_abilities: () => abilities('python'),
+  javascript_abilities: () => abilities('javascript'),
+  bash_abilities: () => abilities('bash'),
   python_packages: () => packagesOf('python'),
   javascript_packages: () => packagesOf('javascript'),
   node_modules: () => {
@@ -340,6 +362,7 @@ const SUMMARIES = {
   error_codes: () => errorTable(ERROR_CODES, (code) => exitCodeOf(new SandboxError(code, ''))),
   trap_advice: () => trapTable(TRAPS),
   display_result: () => fieldNames(displayResult),
+  network: () => fieldTable(networkPolicy, firstSentence),
   network_limits: () => fieldNames(networkLimits),
   network_rule: () => fieldNames(networkRule),
   network_secret: () => fieldNames(networkSecret),

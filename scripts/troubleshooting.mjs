@@ -35,7 +35,7 @@ const ERRORS = {
   ],
   session_busy: [
     'Another process, or another sandbox of this process, has the session open.',
-    'Nothing was changed. Retry, or close the sandbox or stop the process that the message names. `fork` creates an independent copy.',
+    'Retry, or close the sandbox or stop the process that the message names: nothing was changed. `fork` creates an independent copy.',
   ],
   session_exists: [
     '`create`, `fork` or `import` with a name that is in use.',
@@ -75,7 +75,7 @@ const ERRORS = {
   ],
   store_failed: [
     'A full disk, missing permissions, or a database that cannot be reached.',
-    'The message names the cause. With `commit: "answer"`, a failed call, checkpoint, rollback or fork had no effect and can be retried, unless the message says that its outcome is unknown.',
+    'Remove the cause that the message names, and retry. With `commit: "answer"`, a failed call, checkpoint, rollback or fork had no effect and can be retried, unless the message says that its outcome is unknown.',
   ],
   commit_unknown: [
     'The connection to the database was lost while a change was being committed, and the database could not be asked afterwards.',
@@ -107,7 +107,7 @@ const ERRORS = {
 const TRAPS = {
   out_of_fuel: [
     'The program executed more instructions than `fuel_budget` allows: an endless loop, a large amount of data, or the first import of a large package.',
-    '`metadata.stopped_at` names the line. Raise `fuel_budget` to the value that the guidance names, or `preload` the package. See [FUEL_BUDGETING.md](FUEL_BUDGETING.md).',
+    'Raise `fuel_budget` to the value that the guidance names, or `preload` the package. `metadata.stopped_at` names the line. See [FUEL_BUDGETING.md](FUEL_BUDGETING.md).',
   ],
   timeout: [
     'The program waited (`time.sleep`) or computed for longer than `timeout_seconds`.',
@@ -135,7 +135,7 @@ const TRAPS = {
   ],
   worker_lost: [
     'The worker thread or process died, for example because the machine ran out of memory.',
-    'The workspace is unchanged: run the program again. If workers are lost often, allow fewer concurrent programs or add memory.',
+    'Run the program again: the workspace is unchanged. If workers are lost often, allow fewer concurrent programs or add memory.',
   ],
 };
 
@@ -164,14 +164,16 @@ export const errorSections = (meanings, exitCodeOf) =>
 const table = (head, rows) =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
-/** What to do about each error code, and its exit code. */
+const firstSentence = (text) => /^.*?[.](?= |$)/s.exec(text)?.[0] ?? text;
+
+/** What to do first about each error code, and its exit code. */
 export const errorTable = (meanings, exitCodeOf) =>
   table(
     ['code', 'exit code', 'what to do'],
     checked(ERRORS, Object.keys(meanings), FILE).map(([code, , remedy]) => [
       `\`${code}\``,
       exitCodeOf(code),
-      remedy,
+      firstSentence(remedy),
     ]),
   );
 
@@ -183,7 +185,7 @@ export const trapTable = (traps) =>
       `\`${reason}\``,
       traps[reason].exit_code,
       traps[reason].message,
-      remedy,
+      firstSentence(remedy),
     ]),
   );
 

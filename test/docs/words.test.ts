@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { wordCounts } from '../../scripts/words.mjs';
 
 /** The documents together must stay readable and true, so a new section replaces another. */
-const CEILING = 41_400;
-const SECURITY_CEILING = 2_700;
+const CEILING = 40_000;
+const SECURITY_CEILING = 2_600;
 
 test('the documents together have at most the words of their ceiling', () => {
   const counts = wordCounts();
