@@ -137,20 +137,8 @@ export class Kernels {
   }
 
   /** The session with the files of a tenant, which all of its kernels share. It is created on first use. */
-  async files(tenant: Tenant): Promise<Session> {
-    const isCode = (cause: unknown, code: string) => cause instanceof SandboxError && cause.code === code;
-    try {
-      return await tenant.session(FILES_SESSION);
-    } catch (cause) {
-      if (!isCode(cause, 'session_not_found')) throw cause;
-    }
-    try {
-      return await tenant.create({ language: DEFAULT_RUNTIME, session_id: FILES_SESSION, policy: {} });
-    } catch (cause) {
-      // Another request has created it.
-      if (isCode(cause, 'session_exists')) return tenant.session(FILES_SESSION);
-      throw cause;
-    }
+  files(tenant: Tenant): Promise<Session> {
+    return tenant.openOrCreate(FILES_SESSION, DEFAULT_RUNTIME);
   }
 
   /** Clients of all kernels of a tenant. */

@@ -195,6 +195,19 @@ export class Tenant {
     }
   }
 
+  /** Opens a session, which is created on first use. */
+  async openOrCreate(session_id: string, language: RuntimeName): Promise<Session> {
+    const hasCode = (cause: unknown, code: ErrorCode) => cause instanceof SandboxError && cause.code === code;
+    return this.session(session_id).catch(async (cause: unknown) => {
+      if (!hasCode(cause, 'session_not_found')) throw cause;
+      return this.create({ language, session_id, policy: {} }).catch((failure: unknown) => {
+        // Another call, or another server, has created it meanwhile.
+        if (!hasCode(failure, 'session_exists')) throw failure;
+        return this.session(session_id);
+      });
+    });
+  }
+
   /** The record, files, variables and checkpoints of a session. */
   sessionInfo(session_id: string): Promise<SessionInfo> {
     return this.sessions.info(session_id, this.#openOptions);

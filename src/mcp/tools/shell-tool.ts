@@ -16,21 +16,9 @@ import { offersTool } from '../tool-sets.ts';
 const SESSION = SHELL_RUNTIME;
 const MAX_COMMAND_CHARS = 1_000_000;
 
-const hasCode = (cause: unknown, code: SandboxError['code']) =>
-  cause instanceof SandboxError && cause.code === code;
-
 /** The shell of a tenant, which its first command creates. */
 async function shellOf(tenant: Tenant): Promise<Session> {
-  const session = await tenant.session(SESSION).catch(async (cause: unknown) => {
-    if (!hasCode(cause, 'session_not_found')) throw cause;
-    return tenant
-      .create({ language: SHELL_RUNTIME, session_id: SESSION, policy: {} })
-      .catch((failure: unknown) => {
-        // Another call, or another server, has created it meanwhile.
-        if (!hasCode(failure, 'session_exists')) throw failure;
-        return tenant.session(SESSION);
-      });
-  });
+  const session = await tenant.openOrCreate(SESSION, SHELL_RUNTIME);
   if (session.runtime === SHELL_RUNTIME) return session;
   const reason = `The session ${SESSION} runs ${session.runtime}, and this tool needs its name`;
   throw new SandboxError('session_mismatch', `${reason}. Delete it with destroy_session. Nothing was run.`);
