@@ -4,7 +4,8 @@
  * @module-tag full
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MAX_RECENT } from '../../src/e2b/access-tokens.ts';
@@ -351,10 +352,12 @@ open('/home/user/kept', 'w').write('text')`;
   // proves: What a compressed upload expands to counts as bytes of the tenant.
   test('what a compressed upload expands to counts as bytes of the tenant', async () => {
     const one = await create(ANN);
-    const upload = (body: Uint8Array, type = 'application/octet-stream') => {
+    const upload = async (content: Uint8Array, type = 'application/octet-stream') => {
       const headers = { 'content-encoding': 'gzip', 'content-type': type };
+      // Not at once: while this thread is busy, the server closes the idle connections that the next request would use.
+      const body = await promisify(gzip)(content);
       const path = type === FORM_TYPE ? '/files' : '/files?path=zipped';
-      return sendTo(one, path, { method: 'POST', body: gzipSync(body), headers });
+      return sendTo(one, path, { method: 'POST', body, headers });
     };
     const FORM_TYPE = 'multipart/form-data; boundary=b';
     const form = (content: Uint8Array) =>
