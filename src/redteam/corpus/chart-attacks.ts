@@ -62,7 +62,7 @@ export const CHART_ATTACKS: readonly ProgramAttack[] = [
   {
     name: 'chart-of-a-program-without-time',
     code: `${display(`${ONE}, mark: 'point', ${POSITION}`)} for (;;);`,
-    policy: { timeout_seconds: 1, fuel_budget: 100_000_000_000 },
+    policy: { timeout_seconds: 0.3, fuel_budget: 100_000_000_000 },
     outcomes: ['timeout'],
     expect: { results: [{ note: /the time limit of the call is reached/ }] },
   },

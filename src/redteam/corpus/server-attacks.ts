@@ -315,6 +315,9 @@ const TOOLS: readonly ServerAttack[] = [
   },
 ];
 
+/** Longer than the main thread may stand still. */
+const SHORT = { timeout: 1.3 };
+
 const stalling = (
   name: string,
   code: string,
@@ -322,12 +325,12 @@ const stalling = (
   extra: Record<string, unknown> = {},
 ): ServerAttack => ({
   name: `stall-${name}`,
-  requests: [call('execute_code', { language, code, timeout_seconds: 2, ...extra }, { status: [200] })],
+  requests: [call('execute_code', { language, code, ...extra }, { status: [200] })],
 });
 
 const python: readonly ServerAttack[] = [
-  stalling('busy-program', 'while True: pass', 'python'),
-  stalling('sleeping-program', 'import time\ntime.sleep(3600)', 'python'),
+  stalling('busy-program', 'while True: pass', 'python', SHORT),
+  stalling('sleeping-program', 'import time\ntime.sleep(3600)', 'python', SHORT),
   stalling('deep-folders', "import os\nfor i in range(1500):\n    os.mkdir('d'); os.chdir('d')", 'python'),
   stalling('many-files', "for i in range(3000): open(f'{i:0>200}', 'w').close()", 'python'),
   stalling('output-that-is-not-utf-8', "import os\nos.write(1, b'\\xff' * 20_000_000)", 'python'),
@@ -360,7 +363,7 @@ const python: readonly ServerAttack[] = [
 ];
 
 const javascript: readonly ServerAttack[] = [
-  stalling('busy-program', 'for (;;) {}', 'javascript'),
+  stalling('busy-program', 'for (;;) {}', 'javascript', SHORT),
   stalling('newlines', '\n'.repeat(120_000), 'javascript'),
   stalling('comments', '/*'.repeat(100_000), 'javascript'),
   stalling('templates', '`${'.repeat(60_000), 'javascript'),
