@@ -38,9 +38,9 @@ const REJECTIONS = /queue_full|rate_limited|session_limit|sandbox_closed/;
 
 /** An answer of the server to a call that it could not handle. */
 const SERVER_FAILURE = /^internal:|The server failed/;
-/** Errors of the protocol that a hostile request must get: a body beyond a limit, a
- * resource that is not cached or that another client of the tenant has deleted. */
-const REFUSALS = /status 4\d\d|no longer cached|limit is|has no file/;
+/** Errors of the protocol that a hostile request must get: a body beyond a limit, a resource that is not cached or that another
+ * client of the tenant has deleted, or a closed connection, because its tenant holds too many bytes or connections. */
+const REFUSALS = /status 4\d\d|no longer cached|limit is|has no file|other side closed/;
 
 interface ToolResult {
   readonly isError?: boolean;
