@@ -84,7 +84,7 @@ const PARSERS: Readonly<Record<string, (text: string, previous: never) => unknow
 export const options = (rows: Readonly<Record<string, string>>): Option[] =>
   Object.entries(rows).map(([flags, description]) => {
     const option = new Option(flags, description);
-    const placeholder = /<.*>/.exec(flags)?.[0] ?? '';
+    const placeholder = /<[^<>]*>/.exec(flags)?.[0] ?? '';
     const parse = PARSERS[option.long!] ?? PARSERS[placeholder];
     if (parse !== undefined) return option.argParser(parse as (text: string) => unknown);
     return description.endsWith('; repeatable') ? option.argParser(collectValues) : option;
