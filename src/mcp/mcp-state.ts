@@ -6,6 +6,7 @@ import type { PackageConsent } from './package-consent.ts';
 import { RunsAwaitingApproval } from './runs-awaiting-approval.ts';
 import { TaskStates } from './task-states.ts';
 
+/** @internal */
 export class McpState {
   readonly approvals: RunsAwaitingApproval;
   readonly roundCodec: ReturnType<typeof createRoundCodec>;
