@@ -21,7 +21,7 @@ const at = (path) => fileURLToPath(new URL(path, root));
 function compile() {
   mkdirSync(at('dist'), { recursive: true });
   for (const name of readdirSync(at('dist'))) {
-    if (name !== 'guests') rmSync(at(`dist/${name}`), { recursive: true });
+    if (!['guests', 'docs'].includes(name)) rmSync(at(`dist/${name}`), { recursive: true });
   }
   execFileSync(process.execPath, [at('node_modules/typescript/bin/tsc'), '-p', at('tsconfig.build.json')], {
     stdio: 'inherit',
