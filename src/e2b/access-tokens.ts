@@ -9,14 +9,7 @@ import { DIGEST_BYTES, sha256, sha256Hex } from '../framing/digest.ts';
 const DIGEST_CHARS = 8;
 const ID = /^(e2b|e2s)-([0-9a-f]{8})-[0-9a-f]{20}$/;
 
-/** By tenant. The operator names the tenants. */
-const digests = new Map<string, string>();
-
-function digestOf(tenant: string): string {
-  const digest = digests.get(tenant) ?? sha256Hex(tenant).slice(0, DIGEST_CHARS);
-  digests.set(tenant, digest);
-  return digest;
-}
+const digestOf = (tenant: string) => sha256Hex(tenant).slice(0, DIGEST_CHARS);
 
 /** A new id: of a sandbox or, with the prefix e2s, of a snapshot. */
 export const newId = (tenant: string, kind: 'e2b' | 'e2s' = 'e2b') =>

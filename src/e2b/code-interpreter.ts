@@ -8,7 +8,7 @@ import { policy } from '../schema/policy.ts';
 import type { SandboxResult } from '../schema.ts';
 import { HttpError } from '../server/http-error.ts';
 import { cellProgram } from '../server/notebook-code.ts';
-import { displayedFile, programFailure } from '../server/program-outcome.ts';
+import { programFailure } from '../server/program-outcome.ts';
 import { ResponseStream } from '../server/response-stream.ts';
 import { checkedBody, encodedJson, respond } from '../server/rest-call.ts';
 import type { Session } from '../session/session.ts';
@@ -134,7 +134,7 @@ async function sendResult(
   count: number,
 ): Promise<void> {
   for (const one of result.results) {
-    const forms = await formsByFormat(one, (path) => displayedFile(session, path));
+    const forms = await formsByFormat(one, session);
     lines.send({ ...forms, type: 'result', is_main_result: one.is_main_result });
   }
   const error = programFailure(result);

@@ -2,15 +2,16 @@
 
 import type { DisplayResult } from '../schema.ts';
 import { displayedForms } from '../server/program-outcome.ts';
+import type { Session } from '../session/session.ts';
 
 const FORMATS = ['text', 'html', 'markdown', 'svg', 'png', 'jpeg', 'latex', 'json', 'data', 'chart'] as const;
 
-/** The forms of a displayed value, by format. `readFile` is that of `displayedForms`. */
+/** The forms of a displayed value, by format. */
 export async function formsByFormat(
   result: DisplayResult,
-  readFile: Parameters<typeof displayedForms>[1],
+  session: Session,
 ): Promise<Partial<Record<(typeof FORMATS)[number], unknown>>> {
-  const { text, ...forms } = await displayedForms(result, readFile);
+  const { text, ...forms } = await displayedForms(result, session);
   const shown = { ...forms, ...(text !== undefined && { text: withoutQuotes(text) }) };
   return Object.fromEntries(FORMATS.flatMap((one) => (shown[one] === undefined ? [] : [[one, shown[one]]])));
 }

@@ -1,7 +1,7 @@
 /** What a program displays, as MIME bundles of Jupyter. The value of the last expression is the result of the cell. */
 
 import type { DisplayResult } from '../schema.ts';
-import { displayedFile, displayedForms } from '../server/program-outcome.ts';
+import { displayedForms } from '../server/program-outcome.ts';
 import type { Session } from '../session/session.ts';
 
 const MIME_TYPES = {
@@ -34,8 +34,7 @@ export class DisplayedResults {
   /** Shows the results that were not shown while the program was running. */
   async showRest(results: readonly DisplayResult[]): Promise<void> {
     for (const result of results)
-      if (!this.#shown.has(result.id))
-        this.#show(result, await displayedForms(result, (path) => displayedFile(this.session, path)));
+      if (!this.#shown.has(result.id)) this.#show(result, await displayedForms(result, this.session));
   }
 
   #show({ id, is_main_result, width, height, note }: DisplayResult, forms: Partial<DisplayResult>): void {

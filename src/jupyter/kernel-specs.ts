@@ -1,10 +1,9 @@
 /** The languages of this installation as kernels of Jupyter. */
-import { SandboxError } from '../errors.ts';
-import { findAssets } from '../runtimes/guest-artifacts.ts';
+import { installedRuntimes } from '../runtimes/guest-artifacts.ts';
 import type { Language } from '../runtimes/language.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
-import { RUNTIME_NAMES, type RuntimeName } from '../schema.ts';
+import type { RuntimeName } from '../schema.ts';
 import { HttpError, quoted } from '../server/http-error.ts';
 
 export interface KernelLanguage extends Language {
@@ -13,17 +12,7 @@ export interface KernelLanguage extends Language {
 
 /** The languages that are installed. */
 const installed = (): KernelLanguage[] =>
-  RUNTIME_NAMES.filter(isInstalled).map((runtime) => ({ ...LANGUAGES[runtime], runtime }));
-
-function isInstalled(runtime: RuntimeName): boolean {
-  try {
-    findAssets(runtime);
-    return true;
-  } catch (cause) {
-    if (cause instanceof SandboxError && cause.code === 'not_installed') return false;
-    throw cause;
-  }
-}
+  installedRuntimes().map((runtime) => ({ ...LANGUAGES[runtime], runtime }));
 
 /** The language of a kernel, by the name of the kernel or of the language. Throws 404. */
 export function kernelLanguage(name: string | null | undefined): KernelLanguage {

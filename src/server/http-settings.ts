@@ -1,6 +1,12 @@
 /** Settings of the HTTP transport: address, tokens, and limits of requests and connections. */
 import { z } from 'zod';
-import { MiB, positiveCount, stringList } from './setting-schema-helpers.ts';
+
+export const MiB = 1024 * 1024;
+
+export const positiveCount = (fallback: number, description: string) =>
+  z.number().int().min(1).max(1_000_000).default(fallback).describe(description);
+export const stringList = (description: string) =>
+  z.array(z.string().min(1)).default([]).describe(description);
 
 const SECRET = /^[\x21-\x7e]{16,512}$/;
 const token = z

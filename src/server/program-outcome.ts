@@ -6,24 +6,17 @@ import type { DisplayResult, SandboxResult } from '../schema.ts';
 import type { Session } from '../session/session.ts';
 import { pathInside } from '../session/workspace-edits.ts';
 
-/**
- * The forms of a displayed value. `readFile` reads the file with its largest form, if that is only in a file; undefined
- * if the result has to do without it.
- */
+/** The forms of a displayed value. A form that is only in a file of the session is read. */
 export async function displayedForms(
   { mime, path, ...forms }: DisplayResult,
-  readFile: (path: string) => Promise<Uint8Array | undefined>,
+  session: Session,
 ): Promise<Partial<Omit<DisplayResult, 'mime' | 'path'>>> {
   const image = /^image\/(png|jpeg)$/.exec(mime)?.[1] as 'png' | 'jpeg' | undefined;
   if (image === undefined || path === undefined || forms[image] !== undefined) return forms;
-  const bytes = await readFile(path);
-  return bytes === undefined ? forms : { ...forms, [image]: Buffer.from(bytes).toString('base64') };
-}
-
-/** A displayed image. The program may have deleted it, or replaced it with a file that is too large to convert. */
-export async function displayedFile(session: Session, path: string): Promise<Uint8Array | undefined> {
+  // The program may have deleted the file, or replaced it with one that is too large to convert.
   const data = (await session.fileTree()).get(pathInside(path, ['/app']) ?? '')?.data;
-  return data !== undefined && data.length <= RESULT_LIMITS.messageBytes ? data : undefined;
+  if (data === undefined || data.length > RESULT_LIMITS.messageBytes) return forms;
+  return { ...forms, [image]: Buffer.from(data).toString('base64') };
 }
 
 interface ProgramFailure {
@@ -45,27 +38,16 @@ export function programFailure(result: SandboxResult): ProgramFailure | undefine
     steps.length === 0
       ? text
       : [text.trimEnd(), '', 'How to fix it:', ...steps.map((step, i) => `${i + 1}. ${step}`)].join('\n');
-  if (trap_reason !== null) {
-    const [advice] = steps;
-    const value = advice === undefined ? trap_message! : `${trap_message}. ${advice}`;
-    return {
-      name: error_guidance?.error_type ?? trap_reason,
-      value,
-      traceback: withSteps(result.stderr),
-      steps,
-    };
-  }
-  if (error === undefined)
-    return {
-      name: 'SystemExit',
-      value: String(result.exit_code),
-      traceback: withSteps(result.stderr),
-      steps,
-    };
-  return {
-    name: error.type,
-    value: error.message,
-    traceback: withSteps(error.stack ?? result.stderr),
+  const failed = (name: string, value: string, text: string) => ({
+    name,
+    value,
+    traceback: withSteps(text),
     steps,
-  };
+  });
+  if (trap_reason !== null) {
+    const value = steps.length === 0 ? trap_message! : `${trap_message}. ${steps[0]}`;
+    return failed(error_guidance?.error_type ?? trap_reason, value, result.stderr);
+  }
+  if (error === undefined) return failed('SystemExit', String(result.exit_code), result.stderr);
+  return failed(error.type, error.message, error.stack ?? result.stderr);
 }

@@ -13,8 +13,7 @@ import {
   sandboxToolsOptions,
   sessionsOptions,
 } from '../schema.ts';
-import { httpSettings } from './http-settings.ts';
-import { MiB, positiveCount, stringList } from './setting-schema-helpers.ts';
+import { httpSettings, MiB, positiveCount, stringList } from './http-settings.ts';
 
 /** Schema of the settings. */
 export const serverSettings = z.strictObject({
