@@ -5,26 +5,54 @@ import { format as formatList, formatWithOptions } from '../console-format.js';
 import { host } from '../host-calls.js';
 import { inspect } from '../inspect.js';
 import { removeColors } from '../inspect-text.js';
-import { load } from '../node-modules.js';
 import { TextDecoder, TextEncoder } from '../text-encoding.js';
 import { isDeepStrictEqual } from './internal/deep-equal.js';
 import { codedError, invalidArgType, invalidArgValue, validateString } from './internal/errors.js';
+import { parseArgs } from './internal/parse-args.js';
 import { parseEnv } from './internal/parse-env.js';
 import { callbackify, promisify } from './internal/promisify.js';
 import types from './util/types.js';
 
 /** Colors and other styles of a terminal: code to start and code to end. */
-const STYLES = Object.fromEntries(
-  `reset:0:0 bold:1:22 dim:2:22 italic:3:23 underline:4:24 blink:5:25 inverse:7:27 hidden:8:28
-strikethrough:9:29 doubleunderline:21:24 black:30:39 red:31:39 green:32:39 yellow:33:39 blue:34:39
-magenta:35:39 cyan:36:39 white:37:39 bgBlack:40:49 bgRed:41:49 bgGreen:42:49 bgYellow:43:49 bgBlue:44:49
-bgMagenta:45:49 bgCyan:46:49 bgWhite:47:49 framed:51:54 overlined:53:55 gray:90:39 grey:90:39
-redBright:91:39 greenBright:92:39 yellowBright:93:39 blueBright:94:39 magentaBright:95:39 cyanBright:96:39
-whiteBright:97:39`
-    .split(/\s/)
-    .map((style) => style.split(':'))
-    .map(([name, start, end]) => [name, [Number(start), Number(end)]]),
-);
+const STYLES = {
+  reset: [0, 0],
+  bold: [1, 22],
+  dim: [2, 22],
+  italic: [3, 23],
+  underline: [4, 24],
+  blink: [5, 25],
+  inverse: [7, 27],
+  hidden: [8, 28],
+  strikethrough: [9, 29],
+  doubleunderline: [21, 24],
+  black: [30, 39],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  blue: [34, 39],
+  magenta: [35, 39],
+  cyan: [36, 39],
+  white: [37, 39],
+  bgBlack: [40, 49],
+  bgRed: [41, 49],
+  bgGreen: [42, 49],
+  bgYellow: [43, 49],
+  bgBlue: [44, 49],
+  bgMagenta: [45, 49],
+  bgCyan: [46, 49],
+  bgWhite: [47, 49],
+  framed: [51, 54],
+  overlined: [53, 55],
+  gray: [90, 39],
+  grey: [90, 39],
+  redBright: [91, 39],
+  greenBright: [92, 39],
+  yellowBright: [93, 39],
+  blueBright: [94, 39],
+  magentaBright: [95, 39],
+  cyanBright: [96, 39],
+  whiteBright: [97, 39],
+};
 inspect.colors = Object.assign(Object.create(null), STYLES);
 inspect.styles = Object.assign(Object.create(null), {
   special: 'cyan',
@@ -155,8 +183,7 @@ const util = {
   isArray: Array.isArray,
   isDeepStrictEqual,
   log,
-  // Its package reads all built-in objects when it is loaded.
-  parseArgs: (config) => load('node:internal/parse-args').parseArgs(config),
+  parseArgs,
   parseEnv,
   promisify,
   stripVTControlCharacters(text) {

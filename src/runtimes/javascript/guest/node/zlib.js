@@ -13,17 +13,44 @@ import {
 import { promisify } from './internal/promisify.js';
 import { finished, Transform } from './stream.js';
 
-const constants = Object.fromEntries(
-  `NO_FLUSH=0 PARTIAL_FLUSH=1 SYNC_FLUSH=2 FULL_FLUSH=3 FINISH=4 BLOCK=5 OK=0 STREAM_END=1 NEED_DICT=2
-ERRNO=-1 STREAM_ERROR=-2 DATA_ERROR=-3 MEM_ERROR=-4 BUF_ERROR=-5 VERSION_ERROR=-6 NO_COMPRESSION=0
-BEST_SPEED=1 BEST_COMPRESSION=9 DEFAULT_COMPRESSION=-1 FILTERED=1 HUFFMAN_ONLY=2 RLE=3 FIXED=4
-DEFAULT_STRATEGY=0 MIN_WINDOWBITS=8 MAX_WINDOWBITS=15 DEFAULT_WINDOWBITS=15 MIN_CHUNK=64
-MAX_CHUNK=Infinity DEFAULT_CHUNK=16384 MIN_MEMLEVEL=1 MAX_MEMLEVEL=9 DEFAULT_MEMLEVEL=8 MIN_LEVEL=-1
-MAX_LEVEL=9 DEFAULT_LEVEL=-1`
-    .split(/\s/)
-    .map((entry) => entry.split('='))
-    .map(([name, value]) => [`Z_${name}`, Number(value)]),
-);
+const constants = {
+  Z_NO_FLUSH: 0,
+  Z_PARTIAL_FLUSH: 1,
+  Z_SYNC_FLUSH: 2,
+  Z_FULL_FLUSH: 3,
+  Z_FINISH: 4,
+  Z_BLOCK: 5,
+  Z_OK: 0,
+  Z_STREAM_END: 1,
+  Z_NEED_DICT: 2,
+  Z_ERRNO: -1,
+  Z_STREAM_ERROR: -2,
+  Z_DATA_ERROR: -3,
+  Z_MEM_ERROR: -4,
+  Z_BUF_ERROR: -5,
+  Z_VERSION_ERROR: -6,
+  Z_NO_COMPRESSION: 0,
+  Z_BEST_SPEED: 1,
+  Z_BEST_COMPRESSION: 9,
+  Z_DEFAULT_COMPRESSION: -1,
+  Z_FILTERED: 1,
+  Z_HUFFMAN_ONLY: 2,
+  Z_RLE: 3,
+  Z_FIXED: 4,
+  Z_DEFAULT_STRATEGY: 0,
+  Z_MIN_WINDOWBITS: 8,
+  Z_MAX_WINDOWBITS: 15,
+  Z_DEFAULT_WINDOWBITS: 15,
+  Z_MIN_CHUNK: 64,
+  Z_MAX_CHUNK: Number.POSITIVE_INFINITY,
+  Z_DEFAULT_CHUNK: 16384,
+  Z_MIN_MEMLEVEL: 1,
+  Z_MAX_MEMLEVEL: 9,
+  Z_DEFAULT_MEMLEVEL: 8,
+  Z_MIN_LEVEL: -1,
+  Z_MAX_LEVEL: 9,
+  Z_DEFAULT_LEVEL: -1,
+};
 /** Formats as the host numbers them: raw data, with a header of zlib, of gzip, or of one of these two. */
 const [RAW, ZLIB, GZIP, EITHER] = [0, 1, 2, 3];
 const CODES = {

@@ -72,18 +72,24 @@ const METHODS =
   'ACL BIND CHECKOUT CONNECT COPY DELETE GET HEAD LINK LOCK OPTIONS PATCH POST PROPFIND PURGE PUT TRACE UNLINK'.split(
     ' ',
   );
-const STATUS_CODES = Object.fromEntries(
-  `100 Continue|101 Switching Protocols|200 OK|201 Created|202 Accepted|204 No Content|206 Partial Content|301 Moved Permanently
+const STATUS_TEXT = `100 Continue|101 Switching Protocols|200 OK|201 Created|202 Accepted|204 No Content|206 Partial Content|301 Moved Permanently
 302 Found|303 See Other|304 Not Modified|307 Temporary Redirect|308 Permanent Redirect|400 Bad Request|401 Unauthorized
 402 Payment Required|403 Forbidden|404 Not Found|405 Method Not Allowed|406 Not Acceptable|408 Request Timeout|409 Conflict|410 Gone
 411 Length Required|412 Precondition Failed|413 Payload Too Large|414 URI Too Long|415 Unsupported Media Type|418 I'm a Teapot
 422 Unprocessable Entity|425 Too Early|426 Upgrade Required|428 Precondition Required|429 Too Many Requests
 431 Request Header Fields Too Large|451 Unavailable For Legal Reasons|500 Internal Server Error|501 Not Implemented|502 Bad Gateway
 503 Service Unavailable|504 Gateway Timeout|505 HTTP Version Not Supported|507 Insufficient Storage
-511 Network Authentication Required`
-    .split(/[|\n]/)
-    .map((line) => [line.slice(0, 3), line.slice(4)]),
-);
+511 Network Authentication Required`;
+let statusCodes;
+
+/** Created on first use, because programs load the modules of this file without it. */
+function readStatusCodes() {
+  statusCodes ??= Object.fromEntries(
+    STATUS_TEXT.split(/[|\n]/).map((line) => [line.slice(0, 3), line.slice(4)]),
+  );
+  return statusCodes;
+}
+
 const octet = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
 const IPV4 = new RegExp(`^${octet}(?:\\.${octet}){3}$`);
 
@@ -127,7 +133,14 @@ class Script {
 
 /** Parts of the modules that work in the sandbox. */
 const WORKING = {
-  http: { METHODS, STATUS_CODES, globalAgent: {}, maxHeaderSize: 16_384 },
+  http: {
+    METHODS,
+    get STATUS_CODES() {
+      return readStatusCodes();
+    },
+    globalAgent: {},
+    maxHeaderSize: 16_384,
+  },
   https: { globalAgent: {} },
   net: {
     isIPv4: (text) => IPV4.test(text),
