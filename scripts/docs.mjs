@@ -281,7 +281,10 @@ const TABLES = {
   node_modules: () => {
     const rows = [
       ['available', quoted(IMPLEMENTED)],
-      ['can be loaded; calls throw, except those of `vm` named above', quoted(UNAVAILABLE)],
+      [
+        'can be loaded; calls throw, except `runInThisContext`, `Script` and `compileFunction` of `vm`',
+        quoted(UNAVAILABLE),
+      ],
     ];
     return table(['support', 'modules'], rows);
   },
