@@ -121,10 +121,10 @@ let isInPackage = false;
 
 /** A decoder of the package for a label that is not in LABELS. */
 function legacyDecoder(label, options) {
-  const { LegacyDecoder } = load('node:internal/legacy-encodings');
+  const { createDecoder } = load('node:internal/legacy-encodings');
   try {
     if (isInPackage) throw new RangeError();
-    return new LegacyDecoder(label, options);
+    return createDecoder(label, options);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     const failure = new RangeError(`The "${label}" encoding is not supported`);
