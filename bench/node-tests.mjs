@@ -41,6 +41,15 @@ const BY_DESIGN = [
   ['a watcher', /watch\(|watchFile\(|unwatchFile/],
   ['flags of V8 or Node.js', /^\/\/ Flags:/m],
   ['domains or another realm', /require\('domain'\)|runInNewContext|createContext/],
+  [
+    'asymmetric keys',
+    /generateKeyPair|createPrivateKey|createPublicKey|createSign|createVerify|DiffieHellman|createECDH/,
+  ],
+  ['paths of Windows', /path\.win32/],
+  [
+    'parts of SQLite that are not available',
+    /createSession|applyChangeset|setAuthorizer|createTagStore|\bbackup\(|\.(?:de)?serialize\(|limits/,
+  ],
 ];
 const POLICY = { fuel_budget: 2e10, timeout_seconds: 30, memory_bytes: 2 ** 29 };
 const MAX_FIXTURE_BYTES = 300_000;

@@ -14,9 +14,11 @@ const BUNDLED = [
   ...['@formatjs/intl-listformat', '@formatjs/intl-numberformat', '@formatjs/intl-pluralrules'],
   '@formatjs/intl-relativetimeformat',
   ...[
+    '@exodus/bytes',
     '@noble/ciphers',
     'cjs-module-lexer',
     'minimatch',
+    'punycode',
     'readable-stream',
     'sucrase',
     'temporal-polyfill',
