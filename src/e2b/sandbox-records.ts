@@ -1,12 +1,8 @@
 /** What E2B knows of a sandbox beyond its session: metadata, timeout, state and contexts. One small JSON text per sandbox. */
 import { z } from 'zod';
-import { nextTurn } from '../concurrency/slices.ts';
-import { parseLimitedJson } from '../framing/json-limit-scanner.ts';
-import { encodedJson } from '../server/rest-call.ts';
-import type { SessionBlobs } from '../stores/coordination.ts';
+import { Records } from '../server/records.ts';
 
 const MAX_BYTES = 256 * 1024;
-const LIMITS = { depth: 8, members: 1000, literalChars: 64 };
 
 const context = z.strictObject({
   id: z.string(),
@@ -37,23 +33,4 @@ const sandboxRecord = z.strictObject({
 export type ContextRecord = z.infer<typeof context>;
 export type SandboxRecord = z.infer<typeof sandboxRecord>;
 
-export async function readRecord(
-  blobs: SessionBlobs,
-  sandbox_id: string,
-): Promise<SandboxRecord | undefined> {
-  const bytes = await blobs.read(sandbox_id, MAX_BYTES);
-  if (bytes === undefined) return undefined;
-  const parsed = sandboxRecord.safeParse(parsedRecord(bytes));
-  return parsed.success ? parsed.data : undefined;
-}
-
-function parsedRecord(bytes: Uint8Array): unknown {
-  try {
-    return parseLimitedJson(bytes, LIMITS);
-  } catch {
-    return undefined;
-  }
-}
-
-export const writeRecord = async (blobs: SessionBlobs, record: SandboxRecord): Promise<void> =>
-  blobs.write(record.sandbox_id, await encodedJson(record, nextTurn));
+export const SANDBOX_RECORDS = new Records(sandboxRecord, MAX_BYTES);

@@ -14,7 +14,7 @@ import type { Tenant } from '../server/tenant.ts';
 import type { Session } from '../session/session.ts';
 import { isIdOf, newId } from './access-tokens.ts';
 import { notRunning } from './e2b-error.ts';
-import { type ContextRecord, readRecord, type SandboxRecord, writeRecord } from './sandbox-records.ts';
+import { type ContextRecord, SANDBOX_RECORDS, type SandboxRecord } from './sandbox-records.ts';
 
 /** The longest delay of a timer. */
 const MAX_DELAY_MS = 2_147_483_647;
@@ -64,7 +64,7 @@ export class Sandboxes {
 
   /** The sandbox, running or paused. Throws 404. */
   async get(tenant: Tenant, id: string): Promise<SandboxRecord> {
-    const record = isIdOf(tenant.id, id) ? await readRecord(tenant.sandboxRecords, id) : undefined;
+    const record = isIdOf(tenant.id, id) ? await SANDBOX_RECORDS.read(tenant.sandboxRecords, id) : undefined;
     if (record === undefined) throw notFound(id);
     const current = await this.#afterTimeout(tenant, record);
     if (current === undefined) throw notFound(id);
@@ -86,7 +86,7 @@ export class Sandboxes {
     const found: SandboxRecord[] = [];
     for (const { session_id } of await tenant.sessions.list()) {
       if (!isIdOf(tenant.id, session_id, kind)) continue;
-      const record = await readRecord(tenant.sandboxRecords, session_id);
+      const record = await SANDBOX_RECORDS.read(tenant.sandboxRecords, session_id);
       const current = record && (await this.#afterTimeout(tenant, record));
       if (current !== undefined) found.push(current);
     }
@@ -105,7 +105,7 @@ export class Sandboxes {
       return this.pause(tenant, record.sandbox_id, record.keeps_memory).catch((cause: unknown) => {
         // Another request has paused or killed it.
         if (!(cause instanceof HttpError)) throw cause;
-        return readRecord(tenant.sandboxRecords, record.sandbox_id);
+        return SANDBOX_RECORDS.read(tenant.sandboxRecords, record.sandbox_id);
       });
     await this.#end(tenant, record);
     return undefined;
@@ -271,14 +271,16 @@ export class Sandboxes {
   /** Changes a record, after other changes of it. */
   async #change<T>(tenant: Tenant, id: string, change: (record: SandboxRecord) => Promise<T>): Promise<T> {
     return this.#queues.run(id, async () => {
-      const record = isIdOf(tenant.id, id) ? await readRecord(tenant.sandboxRecords, id) : undefined;
+      const record = isIdOf(tenant.id, id)
+        ? await SANDBOX_RECORDS.read(tenant.sandboxRecords, id)
+        : undefined;
       if (record === undefined) throw notFound(id);
       return change(record);
     });
   }
 
   async #write(tenant: Tenant, record: SandboxRecord): Promise<SandboxRecord> {
-    await writeRecord(tenant.sandboxRecords, record);
+    await SANDBOX_RECORDS.write(tenant.sandboxRecords, record.sandbox_id, record);
     this.#arm(tenant, record);
     return record;
   }

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/program-files.ts';
 import { HttpError, quoted } from '../server/http-error.ts';
+import { Records } from '../server/records.ts';
 import type { Tenant } from '../server/tenant.ts';
 import type { Session } from '../session/session.ts';
 import { JupyterKernel } from './kernel.ts';
@@ -25,6 +26,7 @@ const kernelRecord = z.object({
   document: z.object({ id: z.string(), path: text, name: text, type: text }).optional(),
 });
 export type KernelRecord = z.infer<typeof kernelRecord>;
+const RECORDS = new Records(kernelRecord, MAX_RECORD_BYTES, PREFIX);
 
 const notFound = (id: string) => new HttpError(404, `There is no kernel ${quoted(id)}`);
 
@@ -40,16 +42,13 @@ export class Kernels {
 
   /** The record of a kernel. Throws 404. */
   async record(tenant: Tenant, id: string): Promise<KernelRecord> {
-    const bytes = ID.test(id) ? await tenant.sandboxRecords.read(PREFIX + id, MAX_RECORD_BYTES) : undefined;
-    // biome-ignore lint/plugin: the record of a kernel, at most 64 KiB
-    const parsed = bytes && kernelRecord.safeParse(JSON.parse(new TextDecoder().decode(bytes)));
-    if (!parsed?.success) throw notFound(id);
-    return parsed.data;
+    const record = ID.test(id) ? await RECORDS.read(tenant.sandboxRecords, id) : undefined;
+    if (record === undefined) throw notFound(id);
+    return record;
   }
 
   async write(tenant: Tenant, id: string, record: KernelRecord): Promise<void> {
-    // biome-ignore lint/plugin: the record of a kernel
-    await tenant.sandboxRecords.write(PREFIX + id, new TextEncoder().encode(JSON.stringify(record)));
+    await RECORDS.write(tenant.sandboxRecords, id, record);
   }
 
   /** The kernel with its clients. Throws 404. */

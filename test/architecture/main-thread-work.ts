@@ -173,7 +173,6 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   'packages/read-zip.ts': { calls: 2, bound: IN_THREAD },
   'packages/wheel-metadata.ts': { calls: 1, bound: WHEEL },
   'jupyter/kernel-message.ts': { calls: 1, bound: 'the name of the channel of a message' },
-  'jupyter/kernels.ts': { calls: 2, bound: 'the record of a kernel, at most 64 KiB' },
   'playground/saved-timeline.ts': { calls: 2, bound: 'a timeline of at most 4 MiB' },
   'server/program-outcome.ts': {
     calls: 1,
