@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import tsconfig from './tsconfig.json' with { type: 'json' };
 
 // Tests must not depend on packages that the user, or another run of the tests, has added.
 process.env['LLM_WASM_SANDBOX_PACKAGES_DIR'] = `${tmpdir()}/llm-wasm-sandbox-no-packages-${process.pid}`;
@@ -52,13 +54,25 @@ const SETUP = ['test/support/property-seed.ts'];
 
 /** Options of all projects. Vitest does not pass on those of the configuration. */
 const shared = (mode: string) => ({
+  ...BUILT,
   setupFiles: SETUP,
   globalSetup: ['test/support/shared-postgres.ts'],
   ...(mode in TIERS && { tagsFilter: TIERS[mode]!.tagsFilter }),
 });
 
+/** Between packages, sources import sources. What is built loads what is built. */
+const SOURCES = {
+  resolve: {
+    alias: Object.entries(tsconfig.compilerOptions.paths).map(([name, [path]]) => ({
+      find: new RegExp(`^${name}$`),
+      replacement: fileURLToPath(new URL(path!, import.meta.url)),
+    })),
+  },
+};
+const BUILT = { server: { deps: { external: [/\/(?:packages|tools)\/\w+\/dist\//] } } };
+
 /**
- * `unit` imports src/ and needs no build; `guest` runs the built package as a user would. The files of a project share a
+ * `unit` imports sources and needs no build; `guest` runs the built package as a user would. The files of a project share a
  * few processes, whose modules and worker threads are loaded once; those of `own-process` do not.
  */
 export default defineConfig(({ mode }) => ({
@@ -68,6 +82,7 @@ export default defineConfig(({ mode }) => ({
     tags: [{ name: 'full', description: 'Processes, kills, replicas, wheels, deployment, shells, attacks.' }],
     projects: [
       {
+        ...SOURCES,
         test: {
           name: 'unit',
           include: [UNIT],
@@ -80,6 +95,7 @@ export default defineConfig(({ mode }) => ({
         },
       },
       {
+        ...SOURCES,
         test: {
           name: 'guest',
           include: ['test/**/*.test.ts'],
@@ -92,6 +108,7 @@ export default defineConfig(({ mode }) => ({
         },
       },
       {
+        ...SOURCES,
         test: {
           name: 'own-process',
           include: OWN_PROCESS,
@@ -102,7 +119,13 @@ export default defineConfig(({ mode }) => ({
         },
       },
       {
-        test: { name: 'frameworks', include: withFrameworks ? FRAMEWORKS : [], testTimeout: 120_000 },
+        ...SOURCES,
+        test: {
+          name: 'frameworks',
+          ...BUILT,
+          include: withFrameworks ? FRAMEWORKS : [],
+          testTimeout: 120_000,
+        },
       },
     ],
   },

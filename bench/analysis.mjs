@@ -4,10 +4,10 @@
  */
 import { pathToFileURL } from 'node:url';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { analyse } from '../dist/analysis/analyse.js';
-import { exampleInput } from '../dist/analysis/example-failure.js';
-import { formatPercent } from '../dist/quantities.js';
-import { LANGUAGES } from '../dist/runtimes/languages.js';
+import { analyse } from '../packages/core/dist/analysis/analyse.js';
+import { exampleInput } from '../packages/core/dist/analysis/example-failure.js';
+import { formatPercent } from '../packages/core/dist/quantities.js';
+import { LANGUAGES } from '../packages/core/dist/runtimes/languages.js';
 
 /** About as many packages as are vendored, since they are searched. */
 const PACKAGES = Array.from({ length: 40 }, (_, i) => ({

@@ -9,7 +9,7 @@ import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { formatFuel } from '../dist/quantities.js';
+import { formatFuel } from '../packages/core/dist/quantities.js';
 import { markdown, quantile } from './measure.mjs';
 import { newestWheels } from './wheels.mjs';
 

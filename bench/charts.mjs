@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { formatBytes, formatFuel } from '../dist/quantities.js';
+import { formatBytes, formatFuel } from '../packages/core/dist/quantities.js';
 import { markdown, median, ms, times } from './measure.mjs';
 
 const PROCESSES = 3;
@@ -23,9 +23,9 @@ const PROGRAMS = {
 /** Milliseconds of each call of a new process, and the fuel of the chart. */
 function measure(program) {
   const script = `
-    import { createSandbox } from './dist/index.js';
+    import { createSandbox } from './packages/core/dist/index.js';
     let fuel = 0;
-    const { WorkerPool } = await import('./dist/worker/pool/pool.js');
+    const { WorkerPool } = await import('./packages/core/dist/worker/pool/pool.js');
     const pool = new WorkerPool({ optimization: 'demand' }, { fuel: { check: () => undefined, charge: (_, used) => { fuel = used; } } });
     const policy = { fuel_budget: 50_000_000_000, timeout_seconds: 60 };
     const sandbox = await createSandbox({ runtime: 'python', pool, policy, auto_persist_globals: true });
@@ -59,7 +59,7 @@ function measure(program) {
 }
 
 function sizes() {
-  const folder = at('dist/guests/charts/');
+  const folder = at('packages/core/dist/guests/charts/');
   const files = readdirSync(folder).map((name) => readFileSync(folder + name));
   const sum = (lengths) => lengths.reduce((total, length) => total + length, 0);
   const compressed = sum(files.map((file) => gzipSync(file).length));

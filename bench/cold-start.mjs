@@ -4,11 +4,11 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { formatBytes } from '../dist/quantities.js';
+import { formatBytes } from '../packages/core/dist/quantities.js';
 import { markdown, measuredEnv, median, ms, times } from './measure.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const cli = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
+const cli = fileURLToPath(new URL('../packages/cli/dist/cli/main.js', import.meta.url));
 const COLD_ROUNDS = 11;
 /** Prints the peak of the resident memory, in KiB, to standard error when the process exits. */
 const REPORT_MEMORY =

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { formatBytes } from '../dist/quantities.js';
+import { formatBytes } from '../packages/core/dist/quantities.js';
 import { baselineNote, loadBaseline } from './baseline.mjs';
 import { markdown, median } from './measure.mjs';
 import { startPostgres } from './stores.mjs';

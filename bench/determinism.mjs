@@ -3,7 +3,7 @@
  * is still in memory, and in sessions that were closed and restored from their store.
  */
 import { createSandbox, memoryStore } from 'llm-wasm-sandbox';
-import { formatFuel } from '../dist/quantities.js';
+import { formatFuel } from '../packages/core/dist/quantities.js';
 import { markdown } from './measure.mjs';
 import { PROFILED_PROGRAMS, withRepetitions } from './profile-cost.mjs';
 

@@ -16,14 +16,14 @@ import { byBoth, byMeaning, byTerms } from './retrieval.mjs';
 
 /** Package, entry point inside the package, arguments. */
 const PEERS = [
-  ['@modelcontextprotocol/server-filesystem@2026.8.31', 'dist/index.js', [tmpdir()]],
-  ['@modelcontextprotocol/server-memory@2026.8.31', 'dist/index.js', []],
-  ['@modelcontextprotocol/server-everything@2026.8.31', 'dist/index.js', []],
-  ['@modelcontextprotocol/server-sequential-thinking@2026.8.31', 'dist/index.js', []],
-  ['@modelcontextprotocol/server-github@2025.4.8', 'dist/index.js', []],
+  ['@modelcontextprotocol/server-filesystem@2026.8.31', 'packages/core/dist/index.js', [tmpdir()]],
+  ['@modelcontextprotocol/server-memory@2026.8.31', 'packages/core/dist/index.js', []],
+  ['@modelcontextprotocol/server-everything@2026.8.31', 'packages/core/dist/index.js', []],
+  ['@modelcontextprotocol/server-sequential-thinking@2026.8.31', 'packages/core/dist/index.js', []],
+  ['@modelcontextprotocol/server-github@2025.4.8', 'packages/core/dist/index.js', []],
   ['@playwright/mcp@0.0.83', 'cli.js', []],
   ['chrome-devtools-mcp@1.11.0', 'build/src/bin/chrome-devtools-mcp.js', []],
-  ['mcp-server-code-runner@0.1.8', 'dist/cli/main.js', []],
+  ['mcp-server-code-runner@0.1.8', 'packages/cli/dist/cli/main.js', []],
 ];
 
 /** Neither file may change together with descriptions. */
@@ -62,7 +62,7 @@ async function peerTools() {
 }
 
 export async function table() {
-  const cli = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
+  const cli = fileURLToPath(new URL('../packages/cli/dist/cli/main.js', import.meta.url));
   const own = await toolsOf(OURS, [cli, 'mcp', '--log-level', 'silent']);
   const others = await peerTools();
   const documents = [...own, ...others].map(({ server, name, title = '', description = '' }) => ({

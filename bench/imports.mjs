@@ -3,7 +3,7 @@
  * preloaded in the image. The table also shows the figures in the specification of the project.
  */
 import { createSandbox } from 'llm-wasm-sandbox';
-import { formatFuel } from '../dist/quantities.js';
+import { formatFuel } from '../packages/core/dist/quantities.js';
 import { markdown, median, ms } from './measure.mjs';
 
 const PACKAGES = ['openpyxl', 'PyPDF2', 'jinja2', 'sympy', 'networkx', 'bs4', 'tabulate', 'yaml'];

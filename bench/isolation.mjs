@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createPool, createSandbox } from 'llm-wasm-sandbox';
-import { formatBytes } from '../dist/quantities.js';
+import { formatBytes } from '../packages/core/dist/quantities.js';
 import { elapsedMs, markdown, median, ms, quantile, sampleInterleaved, times } from './measure.mjs';
 
 const ROUNDS = 100;

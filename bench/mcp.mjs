@@ -22,7 +22,7 @@ const TOKENS = ['one=0123456789abcdef-one', 'two=0123456789abcdef-two'];
 const newClient = (mode) => new Client({ name: 'bench', version: '1' }, { versionNegotiation: { mode } });
 
 async function overStdio(mode) {
-  const cli = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
+  const cli = fileURLToPath(new URL('../packages/cli/dist/cli/main.js', import.meta.url));
   const client = newClient(mode);
   const args = [cli, 'mcp', '--log-level', 'silent'];
   await client.connect(new StdioClientTransport({ command: process.execPath, args }));

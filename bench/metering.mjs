@@ -5,15 +5,20 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { Guest } from '../dist/engine/guest.js';
-import { readImage, resetToImage, writeImage } from '../dist/engine/image.js';
-import { UNLIMITED_RUN } from '../dist/engine/run-context.js';
-import { Volume } from '../dist/fs/volume.js';
-import { OpenLayer } from '../dist/host/layer-pack.js';
-import { compileModule, findAssets, readImageBytes, readModule } from '../dist/runtimes/guest-artifacts.js';
-import { build as pythonBuild } from '../dist/runtimes/python/build/index.js';
-import { python } from '../dist/runtimes/python/index.js';
-import { prepareModule } from '../dist/wasm/prepare-module.js';
+import { Guest } from '../packages/core/dist/engine/guest.js';
+import { readImage, resetToImage, writeImage } from '../packages/core/dist/engine/image.js';
+import { UNLIMITED_RUN } from '../packages/core/dist/engine/run-context.js';
+import { Volume } from '../packages/core/dist/fs/volume.js';
+import { OpenLayer } from '../packages/core/dist/host/layer-pack.js';
+import {
+  compileModule,
+  findAssets,
+  readImageBytes,
+  readModule,
+} from '../packages/core/dist/runtimes/guest-artifacts.js';
+import { build as pythonBuild } from '../packages/core/dist/runtimes/python/build/index.js';
+import { python } from '../packages/core/dist/runtimes/python/index.js';
+import { prepareModule } from '../packages/core/dist/wasm/prepare-module.js';
 import { geomean, markdown, ms, times } from './measure.mjs';
 import { PYTHON_PROGRAMS } from './programs.mjs';
 import { runInGuest } from './run-in-guest.mjs';

@@ -6,7 +6,7 @@
 import { createServer } from 'node:http';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { Pool } from 'undici';
-import { formatCount } from '../dist/quantities.js';
+import { formatCount } from '../packages/core/dist/quantities.js';
 import { markdown, median, ms, quantile, sampleInterleaved, times } from './measure.mjs';
 
 const REQUESTS = 200;

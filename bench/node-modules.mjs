@@ -3,8 +3,8 @@
  * build.
  */
 import { createSandbox } from 'llm-wasm-sandbox';
-import { formatFuel } from '../dist/quantities.js';
-import { IMPLEMENTED } from '../dist/runtimes/javascript/guest/node-module-names.js';
+import { formatFuel } from '../packages/core/dist/quantities.js';
+import { IMPLEMENTED } from '../packages/core/dist/runtimes/javascript/guest/node-module-names.js';
 import { baselineNote, loadBaseline } from './baseline.mjs';
 import { markdown, median, ms, sampleInterleaved } from './measure.mjs';
 

@@ -109,7 +109,7 @@ async function runInGuest(file, code, files) {
 
 /** A digest of the compiled source and of the guests. */
 function buildDigest() {
-  const dist = new URL('../dist/', import.meta.url);
+  const dist = new URL('../packages/core/dist/', import.meta.url);
   const hash = createHash('sha256');
   for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' }).sort()) {
     const file = new URL(name, dist);

@@ -15,7 +15,7 @@ const VERSIONS = ['22.23.3', '24.21.0', '26.9.0'];
 const ROUNDS = 7;
 const METERING = { warmup: 1, rounds: 3 };
 const root = fileURLToPath(new URL('..', import.meta.url));
-const cli = join(root, 'dist/cli/main.js');
+const cli = join(root, 'packages/cli/dist/cli/main.js');
 const COMMANDS = {
   empty: ['-e', '0'],
   python: [cli, 'run', '-c', 'print(1)'],

@@ -6,9 +6,9 @@
  */
 import { Worker } from 'node:worker_threads';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { GRACE } from '../dist/engine/grace.js';
-import { formatBytes, formatFuel, formatItems } from '../dist/quantities.js';
-import { ATTACK_PROGRAMS } from '../dist/redteam/programs/index.js';
+import { GRACE } from '../packages/core/dist/engine/grace.js';
+import { formatBytes, formatFuel, formatItems } from '../packages/core/dist/quantities.js';
+import { ATTACK_PROGRAMS } from '../tools/redteam/dist/programs/index.js';
 import { markdown, median, ms } from './measure.mjs';
 import { fetchPeers } from './overshoot-peers.mjs';
 

@@ -16,7 +16,7 @@ const ROUNDS = 5;
 const PROGRAM = 'print(6 * 7)';
 const OUTPUT = '42';
 const FILES = ['', 'app.js', 'app.css', 'icon.svg'];
-const CLI = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
+const CLI = fileURLToPath(new URL('../packages/cli/dist/cli/main.js', import.meta.url));
 
 async function startServer() {
   const child = spawn(process.execPath, [CLI, 'playground', '--no-open'], {

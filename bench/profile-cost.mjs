@@ -2,18 +2,23 @@
  * Measures the cost of the fuel profile that every run records: the share of a run that is spent inside the profiler, and the
  * CPU time of the same programs with and without it, alternating in one process, which is more affected by noise.
  */
-import { toFuelProfile } from '../dist/analysis/fuel-profile.js';
-import { Guest } from '../dist/engine/guest.js';
-import { readImage, resetToImage, writeImage } from '../dist/engine/image.js';
-import { UNLIMITED_RUN } from '../dist/engine/run-context.js';
-import { Volume } from '../dist/fs/volume.js';
-import { OpenLayer } from '../dist/host/layer-pack.js';
-import { formatFuel } from '../dist/quantities.js';
-import { compileModule, findAssets, readImageBytes, readModule } from '../dist/runtimes/guest-artifacts.js';
-import { javascript } from '../dist/runtimes/javascript/index.js';
-import { python } from '../dist/runtimes/python/index.js';
-import { FuelProfiler } from '../dist/worker/thread/fuel-profiler.js';
-import { ProgramStateSampler } from '../dist/worker/thread/program-state-sampler.js';
+import { toFuelProfile } from '../packages/core/dist/analysis/fuel-profile.js';
+import { Guest } from '../packages/core/dist/engine/guest.js';
+import { readImage, resetToImage, writeImage } from '../packages/core/dist/engine/image.js';
+import { UNLIMITED_RUN } from '../packages/core/dist/engine/run-context.js';
+import { Volume } from '../packages/core/dist/fs/volume.js';
+import { OpenLayer } from '../packages/core/dist/host/layer-pack.js';
+import { formatFuel } from '../packages/core/dist/quantities.js';
+import {
+  compileModule,
+  findAssets,
+  readImageBytes,
+  readModule,
+} from '../packages/core/dist/runtimes/guest-artifacts.js';
+import { javascript } from '../packages/core/dist/runtimes/javascript/index.js';
+import { python } from '../packages/core/dist/runtimes/python/index.js';
+import { FuelProfiler } from '../packages/core/dist/worker/thread/fuel-profiler.js';
+import { ProgramStateSampler } from '../packages/core/dist/worker/thread/program-state-sampler.js';
 import { markdown, median } from './measure.mjs';
 import { runInGuest } from './run-in-guest.mjs';
 

@@ -5,7 +5,7 @@
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { similarNames } from '../dist/schema/similar-names.js';
+import { similarNames } from '../packages/core/dist/schema/similar-names.js';
 import { withFigures } from '../scripts/benchmark-page.mjs';
 import { replaceSection } from './sections.mjs';
 

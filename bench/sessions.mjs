@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import vm from 'node:vm';
 import { createSandbox, diskStore, memoryStore } from 'llm-wasm-sandbox';
-import { formatBytes, formatItems } from '../dist/quantities.js';
+import { formatBytes, formatItems } from '../packages/core/dist/quantities.js';
 import { elapsedMs, markdown, median, ms, quantile, sampleInterleaved, times } from './measure.mjs';
 
 const ROUNDS = 150;

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { formatBytes } from '../dist/quantities.js';
+import { formatBytes } from '../packages/core/dist/quantities.js';
 import { coldStartTables } from './cold-start.mjs';
 import { elapsedMs, markdown, median, ms, sampleInterleaved, times } from './measure.mjs';
 import { fetchPeer, loadQuickJsWasi } from './peer-packages.mjs';
@@ -94,11 +94,11 @@ const SANDBOX_MEMORY = (runtime) => `
   gc(); console.log((process.memoryUsage().rss - before) / 50); process.exit();`;
 
 const GUEST_MEMORY = (runtime) => `
-  import { Guest } from './dist/engine/guest.js';
-  import { writeImage, readImage } from './dist/engine/image.js';
-  import { Volume } from './dist/fs/volume.js';
-  import { compileModule, findAssets, readImageBytes, readModule } from './dist/runtimes/guest-artifacts.js';
-  import { RUNTIMES } from './dist/runtimes/runtime-registry.js';
+  import { Guest } from './packages/core/dist/engine/guest.js';
+  import { writeImage, readImage } from './packages/core/dist/engine/image.js';
+  import { Volume } from './packages/core/dist/fs/volume.js';
+  import { compileModule, findAssets, readImageBytes, readModule } from './packages/core/dist/runtimes/guest-artifacts.js';
+  import { RUNTIMES } from './packages/core/dist/runtimes/runtime-registry.js';
   const assets = findAssets('${runtime}');
   const compiled = compileModule(assets, readModule(assets));
   const image = readImage(readImageBytes(assets), assets.origin);

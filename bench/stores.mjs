@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { diskStore, memoryStore, openSessions, postgresStore } from 'llm-wasm-sandbox';
 import pg from 'pg';
-import { formatBytes } from '../dist/quantities.js';
+import { formatBytes } from '../packages/core/dist/quantities.js';
 import { markdown, median, ms, quantile, sampleInterleaved } from './measure.mjs';
 
 const ROUNDS = 100;
@@ -29,7 +29,7 @@ const SETUPS = [
   [3, false],
   [3, true],
 ];
-const CLI = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
+const CLI = fileURLToPath(new URL('../packages/cli/dist/cli/main.js', import.meta.url));
 
 /** Starts the PostgreSQL server of the tests. */
 export async function startPostgres(folder) {

@@ -124,7 +124,7 @@ const PARTS = {
 
 /** Resident memory of a server over standard input and output, after its first call and 15 seconds later, in MB. */
 async function serverMemory(checkout, runtime) {
-  const server = spawn(process.execPath, [join(checkout, 'dist/cli/main.js'), 'mcp'], {
+  const server = spawn(process.execPath, [join(checkout, 'packages/cli/dist/cli/main.js'), 'mcp'], {
     stdio: ['pipe', 'pipe', 'ignore'],
     env: measuredEnv,
   });
@@ -185,7 +185,7 @@ const peakMb = (args) =>
   1e6;
 
 function commandsOf(checkout) {
-  const cli = join(checkout, 'dist/cli/main.js');
+  const cli = join(checkout, 'packages/cli/dist/cli/main.js');
   return {
     help: [cli, '--help'],
     python: [cli, 'run', '-c', PRINT.python],

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createSandbox, diskStore } from 'llm-wasm-sandbox';
-import { formatBytes, formatCount } from '../dist/quantities.js';
+import { formatBytes, formatCount } from '../packages/core/dist/quantities.js';
 import { installPinned } from '../scripts/install-pinned-packages.mjs';
 import { elapsedMs, markdown, median, ms, quantile, sampleInterleaved, times } from './measure.mjs';
 

@@ -1,12 +1,12 @@
 /**
- * Copies the descriptions of schema fields into the declaration files of dist/schema/ as comments, so that editors show
+ * Copies the descriptions of schema fields into the declaration files of packages/core/dist/schema/ as comments, so that editors show
  * them. The types are inferred from the schemas, and TypeScript keeps the comments of the fields that a type is inferred
  * from.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** `schemas` are the exports of dist/schema.js; `folder` contains their declaration files. */
+/** `schemas` are the exports of packages/core/dist/schema.js; `folder` contains their declaration files. */
 export function addFieldComments(folder, schemas) {
   const files = readdirSync(folder).filter((name) => name.endsWith('.d.ts'));
   const counts = files.map((name) => annotateFile(join(folder, name), schemas));

@@ -1,5 +1,5 @@
 /**
- * Writes dist/docs/API.md from the TSDoc comments of src/index.ts with TypeDoc. `--check` writes nothing. Both fail if an export
+ * Writes dist/docs/API.md from the TSDoc comments of packages/core/src/index.ts with TypeDoc. `--check` writes nothing. Both fail if an export
  * has no description or no section. Needs a build.
  *
  * TypeDoc reads programs through the JavaScript API of TypeScript, which TypeScript 7 does not have. It runs on its own
@@ -14,7 +14,7 @@ import { SECTIONS } from './api-sections.mjs';
 import { installPinned } from './install-pinned-packages.mjs';
 
 const PROGRAMS = ['typedoc@0.28.20', 'typedoc-plugin-markdown@4.14.1', 'typescript@5.9.3'];
-const TARGET = 'dist/docs/API.md';
+const TARGET = 'packages/core/dist/docs/API.md';
 
 /** Types whose fields mostly have the same descriptions as those of another type. Only the other fields are listed. */
 const SIMILAR = { Policy: 'PolicyInput', SessionPolicy: 'PolicyInput', FailedResult: 'SuccessfulResult' };
@@ -43,12 +43,12 @@ const {
   ReflectionKind,
   UnionType,
 } = await import(pathToFileURL(require.resolve('typedoc')).href);
-const { formatBytes, formatCount } = await import(join(root, 'dist/quantities.js'));
-const { ERROR_CODES } = await import(join(root, 'dist/errors.js'));
-const { TOOL_ERROR_CODES } = await import(join(root, 'dist/tools/tool-error.js'));
+const { formatBytes, formatCount } = await import(join(root, 'packages/core/dist/quantities.js'));
+const { ERROR_CODES } = await import(join(root, 'packages/core/dist/errors.js'));
+const { TOOL_ERROR_CODES } = await import(join(root, 'packages/core/dist/tools/tool-error.js'));
 const schemas = {
-  ...(await import(join(root, 'dist/schema.js'))),
-  ...(await import(join(root, 'dist/runtimes/variable.js'))),
+  ...(await import(join(root, 'packages/core/dist/schema.js'))),
+  ...(await import(join(root, 'packages/core/dist/runtimes/variable.js'))),
 };
 
 /** The Zod schema that a type is inferred from: `Policy` and `PolicyInput` from `policy`. */
@@ -258,7 +258,7 @@ function sort(project) {
 
 async function generate(out) {
   const app = await Application.bootstrapWithPlugins({
-    entryPoints: [join(root, 'src/index.ts')],
+    entryPoints: [join(root, 'packages/core/src/index.ts')],
     tsconfig: join(root, 'tsconfig.build.json'),
     plugin: [require.resolve('typedoc-plugin-markdown')],
     out,

@@ -1,6 +1,6 @@
-/** The sections of the API page. `npm run docs:api` fails if an export of src/index.ts is missing. */
+/** The sections of the API page. `npm run docs:api` fails if an export of packages/core/src/index.ts is missing. */
 
-/** Every export of src/index.ts, in the order of the document. */
+/** Every export of packages/core/src/index.ts, in the order of the document. */
 export const SECTIONS = {
   Sandboxes: ['createSandbox', 'SandboxOptions', 'Sandbox', 'ExecuteOptions', 'Execution', 'WorkspaceFile'],
   Results: [

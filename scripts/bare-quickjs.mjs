@@ -3,8 +3,8 @@
  * test262, benchmarks and the fuzz target. Needs a build.
  */
 import { readFileSync } from 'node:fs';
-import { prepareModule } from '../dist/wasm/prepare-module.js';
-import { trampolineModule } from '../dist/wasm/trampoline.js';
+import { prepareModule } from '../packages/core/dist/wasm/prepare-module.js';
+import { trampolineModule } from '../packages/core/dist/wasm/trampoline.js';
 
 /** The engine of the JavaScript guest. */
 export const quickJsBinary = () => readFileSync(new URL('../programs/quickjs.wasm', import.meta.url));

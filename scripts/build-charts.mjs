@@ -1,5 +1,5 @@
 /**
- * Builds the chart renderer in dist/guests/charts/: bundles Vega and Vega-Lite, loads the bundle into a JavaScript guest and
+ * Builds the chart renderer in packages/core/dist/guests/charts/: bundles Vega and Vega-Lite, loads the bundle into a JavaScript guest and
  * captures its image, meters resvg, and prepares the fonts. Runs in a thread with a large stack, which deep recursion needs.
  */
 import { readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const RESVG = {
 };
 const STACK_MB = 256;
 /** Replaces the module vega-expression. */
-const EXPRESSIONS = at('src/charts/guest/expression-cache.js');
+const EXPRESSIONS = at('packages/core/src/charts/guest/expression-cache.js');
 
 /** Specifications whose expressions the image contains: one for each kind of chart and scale. */
 const TYPICAL_CHARTS = (() => {
@@ -83,7 +83,7 @@ async function bundleVega(widths) {
     },
   };
   const result = await build({
-    entryPoints: [at('src/charts/guest/render.js')],
+    entryPoints: [at('packages/core/src/charts/guest/render.js')],
     bundle: true,
     write: false,
     format: 'esm',
@@ -115,16 +115,16 @@ function metricsModule({ regular, bold }) {
 
 /** The image of a JavaScript guest that has loaded the bundle. Other guests compile it and draw typical charts, because that uses a lot of memory. */
 async function captureRenderer(source) {
-  const { loadImage } = await import('../dist/worker/thread/load-image.js');
-  const { instantiateGuest } = await import('../dist/worker/thread/guest-from-image.js');
-  const { captureImage } = await import('../dist/engine/image.js');
-  const { UNLIMITED_RUN } = await import('../dist/engine/run-context.js');
-  const { IMAGE_TIME_MS } = await import('../dist/engine/image-identity.js');
-  const { findAssets } = await import('../dist/runtimes/guest-artifacts.js');
-  const { compileBytecode } = await import('../dist/runtimes/javascript/build/file-layers.js');
-  const { Volume } = await import('../dist/fs/volume.js');
+  const { loadImage } = await import('../packages/core/dist/worker/thread/load-image.js');
+  const { instantiateGuest } = await import('../packages/core/dist/worker/thread/guest-from-image.js');
+  const { captureImage } = await import('../packages/core/dist/engine/image.js');
+  const { UNLIMITED_RUN } = await import('../packages/core/dist/engine/run-context.js');
+  const { IMAGE_TIME_MS } = await import('../packages/core/dist/engine/image-identity.js');
+  const { findAssets } = await import('../packages/core/dist/runtimes/guest-artifacts.js');
+  const { compileBytecode } = await import('../packages/core/dist/runtimes/javascript/build/file-layers.js');
+  const { Volume } = await import('../packages/core/dist/fs/volume.js');
   const { expressionsOf, loadRenderer, prepareExpressions, RENDER_HANDLE, RENDERER_RUNTIME } = await import(
-    '../dist/runtimes/javascript/vega-guest.js'
+    '../packages/core/dist/runtimes/javascript/vega-guest.js'
   );
   const template = loadImage(findAssets(RENDERER_RUNTIME), []);
   const create = () => {
@@ -146,12 +146,14 @@ async function captureRenderer(source) {
 }
 
 async function prepareRasteriser() {
-  const { prepareModule } = await import('../dist/wasm/prepare-module.js');
-  const { Guest } = await import('../dist/engine/guest.js');
-  const { captureImage } = await import('../dist/engine/image.js');
-  const { RASTERISER_EXPORTS, RASTERISER_LINKAGE } = await import('../dist/charts/rasteriser.js');
-  const { EMPTY_VOLUME } = await import('../dist/worker/thread/guest-from-image.js');
-  const { sha256Hex } = await import('../dist/framing/digest.js');
+  const { prepareModule } = await import('../packages/core/dist/wasm/prepare-module.js');
+  const { Guest } = await import('../packages/core/dist/engine/guest.js');
+  const { captureImage } = await import('../packages/core/dist/engine/image.js');
+  const { RASTERISER_EXPORTS, RASTERISER_LINKAGE } = await import(
+    '../packages/core/dist/charts/rasteriser.js'
+  );
+  const { EMPTY_VOLUME } = await import('../packages/core/dist/worker/thread/guest-from-image.js');
+  const { sha256Hex } = await import('../packages/core/dist/framing/digest.js');
   const binary = readFileSync(at(RESVG.path));
   if (sha256Hex(binary) !== RESVG.sha256)
     throw new Error(`${RESVG.path} is not the expected binary (SHA-256 ${sha256Hex(binary)}). Run "npm ci".`);
@@ -166,7 +168,7 @@ async function prepareRasteriser() {
 }
 
 if (workerData?.charts !== undefined) {
-  const { writeRenderer } = await import('../dist/charts/artifacts.js');
+  const { writeRenderer } = await import('../packages/core/dist/charts/artifacts.js');
   const [regular, bold] = [FONTS.regular, FONTS.bold].map((name) =>
     prepareFont(readFileSync(at(`node_modules/dejavu-fonts-ttf/ttf/${name}`))),
   );

@@ -51,13 +51,13 @@ export function guestInputs(runtime) {
     'runtimes/build/build-guest.js',
     'runtimes/guest-artifacts.js',
   ]
-    .map((path) => `export * from './dist/${path}';`)
+    .map((path) => `export * from './packages/core/dist/${path}';`)
     .join('\n');
   const data = [
-    `src/runtimes/${runtime}`,
-    `src/packages/first-party/${runtime}`,
-    ...(runtime === 'javascript' ? ['src/runtimes/bash/commands'] : []),
-    'src/packages/lock.json',
+    `packages/core/src/runtimes/${runtime}`,
+    `packages/core/src/packages/first-party/${runtime}`,
+    ...(runtime === 'javascript' ? ['packages/core/src/runtimes/bash/commands'] : []),
+    'packages/core/src/packages/lock.json',
   ].flatMap(filesIn);
   return digest(
     entry,
@@ -67,14 +67,14 @@ export function guestInputs(runtime) {
 
 /** Identifies what the C programs in a folder are prepared from. */
 export const programInputs = (folder) =>
-  digest(`export * from './dist/runtimes/build/prepare-programs.js';`, [
+  digest(`export * from './packages/core/dist/runtimes/build/prepare-programs.js';`, [
     `${folder}/manifest.json`,
-    'src/packages/lock.json',
+    'packages/core/src/packages/lock.json',
     ...filesIn(`${folder}/scripts`),
   ]);
 
 /** Identifies what the renderer of charts is built from. It contains the image of a guest. */
 export async function chartInputs(guest) {
   const code = `import './scripts/build-charts.mjs'; export const guest = ${JSON.stringify(guest)};`;
-  return digest(code, filesIn('src/charts/guest'));
+  return digest(code, filesIn('packages/core/src/charts/guest'));
 }

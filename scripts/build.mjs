@@ -1,10 +1,11 @@
 /**
- * Builds the package: compiles TypeScript, copies the boot scripts, bundles the command line, the worker and the page of the
- * playground, and builds the guest of each runtime unless it is up to date. `--force` rebuilds guests that are up to date;
+ * Builds all packages: compiles TypeScript, copies the boot scripts, bundles modules, workers and the page of the playground,
+ * and builds the guest of each runtime unless it is up to date. `--force` rebuilds guests that are up to date;
  * names of runtimes limit the build to their guests.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { addFieldComments } from './add-field-comments.mjs';
 import { buildCharts } from './build-charts.mjs';
@@ -14,29 +15,54 @@ import { bundle } from './bundle.mjs';
 import { bundlePage, bundleResultApp } from './bundle-page.mjs';
 import { pruneTypes } from './prune-types.mjs';
 import { writeRegistries } from './registries.mjs';
+import { resolveTypes } from './resolve-types.mjs';
 
 const root = new URL('../', import.meta.url);
 const at = (path) => fileURLToPath(new URL(path, root));
+const core = (path) => at(`packages/core/${path}`);
+const TSC = at('node_modules/typescript/bin/tsc');
 
-function compile() {
-  mkdirSync(at('dist'), { recursive: true });
-  for (const name of readdirSync(at('dist'))) {
-    if (!['guests', 'docs'].includes(name)) rmSync(at(`dist/${name}`), { recursive: true });
-  }
-  execFileSync(process.execPath, [at('node_modules/typescript/bin/tsc'), '-p', at('tsconfig.build.json')], {
-    stdio: 'inherit',
-  });
-  chmodSync(at('dist/cli/main.js'), 0o755);
+/** The packages with code, each after those that it imports. */
+const PACKAGES = ['packages/core', 'packages/server', 'packages/adapters', 'tools/redteam', 'packages/cli'];
+
+/** Compiles a package into its dist/, and its public declarations into types/. */
+async function compile(name) {
+  mkdirSync(at(`${name}/dist`), { recursive: true });
+  for (const one of readdirSync(at(`${name}/dist`)))
+    if (!['guests', 'docs'].includes(one)) rmSync(at(`${name}/dist/${one}`), { recursive: true });
+  tsc(name, '--outDir', 'dist');
+  const { exports } = JSON.parse(readFileSync(at(`${name}/package.json`), 'utf8'));
+  const declarations = Object.values(exports)
+    .map(({ types }) => types)
+    .filter((path) => path?.startsWith('./types/'))
+    .map((path) => path.slice('./types/'.length));
+  if (declarations.length > 0) await writeTypes(name, declarations);
+}
+
+const tsc = (name, ...flags) =>
+  execFileSync(process.execPath, [TSC, '-p', '.', ...flags], { cwd: at(name), stdio: 'inherit' });
+
+/** Other packages of this repository see everything, users only what is public. */
+async function writeTypes(name, entries) {
+  const folder = at(`${name}/dist/.types`);
+  tsc(name, '--outDir', folder, '--emitDeclarationOnly', '--stripInternal');
+  if (name === 'packages/core')
+    addFieldComments(join(folder, 'schema'), await import(core('dist/schema.js')));
+  resolveTypes(folder);
+  pruneTypes(folder, entries, at(`${name}/types`));
+  rmSync(folder, { recursive: true });
 }
 
 const isData = (path) => !path.endsWith('.ts');
 
 function copyDataFiles(runtimes) {
-  for (const name of runtimes)
-    cpSync(at(`src/runtimes/${name}`), at(`dist/runtimes/${name}`), { recursive: true, filter: isData });
-  for (const part of ['lock.json', 'import-costs.json', 'first-party'])
-    cpSync(at(`src/packages/${part}`), at(`dist/packages/${part}`), { recursive: true });
-  cpSync(at('src/stores/disk/watch-thread.cjs'), at('dist/stores/disk/watch-thread.cjs'));
+  const copy = (path, options = {}) =>
+    cpSync(core(`src/${path}`), core(`dist/${path}`), { recursive: true, ...options });
+  for (const name of runtimes) copy(`runtimes/${name}`, { filter: isData });
+  for (const part of ['lock.json', 'import-costs.json', 'first-party']) copy(`packages/${part}`);
+  copy('stores/disk/watch-thread.cjs');
+  rmSync(core('docs'), { recursive: true, force: true });
+  cpSync(at('docs'), core('docs'), { recursive: true });
   writePyodideLock();
 }
 
@@ -52,12 +78,12 @@ function writePyodideLock() {
       JSON.stringify({ name, version, file_name, sha256, imports, depends }),
     );
   const head = `{"version":${JSON.stringify(read('package.json').version)},"packages":[`;
-  writeFileSync(at('dist/packages/pyodide-lock.json'), `${head}\n${packages.join(',\n')}\n]}\n`);
+  writeFileSync(core('dist/packages/pyodide-lock.json'), `${head}\n${packages.join(',\n')}\n]}\n`);
 }
 
 async function buildGuests(runtimes) {
-  const { isBuilt } = await import(at('dist/runtimes/guest-artifacts.js'));
-  const { describeMissing } = await import(at('dist/packages/vendored-package-table.js'));
+  const { isBuilt } = await import(core('dist/runtimes/guest-artifacts.js'));
+  const { describeMissing } = await import(core('dist/packages/vendored-package-table.js'));
   const requested = runtimes.filter((name) => process.argv.includes(name));
   for (const runtime of requested.length > 0 ? requested : runtimes) {
     const inputs = await guestInputs(runtime);
@@ -71,17 +97,17 @@ async function buildGuests(runtimes) {
   }
 }
 
-/** The C programs, with the time zones. bash is optional; `dist/guests/bash` is not part of this package. */
+/** The C programs, with the time zones. bash is optional; `packages/core/dist/guests/bash` is not part of this package. */
 async function buildPrograms() {
-  const { arePrepared } = await import(at('dist/runtimes/programs/program-files.js'));
-  const { preparePrograms } = await import(at('dist/runtimes/build/prepare-programs.js'));
-  const { zoneFiles } = await import(at('dist/runtimes/python/build/zone-files.js'));
+  const { arePrepared } = await import(core('dist/runtimes/programs/program-files.js'));
+  const { preparePrograms } = await import(core('dist/runtimes/build/prepare-programs.js'));
+  const { zoneFiles } = await import(core('dist/runtimes/python/build/zone-files.js'));
   const zones = await zoneFiles();
   for (const [name, from, files] of [
     ['programs', 'programs', zones],
     ['bash', 'packages/bash', []],
   ]) {
-    const to = at(`dist/guests/${name}`);
+    const to = core(`dist/guests/${name}`);
     const inputs = `${await programInputs(from)}-${files.length}`;
     await buildUnlessCurrent(`${name} (C)`, arePrepared(to, inputs), async (formatBytes) =>
       formatBytes(await preparePrograms(at(from), to, inputs, files)),
@@ -90,8 +116,8 @@ async function buildPrograms() {
 }
 
 async function buildChartRenderer() {
-  const { isRendererBuilt } = await import(at('dist/charts/artifacts.js'));
-  const { RENDERER_RUNTIME } = await import(at('dist/runtimes/javascript/vega-guest.js'));
+  const { isRendererBuilt } = await import(core('dist/charts/artifacts.js'));
+  const { RENDERER_RUNTIME } = await import(core('dist/runtimes/javascript/vega-guest.js'));
   const inputs = await chartInputs(await guestInputs(RENDERER_RUNTIME));
   await buildUnlessCurrent('charts', isRendererBuilt(inputs), async (formatBytes) => {
     const { image, module } = await buildCharts(inputs);
@@ -102,23 +128,22 @@ async function buildChartRenderer() {
 /** Calls `build`, which returns the sizes of what it has built, unless that is up to date. */
 async function buildUnlessCurrent(name, isCurrent, build) {
   if (isCurrent && !process.argv.includes('--force')) return console.log(`${name}: up to date`);
-  const { formatBytes, formatDuration } = await import(at('dist/quantities.js'));
+  const { formatBytes, formatDuration } = await import(core('dist/quantities.js'));
   const started = performance.now();
   const sizes = await build(formatBytes);
   console.log(`${name}: built in ${formatDuration(performance.now() - started)} (${sizes})`);
 }
 
 writeRegistries();
-compile();
-const schemas = await import(at('dist/schema.js'));
-addFieldComments(at('dist/schema'), schemas);
-pruneTypes(at('dist'), ['index.d.ts', 'serve.d.ts', 'adapters/index.d.ts'], at('types'));
-copyDataFiles(schemas.RUNTIME_NAMES);
+for (const name of PACKAGES) await compile(name);
+const { RUNTIME_NAMES } = await import(core('dist/schema.js'));
+copyDataFiles(RUNTIME_NAMES);
 await buildPrograms();
-await buildGuests(schemas.RUNTIME_NAMES);
+await buildGuests(RUNTIME_NAMES);
 await buildChartRenderer();
 // After the guests, whose inputs are the modules that bundling replaces.
 await bundle();
+chmodSync(at('packages/cli/dist/cli/main.js'), 0o755);
 await bundlePage();
 await bundleResultApp();
 execFileSync(process.execPath, [at('scripts/docs.mjs'), '--ship'], { stdio: 'inherit' });

@@ -1,7 +1,7 @@
 /**
- * Bundles the page of the playground from playground/ into dist/playground/page: one script, one style sheet, the document
+ * Bundles the page of the playground from page/ into packages/server/dist/playground/page: one script, one style sheet, the document
  * and the icon, each also compressed with Brotli. The page loads nothing else. The app that shows results in MCP clients is
- * bundled from the same components into one document, dist/mcp/result-app.html.
+ * bundled from the same components into one document, packages/server/dist/mcp/result-app.html.
  */
 import { createHash } from 'node:crypto';
 import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
@@ -11,8 +11,8 @@ import { brotliCompressSync, constants } from 'node:zlib';
 import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const source = join(root, 'playground');
-const target = join(root, 'dist/playground/page');
+const source = join(root, 'page');
+const target = join(root, 'packages/server/dist/playground/page');
 
 const OPTIONS = {
   absWorkingDir: source,
@@ -78,5 +78,5 @@ export async function bundleResultApp() {
 </body>
 </html>
 `;
-  await writeFile(join(root, 'dist/mcp/result-app.html'), html);
+  await writeFile(join(root, 'packages/server/dist/mcp/result-app.html'), html);
 }

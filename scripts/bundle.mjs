@@ -1,103 +1,33 @@
 /**
- * Bundles the library, the command line and the workers in dist/, because loading hundreds of files takes longer than running
- * a short program. The package contains only the bundles. They lie one folder below dist/, so every path that a module derives
- * from `import.meta.url` is rewritten to start from there.
+ * Bundles the compiled modules of each package, because loading hundreds of files takes longer than running a short program.
+ * What a package.json lists as a dependency is loaded from node_modules; every other package is part of the bundle, so
+ * nothing is bundled and installed at once.
  */
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
-import { join, relative, sep } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const dist = fileURLToPath(new URL('../dist/', import.meta.url));
-/** Packages that are bundled. Others are loaded from node_modules when they are needed. */
-const BUNDLED = ['zod', 'commander', '@modelcontextprotocol/server', '@modelcontextprotocol/core'];
-/** Files without side effects, which are left out where none of their exports is used. */
-const PURE = join(dist, 'schema');
-
-const keepPaths = {
-  name: 'keep paths',
-  setup({ onLoad, onResolve, resolve }) {
-    onLoad({ filter: /\.js$/ }, async ({ path }) => {
-      if (!path.startsWith(dist)) return undefined;
-      const text = await readFile(path, 'utf8');
-      const own = JSON.stringify(`../${relative(dist, path).replaceAll(sep, '/')}`);
-      const contents = withoutBuiltinImports(text)
-        .replaceAll('import.meta.url', `new URL(${own}, import.meta.url).href`)
-        // esbuild includes only the parts of a namespace import that are used.
-        .replaceAll("import { z } from 'zod'", "import * as z from 'zod'");
-      return { contents, loader: 'js' };
-    });
-    onResolve({ filter: /^\./ }, async ({ path, pluginData, ...options }) => {
-      if (pluginData === keepPaths || !join(options.resolveDir, path).startsWith(PURE)) return undefined;
-      const found = await resolve(path, { ...options, pluginData: keepPaths });
-      return { path: found.path, sideEffects: false };
-    });
-    onResolve({ filter: /^[^./]/ }, ({ path }) => {
-      const isBundled = BUNDLED.some((name) => path === name || path.startsWith(`${name}/`));
-      return isBundled ? undefined : { path, external: true };
-    });
-  },
-};
+const root = fileURLToPath(new URL('../', import.meta.url));
 
 /**
  * Loads Node.js modules without `import`, which reads every export of a module, and thereby loads many others that the
- * module loads on demand.
+ * module loads on demand. A call of `import()` is left as it is.
  */
-function withoutBuiltinImports(text) {
-  return text.replaceAll(
-    /^import (?:\{([^}]*)\}|(?:\* as )?(\w+)) from '(node:[\w/]+)';/gm,
-    (_, names, name, module) =>
-      `const ${name ?? `{${names.replaceAll(' as ', ': ')}}`} = process.getBuiltinModule('${module}');`,
-  );
-}
-
-/** The same for packages that are CommonJS. */
-const builtinsOfPackages = {
-  name: 'builtins of packages',
+const builtins = {
+  name: 'builtins',
   setup({ onLoad, onResolve }) {
     onResolve({ filter: /^(node:)?[a-z_/]+$/ }, ({ path, kind }) =>
-      isBuiltin(path) && kind === 'require-call'
-        ? { path: path.replace(/^node:/, ''), namespace: 'builtin' }
+      isBuiltin(path) && kind !== 'dynamic-import'
+        ? { path: path.replace(/^node:/, ''), namespace: 'builtin', sideEffects: false }
         : undefined,
     );
-    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => {
-      const found = `process.getBuiltinModule('node:${path}')`;
-      // Commander needs it for commands that are executables, which this program does not have.
-      const late = `{ get spawn() { return ${found}.spawn; } }`;
-      return { contents: `module.exports = ${path === 'child_process' ? late : found};`, loader: 'js' };
-    });
+    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule('node:${path}');`,
+      loader: 'js',
+    }));
   },
-};
-
-const OPTIONS = {
-  absWorkingDir: dist,
-  outbase: dist,
-  outdir: dist,
-  allowOverwrite: true,
-  bundle: true,
-  platform: 'node',
-  target: 'node20',
-  minifySyntax: true,
-  minifyWhitespace: true,
-  legalComments: 'none',
-  // Paths of modules appear in the output and must not depend on where a linked node_modules lies.
-  preserveSymlinks: true,
-  logLevel: 'warning',
-  plugins: [builtinsOfPackages, keepPaths],
-};
-
-const MODULE = { ...OPTIONS, format: 'esm' };
-/** One file for each entry and for each set of modules that several of them share. */
-const MODULES = { ...MODULE, splitting: true, chunkNames: 'chunks/[name]-[hash]' };
-
-/** A CommonJS script, which a thread loads faster than a module. */
-const SCRIPT = {
-  ...OPTIONS,
-  format: 'cjs',
-  outExtension: { '.js': '.cjs' },
-  define: { 'import.meta.url': '_url' },
-  banner: { js: "const _url = require('node:url').pathToFileURL(__filename).href;" },
 };
 
 /** Leaves the dynamic imports of these files to Node.js. */
@@ -124,48 +54,122 @@ const onlyBuiltins = {
   },
 };
 
+const OPTIONS = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none',
+  // Paths of modules appear in the output and must not depend on where a linked node_modules lies.
+  preserveSymlinks: true,
+  allowOverwrite: true,
+  logLevel: 'warning',
+  plugins: [builtins],
+};
+
+/** A CommonJS script, which a thread loads faster than a module. */
+const SCRIPT = {
+  format: 'cjs',
+  outExtension: { '.js': '.cjs' },
+  define: { 'import.meta.url': '_url' },
+  banner: { js: "const _url = require('node:url').pathToFileURL(__filename).href;" },
+};
+
+/** Options for the entries of a package, which are relative to its dist/. */
+async function optionsOf(name) {
+  const manifest = JSON.parse(await readFile(join(root, name, 'package.json'), 'utf8'));
+  const { dependencies, optionalDependencies, peerDependencies } = manifest;
+  const dist = join(root, name, 'dist');
+  return {
+    ...OPTIONS,
+    absWorkingDir: dist,
+    outbase: dist,
+    outdir: dist,
+    format: 'esm',
+    external: Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }),
+  };
+}
+
+/** One file for each entry and for each set of modules that several of them share. */
+async function modules(name, entryPoints, plugins = []) {
+  const options = await optionsOf(name);
+  await build({
+    ...options,
+    entryPoints,
+    splitting: true,
+    chunkNames: 'chunks/[name]-[hash]',
+    plugins: [...plugins, builtins],
+  });
+}
+
+/** One file for an entry, which starts faster than files that share code. */
+async function alone(name, entryPoint, others = {}) {
+  const options = await optionsOf(name);
+  await build({
+    ...options,
+    ...others,
+    entryPoints: [entryPoint],
+    plugins: [...(others.plugins ?? []), builtins],
+  });
+}
+
+export async function bundleCore() {
+  await modules('packages/core', {
+    'lib/index': 'index.js',
+    'lib/internal': 'internal.js',
+    'lib/postgres': 'stores/postgres/index.js',
+  });
+  const thread = { in: 'worker/thread/thread-entry.js', out: 'worker/thread-entry' };
+  await alone('packages/core', thread, { ...SCRIPT, plugins: [onlyBuiltins] });
+  const isolation = { in: 'worker/isolation/isolation-entry.js', out: 'worker/isolation-entry' };
+  await alone('packages/core', isolation, { plugins: [onlyBuiltins] });
+  await bundleTypeScript();
+  const source = join(root, 'packages/core/src');
+  const parsers = join(source, 'runtimes/parsers.cjs');
+  await alone('packages/core', parsers, { ...SCRIPT, banner: {}, outbase: source });
+}
+
 /** Bundles the part that removes types, with the parser that it uses. */
 async function bundleTypeScript() {
-  const folder = join(dist, 'runtimes/javascript/typescript');
-  await build({ ...SCRIPT, entryPoints: [join(folder, 'strip-types.js')], banner: {}, plugins: [] });
+  const folder = join(root, 'packages/core/dist/runtimes/javascript/typescript');
+  await alone('packages/core', join(folder, 'strip-types.js'), { ...SCRIPT, banner: {} });
   for (const name of await readdir(folder)) if (name.endsWith('.js')) await rm(join(folder, name));
 }
 
-/** The files that applications load, and those that processes start from. The files of a set share code, which takes more files. */
-const LIBRARY = {
-  'lib/index': 'index.js',
-  'lib/mcp': 'serve.js',
-  'lib/adapters': 'adapters/index.js',
-};
-const PROCESSES = {
-  'cli/main': 'cli/main.js',
-  'worker/isolation-entry': 'worker/isolation/isolation-entry.js',
-  'redteam/run-pip': 'packages/run-pip.js',
-};
+/** `run` contains what it uses of the library and starts from three files. Other commands load the library's bundle. */
+export async function bundleCommandLine() {
+  const name = 'packages/cli';
+  const { external: dependencies } = await optionsOf(name);
+  const withLibrary = {
+    alias: { '@llm-wasm-sandbox/core/internal': join(root, 'packages/core/dist/internal.js') },
+    external: [
+      ...dependencies.filter((one) => one !== '@llm-wasm-sandbox/core'),
+      ...(await optionsOf('packages/core')).external,
+    ],
+  };
+  const starts = /^\.\/(early-start|run-command-entry|dispatch-command)\.js$/;
+  // Before their modules are replaced by the bundles of other commands.
+  await alone(name, 'cli/early-start.js', { ...withLibrary, plugins: [onlyBuiltins] });
+  const others = external(/^\.\/commands\/(?!run\.js)/);
+  await alone(name, 'cli/run-command-entry.js', { ...withLibrary, plugins: [onlyBuiltins, others] });
+  await alone(name, 'cli/main.js', { ...withLibrary, plugins: [onlyBuiltins, external(starts)] });
+  await modules(name, {
+    'lib/index': 'index.js',
+    'lib/mcp': 'mcp.js',
+    'lib/adapters': 'adapters.js',
+    'cli/dispatch-command': 'cli/dispatch-command.js',
+  });
+}
 
-/** `run` and the thread are bundled separately: they start faster from one file than from those that others share. */
 export async function bundle() {
-  const alone = (name, plugins) => ({ entryPoints: [name], plugins: [...plugins, ...OPTIONS.plugins] });
-  await build({ ...MODULES, entryPoints: LIBRARY });
-  await build({
-    ...MODULES,
-    entryPoints: PROCESSES,
-    plugins: [external(/^\.\/(early-start|run-command-entry)\.js$/), ...OPTIONS.plugins],
+  await bundleCore();
+  await modules('packages/server', {
+    'lib/internal': 'internal.js',
+    'lib/jobs': 'jobs/index.js',
+    'lib/mcp': 'serve.js',
   });
-  await build({ ...MODULE, ...alone('cli/early-start.js', [onlyBuiltins]) });
-  await build({
-    ...MODULE,
-    ...alone('cli/run-command-entry.js', [onlyBuiltins, external(/^\.\/commands\/(?!run\.js)/)]),
-  });
-  const thread = { in: 'worker/thread/thread-entry.js', out: 'worker/thread-entry' };
-  await build({ ...SCRIPT, ...alone(thread, [onlyBuiltins]) });
-  await bundleTypeScript();
-  await build({
-    ...OPTIONS,
-    entryPoints: [fileURLToPath(new URL('../src/runtimes/parsers.cjs', import.meta.url))],
-    outbase: fileURLToPath(new URL('../src/', import.meta.url)),
-    format: 'cjs',
-    outExtension: { '.js': '.cjs' },
-    plugins: [],
-  });
+  await modules('packages/adapters', { 'lib/index': 'index.js' });
+  await modules('tools/redteam', { 'lib/attack': 'attack.js', 'lib/index': 'index.js' });
+  await bundleCommandLine();
 }

@@ -1,11 +1,13 @@
 /**
- * Writes the data of Intl.Collator to src/runtimes/javascript/guest/locale-data, from the ICU of the Node.js that runs this script:
+ * Writes the data of Intl.Collator to packages/core/src/runtimes/javascript/guest/locale-data, from the ICU of the Node.js that runs this script:
  * the characters in their order, with a mark before each that differs from the one before in more than its case.
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const folder = fileURLToPath(new URL('../src/runtimes/javascript/guest/locale-data/', import.meta.url));
+const folder = fileURLToPath(
+  new URL('../packages/core/src/runtimes/javascript/guest/locale-data/', import.meta.url),
+);
 const write = (name, data) => writeFileSync(`${folder}${name}.json`, `${JSON.stringify(data)}\n`);
 const collator = (locale, sensitivity = 'variant') => new Intl.Collator(locale, { sensitivity }).compare;
 const [base, accent, variant] = ['base', 'accent', 'variant'].map((level) => collator('en', level));

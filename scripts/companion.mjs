@@ -65,7 +65,7 @@ function addPackages() {
     console.error(`companion: name a folder with wheels of ${WANTED.join(', ')}, or set PIP_FIND_LINKS.`);
     process.exit(2);
   }
-  const command = [join(root, 'dist/cli/main.js'), 'packages', 'add', ...chosen];
+  const command = [join(root, 'packages/cli/dist/cli/main.js'), 'packages', 'add', ...chosen];
   const env = { ...process.env, PIP_FIND_LINKS: folders.join(' ') };
   const { status } = spawnSync(process.execPath, command, { stdio: 'inherit', env });
   if (status !== 0) process.exit(status ?? 1);
@@ -74,7 +74,7 @@ function addPackages() {
 /** Runs programs with the usual imports, so that the cache contains their images. Returns the packages. */
 async function buildImages() {
   const { createSandbox } = await import('llm-wasm-sandbox');
-  const { readAddedPackages } = await import('../dist/packages/added-packages.js');
+  const { readAddedPackages } = await import('../packages/core/dist/packages/added-packages.js');
   const packages = readAddedPackages();
   const modules = new Set(packages.flatMap(({ import_names }) => import_names));
   const sandbox = await createSandbox({
@@ -107,7 +107,7 @@ async function writeCompressed(path, bytes) {
 
 addPackages();
 const packages = await buildImages();
-const { version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const { version, license } = JSON.parse(readFileSync(join(root, 'packages/core/package.json'), 'utf8'));
 const compressed = [];
 for (const kind of SHIPPED_KINDS) {
   for (const key of filesIn(join(work, 'cache', kind))) {

@@ -14,32 +14,35 @@ import { errorSections, errorTable, trapSections, trapTable } from './troublesho
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const { displayResult, networkLimits, networkPolicy, networkRule, networkSecret, policy, TRAPS } =
-  await import(at('dist/schema.js'));
+  await import(at('packages/core/dist/schema.js'));
 const { formatCount, formatFuel, formatPercent, parseFuel, typicalSeconds } = await import(
-  at('dist/quantities.js')
+  at('packages/core/dist/quantities.js')
 );
 const settings = {
-  ...(await import(at('dist/server/settings.js'))),
-  ...(await import(at('dist/server/resolve-settings.js'))),
+  ...(await import(at('packages/server/dist/server/settings.js'))),
+  ...(await import(at('packages/server/dist/server/resolve-settings.js'))),
 };
 const { serverSettings } = settings;
-const { ERROR_CODES, SandboxError } = await import(at('dist/errors.js'));
-const { exitCodeOf } = await import(at('dist/cli/exit-codes.js'));
-const { SERVER_FIELDS } = await import(at('dist/gateway/tools-config.js'));
-const { toolTable } = await import(at('dist/mcp/tools/index.js'));
-const { readImportCosts } = await import(at('dist/packages/import-costs.js'));
-const { GRACE } = await import(at('dist/engine/grace.js'));
-const { IMPLEMENTED, UNAVAILABLE } = await import(at('dist/runtimes/javascript/guest/node-module-names.js'));
-const { EVENTS } = await import(at('dist/sandbox/log-events.js'));
-const { NO_CAPABILITIES } = await import(at('dist/schema/capabilities.js'));
-const { LANGUAGES } = await import(at('dist/runtimes/languages.js'));
-const { classify } = await import(at('dist/analysis/find-rule.js'));
-const { buildGuidance } = await import(at('dist/analysis/build-guidance.js'));
+// The command line compares errors with the class of the library that it loads.
+const { ERROR_CODES, SandboxError } = await import('@llm-wasm-sandbox/core');
+const { exitCodeOf } = await import(at('packages/cli/dist/cli/exit-codes.js'));
+const { SERVER_FIELDS } = await import(at('packages/server/dist/gateway/tools-config.js'));
+const { toolTable } = await import(at('packages/server/dist/mcp/tools/index.js'));
+const { readImportCosts } = await import(at('packages/core/dist/packages/import-costs.js'));
+const { GRACE } = await import(at('packages/core/dist/engine/grace.js'));
+const { IMPLEMENTED, UNAVAILABLE } = await import(
+  at('packages/core/dist/runtimes/javascript/guest/node-module-names.js')
+);
+const { EVENTS } = await import(at('packages/core/dist/sandbox/log-events.js'));
+const { NO_CAPABILITIES } = await import(at('packages/core/dist/schema/capabilities.js'));
+const { LANGUAGES } = await import(at('packages/core/dist/runtimes/languages.js'));
+const { classify } = await import(at('packages/core/dist/analysis/find-rule.js'));
+const { buildGuidance } = await import(at('packages/core/dist/analysis/build-guidance.js'));
 const { exampleInput } = await import(at('test/analysis/examples/example-failure.ts'));
 const { EXAMPLE_FAILURES } = await import(at('test/analysis/examples/index.ts'));
-const { loadCommands } = await import(at('dist/cli/command-table.js'));
-const { REPL_COMMANDS } = await import(at('dist/cli/repl/commands.js'));
-const { THRESHOLDS } = await import(at('dist/analysis/suggested-limits.js'));
+const { loadCommands } = await import(at('packages/cli/dist/cli/command-table.js'));
+const { REPL_COMMANDS } = await import(at('packages/cli/dist/cli/repl/commands.js'));
+const { THRESHOLDS } = await import(at('packages/core/dist/analysis/suggested-limits.js'));
 
 function table(head, rows) {
   return [head, head.map(() => '---'), ...rows]
@@ -127,7 +130,9 @@ const guidanceTypes = () =>
 /** Examples of guidance as Markdown, by the rule that applies to them. */
 const EXAMPLES = new Map(RULES.map((rule) => [rule, []]));
 for (const { name, rules, ...language } of Object.values(LANGUAGES)) {
-  const { [`${name}Source`]: reader } = await import(at(`dist/runtimes/${name}/source-reader.js`));
+  const { [`${name}Source`]: reader } = await import(
+    at(`packages/core/dist/runtimes/${name}/source-reader.js`)
+  );
   for (const { run } of EXAMPLE_FAILURES[name]) {
     const examined = { language: name, isStopped: run.trap != null, error: run.error };
     const program = reader.examine(run.source ?? '', examined);
@@ -411,7 +416,7 @@ const documents = readdirSync(at('docs'))
   .map((name) => `docs/${name}`);
 
 async function writeCommitted(isChecked) {
-  const aboutPackage = JSON.parse(readFileSync(at('package.json'), 'utf8'));
+  const aboutPackage = JSON.parse(readFileSync(at('packages/cli/package.json'), 'utf8'));
   for (const file of ['server.json', ...documents]) {
     const text = readFileSync(at(file), 'utf8');
     const written =
@@ -434,14 +439,14 @@ const relinked = (text) =>
   );
 
 async function writeShipped() {
-  mkdirSync(at('dist/docs'), { recursive: true });
+  mkdirSync(at('packages/core/dist/docs'), { recursive: true });
   for (const file of documents) {
     const text = readFileSync(at(file), 'utf8');
     const full = await filled(file, text, shipped);
-    if (full !== text) writeFileSync(at(`dist/${file}`), relinked(full));
-    else rmSync(at(`dist/${file}`), { force: true });
+    if (full !== text) writeFileSync(at(`packages/core/dist/${file}`), relinked(full));
+    else rmSync(at(`packages/core/dist/${file}`), { force: true });
   }
-  writeFileSync(at('dist/docs/GUARANTEES.md'), guaranteesPage());
+  writeFileSync(at('packages/core/dist/docs/GUARANTEES.md'), guaranteesPage());
 }
 
 /** The examples in docs/RESULTS.md that end with a chart, as pictures. test/sandbox/charts.test.ts checks that they are current. */

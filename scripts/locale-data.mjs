@@ -1,14 +1,16 @@
 /**
- * Writes the data of Intl.DateTimeFormat to src/runtimes/javascript/guest/locale-data, from the ICU of the Node.js that
+ * Writes the data of Intl.DateTimeFormat to packages/core/src/runtimes/javascript/guest/locale-data, from the ICU of the Node.js that
  * runs this script: date patterns, names and time zones. A program that is built into the guest interprets the data, so
  * the guest does not depend on the Node.js that runs it.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { LOCALES } from '../src/runtimes/javascript/guest/node/internal/intl/locales.js';
+import { LOCALES } from '../packages/core/src/runtimes/javascript/guest/node/internal/intl/locales.js';
 import { dateRangeData } from './date-range-data.mjs';
 
-const folder = fileURLToPath(new URL('../src/runtimes/javascript/guest/locale-data/', import.meta.url));
+const folder = fileURLToPath(
+  new URL('../packages/core/src/runtimes/javascript/guest/locale-data/', import.meta.url),
+);
 mkdirSync(folder, { recursive: true });
 const write = (name, data) => writeFileSync(`${folder}${name}.json`, `${JSON.stringify(data)}\n`);
 

@@ -16,11 +16,11 @@ const PACKER = '@anthropic-ai/mcpb@2.1.2';
 const BIN = 'node_modules/@anthropic-ai/mcpb/dist/cli/cli.js';
 
 const { name, version, description, license, engines, bin } = JSON.parse(
-  readFileSync(at('package.json'), 'utf8'),
+  readFileSync(at('packages/cli/package.json'), 'utf8'),
 );
-const { toolTable } = await import(at('dist/mcp/tools/index.js'));
-const { resolveSettings } = await import(at('dist/server/resolve-settings.js'));
-const { PROMPTS } = await import(at('dist/mcp/prompts.js'));
+const { toolTable } = await import(at('packages/server/dist/mcp/tools/index.js'));
+const { resolveSettings } = await import(at('packages/server/dist/server/resolve-settings.js'));
+const { PROMPTS } = await import(at('packages/server/dist/mcp/prompts.js'));
 
 const entryPoint = `node_modules/${name}/${bin[name]}`;
 
@@ -80,7 +80,7 @@ try {
   process.stdout.write(mcpb('validate', join(folder, 'manifest.json')));
   if (!process.argv.includes('--check')) {
     // The parts are optional dependencies, which the registry may not have. The extension includes them.
-    const packed = packAll(join(folder, 'packed')).map(({ path }) => path);
+    const packed = Object.values(packAll(join(folder, 'packed'))).map(({ path }) => path);
     const install = ['install', '--omit=dev', '--ignore-scripts', '--no-package-lock', ...packed];
     execFileSync('npm', [...install, '--prefix', folder], { stdio: 'ignore' });
     rmSync(join(folder, 'packed'), { recursive: true });

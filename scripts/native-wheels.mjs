@@ -105,10 +105,10 @@ export function pureWheels(names) {
 
 /** The number of libraries of a wheel, and of imports that are bound to functions of the same library. */
 async function nativeFacts(path, mainFunctions) {
-  const { readUserPackages } = await import(at('dist/packages/read-user-packages.js'));
-  const { unpackInThread } = await import(at('dist/worker/pool/unpack-in-thread.js'));
-  const { prepareSideModule } = await import(at('dist/wasm/prepare-side-module.js'));
-  const { compileSideModule } = await import(at('dist/engine/compile-side-module.js'));
+  const { readUserPackages } = await import(at('packages/core/dist/packages/read-user-packages.js'));
+  const { unpackInThread } = await import(at('packages/core/dist/worker/pool/unpack-in-thread.js'));
+  const { prepareSideModule } = await import(at('packages/core/dist/wasm/prepare-side-module.js'));
+  const { compileSideModule } = await import(at('packages/core/dist/engine/compile-side-module.js'));
   const { libraries } = await (await readUserPackages([path], unpackInThread)).load();
   let bound = 0;
   for (const { sha256, bytes } of libraries) {
@@ -141,9 +141,9 @@ async function runCase(createSandbox, { packages, missing, code, refusal }) {
 
 async function main() {
   const { createSandbox } = await import('llm-wasm-sandbox');
-  const { formatFuel } = await import(at('dist/quantities.js'));
-  const { findAssets, readModule } = await import(at('dist/runtimes/guest-artifacts.js'));
-  const { mainSymbols } = await import(at('dist/engine/compile-side-module.js'));
+  const { formatFuel } = await import(at('packages/core/dist/quantities.js'));
+  const { findAssets, readModule } = await import(at('packages/core/dist/runtimes/guest-artifacts.js'));
+  const { mainSymbols } = await import(at('packages/core/dist/engine/compile-side-module.js'));
   const main = new WebAssembly.Module(readModule(findAssets('python')));
   const mainFunctions = new Set(mainSymbols(main).functions.keys());
   const rows = ['| wheel | libraries | own imports | program | fuel |', '|---|---|---|---|---|'];

@@ -7,9 +7,11 @@ import { fileURLToPath } from 'node:url';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const lock = JSON.parse(readFileSync(at('package-lock.json'), 'utf8'));
-const importCosts = JSON.parse(readFileSync(at('src/packages/import-costs.json'), 'utf8'));
+const importCosts = JSON.parse(readFileSync(at('packages/core/src/packages/import-costs.json'), 'utf8'));
 /** Development dependencies whose code is bundled into the build; their own dependencies are added. */
 const BUNDLED = [
+  ...['zod', 'commander'],
+  ...['client', 'node', 'server'].map((name) => `@modelcontextprotocol/${name}`),
   'core-js-pure',
   ...['@formatjs/intl-listformat', '@formatjs/intl-numberformat', '@formatjs/intl-pluralrules'],
   '@formatjs/intl-relativetimeformat',
@@ -90,7 +92,7 @@ function programSections() {
 }
 
 /** Components of the packages above that have their own licence. */
-const vendored = JSON.parse(readFileSync(at('src/packages/lock.json'), 'utf8')).python.map(
+const vendored = JSON.parse(readFileSync(at('packages/core/src/packages/lock.json'), 'utf8')).python.map(
   ({ name, version }) => {
     const { licence } = importCosts.packages.find((row) => row.name === name);
     return `| ${name} | ${version} | ${licence} |`;

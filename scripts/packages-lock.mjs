@@ -1,11 +1,11 @@
 /**
- * Writes src/packages/lock.json: the newest versions that the table of vendored packages allows, with the digests of their
+ * Writes packages/core/src/packages/lock.json: the newest versions that the table of vendored packages allows, with the digests of their
  * pure Python files. Requires a build and a pip that can download packages.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createLock } from '../dist/runtimes/python/build/fetch-locked-packages.js';
+import { createLock } from '../packages/core/dist/runtimes/python/build/fetch-locked-packages.js';
 
-const path = new URL('../src/packages/lock.json', import.meta.url);
+const path = new URL('../packages/core/src/packages/lock.json', import.meta.url);
 const before = new Map(JSON.parse(readFileSync(path, 'utf8')).python.map((row) => [row.name, row]));
 const python = await createLock();
 for (const { name, version, sha256 } of python) {

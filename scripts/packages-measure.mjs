@@ -1,17 +1,21 @@
 /**
- * Measures the fuel of importing each package and writes src/packages/import-costs.json. Every import runs in a fresh guest
+ * Measures the fuel of importing each package and writes packages/core/src/packages/import-costs.json. Every import runs in a fresh guest
  * of the built library. `--check` writes nothing and fails if a figure differs by more than a tenth or any other field
  * differs at all. Languages given as arguments limit the measurement to their rows.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { COSTLY_FUEL, HEAVY_SHARE, VENDORED_PACKAGES } from '../dist/packages/vendored-package-table.js';
-import { formatFuel } from '../dist/quantities.js';
-import { pinnedVersion } from '../dist/runtimes/javascript/build/bundle-packages.js';
-import { lockedPackages } from '../dist/runtimes/python/build/fetch-locked-packages.js';
-import { policy, RUNTIME_NAMES } from '../dist/schema.js';
+import {
+  COSTLY_FUEL,
+  HEAVY_SHARE,
+  VENDORED_PACKAGES,
+} from '../packages/core/dist/packages/vendored-package-table.js';
+import { formatFuel } from '../packages/core/dist/quantities.js';
+import { pinnedVersion } from '../packages/core/dist/runtimes/javascript/build/bundle-packages.js';
+import { lockedPackages } from '../packages/core/dist/runtimes/python/build/fetch-locked-packages.js';
+import { policy, RUNTIME_NAMES } from '../packages/core/dist/schema.js';
 
-const PATH = new URL('../src/packages/import-costs.json', import.meta.url);
+const PATH = new URL('../packages/core/src/packages/import-costs.json', import.meta.url);
 /** Relative difference up to which a figure counts as unchanged. */
 const TOLERANCE = 0.1;
 /** Absolute difference up to which a figure counts as unchanged. */
@@ -172,8 +176,8 @@ for (const line of changes) console.log(line);
 if (process.argv.includes('--check')) {
   console.log(
     changes.length === 0
-      ? 'src/packages/import-costs.json is up to date.'
-      : 'src/packages/import-costs.json is out of date: run "npm run packages:measure" and commit the result.',
+      ? 'packages/core/src/packages/import-costs.json is up to date.'
+      : 'packages/core/src/packages/import-costs.json is out of date: run "npm run packages:measure" and commit the result.',
   );
   process.exitCode = changes.length === 0 ? 0 : 1;
 } else writeFileSync(PATH, `${JSON.stringify(after, null, 2)}\n`);

@@ -43,7 +43,15 @@ function endOf(text, mark, from) {
 }
 
 const withoutComments = (statement) => statement.replace(/^(?:\/\*[\s\S]*?\*\/\s*|\/\/.*\n\s*)+/, '');
-const identifiers = (text) => new Set(text.replace(/\/\*[\s\S]*?\*\//g, '').match(/[\w$]+/g) ?? []);
+/** The names that a declaration may refer to. Names of fields, parameters and methods are none. */
+function identifiers(text) {
+  const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/[\w$]+(?=\??:|\()/g, '');
+  return new Set(code.match(/[\w$]+/g) ?? []);
+}
+const VALUE = /^(?:export )?(?:declare )?(?:const|let|var|function)\b/;
+/** Whether a statement refers to a name as a type only. */
+const isTypeIn = (statement, name) =>
+  !new RegExp(`(?:typeof |\\[)${name.replaceAll('$', '\\$')}\\b`).test(statement);
 
 /** The names in braces: those of the other module, and those used in this one. */
 function parseNames(list) {
@@ -80,7 +88,7 @@ class Declarations {
     if (code.startsWith('import')) {
       for (const { imported, local } of parseNames(names))
         this.imported.set(local, { from, imported, statement });
-      const other = /^import (?:type )?(?:\* as )?([\w$]+)/.exec(code)?.[1];
+      const other = /^import (?:type )?(?:\* as )?([\w$]+)(?:,| from)/.exec(code)?.[1];
       if (other !== undefined) this.imported.set(other, { from, imported: '*', statement });
     } else if (/^export (?:type )?\*/.test(code)) this.reexportedModules.push({ from, statement });
     else if (/^export (?:type )?\{/.test(code))
@@ -104,47 +112,71 @@ export function pruneTypes(folder, entries, output) {
   const target = (file, from) =>
     from?.startsWith('.') ? join(dirname(file.path), from.replace(/\.(?:ts|js)$/, '.d.ts')) : undefined;
   const visited = new Set();
-  const keepFrom = (file, { from, imported, statement }) => {
-    file.kept.add(statement);
+  const referred = new Set();
+  const keepFrom = (file, { from, imported, statement }, isType) => {
     const path = target(file, from);
-    if (path !== undefined && fileAt(path) !== undefined) keep(fileAt(path), imported);
+    const isKept = path === undefined || fileAt(path) === undefined || keep(fileAt(path), imported, isType);
+    if (isKept) file.kept.add(statement);
+    return isKept;
   };
-  function keep(file, name) {
+  /** Keeps what a name stands for. Returns whether there is anything. A value is nothing where a type is meant. */
+  function keep(file, name, isType = false) {
     const key = `${file.path} ${name}`;
-    if (visited.has(key)) return;
-    visited.add(key);
+    if (visited.has(`${key} ${isType}`)) return referred.has(key) || !isType;
+    visited.add(`${key} ${isType}`);
     if (name === '*')
       for (const each of [...file.declared.keys(), ...file.reexported.keys()]) keep(file, each);
+    let isKept = name === '*';
     for (const statement of file.declared.get(name) ?? []) {
+      if (isType && VALUE.test(withoutComments(statement))) continue;
+      isKept = true;
+      referred.add(key);
       file.kept.add(statement);
-      for (const used of identifiers(statement)) if (used !== name) keep(file, used);
+      for (const used of identifiers(statement))
+        if (used !== name) keep(file, used, isTypeIn(statement, used));
       for (const [, from, member] of statement.matchAll(/import\(['"](\.[^'"]+)['"]\)\.([\w$]+)/g))
-        keepFrom(file, { from, imported: member, statement });
+        keepFrom(file, { from, imported: member, statement }, true);
     }
-    if (file.imported.has(name)) keepFrom(file, file.imported.get(name));
+    if (file.imported.has(name)) isKept = keepFrom(file, file.imported.get(name), isType) || isKept;
     if (file.reexported.has(name)) {
       const row = file.reexported.get(name);
-      if (row.from === undefined) {
-        file.kept.add(row.statement);
-        keep(file, row.imported);
-      } else keepFrom(file, row);
+      const isFound = row.from === undefined ? keep(file, row.imported, isType) : keepFrom(file, row, isType);
+      if (isFound) file.kept.add(row.statement);
+      isKept = isFound || isKept;
     }
-    if (file.declared.has(name) || file.reexported.has(name)) return;
-    for (const { from, statement } of file.reexportedModules) {
-      file.kept.add(statement);
-      const path = target(file, from);
-      if (path !== undefined && fileAt(path) !== undefined) keep(fileAt(path), name);
-    }
+    if (!file.declared.has(name) && !file.reexported.has(name))
+      for (const { from, statement } of file.reexportedModules) {
+        file.kept.add(statement);
+        const path = target(file, from);
+        if (path !== undefined && fileAt(path) !== undefined)
+          isKept = keep(fileAt(path), name, isType) || isKept;
+      }
+    if (isKept) referred.add(key);
+    return isKept;
   }
   for (const entry of entries) keep(fileAt(join(folder, entry)), '*');
   rmSync(output, { recursive: true, force: true });
   for (const [path, file] of files)
-    if (file !== undefined) write(file, visited, join(output, relative(folder, path)));
+    if (file !== undefined) write(file, referred, join(output, relative(folder, path)));
+}
+
+const INTERNAL = "'@llm-wasm-sandbox/core/internal'";
+const CORE_TYPES = new URL('../packages/core/types/index.d.ts', import.meta.url);
+
+/** Public declarations of other packages refer to the public ones of the library. */
+function withPublicNames(text, path) {
+  if (!text.includes(INTERNAL)) return text;
+  const exported = new Set(readFileSync(CORE_TYPES, 'utf8').match(/\w+/g));
+  for (const [, list] of text.matchAll(/\{([^}]*)\} from '@llm-wasm-sandbox\/core\/internal'/g))
+    for (const { imported } of parseNames(list))
+      if (!exported.has(imported))
+        throw new Error(`${path} refers to ${imported}, which packages/core/src/index.ts does not export.`);
+  return text.replaceAll(INTERNAL, "'@llm-wasm-sandbox/core'");
 }
 
 /** Writes the statements that are kept. Imports and exports in braces keep only the names that are referred to. */
-function write(file, visited, path) {
-  const isReferred = ({ local }) => visited.has(`${file.path} ${local}`);
+function write(file, referred, path) {
+  const isReferred = ({ local }) => referred.has(`${file.path} ${local}`);
   const lines = file.statements
     .filter((statement) => file.kept.has(statement))
     .map((statement) => {
@@ -156,7 +188,8 @@ function write(file, visited, path) {
       return statement.replace(/\{[^}]*\}/, `{ ${used.join(', ')} }`);
     });
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, olderSyntax(`${lines.join('\n')}\nexport {};\n`));
+  const text = withPublicNames(`${lines.join('\n')}\nexport {};\n`, path);
+  writeFileSync(path, olderSyntax(text));
 }
 
 /** TypeScript before 5.7 has no type parameter for byte arrays. */

@@ -1,11 +1,11 @@
 /**
- * Writes the registries in src/runtimes: for each part of a language, a table with the part of every language. The parts are
+ * Writes the registries in packages/core/src/runtimes: for each part of a language, a table with the part of every language. The parts are
  * separate, because the main thread and worker threads load different ones. `npm run build` writes them.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const runtimes = new URL('../src/runtimes/', import.meta.url);
+const runtimes = new URL('../packages/core/src/runtimes/', import.meta.url);
 
 /** By the name of the registry: its table, the file of each language, what the file exports, and the type of the part. */
 const PARTS = {

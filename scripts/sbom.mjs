@@ -10,14 +10,14 @@ import { fileURLToPath } from 'node:url';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const readJson = (path) => JSON.parse(readFileSync(at(path), 'utf8'));
-const { RUNTIME_NAMES } = await import(at('dist/schema.js'));
+const { RUNTIME_NAMES } = await import(at('packages/core/dist/schema.js'));
 const output = process.argv[2] ?? at('build/sbom.cdx.json');
 
 const options = ['--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only'];
 const bom = JSON.parse(execFileSync('npm', ['sbom', ...options], { cwd: at(''), encoding: 'utf8' }));
 const { packages: npmPackages } = readJson('package-lock.json');
-const { packages } = readJson('src/packages/import-costs.json');
-const lock = readJson('src/packages/lock.json');
+const { packages } = readJson('packages/core/src/packages/import-costs.json');
+const lock = readJson('packages/core/src/packages/lock.json');
 
 /** The SHA-512 that npm verified when it installed a package. */
 function npmHashes(name) {
@@ -61,7 +61,7 @@ function builtInterpreter(runtime, { specifier, sha256 }) {
   };
 }
 
-const builds = RUNTIME_NAMES.map((name) => import(at(`dist/runtimes/${name}/build/index.js`)));
+const builds = RUNTIME_NAMES.map((name) => import(at(`packages/core/dist/runtimes/${name}/build/index.js`)));
 // bash is not part of this package.
 const ownBuilds = (await Promise.all(builds)).filter(
   ({ build }) => !build.binary.specifier.startsWith('./packages/'),
@@ -102,7 +102,12 @@ const renderer = ['vega', 'vega-lite', '@resvg/resvg-wasm', 'dejavu-fonts-ttf'].
   npmPackage(name, `charts:${name}`),
 );
 /** npm leaves out dependencies that a development dependency also has. */
-const direct = Object.keys(readJson('package.json').dependencies).map((name) => npmPackage(name));
+const CODE = ['core', 'server', 'adapters', 'cli'].map((name) => readJson(`packages/${name}/package.json`));
+const direct = CODE.flatMap(({ dependencies, devDependencies = {} }) =>
+  Object.keys({ ...dependencies, ...devDependencies }).filter(
+    (name) => !name.startsWith('@llm-wasm-sandbox/'),
+  ),
+).map((name) => npmPackage(name));
 
 const known = new Set(bom.components.map((component) => component['bom-ref']));
 bom.components.push(
@@ -120,7 +125,7 @@ for (const component of bom.components) {
   const row = bom.dependencies.find((dependency) => dependency.ref === ref);
   row.dependsOn = (contents[part] ?? []).map((one) => one['bom-ref']);
 }
-bom.metadata.component.name = readJson('package.json').name;
+bom.metadata.component.name = readJson('packages/cli/package.json').name;
 // Both change with every run.
 delete bom.serialNumber;
 delete bom.metadata.timestamp;

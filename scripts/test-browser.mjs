@@ -29,7 +29,7 @@ async function startPlayground(folder) {
   // The scenarios send more requests than a person.
   const limits = ['--rate-per-minute', '100000', '--cpu-seconds-per-minute', '60'];
   const args = [
-    join(root, 'dist/cli/main.js'),
+    join(root, 'packages/cli/dist/cli/main.js'),
     'playground',
     '--no-open',
     '--tools-config',

@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -77,35 +78,70 @@ const write = (path, text) => {
 
 // ---- installation ----
 
-const [core, ...parts] = packAll(folder);
+const { charts, packages, programs, ...code } = packAll(folder);
+const parts = [charts, packages, programs];
+const all = [...Object.values(code), ...parts];
+const paths = (packs) => packs.map(({ path }) => path);
+const { version } = code.core;
 const INSTALL = ['install', '--no-audit', '--no-fund', '--loglevel=error'];
 const install = (cwd, flags, packages) => {
   mkdirSync(cwd, { recursive: true });
   writeFileSync(join(cwd, 'package.json'), '{"private":true,"type":"module"}');
   execFileSync('npm', [...INSTALL, ...flags, ...packages], { cwd, stdio: ['ignore', 'ignore', 'inherit'] });
 };
-install(project, [], [core.path, ...parts.map(({ path }) => path), TYPES_NODE, ESBUILD]);
+install(project, [], [...paths(all), TYPES_NODE, ESBUILD]);
 const cli = join(project, 'node_modules/llm-wasm-sandbox/dist/cli/main.js');
 
 // ---- sizes and parts ----
 
 check('the packages contain every built file once, and the main package is small', () => {
-  const packed = [core, ...parts].flatMap(({ files }) =>
+  const packed = [code.core, ...parts].flatMap(({ files }) =>
     files.map(({ path }) => path.replace(/^dist\//, '')),
   );
-  const built = readdirSync(join(root, 'dist/guests'), { recursive: true, withFileTypes: true })
+  const built = readdirSync(join(root, 'packages/core/dist/guests'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(join(root, 'dist/').length))
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(root, 'packages/core/dist/').length))
     .filter((path) => !path.startsWith('guests/bash/'));
   const wrong = built.filter((path) => packed.filter((one) => one === path).length !== 1);
   if (wrong.length > 0) return `not in exactly one package: ${wrong.join(', ')}`;
   const guide = readFileSync(join(root, 'docs/GETTING_STARTED.md'), 'utf8');
-  for (const { name, size } of [core, ...parts]) {
+  for (const { name, size } of [code.core, ...parts]) {
     const [, documented] = new RegExp(`^\\| \`${name}\` \\| ([\\d.]+) MB`, 'm').exec(guide) ?? [];
     if (!(Math.abs(size / 1e6 - Number(documented)) <= size / 1e7))
       return `${name} has ${(size / 1e6).toFixed(1)} MB, and docs/GETTING_STARTED.md says ${documented}`;
   }
-  return core.size > MAX_CORE_BYTES ? `the main package has ${core.size} bytes` : undefined;
+  return code.core.size > MAX_CORE_BYTES ? `the library has ${code.core.size} bytes` : undefined;
+});
+
+const filesBelow = (path) =>
+  readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => statSync(join(entry.parentPath, entry.name)).size);
+
+/** What the library installs besides the packages of this repository. */
+const MAX_OTHER_PACKAGES = 5;
+const MAX_OTHER_BYTES = 6_000_000;
+
+check('the library alone brings few other packages, and works without Zod', () => {
+  const library = join(folder, 'library');
+  install(library, ['--omit=optional'], [code.core.path]);
+  const { packages: installed } = JSON.parse(readFileSync(join(library, 'package-lock.json'), 'utf8'));
+  const others = Object.keys(installed).filter(
+    (path) => existsSync(join(library, path)) && /node_modules\/(?!@llm-wasm-sandbox\/)/.test(path),
+  );
+  const bytes = others
+    .flatMap((path) => filesBelow(join(library, path)))
+    .reduce((sum, size) => sum + size, 0);
+  console.log(`       ${others.length} packages, ${(bytes / 1e6).toFixed(1)} MB: ${others.join(', ')}`);
+  if (others.length > MAX_OTHER_PACKAGES || bytes > MAX_OTHER_BYTES)
+    return `${others.length} packages, ${bytes} bytes`;
+  const program = `import { createSandbox } from '@llm-wasm-sandbox/core';
+import { postgresStore } from '@llm-wasm-sandbox/core/stores/postgres';
+const sandbox = await createSandbox({ runtime: 'python' });
+console.log((await sandbox.execute('6 * 7')).metadata.result, typeof postgresStore);
+`;
+  writeFileSync(join(library, 'use.mjs'), program);
+  return expectOutput(process.execPath, ['use.mjs'], '42 function\n', { cwd: library });
 });
 
 /** Programs that use a part, and what they print with it. */
@@ -139,7 +175,7 @@ for (const program of PART_PROGRAMS) {
 const small = join(folder, 'small');
 const smallCli = join(small, 'node_modules/llm-wasm-sandbox/dist/cli/main.js');
 check('install with --omit=optional', () => {
-  install(small, ['--omit=optional'], [core.path]);
+  install(small, ['--omit=optional'], paths(Object.values(code)));
   return (
     expectOutput(process.execPath, [smallCli, 'run', '-c', 'import json, re\nprint(6 * 7)'], '42\n') ??
     expectOutput(
@@ -154,17 +190,16 @@ check('install with --omit=optional', () => {
 for (const program of PART_PROGRAMS) {
   check(`without the part ${program.part}, a program names it: ${program.code.split('\n')[0]}`, () => {
     const text = runPart(smallCli, program);
-    const command = `npm install @llm-wasm-sandbox/${program.part}@${core.version}`;
+    const command = `npm install @llm-wasm-sandbox/${program.part}@${version}`;
     return !program.present.test(text) && text.includes(command) ? undefined : text;
   });
 }
 check('a part of another version or with a damaged file is refused', () => {
   const part = join(small, 'node_modules/@llm-wasm-sandbox/packages');
-  const { path } = parts.find(({ name }) => name === '@llm-wasm-sandbox/packages');
-  execFileSync('npm', [...INSTALL, '--no-save', path], { cwd: small, stdio: 'ignore' });
+  execFileSync('npm', [...INSTALL, '--no-save', packages.path], { cwd: small, stdio: 'ignore' });
   const manifest = join(part, 'manifest.json');
   const text = readFileSync(manifest, 'utf8');
-  writeFileSync(manifest, text.replace(core.version, '9.9.9'));
+  writeFileSync(manifest, text.replace(version, '9.9.9'));
   const old = runPart(smallCli, PART_PROGRAMS[0]);
   if (!old.includes('is for version 9.9.9 of llm-wasm-sandbox')) return old;
   writeFileSync(manifest, text);
@@ -181,20 +216,28 @@ check('a part of another version or with a damaged file is refused', () => {
 // ---- peer dependencies ----
 
 check('installs next to the newest version of every peer dependency', () => {
-  const { peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const peersOf = (name) =>
+    Object.keys(
+      JSON.parse(readFileSync(join(root, `packages/${name}/package.json`), 'utf8')).peerDependencies,
+    );
+  const wanted = ['core', 'server', 'adapters', 'cli'].flatMap(peersOf);
   const own = '@llm-wasm-sandbox/bash';
   const names = NEWEST_PEERS.map((spec) => spec.slice(0, spec.lastIndexOf('@')));
-  const missing = Object.keys(peerDependencies).filter((name) => name !== own && !names.includes(name));
+  const missing = wanted.filter((name) => name !== own && !names.includes(name));
   if (missing.length > 0) return `no version is given for ${missing.join(', ')}`;
   const peers = join(folder, 'peers');
   mkdirSync(peers);
   writeFileSync(join(peers, 'package.json'), '{"private":true}');
   // npm resolves the whole tree and fails on conflicts, but downloads only descriptions of packages.
   const flags = ['--package-lock-only', '--no-audit', '--no-fund', '--loglevel=error'];
-  const { status, stderr } = spawnSync('npm', ['install', ...flags, core.path, ...NEWEST_PEERS], {
-    cwd: peers,
-    encoding: 'utf8',
-  });
+  const { status, stderr } = spawnSync(
+    'npm',
+    ['install', ...flags, ...paths(Object.values(code)), ...NEWEST_PEERS],
+    {
+      cwd: peers,
+      encoding: 'utf8',
+    },
+  );
   return status === 0 ? undefined : stderr;
 });
 
@@ -292,7 +335,7 @@ check('bundle by esbuild that includes the package, without its files and with t
   bundle('--outfile=out/included.mjs');
   const { stderr } = spawnSync(process.execPath, ['out/included.mjs'], { cwd: project, encoding: 'utf8' });
   if (!stderr.includes('declare it as external')) return stderr;
-  const env = { ...process.env, LLM_WASM_SANDBOX_ASSETS: 'node_modules/llm-wasm-sandbox/dist' };
+  const env = { ...process.env, LLM_WASM_SANDBOX_ASSETS: 'node_modules/@llm-wasm-sandbox/core/dist' };
   return expectOutput(process.execPath, ['out/included.mjs'], '42\n', { env });
 });
 
@@ -337,7 +380,7 @@ for (const [version, modules] of Object.entries(TYPESCRIPT)) {
 
 // ---- the TypeScript example of the guide that comes with the package ----
 
-const guide = readFileSync(join(project, 'node_modules/llm-wasm-sandbox/docs/LIBRARY.md'), 'utf8');
+const guide = readFileSync(join(project, 'node_modules/@llm-wasm-sandbox/core/docs/LIBRARY.md'), 'utf8');
 const [, streaming] = /<!-- example: streaming -->\n```ts\n([\s\S]*?)```/.exec(guide);
 const [, streamed] = /<!-- output: streaming -->\n```text\n([\s\S]*?)```/.exec(guide);
 check('the streaming example of docs/LIBRARY.md, compiled by TypeScript', () => {

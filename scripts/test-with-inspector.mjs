@@ -10,7 +10,7 @@ import { installPinned } from './install-pinned-packages.mjs';
 const INSPECTOR = '@modelcontextprotocol/inspector@2.12.0';
 const LAUNCHER = 'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js';
 const launcher = join(installPinned('inspector', [INSPECTOR]), LAUNCHER);
-const cli = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
+const cli = fileURLToPath(new URL('../packages/cli/dist/cli/main.js', import.meta.url));
 
 function inspect(...args) {
   const all = [launcher, '--cli', process.execPath, cli, 'mcp', ...args];

@@ -1,4 +1,4 @@
-import type { RuntimeName } from '../../src/schema.ts';
+import type { RuntimeName } from '../../packages/core/src/schema.ts';
 
 export interface FailingProgram {
   readonly language: RuntimeName;

@@ -1,4 +1,4 @@
-import type { SandboxResult } from '../../src/schema.ts';
+import type { SandboxResult } from '../../packages/core/src/schema.ts';
 import type { FailingProgram } from './programs.mjs';
 
 export type Check = 'class' | 'line' | 'names' | 'fix' | 'allowed';

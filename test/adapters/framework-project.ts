@@ -26,7 +26,7 @@ export function newProject(packages?: string): string {
   const project = folderOfTest();
   const modules = join(project, 'node_modules');
   mkdirSync(modules);
-  symlinkSync(root, join(modules, 'llm-wasm-sandbox'));
+  symlinkSync(join(root, 'packages/cli'), join(modules, 'llm-wasm-sandbox'));
   for (const entry of packages === undefined ? [] : readdirSync(packages))
     if (!entry.startsWith('.')) symlinkSync(join(packages!, entry), join(modules, entry));
   writeFileSync(join(project, 'package.json'), '{"type":"module"}');

@@ -63,7 +63,9 @@ describe('adapter example', () => {
     );
 
   test('runs with the lowest version of every peer dependency', () => {
-    const { peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    const { peerDependencies } = JSON.parse(
+      readFileSync(join(root, 'packages/adapters/package.json'), 'utf8'),
+    ) as {
       peerDependencies: Record<string, string>;
     };
     for (const [spec] of Object.values({ ...FRAMEWORKS, ...LOWEST })) {

@@ -2,7 +2,7 @@
 import { createSandbox } from 'llm-wasm-sandbox';
 import { deepAgentsSandbox } from 'llm-wasm-sandbox/adapters';
 import { describe, expect, test } from 'vitest';
-import { globMatcher } from '../../src/adapters/slots/glob-match.ts';
+import { globMatcher } from '../../packages/adapters/src/slots/glob-match.ts';
 
 describe('a pattern of paths', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chartCalls } from '../../src/runtimes/python/guidance/translate-plot-calls.ts';
+import { chartCalls } from '../../packages/core/src/runtimes/python/guidance/translate-plot-calls.ts';
 import { CHART_CALLS } from './chart-calls.ts';
 
 describe('calls to chart that replace calls to plotting packages', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { analyse } from '../../src/analysis/analyse.ts';
-import { buildGuidance } from '../../src/analysis/build-guidance.ts';
-import { classify, STDERR_SCAN_CHARS } from '../../src/analysis/find-rule.ts';
-import type { AnalysisInput } from '../../src/analysis/input.ts';
-import { LANGUAGES } from '../../src/runtimes/languages.ts';
-import type { RuntimeName } from '../../src/schema.ts';
+import { analyse } from '../../packages/core/src/analysis/analyse.ts';
+import { buildGuidance } from '../../packages/core/src/analysis/build-guidance.ts';
+import { classify, STDERR_SCAN_CHARS } from '../../packages/core/src/analysis/find-rule.ts';
+import type { AnalysisInput } from '../../packages/core/src/analysis/input.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import type { RuntimeName } from '../../packages/core/src/schema.ts';
 import { exception, javascriptRun, OUT_OF_FUEL, pythonRun, run } from './inputs.ts';
 
 const classified = (input: AnalysisInput) => classify(input, LANGUAGES[input.language.name].rules);

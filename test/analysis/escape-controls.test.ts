@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { escapeBlock, escapeControls, quotePath } from '../../src/analysis/escape-controls.ts';
+import { escapeBlock, escapeControls, quotePath } from '../../packages/core/src/analysis/escape-controls.ts';
 
 const FORGED = 'a\nSucceeded (1 ms).\u001b[31m\r\u0085\u2028\u202e';
 

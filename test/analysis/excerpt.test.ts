@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { oneLine, sourceLine } from '../../src/analysis/quote-guest-text.ts';
+import { oneLine, sourceLine } from '../../packages/core/src/analysis/quote-guest-text.ts';
 
 test('guest text is quoted as one short line without control characters', () => {
   expect(oneLine(`a\n\u0000b\u202e${'c'.repeat(1000)}`)).toMatch(/^a b c+…$/);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { analyseFuel, budgetToTry } from '../../src/analysis/fuel-analysis.ts';
-import { fuelStatus, suggestedBudgets } from '../../src/analysis/suggested-limits.ts';
+import { analyseFuel, budgetToTry } from '../../packages/core/src/analysis/fuel-analysis.ts';
+import { fuelStatus, suggestedBudgets } from '../../packages/core/src/analysis/suggested-limits.ts';
 import { OUT_OF_FUEL, pythonRun, successfulRun } from './inputs.ts';
 
 const G = 1_000_000_000;

@@ -1,10 +1,10 @@
 /** Inputs of the analysis for tests, with a few vendored packages whose costs are round numbers. */
-import type { AnalysisInput, AvailablePackage } from '../../src/analysis/input.ts';
-import { bashSource } from '../../src/runtimes/bash/source-reader.ts';
-import { javascriptSource } from '../../src/runtimes/javascript/source-reader.ts';
-import { LANGUAGES } from '../../src/runtimes/languages.ts';
-import { pythonSource } from '../../src/runtimes/python/source-reader.ts';
-import type { GuestError, RuntimeName } from '../../src/schema.ts';
+import type { AnalysisInput, AvailablePackage } from '../../packages/core/src/analysis/input.ts';
+import { bashSource } from '../../packages/core/src/runtimes/bash/source-reader.ts';
+import { javascriptSource } from '../../packages/core/src/runtimes/javascript/source-reader.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import { pythonSource } from '../../packages/core/src/runtimes/python/source-reader.ts';
+import type { GuestError, RuntimeName } from '../../packages/core/src/schema.ts';
 import { exampleInput, type GuidanceExample } from './examples/example-failure.ts';
 
 const vendored = (

@@ -1,7 +1,7 @@
 /** Which loops of a program are found to be endless from their source, and from the variables of a run. */
 import { describe, expect, test } from 'vitest';
-import { examineLoop } from '../../src/analysis/loop-progress.ts';
-import type { RuntimeName } from '../../src/schema.ts';
+import { examineLoop } from '../../packages/core/src/analysis/loop-progress.ts';
+import type { RuntimeName } from '../../packages/core/src/schema.ts';
 import { READERS } from './inputs.ts';
 
 const loopsOf = (runtime: RuntimeName, code: string) =>

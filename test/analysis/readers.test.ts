@@ -1,10 +1,10 @@
 /** Guidance names what its reader has. */
 import { describe, expect, test } from 'vitest';
-import { analyse } from '../../src/analysis/analyse.ts';
-import { forReader, type GuidanceReader, LIBRARY_READER } from '../../src/analysis/reader.ts';
-import { COMMAND_LINE } from '../../src/cli/failure-text.ts';
-import { adapterReader, MCP_READER } from '../../src/model-text/readers.ts';
-import { LANGUAGES } from '../../src/runtimes/languages.ts';
+import { COMMAND_LINE } from '../../packages/cli/src/cli/failure-text.ts';
+import { analyse } from '../../packages/core/src/analysis/analyse.ts';
+import { forReader, type GuidanceReader, LIBRARY_READER } from '../../packages/core/src/analysis/reader.ts';
+import { adapterReader, MCP_READER } from '../../packages/core/src/model-text/readers.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
 import { exception, OUT_OF_FUEL, pythonRun, successfulRun } from './inputs.ts';
 
 const BOTH = { error_guidance: true, fuel_analysis: true };

@@ -1,13 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { buildGuidance, relatedDocs } from '../../src/analysis/build-guidance.ts';
-import { classify } from '../../src/analysis/find-rule.ts';
-import type { KnownErrno } from '../../src/analysis/system-error-code.ts';
-import { readImportCosts } from '../../src/packages/import-costs.ts';
-import { PRESETS } from '../../src/packages/resolve-packages.ts';
-import { ALTERNATIVES as JAVASCRIPT_ALTERNATIVES } from '../../src/runtimes/javascript/guidance/missing-packages.ts';
-import { LANGUAGES } from '../../src/runtimes/languages.ts';
-import { ALTERNATIVES as PYTHON_ALTERNATIVES } from '../../src/runtimes/python/guidance/missing-modules.ts';
-import { errorGuidance, executeOptions, policy, RUNTIME_NAMES, sandboxOptions } from '../../src/schema.ts';
+import { buildGuidance, relatedDocs } from '../../packages/core/src/analysis/build-guidance.ts';
+import { classify } from '../../packages/core/src/analysis/find-rule.ts';
+import type { KnownErrno } from '../../packages/core/src/analysis/system-error-code.ts';
+import { readImportCosts } from '../../packages/core/src/packages/import-costs.ts';
+import { PRESETS } from '../../packages/core/src/packages/resolve-packages.ts';
+import { ALTERNATIVES as JAVASCRIPT_ALTERNATIVES } from '../../packages/core/src/runtimes/javascript/guidance/missing-packages.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import { ALTERNATIVES as PYTHON_ALTERNATIVES } from '../../packages/core/src/runtimes/python/guidance/missing-modules.ts';
+import {
+  errorGuidance,
+  executeOptions,
+  policy,
+  RUNTIME_NAMES,
+  sandboxOptions,
+} from '../../packages/core/src/schema.ts';
 import { repetitions } from '../support/repetitions.ts';
 import type { GuidanceExample } from './examples/example-failure.ts';
 import { EXAMPLE_FAILURES } from './examples/index.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { failedCommands } from '../../src/runtimes/python/guidance/shell-commands.ts';
+import { failedCommands } from '../../packages/core/src/runtimes/python/guidance/shell-commands.ts';
 import { exception, pythonRun } from './inputs.ts';
 
 const namesIn = (source: string, line = 1) =>

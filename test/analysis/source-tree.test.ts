@@ -1,6 +1,6 @@
 /** The parse of programs is bounded, and the whole program is read. */
 import { describe, expect, test } from 'vitest';
-import type { RuntimeName } from '../../src/schema.ts';
+import type { RuntimeName } from '../../packages/core/src/schema.ts';
 import { READERS } from './inputs.ts';
 
 const examine = (language: RuntimeName, code: string, error?: { line: number; column: number }) =>

@@ -22,7 +22,7 @@ function refused(files: Readonly<Record<string, string>>): string[] {
     mkdirSync(join(folder, name, '..'), { recursive: true });
     writeFileSync(join(folder, name), text);
   }
-  const args = [BIOME, 'lint', '--vcs-enabled=false', '--max-diagnostics=none', 'src'];
+  const args = [BIOME, 'lint', '--vcs-enabled=false', '--max-diagnostics=none', 'packages'];
   const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
   return Object.keys(files).filter((name) => (stdout + stderr).includes(`${name}:`));
 }
@@ -39,7 +39,7 @@ const USES = [
 
 /** Each use in a file of its own. */
 const filesIn = (folder: string) =>
-  Object.fromEntries(USES.map((text, i) => [`src/${folder}/${i}.ts`, text]));
+  Object.fromEntries(USES.map((text, i) => [`packages/server/src/${folder}/${i}.ts`, text]));
 
 // guarantee: request-limits
 // proves: The linter refuses front ends that parse, encode, copy or decompress data of clients themselves.
@@ -48,11 +48,11 @@ test('the linter refuses front ends that parse, encode, copy or decompress', () 
   expect(refused(files)).toEqual(Object.keys(files));
 });
 
-test('the linter permits it in src/server, and where what bounds the data is said', () => {
+test('the linter permits it in packages/server/src/server, and where what bounds the data is said', () => {
   const files = {
     ...filesIn('server'),
-    'src/mcp/bounded.ts': `// biome-ignore lint/plugin: 64 KiB\n${USES[0]}`,
-    'src/mcp/constant.ts': "export const a = Buffer.from('text');",
+    'packages/server/src/mcp/bounded.ts': `// biome-ignore lint/plugin: 64 KiB\n${USES[0]}`,
+    'packages/server/src/mcp/constant.ts': "export const a = Buffer.from('text');",
   };
   expect(refused(files)).toEqual([]);
 });

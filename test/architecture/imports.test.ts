@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { type Import, importsOf, SOURCES } from '../support/sources.ts';
 import { IMPORT_ORDER } from './import-order.ts';
 
 /** Folders that do not import each other although the order would allow it. */
@@ -10,6 +10,7 @@ const INDEPENDENT = [
 ];
 const PURE = ['wasm', 'fs', 'analysis', 'schema', 'errors', 'quantities'];
 const FILE_SYSTEM_FOLDERS = [
+  'server/server-file',
   'stores',
   'host',
   'runtimes',
@@ -20,39 +21,13 @@ const FILE_SYSTEM_FOLDERS = [
   'network',
 ];
 
-interface Import {
-  readonly target: string;
-  readonly isType: boolean;
-  readonly isDynamic: boolean;
-}
+const folderOf = (path: string) => path.split('/')[0]!.replace(/\.ts$/, '');
 
-interface SourceFile {
-  readonly path: string;
-  readonly folder: string;
-  readonly text: string;
-  readonly imports: readonly Import[];
-}
-
-const src = new URL('../../src', import.meta.url).pathname;
-
-function folderOf(path: string): string {
-  return path.split('/')[0]!.replace(/\.ts$/, '');
-}
-
-const files: SourceFile[] = readdirSync(src, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts'))
-  .map((path) => {
-    const text = readFileSync(join(src, path), 'utf8');
-    const found = text.matchAll(
-      /(?:^|\n)(?:import|export)\s+(type\s)?[^;]*?from\s+'([^']+)'|\bimport\('([^']+)'\)/g,
-    );
-    const imports = [...found].map(([, type, from, dynamic]) => {
-      const target = from ?? dynamic!;
-      const resolved = target.startsWith('.') ? relative(src, join(src, path, '..', target)) : target;
-      return { target: resolved, isType: type !== undefined, isDynamic: from === undefined };
-    });
-    return { path, folder: folderOf(path), text, imports };
-  });
+const files = SOURCES.map((source) => ({
+  ...source,
+  folder: folderOf(source.path),
+  imports: importsOf(source),
+}));
 
 const row = (folder: string) => IMPORT_ORDER.findIndex((folders) => folders.includes(folder));
 const isOwn = ({ target }: { target: string }) => target.endsWith('.ts');
@@ -82,6 +57,30 @@ function loadedFiles(
 
 test('the import order lists every folder', () => {
   expect(files.map(({ folder }) => folder).filter((folder) => row(folder) < 0)).toEqual([]);
+});
+
+/** The packages that each package may import. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  'packages/core': [],
+  'packages/server': ['core'],
+  'packages/adapters': ['core'],
+  'tools/redteam': ['core'],
+  'packages/cli': ['core', 'server', 'adapters', 'redteam'],
+};
+
+test('packages import each other by name and in one direction', () => {
+  const wrong = files.flatMap(({ file, text }) => {
+    const own = file.split('/src/')[0]!;
+    const specifiers = [...text.matchAll(/(?:from |import\()'([^']+)'/g)].map(([, one]) => one!);
+    return specifiers
+      .filter((one) => {
+        const other = /^@llm-wasm-sandbox\/(\w+)/.exec(one)?.[1];
+        if (other !== undefined) return !PACKAGES[own]!.includes(other);
+        return one.startsWith('.') && !join(file, '..', one).startsWith(`${own}/src/`);
+      })
+      .map((one) => `${file} → ${one}`);
+  });
+  expect(wrong).toEqual([]);
 });
 
 test('imports point downwards', () => {

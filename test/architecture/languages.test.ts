@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { RUNTIME_NAMES } from '../../packages/core/src/schema.ts';
 import { registries } from '../../scripts/registries.mjs';
-import { RUNTIME_NAMES } from '../../src/schema.ts';
+import { SOURCES } from '../support/sources.ts';
 
 /**
  * Files that may name a language: the runtimes, the sources of each language's packages, the list of names, attack programs, and
@@ -18,8 +18,6 @@ const LANGUAGE_SPECIFIC =
 const NAMES = RUNTIME_NAMES.join('|');
 const LANGUAGE_NAME = new RegExp(`'(?:${NAMES})'|\\.(?:${NAMES})\\b|(?:^|[{,(])\\s*(?:${NAMES})\\s*[:,})]`);
 
-const src = new URL('../../src', import.meta.url).pathname;
-
 test('the pattern finds the forms in which code names a language', () => {
   for (const code of [
     "if (x === 'python')",
@@ -34,11 +32,8 @@ test('the pattern finds the forms in which code names a language', () => {
 });
 
 test('code outside runtimes/ names no language', () => {
-  const paths = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
-    (path) => path.endsWith('.ts') && !LANGUAGE_SPECIFIC.test(path),
-  );
-  const found = paths.flatMap((path) =>
-    readFileSync(join(src, path), 'utf8')
+  const found = SOURCES.filter(({ path }) => !LANGUAGE_SPECIFIC.test(path)).flatMap(({ path, text }) =>
+    text
       .split('\n')
       .flatMap((line, i) => (LANGUAGE_NAME.test(line) ? [`${path}:${i + 1} ${line.trim()}`] : [])),
   );

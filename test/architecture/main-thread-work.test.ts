@@ -3,7 +3,7 @@ import { BOUNDED, callsIn, MAIN_THREAD_CALLS, unknownLimits } from './main-threa
 
 const ADVICE =
   'A call that parses, copies, decodes or decompresses in one step was added to or removed from a file that the main thread loads. ' +
-  'Bound its input in bytes and members before the call, convert it in slices (src/model-text/sliced-text.ts), or move the work to a worker. ' +
+  'Bound its input in bytes and members before the call, convert it in slices (packages/core/src/model-text/sliced-text.ts), or move the work to a worker. ' +
   'Then write what bounds it in BOUNDED in test/architecture/main-thread-work.ts.';
 
 test('the patterns find calls whose cost grows with their input', () => {

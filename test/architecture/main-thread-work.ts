@@ -2,12 +2,10 @@
  * Calls whose cost grows with their input: parsing, copying, decoding and decompressing in one step. On the main thread, such a
  * call delays every request, so its input must be bounded.
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { importsOf, SOURCES } from '../support/sources.ts';
 
-const src = new URL('../../src', import.meta.url).pathname;
 /** Modules that programs load on their main thread. Commands of the command line serve one user, and are left out. */
-const ENTRIES = ['index.ts', 'serve.ts', 'adapters/index.ts'];
+const ENTRIES = ['index.ts', 'serve.ts', 'jobs/index.ts', 'adapters/index.ts'];
 
 const CALLS = [
   /\bJSON\.parse\(/g,
@@ -19,28 +17,20 @@ const CALLS = [
   /\b(?:inflate|deflate|gunzip|gzip|unzip|brotliCompress|brotliDecompress)(?:Raw)?Sync\(/g,
 ];
 
-const sources = new Map(
-  readdirSync(src, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
-    .map((path) => [path, withoutComments(readFileSync(join(src, path), 'utf8'))]),
-);
+const sources = new Map(SOURCES.map((source) => [source.path, withoutComments(source.text)]));
+const imports = new Map(SOURCES.map((source) => [source.path, importsOf(source)]));
 
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
 }
 
 /** The files that a file imports, without types. Dynamic imports are included. */
-function importsOf(path: string): string[] {
-  const text = sources.get(path) ?? '';
-  const imports = text.matchAll(
-    /^(?:import|export)(?! type)[^;]*?from '(\.[^']+)'|\bimport\('(\.[^']+)'\)|^import '(\.[^']+)'/gm,
-  );
-  return [...imports].map(([, a, b, c]) => relative('.', join(dirname(path), (a ?? b ?? c)!)));
-}
+const importedBy = (path: string) =>
+  (imports.get(path) ?? []).filter(({ isType }) => !isType).map(({ target }) => target);
 
 function filesOfMainThread(): string[] {
   const found = new Set(ENTRIES);
-  for (const path of found) for (const target of importsOf(path)) found.add(target);
+  for (const path of found) for (const target of importedBy(path)) found.add(target);
   return [...found].filter((path) => sources.has(path)).sort();
 }
 
@@ -129,6 +119,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     calls: 1,
     bound: '`max_body_bytes`, 64 levels and 2,000 members, which are counted before the body is parsed',
   },
+  'mcp/result-app-file.ts': { calls: 1, bound: 'files of this package and of its build' },
   'mcp/runs-awaiting-approval.ts': {
     calls: 1,
     bound: 'the decisions of one request, within the limits of request bodies',

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { LISTED_NAMES, SOURCES } from '../support/sources.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 
@@ -9,7 +10,7 @@ const filesIn = (folder: string) =>
     .filter((path) => /\.m?ts$|\.mjs$/.test(path))
     .map((path) => ({ path: `${folder}/${path}`, text: readFileSync(join(root, folder, path), 'utf8') }));
 
-const source = filesIn('src');
+const source = SOURCES.map(({ file, text }) => ({ path: file, text }));
 
 interface Export {
   readonly name: string;
@@ -24,7 +25,7 @@ const exported: Export[] = source.flatMap(({ path, text }) =>
 );
 
 /** Runtimes, and stores, implement the same parts, so a name may occur once in each of their folders. */
-const implementation = (path: string) => /^src\/(runtimes|stores)\/[^/]+\//.exec(path)?.[0];
+const implementation = (path: string) => /^packages\/core\/src\/(runtimes|stores)\/[^/]+\//.exec(path)?.[0];
 
 function isOnePerImplementation(paths: readonly string[]): boolean {
   const folders = paths.map(implementation);
@@ -32,9 +33,9 @@ function isOnePerImplementation(paths: readonly string[]): boolean {
 }
 
 test('the pattern finds the exports of a file', () => {
-  expect(exported.filter(({ path }) => path === 'src/errors.ts').map(({ name }) => name)).toEqual(
-    expect.arrayContaining(['ERROR_CODES', 'SandboxError']),
-  );
+  expect(
+    exported.filter(({ path }) => path === 'packages/core/src/errors.ts').map(({ name }) => name),
+  ).toEqual(expect.arrayContaining(['ERROR_CODES', 'SandboxError']));
 });
 
 /** Types that a file declares, exported or not. */
@@ -50,7 +51,7 @@ test('the name of a type is declared in one file, or in one file of each runtime
   const pathsOf = new Map<string, string[]>();
   for (const { path, text } of source)
     for (const name of typesOf(text)) pathsOf.set(name, [...(pathsOf.get(name) ?? []), path]);
-  expect(pathsOf.get('SandboxError')).toEqual(['src/errors.ts']);
+  expect(pathsOf.get('SandboxError')).toEqual(['packages/core/src/errors.ts']);
   const repeated = [...pathsOf]
     .filter(([, paths]) => paths.length > 1 && !isOnePerImplementation(paths))
     .map(([name, paths]) => `${name}: ${paths.join(', ')}`);
@@ -67,9 +68,9 @@ test('an exported name is declared in one file, or in one file of each runtime o
 });
 
 /** `npm run docs:api` finds the schema of a type by its name. */
-const isSchema = (path: string) => path.startsWith('src/schema/');
+const isSchema = (path: string) => path.startsWith('packages/core/src/schema/');
 
-test('every exported value outside src/schema is used in another file', () => {
+test('every exported value outside packages/core/src/schema is used in another file', () => {
   const words = [...source, ...['test', 'scripts', 'bench'].flatMap(filesIn)].map(({ path, text }) => ({
     path,
     words: new Set(text.match(/[\w$]+/g)),
@@ -78,4 +79,12 @@ test('every exported value outside src/schema is used in another file', () => {
     .filter(({ isValue, path }) => isValue && !isSchema(path))
     .filter(({ name, path }) => !words.some((other) => other.path !== path && other.words.has(name)));
   expect(unused.map(({ name, path }) => `${path}: ${name}`)).toEqual([]);
+});
+
+test('every name that a package lists for the others is used by one of them', () => {
+  for (const [list, names] of LISTED_NAMES) {
+    const users = SOURCES.filter(({ text }) => text.includes(`'${list}'`)).map(({ text }) => text);
+    const words = new Set(users.join(' ').match(/[\w$]+/g));
+    expect([...names].filter((name) => !words.has(name))).toEqual([]);
+  }
 });

@@ -1,7 +1,7 @@
 /** Images are reduced by averaging and written as PNG within limits. */
 import { describe, expect, it } from 'vitest';
-import type { Pixels } from '../../src/charts/indexed-pixels.ts';
-import { isTransparent, toPng } from '../../src/charts/shrink-pixels.ts';
+import type { Pixels } from '../../packages/core/src/charts/indexed-pixels.ts';
+import { isTransparent, toPng } from '../../packages/core/src/charts/shrink-pixels.ts';
 import { decodePng } from '../support/png.ts';
 
 /** An image with a colour for each pixel, as straight RGBA. */

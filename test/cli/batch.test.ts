@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type BatchResult, runBatch } from 'llm-wasm-sandbox';
 import { describe, expect, it, vi } from 'vitest';
-import { BatchProgress } from '../../src/cli/batch-progress.ts';
+import { BatchProgress } from '../../packages/cli/src/cli/batch-progress.ts';
 import { CLI, runCli } from '../support/cli.ts';
 
 const ndjson = (...lines: readonly unknown[]) =>

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, test } from 'vitest';
-import type { CommandSpec } from '../../src/cli/command.ts';
+import type { CommandSpec } from '../../packages/cli/src/cli/command.ts';
 import { commandTable, runCliHere } from '../support/cli.ts';
 import { folderOfFile } from '../support/folders.ts';
 

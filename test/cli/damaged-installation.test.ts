@@ -12,18 +12,21 @@ import { folderOfFile } from '../support/folders.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const copy = folderOfFile();
-cpSync(join(root, 'dist'), join(copy, 'dist'), {
+cpSync(join(root, 'packages/core/dist'), join(copy, 'packages/core/dist'), {
   recursive: true,
   filter: (path) => !['python', 'bash'].some((name) => path.endsWith(join('guests', name))),
 });
 symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-cpSync(join(root, 'package.json'), join(copy, 'package.json'));
+cpSync(join(root, 'packages/core/package.json'), join(copy, 'packages/core/package.json'));
 
-const cli = (...args: string[]) => runProcess(process.execPath, [join(copy, 'dist/cli/main.js'), ...args]);
+const cli = (...args: string[]) =>
+  runProcess(process.execPath, [join(root, 'packages/cli/dist/cli/main.js'), ...args], {
+    env: { ...process.env, LLM_WASM_SANDBOX_ASSETS: join(copy, 'packages/core/dist') },
+  });
 
 /** Runs `use` while the bytes of an artifact at these fractions of its length are changed. */
 async function withDamage<T>(name: string, positions: readonly number[], use: () => Promise<T>): Promise<T> {
-  const path = join(copy, 'dist/guests/javascript', name);
+  const path = join(copy, 'packages/core/dist/guests/javascript', name);
   const intact = readFileSync(path);
   const damaged = Buffer.from(intact);
   for (const position of positions) damaged[Math.floor(damaged.length * position)]! ^= 0xff;

@@ -1,9 +1,9 @@
 import { createSandbox } from 'llm-wasm-sandbox';
 import { afterEach, describe, expect, it, test, vi } from 'vitest';
-import { hasColor, paint, readColorMode } from '../../src/cli/color.ts';
-import { guidanceText } from '../../src/cli/failure-text.ts';
-import { pausedText } from '../../src/cli/report-run.ts';
-import type { SandboxResult } from '../../src/schema.ts';
+import { hasColor, paint, readColorMode } from '../../packages/cli/src/cli/color.ts';
+import { guidanceText } from '../../packages/cli/src/cli/failure-text.ts';
+import { pausedText } from '../../packages/cli/src/cli/report-run.ts';
+import type { SandboxResult } from '../../packages/core/src/schema.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
 import { ESCAPE, Terminal, withoutColors } from '../support/terminal.ts';
 

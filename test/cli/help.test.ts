@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CommandSpec } from '../../src/cli/command.ts';
-import { loadCommands } from '../../src/cli/command-table.ts';
+import type { CommandSpec } from '../../packages/cli/src/cli/command.ts';
+import { loadCommands } from '../../packages/cli/src/cli/command-table.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
 
 interface NamedCommand extends CommandSpec {

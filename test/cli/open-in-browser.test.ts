@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openInBrowser } from '../../src/cli/open-in-browser.ts';
+import { openInBrowser } from '../../packages/cli/src/cli/open-in-browser.ts';
 import { folderOfFile } from '../support/folders.ts';
 
 const ADDRESS = 'http://127.0.0.1:1/playground/#token=secret';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { printNote } from '../../src/cli/diagnostics.ts';
-import { Progress, progressBar, withProgress } from '../../src/cli/progress-line.ts';
+import { printNote } from '../../packages/cli/src/cli/diagnostics.ts';
+import { Progress, progressBar, withProgress } from '../../packages/cli/src/cli/progress-line.ts';
 import { wheel } from '../packages/wheel-fixtures.ts';
 import { runCliHere } from '../support/cli.ts';
 import { setEnvironment } from '../support/environment.ts';

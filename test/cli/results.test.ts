@@ -7,9 +7,9 @@ import {
   imageSequence,
   imageSequences,
   resultsReport,
-} from '../../src/cli/show-displayed-results.ts';
-import type { ResultAccess } from '../../src/model-text/displayed-result-blocks.ts';
-import type { DisplayResult } from '../../src/schema.ts';
+} from '../../packages/cli/src/cli/show-displayed-results.ts';
+import type { ResultAccess } from '../../packages/core/src/model-text/displayed-result-blocks.ts';
+import type { DisplayResult } from '../../packages/core/src/schema.ts';
 import { runCli } from '../support/cli.ts';
 import { folderOfTest } from '../support/folders.ts';
 import { decodePng } from '../support/png.ts';

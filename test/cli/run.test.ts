@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { RUNTIME_NAMES } from '../../src/schema.ts';
+import { RUNTIME_NAMES } from '../../packages/core/src/schema.ts';
 import { CLI, runCli, runCliHere } from '../support/cli.ts';
 import { folderOfFile } from '../support/folders.ts';
 

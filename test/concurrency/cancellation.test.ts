@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Cancellation } from '../../src/concurrency/cancellation.ts';
+import { Cancellation } from '../../packages/core/src/concurrency/cancellation.ts';
 
 describe('a cancellation', () => {
   test('calls each listener once', () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { forEachConcurrently } from '../../src/concurrency/for-each-concurrently.ts';
+import { forEachConcurrently } from '../../packages/core/src/concurrency/for-each-concurrently.ts';
 
 describe('forEachConcurrently', () => {
   test('runs every task, at most eight at a time', async () => {

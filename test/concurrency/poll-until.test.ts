@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pollUntil } from '../../src/concurrency/poll-until.ts';
+import { pollUntil } from '../../packages/core/src/concurrency/poll-until.ts';
 
 describe('pollUntil', () => {
   test('checks the condition until it is true', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { SerialQueue } from '../../src/concurrency/serial-queue.ts';
+import { SerialQueue } from '../../packages/core/src/concurrency/serial-queue.ts';
 
 describe('SerialQueue', () => {
   test('runs one task at a time, in the order in which they were queued', async () => {

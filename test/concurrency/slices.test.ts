@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, test } from 'vitest';
-import { atOnce, finishInSlices, inSlices, SliceQueue } from '../../src/concurrency/slices.ts';
+import { atOnce, finishInSlices, inSlices, SliceQueue } from '../../packages/core/src/concurrency/slices.ts';
 
 /** Steps that each take a few milliseconds of processor time. */
 function* steps(count: number, order: string[]): Generator<undefined, string> {

@@ -11,9 +11,9 @@ import { fileURLToPath } from 'node:url';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { policy } from '../../packages/core/src/schema.ts';
+import { SETTING_NAMES } from '../../packages/server/src/server/settings.ts';
 import { installPinned } from '../../scripts/install-pinned-packages.mjs';
-import { policy } from '../../src/schema.ts';
-import { SETTING_NAMES } from '../../src/server/settings.ts';
 import { runCliHere } from '../support/cli.ts';
 import { folderOfTest } from '../support/folders.ts';
 
@@ -93,11 +93,13 @@ test('the context of the image contains every folder that the build reads', () =
     readFileSync(join(root, 'scripts', name), 'utf8'),
   );
   const used = [
-    ...scripts.join('\n').matchAll(/(?:\bat\(|\bjoin\(root, |^ {4}\['\w+', )['`]([\w.-]+)/gm),
+    ...scripts
+      .join('\n')
+      .matchAll(/(?:\bat\(|\bjoin\(root, |^ {4}\['\w+', |^const PACKAGES = \[)['`]([\w.-]+)/gm),
   ].map(([, name]) => name!);
-  const made = ['dist', 'types', 'node_modules'];
+  const made = ['node_modules'];
   const included = read('Dockerfile.dockerignore').split('\n');
-  expect(used).toEqual(expect.arrayContaining(['playground', 'programs', 'packages']));
+  expect(used).toEqual(expect.arrayContaining(['page', 'programs', 'packages']));
   for (const name of used) if (!made.includes(name)) expect(included).toContain(`!${name}`);
 });
 
@@ -297,7 +299,7 @@ describe('deployment files', () => {
 });
 
 describe('Grafana dashboard', () => {
-  const metrics = readFileSync(join(root, 'src/server/metrics.ts'), 'utf8');
+  const metrics = readFileSync(join(root, 'packages/server/src/server/metrics.ts'), 'utf8');
   const dashboard = JSON.parse(read('grafana/dashboard.json'));
 
   test('uses metrics that the server has', () => {

@@ -1,9 +1,8 @@
 /** CONTRIBUTING.md and docs/architecture.md agree with the architecture tests and with package.json. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { IMPORT_ORDER } from '../architecture/import-order.ts';
+import { importsOf, SOURCES } from '../support/sources.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const contributing = read('CONTRIBUTING.md');
@@ -30,10 +29,10 @@ describe('CONTRIBUTING.md', () => {
 });
 
 describe('docs/architecture.md', () => {
-  test('lists every module of src/', () => {
-    const modules = readdirSync(new URL('../../src/', import.meta.url), { withFileTypes: true }).map(
-      (entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name),
-    );
+  test('lists every module', () => {
+    const modules = [
+      ...new Set(SOURCES.map(({ path }) => (path.includes('/') ? `${path.split('/')[0]}/` : path))),
+    ];
     const listed = [...architecture.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell]) =>
       [...cell!.matchAll(/`([\w./-]+)`/g)].map(([, name]) => name!),
     );
@@ -51,25 +50,20 @@ describe('docs/architecture.md', () => {
   test('describes the path of a call in steps that name existing files', () => {
     const [, path] = /^## The path of one call\n([\s\S]*?)^## /m.exec(architecture)!;
     const files = [...path!.matchAll(/`((?:[\w-]+\/)+[\w-]+\.ts)`/g)].map(([, file]) => file!);
-    expect(files.filter((file) => !existsSync(new URL(`../../src/${file}`, import.meta.url)))).toEqual([]);
+    const existing = new Set(SOURCES.map(({ path: one }) => one));
+    expect(files.filter((file) => !existing.has(file))).toEqual([]);
   });
 });
 
-/** The imports between modules of src/ that do not follow from a chain of other imports. */
+/** The imports between modules that do not follow from a chain of other imports. */
 function reducedImports(): string[] {
-  const src = fileURLToPath(new URL('../../src/', import.meta.url));
   const imports = new Map<string, Set<string>>();
   const moduleOf = (path: string) => path.split('/')[0]!.replace(/\.ts$/, '');
-  for (const path of readdirSync(src, { recursive: true, encoding: 'utf8' })) {
-    if (!path.endsWith('.ts')) continue;
-    const own = imports.get(moduleOf(path)) ?? new Set();
-    imports.set(moduleOf(path), own);
-    for (const [, target] of readFileSync(join(src, path), 'utf8').matchAll(
-      /(?:from |import\()'(\.[^']+)'/g,
-    )) {
-      const module = moduleOf(relative(src, join(src, path, '..', target!)));
-      if (module !== moduleOf(path)) own.add(module);
-    }
+  for (const source of SOURCES) {
+    const own = imports.get(moduleOf(source.path)) ?? new Set();
+    imports.set(moduleOf(source.path), own);
+    for (const { target } of importsOf(source))
+      if (target.endsWith('.ts') && moduleOf(target) !== moduleOf(source.path)) own.add(moduleOf(target));
   }
   const reached = (from: string): string[] =>
     [...(imports.get(from) ?? [])].flatMap((next) => [next, ...reached(next)]);

@@ -20,14 +20,14 @@ const ownDocuments = documents.filter((document) => document !== THIRD_PARTY);
 const NOT_COMMITTED = ['packages.json', 'session.json', 'bench/RESULTS.md'];
 const isCommitted = (path: string) => !NOT_COMMITTED.includes(path) && !path.startsWith('dist/');
 const SOURCE_FOLDERS = [
-  'src',
   'test',
   'scripts',
   'docs',
   'bench',
   'programs',
   'packages',
-  'playground',
+  'page',
+  'tools',
   'deploy',
 ];
 
@@ -86,7 +86,8 @@ describe('documentation', () => {
   });
 
   test('leads to no file that the npm package does not contain', () => {
-    const { files } = JSON.parse(read('package.json')) as { files: string[] };
+    const filesOf = (name: string): string[] => JSON.parse(read(`packages/${name}/package.json`)).files;
+    const files = [...filesOf('core'), ...filesOf('cli')];
     const shipped = [...files, 'README.md', 'LICENSE', 'package.json'];
     const isShipped = (path: string) => shipped.some((one) => path === one || path.startsWith(`${one}/`));
     const dead = documents
@@ -100,7 +101,11 @@ describe('documentation', () => {
   });
 
   test.each(ownDocuments)('names only existing files in %s', (document) => {
-    const paths = [...read(document).matchAll(/`((?:src|test|scripts|bench|docs|\.ci)\/[\w./-]+)`/g)];
+    const paths = [
+      ...read(document).matchAll(
+        /`((?:packages\/(?:core|server|cli|adapters)|tools\/redteam|page|test|scripts|bench|docs|\.ci)\/[\w./-]+)`/g,
+      ),
+    ];
     const named = paths.map(([, path]) => path!).filter(isCommitted);
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });

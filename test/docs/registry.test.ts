@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { environmentName } from '../../src/server/resolve-settings.ts';
-import { SETTING_NAMES } from '../../src/server/settings.ts';
+import { environmentName } from '../../packages/server/src/server/resolve-settings.ts';
+import { SETTING_NAMES } from '../../packages/server/src/server/settings.ts';
 import { call, stdioClient } from '../support/mcp.ts';
 
 const read = (name: string) =>
@@ -52,7 +52,7 @@ test('server.json matches the schema of the registry', () => {
 });
 
 test('server.json names this package, its version and its mcpName', () => {
-  const { name, version, mcpName } = read('package.json');
+  const { name, version, mcpName } = read('packages/cli/package.json');
   expect(entry).toMatchObject({ name: mcpName, version });
   expect(listed).toMatchObject({ identifier: name, version });
 });

@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { AccessTokens, MAX_ISSUED, MAX_RECENT, newId, type SignedUrl } from '../../src/e2b/access-tokens.ts';
+import {
+  AccessTokens,
+  MAX_ISSUED,
+  MAX_RECENT,
+  newId,
+  type SignedUrl,
+} from '../../packages/server/src/e2b/access-tokens.ts';
 
 const TENANTS = ['alice', 'bob'];
 const SHARE = MAX_ISSUED / TENANTS.length;

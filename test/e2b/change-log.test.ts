@@ -1,8 +1,8 @@
 /** The log of changes that all watchers of a sandbox share. */
 import { describe, expect, test } from 'vitest';
-import { nextTurn } from '../../src/concurrency/slices.ts';
-import { ChangeLog } from '../../src/e2b/change-log.ts';
-import { FileTree } from '../../src/fs/immutable-file-tree.ts';
+import { nextTurn } from '../../packages/core/src/concurrency/slices.ts';
+import { FileTree } from '../../packages/core/src/fs/immutable-file-tree.ts';
+import { ChangeLog } from '../../packages/server/src/e2b/change-log.ts';
 
 const file = (path: string, mode = 0o644) =>
   ({ path, kind: 'file', mode, mtimeMs: 0, data: new Uint8Array([1]) }) as const;

@@ -1,7 +1,7 @@
 /** Forms as clients of E2B send them, and as no client does. */
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../../src/concurrency/slices.ts';
-import { formFiles } from '../../src/e2b/form-files.ts';
+import { atOnce } from '../../packages/core/src/concurrency/slices.ts';
+import { formFiles } from '../../packages/server/src/e2b/form-files.ts';
 
 const TYPE = 'multipart/form-data; boundary=b';
 const part = (name: string, content = '', field = 'file') =>

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MAX_RECENT } from '../../src/e2b/access-tokens.ts';
+import { MAX_RECENT } from '../../packages/server/src/e2b/access-tokens.ts';
 import { startLoopbackServer } from '../support/loopback-server.ts';
 import { startHttp } from '../support/mcp.ts';
 import '../support/property-seed.ts';

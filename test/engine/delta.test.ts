@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { applyDelta, captureDelta, type Delta, readDelta } from '../../src/engine/delta.ts';
-import type { Guest } from '../../src/engine/guest.ts';
-import { type Image, resetToImage } from '../../src/engine/image.ts';
-import { PAGE_BYTES } from '../../src/engine/image-identity.ts';
-import { type CaptureState, captureBytes } from '../../src/engine/memory-capture.ts';
-import { type GuestTemplate, instantiateGuest } from '../../src/worker/thread/guest-from-image.ts';
+import { applyDelta, captureDelta, type Delta, readDelta } from '../../packages/core/src/engine/delta.ts';
+import type { Guest } from '../../packages/core/src/engine/guest.ts';
+import { type Image, resetToImage } from '../../packages/core/src/engine/image.ts';
+import { PAGE_BYTES } from '../../packages/core/src/engine/image-identity.ts';
+import { type CaptureState, captureBytes } from '../../packages/core/src/engine/memory-capture.ts';
+import {
+  type GuestTemplate,
+  instantiateGuest,
+} from '../../packages/core/src/worker/thread/guest-from-image.ts';
 import { loadBuiltGuest } from '../support/built-guest.ts';
 import { repetitions } from '../support/repetitions.ts';
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readImage } from '../../src/engine/image.ts';
-import { IMAGE_FORMAT } from '../../src/engine/image-identity.ts';
-import { encodeFrame } from '../../src/framing/frame.ts';
+import { readImage } from '../../packages/core/src/engine/image.ts';
+import { IMAGE_FORMAT } from '../../packages/core/src/engine/image-identity.ts';
+import { encodeFrame } from '../../packages/core/src/framing/frame.ts';
 
-const folder = new URL('../../dist/guests/python/', import.meta.url);
+const folder = new URL('../../packages/core/dist/guests/python/', import.meta.url);
 const { origin } = JSON.parse(readFileSync(new URL('guest.json', folder), 'utf8'));
 const image = new Uint8Array(readFileSync(new URL('boot.image', folder)));
 

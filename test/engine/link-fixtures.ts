@@ -1,15 +1,19 @@
 /** A small main module, side modules and guests for tests of the linker. Needs no compiler and no interpreter. */
 
-import { compileSideModule, mainSymbols, type SideModule } from '../../src/engine/compile-side-module.ts';
-import { type CompiledModule, Guest } from '../../src/engine/guest.ts';
-import { UNLIMITED_RUN } from '../../src/engine/run-context.ts';
-import { sideModuleStub } from '../../src/engine/side-module-stub-file.ts';
-import { sha256Hex } from '../../src/framing/digest.ts';
-import type { Entry } from '../../src/fs/flat-entries.ts';
-import { readOnlyTree } from '../../src/fs/tree-codec.ts';
-import { Volume } from '../../src/fs/volume.ts';
-import { prepareModule } from '../../src/wasm/prepare-module.ts';
-import { prepareSideModule } from '../../src/wasm/prepare-side-module.ts';
+import {
+  compileSideModule,
+  mainSymbols,
+  type SideModule,
+} from '../../packages/core/src/engine/compile-side-module.ts';
+import { type CompiledModule, Guest } from '../../packages/core/src/engine/guest.ts';
+import { UNLIMITED_RUN } from '../../packages/core/src/engine/run-context.ts';
+import { sideModuleStub } from '../../packages/core/src/engine/side-module-stub-file.ts';
+import { sha256Hex } from '../../packages/core/src/framing/digest.ts';
+import type { Entry } from '../../packages/core/src/fs/flat-entries.ts';
+import { readOnlyTree } from '../../packages/core/src/fs/tree-codec.ts';
+import { Volume } from '../../packages/core/src/fs/volume.ts';
+import { prepareModule } from '../../packages/core/src/wasm/prepare-module.ts';
+import { prepareSideModule } from '../../packages/core/src/wasm/prepare-side-module.ts';
 import { buildLinked, type LinkSource, USUAL_IMPORTS } from '../wasm/link-assembler.ts';
 
 /** Types of all modules here: 0 `()`, 1 `(i32) -> i32`, 2 `(i32, i32) -> i32`, 3 `(i32)`. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { FunctionTable } from '../../src/engine/function-table.ts';
-import type { Guest } from '../../src/engine/guest.ts';
-import { LinkFailure } from '../../src/engine/link-failure.ts';
+import { FunctionTable } from '../../packages/core/src/engine/function-table.ts';
+import type { Guest } from '../../packages/core/src/engine/guest.ts';
+import { LinkFailure } from '../../packages/core/src/engine/link-failure.ts';
 import {
   type LinkState,
   linkState,
@@ -10,10 +10,10 @@ import {
   MAX_SIDE_MODULES,
   MAX_SLOTS,
   MAX_TABLE_ENTRIES,
-} from '../../src/engine/link-state.ts';
-import { UNLIMITED_RUN } from '../../src/engine/run-context.ts';
-import { sideModuleStub } from '../../src/engine/side-module-stub-file.ts';
-import { checked } from '../../src/framing/json-checks.ts';
+} from '../../packages/core/src/engine/link-state.ts';
+import { UNLIMITED_RUN } from '../../packages/core/src/engine/run-context.ts';
+import { sideModuleStub } from '../../packages/core/src/engine/side-module-stub-file.ts';
+import { checked } from '../../packages/core/src/framing/json-checks.ts';
 import type { Code } from '../wasm/assembler.ts';
 import { MEMORY_BASE, TABLE_BASE } from '../wasm/link-assembler.ts';
 import {

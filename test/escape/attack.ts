@@ -13,8 +13,8 @@ import {
   type SandboxResult,
 } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { ATTACK_PROGRAMS } from '../../src/redteam/programs/index.ts';
-import { NEIGHBOUR_OUTPUT } from '../../src/redteam/surroundings.ts';
+import { ATTACK_PROGRAMS } from '../../tools/redteam/src/programs/index.ts';
+import { NEIGHBOUR_OUTPUT } from '../../tools/redteam/src/surroundings.ts';
 
 /** Stands for a secret of the host. It must never appear in a result. */
 const SECRET = 'host-secret-5d1f';

@@ -5,15 +5,15 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
-import { Guest } from '../../src/engine/guest.ts';
-import type { Linkage } from '../../src/engine/host-imports.ts';
-import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-context.ts';
-import { Volume } from '../../src/fs/volume.ts';
-import type { RuntimeBuild } from '../../src/runtimes/build/runtime-build.ts';
-import { build as javascript } from '../../src/runtimes/javascript/build/index.ts';
-import { build as python } from '../../src/runtimes/python/build/index.ts';
-import type { Runtime } from '../../src/runtimes/runtime.ts';
-import { prepareModule } from '../../src/wasm/prepare-module.ts';
+import { Guest } from '../../packages/core/src/engine/guest.ts';
+import type { Linkage } from '../../packages/core/src/engine/host-imports.ts';
+import { GuestStopped, UNLIMITED_RUN } from '../../packages/core/src/engine/run-context.ts';
+import { Volume } from '../../packages/core/src/fs/volume.ts';
+import type { RuntimeBuild } from '../../packages/core/src/runtimes/build/runtime-build.ts';
+import { build as javascript } from '../../packages/core/src/runtimes/javascript/build/index.ts';
+import { build as python } from '../../packages/core/src/runtimes/python/build/index.ts';
+import type { Runtime } from '../../packages/core/src/runtimes/runtime.ts';
+import { prepareModule } from '../../packages/core/src/wasm/prepare-module.ts';
 import { moduleThatCalls } from './single-import-module.ts';
 
 function importsOf({ binary }: RuntimeBuild): { module: string; name: string }[] {

@@ -4,34 +4,27 @@
  *
  * @module-tag full
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { analyse } from '../../src/analysis/analyse.ts';
-import { escapeControls } from '../../src/analysis/escape-controls.ts';
-import { declaredNames, planProgram } from '../../src/runtimes/javascript/module-to-script.ts';
-import { tokenize } from '../../src/runtimes/javascript/tokenizer.ts';
-import { LANGUAGES } from '../../src/runtimes/languages.ts';
-import type { RuntimeName } from '../../src/schema.ts';
-import { parseGuestReport } from '../../src/worker/protocol/parse-guest-report.ts';
+import { analyse } from '../../packages/core/src/analysis/analyse.ts';
+import { escapeControls } from '../../packages/core/src/analysis/escape-controls.ts';
+import { declaredNames, planProgram } from '../../packages/core/src/runtimes/javascript/module-to-script.ts';
+import { tokenize } from '../../packages/core/src/runtimes/javascript/tokenizer.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import type { RuntimeName } from '../../packages/core/src/schema.ts';
+import { parseGuestReport } from '../../packages/core/src/worker/protocol/parse-guest-report.ts';
 import { READERS, run } from '../analysis/inputs.ts';
 import { countSteps, hostileTexts } from '../support/regex-steps.ts';
-
-const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
+import { SOURCES } from '../support/sources.ts';
 
 interface Pattern {
   readonly file: string;
   readonly regex: RegExp;
 }
 
-/** Every regular expression literal in src/. Guest code is not included: its work is metered. */
+/** Every regular expression literal in the sources. Guest code is not included: its work is metered. */
 function literals(): Pattern[] {
-  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.ts'),
-  );
-  return files.sort().flatMap((name) => {
-    const tokens = tokenize(readFileSync(join(SRC, name), 'utf8'));
+  return SOURCES.flatMap(({ path: name, text }) => {
+    const tokens = tokenize(text);
     if (tokens === undefined) throw new Error(`cannot read ${name}`);
     return tokens
       .filter(({ kind }) => kind === 'regex')

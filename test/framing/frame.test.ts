@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { sha256, splitDigest } from '../../src/framing/digest.ts';
-import { decodeFrame, encodeFrame, FrameError } from '../../src/framing/frame.ts';
-import { decodeJsonHeader, encodeJsonHeader } from '../../src/framing/json-header.ts';
+import { sha256, splitDigest } from '../../packages/core/src/framing/digest.ts';
+import { decodeFrame, encodeFrame, FrameError } from '../../packages/core/src/framing/frame.ts';
+import { decodeJsonHeader, encodeJsonHeader } from '../../packages/core/src/framing/json-header.ts';
 
 const FORMAT = { magic: 'TEST', version: 3, fields: 2 };
 const bytes = (text: string) => new TextEncoder().encode(text);

@@ -14,7 +14,7 @@ import {
   optional,
   record,
   text,
-} from '../../src/framing/json-checks.ts';
+} from '../../packages/core/src/framing/json-checks.ts';
 
 const json = (source: string): unknown => JSON.parse(source);
 const shape = byKind({

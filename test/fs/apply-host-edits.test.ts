@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { applyHostEdit } from '../../src/fs/apply-host-edits.ts';
-import type { TreeEdit } from '../../src/fs/flat-entries.ts';
-import type { Node } from '../../src/fs/nodes.ts';
-import type { Volume } from '../../src/fs/volume.ts';
+import { applyHostEdit } from '../../packages/core/src/fs/apply-host-edits.ts';
+import type { TreeEdit } from '../../packages/core/src/fs/flat-entries.ts';
+import type { Node } from '../../packages/core/src/fs/nodes.ts';
+import type { Volume } from '../../packages/core/src/fs/volume.ts';
 import { applyEdit, codeOf, dir, file, link, newVolume, readText } from './support.ts';
 
 function filled() {

@@ -1,6 +1,6 @@
 /** Random trees for the property tests of this folder. */
 import fc from 'fast-check';
-import { type Entry, putEntry } from '../../src/fs/flat-entries.ts';
+import { type Entry, putEntry } from '../../packages/core/src/fs/flat-entries.ts';
 
 const name = fc.oneof(
   fc.constantFrom('a', 'b', 'é', '\u{1f600}', '\ufeff', 'a.b'),

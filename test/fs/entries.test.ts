@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Entry, putEntry } from '../../src/fs/flat-entries.ts';
+import { type Entry, putEntry } from '../../packages/core/src/fs/flat-entries.ts';
 import { codeOf, dir, file, link, newVolume, recount, writeText } from './support.ts';
 
 const START = [dir('d'), file('d/in', 'in'), file('a', 'A'), file('b', 'B'), link('l', 'a'), dir('e')];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { utf8Length } from '../../src/fs/file-names.ts';
+import { utf8Length } from '../../packages/core/src/fs/file-names.ts';
 
 describe('utf8Length', () => {
   it('agrees with TextEncoder for any string', () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { utf8Length } from '../../src/fs/file-names.ts';
-import type { Entry } from '../../src/fs/flat-entries.ts';
-import { EMPTY_TREE, entryBytes, FileTree } from '../../src/fs/immutable-file-tree.ts';
+import { utf8Length } from '../../packages/core/src/fs/file-names.ts';
+import type { Entry } from '../../packages/core/src/fs/flat-entries.ts';
+import { EMPTY_TREE, entryBytes, FileTree } from '../../packages/core/src/fs/immutable-file-tree.ts';
 import { tree as anyTree } from './arbitraries.ts';
 import { applyEdit, dir, file, link } from './support.ts';
 

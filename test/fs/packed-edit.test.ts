@@ -1,9 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { atOnce } from '../../src/concurrency/slices.ts';
-import type { Entry } from '../../src/fs/flat-entries.ts';
-import { type PackedEdit, packEdit, unpackEdit, unpackWholeEdit } from '../../src/fs/packed-edit.ts';
-import { MIN_SHARED_BYTES } from '../../src/fs/shared-array-buffers.ts';
+import { atOnce } from '../../packages/core/src/concurrency/slices.ts';
+import type { Entry } from '../../packages/core/src/fs/flat-entries.ts';
+import {
+  type PackedEdit,
+  packEdit,
+  unpackEdit,
+  unpackWholeEdit,
+} from '../../packages/core/src/fs/packed-edit.ts';
+import { MIN_SHARED_BYTES } from '../../packages/core/src/fs/shared-array-buffers.ts';
 import { tree } from './arbitraries.ts';
 import { codeOf, dir, file, link } from './support.ts';
 

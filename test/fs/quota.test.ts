@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FileNode } from '../../src/fs/nodes.ts';
+import type { FileNode } from '../../packages/core/src/fs/nodes.ts';
 import {
   bytes,
   codeOf,

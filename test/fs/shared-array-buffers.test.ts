@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { toEntry } from '../../src/fs/flat-entries.ts';
-import { newFile } from '../../src/fs/nodes.ts';
-import { allocateShared, countShared, toShared } from '../../src/fs/shared-array-buffers.ts';
+import { toEntry } from '../../packages/core/src/fs/flat-entries.ts';
+import { newFile } from '../../packages/core/src/fs/nodes.ts';
+import { allocateShared, countShared, toShared } from '../../packages/core/src/fs/shared-array-buffers.ts';
 
 /** The largest number of bytes that garbage collection counts in addition after `allocate`, in five attempts. */
 function countedBytes(allocate: () => unknown): number {

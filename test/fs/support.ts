@@ -1,11 +1,11 @@
 /** Helpers for the tests of this folder: a volume with a counting clock, short entries, error codes. */
-import { SandboxError } from '../../src/errors.ts';
-import { utf8Length } from '../../src/fs/file-names.ts';
-import type { Entry, TreeEdit } from '../../src/fs/flat-entries.ts';
-import { FsError } from '../../src/fs/fs-error.ts';
-import { type Node, visitTree } from '../../src/fs/nodes.ts';
-import { chargedBytes } from '../../src/fs/quota.ts';
-import { Volume, WRITABLE_ROOTS } from '../../src/fs/volume.ts';
+import { SandboxError } from '../../packages/core/src/errors.ts';
+import { utf8Length } from '../../packages/core/src/fs/file-names.ts';
+import type { Entry, TreeEdit } from '../../packages/core/src/fs/flat-entries.ts';
+import { FsError } from '../../packages/core/src/fs/fs-error.ts';
+import { type Node, visitTree } from '../../packages/core/src/fs/nodes.ts';
+import { chargedBytes } from '../../packages/core/src/fs/quota.ts';
+import { Volume, WRITABLE_ROOTS } from '../../packages/core/src/fs/volume.ts';
 
 export function newVolume(limits = { maxBytes: 1000, maxFiles: 100 }): Volume {
   let time = 0;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../src/fs/flat-entries.ts';
-import type { TreeChanges } from '../../src/fs/tree-changes.ts';
+import type { Entry } from '../../packages/core/src/fs/flat-entries.ts';
+import type { TreeChanges } from '../../packages/core/src/fs/tree-changes.ts';
 import { applyEdit, bytes, dir, file, link, newVolume, readText, writeText } from './support.ts';
 
 const START = [dir('d'), file('d/in', 'in'), file('a', 'A'), file('b', 'B'), link('l', 'a'), dir('e')];

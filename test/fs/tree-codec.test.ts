@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../src/fs/flat-entries.ts';
-import { visitTree } from '../../src/fs/nodes.ts';
-import { packEntries, readOnlyTree, unpackEntries } from '../../src/fs/tree-codec.ts';
+import type { Entry } from '../../packages/core/src/fs/flat-entries.ts';
+import { visitTree } from '../../packages/core/src/fs/nodes.ts';
+import { packEntries, readOnlyTree, unpackEntries } from '../../packages/core/src/fs/tree-codec.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { tree } from './arbitraries.ts';
 import { codeOf, dir, file, link } from './support.ts';

@@ -3,9 +3,9 @@
  * and no buffers. After every step both must agree on success, contents and usage.
  */
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../src/fs/flat-entries.ts';
-import type { Node } from '../../src/fs/nodes.ts';
-import { packEntries, unpackEntries } from '../../src/fs/tree-codec.ts';
+import type { Entry } from '../../packages/core/src/fs/flat-entries.ts';
+import type { Node } from '../../packages/core/src/fs/nodes.ts';
+import { packEntries, unpackEntries } from '../../packages/core/src/fs/tree-codec.ts';
 import { applyEdit, codeOf, newVolume, recount, recountPaths } from './support.ts';
 
 type Thing = { kind: 'file'; bytes: number[] } | { kind: 'dir' };

@@ -4,11 +4,11 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../src/fs/flat-entries.ts';
-import { FileTree } from '../../src/fs/immutable-file-tree.ts';
-import type { Node } from '../../src/fs/nodes.ts';
-import type { TreeChanges } from '../../src/fs/tree-changes.ts';
-import { Volume, WRITABLE_ROOTS } from '../../src/fs/volume.ts';
+import type { Entry } from '../../packages/core/src/fs/flat-entries.ts';
+import { FileTree } from '../../packages/core/src/fs/immutable-file-tree.ts';
+import type { Node } from '../../packages/core/src/fs/nodes.ts';
+import type { TreeChanges } from '../../packages/core/src/fs/tree-changes.ts';
+import { Volume, WRITABLE_ROOTS } from '../../packages/core/src/fs/volume.ts';
 import { tree as anyTree } from './arbitraries.ts';
 import {
   applyEdit,

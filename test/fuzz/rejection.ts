@@ -1,5 +1,5 @@
 /** Distinguishes a clean rejection of bad input from a failure of the code that reads it. */
-import type { ErrorCode } from '../../src/errors.ts';
+import type { ErrorCode } from '../../packages/core/src/errors.ts';
 
 /** Whether `action` succeeded. An error other than a SandboxError with one of `codes` is rethrown. */
 export async function accepts(action: () => unknown, ...codes: readonly ErrorCode[]): Promise<boolean> {

@@ -2,11 +2,11 @@
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { readCached, readCachedInParts, writeCached } from '../../src/host/disk-cache.ts';
-import { readBoundedFile } from '../../src/host/read-bounded-file.ts';
-import { readJsonFile } from '../../src/host/read-json-file.ts';
-import { readAddedPackages } from '../../src/packages/added-packages.ts';
-import { unpackWheel } from '../../src/packages/unpack-wheel.ts';
+import { readCached, readCachedInParts, writeCached } from '../../packages/core/src/host/disk-cache.ts';
+import { readBoundedFile } from '../../packages/core/src/host/read-bounded-file.ts';
+import { readJsonFile } from '../../packages/core/src/host/read-json-file.ts';
+import { readAddedPackages } from '../../packages/core/src/packages/added-packages.ts';
+import { unpackWheel } from '../../packages/core/src/packages/unpack-wheel.ts';
 import { folderOfFile } from '../support/folders.ts';
 
 const folder = folderOfFile();

@@ -3,14 +3,14 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { sha256Hex } from '../../src/framing/digest.ts';
+import { sha256Hex } from '../../packages/core/src/framing/digest.ts';
 import {
   companionPath,
   readCompanionFile,
   unpackCompanionFile,
   verifyCompanion,
-} from '../../src/host/companion-package.ts';
-import { readCachedInParts } from '../../src/host/disk-cache.ts';
+} from '../../packages/core/src/host/companion-package.ts';
+import { readCachedInParts } from '../../packages/core/src/host/disk-cache.ts';
 import { folderOfTest } from '../support/folders.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));

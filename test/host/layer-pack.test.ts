@@ -1,11 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../src/fs/flat-entries.ts';
-import { BLOCK_BYTES } from '../../src/fs/layer-index.ts';
-import type { FileNode } from '../../src/fs/nodes.ts';
-import { encodePack, OpenLayer } from '../../src/host/layer-pack.ts';
-import { encodeMemoryLayer, packedLayer, type SharedLayer } from '../../src/host/shared-layer.ts';
+import type { Entry } from '../../packages/core/src/fs/flat-entries.ts';
+import { BLOCK_BYTES } from '../../packages/core/src/fs/layer-index.ts';
+import type { FileNode } from '../../packages/core/src/fs/nodes.ts';
+import { encodePack, OpenLayer } from '../../packages/core/src/host/layer-pack.ts';
+import {
+  encodeMemoryLayer,
+  packedLayer,
+  type SharedLayer,
+} from '../../packages/core/src/host/shared-layer.ts';
 import { codeOf } from '../fs/support.ts';
 import { folderOfFile } from '../support/folders.ts';
 

@@ -2,8 +2,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { sha256Hex } from '../../src/framing/digest.ts';
-import type * as Parts from '../../src/host/parts.ts';
+import { sha256Hex } from '../../packages/core/src/framing/digest.ts';
+import type * as Parts from '../../packages/core/src/host/parts.ts';
 import { folderOfTest } from '../support/folders.ts';
 
 const IMAGE = 'guests/charts/vega.image';
@@ -27,12 +27,12 @@ function writePart(version = VERSION): void {
 
 beforeEach(async () => {
   folder = folderOfTest();
-  write('node_modules/llm-wasm-sandbox/package.json', JSON.stringify({ version: VERSION }));
-  write('node_modules/llm-wasm-sandbox/dist/packages/import-costs.json', '{}');
-  vi.stubEnv('LLM_WASM_SANDBOX_ASSETS', join(folder, 'node_modules/llm-wasm-sandbox/dist'));
+  write('node_modules/@llm-wasm-sandbox/core/package.json', JSON.stringify({ version: VERSION }));
+  write('node_modules/@llm-wasm-sandbox/core/dist/packages/import-costs.json', '{}');
+  vi.stubEnv('LLM_WASM_SANDBOX_ASSETS', join(folder, 'node_modules/@llm-wasm-sandbox/core/dist'));
   // The module remembers the parts that it has found.
   vi.resetModules();
-  parts = await import('../../src/host/parts.ts');
+  parts = await import('../../packages/core/src/host/parts.ts');
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -44,7 +44,7 @@ describe('a part of the installation', () => {
     writePart();
     expect(parts.findFile(IMAGE)).toBe(join(folder, PART, IMAGE));
     expect(parts.findFile('guests/charts/charts.json')).toBe(
-      join(folder, 'node_modules/llm-wasm-sandbox/dist/guests/charts/charts.json'),
+      join(folder, 'node_modules/@llm-wasm-sandbox/core/dist/guests/charts/charts.json'),
     );
     expect(parts.partProblem('charts')).toBeUndefined();
     expect(parts.installedParts()).toEqual(['@llm-wasm-sandbox/charts']);
@@ -52,8 +52,8 @@ describe('a part of the installation', () => {
   });
 
   test('is not needed if the files are next to the code, as in a checkout', () => {
-    write(`node_modules/llm-wasm-sandbox/dist/${IMAGE}`, 'image');
-    expect(parts.findFile(IMAGE)).toBe(join(folder, 'node_modules/llm-wasm-sandbox/dist', IMAGE));
+    write(`node_modules/@llm-wasm-sandbox/core/dist/${IMAGE}`, 'image');
+    expect(parts.findFile(IMAGE)).toBe(join(folder, 'node_modules/@llm-wasm-sandbox/core/dist', IMAGE));
     expect(parts.partProblem('charts')).toBeUndefined();
     expect(parts.installedParts()).toEqual([]);
   });
@@ -80,9 +80,10 @@ describe('a part of the installation', () => {
 test('every part is an optional dependency, a workspace, and has the version of the main package', () => {
   const read = (path: string) =>
     JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')) as Record<string, unknown>;
-  const { version, optionalDependencies, workspaces } = read('package.json');
+  const { version, optionalDependencies } = read('packages/core/package.json');
+  const { workspaces } = read('package.json');
   const names = [...parts.PART_NAMES].sort();
-  expect(workspaces).toEqual(names.map((name) => `packages/${name}`));
+  expect(workspaces).toEqual(expect.arrayContaining(names.map((name) => `packages/${name}`)));
   expect(optionalDependencies).toEqual(
     Object.fromEntries(names.map((name) => [parts.partPackage(name), version])),
   );

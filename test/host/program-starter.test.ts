@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ProgramStarter } from '../../src/host/program-starter.ts';
+import { ProgramStarter } from '../../packages/core/src/host/program-starter.ts';
 
 const starter = new ProgramStarter();
 afterAll(() => starter.close());

@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { replaceFileSync } from '../../src/host/replace-file.ts';
+import { replaceFileSync } from '../../packages/core/src/host/replace-file.ts';
 import { folderOfFile } from '../support/folders.ts';
 
 const folder = folderOfFile();

@@ -7,7 +7,7 @@ import {
   readSharedFile,
   readSharedFileAhead,
   sharedFile,
-} from '../../src/host/shared-file.ts';
+} from '../../packages/core/src/host/shared-file.ts';
 import { folderOfFile } from '../support/folders.ts';
 
 const folder = folderOfFile();

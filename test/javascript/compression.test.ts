@@ -2,8 +2,11 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import type { Argument, GuestBytes } from '../../src/runtimes/javascript/syscalls/call-arguments.ts';
-import { compressionCalls } from '../../src/runtimes/javascript/syscalls/compression.ts';
+import type {
+  Argument,
+  GuestBytes,
+} from '../../packages/core/src/runtimes/javascript/syscalls/call-arguments.ts';
+import { compressionCalls } from '../../packages/core/src/runtimes/javascript/syscalls/compression.ts';
 import { systemCallGuest } from './system-call-guest.ts';
 
 const [ZLIB, GZIP] = [1, 2];

@@ -1,7 +1,7 @@
 /** Hashes and key derivation, which the host computes: what they charge, and where they stop. */
 import { pbkdf2Sync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { cryptoCalls } from '../../src/runtimes/javascript/syscalls/cryptography.ts';
+import { cryptoCalls } from '../../packages/core/src/runtimes/javascript/syscalls/cryptography.ts';
 import { systemCallGuest } from './system-call-guest.ts';
 
 const OUT_AT = 4096;

@@ -1,6 +1,6 @@
 /** The methods that the guidance suggests exist in the guest. */
 import { expect, test } from 'vitest';
-import { functionsOf, KINDS } from '../../src/runtimes/javascript/guidance/failed-call.ts';
+import { functionsOf, KINDS } from '../../packages/core/src/runtimes/javascript/guidance/failed-call.ts';
 import { javascript } from '../support/sandbox.ts';
 
 test('every method that the guidance can suggest exists in the guest', async () => {

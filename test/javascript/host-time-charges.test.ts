@@ -1,9 +1,9 @@
 /** Work on the host whose duration depends on text of a JavaScript guest must check the limits as it proceeds. */
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { GuestBytes } from '../../src/runtimes/javascript/syscalls/call-arguments.ts';
-import type { QuickJsGuest } from '../../src/runtimes/javascript/syscalls/quickjs-guest.ts';
-import { systemCalls } from '../../src/runtimes/javascript/syscalls/system-calls.ts';
+import { GuestBytes } from '../../packages/core/src/runtimes/javascript/syscalls/call-arguments.ts';
+import type { QuickJsGuest } from '../../packages/core/src/runtimes/javascript/syscalls/quickjs-guest.ts';
+import { systemCalls } from '../../packages/core/src/runtimes/javascript/syscalls/system-calls.ts';
 import { MEMORY_BYTES, testKernel } from '../kernel/test-kernel.ts';
 import { systemCallGuest } from './system-call-guest.ts';
 

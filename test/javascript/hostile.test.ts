@@ -5,13 +5,13 @@
 import { resolve } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Guest } from '../../src/engine/guest.ts';
-import { type Image, writeImage } from '../../src/engine/image.ts';
-import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-context.ts';
-import { Volume } from '../../src/fs/volume.ts';
-import { javascript } from '../../src/runtimes/javascript/index.ts';
-import { withCString } from '../../src/runtimes/javascript/quickjs-api.ts';
-import { SYSTEM_CALL_NAMES } from '../../src/runtimes/javascript/syscalls/quickjs-imports.ts';
+import { Guest } from '../../packages/core/src/engine/guest.ts';
+import { type Image, writeImage } from '../../packages/core/src/engine/image.ts';
+import { GuestStopped, UNLIMITED_RUN } from '../../packages/core/src/engine/run-context.ts';
+import { Volume } from '../../packages/core/src/fs/volume.ts';
+import { javascript } from '../../packages/core/src/runtimes/javascript/index.ts';
+import { withCString } from '../../packages/core/src/runtimes/javascript/quickjs-api.ts';
+import { SYSTEM_CALL_NAMES } from '../../packages/core/src/runtimes/javascript/syscalls/quickjs-imports.ts';
 import { loadBuiltGuest } from '../support/built-guest.ts';
 import { repetitions } from '../support/repetitions.ts';
 
@@ -20,7 +20,7 @@ let program: ConstructorParameters<typeof Guest>[0];
 
 beforeAll(async () => {
   // One of the calls loads a bundle, which only the build has.
-  process.env['LLM_WASM_SANDBOX_ASSETS'] = resolve('dist');
+  process.env['LLM_WASM_SANDBOX_ASSETS'] = resolve('packages/core/dist');
   ({ compiled: program, image } = await loadBuiltGuest('javascript'));
 });
 

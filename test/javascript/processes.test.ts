@@ -186,27 +186,29 @@ describe('child_process', () => {
     const root = fileURLToPath(new URL('../../', import.meta.url));
     const installed = join(folderOfTest(), 'without bash');
     mkdirSync(installed);
-    const bash = join(root, 'dist/guests/bash');
-    cpSync(join(root, 'dist'), join(installed, 'dist'), {
+    const bash = join(root, 'packages/core/dist/guests/bash');
+    cpSync(join(root, 'packages/core/dist'), join(installed, 'dist'), {
       recursive: true,
       filter: (path) => path !== bash,
     });
-    for (const name of ['package.json', 'node_modules']) symlinkSync(join(root, name), join(installed, name));
+    symlinkSync(join(root, 'node_modules'), join(installed, 'node_modules'));
+    symlinkSync(join(root, 'packages/core/package.json'), join(installed, 'package.json'));
+    const env = { ...process.env, LLM_WASM_SANDBOX_ASSETS: join(installed, 'dist') };
     const program =
       'const { execSync, spawnSync } = require("child_process"); console.log(String(execSync("expr 6 \\"*\\" 7"))); require("fs").writeFileSync("loop", "#!/bin/sh -c\\n", { mode: 0o755 }); console.log(spawnSync("./loop").status); execSync("ls | wc")';
-    const cli = join(installed, 'dist/cli/main.js');
+    const cli = join(root, 'packages/cli/dist/cli/main.js');
     const args = ['run', '-l', 'javascript', '-c', program];
-    const { stdout, stderr } = await runProcess(process.execPath, [cli, ...args]);
+    const { stdout, stderr } = await runProcess(process.execPath, [cli, ...args], { env });
     expect(stdout).toBe('42\n\n126\n');
     expect(stderr).toMatch(
       /sh: the command was not run, because bash is not installed: npm install @llm-wasm-sandbox\/bash\./,
     );
     const python =
       'import os; os.system("bash -c pwd"); os.system("bash -c \'ls | wc\'"); open("a.sh", "w").write("ls"); os.system("bash a.sh")';
-    const shells = await runProcess(process.execPath, [cli, 'run', '-c', python]);
+    const shells = await runProcess(process.execPath, [cli, 'run', '-c', python], { env });
     expect(shells.stdout).toBe('/app\n');
     expect(shells.stderr.match(/npm install @llm-wasm-sandbox\/bash/g)).toHaveLength(2);
-    const doctor = await runProcess(process.execPath, [cli, 'doctor']);
+    const doctor = await runProcess(process.execPath, [cli, 'doctor'], { env });
     expect(doctor.stdout).toMatch(
       /^ok {4}bash guest: not installed, because it is optional\. .*npm install @llm-wasm-sandbox\/bash$/m,
     );

@@ -1,7 +1,10 @@
 /** A guest for tests of system calls that compute on the host: a fuel budget, buffers in its memory, and what was charged. */
-import { isSyscallError } from '../../src/kernel/syscall-error.ts';
-import { type Argument, GuestBytes } from '../../src/runtimes/javascript/syscalls/call-arguments.ts';
-import type { QuickJsGuest } from '../../src/runtimes/javascript/syscalls/quickjs-guest.ts';
+import { isSyscallError } from '../../packages/core/src/kernel/syscall-error.ts';
+import {
+  type Argument,
+  GuestBytes,
+} from '../../packages/core/src/runtimes/javascript/syscalls/call-arguments.ts';
+import type { QuickJsGuest } from '../../packages/core/src/runtimes/javascript/syscalls/quickjs-guest.ts';
 import { testKernel } from '../kernel/test-kernel.ts';
 
 type SystemCall = (guest: QuickJsGuest, args: Argument[], results: never[]) => unknown;

@@ -1,11 +1,11 @@
 /** The sizes of the texts that a JavaScript guest passes to tools. */
 import { describe, expect, test } from 'vitest';
-import { NO_CALL } from '../../src/kernel/call-environment.ts';
-import { GuestMemory } from '../../src/kernel/guest-memory.ts';
-import { MAX_TOOL_MESSAGE_BYTES, type ToolChannel } from '../../src/kernel/tool-channel.ts';
-import { GuestBytes } from '../../src/runtimes/javascript/syscalls/call-arguments.ts';
-import type { QuickJsGuest } from '../../src/runtimes/javascript/syscalls/quickjs-guest.ts';
-import { systemCalls } from '../../src/runtimes/javascript/syscalls/system-calls.ts';
+import { NO_CALL } from '../../packages/core/src/kernel/call-environment.ts';
+import { GuestMemory } from '../../packages/core/src/kernel/guest-memory.ts';
+import { MAX_TOOL_MESSAGE_BYTES, type ToolChannel } from '../../packages/core/src/kernel/tool-channel.ts';
+import { GuestBytes } from '../../packages/core/src/runtimes/javascript/syscalls/call-arguments.ts';
+import type { QuickJsGuest } from '../../packages/core/src/runtimes/javascript/syscalls/quickjs-guest.ts';
+import { systemCalls } from '../../packages/core/src/runtimes/javascript/syscalls/system-calls.ts';
 import { testKernel } from '../kernel/test-kernel.ts';
 
 describe('texts that a JavaScript guest passes to tools', () => {

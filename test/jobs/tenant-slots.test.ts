@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TenantSlots } from '../../src/jobs/tenant-slots.ts';
+import { TenantSlots } from '../../packages/server/src/jobs/tenant-slots.ts';
 
 test('jobs that start and end at the same time share one connection, and a lost one is replaced', async () => {
   const lost: (() => void)[] = [];

@@ -1,6 +1,6 @@
 /** Arguments of system calls: pointers into and beyond the memory of the test kernel, paths, 64-bit integers. */
 import fc from 'fast-check';
-import { HOST_SIGNATURES } from '../../src/runtimes/python/syscalls/host-signatures.ts';
+import { HOST_SIGNATURES } from '../../packages/core/src/runtimes/python/syscalls/host-signatures.ts';
 import { MEMORY_BYTES } from './test-kernel.ts';
 
 /** Positions of the 64-bit parameters; all others are 32 bits or floating-point numbers. */

@@ -1,8 +1,8 @@
 /** What a kernel has during a call, and what is left of it afterwards. */
 import { describe, expect, test } from 'vitest';
-import { NO_CALL } from '../../src/kernel/call-environment.ts';
-import { DescriptorTable } from '../../src/kernel/descriptors.ts';
-import { type AwaitInput, StandardInput } from '../../src/kernel/standard-input.ts';
+import { NO_CALL } from '../../packages/core/src/kernel/call-environment.ts';
+import { DescriptorTable } from '../../packages/core/src/kernel/descriptors.ts';
+import { type AwaitInput, StandardInput } from '../../packages/core/src/kernel/standard-input.ts';
 import { testKernel } from './test-kernel.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);

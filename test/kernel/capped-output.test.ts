@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CappedOutput } from '../../src/kernel/capped-output.ts';
+import { CappedOutput } from '../../packages/core/src/kernel/capped-output.ts';
 import { repetitions } from '../support/repetitions.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import { HOST_SIGNATURES } from '../../src/runtimes/python/syscalls/host-signatures.ts';
-import { EXTERNAL_KIND } from '../../src/wasm/binary-format.ts';
-import { parseModule } from '../../src/wasm/parse-module.ts';
+import { HOST_SIGNATURES } from '../../packages/core/src/runtimes/python/syscalls/host-signatures.ts';
+import { EXTERNAL_KIND } from '../../packages/core/src/wasm/binary-format.ts';
+import { parseModule } from '../../packages/core/src/wasm/parse-module.ts';
 import { testKernel } from './test-kernel.ts';
 
 const binary = createRequire(import.meta.url).resolve('pyodide/pyodide.asm.wasm');

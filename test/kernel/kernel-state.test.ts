@@ -1,16 +1,16 @@
 /** Saved kernel states that were forged: they are rejected without an effect, or give no more than open(2) would. */
 import { describe, expect, test } from 'vitest';
-import { checked } from '../../src/framing/json-checks.ts';
-import { WRITABLE_ROOTS } from '../../src/fs/volume.ts';
+import { checked } from '../../packages/core/src/framing/json-checks.ts';
+import { WRITABLE_ROOTS } from '../../packages/core/src/fs/volume.ts';
 import {
   kernelState,
   restoreKernelState,
   type SavedContents,
   saveKernelState,
   saveRemovedFiles,
-} from '../../src/kernel/kernel-state.ts';
-import { isSyscallError } from '../../src/kernel/syscall-error.ts';
-import type { Kernel } from '../../src/kernel/syscalls.ts';
+} from '../../packages/core/src/kernel/kernel-state.ts';
+import { isSyscallError } from '../../packages/core/src/kernel/syscall-error.ts';
+import type { Kernel } from '../../packages/core/src/kernel/syscalls.ts';
 import { kernelWith, testKernel } from './test-kernel.ts';
 
 const HOST = testKernel().kernel.host;

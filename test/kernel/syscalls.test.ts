@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FILE_TYPE } from '../../src/kernel/abi.ts';
-import { restoreKernelState, saveKernelState } from '../../src/kernel/kernel-state.ts';
+import { FILE_TYPE } from '../../packages/core/src/kernel/abi.ts';
+import { restoreKernelState, saveKernelState } from '../../packages/core/src/kernel/kernel-state.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { PATH_AT, paths, WIDE, wide, word } from './arbitraries.ts';
 import { MEMORY_BYTES, QUOTA, StubTrap, testKernel } from './test-kernel.ts';

@@ -1,15 +1,15 @@
 /** A kernel with real memory and a real volume but without a guest, to test host functions in isolation. */
-import { readOnlyTree } from '../../src/fs/tree-codec.ts';
-import { Volume } from '../../src/fs/volume.ts';
-import { GuestMemory } from '../../src/kernel/guest-memory.ts';
-import type { Host } from '../../src/kernel/host-services.ts';
-import type { HostFunctions } from '../../src/kernel/syscall-guard.ts';
-import { Kernel } from '../../src/kernel/syscalls.ts';
-import { wasiFunctions } from '../../src/kernel/wasi.ts';
+import { readOnlyTree } from '../../packages/core/src/fs/tree-codec.ts';
+import { Volume } from '../../packages/core/src/fs/volume.ts';
+import { GuestMemory } from '../../packages/core/src/kernel/guest-memory.ts';
+import type { Host } from '../../packages/core/src/kernel/host-services.ts';
+import type { HostFunctions } from '../../packages/core/src/kernel/syscall-guard.ts';
+import { Kernel } from '../../packages/core/src/kernel/syscalls.ts';
+import { wasiFunctions } from '../../packages/core/src/kernel/wasi.ts';
 import {
   type EmscriptenGuest,
   emscriptenFunctions,
-} from '../../src/runtimes/python/syscalls/emscripten-imports.ts';
+} from '../../packages/core/src/runtimes/python/syscalls/emscripten-imports.ts';
 
 /** Thrown instead of a trap. */
 export class StubTrap {

@@ -81,8 +81,9 @@ const MODULE = build({
 
 const copy = folderOfFile();
 
+const env = { ...process.env, LLM_WASM_SANDBOX_ASSETS: join(copy, 'packages/core/dist') };
 const run = async (...args: string[]) => {
-  const outcome = await runProcess(process.execPath, args, { cwd: copy });
+  const outcome = await runProcess(process.execPath, args, { cwd: copy, env });
   expect(outcome.stderr).toBe('');
   return outcome;
 };
@@ -91,17 +92,21 @@ const runScript = async (script: string) =>
 
 beforeAll(async () => {
   for (const name of [
-    'src',
+    'packages/core/src',
+    'packages/core/package.json',
+    'packages/core/tsconfig.json',
+    'packages/cli/src',
+    'packages/cli/package.json',
+    'packages/cli/tsconfig.json',
     'scripts',
     'package.json',
     'package-lock.json',
     'tsconfig.json',
-    'tsconfig.build.json',
   ])
     cpSync(join(root, name), join(copy, name), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   // The folder.
-  const target = join(copy, 'src/runtimes/tally/');
+  const target = join(copy, 'packages/core/src/runtimes/tally/');
   const digest = createHash('sha256').update(MODULE).digest('hex');
   cpSync(folder, target, { recursive: true });
   for (const name of readdirSync(target, { recursive: true, encoding: 'utf8' }).filter((one) =>
@@ -112,26 +117,28 @@ beforeAll(async () => {
   }
   writeFileSync(`${target}tally.wasm`, MODULE);
   // The line.
-  const names = join(copy, 'src/schema/runtime-names.ts');
+  const names = join(copy, 'packages/core/src/schema/runtime-names.ts');
   const text = readFileSync(names, 'utf8');
   writeFileSync(names, text.replace(/(RUNTIME_NAMES = \[.*)\] as const/, "$1, 'tally'] as const"));
 
   const runBuildStep = (name: string, call: string) =>
     run('-e', `import('./scripts/${name}.mjs').then((step) => step.${call})`);
   await runBuildStep('registries', 'writeRegistries()');
-  await run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json');
-  cpSync(join(copy, 'src'), join(copy, 'dist'), {
+  await run('node_modules/typescript/bin/tsc', '-p', 'packages/core');
+  await run('node_modules/typescript/bin/tsc', '-p', 'packages/cli');
+  cpSync(join(copy, 'packages/core/src'), join(copy, 'packages/core/dist'), {
     recursive: true,
     filter: (path) => !path.endsWith('.ts') && !path.includes('locale-data'),
   });
   await runBuildStep('build-guests', "buildGuest('tally', 'test', () => {})");
-  await runBuildStep('bundle', 'bundle()');
+  await runBuildStep('bundle', 'bundleCore()');
+  await runBuildStep('bundle', 'bundleCommandLine()');
 });
 
 test('a language is added by one folder and one line', async () => {
   expect(
     await runScript(`
-      import { createSandbox, LANGUAGE_NAMES } from './dist/index.js';
+      import { createSandbox, LANGUAGE_NAMES } from './packages/core/dist/index.js';
       const sandbox = await createSandbox({ runtime: 'tally' });
       const first = await sandbox.execute('+++-');
       const again = await sandbox.execute('+');
@@ -165,6 +172,6 @@ test('a language is added by one folder and one line', async () => {
 
 test('the command line runs programs of the language, and recognises their files', async () => {
   writeFileSync(join(copy, 'program.tally'), '++');
-  const { stdout } = await run('dist/cli/main.js', 'run', '--json', 'program.tally');
+  const { stdout } = await run('packages/cli/dist/cli/main.js', 'run', '--json', 'program.tally');
   expect(JSON.parse(stdout)).toMatchObject({ success: true, metadata: { result: 2 } });
 });

@@ -1,4 +1,4 @@
-/** How unbounded recursion is reported. The attacks in src/redteam/corpus/limit-attacks.ts cover its other kinds. */
+/** How unbounded recursion is reported. The attacks in tools/redteam/src/corpus/limit-attacks.ts cover its other kinds. */
 import { createPool, createSandbox, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 

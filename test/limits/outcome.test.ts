@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createPool, createSandbox } from 'llm-wasm-sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
-import { sandboxResult, TRAPS, type TrapReason } from '../../src/schema.ts';
+import { sandboxResult, TRAPS, type TrapReason } from '../../packages/core/src/schema.ts';
 import { run, type TestProgram } from '../support/sandbox.ts';
 
 const MiB = 1024 * 1024;

@@ -6,7 +6,7 @@
  */
 import { createPool, createSandbox, type Pool } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
-import { TRAPS } from '../../src/schema.ts';
+import { TRAPS } from '../../packages/core/src/schema.ts';
 import { repetitions } from '../support/repetitions.ts';
 import type { TestProgram } from '../support/sandbox.ts';
 import { ThreadMemoryReader } from '../support/thread-memory.ts';

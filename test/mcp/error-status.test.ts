@@ -1,7 +1,7 @@
 /** An error has the same status in every protocol over HTTP. */
 import { ERROR_CODES } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { HTTP_STATUS } from '../../src/server/http-error.ts';
+import { HTTP_STATUS } from '../../packages/server/src/server/http-error.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { sharedByFile } from '../support/shared.ts';
 

@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprot
 import { diskStore, memoryStore, type SessionStore } from 'llm-wasm-sandbox';
 import { serveHttp } from 'llm-wasm-sandbox/mcp';
 import { describe, expect, test } from 'vitest';
-import { DELTA_FORMAT } from '../../src/engine/delta.ts';
+import { DELTA_FORMAT } from '../../packages/core/src/engine/delta.ts';
 import { alteredDelta } from '../support/altered-delta.ts';
 import { folderOfTest } from '../support/folders.ts';
 import { call, httpClient, listedFiles, startHttp } from '../support/mcp.ts';

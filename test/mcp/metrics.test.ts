@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { percentiles } from '../../src/server/metrics.ts';
+import { percentiles } from '../../packages/server/src/server/metrics.ts';
 
 describe('percentiles', () => {
   it('use the nearest rank', () => {

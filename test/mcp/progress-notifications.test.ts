@@ -1,6 +1,6 @@
 /** Progress notifications, which must be text that every client can decode. */
 import { describe, expect, test } from 'vitest';
-import { progressReporter } from '../../src/mcp/progress-notifications.ts';
+import { progressReporter } from '../../packages/server/src/mcp/progress-notifications.ts';
 
 type Request = Parameters<typeof progressReporter>[0];
 

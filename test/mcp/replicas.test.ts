@@ -16,13 +16,14 @@ import {
   type SessionRegistry,
 } from 'llm-wasm-sandbox';
 import type { HttpServer, ServerSettingsInput } from 'llm-wasm-sandbox/mcp';
+import { RateLimiterMemory, RateLimiterPostgres } from 'rate-limiter-flexible';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { SandboxError } from '../../src/errors.ts';
-import { relayAnswer, serializeOutcome } from '../../src/mcp/relayed-answers.ts';
-import { RunsAwaitingApproval } from '../../src/mcp/runs-awaiting-approval.ts';
-import { CancelledError } from '../../src/model-text/client-errors.ts';
-import { SharedFuel } from '../../src/server/shared-fuel.ts';
-import { openStore } from '../../src/session/open-store.ts';
+import { SandboxError } from '../../packages/core/src/errors.ts';
+import { CancelledError } from '../../packages/core/src/model-text/client-errors.ts';
+import { openStore } from '../../packages/core/src/session/open-store.ts';
+import { relayAnswer, serializeOutcome } from '../../packages/server/src/mcp/relayed-answers.ts';
+import { RunsAwaitingApproval } from '../../packages/server/src/mcp/runs-awaiting-approval.ts';
+import { SharedFuel } from '../../packages/server/src/server/shared-fuel.ts';
 import { startAsking } from '../support/asking-run.ts';
 import { runCliHere } from '../support/cli.ts';
 import { folderOfFile, folderOfTest } from '../support/folders.ts';
@@ -673,11 +674,16 @@ finally:
   }
 });
 
+const rateLimiters = { RateLimiterMemory, RateLimiterPostgres };
+
 describe('limits per minute', () => {
   const open = () => openStore(database).coordination;
 
   test('admit as many requests as the limit allows for all servers together', async () => {
-    const limiters = [open().limiter('requests', 300), open().limiter('requests', 300)];
+    const limiters = [
+      open().limiter(rateLimiters, 'requests', 300),
+      open().limiter(rateLimiters, 'requests', 300),
+    ];
     let admitted = 0;
     for (let i = 0; i < 400; i++)
       await limiters[i % 2]!.consume('tenant x').then(
@@ -689,7 +695,7 @@ describe('limits per minute', () => {
   });
 
   test('admit as many concurrent requests as successive ones', async () => {
-    const limiter = open().limiter('requests', 600);
+    const limiter = open().limiter(rateLimiters, 'requests', 600);
     const settled = await Promise.allSettled(Array.from({ length: 300 }, () => limiter.consume('tenant c')));
     expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(300);
   });

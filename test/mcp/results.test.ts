@@ -2,8 +2,8 @@
 import type { Client } from '@modelcontextprotocol/client';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RecentResults } from '../../src/model-text/recent-results.ts';
-import { decodeResult } from '../../src/results/encoded-result.ts';
+import { RecentResults } from '../../packages/core/src/model-text/recent-results.ts';
+import { decodeResult } from '../../packages/core/src/results/encoded-result.ts';
 import { ONLY_OWN_REQUEST, startListener } from '../support/listener.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { decodePng } from '../support/png.ts';

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_ROUNDS, MAX_WAITING_RUNS, RunsAwaitingApproval } from '../../src/mcp/runs-awaiting-approval.ts';
-import type { ApprovalDecision } from '../../src/tools/tool-protocol.ts';
+import type { ApprovalDecision } from '../../packages/core/src/tools/tool-protocol.ts';
+import {
+  MAX_ROUNDS,
+  MAX_WAITING_RUNS,
+  RunsAwaitingApproval,
+} from '../../packages/server/src/mcp/runs-awaiting-approval.ts';
 import { startAsking } from '../support/asking-run.ts';
 
 describe('a run with too many approval requests', () => {

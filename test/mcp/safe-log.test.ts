@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ERROR_CODES, type ErrorCode, SandboxError } from '../../src/errors.ts';
-import { EventLog } from '../../src/sandbox/log-events.ts';
-import { withoutProgramData } from '../../src/server/safe-log.ts';
+import { ERROR_CODES, type ErrorCode, SandboxError } from '../../packages/core/src/errors.ts';
+import { EventLog } from '../../packages/core/src/sandbox/log-events.ts';
+import { withoutProgramData } from '../../packages/server/src/server/safe-log.ts';
 
 function recordedEvents(emit: (log: EventLog) => void): object[] {
   const events: object[] = [];

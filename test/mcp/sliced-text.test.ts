@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { SLICE_BYTES } from '../../src/concurrency/slices.ts';
-import { decodeChunks, encodeContent, SlicedText, toBase64 } from '../../src/model-text/sliced-text.ts';
+import { SLICE_BYTES } from '../../packages/core/src/concurrency/slices.ts';
+import {
+  decodeChunks,
+  encodeContent,
+  SlicedText,
+  toBase64,
+} from '../../packages/core/src/model-text/sliced-text.ts';
 
 /** Counts the slices after the first one. */
 function counter() {

@@ -1,6 +1,6 @@
 /** The check of lines on standard input before they reach the transport. */
 import { describe, expect, test } from 'vitest';
-import { CheckedLines } from '../../src/mcp/stdio-lines.ts';
+import { CheckedLines } from '../../packages/server/src/mcp/stdio-lines.ts';
 
 /** The chunks that are passed on and the number of messages that are rejected. */
 function feed(...chunks: readonly string[]) {

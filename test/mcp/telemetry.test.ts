@@ -1,4 +1,4 @@
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
 import { createTelemetry, serveHttp } from 'llm-wasm-sandbox/mcp';
@@ -104,11 +104,16 @@ test('every tool call is recorded as a span, a log event and a metric, each with
 test('spans are silently omitted without OpenTelemetry', async () => {
   // The built file and the one that it imports, in a folder from which no package can be resolved.
   const folder = folderOfTest();
-  for (const file of ['server/telemetry.js', 'framing/digest.js'])
-    cpSync(new URL(`../../dist/${file}`, import.meta.url), join(folder, file));
+  cpSync(
+    new URL('../../packages/server/dist/server/telemetry.js', import.meta.url),
+    join(folder, 'telemetry.js'),
+  );
+  const library = new URL('../../packages/core/dist/lib/internal.js', import.meta.url).pathname;
+  const text = readFileSync(join(folder, 'telemetry.js'), 'utf8');
+  writeFileSync(join(folder, 'telemetry.js'), text.replace('@llm-wasm-sandbox/core/internal', library));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   const script = `
-    import { createTelemetry } from './server/telemetry.js';
+    import { createTelemetry } from './telemetry.js';
     await import('@opentelemetry/api').then(() => console.log('OpenTelemetry is installed'), () => {});
     const events = [];
     const log = { info: (f) => events.push(f), warn: (f) => events.push(f), error: (f) => events.push(f) };

@@ -1,6 +1,11 @@
 /** Which addresses are public. */
 import { describe, expect, test } from 'vitest';
-import { addressBytes, addressRange, isPublicAddress, isWithin } from '../../src/network/addresses.ts';
+import {
+  addressBytes,
+  addressRange,
+  isPublicAddress,
+  isWithin,
+} from '../../packages/core/src/network/addresses.ts';
 
 describe('public address', () => {
   test.each([

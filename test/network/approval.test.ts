@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ApprovalRequest, createSandbox, diskStore, type OnApproval } from 'llm-wasm-sandbox';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { SandboxResult } from '../../src/schema.ts';
+import type { SandboxResult } from '../../packages/core/src/schema.ts';
 import { folderOfFile } from '../support/folders.ts';
 
 const folder = folderOfFile();

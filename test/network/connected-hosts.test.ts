@@ -1,12 +1,12 @@
 /** A request is sent to the host that the rules have checked, however the host is written. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { LiveTransport } from '../../src/network/live-transport.ts';
-import { NetworkAccess } from '../../src/network/network-access.ts';
-import { NetworkRules } from '../../src/network/network-rules.ts';
-import { replaceResolver } from '../../src/network/resolver.ts';
-import type { CheckedUrl } from '../../src/schema/url-pattern.ts';
-import { networkPolicy, type PolicyInput, type RuntimeName } from '../../src/schema.ts';
+import { LiveTransport } from '../../packages/core/src/network/live-transport.ts';
+import { NetworkAccess } from '../../packages/core/src/network/network-access.ts';
+import { NetworkRules } from '../../packages/core/src/network/network-rules.ts';
+import { replaceResolver } from '../../packages/core/src/network/resolver.ts';
+import type { CheckedUrl } from '../../packages/core/src/schema/url-pattern.ts';
+import { networkPolicy, type PolicyInput, type RuntimeName } from '../../packages/core/src/schema.ts';
 import { type Answer, type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
 
 let server: LoopbackServer;

@@ -2,9 +2,9 @@
 import { createServer, type Socket } from 'node:net';
 import { brotliCompressSync, deflateRawSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { NetworkAnswer, NetworkBroker } from '../../src/network/broker.ts';
-import { NetworkAccess } from '../../src/network/network-access.ts';
-import { networkPolicy } from '../../src/schema.ts';
+import type { NetworkAnswer, NetworkBroker } from '../../packages/core/src/network/broker.ts';
+import { NetworkAccess } from '../../packages/core/src/network/network-access.ts';
+import { networkPolicy } from '../../packages/core/src/schema.ts';
 import { startLoopbackServer } from '../support/loopback-server.ts';
 
 const SECRET = 'k\u00e9y/with "q" & <b> 100%\'s';

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
-import type { PolicyInput } from '../../src/schema.ts';
+import type { PolicyInput } from '../../packages/core/src/schema.ts';
 import { runProcess } from '../support/cli.ts';
 import { folderOfFile } from '../support/folders.ts';
 
@@ -16,7 +16,7 @@ const folder = folderOfFile();
 /** The modules that a process loads to run a program. */
 async function modulesOf(name: string, policy: object): Promise<string[]> {
   const coverage = join(folder, name);
-  const entry = new URL('../../dist/index.js', import.meta.url).href;
+  const entry = new URL('../../packages/core/dist/index.js', import.meta.url).href;
   const script = `const { createSandbox } = await import(${JSON.stringify(entry)});
 const sandbox = await createSandbox({ runtime: 'javascript', policy: ${JSON.stringify(policy)} });
 const { success } = await sandbox.execute("try { await fetch('http://127.0.0.1:9/'); } catch {}");
@@ -36,7 +36,7 @@ test('a program without a permission loads neither the broker nor the HTTP clien
   expect(ofNetwork(await modulesOf('without', {}))).toEqual([]);
   const permitted = ofNetwork(await modulesOf('with', { network: { allow: ['http://127.0.0.1:9/*'] } }));
   expect(permitted.some((url) => url.includes('/undici/'))).toBe(true);
-  expect(permitted.some((url) => url.includes('dist/network/broker'))).toBe(true);
+  expect(permitted.some((url) => url.includes('packages/core/dist/network/broker'))).toBe(true);
 });
 
 test('a JavaScript program that sends no requests consumes the same fuel with a permission', async () => {

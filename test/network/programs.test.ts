@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import type { PolicyInput, RuntimeName } from '../../src/schema.ts';
+import type { PolicyInput, RuntimeName } from '../../packages/core/src/schema.ts';
 import { folderOfFile } from '../support/folders.ts';
 import { startLoopbackServer } from '../support/loopback-server.ts';
 import { sharedByFile } from '../support/shared.ts';

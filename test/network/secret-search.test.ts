@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Secrets } from '../../src/network/secrets.ts';
-import { networkPolicy } from '../../src/schema.ts';
+import { Secrets } from '../../packages/core/src/network/secrets.ts';
+import { networkPolicy } from '../../packages/core/src/schema.ts';
 import '../support/property-seed.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { PYTHON_SERIALISERS, SERIALISERS } from './serialisers.ts';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createSandbox, diskStore, openSessions, type RuntimeName } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { NetworkAccess } from '../../src/network/network-access.ts';
-import { networkPolicy } from '../../src/schema.ts';
+import { NetworkAccess } from '../../packages/core/src/network/network-access.ts';
+import { networkPolicy } from '../../packages/core/src/schema.ts';
 import { folderOfFile } from '../support/folders.ts';
 import { type LoopbackServer, startLoopbackServer } from '../support/loopback-server.ts';
 

@@ -7,7 +7,7 @@ import {
   isNarrower,
   parseUrlPattern,
   permits,
-} from '../../src/schema/url-pattern.ts';
+} from '../../packages/core/src/schema/url-pattern.ts';
 
 function pattern(text: string) {
   const parsed = parseUrlPattern(text);

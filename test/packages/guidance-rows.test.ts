@@ -1,14 +1,17 @@
 /** Checks in real guests that the features that guidance calls missing are missing, and that its suggestions exist. */
 import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { MISSING_GLOBALS, NODE_FEATURES } from '../../src/runtimes/javascript/guidance/missing-globals.ts';
-import { ALTERNATIVES as NPM_ALTERNATIVES } from '../../src/runtimes/javascript/guidance/missing-packages.ts';
-import { SUBSTITUTES } from '../../src/runtimes/python/guidance/command-substitutes.ts';
-import { MISSING_ATTRIBUTES } from '../../src/runtimes/python/guidance/import-rules.ts';
+import {
+  MISSING_GLOBALS,
+  NODE_FEATURES,
+} from '../../packages/core/src/runtimes/javascript/guidance/missing-globals.ts';
+import { ALTERNATIVES as NPM_ALTERNATIVES } from '../../packages/core/src/runtimes/javascript/guidance/missing-packages.ts';
+import { SUBSTITUTES } from '../../packages/core/src/runtimes/python/guidance/command-substitutes.ts';
+import { MISSING_ATTRIBUTES } from '../../packages/core/src/runtimes/python/guidance/import-rules.ts';
 import {
   ALTERNATIVES as PYPI_ALTERNATIVES,
   UNSUPPORTED_MODULES,
-} from '../../src/runtimes/python/guidance/missing-modules.ts';
+} from '../../packages/core/src/runtimes/python/guidance/missing-modules.ts';
 import { CHART_CALLS } from '../analysis/chart-calls.ts';
 import { sharedByFile } from '../support/shared.ts';
 

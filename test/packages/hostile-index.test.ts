@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createGzip } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { findWheel } from '../../src/packages/wheel-sources.ts';
+import { findWheel } from '../../packages/core/src/packages/wheel-sources.ts';
 import { folderOfFile } from '../support/folders.ts';
 
 const MiB = 1024 * 1024;

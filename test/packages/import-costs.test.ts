@@ -3,19 +3,19 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { listPackages } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
-import { PRESETS } from '../../src/packages/resolve-packages.ts';
+import { PRESETS } from '../../packages/core/src/packages/resolve-packages.ts';
 import {
   HEAVY_SHARE,
   PYTHON_PACKAGES,
   VENDORED_PACKAGES,
-} from '../../src/packages/vendored-package-table.ts';
-import { LANGUAGES } from '../../src/runtimes/languages.ts';
-import { packageFacts, policy } from '../../src/schema.ts';
+} from '../../packages/core/src/packages/vendored-package-table.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import { packageFacts, policy } from '../../packages/core/src/schema.ts';
 import { python } from '../support/sandbox.ts';
 
 const read = (path: string) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
-const importCosts = read('src/packages/import-costs.json');
-const lock = read('src/packages/lock.json');
+const importCosts = read('packages/core/src/packages/import-costs.json');
+const lock = read('packages/core/src/packages/lock.json');
 
 test('the import costs have a valid row for each vendored package and no others', () => {
   for (const row of importCosts.packages) expect(packageFacts.strict().safeParse(row).error).toBeUndefined();
@@ -85,7 +85,7 @@ test('all import names of all packages can be imported', { tags: 'full' }, async
 });
 
 test('the packages command prints a table or JSON', () => {
-  const cli = new URL('../../dist/cli/main.js', import.meta.url).pathname;
+  const cli = new URL('../../packages/cli/dist/cli/main.js', import.meta.url).pathname;
   const run = (...args: string[]) => execFileSync(process.execPath, [cli, ...args], { encoding: 'utf8' });
   const lines = run('packages', '--language', 'python').split('\n');
   expect(lines[0]).toMatch(/^PACKAGE +VERSION +SOURCE +IMPORT +FIRST IMPORT +USE$/);

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createPool, createSandbox, type SandboxResult, type Session } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Writer } from '../../src/wasm/binary-io.ts';
+import { Writer } from '../../packages/core/src/wasm/binary-io.ts';
 import { temporarySessionStore } from '../support/cli-sessions.ts';
 import { folderOfFile } from '../support/folders.ts';
 import { code } from '../support/sandbox.ts';

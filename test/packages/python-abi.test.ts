@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import { NATIVE_PLATFORM, NATIVE_TAGS, PYTHON_FULL_VERSION } from '../../src/packages/python-abi.ts';
+import {
+  NATIVE_PLATFORM,
+  NATIVE_TAGS,
+  PYTHON_FULL_VERSION,
+} from '../../packages/core/src/packages/python-abi.ts';
 
 test('version and tags are those of the pinned binary', () => {
   const path = createRequire(import.meta.url).resolve('pyodide/pyodide-lock.json');

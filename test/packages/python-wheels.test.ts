@@ -6,10 +6,14 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { checkRecord, parseWheelName, usableFiles } from '../../src/packages/check-wheel-contents.ts';
-import { filesDigest } from '../../src/packages/package-files.ts';
-import { readZip } from '../../src/packages/read-zip.ts';
-import { fetchLockedPackages } from '../../src/runtimes/python/build/fetch-locked-packages.ts';
+import {
+  checkRecord,
+  parseWheelName,
+  usableFiles,
+} from '../../packages/core/src/packages/check-wheel-contents.ts';
+import { filesDigest } from '../../packages/core/src/packages/package-files.ts';
+import { readZip } from '../../packages/core/src/packages/read-zip.ts';
+import { fetchLockedPackages } from '../../packages/core/src/runtimes/python/build/fetch-locked-packages.ts';
 import { folderOfFile } from '../support/folders.ts';
 import { wheel } from './wheel-fixtures.ts';
 

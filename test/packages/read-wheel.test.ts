@@ -1,7 +1,7 @@
 /** What a process caches when it reads wheels. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import * as reader from '../../src/packages/read-wheel.ts';
-import { unpackWheel } from '../../src/packages/unpack-wheel.ts';
+import * as reader from '../../packages/core/src/packages/read-wheel.ts';
+import { unpackWheel } from '../../packages/core/src/packages/unpack-wheel.ts';
 import { folderOfFile } from '../support/folders.ts';
 import { wheel } from './wheel-fixtures.ts';
 

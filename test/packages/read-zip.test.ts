@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readZip, ZIP_LIMITS } from '../../src/packages/read-zip.ts';
-import { type ZipMember, zipBytes } from '../../src/redteam/hostile-zip.ts';
+import { readZip, ZIP_LIMITS } from '../../packages/core/src/packages/read-zip.ts';
+import { type ZipMember, zipBytes } from '../../tools/redteam/src/hostile-zip.ts';
 
 const MiB = 1024 * 1024;
 const a: ZipMember = { name: 'a.py', data: 'a = 1\n' };

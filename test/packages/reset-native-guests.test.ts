@@ -6,14 +6,14 @@
  */
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { UNLIMITED_RUN } from '../../dist/engine/run-context.js';
-import { createParts } from '../../dist/sandbox/create-parts.js';
-import { parse, sandboxOptions } from '../../dist/schema.js';
-import type { RunJob } from '../../dist/worker/protocol/messages.js';
-import { instantiateGuest } from '../../dist/worker/thread/guest-from-image.js';
-import { GuestPool } from '../../dist/worker/thread/guest-pool.js';
-import { createVolume } from '../../dist/worker/thread/guest-volume.js';
-import { type LoadedImage, loadImage } from '../../dist/worker/thread/load-image.js';
+import { UNLIMITED_RUN } from '../../packages/core/dist/engine/run-context.js';
+import { createParts } from '../../packages/core/dist/sandbox/create-parts.js';
+import { parse, sandboxOptions } from '../../packages/core/dist/schema.js';
+import type { RunJob } from '../../packages/core/dist/worker/protocol/messages.js';
+import { instantiateGuest } from '../../packages/core/dist/worker/thread/guest-from-image.js';
+import { GuestPool } from '../../packages/core/dist/worker/thread/guest-pool.js';
+import { createVolume } from '../../packages/core/dist/worker/thread/guest-volume.js';
+import { type LoadedImage, loadImage } from '../../packages/core/dist/worker/thread/load-image.js';
 import { isNightly } from '../support/repetitions.ts';
 import { availableWheel } from './available-wheels.ts';
 

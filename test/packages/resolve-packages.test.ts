@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { parsePyodideLock } from '../../src/packages/pyodide-lock.ts';
-import { resolvePackages } from '../../src/packages/resolve-packages.ts';
-import { unpackWheel, type WheelFile } from '../../src/packages/unpack-wheel.ts';
+import { parsePyodideLock } from '../../packages/core/src/packages/pyodide-lock.ts';
+import { resolvePackages } from '../../packages/core/src/packages/resolve-packages.ts';
+import { unpackWheel, type WheelFile } from '../../packages/core/src/packages/unpack-wheel.ts';
 import { folderOfFile } from '../support/folders.ts';
 import { wheel } from './wheel-fixtures.ts';
 

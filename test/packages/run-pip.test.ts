@@ -6,12 +6,12 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { pipDownload } from '../../src/packages/run-pip.ts';
-import { describeMissing } from '../../src/packages/vendored-package-table.ts';
+import { pipDownload } from '../../packages/core/src/packages/run-pip.ts';
+import { describeMissing } from '../../packages/core/src/packages/vendored-package-table.ts';
 import {
   fetchLockedPackages,
   firstPartyFiles,
-} from '../../src/runtimes/python/build/fetch-locked-packages.ts';
+} from '../../packages/core/src/runtimes/python/build/fetch-locked-packages.ts';
 import { folderOfFile } from '../support/folders.ts';
 import { wheel } from './wheel-fixtures.ts';
 

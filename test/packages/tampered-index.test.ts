@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { sha256Hex } from '../../src/framing/digest.ts';
+import { sha256Hex } from '../../packages/core/src/framing/digest.ts';
 import { runCliHere } from '../support/cli.ts';
 import { setEnvironment } from '../support/environment.ts';
 import { folderOfFile } from '../support/folders.ts';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { zipBytes } from '../../src/redteam/hostile-zip.ts';
+import { zipBytes } from '../../tools/redteam/src/hostile-zip.ts';
 
 /** Writes a wheel with a matching RECORD and returns its path. */
 export async function wheel(

@@ -1,8 +1,8 @@
 /** Dependencies in the metadata of a wheel: requirements, versions and environment markers. */
 import { describe, expect, test } from 'vitest';
-import { appliesToGuests } from '../../src/packages/environment-markers.ts';
-import { satisfies } from '../../src/packages/version-specifiers.ts';
-import { parseRequirement, readMetadata } from '../../src/packages/wheel-metadata.ts';
+import { appliesToGuests } from '../../packages/core/src/packages/environment-markers.ts';
+import { satisfies } from '../../packages/core/src/packages/version-specifiers.ts';
+import { parseRequirement, readMetadata } from '../../packages/core/src/packages/wheel-metadata.ts';
 
 describe('environment markers', () => {
   test.each([

@@ -12,9 +12,9 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { sha256Hex } from '../../src/framing/digest.ts';
-import { parsePyodideLock } from '../../src/packages/pyodide-lock.ts';
-import { findWheel } from '../../src/packages/wheel-sources.ts';
+import { sha256Hex } from '../../packages/core/src/framing/digest.ts';
+import { parsePyodideLock } from '../../packages/core/src/packages/pyodide-lock.ts';
+import { findWheel } from '../../packages/core/src/packages/wheel-sources.ts';
 import { folderOfFile } from '../support/folders.ts';
 import { wheel } from './wheel-fixtures.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_LABEL_CHARS, stepLabel } from '../../src/playground/step-label.ts';
+import { MAX_LABEL_CHARS, stepLabel } from '../../packages/server/src/playground/step-label.ts';
 
 describe('the label of a step', () => {
   test.each([

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { layOut } from '../../playground/timeline-layout.ts';
-import { TIMELINE_LIMITS, Timeline, type TimelineEvent } from '../../src/playground/timeline.ts';
+import {
+  TIMELINE_LIMITS,
+  Timeline,
+  type TimelineEvent,
+} from '../../packages/server/src/playground/timeline.ts';
+import { layOut } from '../../page/timeline-layout.ts';
 
 const call = { kind: 'call', label: 'x', status: 'ok' } as const;
 

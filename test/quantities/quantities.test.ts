@@ -1,6 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
@@ -17,9 +14,10 @@ import {
   parseCount,
   parseFuel,
   typicalSeconds,
-} from '../../src/quantities.ts';
-import { countItems } from '../../src/runtimes/describe-value.ts';
-import { parse } from '../../src/schema.ts';
+} from '../../packages/core/src/quantities.ts';
+import { countItems } from '../../packages/core/src/runtimes/describe-value.ts';
+import { parse } from '../../packages/core/src/schema.ts';
+import { SOURCES } from '../support/sources.ts';
 
 describe('formatting', () => {
   it('writes fuel as docs/specification.md does', () => {
@@ -91,16 +89,12 @@ describe('formatting', () => {
 });
 
 describe('messages', () => {
-  const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
   /** A plural that is formed on the spot, such as `${n === 1 ? 'call' : 'calls'}` or `call${n === 1 ? '' : 's'}`. */
   const OWN_PLURAL = /=== 1 \? '(\w*)' : '\1s'|[!=]== 1 \? 's' : ''|> 1 \? 's' : ''/;
 
   it('form no plural without the common formatter', () => {
-    const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      name.endsWith('.ts'),
-    );
-    expect(files.length).toBeGreaterThan(300);
-    expect(files.filter((name) => OWN_PLURAL.test(readFileSync(join(SRC, name), 'utf8')))).toEqual([]);
+    expect(SOURCES.length).toBeGreaterThan(300);
+    expect(SOURCES.filter(({ text }) => OWN_PLURAL.test(text)).map(({ file }) => file)).toEqual([]);
   });
 
   it.each([

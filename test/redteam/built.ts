@@ -1,19 +1,25 @@
-/** The red team of the built package. Guests run from the built files, so the runner must too. */
-const built = (name: string) => new URL(`../../dist/redteam/${name}.js`, import.meta.url).href;
+import { fileURLToPath } from 'node:url';
 
-const attacked = (name: string) => import(new URL(`../../dist/${name}.js`, import.meta.url).href);
+/** The red team of the built package. Guests run from the built files, so the runner must too. */
+const built = (name: string) => new URL(`../../tools/redteam/dist/${name}.js`, import.meta.url).href;
+
+const attacked = (name: string) =>
+  import(new URL(`../../packages/server/dist/${name}.js`, import.meta.url).href);
 const { serveHttp } = await attacked('serve');
 const { redactSettings, resolveSettings } = await attacked('server/resolve-settings');
-const runner = (await import(built('run-attacks'))) as typeof import('../../src/redteam/run-attacks.ts');
+const runner = (await import(
+  built('run-attacks')
+)) as typeof import('../../tools/redteam/src/run-attacks.ts');
 
 export const runAttacks = (attacks: Parameters<typeof runner.runAttacks>[0]) =>
   runner.runAttacks(attacks, {
     serveHttp,
     shownSettings: (settings) => redactSettings(resolveSettings(settings)),
+    cli: fileURLToPath(new URL('../../packages/cli/dist/cli/main.js', import.meta.url)),
   });
 export const { Surroundings, SECRET } = (await import(
   built('surroundings')
-)) as typeof import('../../src/redteam/surroundings.ts');
+)) as typeof import('../../tools/redteam/src/surroundings.ts');
 export const { ATTACKS, attacksOf } = (await import(
   built('corpus/index')
-)) as typeof import('../../src/redteam/corpus/index.ts');
+)) as typeof import('../../tools/redteam/src/corpus/index.ts');

@@ -5,8 +5,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { CATEGORIES, type Category } from '../../src/redteam/attack.ts';
-import { RUNTIME_NAMES } from '../../src/schema.ts';
+import { RUNTIME_NAMES } from '../../packages/core/src/schema.ts';
+import { CATEGORIES, type Category } from '../../tools/redteam/src/attack.ts';
 import { ATTACKS, runAttacks } from './built.ts';
 
 const attacksOf = (category: Category) => ATTACKS.filter((attack) => attack.category === category);

@@ -1,8 +1,8 @@
 /** The runner reports a failure when a defence is broken or an expectation does not hold, in every category. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { AttackRow, Category, Verdict } from '../../src/redteam/attack.ts';
-import { mismatch } from '../../src/redteam/match.ts';
+import type { AttackRow, Category, Verdict } from '../../tools/redteam/src/attack.ts';
+import { mismatch } from '../../tools/redteam/src/match.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
 import { attacksOf, runAttacks, SECRET, Surroundings } from './built.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeResult, encodeResult } from '../../src/results/encoded-result.ts';
+import { decodeResult, encodeResult } from '../../packages/core/src/results/encoded-result.ts';
 
 const RESULT = { id: 'r1', is_main_result: false, mime: 'application/json', size_bytes: 2 };
 const isParsed = (result: object) => Object.getOwnPropertyDescriptor(result, 'json')?.get === undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isDecodable, readImageHeader } from '../../src/results/image-header.ts';
+import { isDecodable, readImageHeader } from '../../packages/core/src/results/image-header.ts';
 
 const bytes = (...parts: (string | number[])[]) =>
   new Uint8Array(

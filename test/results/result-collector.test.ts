@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { decodeResult } from '../../src/results/encoded-result.ts';
-import { ResultCollector } from '../../src/results/result-collector.ts';
-import { RESULT_LIMITS } from '../../src/results/result-limits.ts';
-import type { DisplayResult } from '../../src/schema.ts';
+import { decodeResult } from '../../packages/core/src/results/encoded-result.ts';
+import { ResultCollector } from '../../packages/core/src/results/result-collector.ts';
+import { RESULT_LIMITS } from '../../packages/core/src/results/result-limits.ts';
+import type { DisplayResult } from '../../packages/core/src/schema.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const png = (width: number, height: number, padding = 0) => {

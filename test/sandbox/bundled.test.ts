@@ -10,7 +10,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { runProcess } from '../support/cli.ts';
 import { folderOfFile } from '../support/folders.ts';
 
-const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
+const DIST = fileURLToPath(new URL('../../packages/core/dist', import.meta.url));
 const folder = folderOfFile();
 
 const PROGRAM = `
@@ -48,7 +48,7 @@ describe.each([
     const { stdout } = await run(name);
     expect(stdout).toMatch(/^not_installed .*--external:llm-wasm-sandbox.*LLM_WASM_SANDBOX_ASSETS/);
     expect((await run(name, { LLM_WASM_SANDBOX_ASSETS: folder })).stdout).toMatch(
-      /^not_installed .* Set LLM_WASM_SANDBOX_ASSETS to the folder node_modules\/llm-wasm-sandbox\/dist\./,
+      /^not_installed .* Set LLM_WASM_SANDBOX_ASSETS to the folder node_modules\/@llm-wasm-sandbox\/core\/dist\./,
     );
   });
 

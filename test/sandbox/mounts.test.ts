@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import type { SandboxParts } from '../../src/sandbox/create-parts.ts';
+import type { SandboxParts } from '../../packages/core/src/sandbox/create-parts.ts';
 import { folderOfFile } from '../support/folders.ts';
 
 const MiB = 1024 * 1024;

@@ -47,7 +47,7 @@ describe('exports', () => {
   });
 
   it('have types without internal members', () => {
-    const types = new URL('../../types/', import.meta.url);
+    const types = new URL('../../packages/core/types/', import.meta.url);
     const files = readdirSync(types, { recursive: true, encoding: 'utf8' }).filter((name) =>
       name.endsWith('.ts'),
     );

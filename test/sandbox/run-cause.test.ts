@@ -1,7 +1,7 @@
 /** Why a run reached its limit: the causes that the samples show, and expensive runs for which none is claimed. */
 import { createSandbox, type RuntimeName, type Sandbox, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { formatFuel } from '../../src/quantities.ts';
+import { formatFuel } from '../../packages/core/src/quantities.ts';
 import { sharedByFile } from '../support/shared.ts';
 
 const sandboxes: Partial<Record<RuntimeName, Sandbox>> = {

@@ -1,6 +1,6 @@
 import { createSandbox, type RuntimeName } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../packages/core/src/sandbox/sandbox.ts';
 
 /** A sandbox with its internal method that servers use. */
 const create = async (runtime: RuntimeName) => (await createSandbox({ runtime })) as unknown as Sandbox;

@@ -1,10 +1,10 @@
 /** The workspace between two calls, with changes that were made at the same time and with very long paths. */
 import { describe, expect, test } from 'vitest';
-import { validTrees } from '../../src/fs/check-tree-edit.ts';
-import type { Entry } from '../../src/fs/flat-entries.ts';
-import type { TreeChanges } from '../../src/fs/tree-changes.ts';
-import { WorkspaceFiles } from '../../src/sandbox/workspace-files.ts';
-import { limitChangedFiles } from '../../src/worker/protocol/limit-changed-files.ts';
+import { validTrees } from '../../packages/core/src/fs/check-tree-edit.ts';
+import type { Entry } from '../../packages/core/src/fs/flat-entries.ts';
+import type { TreeChanges } from '../../packages/core/src/fs/tree-changes.ts';
+import { WorkspaceFiles } from '../../packages/core/src/sandbox/workspace-files.ts';
+import { limitChangedFiles } from '../../packages/core/src/worker/protocol/limit-changed-files.ts';
 
 const folder = (path: string): Entry => ({ path, kind: 'dir', mode: 0o755, mtimeMs: 1 });
 const file = (path: string): Entry => ({

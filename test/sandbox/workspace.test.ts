@@ -1,7 +1,7 @@
 /** A workspace whose files other workspaces borrow. */
 import { expect, test } from 'vitest';
-import { Workspace } from '../../src/sandbox/workspace.ts';
-import { WorkspaceFiles } from '../../src/sandbox/workspace-files.ts';
+import { Workspace } from '../../packages/core/src/sandbox/workspace.ts';
+import { WorkspaceFiles } from '../../packages/core/src/sandbox/workspace-files.ts';
 
 const LIMITS = { maxBytes: 100, maxFiles: 10 };
 

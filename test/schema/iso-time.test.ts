@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { isoTime } from '../../src/schema/iso-time.ts';
-import { sessionRecord } from '../../src/schema/session-record.ts';
+import { isoTime } from '../../packages/core/src/schema/iso-time.ts';
+import { sessionRecord } from '../../packages/core/src/schema/session-record.ts';
 
 test.each([
   ['the present', Date.parse('2026-11-17T12:00:00.000Z'), '2026-11-17T12:00:00.000Z'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { parse } from '../../src/schema/parse.ts';
-import { executeOptions, sandboxOptions } from '../../src/schema/sandbox-options.ts';
+import { parse } from '../../packages/core/src/schema/parse.ts';
+import { executeOptions, sandboxOptions } from '../../packages/core/src/schema/sandbox-options.ts';
 
 const python = { runtime: 'python' };
 

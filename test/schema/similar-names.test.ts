@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { intendedName, similarNames } from '../../src/schema/similar-names.ts';
+import { intendedName, similarNames } from '../../packages/core/src/schema/similar-names.ts';
 
 test('similar names are found regardless of folder and letter case, best first', () => {
   expect(similarNames('Date.csv', ['x/data.csv', 'date.CSV', 'notes.txt', 'dates.csv'])).toEqual([

@@ -1,9 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { nextTurn } from '../../src/concurrency/slices.ts';
-import { ResponseStream } from '../../src/server/response-stream.ts';
-import { encodedJson, respond, sendFile } from '../../src/server/rest-call.ts';
+import { nextTurn } from '../../packages/core/src/concurrency/slices.ts';
+import { ResponseStream } from '../../packages/server/src/server/response-stream.ts';
+import { encodedJson, respond, sendFile } from '../../packages/server/src/server/rest-call.ts';
 
 const MIB = 1024 * 1024;
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { ConnectionLimiter } from '../../src/server/connection-limits.ts';
+import { ConnectionLimiter } from '../../packages/server/src/server/connection-limits.ts';
 
 /** Connections of the server, of which tenants can hold 14. */
 const MAX = 16;

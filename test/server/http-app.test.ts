@@ -3,15 +3,20 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { describe, expect, test } from 'vitest';
-import type { Protocol } from '../../src/server/protocol.ts';
+import type { Protocol } from '../../packages/server/src/server/protocol.ts';
 
 /** Programs run from the built files, so the server must too. */
-const built = (name: string) => import(new URL(`../../dist/server/${name}.js`, import.meta.url).href);
-const { startHttpServer } = (await built('http-server')) as typeof import('../../src/server/http-server.ts');
+const built = (name: string) =>
+  import(new URL(`../../packages/server/dist/server/${name}.js`, import.meta.url).href);
+const { startHttpServer } = (await built(
+  'http-server',
+)) as typeof import('../../packages/server/src/server/http-server.ts');
 const { resolveSettings } = (await built(
   'resolve-settings',
-)) as typeof import('../../src/server/resolve-settings.ts');
-const { ServerState } = (await built('server-state')) as typeof import('../../src/server/server-state.ts');
+)) as typeof import('../../packages/server/src/server/resolve-settings.ts');
+const { ServerState } = (await built(
+  'server-state',
+)) as typeof import('../../packages/server/src/server/server-state.ts');
 
 interface Handled {
   readonly tenant: string;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { jsonParts, parseJsonSteps } from '../../src/server/json-steps.ts';
+import { jsonParts, parseJsonSteps } from '../../packages/server/src/server/json-steps.ts';
 
 function parsed(text: string): { value: unknown; steps: number } {
   const run = parseJsonSteps(text);

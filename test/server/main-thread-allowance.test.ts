@@ -1,6 +1,6 @@
 /** The time of the main thread per tenant, with a clock and an event loop that the test controls. */
 import { describe, expect, test } from 'vitest';
-import { MainThreadAllowance } from '../../src/server/main-thread-allowance.ts';
+import { MainThreadAllowance } from '../../packages/server/src/server/main-thread-allowance.ts';
 
 /** A meter that allows 10 s per minute, whose clock the test moves. */
 function start() {

@@ -1,16 +1,23 @@
 /** A server answers any protocol: what it does for each of them is shown with one that is not part of the package. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { HttpError } from '../../src/server/http-error.ts';
-import type { Protocol } from '../../src/server/protocol.ts';
+import type { HttpError } from '../../packages/server/src/server/http-error.ts';
+import type { Protocol } from '../../packages/server/src/server/protocol.ts';
 
 // The guests run from the built files, so the server must too.
-const built = (name: string) => import(new URL(`../../dist/server/${name}.js`, import.meta.url).href);
-const { startHttpServer } = (await built('http-server')) as typeof import('../../src/server/http-server.ts');
-const { ServerState } = (await built('server-state')) as typeof import('../../src/server/server-state.ts');
+const built = (name: string) =>
+  import(new URL(`../../packages/server/dist/server/${name}.js`, import.meta.url).href);
+const { startHttpServer } = (await built(
+  'http-server',
+)) as typeof import('../../packages/server/src/server/http-server.ts');
+const { ServerState } = (await built(
+  'server-state',
+)) as typeof import('../../packages/server/src/server/server-state.ts');
 const { resolveSettings } = (await built(
   'resolve-settings',
-)) as typeof import('../../src/server/resolve-settings.ts');
-const { respond } = (await built('rest-call')) as typeof import('../../src/server/rest-call.ts');
+)) as typeof import('../../packages/server/src/server/resolve-settings.ts');
+const { respond } = (await built(
+  'rest-call',
+)) as typeof import('../../packages/server/src/server/rest-call.ts');
 
 const SECRET = 'a-secret-of-tenant-ann';
 const state = new ServerState(

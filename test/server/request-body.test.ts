@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { nextTurn } from '../../src/concurrency/slices.ts';
-import { HttpError } from '../../src/server/http-error.ts';
-import { parseJsonBytes, readBody, readJsonBody } from '../../src/server/request-body.ts';
-import { ByteBudget } from '../../src/server/request-byte-budget.ts';
+import { nextTurn } from '../../packages/core/src/concurrency/slices.ts';
+import { HttpError } from '../../packages/server/src/server/http-error.ts';
+import { parseJsonBytes, readBody, readJsonBody } from '../../packages/server/src/server/request-body.ts';
+import { ByteBudget } from '../../packages/server/src/server/request-byte-budget.ts';
 
 const MIB = 1024 * 1024;
 const JSON_LIMITS = { depth: 8, members: 100, literalChars: 100 };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FileTree } from '../../src/fs/immutable-file-tree.ts';
-import { entriesBelow } from '../../src/session/workspace-edits.ts';
+import { FileTree } from '../../packages/core/src/fs/immutable-file-tree.ts';
+import { entriesBelow } from '../../packages/core/src/session/workspace-edits.ts';
 
 const paths = fc.array(
   fc.array(fc.constantFrom('a', 'b', 'a.b', 'a0', '~'), { minLength: 1, maxLength: 5 }),

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Entry } from '../../src/fs/flat-entries.ts';
-import { FileTree } from '../../src/fs/immutable-file-tree.ts';
-import { followLinks, missingFolders } from '../../src/session/workspace-edits.ts';
+import type { Entry } from '../../packages/core/src/fs/flat-entries.ts';
+import { FileTree } from '../../packages/core/src/fs/immutable-file-tree.ts';
+import { followLinks, missingFolders } from '../../packages/core/src/session/workspace-edits.ts';
 
 const facts = { mode: 0o755, mtimeMs: 0 };
 const folder = (path: string): Entry => ({ path, kind: 'dir', ...facts });

@@ -1,8 +1,8 @@
 /** The memory of open sessions: what they hold, what is unloaded, and what is refused. */
 import { createPool, diskStore, memoryStore, openSessions, type SessionStore } from 'llm-wasm-sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createMemoryStore } from '../../dist/stores/memory/memory-store.js';
-import type { WorkerPool } from '../../dist/worker/pool/pool.js';
+import { createMemoryStore } from '../../packages/core/dist/stores/memory/memory-store.js';
+import type { WorkerPool } from '../../packages/core/dist/worker/pool/pool.js';
 import { folderOfTest } from '../support/folders.ts';
 
 const MB = 1_000_000;

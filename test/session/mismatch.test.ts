@@ -1,7 +1,7 @@
 /** Saved states that do not fit the installed interpreter are rejected with the reason; their files stay readable. */
 import { createSandbox, diskStore, memoryStore, type RuntimeName, type SessionStore } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { DELTA_FORMAT } from '../../src/engine/delta.ts';
+import { DELTA_FORMAT } from '../../packages/core/src/engine/delta.ts';
 import { alteredDelta } from '../support/altered-delta.ts';
 import { folderOfTest } from '../support/folders.ts';
 

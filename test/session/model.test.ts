@@ -4,7 +4,7 @@
  */
 import { createSandbox, memoryStore, type Session } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { MAX_PAGES_PER_DIFF } from '../../src/engine/page-diff-codec.ts';
+import { MAX_PAGES_PER_DIFF } from '../../packages/core/src/engine/page-diff-codec.ts';
 import { repetitions } from '../support/repetitions.ts';
 
 /** A seeded generator of integers below a limit. */

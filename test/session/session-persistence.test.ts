@@ -1,8 +1,8 @@
 /** The contents of a session and what the store has of them, with a store whose writes fail on demand. */
 import { expect, test } from 'vitest';
-import { SandboxError } from '../../src/errors.ts';
-import { SessionPersistence } from '../../src/session/session-persistence.ts';
-import { memoryStore } from '../../src/stores/memory/memory-store.ts';
+import { SandboxError } from '../../packages/core/src/errors.ts';
+import { SessionPersistence } from '../../packages/core/src/session/session-persistence.ts';
+import { memoryStore } from '../../packages/core/src/stores/memory/memory-store.ts';
 
 const SETTINGS = {
   session_id: 'session',

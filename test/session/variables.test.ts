@@ -1,7 +1,7 @@
 /** The list of variables of a session, whatever its programs contain. */
 import { openSessions } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { inspectionCall } from '../../src/session/inspect-variables.ts';
+import { inspectionCall } from '../../packages/core/src/session/inspect-variables.ts';
 
 async function variablesAfter(...programs: readonly string[]) {
   await using sessions = openSessions();

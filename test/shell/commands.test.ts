@@ -1,7 +1,7 @@
 /** How bash starts commands, and commands that are not C programs: scripts for Python, and what the host does itself. */
 import { createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import type { RuntimeName } from '../../src/schema.ts';
+import type { RuntimeName } from '../../packages/core/src/schema.ts';
 
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

@@ -22,7 +22,9 @@ if (process.env['UPDATE_SHELL'] !== undefined) {
 }
 
 // The programs are built, the code under test is not.
-beforeAll(() => vi.stubEnv('LLM_WASM_SANDBOX_ASSETS', fileURLToPath(new URL('../../dist', import.meta.url))));
+beforeAll(() =>
+  vi.stubEnv('LLM_WASM_SANDBOX_ASSETS', fileURLToPath(new URL('../../packages/core/dist', import.meta.url))),
+);
 afterAll(() => vi.unstubAllEnvs());
 
 describe('shell programs as agents write them', () => {

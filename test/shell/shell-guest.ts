@@ -1,12 +1,12 @@
 /** Runs shell programs in bash and the other C programs as guests, on the real process table. */
-import { MemoryAccount } from '../../src/engine/memory-account.ts';
-import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-context.ts';
-import { readOnlyTree } from '../../src/fs/tree-codec.ts';
-import { Volume } from '../../src/fs/volume.ts';
-import { syscallError } from '../../src/kernel/syscall-error.ts';
-import { programCommands } from '../../src/runtimes/programs/program-list.ts';
-import { startCommand } from '../../src/runtimes/programs/start-command.ts';
-import { ProcessTable } from '../../src/worker/guest-processes/process-table.ts';
+import { MemoryAccount } from '../../packages/core/src/engine/memory-account.ts';
+import { GuestStopped, UNLIMITED_RUN } from '../../packages/core/src/engine/run-context.ts';
+import { readOnlyTree } from '../../packages/core/src/fs/tree-codec.ts';
+import { Volume } from '../../packages/core/src/fs/volume.ts';
+import { syscallError } from '../../packages/core/src/kernel/syscall-error.ts';
+import { programCommands } from '../../packages/core/src/runtimes/programs/program-list.ts';
+import { startCommand } from '../../packages/core/src/runtimes/programs/start-command.ts';
+import { ProcessTable } from '../../packages/core/src/worker/guest-processes/process-table.ts';
 import type { ShellResult } from './corpus.ts';
 
 const MEMORY_BYTES = 2 ** 28;

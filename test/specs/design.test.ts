@@ -1,7 +1,7 @@
 /** The rules of docs/specification.md about results, thresholds and events. */
 import { createSandbox, EVENTS, type EventName, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { THRESHOLDS } from '../../src/analysis/suggested-limits.ts';
+import { THRESHOLDS } from '../../packages/core/src/analysis/suggested-limits.ts';
 import { javascript, python } from '../support/sandbox.ts';
 
 interface Logged {

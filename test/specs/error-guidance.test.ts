@@ -2,10 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { analyse } from '../../src/analysis/analyse.ts';
-import { relatedDocs } from '../../src/analysis/build-guidance.ts';
-import type { AnalysisInput } from '../../src/analysis/input.ts';
-import { LANGUAGES } from '../../src/runtimes/languages.ts';
+import { analyse } from '../../packages/core/src/analysis/analyse.ts';
+import { relatedDocs } from '../../packages/core/src/analysis/build-guidance.ts';
+import type { AnalysisInput } from '../../packages/core/src/analysis/input.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
 import { exception, pythonRun } from '../analysis/inputs.ts';
 import { javascript, python } from '../support/sandbox.ts';
 

@@ -1,10 +1,10 @@
 /** The fuel analysis of docs/specification.md, in its order. */
 import { createSandbox, type FuelAnalysis } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { analyse } from '../../src/analysis/analyse.ts';
-import type { AnalysisInput, EarlierCalls } from '../../src/analysis/input.ts';
-import { suggestedBudgets } from '../../src/analysis/suggested-limits.ts';
-import { LANGUAGES } from '../../src/runtimes/languages.ts';
+import { analyse } from '../../packages/core/src/analysis/analyse.ts';
+import type { AnalysisInput, EarlierCalls } from '../../packages/core/src/analysis/input.ts';
+import { suggestedBudgets } from '../../packages/core/src/analysis/suggested-limits.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
 import { OUT_OF_FUEL, successfulRun } from '../analysis/inputs.ts';
 import { sharedByFile } from '../support/shared.ts';
 

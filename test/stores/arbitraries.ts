@@ -1,7 +1,7 @@
 /** Arbitrary sessions, and forged digests. */
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import type { SessionState, StoredSession } from '../../src/stores/store.ts';
+import type { SessionState, StoredSession } from '../../packages/core/src/stores/store.ts';
 import { treeWithoutConflicts } from '../fs/arbitraries.ts';
 import { checkpoint, record, shared } from './fixtures.ts';
 

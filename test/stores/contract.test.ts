@@ -1,10 +1,10 @@
 /** The guarantees of every store. A new store is one more row of STORES. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { diskStore } from '../../src/stores/disk/disk-store.ts';
-import { memoryStore } from '../../src/stores/memory/memory-store.ts';
-import { postgresStore } from '../../src/stores/postgres/postgres-store.ts';
-import type { SessionStore } from '../../src/stores/store.ts';
+import { diskStore } from '../../packages/core/src/stores/disk/disk-store.ts';
+import { memoryStore } from '../../packages/core/src/stores/memory/memory-store.ts';
+import { postgresStore } from '../../packages/core/src/stores/postgres/postgres-store.ts';
+import type { SessionStore } from '../../packages/core/src/stores/store.ts';
 import { folderOfTest } from '../support/folders.ts';
 import { newDatabase } from '../support/shared-postgres.ts';
 import {

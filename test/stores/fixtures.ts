@@ -1,14 +1,14 @@
 /** Builds sessions for store tests, and converts them to plain values that `toEqual` can compare. */
-import { type Entry, putEntry, type TreeEdit } from '../../src/fs/flat-entries.ts';
-import { sessionPolicy } from '../../src/schema.ts';
-import { stateBytes } from '../../src/stores/format/state-size.ts';
+import { type Entry, putEntry, type TreeEdit } from '../../packages/core/src/fs/flat-entries.ts';
+import { sessionPolicy } from '../../packages/core/src/schema.ts';
+import { stateBytes } from '../../packages/core/src/stores/format/state-size.ts';
 import type {
   Checkpoint,
   SessionRecord,
   SessionState,
   SessionStore,
   StoredSession,
-} from '../../src/stores/store.ts';
+} from '../../packages/core/src/stores/store.ts';
 import { applyEdit } from '../fs/support.ts';
 
 export const T0 = Date.parse('2026-03-01T12:00:00Z');

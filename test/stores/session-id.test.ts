@@ -6,7 +6,7 @@ import {
   foldSessionId,
   isSessionId,
   rejectCaseConflict,
-} from '../../src/stores/session-id.ts';
+} from '../../packages/core/src/stores/session-id.ts';
 
 describe('session id', () => {
   test('accepts UUIDs and plain names', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../../src/concurrency/slices.ts';
-import { heldBytes } from '../../src/stores/format/state-size.ts';
-import { type Holding, StateMemoryBudget } from '../../src/stores/state-memory-budget.ts';
-import type { SessionState } from '../../src/stores/store.ts';
+import { atOnce } from '../../packages/core/src/concurrency/slices.ts';
+import { heldBytes } from '../../packages/core/src/stores/format/state-size.ts';
+import { type Holding, StateMemoryBudget } from '../../packages/core/src/stores/state-memory-budget.ts';
+import type { SessionState } from '../../packages/core/src/stores/store.ts';
 import { state } from './fixtures.ts';
 
 const limitError = expect.objectContaining({ name: 'SandboxError', code: 'session_limit' });

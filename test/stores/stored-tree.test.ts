@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../../src/concurrency/slices.ts';
-import type { Entry } from '../../src/fs/flat-entries.ts';
-import { FileTree } from '../../src/fs/immutable-file-tree.ts';
-import { type EncodedTree, encodeTree } from '../../src/stores/format/encode-tree.ts';
-import { type ObjectRef, objectName, refTo } from '../../src/stores/format/object-ref.ts';
-import { encodeText } from '../../src/stores/format/stored-json.ts';
-import { readTree, toTreeEntry } from '../../src/stores/format/stored-tree.ts';
+import { atOnce } from '../../packages/core/src/concurrency/slices.ts';
+import type { Entry } from '../../packages/core/src/fs/flat-entries.ts';
+import { FileTree } from '../../packages/core/src/fs/immutable-file-tree.ts';
+import { type EncodedTree, encodeTree } from '../../packages/core/src/stores/format/encode-tree.ts';
+import { type ObjectRef, objectName, refTo } from '../../packages/core/src/stores/format/object-ref.ts';
+import { encodeText } from '../../packages/core/src/stores/format/stored-json.ts';
+import { readTree, toTreeEntry } from '../../packages/core/src/stores/format/stored-tree.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { files } from './fixtures.ts';
 

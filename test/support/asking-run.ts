@@ -1,5 +1,5 @@
-import type { RunOwner, RunsAwaitingApproval } from '../../src/mcp/runs-awaiting-approval.ts';
-import type { OnApproval } from '../../src/tools/tool-protocol.ts';
+import type { OnApproval } from '../../packages/core/src/tools/tool-protocol.ts';
+import type { RunOwner, RunsAwaitingApproval } from '../../packages/server/src/mcp/runs-awaiting-approval.ts';
 
 /** Starts a run that may ask; resolves with its first round. */
 export function startAsking<T>(

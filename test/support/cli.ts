@@ -7,14 +7,16 @@ import { format } from 'node:util';
 import { CommanderError } from 'commander';
 import { vi } from 'vitest';
 
-export const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+export const CLI = fileURLToPath(new URL('../../packages/cli/dist/cli/main.js', import.meta.url));
 
 // Guests run from the built files, so the commands must too.
-const built = (name: string) => new URL(`../../dist/cli/${name}.js`, import.meta.url).href;
+const built = (name: string) => new URL(`../../packages/cli/dist/cli/${name}.js`, import.meta.url).href;
 const { createRootCommand, globalOptions, loadCommands } = (await import(
   built('command-table')
-)) as typeof import('../../src/cli/command-table.ts');
-const { exitCodeOf } = (await import(built('exit-codes'))) as typeof import('../../src/cli/exit-codes.ts');
+)) as typeof import('../../packages/cli/src/cli/command-table.ts');
+const { exitCodeOf } = (await import(
+  built('exit-codes')
+)) as typeof import('../../packages/cli/src/cli/exit-codes.ts');
 
 interface CliOutcome {
   readonly status: number | null;

@@ -16,8 +16,8 @@ const PACKAGE = 'llm-wasm-sandbox';
 export function installedProject(others: Iterable<string> = []): string {
   const folder = mkdtempSync(join(tmpdir(), 'project-'));
   mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
-  symlinkSync(root, join(folder, 'node_modules', PACKAGE));
-  symlinkSync(join(root, 'dist/cli/main.js'), join(folder, 'node_modules/.bin', PACKAGE));
+  symlinkSync(join(root, 'packages/cli'), join(folder, 'node_modules', PACKAGE));
+  symlinkSync(join(root, 'packages/cli/dist/cli/main.js'), join(folder, 'node_modules/.bin', PACKAGE));
   for (const name of others) {
     mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });
     symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));

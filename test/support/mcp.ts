@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type HttpServer, type ServerSettingsInput, serveHttp } from 'llm-wasm-sandbox/mcp';
-import type { ServerState } from '../../src/server/server-state.ts';
+import type { ServerState } from '../../packages/server/src/server/server-state.ts';
 
-export const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+export const CLI = fileURLToPath(new URL('../../packages/cli/dist/cli/main.js', import.meta.url));
 
 export const ERAS = ['modern', 'legacy'] as const;
 export type Era = (typeof ERAS)[number];

@@ -5,9 +5,9 @@ import { McpServer as OldServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { McpServer } from '@modelcontextprotocol/server';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { fromMcp, type McpClient } from '../../src/tools/from-mcp.ts';
-import { ToolDispatcher } from '../../src/tools/tool-dispatcher.ts';
-import { Toolset } from '../../src/tools/toolset.ts';
+import { fromMcp, type McpClient } from '../../packages/core/src/tools/from-mcp.ts';
+import { ToolDispatcher } from '../../packages/core/src/tools/tool-dispatcher.ts';
+import { Toolset } from '../../packages/core/src/tools/toolset.ts';
 
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
 const signals: AbortSignal[] = [];

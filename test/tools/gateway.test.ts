@@ -7,11 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { Gateway } from '../../src/gateway/gateway.ts';
-import { parseToolsConfig, readToolsConfig } from '../../src/gateway/tools-config.ts';
-import { serveHttp } from '../../src/serve.ts';
-import { fromMcp } from '../../src/tools/from-mcp.ts';
-import { ToolDispatcher } from '../../src/tools/tool-dispatcher.ts';
+import { fromMcp } from '../../packages/core/src/tools/from-mcp.ts';
+import { ToolDispatcher } from '../../packages/core/src/tools/tool-dispatcher.ts';
+import { Gateway } from '../../packages/server/src/gateway/gateway.ts';
+import { parseToolsConfig, readToolsConfig } from '../../packages/server/src/gateway/tools-config.ts';
+import { serveHttp } from '../../packages/server/src/serve.ts';
 import { folderOfFile } from '../support/folders.ts';
 
 const require = createRequire(import.meta.url);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../../src/concurrency/slices.ts';
-import { toJson } from '../../src/tools/json-data.ts';
+import { atOnce } from '../../packages/core/src/concurrency/slices.ts';
+import { toJson } from '../../packages/core/src/tools/json-data.ts';
 
 const MAX_BYTES = 10 * 1024 * 1024;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LinearPattern, UnsupportedPattern } from '../../src/tools/linear-pattern.ts';
+import { LinearPattern, UnsupportedPattern } from '../../packages/core/src/tools/linear-pattern.ts';
 
 const PATTERNS = [
   'abc',

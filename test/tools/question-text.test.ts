@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callText } from '../../src/tools/question-text.ts';
+import { callText } from '../../packages/core/src/tools/question-text.ts';
 
 describe('the text that asks a person about a call', () => {
   // guarantee: approval

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { SchemaError, SchemaValidator } from '../../src/tools/schema-validator.ts';
+import { SchemaError, SchemaValidator } from '../../packages/core/src/tools/schema-validator.ts';
 
 const VALUES: readonly unknown[] = [
   null,

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { MessageLines, ServerTraffic, TrafficError } from '../../src/gateway/server-traffic.ts';
+import {
+  MessageLines,
+  ServerTraffic,
+  TrafficError,
+} from '../../packages/server/src/gateway/server-traffic.ts';
 
 test('lines of a tool server are the same, however their bytes are divided', () => {
   const text = `${JSON.stringify({ a: '€😀é'.repeat(200) })}\n\n{"b":1}\n`;

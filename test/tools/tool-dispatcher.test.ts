@@ -1,9 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { ToolDispatcher } from '../../src/tools/tool-dispatcher.ts';
-import { ToolError } from '../../src/tools/tool-error.ts';
-import type { ToolDispatcherOptions } from '../../src/tools/tool-protocol.ts';
-import { type ToolContext, type ToolDefinition, Toolset, type ToolsOption } from '../../src/tools/toolset.ts';
+import { ToolDispatcher } from '../../packages/core/src/tools/tool-dispatcher.ts';
+import { ToolError } from '../../packages/core/src/tools/tool-error.ts';
+import type { ToolDispatcherOptions } from '../../packages/core/src/tools/tool-protocol.ts';
+import {
+  type ToolContext,
+  type ToolDefinition,
+  Toolset,
+  type ToolsOption,
+} from '../../packages/core/src/tools/toolset.ts';
 
 function start(tools: ToolsOption, options: Partial<ToolDispatcherOptions> = {}) {
   const run = new ToolDispatcher(Toolset.from(tools), { cannotPause: 'it has no session', ...options });

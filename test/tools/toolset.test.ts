@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { suggestTools } from '../../src/tools/tool-names.ts';
-import { describeTool, searchTools } from '../../src/tools/tool-search.ts';
-import { Toolset, type ToolsOption } from '../../src/tools/toolset.ts';
+import { suggestTools } from '../../packages/core/src/tools/tool-names.ts';
+import { describeTool, searchTools } from '../../packages/core/src/tools/tool-search.ts';
+import { Toolset, type ToolsOption } from '../../packages/core/src/tools/toolset.ts';
 
 const weather = {
   description: 'Current weather of a city.',

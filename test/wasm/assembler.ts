@@ -1,6 +1,6 @@
 /**
  * A small assembler for tests: it turns instruction trees into bytes and module descriptions into modules.
- * Invariant: it shares only the byte writer and the format tables with src/wasm, not the parser or the metering code.
+ * Invariant: it shares only the byte writer and the format tables with packages/core/src/wasm, not the parser or the metering code.
  */
 import {
   EMPTY_BLOCK,
@@ -9,9 +9,9 @@ import {
   HEADER,
   SECTION,
   VALUE_TYPE,
-} from '../../src/wasm/binary-format.ts';
-import { Writer } from '../../src/wasm/binary-io.ts';
-import { OPCODES } from '../../src/wasm/opcodes.ts';
+} from '../../packages/core/src/wasm/binary-format.ts';
+import { Writer } from '../../packages/core/src/wasm/binary-io.ts';
+import { OPCODES } from '../../packages/core/src/wasm/opcodes.ts';
 
 export type BlockType = 'void' | 'i32';
 

@@ -1,6 +1,12 @@
 /** Assembles main modules and side modules for tests of dynamic linking, valid and invalid ones. */
-import { EXTERNAL_KIND, FUNCTION_TYPE, HEADER, SECTION, VALUE_TYPE } from '../../src/wasm/binary-format.ts';
-import { Writer } from '../../src/wasm/binary-io.ts';
+import {
+  EXTERNAL_KIND,
+  FUNCTION_TYPE,
+  HEADER,
+  SECTION,
+  VALUE_TYPE,
+} from '../../packages/core/src/wasm/binary-format.ts';
+import { Writer } from '../../packages/core/src/wasm/binary-io.ts';
 import { assemble, type Code, type FunctionSource, opcode, type ValueType } from './assembler.ts';
 
 type Kind = keyof typeof EXTERNAL_KIND;

@@ -1,6 +1,6 @@
 /** An observed function: it informs the host of its calls as long as the host wants to know. */
 import { describe, expect, it } from 'vitest';
-import { trampolineModule } from '../../src/wasm/trampoline.ts';
+import { trampolineModule } from '../../packages/core/src/wasm/trampoline.ts';
 import { build, type ModuleSource } from './assembler.ts';
 import { prepareModule, start } from './run-module.ts';
 

@@ -1,9 +1,9 @@
 /** Every instruction in the opcode table is either preserved by prepareModule or rejected by name. */
 import { setFlagsFromString } from 'node:v8';
 import { describe, expect, it } from 'vitest';
-import { SandboxError } from '../../src/errors.ts';
-import { Writer } from '../../src/wasm/binary-io.ts';
-import { OPCODES, type OpcodeRow } from '../../src/wasm/opcodes.ts';
+import { SandboxError } from '../../packages/core/src/errors.ts';
+import { Writer } from '../../packages/core/src/wasm/binary-io.ts';
+import { OPCODES, type OpcodeRow } from '../../packages/core/src/wasm/opcodes.ts';
 import { build, type ModuleSource, opcode } from './assembler.ts';
 import { prepareModule } from './run-module.ts';
 

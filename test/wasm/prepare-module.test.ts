@@ -1,7 +1,7 @@
 /** The interface of a prepared module, and the modules that are rejected. */
 import { describe, expect, it } from 'vitest';
-import { SandboxError } from '../../src/errors.ts';
-import { trampolineModule } from '../../src/wasm/trampoline.ts';
+import { SandboxError } from '../../packages/core/src/errors.ts';
+import { trampolineModule } from '../../packages/core/src/wasm/trampoline.ts';
 import { build, type ModuleSource } from './assembler.ts';
 import { AMPLE_FUEL, prepareModule, start } from './run-module.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { prepareSideModule } from '../../src/wasm/prepare-side-module.ts';
-import type { SideModuleFacts } from '../../src/wasm/sandbox-sections.ts';
+import { prepareSideModule } from '../../packages/core/src/wasm/prepare-side-module.ts';
+import type { SideModuleFacts } from '../../packages/core/src/wasm/sandbox-sections.ts';
 import type { Code } from './assembler.ts';
 import { buildLinked, type LinkSource, MEMORY_BASE, TABLE_BASE, USUAL_IMPORTS } from './link-assembler.ts';
 

@@ -1,7 +1,7 @@
 /** Prints function bodies as text for the golden files. Supports only the immediates that occur there. */
-import { EMPTY_BLOCK, HEADER, SECTION, VALUE_TYPE } from '../../src/wasm/binary-format.ts';
-import { Reader } from '../../src/wasm/binary-io.ts';
-import { isPrefix, opcodeOf, rowOf } from '../../src/wasm/opcodes.ts';
+import { EMPTY_BLOCK, HEADER, SECTION, VALUE_TYPE } from '../../packages/core/src/wasm/binary-format.ts';
+import { Reader } from '../../packages/core/src/wasm/binary-io.ts';
+import { isPrefix, opcodeOf, rowOf } from '../../packages/core/src/wasm/opcodes.ts';
 
 const TYPES: Readonly<Record<number, string>> = {
   [EMPTY_BLOCK]: '',

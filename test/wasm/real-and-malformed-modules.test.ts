@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SandboxError } from '../../src/errors.ts';
+import { SandboxError } from '../../packages/core/src/errors.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { build } from './assembler.ts';
 import { generate } from './module-generator.ts';

@@ -1,6 +1,6 @@
 /** Instantiates prepared modules for tests. */
-import { type PreparedModule, prepareModule } from '../../src/wasm/prepare-module.ts';
-import { type Signature, trampolineModule } from '../../src/wasm/trampoline.ts';
+import { type PreparedModule, prepareModule } from '../../packages/core/src/wasm/prepare-module.ts';
+import { type Signature, trampolineModule } from '../../packages/core/src/wasm/trampoline.ts';
 import { build, type ModuleSource } from './assembler.ts';
 
 export interface Guest {

@@ -1,6 +1,6 @@
 /** Bounds on side modules. Each module that is rejected is valid for the engine and would take it much memory or time. */
 import { describe, expect, test } from 'vitest';
-import { prepareSideModule } from '../../src/wasm/prepare-side-module.ts';
+import { prepareSideModule } from '../../packages/core/src/wasm/prepare-side-module.ts';
 import type { Code } from './assembler.ts';
 import { buildLinked, type LinkSource, TABLE_BASE, USUAL_IMPORTS } from './link-assembler.ts';
 

@@ -1,6 +1,6 @@
 /** Recursion ends where the stack pointer reaches its limit, whether or not the functions have frames of their own. */
 import { describe, expect, it } from 'vitest';
-import { prepareModule } from '../../src/wasm/prepare-module.ts';
+import { prepareModule } from '../../packages/core/src/wasm/prepare-module.ts';
 import { build, type Code, type ModuleSource } from './assembler.ts';
 import { AMPLE_FUEL, start } from './run-module.ts';
 

@@ -1,13 +1,13 @@
 /** Limits of showing an image or SVG of a program, which docs/RESULTS.md states. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
-import { type DrawingLimits, PICTURE_LIMITS } from '../../src/charts/chart-limits.ts';
-import { formatBytes, formatFuel } from '../../src/quantities.ts';
+import { type DrawingLimits, PICTURE_LIMITS } from '../../packages/core/src/charts/chart-limits.ts';
+import { formatBytes, formatFuel } from '../../packages/core/src/quantities.ts';
 
 // The rasteriser is read from the built files.
 const { convertPicture } = (await import(
-  new URL('../../dist/worker/thread/convert-picture.js', import.meta.url).href
-)) as typeof import('../../src/worker/thread/convert-picture.ts');
+  new URL('../../packages/core/dist/worker/thread/convert-picture.js', import.meta.url).href
+)) as typeof import('../../packages/core/src/worker/thread/convert-picture.ts');
 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="700" height="700"><circle r="700"/></svg>';
 const size = { maxEdge: 100, maxBytes: 100_000 } as const;

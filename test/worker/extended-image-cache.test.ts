@@ -2,12 +2,15 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sha256 } from '../../src/framing/digest.ts';
-import { encodeJsonHeader } from '../../src/framing/json-header.ts';
-import { toShared } from '../../src/fs/shared-array-buffers.ts';
-import { encodeMemoryLayer } from '../../src/host/shared-layer.ts';
-import { type GuestAssets, layersDigest } from '../../src/runtimes/guest-artifacts.ts';
-import { readCachedImage, writeCachedImage } from '../../src/worker/pool/extended-image-cache.ts';
+import { sha256 } from '../../packages/core/src/framing/digest.ts';
+import { encodeJsonHeader } from '../../packages/core/src/framing/json-header.ts';
+import { toShared } from '../../packages/core/src/fs/shared-array-buffers.ts';
+import { encodeMemoryLayer } from '../../packages/core/src/host/shared-layer.ts';
+import { type GuestAssets, layersDigest } from '../../packages/core/src/runtimes/guest-artifacts.ts';
+import {
+  readCachedImage,
+  writeCachedImage,
+} from '../../packages/core/src/worker/pool/extended-image-cache.ts';
 import { folderOfFile } from '../support/folders.ts';
 
 const folder = folderOfFile();

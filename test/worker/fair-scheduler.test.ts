@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { FairScheduler, type SchedulerLimits, type Turn } from '../../src/worker/pool/fair-scheduler.ts';
+import {
+  FairScheduler,
+  type SchedulerLimits,
+  type Turn,
+} from '../../packages/core/src/worker/pool/fair-scheduler.ts';
 
 const NO_LIMIT = Number.POSITIVE_INFINITY;
 const settle = () => new Promise((next) => setImmediate(next));

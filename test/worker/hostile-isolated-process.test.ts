@@ -5,8 +5,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { IsolatedHost } from '../../src/worker/isolation/isolated-host.ts';
-import { encodeUntrusted } from '../../src/worker/isolation/isolation-channel.ts';
+import { IsolatedHost } from '../../packages/core/src/worker/isolation/isolated-host.ts';
+import { encodeUntrusted } from '../../packages/core/src/worker/isolation/isolation-channel.ts';
 
 const hex = (message: unknown) => encodeUntrusted(message).toString('hex');
 

@@ -1,12 +1,12 @@
 import { createPool, createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { RUNTIMES } from '../../dist/runtimes/runtime-registry.js';
-import type { WorkerPool } from '../../dist/worker/pool/pool.js';
-import { IdleOptimization } from '../../dist/worker/thread/idle-optimization.js';
-import type { JobCallbacks } from '../../dist/worker/thread/job-callbacks.js';
+import { RUNTIMES } from '../../packages/core/dist/runtimes/runtime-registry.js';
+import type { WorkerPool } from '../../packages/core/dist/worker/pool/pool.js';
+import { IdleOptimization } from '../../packages/core/dist/worker/thread/idle-optimization.js';
+import type { JobCallbacks } from '../../packages/core/dist/worker/thread/job-callbacks.js';
 import { runScript } from '../support/cli.ts';
 
-const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
+const PACKAGE = new URL('../../packages/core/dist/index.js', import.meta.url).href;
 
 /** Programs whose fuel, output and result depend on all state that a guest could keep from an earlier program. */
 const PROBES = {

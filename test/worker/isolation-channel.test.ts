@@ -6,7 +6,7 @@ import {
   encodeUntrusted,
   frame,
   MessageFrames,
-} from '../../src/worker/isolation/isolation-channel.ts';
+} from '../../packages/core/src/worker/isolation/isolation-channel.ts';
 
 const BODY_AT = 6;
 const decode = (value: unknown) => decodeUntrusted(encodeUntrusted(value).subarray(BODY_AT));

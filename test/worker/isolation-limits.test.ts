@@ -1,22 +1,22 @@
 /** What the parent accepts from a process that runs guests, by the limits of the job. */
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../../src/concurrency/slices.ts';
-import type { Entry } from '../../src/fs/entry.ts';
-import { FileTree } from '../../src/fs/immutable-file-tree.ts';
-import { packEdit } from '../../src/fs/packed-edit.ts';
+import { atOnce } from '../../packages/core/src/concurrency/slices.ts';
+import type { Entry } from '../../packages/core/src/fs/entry.ts';
+import { FileTree } from '../../packages/core/src/fs/immutable-file-tree.ts';
+import { packEdit } from '../../packages/core/src/fs/packed-edit.ts';
 import {
   JobLimits,
   outcomeWithinQuota,
   sizeWithin,
   stateWithinQuota,
-} from '../../src/worker/isolation/isolation-limits.ts';
-import { parseFromIsolated } from '../../src/worker/isolation/isolation-protocol.ts';
+} from '../../packages/core/src/worker/isolation/isolation-limits.ts';
+import { parseFromIsolated } from '../../packages/core/src/worker/isolation/isolation-protocol.ts';
 import type {
   FromWorker,
   PackedOutcome,
   UnsentJob,
   UnsentRunJob,
-} from '../../src/worker/protocol/messages.ts';
+} from '../../packages/core/src/worker/protocol/messages.ts';
 
 type Message = Exclude<FromWorker, { readonly type: 'optimized' }>;
 

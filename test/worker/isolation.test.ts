@@ -5,19 +5,19 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createPool, createSandbox, memoryStore, type Pool, type SandboxResult } from 'llm-wasm-sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
-import { findAssets } from '../../dist/runtimes/guest-artifacts.js';
+import { findAssets } from '../../packages/core/dist/runtimes/guest-artifacts.js';
 import {
   fromPortableExtension,
   isNewImageOf,
   parseFromIsolated,
-} from '../../dist/worker/isolation/isolation-protocol.js';
-import { permissionFlags } from '../../dist/worker/isolation/permissions.js';
-import type { DrawPicture } from '../../dist/worker/pool/auxiliary-jobs.js';
-import { ThreadHost } from '../../dist/worker/pool/thread-host.js';
+} from '../../packages/core/dist/worker/isolation/isolation-protocol.js';
+import { permissionFlags } from '../../packages/core/dist/worker/isolation/permissions.js';
+import type { DrawPicture } from '../../packages/core/dist/worker/pool/auxiliary-jobs.js';
+import { ThreadHost } from '../../packages/core/dist/worker/pool/thread-host.js';
 import { childProcesses } from '../support/child-processes.ts';
 import { folderOfFile } from '../support/folders.ts';
 
-const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
+const PACKAGE = new URL('../../packages/core/dist/index.js', import.meta.url).href;
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = folderOfFile();
 writeFileSync(join(folder, 'data.txt'), 'from the host');

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { JobWatchdog, WatchdogTimer } from '../../src/worker/pool/job-watchdog.ts';
+import { JobWatchdog, WatchdogTimer } from '../../packages/core/src/worker/pool/job-watchdog.ts';
 
 const HOUR_MS = 3_600_000;
 const SECOND_MS = 1_000;

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { guestError, guestReport, stoppedAt } from '../../src/schema.ts';
-import { ERROR_FIELDS, parseGuestReport } from '../../src/worker/protocol/parse-guest-report.ts';
+import { guestError, guestReport, stoppedAt } from '../../packages/core/src/schema.ts';
+import {
+  ERROR_FIELDS,
+  parseGuestReport,
+} from '../../packages/core/src/worker/protocol/parse-guest-report.ts';
 
 /** Values at both sides of every limit that the schema of an error has. */
 const values = fc.oneof(

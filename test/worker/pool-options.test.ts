@@ -1,6 +1,6 @@
 import { createPool, createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, it } from 'vitest';
-import { FuelAllowance } from '../../dist/worker/pool/tenant-fuel.js';
+import { FuelAllowance } from '../../packages/core/dist/worker/pool/tenant-fuel.js';
 
 describe('fuel allowance', () => {
   it('accrues steadily, up to one minute, and can be overdrawn by one call', () => {

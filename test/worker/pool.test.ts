@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { runProcess, runScript } from '../support/cli.ts';
 import { ThreadMemoryReader } from '../support/thread-memory.ts';
 
-const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
-const POOL = new URL('../../dist/worker/pool/pool.js', import.meta.url).href;
+const PACKAGE = new URL('../../packages/core/dist/index.js', import.meta.url).href;
+const POOL = new URL('../../packages/core/dist/worker/pool/pool.js', import.meta.url).href;
 
 /** Runs a script in a process of its own and returns what it printed; it must end by itself. */
 async function inProcess(script: string): Promise<string> {

@@ -2,9 +2,9 @@ import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Script } from 'node:vm';
 import { describe, expect, test, vi } from 'vitest';
-import { isVerified } from '../../src/host/shared-file.ts';
-import { compileValid } from '../../src/host/v8-flags.ts';
-import { prepareAhead, receiveModule } from '../../src/worker/protocol/prepare-ahead.ts';
+import { isVerified } from '../../packages/core/src/host/shared-file.ts';
+import { compileValid } from '../../packages/core/src/host/v8-flags.ts';
+import { prepareAhead, receiveModule } from '../../packages/core/src/worker/protocol/prepare-ahead.ts';
 import { loadBuiltGuest } from '../support/built-guest.ts';
 import { folderOfFile } from '../support/folders.ts';
 

@@ -1,17 +1,17 @@
 /** The parts of a run that need no guest: its output, its clock, its requests and its outcome. */
 import { describe, expect, test } from 'vitest';
-import { RUNTIMES } from '../../src/runtimes/runtime-registry.ts';
-import type { HostAnswer, HostRequest, RunJob } from '../../src/worker/protocol/messages.ts';
-import { LONG_RUN_FUEL, RunClock } from '../../src/worker/protocol/run-clock.ts';
+import { RUNTIMES } from '../../packages/core/src/runtimes/runtime-registry.ts';
+import type { HostAnswer, HostRequest, RunJob } from '../../packages/core/src/worker/protocol/messages.ts';
+import { LONG_RUN_FUEL, RunClock } from '../../packages/core/src/worker/protocol/run-clock.ts';
 import {
   imageFinder,
   inputOf,
   MAX_PACKAGE_REQUESTS,
   packageFinder,
-} from '../../src/worker/thread/call-requests.ts';
-import { type EndedRun, endOutcome } from '../../src/worker/thread/run-outcome.ts';
-import { RunOutput } from '../../src/worker/thread/run-output.ts';
-import { RunResults } from '../../src/worker/thread/run-results.ts';
+} from '../../packages/core/src/worker/thread/call-requests.ts';
+import { type EndedRun, endOutcome } from '../../packages/core/src/worker/thread/run-outcome.ts';
+import { RunOutput } from '../../packages/core/src/worker/thread/run-output.ts';
+import { RunResults } from '../../packages/core/src/worker/thread/run-results.ts';
 import { testKernel } from '../kernel/test-kernel.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);

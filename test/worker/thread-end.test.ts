@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { newHostBlock } from '../../dist/worker/pool/start-thread.js';
-import { ThreadHost } from '../../dist/worker/pool/thread-host.js';
-import { CONTROL, sectionWord } from '../../dist/worker/protocol/control-block.js';
+import { newHostBlock } from '../../packages/core/dist/worker/pool/start-thread.js';
+import { ThreadHost } from '../../packages/core/dist/worker/pool/thread-host.js';
+import { CONTROL, sectionWord } from '../../packages/core/dist/worker/protocol/control-block.js';
 import { repetitions } from '../support/repetitions.ts';
 
 const dist = (path: string) => new URL(`../../dist/${path}`, import.meta.url).href;

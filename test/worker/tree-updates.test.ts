@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Entry, TreeEdit } from '../../src/fs/flat-entries.ts';
-import { EMPTY_TREE, FileTree } from '../../src/fs/immutable-file-tree.ts';
-import { ReceivedTrees, SentTrees, type TreeUpdate } from '../../src/worker/protocol/tree-updates.ts';
+import type { Entry, TreeEdit } from '../../packages/core/src/fs/flat-entries.ts';
+import { EMPTY_TREE, FileTree } from '../../packages/core/src/fs/immutable-file-tree.ts';
+import {
+  ReceivedTrees,
+  SentTrees,
+  type TreeUpdate,
+} from '../../packages/core/src/worker/protocol/tree-updates.ts';
 import { tree as anyTree } from '../fs/arbitraries.ts';
 import { codeOf, dir, file, link } from '../fs/support.ts';
 

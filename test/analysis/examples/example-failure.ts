@@ -1,9 +1,9 @@
 /** Examples of failed runs, for docs/ERROR_GUIDANCE.md and the tests of the rules. */
 
-import type { AnalysedLanguage } from '../../../src/analysis/analysed-language.ts';
-import { type AnalysisInput, NO_EARLIER_CALLS } from '../../../src/analysis/input.ts';
-import { NO_CAPABILITIES } from '../../../src/schema/capabilities.ts';
-import { policy } from '../../../src/schema.ts';
+import type { AnalysedLanguage } from '../../../packages/core/src/analysis/analysed-language.ts';
+import { type AnalysisInput, NO_EARLIER_CALLS } from '../../../packages/core/src/analysis/input.ts';
+import { NO_CAPABILITIES } from '../../../packages/core/src/schema/capabilities.ts';
+import { policy } from '../../../packages/core/src/schema.ts';
 
 /** A run that gets guidance of this type; `run` holds the differences from `exampleInput`. */
 export interface GuidanceExample {

@@ -1,5 +1,5 @@
 /** One failed run for each type of guidance, by language. */
-import type { RuntimeName } from '../../../src/schema.ts';
+import type { RuntimeName } from '../../../packages/core/src/schema.ts';
 import { bashExamples } from './bash.ts';
 import type { GuidanceExample } from './example-failure.ts';
 import { javascriptExamples } from './javascript.ts';

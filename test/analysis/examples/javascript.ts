@@ -1,6 +1,6 @@
 /** One failed run for each type of guidance, for docs/ERROR_GUIDANCE.md and the tests of the rules. */
 
-import type { GuestError } from '../../../src/schema.ts';
+import type { GuestError } from '../../../packages/core/src/schema.ts';
 import type { GuidanceExample } from './example-failure.ts';
 
 const thrown = (type: string, message: string, more: Partial<GuestError> = {}): GuestError => ({

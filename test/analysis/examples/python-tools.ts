@@ -1,6 +1,6 @@
 /** Failed runs of programs that call tools, one for each code of a failed call. */
 
-import { NO_CAPABILITIES } from '../../../src/schema/capabilities.ts';
+import { NO_CAPABILITIES } from '../../../packages/core/src/schema/capabilities.ts';
 import type { GuidanceExample } from './example-failure.ts';
 
 export const toolFailureExamples: readonly GuidanceExample[] = [

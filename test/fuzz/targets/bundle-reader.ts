@@ -1,7 +1,7 @@
 /** Exported sessions with mutated bytes or a mutated manifest: the reader decodes them or rejects them as damaged. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { decodeBundle, encodeBundle } from '../../../src/stores/bundle/session-bundle.ts';
+import { decodeBundle, encodeBundle } from '../../../packages/core/src/stores/bundle/session-bundle.ts';
 import { anySession, withDigest } from '../../stores/arbitraries.ts';
 import { buildBundle, partsOf } from '../../stores/bundle/bundle-parts.ts';
 import { plainSession } from '../../stores/fixtures.ts';

@@ -4,16 +4,21 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { applyDelta, captureDelta, DELTA_FORMAT, type Delta } from '../../../src/engine/delta.ts';
-import type { Guest } from '../../../src/engine/guest.ts';
-import { type Image, resetToImage } from '../../../src/engine/image.ts';
-import { sha256Hex } from '../../../src/framing/digest.ts';
-import { encodeFrame } from '../../../src/framing/frame.ts';
-import { decodeJsonHeader, encodeJsonHeader } from '../../../src/framing/json-header.ts';
-import { Volume } from '../../../src/fs/volume.ts';
-import { saveKernelState } from '../../../src/kernel/kernel-state.ts';
-import { isSyscallError } from '../../../src/kernel/syscall-error.ts';
-import { instantiateGuest } from '../../../src/worker/thread/guest-from-image.ts';
+import {
+  applyDelta,
+  captureDelta,
+  DELTA_FORMAT,
+  type Delta,
+} from '../../../packages/core/src/engine/delta.ts';
+import type { Guest } from '../../../packages/core/src/engine/guest.ts';
+import { type Image, resetToImage } from '../../../packages/core/src/engine/image.ts';
+import { sha256Hex } from '../../../packages/core/src/framing/digest.ts';
+import { encodeFrame } from '../../../packages/core/src/framing/frame.ts';
+import { decodeJsonHeader, encodeJsonHeader } from '../../../packages/core/src/framing/json-header.ts';
+import { Volume } from '../../../packages/core/src/fs/volume.ts';
+import { saveKernelState } from '../../../packages/core/src/kernel/kernel-state.ts';
+import { isSyscallError } from '../../../packages/core/src/kernel/syscall-error.ts';
+import { instantiateGuest } from '../../../packages/core/src/worker/thread/guest-from-image.ts';
 import { withDigest } from '../../stores/arbitraries.ts';
 import { loadBuiltGuest } from '../../support/built-guest.ts';
 import { applyEdits, applyJsonEdits, edits, jsonEdits } from '../mutations.ts';

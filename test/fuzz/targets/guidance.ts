@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { analyse } from '../../../src/analysis/analyse.ts';
-import { LANGUAGES } from '../../../src/runtimes/languages.ts';
+import { analyse } from '../../../packages/core/src/analysis/analyse.ts';
+import { LANGUAGES } from '../../../packages/core/src/runtimes/languages.ts';
 import {
   errorGuidance,
   fuelAnalysis,
@@ -14,7 +14,7 @@ import {
   RUNTIME_NAMES,
   TRAPS,
   type TrapReason,
-} from '../../../src/schema.ts';
+} from '../../../packages/core/src/schema.ts';
 import { EXAMPLE_FAILURES } from '../../analysis/examples/index.ts';
 import { run } from '../../analysis/inputs.ts';
 import { rarely } from '../mutations.ts';

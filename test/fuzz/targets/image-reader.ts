@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { readImage } from '../../../src/engine/image.ts';
-import { IMAGE_FORMAT, PAGE_BYTES } from '../../../src/engine/image-identity.ts';
-import { encodeFrame } from '../../../src/framing/frame.ts';
+import { readImage } from '../../../packages/core/src/engine/image.ts';
+import { IMAGE_FORMAT, PAGE_BYTES } from '../../../packages/core/src/engine/image-identity.ts';
+import { encodeFrame } from '../../../packages/core/src/framing/frame.ts';
 import { withDigest } from '../../stores/arbitraries.ts';
 import { applyEdits, applyJsonEdits, edits, jsonEdits } from '../mutations.ts';
 import { accepts } from '../rejection.ts';

@@ -4,16 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { checked } from '../../../src/framing/json-checks.ts';
-import { WRITABLE_ROOTS } from '../../../src/fs/volume.ts';
+import { checked } from '../../../packages/core/src/framing/json-checks.ts';
+import { WRITABLE_ROOTS } from '../../../packages/core/src/fs/volume.ts';
 import {
   kernelState,
   restoreKernelState,
   saveKernelState,
   saveRemovedFiles,
-} from '../../../src/kernel/kernel-state.ts';
-import { isSyscallError } from '../../../src/kernel/syscall-error.ts';
-import type { Kernel } from '../../../src/kernel/syscalls.ts';
+} from '../../../packages/core/src/kernel/kernel-state.ts';
+import { isSyscallError } from '../../../packages/core/src/kernel/syscall-error.ts';
+import type { Kernel } from '../../../packages/core/src/kernel/syscalls.ts';
 import { kernelWith, testKernel } from '../../kernel/test-kernel.ts';
 import type { FuzzTarget } from '../target.ts';
 

@@ -6,19 +6,19 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import fc from 'fast-check';
-import { GRACE } from '../../../src/engine/grace.ts';
-import type { Guest } from '../../../src/engine/guest.ts';
-import { MemoryAccount } from '../../../src/engine/memory-account.ts';
-import { GuestStopped, UNLIMITED_RUN } from '../../../src/engine/run-context.ts';
-import { Volume } from '../../../src/fs/volume.ts';
-import type { OpenFile } from '../../../src/kernel/descriptors.ts';
-import type { PipeBuffer } from '../../../src/kernel/pipe.ts';
-import type { Processes } from '../../../src/kernel/processes.ts';
-import { isSyscallError } from '../../../src/kernel/syscall-error.ts';
-import type { Kernel } from '../../../src/kernel/syscalls.ts';
+import { GRACE } from '../../../packages/core/src/engine/grace.ts';
+import type { Guest } from '../../../packages/core/src/engine/guest.ts';
+import { MemoryAccount } from '../../../packages/core/src/engine/memory-account.ts';
+import { GuestStopped, UNLIMITED_RUN } from '../../../packages/core/src/engine/run-context.ts';
+import { Volume } from '../../../packages/core/src/fs/volume.ts';
+import type { OpenFile } from '../../../packages/core/src/kernel/descriptors.ts';
+import type { PipeBuffer } from '../../../packages/core/src/kernel/pipe.ts';
+import type { Processes } from '../../../packages/core/src/kernel/processes.ts';
+import { isSyscallError } from '../../../packages/core/src/kernel/syscall-error.ts';
+import type { Kernel } from '../../../packages/core/src/kernel/syscalls.ts';
 import type { FuzzTarget } from '../target.ts';
 
-process.env['LLM_WASM_SANDBOX_ASSETS'] ??= resolve('dist');
+process.env['LLM_WASM_SANDBOX_ASSETS'] ??= resolve('packages/core/dist');
 
 const MEMORY_BYTES = 64 * 1024 * 1024;
 const SCRIPTS = {
@@ -175,11 +175,13 @@ export const processCalls: FuzzTarget = {
   name: 'processes',
   shortRuns: 40,
   async open() {
-    const { startCommand } = await import('../../../src/runtimes/programs/start-command.ts');
+    const { startCommand } = await import('../../../packages/core/src/runtimes/programs/start-command.ts');
     const { commandLayers, resolveProgram } = await import(
-      '../../../src/worker/guest-processes/process-commands.ts'
+      '../../../packages/core/src/worker/guest-processes/process-commands.ts'
     );
-    const { ProcessTable } = await import('../../../src/worker/guest-processes/process-table.ts');
+    const { ProcessTable } = await import(
+      '../../../packages/core/src/worker/guest-processes/process-table.ts'
+    );
     const outcomes = { succeeded: 0, failed: 0, stopped: 0 };
     let started = 0;
     let limited = 0;

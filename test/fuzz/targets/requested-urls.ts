@@ -4,12 +4,17 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { addressBytes, isPublicAddress } from '../../../src/network/addresses.ts';
-import { LiveTransport } from '../../../src/network/live-transport.ts';
-import { NetworkRules } from '../../../src/network/network-rules.ts';
-import { replaceResolver } from '../../../src/network/resolver.ts';
-import { authorityOf, type CheckedUrl, checkUrl, hrefOf } from '../../../src/schema/url-pattern.ts';
-import { networkPolicy } from '../../../src/schema.ts';
+import { addressBytes, isPublicAddress } from '../../../packages/core/src/network/addresses.ts';
+import { LiveTransport } from '../../../packages/core/src/network/live-transport.ts';
+import { NetworkRules } from '../../../packages/core/src/network/network-rules.ts';
+import { replaceResolver } from '../../../packages/core/src/network/resolver.ts';
+import {
+  authorityOf,
+  type CheckedUrl,
+  checkUrl,
+  hrefOf,
+} from '../../../packages/core/src/schema/url-pattern.ts';
+import { networkPolicy } from '../../../packages/core/src/schema.ts';
 import type { FuzzTarget } from '../target.ts';
 import { startInstalledReaders } from '../urls/installed-readers.ts';
 import { READERS, type ReadUrl } from '../urls/readers.ts';

@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { diskStore } from '../../../src/stores/disk/disk-store.ts';
+import { diskStore } from '../../../packages/core/src/stores/disk/disk-store.ts';
 import { checkpoint, readComplete, session, state } from '../../stores/fixtures.ts';
 import { applyEdits, applyJsonEdits, edits, jsonEdits } from '../mutations.ts';
 import { accepts } from '../rejection.ts';

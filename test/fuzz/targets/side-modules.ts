@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { compileSideModule, type SideModule } from '../../../src/engine/compile-side-module.ts';
-import type { Guest } from '../../../src/engine/guest.ts';
-import { LinkFailure } from '../../../src/engine/link-failure.ts';
-import { GuestStopped } from '../../../src/engine/run-context.ts';
-import { sideModuleStub } from '../../../src/engine/side-module-stub-file.ts';
-import { SandboxError } from '../../../src/errors.ts';
-import { prepareSideModule } from '../../../src/wasm/prepare-side-module.ts';
+import { compileSideModule, type SideModule } from '../../../packages/core/src/engine/compile-side-module.ts';
+import type { Guest } from '../../../packages/core/src/engine/guest.ts';
+import { LinkFailure } from '../../../packages/core/src/engine/link-failure.ts';
+import { GuestStopped } from '../../../packages/core/src/engine/run-context.ts';
+import { sideModuleStub } from '../../../packages/core/src/engine/side-module-stub-file.ts';
+import { SandboxError } from '../../../packages/core/src/errors.ts';
+import { prepareSideModule } from '../../../packages/core/src/wasm/prepare-side-module.ts';
 import { addFile, newGuest, TYPES } from '../../engine/link-fixtures.ts';
 import { buildLinked, MEMORY_BASE, TABLE_BASE, USUAL_IMPORTS } from '../../wasm/link-assembler.ts';
 import { applyEdits, edits, smallEdits } from '../mutations.ts';

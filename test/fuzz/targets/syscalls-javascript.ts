@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import fc from 'fast-check';
-import type { QuickJsGuest } from '../../../src/runtimes/javascript/syscalls/quickjs-guest.ts';
+import type { QuickJsGuest } from '../../../packages/core/src/runtimes/javascript/syscalls/quickjs-guest.ts';
 import {
   quickJsFunctions,
   SYSTEM_CALL_NAMES,
-} from '../../../src/runtimes/javascript/syscalls/quickjs-imports.ts';
+} from '../../../packages/core/src/runtimes/javascript/syscalls/quickjs-imports.ts';
 import { PATH_AT, paths, word } from '../../kernel/arbitraries.ts';
 import { StubTrap, type TestKernel, testKernel } from '../../kernel/test-kernel.ts';
 import { rarely } from '../mutations.ts';
@@ -17,7 +17,7 @@ import type { FuzzTarget } from '../target.ts';
 import { checkQuotas, memoryWrites } from './syscalls-python.ts';
 
 // One of the calls loads a bundle, which only the build has.
-process.env['LLM_WASM_SANDBOX_ASSETS'] ??= resolve('dist');
+process.env['LLM_WASM_SANDBOX_ASSETS'] ??= resolve('packages/core/dist');
 
 const NAME_AT = 512;
 const VALUES_AT = 768;

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { setFlagsFromString } from 'node:v8';
 import fc from 'fast-check';
-import { SandboxError } from '../../../src/errors.ts';
-import type { PreparedModule } from '../../../src/wasm/prepare-module.ts';
+import { SandboxError } from '../../../packages/core/src/errors.ts';
+import type { PreparedModule } from '../../../packages/core/src/wasm/prepare-module.ts';
 import { build } from '../../wasm/assembler.ts';
 import { generate } from '../../wasm/module-generator.ts';
 import { prepareModule, start } from '../../wasm/run-module.ts';

@@ -1,7 +1,7 @@
 /** Takes exported sessions apart and assembles them, with correct digests. */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { encodeBundle } from '../../../src/stores/bundle/session-bundle.ts';
-import type { StoredSession } from '../../../src/stores/store.ts';
+import { encodeBundle } from '../../../packages/core/src/stores/bundle/session-bundle.ts';
+import type { StoredSession } from '../../../packages/core/src/stores/store.ts';
 import { withDigest } from '../arbitraries.ts';
 
 /** Builds a bundle from parts; `bytes` overrides the declared size of a part. */

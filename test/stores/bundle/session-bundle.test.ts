@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeBundle, encodeBundle } from '../../../src/stores/bundle/session-bundle.ts';
+import { decodeBundle, encodeBundle } from '../../../packages/core/src/stores/bundle/session-bundle.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import { anySession, withDigest } from '../arbitraries.ts';
 import { checkpoint, plainSession, session, state } from '../fixtures.ts';

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { diskStore } from '../../../src/stores/disk/disk-store.ts';
+import { diskStore } from '../../../packages/core/src/stores/disk/disk-store.ts';
 import { folderOfTest } from '../../support/folders.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import { plainSession, plainState, readComplete } from '../fixtures.ts';

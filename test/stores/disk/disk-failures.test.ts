@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { diskStore } from '../../../src/stores/disk/disk-store.ts';
+import { diskStore } from '../../../packages/core/src/stores/disk/disk-store.ts';
 import { folderOfTest } from '../../support/folders.ts';
 import { plainSession, readComplete, session, state } from '../fixtures.ts';
 import { nthFiles, nthSession } from './numbered-sessions.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { folderSize, removeFolder } from '../../../src/stores/disk/folder-size.ts';
+import { folderSize, removeFolder } from '../../../packages/core/src/stores/disk/folder-size.ts';
 import { folderOfFile } from '../../support/folders.ts';
 
 const root = folderOfFile();

@@ -19,9 +19,9 @@ import {
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { FileTree } from '../../../src/fs/immutable-file-tree.ts';
-import { diskStore } from '../../../src/stores/disk/disk-store.ts';
-import { FolderWatch } from '../../../src/stores/disk/folder-watch.ts';
+import { FileTree } from '../../../packages/core/src/fs/immutable-file-tree.ts';
+import { diskStore } from '../../../packages/core/src/stores/disk/disk-store.ts';
+import { FolderWatch } from '../../../packages/core/src/stores/disk/folder-watch.ts';
 import { folderOfTest } from '../../support/folders.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import { files, session, state, text } from '../fixtures.ts';

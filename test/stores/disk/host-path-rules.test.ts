@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../../../src/concurrency/slices.ts';
-import { outdatedPaths } from '../../../src/stores/disk/external-edits.ts';
-import { type HostPathRules, mirrorableEntries } from '../../../src/stores/disk/host-path-rules.ts';
+import { atOnce } from '../../../packages/core/src/concurrency/slices.ts';
+import { outdatedPaths } from '../../../packages/core/src/stores/disk/external-edits.ts';
+import {
+  type HostPathRules,
+  mirrorableEntries,
+} from '../../../packages/core/src/stores/disk/host-path-rules.ts';
 import { files } from '../fixtures.ts';
 
 const linux: HostPathRules = { platform: 'linux', foldsCase: false, rootBytes: 20 };

@@ -1,8 +1,8 @@
 /** Sessions that are derived from a number, so that a test can tell which one a store holds and whether it is complete. */
-import type { Entry } from '../../../src/fs/flat-entries.ts';
-import { sessionPolicy } from '../../../src/schema.ts';
-import { stateBytes } from '../../../src/stores/format/state-size.ts';
-import type { Checkpoint, SessionState, StoredSession } from '../../../src/stores/store.ts';
+import type { Entry } from '../../../packages/core/src/fs/flat-entries.ts';
+import { sessionPolicy } from '../../../packages/core/src/schema.ts';
+import { stateBytes } from '../../../packages/core/src/stores/format/state-size.ts';
+import type { Checkpoint, SessionState, StoredSession } from '../../../packages/core/src/stores/store.ts';
 
 const T0 = Date.parse('2026-03-01T12:00:00Z');
 

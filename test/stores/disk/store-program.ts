@@ -4,9 +4,9 @@
  */
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SandboxError } from '../../../src/errors.ts';
-import { diskStore } from '../../../src/stores/disk/disk-store.ts';
-import type { SessionStore, StoredSession } from '../../../src/stores/store.ts';
+import { SandboxError } from '../../../packages/core/src/errors.ts';
+import { diskStore } from '../../../packages/core/src/stores/disk/disk-store.ts';
+import type { SessionStore, StoredSession } from '../../../packages/core/src/stores/store.ts';
 import { nthSession } from './numbered-sessions.ts';
 
 const [command, dir, id, number] = process.argv.slice(2) as [string, string, string, string];

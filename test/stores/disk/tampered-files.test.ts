@@ -15,8 +15,8 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { SandboxError } from '../../../src/errors.ts';
-import { diskStore } from '../../../src/stores/disk/disk-store.ts';
+import { SandboxError } from '../../../packages/core/src/errors.ts';
+import { diskStore } from '../../../packages/core/src/stores/disk/disk-store.ts';
 import { folderOfTest } from '../../support/folders.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import { checkpoint, plainSession, readComplete, session, state, text } from '../fixtures.ts';

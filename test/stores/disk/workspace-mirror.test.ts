@@ -19,8 +19,8 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkEntries } from '../../../src/fs/flat-entries.ts';
-import { diskStore } from '../../../src/stores/disk/disk-store.ts';
+import { checkEntries } from '../../../packages/core/src/fs/flat-entries.ts';
+import { diskStore } from '../../../packages/core/src/stores/disk/disk-store.ts';
 import { folderOfTest } from '../../support/folders.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import { files, plain, session, state, T0, text, withEdits } from '../fixtures.ts';

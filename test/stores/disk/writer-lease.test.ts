@@ -13,8 +13,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { diskStore } from '../../../src/stores/disk/disk-store.ts';
-import { isRunning, thisProcess } from '../../../src/stores/disk/process-identity.ts';
+import { diskStore } from '../../../packages/core/src/stores/disk/disk-store.ts';
+import { isRunning, thisProcess } from '../../../packages/core/src/stores/disk/process-identity.ts';
 import { folderOfTest } from '../../support/folders.ts';
 import { session, state } from '../fixtures.ts';
 

@@ -5,8 +5,8 @@
  */
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SandboxError } from '../../../src/errors.ts';
-import { postgresStore } from '../../../src/stores/postgres/postgres-store.ts';
+import { SandboxError } from '../../../packages/core/src/errors.ts';
+import { postgresStore } from '../../../packages/core/src/stores/postgres/postgres-store.ts';
 import { nthSession, shared } from '../disk/numbered-sessions.ts';
 
 const [connectionString, name, ...ids] = process.argv.slice(2) as [string, string, ...string[]];

@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { postgresStore } from '../../../src/stores/postgres/postgres-store.ts';
+import { postgresStore } from '../../../packages/core/src/stores/postgres/postgres-store.ts';
 import { PostgresServer } from '../../support/postgres.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import { buildProgram, type Child, start } from '../disk/start-process.ts';

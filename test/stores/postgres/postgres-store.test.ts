@@ -1,11 +1,14 @@
 /** Guarantees of the PostgreSQL store only; contract.test.ts tests the guarantees of every store. */
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { objectName, refTo } from '../../../src/stores/format/object-ref.ts';
-import { Database } from '../../../src/stores/postgres/database.ts';
-import { MIGRATIONS } from '../../../src/stores/postgres/migrations.ts';
-import { postgresCoordination } from '../../../src/stores/postgres/postgres-coordination.ts';
-import { type PostgresStoreOptions, postgresStore } from '../../../src/stores/postgres/postgres-store.ts';
+import { objectName, refTo } from '../../../packages/core/src/stores/format/object-ref.ts';
+import { Database } from '../../../packages/core/src/stores/postgres/database.ts';
+import { MIGRATIONS } from '../../../packages/core/src/stores/postgres/migrations.ts';
+import { postgresCoordination } from '../../../packages/core/src/stores/postgres/postgres-coordination.ts';
+import {
+  type PostgresStoreOptions,
+  postgresStore,
+} from '../../../packages/core/src/stores/postgres/postgres-store.ts';
 import { PostgresServer } from '../../support/postgres.ts';
 import { newDatabase } from '../../support/shared-postgres.ts';
 import { checkpoint, plainSession, readComplete, record, session, state } from '../fixtures.ts';

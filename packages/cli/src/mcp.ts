@@ -1,0 +1,2 @@
+/** `llm-wasm-sandbox/mcp`: the MCP server as a library. */
+export * from '@llm-wasm-sandbox/server/mcp';

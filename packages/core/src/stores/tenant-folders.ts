@@ -1,0 +1,17 @@
+/** The folders in which a server stores the sessions of its tenants. The command line reads them too. */
+import { listFolder } from '../host/list-folder.ts';
+
+/** The only tenant of a server without tokens. In a database, its sessions are those of the command line. */
+export const LOCAL_TENANT = 'local';
+
+/** Part of the paths of stored sessions, so it must not change. */
+const TENANT_FOLDER_PREFIX = 'caller-';
+
+/** The folder of a tenant in `data_dir`. The prefix keeps the folder of a token named ".." inside `data_dir`. */
+export function tenantFolder(tenant: string): string {
+  return TENANT_FOLDER_PREFIX + tenant;
+}
+
+/** The folders of tenants in `data_dir`. */
+export const tenantFolders = (data_dir: string): string[] =>
+  listFolder(data_dir).filter((name) => name.startsWith(TENANT_FOLDER_PREFIX));

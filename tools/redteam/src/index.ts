@@ -1,0 +1,3 @@
+/** The attacks, and what replays them. */
+export { ATTACKS } from './corpus/index.ts';
+export { runAttacks } from './run-attacks.ts';
