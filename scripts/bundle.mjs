@@ -76,6 +76,9 @@ const SCRIPT = {
   banner: { js: "const _url = require('node:url').pathToFileURL(__filename).href;" },
 };
 
+/** An optional peer dependency that only the types of an option of the server refer to. Its code is part of the bundle. */
+const TYPES_ONLY = '@modelcontextprotocol/server';
+
 /** Options for the entries of a package, which are relative to its dist/. */
 async function optionsOf(name) {
   const manifest = JSON.parse(await readFile(join(root, name, 'package.json'), 'utf8'));
@@ -87,7 +90,9 @@ async function optionsOf(name) {
     outbase: dist,
     outdir: dist,
     format: 'esm',
-    external: Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }),
+    external: Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }).filter(
+      (one) => one !== TYPES_ONLY,
+    ),
   };
 }
 

@@ -140,7 +140,8 @@ export function pruneTypes(folder, entries, output) {
     if (file.imported.has(name)) isKept = keepFrom(file, file.imported.get(name), isType) || isKept;
     if (file.reexported.has(name)) {
       const row = file.reexported.get(name);
-      const isFound = row.from === undefined ? keep(file, row.imported, isType) : keepFrom(file, row, isType);
+      const own = () => (row.imported === name ? isKept : keep(file, row.imported, isType));
+      const isFound = row.from === undefined ? own() : keepFrom(file, row, isType);
       if (isFound) file.kept.add(row.statement);
       isKept = isFound || isKept;
     }

@@ -3,7 +3,7 @@
  * fields, so that users of the packages do not need Zod.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { API } from 'typescript/unstable/sync';
 
 const INFERRED = /z\.(infer|input|output)<typeof (\w+)>/g;
@@ -32,7 +32,7 @@ export function resolveTypes(folder) {
   const api = new API({ cwd: folder });
   try {
     const { checker } = api.updateSnapshot({ openProjects: [config] }).getProject(config);
-    const printer = new Printer(checker);
+    const printer = new Printer(checker, folder);
     const texts = paths.map((path) => withTypes(path, printer));
     paths.forEach((path, i) => {
       writeFileSync(path, texts[i]);
@@ -68,12 +68,37 @@ function withTypes(path, printer) {
       return `type ${name} = ${printer.print(type, '')};`;
     },
   );
-  return types.includes('JSONType') ? types + JSON_TYPE : types;
+  const complete = types.includes('JSONType') ? types + JSON_TYPE : types;
+  return printer.importsFor(path, text, complete) + complete;
 }
 
 class Printer {
-  constructor(checker) {
+  constructor(checker, folder) {
     this.checker = checker;
+    /** Where the types with names are. */
+    this.declared = new Map(
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.d.ts'))
+        .map((name) => join(folder, name))
+        .flatMap((path) =>
+          [...readFileSync(path, 'utf8').matchAll(/^export (?:interface|type|declare class) (\w+)/gm)].map(
+            ([, name]) => [name, path],
+          ),
+        ),
+    );
+  }
+
+  /** The imports of types that the printed text names and the text of before does not. */
+  importsFor(path, before, after) {
+    const known = new Set(before.replace(/\/\*[\s\S]*?\*\//g, '').match(/\w+/g));
+    const named = new Set(after.replace(/\/\*[\s\S]*?\*\//g, '').match(/\b[A-Z]\w+/g));
+    return [...named]
+      .filter((name) => !known.has(name) && this.declared.has(name))
+      .map((name) => {
+        const from = relative(dirname(path), this.declared.get(name)).replace(/\.d\.ts$/, '.ts');
+        return `import type { ${name} } from '${from.startsWith('.') ? from : `./${from}`}';\n`;
+      })
+      .join('');
   }
 
   print(type, indent) {

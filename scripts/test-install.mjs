@@ -29,6 +29,7 @@ const RUNTIMES = ['bun@1.4.4', 'deno@2.9.6'];
 const NEWEST_PEERS = [
   '@langchain/core@1.2.13',
   '@mastra/core@1.71.0',
+  '@modelcontextprotocol/server@2.4.0',
   '@openai/agents@0.20.0',
   '@opentelemetry/api@1.10.0',
   'ai@7.0.170',
@@ -36,6 +37,8 @@ const NEWEST_PEERS = [
   'pg-boss@12.30.0',
 ];
 const ESBUILD = 'esbuild@0.28.2';
+/** The types of an option of the server. */
+const MCP_TYPES = '@modelcontextprotocol/server@2.4.0';
 const MAX_CORE_BYTES = 25_000_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'install test '));
@@ -89,7 +92,7 @@ const install = (cwd, flags, packages) => {
   writeFileSync(join(cwd, 'package.json'), '{"private":true,"type":"module"}');
   execFileSync('npm', [...INSTALL, ...flags, ...packages], { cwd, stdio: ['ignore', 'ignore', 'inherit'] });
 };
-install(project, [], [...paths(all), TYPES_NODE, ESBUILD]);
+install(project, [], [...paths(all), MCP_TYPES, TYPES_NODE, ESBUILD]);
 const cli = join(project, 'node_modules/llm-wasm-sandbox/dist/cli/main.js');
 
 // ---- sizes and parts ----
