@@ -31,6 +31,10 @@ const turn = () => performance.nodeTiming.uvMetricsInfo.loopCount;
 class Recorder implements Protocol {
   admitted: number[] = [];
   handled: Handled[] = [];
+  /** Parts of what open connections send. */
+  readonly received: { readonly bytes: number; readonly turn: number }[] = [];
+
+  readonly #sockets: Socket[] = [];
 
   constructor(readonly read: (request: Parameters<Protocol['handle']>[0]) => Promise<unknown>) {}
 
@@ -54,11 +58,20 @@ class Recorder implements Protocol {
     request.response.end();
   }
 
+  async upgrade({ takeSocket }: Parameters<NonNullable<Protocol['upgrade']>>[0]): Promise<void> {
+    const socket = takeSocket();
+    this.#sockets.push(socket);
+    socket.on('data', (chunk) => this.received.push({ bytes: chunk.length, turn: turn() }));
+    socket.write('connected');
+  }
+
   errorBody({ message }: Error): object {
     return { message };
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+  }
 }
 
 async function started(read: Recorder['read'] = async () => {}) {
@@ -81,6 +94,9 @@ async function connected(port: number, tenant: string, count: number): Promise<S
 
 const request = (tenant: string, body = '') =>
   `POST / HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${tenant}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+
+const UPGRADE =
+  'GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: eve\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
 
 const distinct = (turns: readonly number[]) => new Set(turns).size;
 const most = (turns: readonly number[]) =>
@@ -138,4 +154,19 @@ describe('requests that arrive at once', () => {
     expect(recorder.handled.length).toBeLessThan(60);
     last!.destroy();
   });
+});
+
+test('what open connections send at once is received in turns', async () => {
+  await using server = await started();
+  const { recorder } = server;
+  const sockets = Array.from({ length: 20 }, () => connect(server.port, '127.0.0.1'));
+  for (const socket of sockets) socket.write(UPGRADE);
+  await Promise.all(sockets.map((socket) => once(socket, 'data')));
+  const data = Buffer.alloc(2 * 1024 * 1024);
+  for (const socket of sockets) socket.write(data);
+  const sum = () => recorder.received.reduce((total, { bytes }) => total + bytes, 0);
+  await expect.poll(sum, { timeout: 30_000 }).toBe(sockets.length * data.length);
+  const turns = recorder.received.map((one) => one.turn);
+  // Only the first parts of the connections can have arrived in the same turn.
+  expect(distinct(turns)).toBeGreaterThan(turns.length - 3 * sockets.length);
 });

@@ -4,7 +4,7 @@
  */
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { SliceQueue } from '@llm-wasm-sandbox/core/internal';
+import { type NextSlice, SliceQueue } from '@llm-wasm-sandbox/core/internal';
 import type { ConnectionLimiter } from './connection-limits.ts';
 import { HttpError, retryLater, toHttpError } from './http-error.ts';
 import { shortJson } from './json-steps.ts';
@@ -156,12 +156,14 @@ export class HttpApp {
     if (protocol?.upgrade === undefined) throw new HttpError(400, 'There are no WebSockets at this path.');
     const { mainThread } = this.state;
     const { socket } = request;
+    const nextSlice = () => mainThread.nextSlice(id);
     await protocol.upgrade({
       request,
       head,
       tenant: this.state.tenant(id),
       takeSocket: () => {
         response.detachSocket(socket);
+        readInTurns(socket, nextSlice);
         return socket;
       },
       limits: (client) => ({
@@ -171,7 +173,7 @@ export class HttpApp {
           mainThread.attribute(id);
           return this.#guards.refuseMessage(id);
         },
-        nextSlice: () => mainThread.nextSlice(id),
+        nextSlice,
       }),
     });
   }
@@ -201,6 +203,14 @@ export class HttpApp {
     for (const protocol of this.protocols) await protocol.close();
     await this.state.close();
   }
+}
+
+/** One turn of the event loop can receive megabytes of every connection. After a part of them, one waits for its next turn. */
+function readInTurns(socket: Socket, nextSlice: NextSlice): void {
+  socket.on('data', () => {
+    socket.pause();
+    void nextSlice().then(() => socket.resume());
+  });
 }
 
 const isOwnPath = (path: string) => ['/healthz', '/readyz', '/metrics'].includes(path);
