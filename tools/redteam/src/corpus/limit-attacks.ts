@@ -218,16 +218,6 @@ function longPrograms(runtime: RuntimeName): ProgramAttack[] {
   ];
 }
 
-/** Encodings whose characters depend on the version of Node.js. */
-const UNPORTABLE = ['gbk', 'gb18030', 'big5', 'euc-jp', 'iso-2022-jp', 'shift_jis', 'euc-kr'].map(
-  (encoding): ProgramAttack => ({
-    name: `deterministic-${encoding}`,
-    code: `new TextDecoder('${encoding}').decode(new Uint8Array([0xa2, 0xe3]))`,
-    policy: { deterministic: true },
-    outcomes: ['RangeError'],
-  }),
-);
-
 const python: readonly AttackRow[] = [
   ...longPrograms('python'),
   ...attacksOf('python'),
@@ -267,7 +257,6 @@ print('and on', flush=True)`,
 
 const javascript: readonly AttackRow[] = [
   ...longPrograms('javascript'),
-  ...UNPORTABLE,
   ...attacksOf('javascript'),
   ...depthAttacks('javascript'),
   ...PROCESS_ATTACKS_JAVASCRIPT,
