@@ -13,6 +13,7 @@ export async function displayedForms(
   // The program may have deleted the file, or replaced it with one that is too large to convert.
   const data = (await session.fileTree()).get(pathInside(path, ['/app']) ?? '')?.data;
   if (data === undefined || data.length > RESULT_LIMITS.messageBytes) return forms;
+  // biome-ignore lint/plugin: an image of at most 8 MiB
   return { ...forms, [image]: Buffer.from(data).toString('base64') };
 }
 
