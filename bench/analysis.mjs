@@ -7,7 +7,7 @@ import { createSandbox } from 'llm-wasm-sandbox';
 import { analyse } from '../packages/core/dist/analysis/analyse.js';
 import { exampleInput } from '../packages/core/dist/analysis/example-failure.js';
 import { formatPercent } from '../packages/core/dist/quantities.js';
-import { LANGUAGES } from '../packages/core/dist/runtimes/languages.js';
+import { LANGUAGES } from '../packages/core/dist/runtimes/registry/languages.js';
 
 /** About as many packages as are vendored, since they are searched. */
 const PACKAGES = Array.from({ length: 40 }, (_, i) => ({

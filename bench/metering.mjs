@@ -15,7 +15,7 @@ import {
   findAssets,
   readImageBytes,
   readModule,
-} from '../packages/core/dist/runtimes/guest-artifacts.js';
+} from '../packages/core/dist/runtimes/artifacts/guest-artifacts.js';
 import { build as pythonBuild } from '../packages/core/dist/runtimes/python/build/index.js';
 import { python } from '../packages/core/dist/runtimes/python/index.js';
 import { prepareModule } from '../packages/core/dist/wasm/prepare-module.js';

@@ -14,7 +14,7 @@ import {
   findAssets,
   readImageBytes,
   readModule,
-} from '../packages/core/dist/runtimes/guest-artifacts.js';
+} from '../packages/core/dist/runtimes/artifacts/guest-artifacts.js';
 import { javascript } from '../packages/core/dist/runtimes/javascript/index.js';
 import { python } from '../packages/core/dist/runtimes/python/index.js';
 import { FuelProfiler } from '../packages/core/dist/worker/thread/fuel-profiler.js';

@@ -1,5 +1,5 @@
 /** Runs a program in a guest without a thread or a call. The guest has begun a run. Returns the report of the program. */
-import { programFile } from '../packages/core/dist/runtimes/program-files.js';
+import { programFile } from '../packages/core/dist/runtimes/registry/program-files.js';
 
 export function runInGuest(runtime, guest, handles, code) {
   const request = {

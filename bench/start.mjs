@@ -97,8 +97,8 @@ const GUEST_MEMORY = (runtime) => `
   import { Guest } from './packages/core/dist/engine/guest.js';
   import { writeImage, readImage } from './packages/core/dist/engine/image.js';
   import { Volume } from './packages/core/dist/fs/volume.js';
-  import { compileModule, findAssets, readImageBytes, readModule } from './packages/core/dist/runtimes/guest-artifacts.js';
-  import { RUNTIMES } from './packages/core/dist/runtimes/runtime-registry.js';
+  import { compileModule, findAssets, readImageBytes, readModule } from './packages/core/dist/runtimes/artifacts/guest-artifacts.js';
+  import { RUNTIMES } from './packages/core/dist/runtimes/registry/runtime-registry.js';
   const assets = findAssets('${runtime}');
   const compiled = compileModule(assets, readModule(assets));
   const image = readImage(readImageBytes(assets), assets.origin);

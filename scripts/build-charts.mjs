@@ -120,7 +120,7 @@ async function captureRenderer(source) {
   const { captureImage } = await import('../packages/core/dist/engine/image.js');
   const { UNLIMITED_RUN } = await import('../packages/core/dist/engine/run-context.js');
   const { IMAGE_TIME_MS } = await import('../packages/core/dist/engine/image-identity.js');
-  const { findAssets } = await import('../packages/core/dist/runtimes/guest-artifacts.js');
+  const { findAssets } = await import('../packages/core/dist/runtimes/artifacts/guest-artifacts.js');
   const { compileBytecode } = await import('../packages/core/dist/runtimes/javascript/build/file-layers.js');
   const { Volume } = await import('../packages/core/dist/fs/volume.js');
   const { expressionsOf, loadRenderer, prepareExpressions, RENDER_HANDLE, RENDERER_RUNTIME } = await import(

@@ -82,7 +82,7 @@ function writePyodideLock() {
 }
 
 async function buildGuests(runtimes) {
-  const { isBuilt } = await import(core('dist/runtimes/guest-artifacts.js'));
+  const { isBuilt } = await import(core('dist/runtimes/artifacts/guest-artifacts.js'));
   const { describeMissing } = await import(core('dist/packages/vendored-package-table.js'));
   const requested = runtimes.filter((name) => process.argv.includes(name));
   for (const runtime of requested.length > 0 ? requested : runtimes) {

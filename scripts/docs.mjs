@@ -35,7 +35,7 @@ const { IMPLEMENTED, UNAVAILABLE } = await import(
 );
 const { EVENTS } = await import(at('packages/core/dist/sandbox/log-events.js'));
 const { NO_CAPABILITIES } = await import(at('packages/core/dist/schema/capabilities.js'));
-const { LANGUAGES } = await import(at('packages/core/dist/runtimes/languages.js'));
+const { LANGUAGES } = await import(at('packages/core/dist/runtimes/registry/languages.js'));
 const { classify } = await import(at('packages/core/dist/analysis/find-rule.js'));
 const { buildGuidance } = await import(at('packages/core/dist/analysis/build-guidance.js'));
 const { exampleInput } = await import(at('test/analysis/examples/example-failure.ts'));

@@ -142,7 +142,9 @@ async function runCase(createSandbox, { packages, missing, code, refusal }) {
 async function main() {
   const { createSandbox } = await import('llm-wasm-sandbox');
   const { formatFuel } = await import(at('packages/core/dist/quantities.js'));
-  const { findAssets, readModule } = await import(at('packages/core/dist/runtimes/guest-artifacts.js'));
+  const { findAssets, readModule } = await import(
+    at('packages/core/dist/runtimes/artifacts/guest-artifacts.js')
+  );
   const { mainSymbols } = await import(at('packages/core/dist/engine/compile-side-module.js'));
   const main = new WebAssembly.Module(readModule(findAssets('python')));
   const mainFunctions = new Set(mainSymbols(main).functions.keys());

@@ -28,22 +28,22 @@ export function registries() {
   );
   return Object.entries(PARTS).map(([registry, [table, file, exported, type, typeFile]]) => {
     const imports = [
-      [`./${typeFile}.ts`, `type { ${type} }`],
-      ...runtimeNames.map((name) => [`./${name}/${file}.ts`, `{ ${exported(name)} }`]),
+      [`../${typeFile}.ts`, `type { ${type} }`],
+      ...runtimeNames.map((name) => [`../${name}/${file}.ts`, `{ ${exported(name)} }`]),
     ].sort(([a], [b]) => (a < b ? -1 : 1));
     const rows = runtimeNames.map((name) =>
       name === exported(name) ? `  ${name},` : `  ${name}: ${exported(name)},`,
     );
     const text = [
       '/** Written by scripts/registries.mjs. */',
-      "import type { RuntimeName } from '../schema/runtime-names.ts';",
+      "import type { RuntimeName } from '../../schema/runtime-names.ts';",
       ...imports.map(([from, what]) => `import ${what} from '${from}';`),
       '',
       `export const ${table}: Readonly<Record<RuntimeName, ${type}>> = {`,
       ...rows,
       '};\n',
     ].join('\n');
-    return [fileURLToPath(new URL(`${registry}.ts`, runtimes)), text];
+    return [fileURLToPath(new URL(`registry/${registry}.ts`, runtimes)), text];
   });
 }
 

@@ -3,7 +3,7 @@ import { analyse } from '../../packages/core/src/analysis/analyse.ts';
 import { buildGuidance } from '../../packages/core/src/analysis/build-guidance.ts';
 import { classify, STDERR_SCAN_CHARS } from '../../packages/core/src/analysis/find-rule.ts';
 import type { AnalysisInput } from '../../packages/core/src/analysis/input.ts';
-import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
 import type { RuntimeName } from '../../packages/core/src/schema.ts';
 import { exception, javascriptRun, OUT_OF_FUEL, pythonRun, run } from './inputs.ts';
 

@@ -2,8 +2,8 @@
 import type { AnalysisInput, AvailablePackage } from '../../packages/core/src/analysis/input.ts';
 import { bashSource } from '../../packages/core/src/runtimes/bash/source-reader.ts';
 import { javascriptSource } from '../../packages/core/src/runtimes/javascript/source-reader.ts';
-import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
 import { pythonSource } from '../../packages/core/src/runtimes/python/source-reader.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
 import type { GuestError, RuntimeName } from '../../packages/core/src/schema.ts';
 import { exampleInput, type GuidanceExample } from './examples/example-failure.ts';
 

@@ -4,7 +4,7 @@ import { COMMAND_LINE } from '../../packages/cli/src/cli/failure-text.ts';
 import { analyse } from '../../packages/core/src/analysis/analyse.ts';
 import { forReader, type GuidanceReader, LIBRARY_READER } from '../../packages/core/src/analysis/reader.ts';
 import { adapterReader, MCP_READER } from '../../packages/core/src/model-text/readers.ts';
-import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
 import { exception, OUT_OF_FUEL, pythonRun, successfulRun } from './inputs.ts';
 
 const BOTH = { error_guidance: true, fuel_analysis: true };

@@ -5,8 +5,8 @@ import type { KnownErrno } from '../../packages/core/src/analysis/system-error-c
 import { readImportCosts } from '../../packages/core/src/packages/import-costs.ts';
 import { PRESETS } from '../../packages/core/src/packages/resolve-packages.ts';
 import { ALTERNATIVES as JAVASCRIPT_ALTERNATIVES } from '../../packages/core/src/runtimes/javascript/guidance/missing-packages.ts';
-import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
 import { ALTERNATIVES as PYTHON_ALTERNATIVES } from '../../packages/core/src/runtimes/python/guidance/missing-modules.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
 import {
   errorGuidance,
   executeOptions,

@@ -170,11 +170,11 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     bound: 'a displayed image: 8 MiB on a server; `workspace_max_bytes` in the adapter, which has no tenants',
   },
   'results/read-displayed-image.ts': { calls: 1, bound: '4 MiB' },
-  'runtimes/process-launcher.ts': {
+  'runtimes/programs/process-launcher.ts': {
     calls: 1,
     bound: 'nothing: the call is in the text of a program for a guest',
   },
-  'runtimes/guest-artifacts.ts': { calls: 1, bound: OWN_FILES },
+  'runtimes/artifacts/guest-artifacts.ts': { calls: 1, bound: OWN_FILES },
   'runtimes/javascript/guidance/error-rules.ts': { calls: 1, bound: 'no call: the text of a suggestion' },
   'runtimes/javascript/local-imports.ts': {
     calls: 1,

@@ -16,7 +16,7 @@ import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, it, test } from 'vitest';
 import { MAX_SOURCE_CHARS } from '../../packages/cli/src/cli/repl/console.ts';
 import { History, MAX_HISTORY_LINES } from '../../packages/cli/src/cli/repl/history.ts';
-import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
 import { folderOfFile } from '../support/folders.ts';
 import { ESCAPE, Terminal, withoutColors } from '../support/terminal.ts';

@@ -9,7 +9,7 @@ import { analyse } from '../../packages/core/src/analysis/analyse.ts';
 import { escapeControls } from '../../packages/core/src/analysis/escape-controls.ts';
 import { declaredNames, planProgram } from '../../packages/core/src/runtimes/javascript/module-to-script.ts';
 import { tokenize } from '../../packages/core/src/runtimes/javascript/tokenizer.ts';
-import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
 import type { RuntimeName } from '../../packages/core/src/schema.ts';
 import { parseGuestReport } from '../../packages/core/src/worker/protocol/parse-guest-report.ts';
 import { READERS, run } from '../analysis/inputs.ts';

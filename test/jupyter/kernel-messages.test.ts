@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { WebSocket, WebSocketServer } from 'ws';
 import { nextTurn } from '../../packages/core/src/concurrency/slices.ts';
 import { SandboxError } from '../../packages/core/src/errors.ts';
-import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
 import { JupyterKernel } from '../../packages/server/src/jupyter/kernel.ts';
 import { V1_PROTOCOL } from '../../packages/server/src/jupyter/kernel-message.ts';
 import { KernelSocket } from '../../packages/server/src/jupyter/kernel-socket.ts';

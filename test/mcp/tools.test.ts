@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { relatedDocs } from '../../packages/core/src/analysis/build-guidance.ts';
-import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
 import { call, ERAS, type Era, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
 
 const PNG =

@@ -9,7 +9,7 @@ import {
   PYTHON_PACKAGES,
   VENDORED_PACKAGES,
 } from '../../packages/core/src/packages/vendored-package-table.ts';
-import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
 import { packageFacts, policy } from '../../packages/core/src/schema.ts';
 import { python } from '../support/sandbox.ts';
 

@@ -15,7 +15,7 @@ import {
   parseFuel,
   typicalSeconds,
 } from '../../packages/core/src/quantities.ts';
-import { countItems } from '../../packages/core/src/runtimes/describe-value.ts';
+import { countItems } from '../../packages/core/src/runtimes/memory/describe-value.ts';
 import { parse } from '../../packages/core/src/schema.ts';
 import { SOURCES } from '../support/sources.ts';
 

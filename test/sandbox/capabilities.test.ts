@@ -3,7 +3,7 @@ import { sandboxTools } from 'llm-wasm-sandbox/adapters';
 import { describe, expect, test } from 'vitest';
 import { buildGuidance } from '../../packages/core/src/analysis/build-guidance.ts';
 import { classify } from '../../packages/core/src/analysis/find-rule.ts';
-import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
 import { type Capabilities, NO_CAPABILITIES } from '../../packages/core/src/schema/capabilities.ts';
 import type { RuntimeName } from '../../packages/core/src/schema.ts';
 import { capabilitiesOf } from '../../packages/server/src/mcp/tool.ts';

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { analyse } from '../../packages/core/src/analysis/analyse.ts';
 import { relatedDocs } from '../../packages/core/src/analysis/build-guidance.ts';
 import type { AnalysisInput } from '../../packages/core/src/analysis/input.ts';
-import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
 import { exception, pythonRun } from '../analysis/inputs.ts';
 import { javascript, python } from '../support/sandbox.ts';
 

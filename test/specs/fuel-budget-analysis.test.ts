@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { analyse } from '../../packages/core/src/analysis/analyse.ts';
 import type { AnalysisInput, EarlierCalls } from '../../packages/core/src/analysis/input.ts';
 import { suggestedBudgets } from '../../packages/core/src/analysis/suggested-limits.ts';
-import { LANGUAGES } from '../../packages/core/src/runtimes/languages.ts';
+import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
 import { OUT_OF_FUEL, successfulRun } from '../analysis/inputs.ts';
 import { sharedByFile } from '../support/shared.ts';
 

@@ -6,7 +6,10 @@ import { sha256 } from '../../packages/core/src/framing/digest.ts';
 import { encodeJsonHeader } from '../../packages/core/src/framing/json-header.ts';
 import { toShared } from '../../packages/core/src/fs/shared-array-buffers.ts';
 import { encodeMemoryLayer } from '../../packages/core/src/host/shared-layer.ts';
-import { type GuestAssets, layersDigest } from '../../packages/core/src/runtimes/guest-artifacts.ts';
+import {
+  type GuestAssets,
+  layersDigest,
+} from '../../packages/core/src/runtimes/artifacts/guest-artifacts.ts';
 import {
   readCachedImage,
   writeCachedImage,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { PAGE_BYTES } from '../../packages/core/dist/engine/image-identity.js';
-import { findAssets } from '../../packages/core/dist/runtimes/guest-artifacts.js';
+import { findAssets } from '../../packages/core/dist/runtimes/artifacts/guest-artifacts.js';
 import type { GuestTemplate } from '../../packages/core/dist/worker/thread/guest-from-image.js';
 import { GuestPool } from '../../packages/core/dist/worker/thread/guest-pool.js';
 import { loadImage } from '../../packages/core/dist/worker/thread/load-image.js';

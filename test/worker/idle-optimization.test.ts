@@ -1,6 +1,6 @@
 import { createPool, createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { RUNTIMES } from '../../packages/core/dist/runtimes/runtime-registry.js';
+import { RUNTIMES } from '../../packages/core/dist/runtimes/registry/runtime-registry.js';
 import type { WorkerPool } from '../../packages/core/dist/worker/pool/pool.js';
 import { IdleOptimization } from '../../packages/core/dist/worker/thread/idle-optimization.js';
 import type { JobCallbacks } from '../../packages/core/dist/worker/thread/job-callbacks.js';

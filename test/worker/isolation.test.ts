@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createPool, createSandbox, memoryStore, type Pool, type SandboxResult } from 'llm-wasm-sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
-import { findAssets } from '../../packages/core/dist/runtimes/guest-artifacts.js';
+import { findAssets } from '../../packages/core/dist/runtimes/artifacts/guest-artifacts.js';
 import {
   fromPortableExtension,
   isNewImageOf,

@@ -1,6 +1,6 @@
 /** The parts of a run that need no guest: its output, its clock, its requests and its outcome. */
 import { describe, expect, test } from 'vitest';
-import { RUNTIMES } from '../../packages/core/src/runtimes/runtime-registry.ts';
+import { RUNTIMES } from '../../packages/core/src/runtimes/registry/runtime-registry.ts';
 import type { HostAnswer, HostRequest, RunJob } from '../../packages/core/src/worker/protocol/messages.ts';
 import { LONG_RUN_FUEL, RunClock } from '../../packages/core/src/worker/protocol/run-clock.ts';
 import {

@@ -1,7 +1,7 @@
 /** The interpreters that a worker keeps between calls. They are not counted as held bytes, because these limits bound them. */
 import { createPool, createSandbox, type Session } from 'llm-wasm-sandbox';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { findAssets } from '../../packages/core/dist/runtimes/guest-artifacts.js';
+import { findAssets } from '../../packages/core/dist/runtimes/artifacts/guest-artifacts.js';
 import { GuestPool } from '../../packages/core/dist/worker/thread/guest-pool.js';
 import { loadImage } from '../../packages/core/dist/worker/thread/load-image.js';
 import { SessionGuests } from '../../packages/core/dist/worker/thread/session-guests.js';

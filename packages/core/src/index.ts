@@ -1,7 +1,7 @@
 /** The public surface of llm-wasm-sandbox. */
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
 export type { Entry, TreeEdit } from './fs/flat-entries.ts';
-export { type ListedPackage, listPackages } from './runtimes/available-packages.ts';
+export { type ListedPackage, listPackages } from './runtimes/packages/available-packages.ts';
 export type { Variable } from './runtimes/variable.ts';
 export type { ExecuteOptions } from './sandbox/call-options.ts';
 export type { SandboxOptions } from './sandbox/create-parts.ts';

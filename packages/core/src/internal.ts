@@ -113,27 +113,27 @@ export { type EncodedResult, encodeResult } from './results/encoded-result.ts';
 export { readImageHeader } from './results/image-header.ts';
 export { readDisplayedImage } from './results/read-displayed-image.ts';
 export { RESULT_LIMITS } from './results/result-limits.ts';
-export { listPackages } from './runtimes/available-packages.ts';
-export { quote } from './runtimes/bash/quote.ts';
 export {
   findAssets,
   type GuestAssets,
   installedRuntimes,
   optionalRuntimes,
-} from './runtimes/guest-artifacts.ts';
+} from './runtimes/artifacts/guest-artifacts.ts';
+export { verifyAssets } from './runtimes/artifacts/verify-artifacts.ts';
+export { quote } from './runtimes/bash/quote.ts';
 export type { Language } from './runtimes/language.ts';
-export { LANGUAGES, languageTitles } from './runtimes/languages.ts';
-export { matchesQuery } from './runtimes/matches-query.ts';
-export { shellCommand } from './runtimes/process-launcher.ts';
+export { listPackages } from './runtimes/packages/available-packages.ts';
+export { matchesQuery } from './runtimes/packages/matches-query.ts';
+export { shellCommand } from './runtimes/programs/process-launcher.ts';
+export { LANGUAGES, languageTitles } from './runtimes/registry/languages.ts';
 export {
   DEFAULT_RUNTIME,
   languageOfFile,
   PACKAGE_RUNTIME,
   runtimeOf,
   SHELL_RUNTIME,
-} from './runtimes/program-files.ts';
+} from './runtimes/registry/program-files.ts';
 export type { Variable } from './runtimes/variable.ts';
-export { verifyAssets } from './runtimes/verify-artifacts.ts';
 export type { ExecuteOptions } from './sandbox/call-options.ts';
 export type { SandboxOptions } from './sandbox/create-parts.ts';
 export type { Execution } from './sandbox/execution-handle.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { analyse } from '../../../packages/core/src/analysis/analyse.ts';
-import { LANGUAGES } from '../../../packages/core/src/runtimes/languages.ts';
+import { LANGUAGES } from '../../../packages/core/src/runtimes/registry/languages.ts';
 import {
   errorGuidance,
   fuelAnalysis,

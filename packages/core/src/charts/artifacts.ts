@@ -14,7 +14,7 @@ import { findFile } from '../host/parts.ts';
 import { replaceFileSync, SHARED_FILE } from '../host/replace-file.ts';
 import { sharedFile } from '../host/shared-file.ts';
 import { compileValid } from '../host/v8-flags.ts';
-import { findAssets, type GuestAssets } from '../runtimes/guest-artifacts.ts';
+import { findAssets, type GuestAssets } from '../runtimes/artifacts/guest-artifacts.ts';
 import { RENDERER_RUNTIME } from '../runtimes/javascript/vega-guest.ts';
 import { type BuiltProgram, readVerified } from '../runtimes/programs/program-files.ts';
 import type { Rasteriser } from './rasteriser.ts';

@@ -1,7 +1,7 @@
 /** The documents of the package as resources: `docs://PYTHON_CAPABILITIES/files` is one section of one document. */
 import { relatedDocs } from '../analysis/build-guidance.ts';
 import { readDocument } from '../host/documentation-files.ts';
-import { LANGUAGES } from '../runtimes/languages.ts';
+import { LANGUAGES } from '../runtimes/registry/languages.ts';
 
 const SCHEME = 'docs://';
 /** `docs/PYTHON_CAPABILITIES.md#files`, the form of links in guidance. */

@@ -1,6 +1,6 @@
 /** The text and the arguments of the tool `execute_code`, for the MCP server and the adapters. */
 import * as z from 'zod';
-import { LANGUAGES } from '../runtimes/languages.ts';
+import { LANGUAGES } from '../runtimes/registry/languages.ts';
 import type { Capabilities } from '../schema/capabilities.ts';
 import type { RuntimeName } from '../schema.ts';
 import { formatList, languageLine, missingPackagesText, type PackageSettings } from './language-text.ts';

@@ -2,8 +2,8 @@
 import { selectAdded } from '../packages/added-packages.ts';
 import { AUTO } from '../packages/read-user-packages.ts';
 import { formatItems } from '../quantities.ts';
-import { listPackages } from '../runtimes/available-packages.ts';
-import { LANGUAGES } from '../runtimes/languages.ts';
+import { listPackages } from '../runtimes/packages/available-packages.ts';
+import { LANGUAGES } from '../runtimes/registry/languages.ts';
 import type { RuntimeName } from '../schema.ts';
 
 /** The packages that were added and are available. */

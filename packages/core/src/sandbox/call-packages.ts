@@ -7,7 +7,7 @@ import type { UserPackages } from '../packages/read-user-packages.ts';
 import { satisfies } from '../packages/version-specifiers.ts';
 import { normalisedName, parseRequirement, type Requirement } from '../packages/wheel-metadata.ts';
 import { formatItems } from '../quantities.ts';
-import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/registry/program-files.ts';
 import type { PackageAddition, PackageFacts } from '../schema.ts';
 import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import type { HostAnswer, HostRequest } from '../worker/protocol/messages.ts';

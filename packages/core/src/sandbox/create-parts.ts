@@ -6,8 +6,8 @@ import type { NetworkAccess } from '../network/network-access.ts';
 import { importNames } from '../packages/import-costs.ts';
 import type { MeasureImport } from '../packages/install-packages.ts';
 import { readUserPackages, type UserPackages } from '../packages/read-user-packages.ts';
-import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
-import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
+import type { GuestAssets } from '../runtimes/artifacts/guest-artifacts.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/registry/program-files.ts';
 import { isPlaceholder } from '../schema/placeholders.ts';
 import {
   type Commit,

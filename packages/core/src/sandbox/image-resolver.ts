@@ -4,8 +4,8 @@
  */
 import { SandboxError } from '../errors.ts';
 import { AUTO } from '../packages/read-user-packages.ts';
-import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
-import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
+import type { GuestAssets } from '../runtimes/artifacts/guest-artifacts.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/registry/program-files.ts';
 import type { Policy, RuntimeName } from '../schema.ts';
 import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import type { WorkerPool } from '../worker/pool/pool.ts';

@@ -1,7 +1,7 @@
 /** Imports added packages in guests, to find out whether they work and how much fuel their import takes. */
 import type { MeasureImport } from '../packages/install-packages.ts';
-import { LANGUAGES } from '../runtimes/languages.ts';
-import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
+import { LANGUAGES } from '../runtimes/registry/languages.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/registry/program-files.ts';
 import { parse, type SandboxResult, sandboxOptions } from '../schema.ts';
 import { createParts } from './create-parts.ts';
 import { freshSandbox, type Sandbox } from './sandbox.ts';

@@ -25,7 +25,7 @@ import { satisfies } from '../packages/version-specifiers.ts';
 import { normalisedName, type Requirement } from '../packages/wheel-metadata.ts';
 import { pyodideUrl, readableWheels } from '../packages/wheel-sources.ts';
 import { formatBytes } from '../quantities.ts';
-import { LANGUAGES } from '../runtimes/languages.ts';
+import { LANGUAGES } from '../runtimes/registry/languages.ts';
 import type { PackageAddition, PackageFacts, RuntimeName } from '../schema.ts';
 import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';

@@ -6,8 +6,8 @@
 import { SandboxError } from '../errors.ts';
 import { addedFacts, addedVersions, readAddedPackages } from '../packages/added-packages.ts';
 import type { UserPackages } from '../packages/read-user-packages.ts';
-import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
-import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
+import type { GuestAssets } from '../runtimes/artifacts/guest-artifacts.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/registry/program-files.ts';
 import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import type { HostRequest, ImageAnswer, ImageQuestion } from '../worker/protocol/messages.ts';
 import type { CallPackages } from './call-packages.ts';

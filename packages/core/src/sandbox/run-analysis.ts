@@ -4,8 +4,8 @@ import type { AnalysedLimits, AnalysisInput, EarlierCalls } from '../analysis/in
 import { partProblem } from '../host/parts.ts';
 import { distributedModule, readPyodideLock } from '../packages/pyodide-lock.ts';
 import { normalisedName } from '../packages/wheel-metadata.ts';
-import { LANGUAGES } from '../runtimes/languages.ts';
-import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
+import { LANGUAGES } from '../runtimes/registry/languages.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/registry/program-files.ts';
 import type { PackageFacts, Policy, SandboxResult } from '../schema.ts';
 import type { RunOutcome } from '../worker/protocol/messages.ts';
 

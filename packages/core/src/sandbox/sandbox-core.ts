@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Cancellation, CancelSignal } from '../concurrency/cancellation.ts';
 import { SandboxError } from '../errors.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
+import type { GuestAssets } from '../runtimes/artifacts/guest-artifacts.ts';
 import { deterministicMode } from '../schema.ts';
 import type { JobHandle } from '../worker/pool/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool/worker-turn.ts';

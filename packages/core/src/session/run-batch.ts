@@ -5,7 +5,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import { runtimeOf } from '../runtimes/program-files.ts';
+import { runtimeOf } from '../runtimes/registry/program-files.ts';
 import {
   type BatchOptions,
   type BatchProgram,

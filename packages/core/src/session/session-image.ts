@@ -9,7 +9,7 @@ import {
   readUserPackages,
   type UserPackages,
 } from '../packages/read-user-packages.ts';
-import { PACKAGE_RUNTIME } from '../runtimes/program-files.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/registry/program-files.ts';
 import type { SandboxImage, SandboxParts } from '../sandbox/create-parts.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import type { ImageExtension } from '../worker/pool/guest-assets.ts';

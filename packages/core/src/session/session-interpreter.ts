@@ -5,7 +5,7 @@
 import { Cancellation } from '../concurrency/cancellation.ts';
 import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import { contentsSource, readUserPackages } from '../packages/read-user-packages.ts';
-import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
+import type { GuestAssets } from '../runtimes/artifacts/guest-artifacts.ts';
 import type { Call } from '../sandbox/call-options.ts';
 import { factsOf } from '../sandbox/create-parts.ts';
 import { type FinishedCall, type Interpreter, outcomeOf, untilComplete } from '../sandbox/interpreter.ts';

@@ -2,7 +2,7 @@
  * Processes of a session: each runs in a guest of its own, with the files of the session as they were when it started. What it
  * changes is applied when it ends. Processes run at the same time, and next to the interpreter of the session.
  */
-import { launch } from '../runtimes/process-launcher.ts';
+import { launch } from '../runtimes/programs/process-launcher.ts';
 import type { ExecuteOptions } from '../sandbox/call-options.ts';
 import type { SandboxResult } from '../schema.ts';
 import type { Session } from './session.ts';

@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { LANGUAGES } from '../runtimes/languages.ts';
+import { LANGUAGES } from '../runtimes/registry/languages.ts';
 import type { Variable } from '../runtimes/variable.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
 import { type Execution, startExecution } from '../sandbox/execution-handle.ts';

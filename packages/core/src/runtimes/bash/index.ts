@@ -4,8 +4,8 @@
  */
 import type { Guest } from '../../engine/guest.ts';
 import type { OpenFile } from '../../kernel/descriptors.ts';
-import { USER_ENV } from '../account.ts';
-import { copyToGuest } from '../copy-to-guest.ts';
+import { copyToGuest } from '../memory/copy-to-guest.ts';
+import { USER_ENV } from '../programs/account.ts';
 import { callForking } from '../programs/fork.ts';
 import { PROGRAM_LINKAGE } from '../programs/program-linkage.ts';
 import { copyTexts } from '../programs/run-program.ts';

@@ -1,7 +1,7 @@
 /** The variables and functions of a shell, as `declare` prints them. */
 import type { Guest } from '../../engine/guest.ts';
-import { copyToGuest } from '../copy-to-guest.ts';
 import { MAX_VARIABLES } from '../language.ts';
+import { copyToGuest } from '../memory/copy-to-guest.ts';
 import { callForking } from '../programs/fork.ts';
 import type { Variable } from '../variable.ts';
 import { OWN_VARIABLE } from './own-variables.ts';

@@ -17,7 +17,7 @@ import { encodePack } from '../../host/layer-pack.ts';
 import type { MissingPackage } from '../../packages/vendored-package-table.ts';
 import { type PreparedModule, prepareModule } from '../../wasm/prepare-module.ts';
 import { prepareSideModule } from '../../wasm/prepare-side-module.ts';
-import { type BuiltGuest, layersDigest } from '../guest-artifacts.ts';
+import { type BuiltGuest, layersDigest } from '../artifacts/guest-artifacts.ts';
 import type { Layer } from '../runtime.ts';
 import type { Binary, BuildInGuest, RuntimeBuild } from './runtime-build.ts';
 

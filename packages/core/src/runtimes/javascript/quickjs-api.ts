@@ -1,6 +1,6 @@
 /** Calls to QuickJS's C API. JavaScript values are addresses of reference-counted values in the guest. */
 import type { Guest } from '../../engine/guest.ts';
-import { copyToGuest } from '../copy-to-guest.ts';
+import { copyToGuest } from '../memory/copy-to-guest.ts';
 import { callFunction } from './syscalls/quickjs-guest.ts';
 
 /** Longest text that the host reads. Reports of the boot script are much shorter. */

@@ -4,7 +4,7 @@
  */
 import type { Guest } from '../../engine/guest.ts';
 import type { RuntimeName } from '../../schema.ts';
-import { copyToGuest } from '../copy-to-guest.ts';
+import { copyToGuest } from '../memory/copy-to-guest.ts';
 import type { Handles } from '../runtime.ts';
 import { invoke, newText, property, readText } from './quickjs-api.ts';
 

@@ -1,6 +1,6 @@
 /** Calls of the C API: passes text and checks results. */
 import type { Guest } from '../../engine/guest.ts';
-import { copyToGuest } from '../copy-to-guest.ts';
+import { copyToGuest } from '../memory/copy-to-guest.ts';
 
 const encoder = new TextEncoder();
 

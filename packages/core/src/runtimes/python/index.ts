@@ -5,7 +5,7 @@
 import type { Guest } from '../../engine/guest.ts';
 import type { LimitReason } from '../../engine/run-context.ts';
 import { wasiFunctions } from '../../kernel/wasi.ts';
-import { copyToGuest } from '../copy-to-guest.ts';
+import { copyToGuest } from '../memory/copy-to-guest.ts';
 import {
   type CommandRequest,
   type GuestRequest,

@@ -12,7 +12,7 @@ import type { Volume } from '../../fs/volume.ts';
 import type { DescriptorTable } from '../../kernel/descriptors.ts';
 import type { ExecRequest } from '../../kernel/processes.ts';
 import type { Kernel } from '../../kernel/syscalls.ts';
-import { findAssets, type GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import { findAssets, type GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 import type { HostAnswer, ImageAnswer, ImageQuestion } from '../protocol/messages.ts';
 import { GuestPool } from '../thread/guest-pool.ts';

@@ -9,7 +9,7 @@ import { serialize } from 'node:v8';
 import { MinuteAllowance } from '../../concurrency/minute-allowance.ts';
 import { SandboxError } from '../../errors.ts';
 import { installedFile } from '../../host/install-folder.ts';
-import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 import type { ThreadEvents, WorkerHost, WorkerThread } from '../pool/worker-host.ts';
 import type { FromWorker, ToWorker, UnsentJob } from '../protocol/messages.ts';
 import { ChannelError, decodeUntrusted, frame, MessageFrames } from './isolation-channel.ts';

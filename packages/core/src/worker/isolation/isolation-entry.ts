@@ -6,7 +6,7 @@
 import { Socket } from 'node:net';
 import { deserialize } from 'node:v8';
 import { optimizeOnHalfOfCores } from '../../host/v8-flags.ts';
-import { findAssets, type GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import { findAssets, type GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 import type { RuntimeName } from '../../schema.ts';
 import { extendAssets } from '../pool/extended-image-cache.ts';
 import { isAnswer, ThreadHost } from '../pool/thread-host.ts';

@@ -21,7 +21,7 @@ import {
   isExtensionOf,
   layersDigest,
   type PreparedLibrary,
-} from '../../runtimes/guest-artifacts.ts';
+} from '../../runtimes/artifacts/guest-artifacts.ts';
 import { QUOTA_LIMITS } from '../../schema/workspace-quota.ts';
 import {
   displayResult,

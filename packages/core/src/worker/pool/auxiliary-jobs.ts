@@ -1,7 +1,7 @@
 /** Runs jobs that are not part of a call. Each waits for its own turn. */
 import { PICTURE_LIMITS } from '../../charts/chart-limits.ts';
 import type { PictureLimits } from '../../charts/shrink-pixels.ts';
-import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 import type { DrawnPicture, PictureSource, UnsentJob } from '../protocol/messages.ts';
 import type { JobResult } from './job-handle.ts';
 import type { JobOptions } from './pool-thread.ts';

@@ -18,7 +18,7 @@ import {
   isExtensionOf,
   layersDigest,
   type PreparedLibrary,
-} from '../../runtimes/guest-artifacts.ts';
+} from '../../runtimes/artifacts/guest-artifacts.ts';
 import type { ExtendedImage } from '../protocol/messages.ts';
 
 interface CachedImageHeader extends Pick<ExtendedImage, 'origin' | 'minMemoryBytes'> {

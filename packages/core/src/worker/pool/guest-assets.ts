@@ -9,7 +9,11 @@ import { sha256Hex } from '../../framing/digest.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import type { PackageFiles, UserPackages } from '../../packages/read-user-packages.ts';
 import type { LibraryFile } from '../../packages/unpack-wheel.ts';
-import { findAssets, type GuestAssets, type PreparedLibrary } from '../../runtimes/guest-artifacts.ts';
+import {
+  findAssets,
+  type GuestAssets,
+  type PreparedLibrary,
+} from '../../runtimes/artifacts/guest-artifacts.ts';
 import type { Policy, RuntimeName } from '../../schema.ts';
 import type { ExtendedImage, ExtendJob, UnsentJob } from '../protocol/messages.ts';
 import { runAuxiliaryJob } from './auxiliary-jobs.ts';

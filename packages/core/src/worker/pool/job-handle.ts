@@ -5,7 +5,7 @@
 import { type ErrorCode, SandboxError } from '../../errors.ts';
 import type { UnpackedWheel } from '../../packages/unpack-wheel.ts';
 import type { EncodedResult } from '../../results/encoded-result.ts';
-import type { GuestAssets, PreparedLibrary } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets, PreparedLibrary } from '../../runtimes/artifacts/guest-artifacts.ts';
 import type {
   DrawnPicture,
   ExtendedImage,

@@ -5,7 +5,7 @@
 import type { CancelSignal } from '../../concurrency/cancellation.ts';
 import { inSlices } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';
-import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 import { outcomeWithinQuota, stateWithinQuota } from '../isolation/isolation-limits.ts';
 import {
   type FromWorker,

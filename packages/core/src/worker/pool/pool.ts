@@ -7,7 +7,7 @@
 import { availableParallelism } from 'node:os';
 import type { CancelSignal } from '../../concurrency/cancellation.ts';
 import { SandboxError } from '../../errors.ts';
-import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 import { type Optimization, type PoolOptions, parse, poolOptions } from '../../schema.ts';
 import { StateMemoryBudget } from '../../stores/state-memory-budget.ts';
 import { IsolatedHost } from '../isolation/isolated-host.ts';

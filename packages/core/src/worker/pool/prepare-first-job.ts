@@ -5,7 +5,7 @@
  */
 import { splitDigest } from '../../framing/digest.ts';
 import { markVerified, readSharedFile, type SharedFile } from '../../host/shared-file.ts';
-import { findAssets, type GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import { findAssets, type GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 import type { RuntimeName } from '../../schema/runtime-names.ts';
 import type { ToWorker } from '../protocol/messages.ts';
 import { newHostBlock, type StartedThread, startThread } from './start-thread.ts';

@@ -5,7 +5,7 @@
 import { sha256Hex } from '../../framing/digest.ts';
 import { readCachedInParts, writeCached } from '../../host/disk-cache.ts';
 import type { LibraryFile } from '../../packages/unpack-wheel.ts';
-import type { GuestAssets, PreparedLibrary } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets, PreparedLibrary } from '../../runtimes/artifacts/guest-artifacts.ts';
 import { SIDE_FORMAT } from '../../wasm/sandbox-sections.ts';
 
 const keyOf = (sha256: string, { origin }: GuestAssets) => sha256Hex(SIDE_FORMAT, origin.module, sha256);

@@ -4,7 +4,7 @@
  */
 import type { Worker } from 'node:worker_threads';
 import { requestEnd, untilOutsideSection } from '../../host/thread-critical-sections.ts';
-import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 import { CONTROL, FUEL_UNIT, HOST_BLOCK, sectionWord, sharedClockMs } from '../protocol/control-block.ts';
 import type { FromWorker, SentJob, ToWorker } from '../protocol/messages.ts';
 import { buffersOf } from '../protocol/packed-messages.ts';

@@ -2,7 +2,7 @@
  * Where worker threads run: in this process (thread-host.ts) or in a process of their own (isolation/isolated-host.ts). The pool
  * does not depend on which of the two it uses.
  */
-import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 import type { FromWorker, ToWorker, UnsentJob } from '../protocol/messages.ts';
 import type { SentAssets } from '../protocol/prepare-ahead.ts';
 

@@ -1,5 +1,5 @@
 /** A turn of a job in a pool. */
-import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 import type { UnsentJob } from '../protocol/messages.ts';
 import type { Turn, TurnRequest } from './fair-scheduler.ts';
 import type { JobHandle } from './job-handle.ts';

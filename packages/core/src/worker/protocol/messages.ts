@@ -18,7 +18,7 @@ import type { ImportRecord } from '../../kernel/module-import-log.ts';
 import type { PackageLibrary } from '../../packages/read-user-packages.ts';
 import type { UnpackedWheel, WheelFile } from '../../packages/unpack-wheel.ts';
 import type { EncodedResult } from '../../results/encoded-result.ts';
-import type { PreparedLibrary } from '../../runtimes/guest-artifacts.ts';
+import type { PreparedLibrary } from '../../runtimes/artifacts/guest-artifacts.ts';
 import type { Program } from '../../runtimes/runtime.ts';
 import type { QuotaLimit } from '../../schema/workspace-quota.ts';
 import type { GuestReport, Policy, StoppedAt, TrapReason } from '../../schema.ts';

@@ -9,7 +9,7 @@ import { imageDigest } from '../../engine/image-identity.ts';
 import { DIGEST_BYTES } from '../../framing/digest.ts';
 import { readParts, readSharedFileAhead, waitWhile } from '../../host/shared-file.ts';
 import { compileValid } from '../../host/v8-flags.ts';
-import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 
 /** A module that the main thread compiles. */
 export interface ModuleAhead {

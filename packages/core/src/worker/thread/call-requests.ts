@@ -1,7 +1,7 @@
 /** What a running program asks the main thread for: input, packages, and images for its processes. The guest waits for the answers. */
 import type { FindPackages } from '../../kernel/package-finder.ts';
 import { StandardInput } from '../../kernel/standard-input.ts';
-import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 import type { ImageFinder } from '../guest-processes/process-images.ts';
 import type { HostAnswer, HostRequest, RunJob } from '../protocol/messages.ts';
 

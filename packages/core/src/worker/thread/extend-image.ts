@@ -11,7 +11,7 @@ import { toShared } from '../../fs/shared-array-buffers.ts';
 import { readOnlyTree } from '../../fs/tree-codec.ts';
 import { Volume } from '../../fs/volume.ts';
 import { encodeMemoryLayer, type SharedLayer } from '../../host/shared-layer.ts';
-import { layersDigest } from '../../runtimes/guest-artifacts.ts';
+import { layersDigest } from '../../runtimes/artifacts/guest-artifacts.ts';
 import type { Layer, PreloadReport } from '../../runtimes/runtime.ts';
 import type { ExtendedImage, ExtendJob, ImageLimits } from '../protocol/messages.ts';
 import { instantiateGuest } from './guest-from-image.ts';

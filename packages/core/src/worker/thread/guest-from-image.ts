@@ -4,7 +4,7 @@ import type { FindSideModule } from '../../engine/compile-side-module.ts';
 import { type CompiledModule, Guest } from '../../engine/guest.ts';
 import { type Image, writeImage } from '../../engine/image.ts';
 import { Volume } from '../../fs/volume.ts';
-import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 
 /** A verified image with everything needed to create guests from it. */

@@ -13,8 +13,8 @@ import {
   readModule,
   readOwnLibrary,
   verifyModule,
-} from '../../runtimes/guest-artifacts.ts';
-import { RUNTIMES } from '../../runtimes/runtime-registry.ts';
+} from '../../runtimes/artifacts/guest-artifacts.ts';
+import { RUNTIMES } from '../../runtimes/registry/runtime-registry.ts';
 import { receiveModule, type SentAssets } from '../protocol/prepare-ahead.ts';
 import { timed } from '../protocol/startup-phases.ts';
 import type { GuestTemplate } from './guest-from-image.ts';

@@ -9,7 +9,7 @@ import {
   type PreparedLibrary,
   readModule,
   verifyModule,
-} from '../../runtimes/guest-artifacts.ts';
+} from '../../runtimes/artifacts/guest-artifacts.ts';
 import type { HostSignatures } from '../../wasm/prepare-side-module.ts';
 
 /** Rewrites and validates libraries for the main module of the guest. Runs in a worker thread. */

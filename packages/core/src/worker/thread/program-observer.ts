@@ -2,7 +2,7 @@
 import type { ProgramState, RunProfile } from '../../analysis/run-profile-schema.ts';
 import type { Guest } from '../../engine/guest.ts';
 import type { LimitReason } from '../../engine/run-context.ts';
-import { programFile } from '../../runtimes/program-files.ts';
+import { programFile } from '../../runtimes/registry/program-files.ts';
 import type { MessageLimits } from '../../runtimes/runtime.ts';
 import type { StoppedAt } from '../../schema.ts';
 import { FuelProfiler } from './fuel-profiler.ts';

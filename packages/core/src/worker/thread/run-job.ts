@@ -4,7 +4,7 @@
  */
 import { freeDroppedMemory } from '../../engine/memory-account.ts';
 import type { RunContext } from '../../engine/run-context.ts';
-import type { GuestAssets } from '../../runtimes/guest-artifacts.ts';
+import type { GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 import { checkCommandLayers, resolveProgram } from '../guest-processes/process-commands.ts';
 import { unmountLayers } from '../guest-processes/process-images.ts';
 import { ProcessTable } from '../guest-processes/process-table.ts';

@@ -9,7 +9,7 @@ import { SandboxError } from '../../errors.ts';
 import { FsError } from '../../fs/fs-error.ts';
 import { countShared } from '../../fs/shared-array-buffers.ts';
 import { protectSections } from '../../host/thread-critical-sections.ts';
-import { RUNTIMES } from '../../runtimes/runtime-registry.ts';
+import { RUNTIMES } from '../../runtimes/registry/runtime-registry.ts';
 import { forgetProcessImage } from '../guest-processes/process-images.ts';
 import { assertRestricted } from '../isolation/permissions.ts';
 import {

@@ -1,8 +1,8 @@
 /** Builds the guest of the bash runtime: a shell that has started and waits for its first program. */
 import type { Guest } from '../../../engine/guest.ts';
 import type { Entry } from '../../../fs/flat-entries.ts';
-import { USER_ENV } from '../../account.ts';
 import type { RuntimeBuild } from '../../build/runtime-build.ts';
+import { USER_ENV } from '../../programs/account.ts';
 import { callForking } from '../../programs/fork.ts';
 import { FORK_EXPORTS, initialise, PROGRAM_EXPORTS } from '../../programs/run-program.ts';
 import { type Handles, LAYER_TIME_MS } from '../../runtime.ts';

@@ -6,14 +6,14 @@
 import type { StackFrame, Variables } from '../../../analysis/run-profile-schema.ts';
 import type { Guest } from '../../../engine/guest.ts';
 import { isSyscallError } from '../../../kernel/syscall-error.ts';
-import type { Handles } from '../../runtime.ts';
 import {
   isIdentifier,
   MAX_SHOWN,
   type NamedValue,
   StackWalker,
   type VisitFrame,
-} from '../../stack-walker.ts';
+} from '../../memory/stack-walker.ts';
+import type { Handles } from '../../runtime.ts';
 import { lineAt } from './line-table.ts';
 import {
   BYTECODE,

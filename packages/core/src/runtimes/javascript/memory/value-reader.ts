@@ -10,8 +10,8 @@ import {
   describeItems,
   describeString,
   stringChars,
-} from '../../describe-value.ts';
-import type { NamedValue } from '../../stack-walker.ts';
+} from '../../memory/describe-value.ts';
+import type { NamedValue } from '../../memory/stack-walker.ts';
 import {
   ARRAY,
   BIG_INT,

@@ -2,7 +2,7 @@
 import type { Linker } from '../../../engine/linker.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
-import { tryCopyToGuest } from '../../copy-to-guest.ts';
+import { tryCopyToGuest } from '../../memory/copy-to-guest.ts';
 
 export interface QuickJsGuest {
   readonly kernel: Kernel;

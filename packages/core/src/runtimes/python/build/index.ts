@@ -1,7 +1,7 @@
 /** Builds the guest of the Python runtime from the binary of the Pyodide package. */
 import type { Guest } from '../../../engine/guest.ts';
-import { USER_ENV } from '../../account.ts';
 import type { RuntimeBuild } from '../../build/runtime-build.ts';
+import { USER_ENV } from '../../programs/account.ts';
 import type { Handles } from '../../runtime.ts';
 import { BINARY_SHA256 } from '../bytecode-layers.ts';
 import { checkedObject, withCString } from '../c-api.ts';

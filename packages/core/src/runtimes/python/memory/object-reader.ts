@@ -10,7 +10,7 @@ import {
   describeItems,
   describeString,
   stringChars,
-} from '../../describe-value.ts';
+} from '../../memory/describe-value.ts';
 import type { Offsets } from './debug-offsets.ts';
 
 /** Exports that hold the addresses of the built-in types. */

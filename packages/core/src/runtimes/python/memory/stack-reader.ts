@@ -6,8 +6,8 @@
 import type { StackFrame } from '../../../analysis/run-profile-schema.ts';
 import type { Guest } from '../../../engine/guest.ts';
 import { isSyscallError } from '../../../kernel/syscall-error.ts';
+import { type NamedValue, StackWalker, type VisitFrame } from '../../memory/stack-walker.ts';
 import type { Handles } from '../../runtime.ts';
-import { type NamedValue, StackWalker, type VisitFrame } from '../../stack-walker.ts';
 import { type Offsets, offsetsOf } from './debug-offsets.ts';
 import { FRAME_GLOBALS, POINTER_MASK } from './frame-layout.ts';
 import { decodeLocationTable } from './location-table.ts';

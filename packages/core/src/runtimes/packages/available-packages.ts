@@ -1,9 +1,9 @@
 /** Lists the vendored packages, whether the guests of this installation contain them, and the added packages. */
-import { partProblem } from '../host/parts.ts';
-import { addedFacts, readAddedPackages } from '../packages/added-packages.ts';
-import { readImportCosts } from '../packages/import-costs.ts';
-import type { PackageFacts, RuntimeName } from '../schema.ts';
-import { missingPackages } from './guest-artifacts.ts';
+import { partProblem } from '../../host/parts.ts';
+import { addedFacts, readAddedPackages } from '../../packages/added-packages.ts';
+import { readImportCosts } from '../../packages/import-costs.ts';
+import type { PackageFacts, RuntimeName } from '../../schema.ts';
+import { missingPackages } from '../artifacts/guest-artifacts.ts';
 
 /** A vendored or added package, and whether this installation contains it. */
 export interface ListedPackage extends PackageFacts {

@@ -1,5 +1,5 @@
 /** Short texts of values from guest memory. The size of a value is at the end of its text and is never cut off. */
-import { nounFor } from '../quantities.ts';
+import { nounFor } from '../../quantities.ts';
 
 /** Characters of a text that shows a container or a string. Below the limit of `stopped_at`, which would cut off the end. */
 const MAX_CHARS = 160;

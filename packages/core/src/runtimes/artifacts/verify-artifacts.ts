@@ -1,6 +1,6 @@
 /** Verifies the artifacts of a guest build as a whole. Threads that run guests verify only what they use. */
-import { readImage } from '../engine/image.ts';
-import { OpenLayer } from '../host/layer-pack.ts';
+import { readImage } from '../../engine/image.ts';
+import { OpenLayer } from '../../host/layer-pack.ts';
 import {
   type GuestAssets,
   readImageBytes,

@@ -7,26 +7,26 @@
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CompiledModule } from '../engine/guest.ts';
-import { type ImageOrigin, imageDigest } from '../engine/image-identity.ts';
-import { SandboxError } from '../errors.ts';
-import { sha256Hex } from '../framing/digest.ts';
-import { installedFile } from '../host/install-folder.ts';
-import { findFile, partOfFile, partProblem } from '../host/parts.ts';
-import { replaceFileSync, SHARED_FILE } from '../host/replace-file.ts';
-import { readSharedFile, type SharedFile, sharedFile } from '../host/shared-file.ts';
+import type { CompiledModule } from '../../engine/guest.ts';
+import { type ImageOrigin, imageDigest } from '../../engine/image-identity.ts';
+import { SandboxError } from '../../errors.ts';
+import { sha256Hex } from '../../framing/digest.ts';
+import { installedFile } from '../../host/install-folder.ts';
+import { findFile, partOfFile, partProblem } from '../../host/parts.ts';
+import { replaceFileSync, SHARED_FILE } from '../../host/replace-file.ts';
+import { readSharedFile, type SharedFile, sharedFile } from '../../host/shared-file.ts';
 import {
   absentLayer,
   damagedFile,
   type PackFacts,
   packedLayer,
   type SharedLayer,
-} from '../host/shared-layer.ts';
-import { compileValid } from '../host/v8-flags.ts';
-import type { MissingPackage } from '../packages/vendored-package-table.ts';
-import { RUNTIME_NAMES } from '../schema/runtime-names.ts';
-import type { RuntimeName } from '../schema.ts';
-import { BASH_PACKAGE, bashFolder } from './programs/program-folders.ts';
+} from '../../host/shared-layer.ts';
+import { compileValid } from '../../host/v8-flags.ts';
+import type { MissingPackage } from '../../packages/vendored-package-table.ts';
+import { RUNTIME_NAMES } from '../../schema/runtime-names.ts';
+import type { RuntimeName } from '../../schema.ts';
+import { BASH_PACKAGE, bashFolder } from '../programs/program-folders.ts';
 
 /** The result of a build, before it is written. */
 export interface BuiltGuest {

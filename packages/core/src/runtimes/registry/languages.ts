@@ -1,5 +1,5 @@
 /** The languages by runtime name, for the main thread. */
-import { installedRuntimes } from './guest-artifacts.ts';
+import { installedRuntimes } from '../artifacts/guest-artifacts.ts';
 import { LANGUAGES } from './language-registry.ts';
 
 export { LANGUAGES };

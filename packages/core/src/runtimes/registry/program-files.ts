@@ -5,7 +5,7 @@ import {
   LANGUAGE_RUNTIMES,
   type LanguageName,
   type RuntimeName,
-} from '../schema/runtime-names.ts';
+} from '../../schema/runtime-names.ts';
 import { FILE_EXTENSIONS } from './extension-registry.ts';
 
 /** File name extensions of a language. */

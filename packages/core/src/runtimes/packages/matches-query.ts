@@ -1,6 +1,6 @@
 /** The search for packages by name, use and purpose. */
-import type { PackageFacts } from '../schema.ts';
-import { LANGUAGES } from './languages.ts';
+import type { PackageFacts } from '../../schema.ts';
+import { LANGUAGES } from '../registry/languages.ts';
 
 /** Other words for purposes, by which models search for packages. */
 const OTHER_WORDS: Readonly<Record<string, string>> = {

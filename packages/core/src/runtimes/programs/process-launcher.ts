@@ -1,7 +1,7 @@
 /** Starts one process for a call: the program of the call passes on streams and the exit code. */
-import type { RuntimeName } from '../schema/runtime-names.ts';
-import { quote } from './bash/quote.ts';
-import { SHELL_RUNTIME } from './program-files.ts';
+import type { RuntimeName } from '../../schema/runtime-names.ts';
+import { quote } from '../bash/quote.ts';
+import { SHELL_RUNTIME } from '../registry/program-files.ts';
 
 /** The runtime that starts fastest, for processes that are not command lines. */
 const LAUNCHER_RUNTIME: RuntimeName = 'javascript';

@@ -1,5 +1,5 @@
 /** Copies bytes into memory that the guest's own allocator provides. */
-import type { GuestMemory } from '../kernel/guest-memory.ts';
+import type { GuestMemory } from '../../kernel/guest-memory.ts';
 
 interface GuestHeap {
   readonly view: GuestMemory;

@@ -2,8 +2,8 @@
  * Collects frames and variables while a runtime visits the frames of a stack in guest memory. Names and values are hostile:
  * only identifiers are shown, and their number is capped.
  */
-import type { StackFrame, Variables } from '../analysis/run-profile-schema.ts';
-import type { StackReader } from './runtime.ts';
+import type { StackFrame, Variables } from '../../analysis/run-profile-schema.ts';
+import type { StackReader } from '../runtime.ts';
 
 /** A variable and the address of its value. */
 export type NamedValue = readonly [name: string, address: number];
