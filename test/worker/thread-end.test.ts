@@ -9,7 +9,7 @@ import { ThreadHost } from '../../packages/core/dist/worker/pool/thread-host.js'
 import { CONTROL, sectionWord } from '../../packages/core/dist/worker/protocol/control-block.js';
 import { repetitions } from '../support/repetitions.ts';
 
-const dist = (path: string) => new URL(`../../dist/${path}`, import.meta.url).href;
+const dist = (path: string) => new URL(`../../packages/core/dist/${path}`, import.meta.url).href;
 
 /** Runs a program in a process of its own. */
 const runProgram = (program: string) =>

@@ -10,7 +10,10 @@ import { createSandbox } from 'llm-wasm-sandbox';
 export type Support = 'full' | 'partial' | 'throws' | 'exists' | 'missing';
 export type SupportByModule = Record<string, Partial<Record<Support, string[]>>>;
 
-const NAMES = new URL('../../../src/runtimes/javascript/guest/node-module-names.js', import.meta.url).href;
+const NAMES = new URL(
+  '../../../packages/core/src/runtimes/javascript/guest/node-module-names.js',
+  import.meta.url,
+).href;
 const { IMPLEMENTED, UNAVAILABLE } = (await import(NAMES)) as Record<
   'IMPLEMENTED' | 'UNAVAILABLE',
   readonly string[]
