@@ -13,7 +13,7 @@ import { mainSymbols } from '../packages/core/dist/engine/compile-side-module.js
 import { resetToImage } from '../packages/core/dist/engine/image.js';
 import { UNLIMITED_RUN } from '../packages/core/dist/engine/run-context.js';
 import { createSandbox, diskStore } from '../packages/core/dist/index.js';
-import { readUserPackages } from '../packages/core/dist/packages/read-user-packages.js';
+import { readPackageSet } from '../packages/core/dist/packages/package-set.js';
 import { formatBytes, formatFuel } from '../packages/core/dist/quantities.js';
 import { build as pythonBuild } from '../packages/core/dist/runtimes/python/build/index.js';
 import { python } from '../packages/core/dist/runtimes/python/index.js';
@@ -228,7 +228,7 @@ const JOB = {
 /** The image with the module of a set preloaded, and the packages. */
 async function load(name) {
   const { packages: sources, preload } = options(name, true);
-  const packages = sources.length === 0 ? undefined : await readUserPackages(sources, unpackInThread);
+  const packages = sources.length === 0 ? undefined : await readPackageSet(sources, unpackInThread);
   const build = { tenant: 'bench', limits: POLICY, signal: undefined };
   const extension = packages && { preload, packages };
   return { packages, image: loadImage(await sharedPool().images.extended('python', extension, build), []) };

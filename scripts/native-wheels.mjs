@@ -105,11 +105,11 @@ export function pureWheels(names) {
 
 /** The number of libraries of a wheel, and of imports that are bound to functions of the same library. */
 async function nativeFacts(path, mainFunctions) {
-  const { readUserPackages } = await import(at('packages/core/dist/packages/read-user-packages.js'));
+  const { readPackageSet } = await import(at('packages/core/dist/packages/package-set.js'));
   const { unpackInThread } = await import(at('packages/core/dist/worker/pool/unpack-in-thread.js'));
   const { prepareSideModule } = await import(at('packages/core/dist/wasm/prepare-side-module.js'));
   const { compileSideModule } = await import(at('packages/core/dist/engine/compile-side-module.js'));
-  const { libraries } = await (await readUserPackages([path], unpackInThread)).load();
+  const { libraries } = await (await readPackageSet([path], unpackInThread)).load();
   let bound = 0;
   for (const { sha256, bytes } of libraries) {
     try {

@@ -80,9 +80,9 @@ export {
 export { parseWheelName } from './packages/check-wheel-contents.ts';
 export { installPackages } from './packages/install-packages.ts';
 export { withPackagesLock } from './packages/lock-packages.ts';
+export { AUTO, checkSources, readPackageSet } from './packages/package-set.ts';
 export { readPyodideLock } from './packages/pyodide-lock.ts';
 export { NATIVE_TAGS, PYTHON_TAG } from './packages/python-abi.ts';
-export { AUTO, checkSources, readUserPackages } from './packages/read-user-packages.ts';
 export {
   type PackageRequest,
   PRESETS,

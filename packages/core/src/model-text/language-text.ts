@@ -1,6 +1,6 @@
 /** What models are told about languages and their packages. Figures are computed from the import costs of packages. */
 import { selectAdded } from '../packages/added-packages.ts';
-import { AUTO } from '../packages/read-user-packages.ts';
+import { AUTO } from '../packages/package-set.ts';
 import { formatItems } from '../quantities.ts';
 import { listPackages } from '../runtimes/packages/available-packages.ts';
 import { LANGUAGES } from '../runtimes/registry/languages.ts';

@@ -3,7 +3,7 @@
  * something outside the sandbox has already seen what it did. A program that asks for the same package twice is not started again.
  */
 import { vendoredPackagesOf } from '../packages/import-costs.ts';
-import type { UserPackages } from '../packages/read-user-packages.ts';
+import type { PackageSet } from '../packages/package-set.ts';
 import { satisfies } from '../packages/version-specifiers.ts';
 import { normalisedName, parseRequirement, type Requirement } from '../packages/wheel-metadata.ts';
 import { formatItems } from '../quantities.ts';
@@ -11,7 +11,12 @@ import { PACKAGE_RUNTIME } from '../runtimes/registry/program-files.ts';
 import type { PackageAddition, PackageFacts } from '../schema.ts';
 import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import type { HostAnswer, HostRequest } from '../worker/protocol/messages.ts';
-import type { NeededPackages, PackagesOnDemand } from './packages-on-demand.ts';
+import {
+  extensionFor,
+  type ImportingProgram,
+  type NeededPackages,
+  type PackagesOnDemand,
+} from './packages-on-demand.ts';
 
 /**
  * How often a program is started again, and the share of its fuel or time that these starts may use together. A start that ends
@@ -67,38 +72,29 @@ export class CallPackages {
     return this.#importable;
   }
 
-  /** Adds what the program needs; undefined if no packages are added. */
-  async find(
-    code: string,
-    exists: (path: string) => boolean,
-  ): Promise<{ extension: ImageExtension | undefined } | undefined> {
+  /** Adds what the program needs and returns its packages, with others; undefined if no packages are added. */
+  async find(program: ImportingProgram, others?: PackageSet): Promise<ImageExtension | undefined> {
     const { onDemand } = this.#options;
     if (onDemand === undefined) return undefined;
-    const { extension, additions, importable } = await onDemand.find(this.#needed(code, exists));
+    const needed = this.#needed(program);
+    const { additions, importable } = await onDemand.add(needed);
     this.#importable = importable;
     for (const one of additions) this.#additions.set(one.name, one);
-    return { extension };
+    return extensionFor(needed, others);
   }
 
-  #needed(code: string, exists: NeededPackages['exists']): NeededPackages {
+  /** The same without adding packages; undefined if some have to be added. Those that could not be added do not count. */
+  async present(program: ImportingProgram, others?: PackageSet): Promise<ImageExtension | undefined> {
+    const needed = this.#needed(program);
+    const missing = this.#options.onDemand?.missing(needed) ?? [];
+    if (missing.some(({ name }) => !this.#additions.has(name))) return undefined;
+    return extensionFor(needed, others);
+  }
+
+  #needed({ code, exists }: ImportingProgram): NeededPackages {
     const { approve } = this.#options;
     const requirements = [...this.#requirements.values()];
     return { code, exists, approve, modules: this.#modules, requirements };
-  }
-
-  /** Whether packages have to be added before a process can run this program. Those that could not be added do not count. */
-  mustAdd(code: string, exists: NeededPackages['exists']): boolean {
-    const missing = this.#options.onDemand?.missing(this.#needed(code, exists)) ?? [];
-    return missing.some(({ name }) => !this.#additions.has(name));
-  }
-
-  /** The image of a program with those of its packages that are added, and with others. */
-  async extensionFor(
-    code: string,
-    exists: NeededPackages['exists'],
-    others: UserPackages | undefined,
-  ): Promise<ImageExtension | undefined> {
-    return this.#options.onDemand?.extensionFor(this.#needed(code, exists), others);
   }
 
   /** The program starts, and these added packages are there for it. Only Python asks for packages, also as a process of another language. */

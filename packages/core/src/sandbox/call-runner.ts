@@ -16,9 +16,11 @@ import { CallPackages } from './call-packages.ts';
 import { CallTools, type Resumption } from './call-tools.ts';
 import type { StartedExecution } from './execution-handle.ts';
 import type { FinishedCall, Interpreter } from './interpreter.ts';
+import { ProcessPackages } from './process-packages.ts';
 import { ResultDelivery } from './result-delivery.ts';
 import { addAnalysis } from './run-analysis.ts';
 import type { SandboxCore } from './sandbox-core.ts';
+import { extensionOf, hasProcessPackages } from './sandbox-image.ts';
 import { Stdin } from './stdin.ts';
 import { toResult } from './to-result.ts';
 
@@ -133,7 +135,10 @@ export class CallRunner {
       results: new ResultDelivery(output, parsed.onResult),
       tools,
       packages,
-      processes: inject_setup ? images.forProcesses(packages) : undefined,
+      processes:
+        inject_setup && hasProcessPackages(images.current)
+          ? new ProcessPackages(images, packages)
+          : undefined,
       resumption,
     };
     return { executionId, call, inputErrors };
@@ -159,9 +164,9 @@ export class CallRunner {
   ): SandboxResult {
     const { core, interpreter } = this;
     const { record } = interpreter;
-    const { runtime } = core.images.current;
-    const { extension } = used ?? core.images.current;
-    const userPackages = extension?.grown ?? extension?.packages;
+    const { current } = core.images;
+    const { runtime } = current;
+    const { packages: userPackages } = used ?? extensionOf(current);
     const plain = toResult(runtime, outcome, {
       queueMs,
       userPackages: userPackages?.topLevel ?? [],

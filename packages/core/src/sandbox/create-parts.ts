@@ -3,29 +3,25 @@ import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import type { NetworkAccess } from '../network/network-access.ts';
-import { importNames } from '../packages/import-costs.ts';
 import type { MeasureImport } from '../packages/install-packages.ts';
-import { readUserPackages, type UserPackages } from '../packages/read-user-packages.ts';
+import { type PackageSet, readPackageSet } from '../packages/package-set.ts';
 import type { GuestAssets } from '../runtimes/artifacts/guest-artifacts.ts';
-import { PACKAGE_RUNTIME } from '../runtimes/registry/program-files.ts';
 import { isPlaceholder } from '../schema/placeholders.ts';
 import {
   type Commit,
   deterministicMode,
   type EventLogger,
   type Policy,
-  type RuntimeName,
   type sandboxOptions,
 } from '../schema.ts';
 import type { SessionStore } from '../stores/store.ts';
-import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import { type Pool, sharedPool, WorkerPool } from '../worker/pool/pool.ts';
 import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
 import type { MountSet } from '../worker/protocol/messages.ts';
 import { type OfferedTools, offeredTools, type ToolOptions } from './call-tools.ts';
 import { openMounts } from './mount-sets.ts';
 import { areOnDemand, type OnDemandOptions, PackagesOnDemand } from './packages-on-demand.ts';
-import type { PackageSource } from './process-packages.ts';
+import { modulesOf, type SandboxImage, withAssets } from './sandbox-image.ts';
 
 /** Options of `createSandbox`. */
 export interface SandboxOptions
@@ -35,20 +31,6 @@ export interface SandboxOptions
   store?: SessionStore;
   /** Pool of worker threads. Default: a pool that all sandboxes of the process share. */
   pool?: Pool;
-}
-
-/** What the programs of a sandbox start from. */
-export interface SandboxImage {
-  readonly runtime: RuntimeName;
-  readonly extension: ImageExtension | undefined;
-  /** Whether the packages that a program imports are loaded into its image. */
-  readonly loadsImports: boolean;
-  /** Adds packages when programs import them; undefined if only the given packages are available. */
-  readonly onDemand: PackagesOnDemand | undefined;
-  /** The packages of the Python processes that programs start; undefined for the runtime Python, and if there are none. */
-  readonly processes: PackageSource | undefined;
-  /** The image that calls start from, with the extension. */
-  readonly assets: GuestAssets;
 }
 
 /** The parts of a sandbox, which it shares with its forks and siblings. */
@@ -88,24 +70,25 @@ export async function createParts(
     );
   const network = await networkOf(policy);
   const packages = await packagesIn(isAuto ? [] : (options.packages as string[]));
-  const source = {
+  const given = {
+    runtime,
+    preload: modulesOf(runtime, preload, packages),
     packages,
-    loadsImports: options.preload === undefined,
-    onDemand:
+    loads:
       isAuto && measure
-        ? new PackagesOnDemand(PACKAGE_RUNTIME, onDemandOptions(options), measure)
-        : undefined,
+        ? new PackagesOnDemand(onDemandOptions(options), measure)
+        : options.preload === undefined
+          ? ('imported' as const)
+          : ('named' as const),
   };
-  const image = imageOfRuntime(runtime, source, preload);
-  const { extension } = image;
   const build = { tenant: tenant ?? randomUUID(), limits: policy, signal: options.signal };
-  const assets = await pool.images.extended(runtime, extension, build);
-  checkMountPoints(policy, assets);
+  const image = await withAssets(given, pool, build);
+  checkMountPoints(policy, image.assets);
   const mountSet = openMounts(policy.mounts);
   return {
     policy: withPlaceholders(policy, network),
     mountSet,
-    image: { ...image, assets },
+    image,
     logger,
     commit,
     pool,
@@ -183,47 +166,7 @@ export function checkMountPoints({ mounts, home = '/app' }: Policy, { layers }: 
   });
 }
 
-async function packagesIn(sources: readonly string[]): Promise<UserPackages | undefined> {
-  const read = sources.length === 0 ? undefined : await readUserPackages(sources, unpackInThread);
+async function packagesIn(sources: readonly string[]): Promise<PackageSet | undefined> {
+  const read = sources.length === 0 ? undefined : await readPackageSet(sources, unpackInThread);
   return read?.digests.length === 0 ? undefined : read;
 }
-
-/** The image of a runtime with packages and preloaded modules, in a canonical form. */
-export function imageOfRuntime(
-  runtime: RuntimeName,
-  source: PackageSource,
-  preload: readonly string[] = [],
-): Omit<SandboxImage, 'assets'> {
-  const hasPackages = runtime === PACKAGE_RUNTIME;
-  const packages = hasPackages ? source.packages : undefined;
-  const facts = packages?.facts ?? [];
-  const modules = new Set(preload.flatMap((name) => importNames(runtime, name, facts)));
-  const isExtended = modules.size > 0 || packages !== undefined;
-  return {
-    runtime,
-    extension: isExtended ? { preload: [...modules].sort(), packages } : undefined,
-    loadsImports: source.loadsImports && facts.length > 0,
-    onDemand: hasPackages ? source.onDemand : undefined,
-    processes: !hasPackages && (source.packages ?? source.onDemand) ? source : undefined,
-  };
-}
-
-/** The packages of a sandbox, for a sandbox of another runtime. */
-export function packageSourceOf({
-  runtime,
-  extension,
-  onDemand,
-  loadsImports,
-  processes,
-}: SandboxImage): PackageSource {
-  if (runtime !== PACKAGE_RUNTIME) return processes ?? { packages: undefined, loadsImports, onDemand };
-  return {
-    packages: extension?.grown ?? extension?.packages,
-    loadsImports: loadsImports || onDemand !== undefined,
-    onDemand,
-  };
-}
-
-/** What is known about the packages of an image. */
-export const factsOf = (extension: ImageExtension | undefined) =>
-  (extension?.grown ?? extension?.packages)?.facts;

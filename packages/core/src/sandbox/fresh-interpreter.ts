@@ -2,7 +2,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import type { Call } from './call-options.ts';
-import { factsOf } from './create-parts.ts';
 import { type FinishedCall, type Interpreter, outcomeOf, untilComplete } from './interpreter.ts';
 import type { SandboxCore } from './sandbox-core.ts';
 import { stoppedByHost } from './to-result.ts';
@@ -28,7 +27,7 @@ export class FreshInterpreter implements Interpreter {
     const isFile = (path: string) => files.has(path);
     const image = await undefinedIfAborted(core.images.forCall(call, isFile), call.signal);
     if (image === undefined) return { outcome: stoppedByHost('cancelled', 0), queueMs: 0 };
-    const { assets, extension } = image;
+    const { assets } = image;
     const queuedAt = performance.now();
     const turn = await core.acquire(call.signal);
     const queueMs = performance.now() - queuedAt;
@@ -40,11 +39,11 @@ export class FreshInterpreter implements Interpreter {
         // Writing many files blocks the event loop, and so does sending them to a worker. Other work can run in between.
         await nextTurn();
       }
-      if (call.processes === undefined) call.packages?.begin(factsOf(extension));
+      if (call.processes === undefined) call.packages?.begin(image.packages?.facts);
       const outcome = await outcomeOf(core.start(turn, call, { assets, tree }), call);
       if (call.packages?.mustRestart) return { outcome, queueMs };
       await workspace.apply(outcome);
-      return { outcome, queueMs, packages: { extension } };
+      return { outcome, queueMs, packages: image };
     } finally {
       turn.release();
     }

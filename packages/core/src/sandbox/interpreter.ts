@@ -2,11 +2,11 @@
 import { SandboxError } from '../errors.ts';
 import type { PausedExecution } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
+import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import type { JobHandle, JobObserver } from '../worker/pool/job-handle.ts';
 import type { RunOutcome } from '../worker/protocol/messages.ts';
 import type { Call } from './call-options.ts';
 import type { ImageResolver } from './image-resolver.ts';
-import type { ProgramPackages } from './packages-on-demand.ts';
 import { stoppedByHost } from './to-result.ts';
 
 /** How often `onProgress` is called. */
@@ -17,7 +17,7 @@ export interface FinishedCall {
   readonly outcome: RunOutcome;
   readonly queueMs: number;
   /** The packages of the program; undefined if they are those of the sandbox. */
-  readonly packages?: ProgramPackages;
+  readonly packages?: ImageExtension;
   /** The program that is paused after the call. */
   readonly paused?: PausedExecution | undefined;
 }
@@ -34,11 +34,11 @@ export interface Interpreter {
 
 /** Starts a program, again from the beginning if it needs packages that can be added. */
 export async function untilComplete(
-  { current }: ImageResolver,
+  { onDemand }: ImageResolver,
   call: Call,
   start: () => Promise<FinishedCall>,
 ): Promise<FinishedCall> {
-  if ((current.onDemand ?? call.processes) !== undefined) call.output.keepForRepetition();
+  if ((onDemand ?? call.processes) !== undefined) call.output.keepForRepetition();
   for (;;) {
     const finished = await start();
     if (!call.packages?.mustRestart || call.signal.aborted) return finished;

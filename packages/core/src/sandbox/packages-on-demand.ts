@@ -16,8 +16,8 @@ import { type ApprovedWheel, readApprovedWheels } from '../packages/approved-whe
 import { vendoredPackagesOf } from '../packages/import-costs.ts';
 import { type InstalledPackages, installPackages, type MeasureImport } from '../packages/install-packages.ts';
 import { withPackagesLock } from '../packages/lock-packages.ts';
+import { AUTO, contentsSource, type PackageSet, readPackageSet } from '../packages/package-set.ts';
 import { distributedModule, readPyodideLock } from '../packages/pyodide-lock.ts';
-import { AUTO, contentsSource, readUserPackages, type UserPackages } from '../packages/read-user-packages.ts';
 import type { PackageRequest } from '../packages/resolve-packages.ts';
 import { usualImport } from '../packages/usual-imports.ts';
 import { VENDORED_PACKAGES } from '../packages/vendored-package-table.ts';
@@ -26,7 +26,8 @@ import { normalisedName, type Requirement } from '../packages/wheel-metadata.ts'
 import { pyodideUrl, readableWheels } from '../packages/wheel-sources.ts';
 import { formatBytes } from '../quantities.ts';
 import { LANGUAGES } from '../runtimes/registry/languages.ts';
-import type { PackageAddition, PackageFacts, RuntimeName } from '../schema.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/registry/program-files.ts';
+import type { PackageAddition, PackageFacts } from '../schema.ts';
 import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
 
@@ -52,13 +53,7 @@ export interface OnDemandOptions {
   readonly onStep?: ((text: string) => void) | undefined;
 }
 
-/** The packages of a program. */
-export interface ProgramPackages {
-  /** Undefined if the program needs none. */
-  readonly extension: ImageExtension | undefined;
-}
-
-interface FoundPackages extends ProgramPackages {
+interface AddedForProgram {
   readonly additions: readonly PackageAddition[];
   /** The added packages, also those that the program does not import. */
   readonly importable: readonly PackageFacts[];
@@ -70,11 +65,15 @@ export type OfferedPackage = Pick<PackageAddition, 'name' | 'version' | 'bytes'>
 /** Whether packages are added. A text says why they are not. */
 export type PackageDecision = boolean | { readonly reason: string };
 
-/** What a program needs: what its source imports, and what it has asked for at run time. */
-export interface NeededPackages {
+/** A program whose packages are looked for. */
+export interface ImportingProgram {
   readonly code: string;
-  /** Whether the workspace has a file. */
+  /** Whether a file is next to it. */
   exists(path: string): boolean;
+}
+
+/** What a program needs: what its source imports, and what it has asked for at run time. */
+export interface NeededPackages extends ImportingProgram {
   readonly modules: Iterable<string>;
   readonly requirements: readonly Requirement[];
   /** Decides whether the packages are added. Without it, they are. */
@@ -90,28 +89,22 @@ export class PackagesOnDemand {
   #approved = '';
 
   constructor(
-    readonly runtime: RuntimeName,
     readonly options: OnDemandOptions,
     readonly measure: MeasureImport,
   ) {}
 
-  /** Adds what is missing and returns the packages of a program, what was added, and all that it could import. */
-  async find(needed: NeededPackages): Promise<FoundPackages> {
-    const { names } = neededModules(this.runtime, needed);
-    if (names.length + needed.requirements.length === 0)
-      return { extension: undefined, additions: [], importable: [] };
+  /** Adds what is missing. Returns what was added, and all that the program could import. */
+  async add(needed: NeededPackages): Promise<AddedForProgram> {
+    const { names } = neededModules(needed);
+    if (names.length + needed.requirements.length === 0) return { additions: [], importable: [] };
     const missing = this.missing(needed);
     const additions = missing.length === 0 ? [] : await this.#add(missing, needed.approve);
-    return {
-      extension: await this.extensionFor(needed),
-      additions,
-      importable: readAddedPackages().map(addedFacts),
-    };
+    return { additions, importable: readAddedPackages().map(addedFacts) };
   }
 
   /** The known packages that a program needs and that are not added. */
   missing(needed: NeededPackages): readonly PackageRequest[] {
-    const { names } = neededModules(this.runtime, needed);
+    const { names } = neededModules(needed);
     const { added, approved } = readLists();
     const requests = [
       ...needed.requirements
@@ -123,13 +116,6 @@ export class PackagesOnDemand {
       ),
     ];
     return requests.filter(({ name }, index) => requests.findIndex((one) => one.name === name) === index);
-  }
-
-  /** The image of a program with those of its packages that are added, and with others. */
-  extensionFor(needed: NeededPackages, others?: UserPackages): Promise<ImageExtension | undefined> {
-    const { modules, names } = neededModules(this.runtime, needed);
-    const required = needed.requirements.map(({ name }) => name);
-    return extensionFor(names, modules, { required, others });
   }
 
   /** The packages with modules that a program does not find, as far as they can be added. */
@@ -153,7 +139,7 @@ export class PackagesOnDemand {
 
   #refusal(requirement: Requirement, { added, approved }: PackageLists): string | undefined {
     const { name, specifiers } = requirement;
-    const present = findAdded(added, name) ?? vendoredPackage(this.runtime, name);
+    const present = findAdded(added, name) ?? vendoredPackage(name);
     if (present !== undefined)
       return satisfies(present.version, specifiers)
         ? undefined
@@ -280,8 +266,8 @@ function moduleOf(name: string): string {
 const packageOf = (module: string, added: readonly AddedPackage[]) =>
   added.find(({ import_names }) => import_names.includes(module));
 
-const vendoredPackage = (runtime: RuntimeName, name: string) =>
-  vendoredPackagesOf(runtime).find((one) => normalisedName(one.name) === name);
+const vendoredPackage = (name: string) =>
+  vendoredPackagesOf(PACKAGE_RUNTIME).find((one) => normalisedName(one.name) === name);
 
 const knownByName = (name: string, approved: PackageLists['approved']) =>
   approved.find((one) => one.name === name) ?? readPyodideLock().packages.get(name);
@@ -326,11 +312,8 @@ async function install(
 }
 
 /** The modules that a program imports, and the names of those that are not vendored and that they need. */
-function neededModules(
-  runtime: RuntimeName,
-  { code, exists, modules: others }: Pick<NeededPackages, 'code' | 'exists' | 'modules'>,
-) {
-  const { importedModules, importStatement, localImports } = LANGUAGES[runtime];
+function neededModules({ code, exists, modules: others }: Omit<NeededPackages, 'requirements' | 'approve'>) {
+  const { importedModules, importStatement, localImports } = LANGUAGES[PACKAGE_RUNTIME];
   const modules = [...importedModules(code), ...others];
   const isLocal = (name: string) => localImports(importStatement(name), '').some(exists);
   const imported = [...new Set(modules.map(topLevel))].filter((name) => !isLocal(name));
@@ -341,14 +324,10 @@ function neededModules(
  * The modules of the added packages among these that a program imports, in the form of `preload`. Those of wheels and folders are
  * not loaded in advance, because they may be under development and do something when they are imported.
  */
-export function importsOf(
-  runtime: RuntimeName,
-  packages: UserPackages,
-  program: Pick<NeededPackages, 'code' | 'exists'>,
-): readonly string[] {
-  const { modules, names } = neededModules(runtime, { ...program, modules: [] });
+export function importsOf({ facts }: PackageSet, program: ImportingProgram): readonly string[] {
+  const { modules, names } = neededModules({ ...program, modules: [] });
   const added = readAddedPackages();
-  const found = names.filter((name) => packages.facts.some((one) => one.import_names.includes(name)));
+  const found = names.filter((name) => facts.some((one) => one.import_names.includes(name)));
   const dependencies = dependenciesOf(found.map((name) => packageOf(name, added)));
   return preloadOf(
     found.filter((name) => !dependencies.has(packageOf(name, added))),
@@ -369,21 +348,19 @@ function dependenciesOf(
 const preloadOf = (names: readonly string[], modules: readonly string[]): readonly string[] =>
   [...new Set(names.map((name) => (modules.includes(usualImport(name)) ? usualImport(name) : name)))].sort();
 
-/** The packages of these modules and the required ones with their dependencies; the modules are loaded into the image. */
-async function extensionFor(
-  names: readonly string[],
-  modules: readonly string[],
-  { required, others }: { readonly required: readonly string[]; readonly others: UserPackages | undefined },
-): Promise<ImageExtension | undefined> {
+/** The added packages that a program needs with their dependencies, and others; its modules are loaded into the image. */
+export async function extensionFor(needed: NeededPackages, others?: PackageSet): Promise<ImageExtension> {
+  const { modules, names } = neededModules(needed);
+  if (names.length + needed.requirements.length === 0) return { preload: [], packages: others };
   const added = readAddedPackages();
   const found = [
     ...names.map((name) => packageOf(name, added)),
-    ...required.map((name) => findAdded(added, name)),
+    ...needed.requirements.map(({ name }) => findAdded(added, name)),
   ];
   const wanted = [...new Set(found)].filter((one) => one !== undefined);
-  if (wanted.length === 0) return others && { preload: [], packages: others };
+  if (wanted.length === 0) return { preload: [], packages: others };
   const sources = [...(others?.digests ?? []).map(contentsSource), ...wanted.map(({ name }) => name)];
-  const packages = await readUserPackages(sources, unpackInThread);
+  const packages = await readPackageSet(sources, unpackInThread);
   const dependencies = dependenciesOf(wanted);
   const preload = wanted
     .filter((one) => !dependencies.has(one))

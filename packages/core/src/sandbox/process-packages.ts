@@ -5,39 +5,17 @@
  */
 import { SandboxError } from '../errors.ts';
 import { addedFacts, addedVersions, readAddedPackages } from '../packages/added-packages.ts';
-import type { UserPackages } from '../packages/read-user-packages.ts';
+import type { PackageSet } from '../packages/package-set.ts';
 import type { GuestAssets } from '../runtimes/artifacts/guest-artifacts.ts';
 import { PACKAGE_RUNTIME } from '../runtimes/registry/program-files.ts';
-import type { ImageExtension } from '../worker/pool/guest-assets.ts';
+import { type ImageExtension, isExtended } from '../worker/pool/guest-assets.ts';
 import type { HostRequest, ImageAnswer, ImageQuestion } from '../worker/protocol/messages.ts';
 import type { CallPackages } from './call-packages.ts';
-import { importsOf, type PackagesOnDemand } from './packages-on-demand.ts';
-
-/** The packages of a sandbox whose runtime has none. */
-export interface PackageSource {
-  /** The given ones, or those that a session has recorded. */
-  readonly packages: UserPackages | undefined;
-  /** Whether the packages that a program imports are loaded into its image. */
-  readonly loadsImports: boolean;
-  /** Adds packages when programs import them; undefined if only the given packages are available. */
-  readonly onDemand: PackagesOnDemand | undefined;
-}
+import type { ImageResolver } from './image-resolver.ts';
+import { type ImportingProgram, importsOf } from './packages-on-demand.ts';
+import type { ProgramImage } from './sandbox-image.ts';
 
 type ImageRequest = Extract<HostRequest, { readonly type: 'image' }>;
-
-interface ProcessImage {
-  readonly extension: ImageExtension | undefined;
-  readonly assets: GuestAssets;
-}
-
-/** What a sandbox provides. */
-interface ImageSource {
-  packages(): PackageSource;
-  /** The image with an extension. */
-  build(extension: ImageExtension | undefined): Promise<ProcessImage>;
-  /** The same; undefined if it has to be built. */
-  find(extension: ImageExtension | undefined): Promise<ProcessImage | undefined>;
-}
 
 /** Names of packages in one answer. */
 const MAX_OTHERS = 500;
@@ -48,18 +26,18 @@ export class ProcessPackages {
   /** The programs whose images were not ready. */
   readonly #wanted = new Map<string, ImageQuestion>();
   /** Their images, by the key of the program. */
-  readonly #images = new Map<string, ProcessImage>();
+  readonly #images = new Map<string, ProgramImage>();
   readonly #loadedSets = new Set<string>();
   /** The packages of the processes of this start, by digest. */
-  readonly #used = new Map<string, UserPackages>();
+  readonly #used = new Map<string, PackageSet>();
 
   constructor(
-    readonly source: ImageSource,
+    readonly images: ImageResolver,
     readonly call: CallPackages,
   ) {}
 
   /** The packages that processes have had. */
-  get used(): readonly (readonly [digest: string, packages: UserPackages])[] {
+  get used(): readonly (readonly [digest: string, packages: PackageSet])[] {
     return [...this.#used];
   }
 
@@ -68,14 +46,15 @@ export class ProcessPackages {
     this.#used.clear();
     this.#images.clear();
     this.#loadedSets.clear();
-    await this.call.find('', () => false);
+    const { onDemand, current } = this.images;
+    // Packages that processes have asked for by name.
+    await this.call.find({ code: '', exists: () => false });
     for (const [key, question] of this.#wanted) {
-      const { code, exists } = programOf(question);
-      await this.call.find(code, exists);
-      this.#images.set(key, await this.source.build(await this.#extensionFor(question)));
+      const program = programOf(question);
+      const wanted = (await this.call.find(program, current.packages)) ?? this.#given(program);
+      this.#images.set(key, await this.images.withExtension(PACKAGE_RUNTIME, this.#limited(wanted)));
     }
-    const { packages, onDemand } = this.source.packages();
-    this.call.begin(onDemand === undefined ? packages?.facts : readAddedPackages().map(addedFacts));
+    this.call.begin(onDemand === undefined ? current.packages?.facts : readAddedPackages().map(addedFacts));
   }
 
   /** Finds the image of a process. Never rejects. */
@@ -100,43 +79,41 @@ export class ProcessPackages {
       this.#wanted.set(key, question);
       return 'restart';
     }
-    const { extension, assets } = found;
-    for (const digest of extension?.packages?.digests ?? []) this.#used.set(digest, extension!.packages!);
-    const { onDemand } = this.source.packages();
+    const { packages, assets } = found;
+    for (const digest of packages?.digests ?? []) this.#used.set(digest, packages!);
     return {
-      image: extension && assets,
-      others: onDemand === undefined ? [] : addedVersions().slice(0, MAX_OTHERS),
+      image: isExtended(found) ? assets : undefined,
+      others: this.images.onDemand === undefined ? [] : addedVersions().slice(0, MAX_OTHERS),
     };
   }
 
-  async #findReady(question: ImageQuestion): Promise<ProcessImage | undefined> {
-    const { code, exists } = programOf(question);
-    if (this.call.mustAdd(code, exists)) return undefined;
-    return this.source.find(await this.#extensionFor(question));
+  async #findReady(question: ImageQuestion): Promise<ProgramImage | undefined> {
+    const { onDemand, current } = this.images;
+    const program = programOf(question);
+    const wanted =
+      onDemand === undefined ? this.#given(program) : await this.call.present(program, current.packages);
+    return wanted && this.images.ready(this.#limited(wanted));
   }
 
-  /** The packages of a program, and those of its imports that are loaded into its image. */
-  async #extensionFor(question: ImageQuestion): Promise<ImageExtension | undefined> {
-    const extension = await this.#wantedFor(question);
-    if (extension === undefined || extension.preload.length === 0) return extension;
+  /** The given packages, and those imports of a program that are loaded into its image. */
+  #given(program: ImportingProgram): ImageExtension {
+    const { packages, loads } = this.images.current;
+    return { preload: loads === 'imported' && packages ? importsOf(packages, program) : [], packages };
+  }
+
+  /** Without modules if those of too many other programs are loaded into images. */
+  #limited(extension: ImageExtension): ImageExtension {
     const loaded = extension.preload.join();
+    if (loaded === '') return extension;
     if (this.#loadedSets.size >= MAX_LOADED_SETS && !this.#loadedSets.has(loaded))
       return { ...extension, preload: [] };
     this.#loadedSets.add(loaded);
     return extension;
   }
-
-  async #wantedFor(question: ImageQuestion): Promise<ImageExtension | undefined> {
-    const { packages, loadsImports, onDemand } = this.source.packages();
-    const program = programOf(question);
-    if (onDemand !== undefined) return this.call.extensionFor(program.code, program.exists, packages);
-    const preload = loadsImports && packages ? importsOf(PACKAGE_RUNTIME, packages, program) : [];
-    return packages && { preload, packages };
-  }
 }
 
 /** A program, with the files next to it that it can import. */
-function programOf({ code, names }: ImageQuestion) {
+function programOf({ code, names }: ImageQuestion): ImportingProgram {
   const present = new Set(names);
   return { code, exists: (path: string) => present.has(path.split('/', 1)[0]!) };
 }

@@ -5,6 +5,7 @@ import { checkMemory, checkMountPoints, createParts, type SandboxOptions } from 
 import { measureImport } from '../sandbox/measure-import.ts';
 import { areOnDemand } from '../sandbox/packages-on-demand.ts';
 import { freshSandbox, type Sandbox } from '../sandbox/sandbox.ts';
+import { loadsImports, type SandboxImage } from '../sandbox/sandbox-image.ts';
 import { type PolicyInput, parse, sandboxOptions } from '../schema.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
@@ -71,15 +72,15 @@ export async function openSession(
   const { runtime, session_id = randomUUID(), auto_persist_globals = true } = options;
   const parts = await createParts(options, measureImport);
   // Other processes that have opened the session would not notice that its image changes.
-  const loadsImports = parts.image.loadsImports && owner?.leaseWaitMs === undefined;
-  let image = { ...parts.image, loadsImports };
+  const isFixed = owner?.leaseWaitMs !== undefined && loadsImports(parts.image);
+  let image: SandboxImage = isFixed ? { ...parts.image, loads: 'named' } : parts.image;
   const isRecorded = usesRecorded || areOnDemand(options.packages);
   const settings = {
     session_id,
     runtime,
     auto_persist_globals,
     preload: isRecorded ? undefined : recordedPreload(image),
-    loadsImports,
+    loadsImports: loadsImports(image),
     policy: givenLimits(givenPolicy),
     placeholders: parts.network?.secrets.placeholders,
   };
@@ -97,7 +98,8 @@ export async function openSession(
   parts.network?.secrets.use(policy.env);
   try {
     if (isRecorded) image = await recordedImage({ ...parts, image }, persistence.record);
-    else if (loadsImports) image = await withRecordedModules({ ...parts, image }, persistence.record);
+    else if (settings.loadsImports)
+      image = await withRecordedModules({ ...parts, image }, persistence.record);
     checkMemory(policy, image.assets);
     checkMountPoints(policy, image.assets);
   } catch (cause) {

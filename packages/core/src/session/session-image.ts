@@ -3,14 +3,10 @@
  * added after the first call start with `later:`. Names are only for messages; a package is identified by its digest.
  */
 import { SandboxError } from '../errors.ts';
-import {
-  contentsSource,
-  notAdded,
-  readUserPackages,
-  type UserPackages,
-} from '../packages/read-user-packages.ts';
+import { contentsSource, notAdded, type PackageSet, readPackageSet } from '../packages/package-set.ts';
 import { PACKAGE_RUNTIME } from '../runtimes/registry/program-files.ts';
-import type { SandboxImage, SandboxParts } from '../sandbox/create-parts.ts';
+import type { SandboxParts } from '../sandbox/create-parts.ts';
+import { onDemandOf, type SandboxImage, withAssets } from '../sandbox/sandbox-image.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import type { ImageExtension } from '../worker/pool/guest-assets.ts';
 import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
@@ -24,24 +20,20 @@ const LABEL = /^[a-z0-9][a-z0-9-]{0,100} [\w.!+-]{1,100}$/;
 
 /** What a session records of its image and its packages, so that it is never opened with others. */
 export function recordedPreload({
-  extension,
-  processes,
-}: Pick<SandboxImage, 'extension' | 'processes'>): string[] {
-  const { packages = processes?.packages, grown } = extension ?? {};
-  const later = (grown?.digests ?? []).filter((digest) => !packages?.digests.includes(digest));
+  preload,
+  packages: all,
+}: Pick<SandboxImage, 'preload' | 'packages'>): string[] {
+  const { packages } = all?.grownFrom ?? { packages: all };
+  const later = (all?.digests ?? []).filter((digest) => !packages?.digests.includes(digest));
   return [
-    ...(extension?.preload ?? []),
+    ...preload,
     ...(packages?.digests ?? []).map((digest) => recordedPackage('packages', digest, packages!)),
-    ...later.map((digest) => recordedPackage('later', digest, grown!)),
+    ...later.map((digest) => recordedPackage('later', digest, all!)),
   ];
 }
 
 /** A package in a record. */
-export function recordedPackage(
-  kind: 'packages' | 'later',
-  digest: string,
-  { labels }: UserPackages,
-): string {
+export function recordedPackage(kind: 'packages' | 'later', digest: string, { labels }: PackageSet): string {
   const label = labels.get(digest);
   return label === undefined ? `${kind}:${digest}` : `${kind}:${digest} ${label}`;
 }
@@ -55,8 +47,8 @@ export const packagesKey = (preload: Preload) => imageKey(preload.filter((name) 
 
 /** The names of the preloaded modules and packages of an image. */
 export const imageParts = (preload: Preload) => ({
-  modules: modulesOf(preload),
-  packages: packagesOf(preload, 'packages', 'later').map(({ label }) => label),
+  modules: modulesIn(preload),
+  packages: packagesIn(preload, 'packages', 'later').map(({ label }) => label),
 });
 
 /** The same for a message. */
@@ -69,9 +61,9 @@ export function describeImage(preload: Preload): string {
   return parts.join(' and ') || 'no packages';
 }
 
-const modulesOf = (preload: Preload) => preload.filter((name) => !PACKAGE.test(name));
+const modulesIn = (preload: Preload) => preload.filter((name) => !PACKAGE.test(name));
 
-function packagesOf(preload: Preload, ...kinds: readonly string[]) {
+function packagesIn(preload: Preload, ...kinds: readonly string[]) {
   return preload.flatMap((name) => {
     const [, kind, digest, label = ''] = PACKAGE.exec(name) ?? [];
     if (digest === undefined || !kinds.includes(kind!)) return [];
@@ -85,23 +77,12 @@ export async function recordedImage(
   record: SessionRecord,
 ): Promise<SandboxImage> {
   const recorded = await recordedExtension(record);
-  const { runtime } = image;
   const build = { tenant: tenant ?? record.session_id, limits: policy, signal: undefined };
-  const packages = runtime === PACKAGE_RUNTIME ? { extension: recorded } : ofProcesses(recorded, image);
-  return {
-    ...image,
-    ...packages,
-    assets: await pool.images.extended(runtime, packages.extension, build),
-  };
-}
-
-/** The packages of a runtime that has none are those of processes. */
-function ofProcesses(recorded: ImageExtension | undefined, { processes }: SandboxImage) {
-  const { preload = [], packages } = recorded ?? {};
-  return {
-    extension: preload.length === 0 ? undefined : { preload, packages: undefined },
-    processes: packages ? { loadsImports: true, onDemand: undefined, ...processes, packages } : processes,
-  };
+  const ofRuntime =
+    image.runtime === PACKAGE_RUNTIME
+      ? { ...recorded, loads: onDemandOf(image) ?? ('named' as const) }
+      : { ...recorded, packages: recorded.packages ?? image.packages };
+  return withAssets({ ...image, ...ofRuntime }, pool, build);
 }
 
 /** The image with the modules that a session has loaded from the packages of its options. */
@@ -109,36 +90,32 @@ export async function withRecordedModules(
   { pool, policy, tenant, image }: SandboxParts,
   { session_id, preload }: SessionRecord,
 ): Promise<SandboxImage> {
-  const modules = modulesOf(preload);
+  const modules = modulesIn(preload);
   if (modules.length === 0) return image;
-  const extension = { ...image.extension!, preload: modules };
   const build = { tenant: tenant ?? session_id, limits: policy, signal: undefined };
-  return { ...image, extension, assets: await pool.images.extended(image.runtime, extension, build) };
+  return withAssets({ ...image, preload: modules }, pool, build);
 }
 
-async function recordedExtension({
-  session_id,
-  preload,
-}: SessionRecord): Promise<ImageExtension | undefined> {
-  if (preload.length === 0) return undefined;
-  const all = packagesOf(preload, 'packages', 'later');
+async function recordedExtension({ session_id, preload }: SessionRecord): Promise<ImageExtension> {
+  const all = packagesIn(preload, 'packages', 'later');
   const missing = new Set(notAdded(all.map(({ digest }) => digest)));
   if (missing.size > 0)
     throw packagesMissing(
       session_id,
       all.filter(({ digest }) => missing.has(digest)).map(({ label }) => label),
     );
-  const read = (wanted: typeof all) =>
-    readUserPackages(
-      wanted.map(({ digest }) => contentsSource(digest)),
-      unpackInThread,
-    );
-  const image = packagesOf(preload, 'packages');
-  return {
-    preload: modulesOf(preload),
-    packages: image.length === 0 ? undefined : await read(image),
-    grown: all.length === image.length ? undefined : await read(all),
-  };
+  const read = async (wanted: typeof all) =>
+    wanted.length === 0
+      ? undefined
+      : readPackageSet(
+          wanted.map(({ digest }) => contentsSource(digest)),
+          unpackInThread,
+        );
+  const image = packagesIn(preload, 'packages');
+  const packages = await read(all);
+  if (packages === undefined || all.length === image.length) return { preload: modulesIn(preload), packages };
+  const grownFrom = { packages: await read(image) };
+  return { preload: modulesIn(preload), packages: { ...packages, grownFrom } };
 }
 
 /** Says what is lost and what is not if the image of a session with preloaded modules cannot be built again. */

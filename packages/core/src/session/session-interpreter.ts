@@ -4,15 +4,14 @@
  */
 import { Cancellation } from '../concurrency/cancellation.ts';
 import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
-import { contentsSource, readUserPackages } from '../packages/read-user-packages.ts';
-import type { GuestAssets } from '../runtimes/artifacts/guest-artifacts.ts';
+import { contentsSource, readPackageSet } from '../packages/package-set.ts';
 import type { Call } from '../sandbox/call-options.ts';
-import { factsOf } from '../sandbox/create-parts.ts';
 import { type FinishedCall, type Interpreter, outcomeOf, untilComplete } from '../sandbox/interpreter.ts';
 import type { SandboxCore } from '../sandbox/sandbox-core.ts';
+import { extensionOf, loadsImports, type ProgramImage } from '../sandbox/sandbox-image.ts';
 import { stoppedByHost } from '../sandbox/to-result.ts';
 import type { SessionRecord } from '../stores/store.ts';
-import type { ImageExtension } from '../worker/pool/guest-assets.ts';
+import { isExtended } from '../worker/pool/guest-assets.ts';
 import { unpackInThread } from '../worker/pool/unpack-in-thread.ts';
 import type { WorkerTurn } from '../worker/pool/worker-turn.ts';
 import type { RunOutcome } from '../worker/protocol/messages.ts';
@@ -44,8 +43,7 @@ export class SessionInterpreter implements Interpreter {
 
   async run(call: Call): Promise<FinishedCall> {
     const { key, tenant, images, parts } = this.#core;
-    const { onDemand, loadsImports } = images.current;
-    const isOwn = onDemand !== undefined || loadsImports;
+    const isOwn = images.onDemand !== undefined || loadsImports(images.current);
     const needsPackages = (isOwn || call.processes !== undefined) && call.resumption === undefined;
     if (!needsPackages) return this.access.use(() => this.#run(call), call.signal);
     // Calls that can start again run one after another, so that they stay in order.
@@ -65,23 +63,23 @@ export class SessionInterpreter implements Interpreter {
       if (!isReady) return this.#finished(cancelled(), 0);
       return this.access.use(() => this.#run(call), call.signal);
     }
-    const isFixed = images.current.loadsImports && !this.#isUnused;
+    const isFixed = loadsImports(images.current) && !this.#isUnused;
     const find = () => images.forCall(call, (path) => files.has(path));
     const image = isFixed ? undefined : await undefinedIfAborted(find(), call.signal);
     return this.access.use(async () => {
-      if (image?.extension !== undefined) await this.#continueWith(image.extension, image.assets);
-      const { extension } = images.current;
-      return { ...(await this.#run(call)), packages: { extension } };
+      if (image !== undefined && isExtended(image)) await this.#continueWith(image);
+      const packages = extensionOf(images.current);
+      return { ...(await this.#run(call)), packages };
     }, call.signal);
   }
 
   /** Adds packages to the session if it lacks some, after the calls that were started. */
-  async #continueWith(added: ImageExtension, assets: GuestAssets): Promise<void> {
-    const { extension, loadsImports } = this.#core.images.current;
-    const present = (extension?.grown ?? extension?.packages)?.digests ?? [];
+  async #continueWith(added: ProgramImage): Promise<void> {
+    const { current } = this.#core.images;
+    const present = current.packages?.digests ?? [];
     const missing = added.packages!.digests.filter((digest) => !present.includes(digest));
-    if (missing.length > 0 || loadsImports)
-      await this.access.inTurn(() => this.#changeImage(added, assets, missing));
+    if (missing.length > 0 || loadsImports(current))
+      await this.access.inTurn(() => this.#changeImage(added, missing));
   }
 
   /** Whether no call has run and the interpreter is that of the image. */
@@ -93,11 +91,11 @@ export class SessionInterpreter implements Interpreter {
    * Before its first call, an empty session starts in the image of the program; later it keeps its image, because its memory
    * is stored as its difference from that image, and gets only the files of the packages. A fork is not empty.
    */
-  async #changeImage(added: ImageExtension, assets: GuestAssets, missing: readonly string[]): Promise<void> {
+  async #changeImage(added: ProgramImage, missing: readonly string[]): Promise<void> {
     const { images, parts } = this.#core;
-    const { extension, loadsImports } = images.current;
-    if (this.#isUnused && (extension === undefined || loadsImports)) {
-      images.current = { ...images.current, extension: added, assets };
+    const { current } = images;
+    if (this.#isUnused && (!isExtended(current) || loadsImports(current))) {
+      images.current = { ...current, ...added };
       this.#persistence.setImage(recordedPreload(images.current));
       return;
     }
@@ -118,7 +116,7 @@ export class SessionInterpreter implements Interpreter {
     let transaction: CallTransaction | undefined;
     try {
       transaction = await CallTransaction.begin(access, call);
-      if (call.processes === undefined) call.packages?.begin(factsOf(images.current.extension));
+      if (call.processes === undefined) call.packages?.begin(images.current.packages?.facts);
       // A session always runs in the image it began in, because its memory is stored as its difference from that image.
       const job = this.#core.start(turn, call, {
         assets: images.current.assets,
@@ -155,16 +153,15 @@ export class SessionInterpreter implements Interpreter {
   /** Records the packages that processes have used, so that later calls and other processes have the same versions. */
   async #recordPackages({ processes: used }: Call): Promise<void> {
     const { images } = this.#core;
-    const { processes } = images.current;
-    const present = processes?.packages?.digests ?? [];
+    const present = images.current.packages?.digests ?? [];
     const added = (used?.used ?? []).filter(([digest]) => !present.includes(digest));
-    if (processes === undefined || added.length === 0) return;
+    if (added.length === 0) return;
     const names = added.map(([digest, packages]) => recordedPackage('packages', digest, packages));
-    const packages = await readUserPackages(
+    const packages = await readPackageSet(
       [...present, ...added.map(([digest]) => digest)].map(contentsSource),
       unpackInThread,
     );
-    images.current = { ...images.current, processes: { ...processes, packages } };
+    images.current = { ...images.current, packages };
     this.#persistence.recordPackages([...this.record.preload, ...names]);
   }
 

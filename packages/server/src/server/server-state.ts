@@ -31,7 +31,7 @@ import {
   type PolicyInput,
   policy,
   pollUntil,
-  readUserPackages,
+  readPackageSet,
   requestedPackages,
   SandboxError,
   type SessionRegistry,
@@ -341,7 +341,7 @@ export class ServerState {
     const { pool, settings } = this;
     if (this.packages.length === 0 || this.packages.includes(AUTO) || DEFAULT_RUNTIME !== PACKAGE_RUNTIME)
       return pool.images.boot(DEFAULT_RUNTIME);
-    const extension = { preload: [], packages: await readUserPackages(this.packages, unpackInThread) };
+    const extension = { preload: [], packages: await readPackageSet(this.packages, unpackInThread) };
     const build = { tenant: LOCAL_TENANT, limits: settings, signal: undefined };
     return pool.images.extended(DEFAULT_RUNTIME, extension, build);
   }

@@ -7,7 +7,7 @@ import { IMAGE_FORMAT } from '../../engine/image-identity.ts';
 import { SandboxError } from '../../errors.ts';
 import { sha256Hex } from '../../framing/digest.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
-import type { PackageFiles, UserPackages } from '../../packages/read-user-packages.ts';
+import type { PackageFiles, PackageSet } from '../../packages/package-set.ts';
 import type { LibraryFile } from '../../packages/unpack-wheel.ts';
 import {
   findAssets,
@@ -28,10 +28,11 @@ const PREPARE_LIMIT_MS = 5 * 60_000;
 export interface ImageExtension {
   /** Modules to load into the image. */
   readonly preload: readonly string[];
-  readonly packages: UserPackages | undefined;
-  /** The packages of a session that has got more since its image was built. They include those of the image. */
-  readonly grown?: UserPackages | undefined;
+  readonly packages: PackageSet | undefined;
 }
+
+export const isExtended = ({ preload, packages }: ImageExtension) =>
+  preload.length > 0 || packages !== undefined;
 
 /** Upper bounds for the code that runs while an image is built; large enough for the largest packages. */
 const EXTEND_LIMITS = { fuel_budget: 200_000_000_000, timeout_seconds: 300, memory_bytes: 2 ** 30 };
@@ -41,7 +42,7 @@ const MAX_EXTENDED = 8;
 const CANCELLED = 'Building the image was cancelled.';
 
 /** How to build an image that is not cached. */
-interface ImageBuild {
+export interface ImageBuild {
   readonly tenant: string;
   /** Limits of the preloaded modules: those of a call of the sandbox. */
   readonly limits: Pick<Policy, 'fuel_budget' | 'timeout_seconds' | 'memory_bytes'>;
@@ -80,16 +81,17 @@ export class GuestImages {
   }
 
   /** The assets of a runtime with additions to its image: from memory, from disk, or built now in a turn of the tenant. */
-  async extended(
-    runtime: RuntimeName,
-    extension: ImageExtension | undefined,
-    build: ImageBuild,
-  ): Promise<GuestAssets> {
+  async extended(runtime: RuntimeName, extension: ImageExtension, build: ImageBuild): Promise<GuestAssets> {
+    const { preload, packages } = extension;
+    if (packages?.grownFrom === undefined) return this.#find(runtime, extension, build);
+    const image = await this.#find(runtime, { preload, ...packages.grownFrom }, build);
+    const { id, layers, libraries } = await this.#find(runtime, { preload: [], packages }, build);
+    return { ...image, layers, libraries, id: `${image.id}+${id}` };
+  }
+
+  async #find(runtime: RuntimeName, extension: ImageExtension, build: ImageBuild): Promise<GuestAssets> {
     const base = await this.boot(runtime);
-    if (extension === undefined) return base;
-    const { grown, ...image } = extension;
-    if (grown !== undefined)
-      return this.#withFilesOf(await this.extended(runtime, image, build), grown, build);
+    if (!isExtended(extension)) return base;
     const key = keyOf(base, extension);
     let assets = this.#extended.get(key);
     // Sandboxes share a finished image, but not a failed build: one may have lower limits or be cancelled.
@@ -110,21 +112,15 @@ export class GuestImages {
   }
 
   /** The same from memory or from disk; undefined if something has to be built. */
-  async ready(runtime: RuntimeName, extension: ImageExtension | undefined): Promise<GuestAssets | undefined> {
+  async ready(runtime: RuntimeName, extension: ImageExtension): Promise<GuestAssets | undefined> {
     const base = await this.boot(runtime);
-    if (extension === undefined) return base;
+    if (!isExtended(extension)) return base;
     const key = keyOf(base, extension);
     const held = this.#extended.get(key);
     if (held !== undefined) return this.#hold(key, held);
     const image = await readCachedImage(key, base);
     const libraries = image && (await cachedLibraries(extension.packages?.libraries ?? [], base));
     return libraries && this.#hold(key, extendAssets(base, image!, libraries, `${base.runtime}:${key}`));
-  }
-
-  /** An image with the files of other packages. */
-  async #withFilesOf(image: GuestAssets, packages: UserPackages, build: ImageBuild): Promise<GuestAssets> {
-    const { id, layers, libraries } = await this.extended(image.runtime, { preload: [], packages }, build);
-    return { ...image, layers, libraries, id: `${image.id}+${id}` };
   }
 
   #hold(key: string, assets: GuestAssets): GuestAssets {

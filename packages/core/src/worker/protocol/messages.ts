@@ -15,7 +15,7 @@ import type { TreeChanges } from '../../fs/tree-changes.ts';
 import type { VolumeUsage } from '../../fs/volume.ts';
 import type { SharedLayer } from '../../host/shared-layer.ts';
 import type { ImportRecord } from '../../kernel/module-import-log.ts';
-import type { PackageLibrary } from '../../packages/read-user-packages.ts';
+import type { PackageLibrary } from '../../packages/package-set.ts';
 import type { UnpackedWheel, WheelFile } from '../../packages/unpack-wheel.ts';
 import type { EncodedResult } from '../../results/encoded-result.ts';
 import type { PreparedLibrary } from '../../runtimes/artifacts/guest-artifacts.ts';

@@ -2,7 +2,7 @@
 import { mainSymbols } from '../../engine/compile-side-module.ts';
 import { SandboxError } from '../../errors.ts';
 import { toShared } from '../../fs/shared-array-buffers.ts';
-import type { PackageLibrary } from '../../packages/read-user-packages.ts';
+import type { PackageLibrary } from '../../packages/package-set.ts';
 import {
   compileModule,
   type GuestAssets,

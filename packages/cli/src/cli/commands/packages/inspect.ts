@@ -15,8 +15,8 @@ import {
   PACKAGE_RUNTIME,
   partProblem,
   readAddedPackages,
+  readPackageSet,
   readPyodideLock,
-  readUserPackages,
   SELFTEST_PROGRAMS,
   unpackInThread,
   verifyCompanion,
@@ -96,7 +96,7 @@ async function problemOf(
   libraries: readonly { readonly path: string; readonly sha256: string }[],
 ): Promise<string | null> {
   try {
-    const { load } = await readUserPackages([`sha256:${contents}`], unpackInThread);
+    const { load } = await readPackageSet([`sha256:${contents}`], unpackInThread);
     const found = await load();
     const digests = new Map(found.libraries.map(({ path, sha256 }) => [path, sha256]));
     const changed = libraries.find(({ path, sha256 }) => digests.get(path) !== sha256);

@@ -49,7 +49,8 @@ export interface PackageFiles {
   readonly libraries: readonly PackageLibrary[];
 }
 
-export interface UserPackages {
+/** The packages that programs can import. Never changes: a session that gets more packages gets another set. */
+export interface PackageSet {
   /** The digests of the packages, sorted. */
   readonly digests: readonly string[];
   /** Identifies the set of packages. */
@@ -59,6 +60,8 @@ export interface UserPackages {
   readonly libraries: readonly LibraryFile[];
   /** Names and versions of the packages by digest, as far as they are known. */
   readonly labels: ReadonlyMap<string, string>;
+  /** The set with which the image of a session was built, if the session has got more packages since. */
+  readonly grownFrom?: { readonly packages: PackageSet | undefined } | undefined;
   /** What is known about the added packages. */
   readonly facts: readonly PackageFacts[];
   load(): Promise<PackageFiles>;
@@ -68,10 +71,7 @@ export interface UserPackages {
  * Reads the given sources. Each is the name of an added package, a wheel, a folder of wheels, a package (a folder with
  * `__init__.py`) or a folder of modules and packages such as site-packages. Wheels are unpacked by `unpack`.
  */
-export async function readUserPackages(
-  sources: readonly string[],
-  unpack: UnpackWheel,
-): Promise<UserPackages> {
+export async function readPackageSet(sources: readonly string[], unpack: UnpackWheel): Promise<PackageSet> {
   const added = readAddedPackages();
   const parts = new Map<string, PackagePart>();
   for (const source of sources) {
