@@ -35,7 +35,6 @@ class WatchThread {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
     });
-    this.#worker.unref();
     this.#worker.on('online', () => {
       this.isReady = true;
     });
@@ -45,6 +44,8 @@ class WatchThread {
       this.hasEnded = true;
       for (const answer of this.#answers.values()) answer(null);
     });
+    // After the listeners: one for messages keeps the process alive.
+    this.#worker.unref();
   }
 
   send(message: object): void {
