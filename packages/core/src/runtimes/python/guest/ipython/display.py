@@ -22,7 +22,7 @@ class DisplayObject:
 
     def __init__(self, data=None, url=None, filename=None, metadata=None):
         if url is not None or (isinstance(data, str) and data.startswith(('http://', 'https://'))):
-            raise ValueError('the sandbox has no network: pass data or a file name instead of a URL')
+            raise ValueError('URLs are not loaded: pass data or a file name')
         if data is None and filename is None:
             raise ValueError('pass data or filename')
         self.filename = None if filename is None else str(filename)
