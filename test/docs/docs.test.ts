@@ -127,7 +127,7 @@ describe('documentation', () => {
     for (const [name, output] of await runExamples(text))
       expect(output, `output of the example ${name}`).toBe(documentedOutput(text, name));
   };
-  test.each(['README.md'])(EXAMPLES, checkExamples);
+  test.each(['README.md', 'packages/core/README.md', 'packages/adapters/README.md'])(EXAMPLES, checkExamples);
   test.each(ownDocuments.filter((name) => name !== 'README.md'))(EXAMPLES, { tags: 'full' }, checkExamples);
 
   test.each(ownDocuments)('has code blocks of valid syntax in %s', async (document) => {
