@@ -114,6 +114,22 @@ describe.each(['python', 'javascript'] as const)('every value in a %s session', 
   test.each(names.filter((name) => name.includes('process')))('%s', { tags: 'full' }, check);
 });
 
+// The store starts a thread that watches the folder before the only call, and that thread is not ready before the call ends.
+test('a process ends after one call in a session with many files', { tags: 'full' }, async () => {
+  const dir = folderOfTest();
+  const session = { runtime: 'javascript', session_id: 'many' } as const;
+  const sandbox = await createSandbox({ ...session, store: diskStore(dir) });
+  const write = "for (let i = 0; i < 300; i++) std.open('f' + i, 'w').close()";
+  expect((await sandbox.execute(write)).stderr).toBe('');
+  await sandbox.close();
+  const other = startSessionProcess('run', dir, {
+    ...session,
+    programs: ["console.log(std.loadFile('f299'))"],
+  });
+  await other.ended;
+  expect(other.lines).toEqual([JSON.stringify({ stdout: '\n', stderr: '' })]);
+});
+
 /** Runs enough other sessions to evict the guest of an earlier session from every worker. */
 async function evictGuest(runtime: RuntimeName) {
   const others = await Promise.all(

@@ -4,6 +4,7 @@ import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
+import { onTestFinished } from 'vitest';
 import { folderOfFile } from '../../support/folders.ts';
 
 /** Bundles a program and returns the path of the bundle; it is removed after the tests of the calling file. */
@@ -36,8 +37,10 @@ export interface Child {
   readonly ended: Promise<void>;
 }
 
+/** Starts a process that is killed at the end of the current test: one that does not end would keep Vitest from exiting. */
 export function start(command: string, args: readonly string[], options: SpawnOptions = {}): Child {
   const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
   const lines: string[] = [];
   let rest = '';
   child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
