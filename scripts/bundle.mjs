@@ -13,22 +13,36 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 
 /**
  * Loads Node.js modules without `import`, which reads every export of a module, and thereby loads many others that the
- * module loads on demand. A call of `import()` is left as it is.
+ * module loads on demand. Each file has its own copy of what it imports, because a file for all copies takes longer to load. A
+ * call of `import()` is left as it is.
  */
 const builtins = {
   name: 'builtins',
   setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^(node:)?[a-z_/]+$/ }, ({ path, kind }) =>
-      isBuiltin(path) && kind !== 'dynamic-import'
-        ? { path: path.replace(/^node:/, ''), namespace: 'builtin', sideEffects: false }
-        : undefined,
-    );
-    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule('node:${path}');`,
-      loader: 'js',
+    onResolve({ filter: /^(node:)?[a-z_/]+$/ }, ({ path: name, kind, importer }) => {
+      if (!isBuiltin(name) || kind === 'dynamic-import') return undefined;
+      const path = name.replace(/^node:/, '');
+      if (kind === 'require-call') return { path, namespace: 'required' };
+      return { path, namespace: 'imported', suffix: `?${importer}`, sideEffects: false };
+    });
+    onLoad({ filter: /.*/, namespace: 'required' }, ({ path }) => ({
+      // Commander needs it for commands that are executables, which this program does not have.
+      contents: `module.exports = ${path === 'child_process' ? `{ get spawn() { return ${builtin(path)}.spawn; } }` : builtin(path)};`,
+    }));
+    onLoad({ filter: /.*/, namespace: 'imported' }, ({ path }) => ({
+      contents: [
+        `const builtin = ${builtin(path)};\nexport default builtin;`,
+        // Without the names that a file does not import.
+        ...Object.keys(process.getBuiltinModule(path))
+          .sort()
+          .filter((name) => name !== 'default')
+          .map((name) => `export const ${name} = /* @__PURE__ */ (() => builtin.${name})();`),
+      ].join('\n'),
     }));
   },
 };
+
+const builtin = (path) => `process.getBuiltinModule('node:${path}')`;
 
 /** Leaves the dynamic imports of these files to Node.js. */
 const external = (files) => ({
