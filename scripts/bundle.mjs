@@ -136,6 +136,7 @@ async function alone(name, entryPoint, others = {}) {
 export async function bundleCore() {
   await modules('packages/core', {
     'lib/index': 'index.js',
+    'lib/basics': 'basics.js',
     'lib/internal': 'internal.js',
     'lib/postgres': 'stores/postgres/index.js',
   });
@@ -156,12 +157,15 @@ async function bundleTypeScript() {
   for (const name of await readdir(folder)) if (name.endsWith('.js')) await rm(join(folder, name));
 }
 
-/** `run` contains what it uses of the library and starts from three files. Other commands load the library's bundle. */
+/** `run` contains what it uses of the library and starts from three files. Other commands load the library's bundle, and `--help` only its entry `basics`. */
 export async function bundleCommandLine() {
   const name = 'packages/cli';
   const { external: dependencies } = await optionsOf(name);
   const withLibrary = {
-    alias: { '@llm-wasm-sandbox/core/internal': join(root, 'packages/core/dist/internal.js') },
+    alias: {
+      '@llm-wasm-sandbox/core/basics': join(root, 'packages/core/dist/basics.js'),
+      '@llm-wasm-sandbox/core/internal': join(root, 'packages/core/dist/internal.js'),
+    },
     external: [
       ...dependencies.filter((one) => one !== '@llm-wasm-sandbox/core'),
       ...(await optionsOf('packages/core')).external,

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 /** Entries without types: they are for the packages of this repository only. */
-const INTERNAL = ['internal', 'package.json'];
+const INTERNAL = ['basics', 'internal', 'package.json'];
 
 /** Runs a program of node_modules/.bin, and shows what it prints if it fails. */
 function check(program, ...args) {

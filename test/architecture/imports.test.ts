@@ -242,6 +242,15 @@ test('the command line loads the library only when a command runs', () => {
   expect([...reached].filter((path) => library.includes(folderOf(path)))).toEqual([]);
 });
 
+test('the command line loads no bundle of the library before it loads a command', () => {
+  const reached = loadedFiles(({ isType, isDynamic }) => !isType && !isDynamic, ['cli/dispatch-command.ts']);
+  const loading = files.filter(
+    ({ path, text }) => reached.has(path) && text.includes("'@llm-wasm-sandbox/core/internal'"),
+  );
+  expect([...reached]).toContain('cli/exit-codes.ts');
+  expect(loading.map(({ path }) => path)).toEqual([]);
+});
+
 test('threads that run guests, and what starts them early, load neither Zod nor the error guidance', () => {
   const entries = ['worker/thread/thread-entry.ts', 'cli/early-start.ts'];
   const reached = [...loadedFiles(({ isType, isDynamic }) => !isType && !isDynamic, entries)];

@@ -14,7 +14,11 @@ const FOLDERS = {
   'tools/redteam/src': 'redteam/',
 } as const;
 /** Lists of what one package uses of another. They belong to no module. */
-const LISTS = ['packages/core/src/internal.ts', 'packages/server/src/internal.ts'];
+const LISTS = [
+  'packages/core/src/basics.ts',
+  'packages/core/src/internal.ts',
+  'packages/server/src/internal.ts',
+];
 const FACADE = /^packages\/cli\/src\/[^/]+$/;
 
 /** The files behind the names of packages. */
@@ -55,7 +59,7 @@ const listed = new Map(
     const text = readFileSync(join(ROOT, list), 'utf8');
     for (const [, block, from] of text.matchAll(/^export (?:type )?\{([^}]*)\} from '([^']+)';/gm))
       for (const name of namesIn(block!)) names.set(name, moduleOf(relative('.', join(list, '..', from!))));
-    const specifier = list.replace(/^packages\/(\w+)\/src\/internal\.ts$/, '@llm-wasm-sandbox/$1/internal');
+    const specifier = list.replace(/^packages\/(\w+)\/src\/(\w+)\.ts$/, '@llm-wasm-sandbox/$1/$2');
     return [specifier, names] as const;
   }),
 );

@@ -34,7 +34,7 @@ export { readJsonFile } from './host/read-json-file.ts';
 export { PRIVATE_FILE, replaceFileSync, SHARED_FILE } from './host/replace-file.ts';
 export { programEnvironment, startProgram } from './host/start-program.ts';
 export { cacheFolder, sessionFolder, stateFolder } from './host/user-folders.ts';
-export { optimizeLate, optimizeOnHalfOfCores } from './host/v8-flags.ts';
+export { optimizeLate } from './host/v8-flags.ts';
 export { CancelledError, type ClientError, clientError } from './model-text/client-errors.ts';
 export { limitsText, policyLimits, sandboxLimits } from './model-text/describe-limits.ts';
 export { IMAGE_LIMITS, type ResultAccess, showResult } from './model-text/displayed-result-blocks.ts';
@@ -155,7 +155,6 @@ export { tryParse } from './schema/parse.ts';
 export { executionId } from './schema/paused-execution.ts';
 export { policy } from './schema/policy.ts';
 export { LANGUAGE_NAMES, type RuntimeName } from './schema/runtime-names.ts';
-export { similarNames } from './schema/similar-names.ts';
 export { isNarrower, parseUrlPattern, type UrlPattern } from './schema/url-pattern.ts';
 export {
   type BatchProgram,

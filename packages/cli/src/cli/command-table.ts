@@ -2,7 +2,7 @@
  * The command line as a commander program: the table of commands and the settings they share. A command is loaded when it
  * is named on the command line, so `--help` loads none.
  */
-import { optimizeOnHalfOfCores } from '@llm-wasm-sandbox/core/internal';
+import { optimizeOnHalfOfCores } from '@llm-wasm-sandbox/core/basics';
 import { Command, CommanderError, Help, Option } from 'commander';
 import { COLOR_MODES, hasColor, paint, readColorMode } from './color.ts';
 import { addCommand, type CommandDetails, type CommandSpec, isShown, suggestingChoices } from './command.ts';

@@ -3,7 +3,7 @@
  * colours are added: no program can send control sequences to the terminal through them.
  */
 
-import { escapeControls } from '@llm-wasm-sandbox/core/internal';
+import { escapeControls } from '@llm-wasm-sandbox/core/basics';
 import { paint, type Style } from './color.ts';
 import { clearStatusLine } from './progress-line.ts';
 

@@ -1,5 +1,5 @@
 /** Suggestions for misspelt words of the command line, in the form that commander uses for commands and options. */
-import { similarNames } from '@llm-wasm-sandbox/core/internal';
+import { similarNames } from '@llm-wasm-sandbox/core/basics';
 
 /** A line with the most similar name; empty if none is similar. */
 export function didYouMean(wanted: string, names: readonly string[]): string {

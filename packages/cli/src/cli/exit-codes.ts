@@ -1,6 +1,6 @@
 /** Exit codes of the command line itself. `run` otherwise exits with the code of the guest program. */
 
-import { type ErrorCode, SandboxError } from '@llm-wasm-sandbox/core/internal';
+import { type ErrorCode, SandboxError } from '@llm-wasm-sandbox/core/basics';
 import { CommanderError } from 'commander';
 
 export const EXIT = {

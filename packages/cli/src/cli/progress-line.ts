@@ -4,7 +4,7 @@
  * escaped.
  */
 
-import { escapeControls, formatDuration, formatPercent } from '@llm-wasm-sandbox/core/internal';
+import { escapeControls, formatDuration, formatPercent } from '@llm-wasm-sandbox/core/basics';
 
 const DELAY_MS = 1000;
 const INTERVAL_MS = 200;
