@@ -21,9 +21,9 @@ const env = {
 };
 /** Writes a file of each kind that takes long to create with commands. */
 const WRITE = `
-  const { writeCached } = await import('./host/disk-cache.js');
-  const { ensureWritableFolder } = await import('./host/ensure-writable-folder.js');
-  const { storeWheel } = await import('./packages/added-packages.js');
+  const { writeCached } = await import('../../core/dist/host/disk-cache.js');
+  const { ensureWritableFolder } = await import('../../core/dist/host/ensure-writable-folder.js');
+  const { storeWheel } = await import('../../core/dist/packages/added-packages.js');
   const { History, historyFile } = await import('./cli/repl/history.js');
   writeCached('images', 'key', new Uint8Array(8));
   storeWheel({ sha256: '0'.repeat(64), file: 'a-1.0-py3-none-any.whl' }, new Uint8Array(8));
