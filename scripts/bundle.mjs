@@ -19,7 +19,7 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 const builtins = {
   name: 'builtins',
   setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^(node:)?[a-z_/]+$/ }, ({ path: name, kind, importer }) => {
+    onResolve({ filter: /^(node:)?[a-z\d_/]+$/ }, ({ path: name, kind, importer }) => {
       if (!isBuiltin(name) || kind === 'dynamic-import') return undefined;
       const path = name.replace(/^node:/, '');
       if (kind === 'require-call') return { path, namespace: 'required' };
