@@ -1,5 +1,5 @@
 /**
- * Writes dist/docs/API.md from the TSDoc comments of packages/core/src/index.ts with TypeDoc. `--check` writes nothing. Both fail if an export
+ * Writes dist/docs/API.md from the TSDoc comments of packages/cli/src/index.ts and what it re-exports, with TypeDoc. `--check` writes nothing. Both fail if an export
  * has no description or no section. Needs a build.
  *
  * TypeDoc reads programs through the JavaScript API of TypeScript, which TypeScript 7 does not have. It runs on its own
@@ -31,6 +31,12 @@ This page describes everything that \`import { … } from 'llm-wasm-sandbox'\` p
 `;
 
 const root = fileURLToPath(new URL('../', import.meta.url));
+/** Where the comments are: the sources of the packages that are re-exported, not their declarations. */
+const SOURCES = {
+  '@llm-wasm-sandbox/core': [join(root, 'packages/core/src/index.ts')],
+  '@llm-wasm-sandbox/core/internal': [join(root, 'packages/core/src/internal.ts')],
+  '@llm-wasm-sandbox/server/jobs': [join(root, 'packages/server/src/jobs/index.ts')],
+};
 const require = createRequire(join(installPinned('typedoc', PROGRAMS), 'package.json'));
 const {
   Application,
@@ -258,8 +264,9 @@ function sort(project) {
 
 async function generate(out) {
   const app = await Application.bootstrapWithPlugins({
-    entryPoints: [join(root, 'packages/core/src/index.ts')],
-    tsconfig: join(root, 'tsconfig.build.json'),
+    entryPoints: [join(root, 'packages/cli/src/index.ts')],
+    tsconfig: join(root, 'tsconfig.json'),
+    compilerOptions: { paths: SOURCES, noEmit: true },
     plugin: [require.resolve('typedoc-plugin-markdown')],
     out,
     name: 'API',

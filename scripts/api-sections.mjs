@@ -46,6 +46,9 @@ export const SECTIONS = {
     'McpClient',
     'McpTool',
     'McpToolHints',
+    'SandboxToolsOptions',
+    'SandboxToolName',
+    'SANDBOX_TOOL_NAMES',
   ],
   Policy: ['PolicyInput', 'Policy', 'SessionPolicy', 'Mount'],
   Sessions: [
