@@ -111,8 +111,9 @@ const WORKS: Readonly<Record<string, () => unknown>> = {
       });
       await made.interrupt();
       const { content } = await running.done;
-      expect(content).toMatchObject({ status: 'error', ename: 'KeyboardInterrupt' });
-      expect(stdoutOf(await run('print(x)', {}, made))).toBe('1\n');
+      const evalue = 'The cell was interrupted. Changes to variables and files are kept.';
+      expect(content).toMatchObject({ status: 'error', ename: 'KeyboardInterrupt', evalue });
+      expect(stdoutOf(await run('print(x)', {}, made))).toBe('2\n');
     }),
   'KernelConnection.restart': () =>
     withKernel(async (made) => {

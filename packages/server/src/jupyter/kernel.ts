@@ -241,7 +241,7 @@ export class JupyterKernel {
     return outcomeOf(result);
   }
 
-  /** Cancels the running cell. Its variables and files are as they were before; cells that wait are aborted. */
+  /** Cancels the running cell. Cells that wait are aborted. */
   interrupt(): void {
     this.#abortedTo = this.#received;
     this.#interrupt.abort();
@@ -348,14 +348,18 @@ const failed = (ename: string, evalue: string): Reply => ({
   traceback: [`${ename}: ${evalue}`],
 });
 
+/** What an interrupted cell leaves: like any exception, the interrupt keeps changes, unless the interpreter had to be stopped. */
+const KEPT = 'Changes to variables and files are kept.';
+const UNDONE = 'Variables and files are as they were before it.';
+
 /** Interpreters write the stack to standard error, so the traceback has only the message and the steps to fix the failure. */
 function outcomeOf(result: SandboxResult): CellOutcome {
   const failure = programFailure(result);
   if (failure === undefined) return {};
-  const { trap_reason, error_guidance } = result.metadata;
+  const { trap_reason, state, error_guidance } = result.metadata;
   const [ename, evalue] =
     trap_reason === 'cancelled'
-      ? ['KeyboardInterrupt', 'The cell was interrupted. Variables and files are as they were before it.']
+      ? ['KeyboardInterrupt', `The cell was interrupted. ${state === 'committed' ? KEPT : UNDONE}`]
       : [failure.name, failure.value];
   const steps = failure.steps.map((step, i) => `${i + 1}. ${step}`);
   const traceback = [`${ename}: ${evalue}`, ...(steps.length > 0 ? ['How to fix it:', ...steps] : [])];
