@@ -155,7 +155,7 @@ export class OpenAiSandboxSession<M> {
   /** Returns an image file: PNG, JPEG, GIF or WebP. */
   async viewImage(args: PathArgs): Promise<{
     type: 'image';
-    image: { data: Uint8Array; mediaType: `image/${'png' | 'jpeg' | 'gif' | 'webp'}` };
+    image: { data: ReturnType<typeof Uint8Array.of>; mediaType: `image/${'png' | 'jpeg' | 'gif' | 'webp'}` };
   }> {
     checkUser(args);
     const data = await this.#files.read(args.path);
