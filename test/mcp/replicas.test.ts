@@ -63,11 +63,12 @@ afterAll(async () => {
 const create = (client: Client, session_id: string, language = 'javascript') =>
   call(client, 'create_session', { session_id, language });
 
-const run = async (client: Client, session_id: string, code: string) => {
+const run = async (client: Client, session_id: string, code: string, options: object = {}) => {
   const { text, structured, isError } = await call(client, 'execute_code', {
     session_id,
     code,
     language: 'javascript',
+    ...options,
   });
   return isError ? text : String(structured['stdout'] ?? text).trim();
 };
@@ -247,7 +248,7 @@ test('a call is cancelled by a request to another server, and a later call is no
   expect((await running).structured).toMatchObject({ trap_reason: 'cancelled' });
   // Longer than the interval at which the server looks for requests.
   const wait = 'const end = Date.now() + 1500; while (Date.now() < end); console.log("done")';
-  expect(await run(first, 'cancelled', wait)).toBe('done');
+  expect(await run(first, 'cancelled', wait, { fuel_budget: 1_000_000_000_000 })).toBe('done');
 });
 
 describe('a read while a call of the same server is being saved', () => {

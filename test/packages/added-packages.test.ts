@@ -4,8 +4,7 @@
  * @module-tag full
  */
 import { EventEmitter, once } from 'node:events';
-import fs, { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox, diskStore, type SandboxOptions, type Session } from 'llm-wasm-sandbox';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
@@ -17,6 +16,24 @@ import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { onlyPackagesFrom } from './available-wheels.ts';
 import { NATIVE_TAG, nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
+
+/**
+ * A folder in which writes fail as on a full disk once `filesLeft` files are written. The commands use the functions of Node.js
+ * that exist when they are loaded, so these are replaced before.
+ */
+const disk = vi.hoisted(() => {
+  const fs = process.getBuiltinModule('node:fs');
+  const { writeFileSync: write } = fs;
+  const full: { folder?: string | undefined; filesLeft: number } = { filesLeft: 0 };
+  fs.writeFileSync = (file, data, options) => {
+    if (full.folder === undefined || !String(file).startsWith(full.folder) || full.filesLeft-- > 0)
+      return write(file, data, options);
+    write(file, Buffer.from(data as string | Uint8Array<ArrayBuffer>).subarray(0, 10), options);
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', errno: -28 });
+  };
+  process.getBuiltinModule('node:module').syncBuiltinESMExports();
+  return full;
+});
 
 const folder = folderOfFile();
 const index = join(folder, 'index');
@@ -31,22 +48,6 @@ const added = async () =>
   (JSON.parse((await packages('list', '--json')).stdout) as { name: string; source: string }[])
     .filter(({ source }) => source === 'added')
     .map(({ name }) => name);
-
-/** Makes writes in a folder fail as on a full disk once `filesLeft` files are written. Returns a function that undoes this. */
-function fillDisk(path: string, filesLeft: number): () => void {
-  const { writeFileSync: write } = fs;
-  let left = filesLeft;
-  fs.writeFileSync = (file, data, options) => {
-    if (!String(file).startsWith(path) || left-- > 0) return write(file, data, options);
-    write(file, Buffer.from(data as string | Uint8Array<ArrayBuffer>).subarray(0, 10), options);
-    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', errno: -28 });
-  };
-  syncBuiltinESMExports();
-  return () => {
-    fs.writeFileSync = write;
-    syncBuiltinESMExports();
-  };
-}
 
 let native: string;
 beforeAll(async () => {
@@ -157,8 +158,10 @@ describe('packages add', () => {
         await wheel(folder, 'first', '1.0', { 'first.py': '' }),
         await wheel(folder, 'second', '1.0', { 'second.txt': '' }),
       ];
-      const restore = fillDisk(home, after);
-      const { status, stderr } = await packages('add', ...wheels).finally(restore);
+      Object.assign(disk, { folder: home, filesLeft: after });
+      const { status, stderr } = await packages('add', ...wheels).finally(() => {
+        disk.folder = undefined;
+      });
       expect(stderr).toMatch(message);
       expect(status).toBe(69);
       expect(tree()).toEqual(before);
