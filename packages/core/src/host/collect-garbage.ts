@@ -5,6 +5,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
+const MAX_ATTEMPTS = 1000;
+
 let collect: (() => void) | undefined;
 
 export function collectGarbage(): void {
@@ -12,12 +14,16 @@ export function collectGarbage(): void {
   collect();
 }
 
-/** The flag only changes what new contexts contain. */
+/**
+ * The flag only changes what new contexts contain. It belongs to the process, so another thread that looks for the collector can
+ * reset it in between; then this thread tries again.
+ */
 function findCollector(): () => void {
-  setFlagsFromString('--expose-gc');
-  try {
-    return runInNewContext('gc') as () => void;
-  } finally {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    setFlagsFromString('--expose-gc');
+    const found: (() => void) | undefined = runInNewContext('globalThis.gc');
     setFlagsFromString('--no-expose-gc');
+    if (found !== undefined) return found;
   }
+  throw new Error('V8 does not provide its garbage collector.');
 }
