@@ -5,7 +5,7 @@
  */
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -23,7 +23,8 @@ const builtins = {
       if (!isBuiltin(name) || kind === 'dynamic-import') return undefined;
       const path = name.replace(/^node:/, '');
       if (kind === 'require-call') return { path, namespace: 'required' };
-      return { path, namespace: 'imported', suffix: `?${importer}`, sideEffects: false };
+      // The output depends on the order of these names, so it must not depend on the folder of the checkout.
+      return { path, namespace: 'imported', suffix: `?${relative(root, importer)}`, sideEffects: false };
     });
     onLoad({ filter: /.*/, namespace: 'required' }, ({ path }) => ({
       // Commander needs it for commands that are executables, which this program does not have.
