@@ -25,6 +25,9 @@ export async function waitForText(page, selector, text) {
   }
 }
 
+const MAX_CLICKS = 5;
+
+/** The layout can move a button while it is clicked, so the click is repeated until the button receives it. */
 export async function clickButton(page, text, within = '') {
   const handle = await page.waitForFunction(
     (text, within) =>
@@ -35,7 +38,14 @@ export async function clickButton(page, text, within = '') {
     text,
     within,
   );
-  await handle.click();
+  await handle.evaluate((button) => {
+    button.addEventListener('click', () => Object.assign(globalThis, { clicked: button }), { once: true });
+  });
+  for (let clicks = 0; clicks < MAX_CLICKS; clicks++) {
+    await handle.click();
+    if (await handle.evaluate((button) => globalThis.clicked === button)) return;
+  }
+  throw new Error(`The button ${JSON.stringify(text)} does not receive clicks`);
 }
 
 /** A server that counts connections. */
