@@ -111,9 +111,13 @@ const WORKS: Readonly<Record<string, () => unknown>> = {
       });
       await made.interrupt();
       const { content } = await running.done;
-      const evalue = 'The cell was interrupted. Changes to variables and files are kept.';
-      expect(content).toMatchObject({ status: 'error', ename: 'KeyboardInterrupt', evalue });
-      expect(stdoutOf(await run('print(x)', {}, made))).toBe('2\n');
+      expect(content).toMatchObject({ status: 'error', ename: 'KeyboardInterrupt' });
+      // Where the program was interrupted decides which of the two is true.
+      const left: Record<string, string> = {
+        'The cell was interrupted. Changes to variables and files are kept.': '2\n',
+        'The cell was interrupted. Variables and files are as they were before it.': '1\n',
+      };
+      expect(stdoutOf(await run('print(x)', {}, made))).toBe(left[content.evalue]);
     }),
   'KernelConnection.restart': () =>
     withKernel(async (made) => {
