@@ -4,8 +4,8 @@ import { classify } from '../../packages/core/src/analysis/find-rule.ts';
 import type { KnownErrno } from '../../packages/core/src/analysis/system-error-code.ts';
 import { readImportCosts } from '../../packages/core/src/packages/import-costs.ts';
 import { PRESETS } from '../../packages/core/src/packages/resolve-packages.ts';
-import { ALTERNATIVES as JAVASCRIPT_ALTERNATIVES } from '../../packages/core/src/runtimes/javascript/guidance/missing-packages.ts';
-import { ALTERNATIVES as PYTHON_ALTERNATIVES } from '../../packages/core/src/runtimes/python/guidance/missing-modules.ts';
+import { ALTERNATIVES as JAVASCRIPT_ALTERNATIVES } from '../../packages/core/src/runtimes/javascript/guidance/advice.ts';
+import { ALTERNATIVES as PYTHON_ALTERNATIVES } from '../../packages/core/src/runtimes/python/guidance/advice.ts';
 import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
 import {
   errorGuidance,
@@ -112,10 +112,10 @@ test.each([
     const vendored = readImportCosts().packages.filter((one) => one.language === language);
     // Packages that can be added are suggested where they are installed.
     const names = [...vendored.map(({ name }) => name), ...PRESETS['scientific']!];
-    const suggested = Object.values(table).flatMap((one) => one.packages ?? []);
+    const suggested = [...table.values()].flatMap((one) => one.packages ?? []);
     expect(suggested.filter((name) => !names.includes(name))).toEqual([]);
     const importNames = vendored.flatMap(({ import_names }) => import_names);
-    expect(Object.keys(table).filter((name) => importNames.includes(name))).toEqual([]);
+    expect([...table.keys()].filter((name) => importNames.includes(name))).toEqual([]);
   },
 );
 

@@ -4,14 +4,14 @@ import { describe, expect, test } from 'vitest';
 import {
   MISSING_GLOBALS,
   NODE_FEATURES,
-} from '../../packages/core/src/runtimes/javascript/guidance/missing-globals.ts';
-import { ALTERNATIVES as NPM_ALTERNATIVES } from '../../packages/core/src/runtimes/javascript/guidance/missing-packages.ts';
-import { SUBSTITUTES } from '../../packages/core/src/runtimes/python/guidance/command-substitutes.ts';
-import { MISSING_ATTRIBUTES } from '../../packages/core/src/runtimes/python/guidance/import-rules.ts';
+  ALTERNATIVES as NPM_ALTERNATIVES,
+} from '../../packages/core/src/runtimes/javascript/guidance/advice.ts';
 import {
+  COMMANDS,
+  MISSING_ATTRIBUTES,
   ALTERNATIVES as PYPI_ALTERNATIVES,
   UNSUPPORTED_MODULES,
-} from '../../packages/core/src/runtimes/python/guidance/missing-modules.ts';
+} from '../../packages/core/src/runtimes/python/guidance/advice.ts';
 import { CHART_CALLS } from '../analysis/chart-calls.ts';
 import { sharedByFile } from '../support/shared.ts';
 
@@ -50,7 +50,7 @@ const FEATURE_CALLS: Readonly<Record<string, string>> = {
 
 describe('rows about features that JavaScript guests do not have', () => {
   test('name globals that the guest does not have', async () => {
-    const names = JSON.stringify(Object.keys(MISSING_GLOBALS));
+    const names = JSON.stringify([...MISSING_GLOBALS.keys()]);
     expect(await ask(javascript, `${names}.filter((name) => name in globalThis)`)).toEqual([]);
   });
 
@@ -62,13 +62,13 @@ describe('rows about features that JavaScript guests do not have', () => {
   });
 
   test('name packages that the guest does not have', async () => {
-    const names = JSON.stringify(Object.keys(NPM_ALTERNATIVES));
+    const names = JSON.stringify([...NPM_ALTERNATIVES.keys()]);
     const program = `${names}.filter((name) => { try { require(name); return true; } catch { return false; } })`;
     expect(await ask(javascript, program)).toEqual([]);
   });
 
   test('have a feature that fails with the message that selects the row', async () => {
-    expect(Object.keys(FEATURE_CALLS)).toEqual(Object.keys(NODE_FEATURES).sort());
+    expect(Object.keys(FEATURE_CALLS)).toEqual([...NODE_FEATURES.keys()].sort());
     const calls = Object.entries(FEATURE_CALLS).map(([name, call]) => `['${name}', () => ${call}]`);
     const program = `await Promise.all([${calls.join(', ')}].map(async ([name, call]) => { try { await call(); return name; } catch (e) { return e.message; } }))`;
     const messages = (await ask(javascript, program)) as string[];
@@ -82,9 +82,9 @@ describe('rows about features that JavaScript guests do not have', () => {
 
   test('suggest functions that exist', async () => {
     const texts = textsOf([
-      ...Object.values(MISSING_GLOBALS),
-      ...Object.values(NODE_FEATURES),
-      ...Object.values(NPM_ALTERNATIVES),
+      ...MISSING_GLOBALS.values(),
+      ...NODE_FEATURES.values(),
+      ...NPM_ALTERNATIVES.values(),
     ]);
     const called = [...new Set(texts.match(/\b(?:std|os|crypto)\.[a-z][A-Za-z.]*[A-Za-z]/g))];
     const words = [
@@ -105,7 +105,7 @@ describe('rows about features that JavaScript guests do not have', () => {
 
 describe('rows about features that Python guests do not have', () => {
   test('name modules that the guest does not have', async () => {
-    const names = [...Object.keys(PYPI_ALTERNATIVES), ...Object.keys(UNSUPPORTED_MODULES)];
+    const names = [...PYPI_ALTERNATIVES.keys(), ...UNSUPPORTED_MODULES.keys()];
     const program = `
 import importlib.util
 [name for name in ${JSON.stringify(names)} if importlib.util.find_spec(name)]`;
@@ -113,7 +113,7 @@ import importlib.util
   });
 
   test('name attributes that the modules of the guest do not have', async () => {
-    const rows = Object.entries(MISSING_ATTRIBUTES).map(([module, { names }]) => [module, names]);
+    const rows = MISSING_ATTRIBUTES.map(({ module, names }) => [module, names]);
     const program = `
 import importlib
 [[module, name] for module, names in ${JSON.stringify(rows)} for name in names if hasattr(importlib.import_module(module), name)]`;
@@ -122,9 +122,9 @@ import importlib
 
   test('suggest modules and functions that exist', async () => {
     const texts = textsOf([
-      ...Object.values(PYPI_ALTERNATIVES),
-      ...Object.values(UNSUPPORTED_MODULES),
-      SUBSTITUTES,
+      ...PYPI_ALTERNATIVES.values(),
+      ...UNSUPPORTED_MODULES.values(),
+      Object.fromEntries(COMMANDS),
     ]);
     const dotted = [...new Set(texts.match(/\b[a-z_][a-z_0-9]*(?:\.[A-Za-z_]\w*)+/g))];
     const modules =

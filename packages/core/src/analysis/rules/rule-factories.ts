@@ -60,11 +60,11 @@ export interface Alternative {
 
 /** The row for a name in a table of alternatives; undefined if there is none. */
 export function findAlternative(
-  table: Readonly<Record<string, Alternative>>,
+  table: ReadonlyMap<string, Alternative>,
   name: string,
   { requests }: AnalysisInput,
 ): Alternative | undefined {
-  const row = Object.hasOwn(table, name) ? table[name] : undefined;
+  const row = table.get(name);
   return requests === undefined ? row : (row?.withNetwork ?? row);
 }
 

@@ -26,43 +26,15 @@ import {
 } from '../../../analysis/rules/rule-factories.ts';
 import { similarNames } from '../../../schema/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
+import { RETURNS, typeErrorAdvice, valueErrorAdvice } from './advice.ts';
 import { CLASS_CALLED, engineError, NOT_ITERABLE } from './engine-error.ts';
 import { notCallableLines, promiseListLine, undefinedValueLines } from './failed-expression-advice.ts';
 import { jsonRule } from './json-rule.ts';
 import { syntaxHints } from './syntax-hints.ts';
-import { failedIteration, originatingCall, RETURNS, unawaitedFunction } from './value-origin.ts';
+import { failedIteration, originatingCall, unawaitedFunction } from './value-origin.ts';
 
 const COMMAND_FAILED = 'Command failed: ';
 const DECLARATION = /\b(?:const|let|var|function|class)\s+([A-Za-z_$][\w$]{0,60})/g;
-/** Advice by the message of a TypeError. */
-const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
-  [
-    NOT_ITERABLE,
-    'Only iterables (arrays, strings, Maps, Sets, generators) can be spread, destructured or used in for...of; for an object use Object.entries(value)',
-  ],
-  [
-    /BigInt are forbidden in JSON|serialize a BigInt/i,
-    'JSON has no BigInt: convert it to text with value.toString(), or pass a replacer: JSON.stringify(data, (key, value) => typeof value === "bigint" ? value.toString() : value)',
-  ],
-  [
-    /BigInt/i,
-    'BigInt and number cannot be mixed: use BigInt on both sides (3n, BigInt(value)); Math functions do not accept BigInt: instead of Math.min and Math.max, compare with < and >',
-  ],
-  [
-    /^Invalid URL/,
-    "A URL needs a scheme, as in https://example.com/path; for a relative URL pass a base: new URL(path, 'https://example.com')",
-  ],
-  [
-    /^private class field/,
-    'The object is not an instance of the class that declares this field: check how it was created',
-  ],
-  [/circular/, 'Remove the circular reference before JSON.stringify, or leave it out with a replacer'],
-  [/^empty array$/, 'reduce of an empty array requires an initial value: array.reduce(callback, 0)'],
-  [
-    /could not be cloned/,
-    'structuredClone copies data only: remove functions first, or copy with { ...value }',
-  ],
-];
 const UNSETTLED = 'the program awaits a promise that can never settle';
 
 /** The error, if it is a TypeError whose message matches. */
@@ -82,11 +54,11 @@ function tupleMistake(input: AnalysisInput): { readonly name: string | undefined
   }
   // The program treats the tuple as the result: any later use of it can fail.
   const call = originatingCall(input);
-  return call?.variable !== undefined && RETURNS[call.name] === 'tuple' ? { name: call.name } : undefined;
+  return call?.variable !== undefined && RETURNS.get(call.name) === 'tuple' ? { name: call.name } : undefined;
 }
 
 function returnTypeLine(name: string | undefined): string | undefined {
-  const kind = name === undefined ? undefined : RETURNS[name];
+  const kind = name === undefined ? undefined : RETURNS.get(name);
   if (kind === 'number')
     return `${name} returns a number, not a tuple; a negative number is an error code: const result = ${name}(...)`;
   if (kind === 'nullable')
@@ -98,7 +70,7 @@ function returnTypeLine(name: string | undefined): string | undefined {
 function restrictedPath(input: AnalysisInput): string | undefined {
   if (typeErrorLike(input, / of null$/) === undefined) return undefined;
   const call = originatingCall(input);
-  if (call?.path === undefined || RETURNS[call.name] !== 'nullable') return undefined;
+  if (call?.path === undefined || RETURNS.get(call.name) !== 'nullable') return undefined;
   return pathRegion(call.path, input) === 'outside' ? call.path : undefined;
 }
 
@@ -259,7 +231,7 @@ export const errorRules: readonly Rule[] = [
       ),
     lines: (error, input) => {
       const call = originatingCall(input);
-      const isNullable = call !== undefined && RETURNS[call.name] === 'nullable';
+      const isNullable = call !== undefined && RETURNS.get(call.name) === 'nullable';
       const path = isNullable && call.path !== undefined ? call.path : undefined;
       return [
         `The value is null or undefined: ${oneLine(error.message)}`,
@@ -312,18 +284,7 @@ export const errorRules: readonly Rule[] = [
     match: (input) => engineError(input, 'RangeError', 'InternalError'),
     lines: (error) => [
       `A function rejected a value: ${oneLine(error.message)}`,
-      /^Date value is NaN$|^Invalid time value$/.test(error.message)
-        ? 'The date is invalid: check its text, and use the form 2026-01-31T12:00:00Z'
-        : undefined,
-      error.message === 'invalid repeat count'
-        ? 'The count of repeat() must not be negative: use padStart() or padEnd() to fill up text, or Math.max(0, count)'
-        : undefined,
-      error.message === 'invalid array length'
-        ? 'The length of an array is an integer from 0 to 4294967295: check the value'
-        : undefined,
-      /time zone/i.test(error.message)
-        ? "Use an IANA name such as Europe/Berlin or America/New_York; Intl.supportedValuesOf('timeZone') lists them"
-        : undefined,
+      valueErrorAdvice(error.message),
     ],
   }),
   exceptionRule({
@@ -333,7 +294,7 @@ export const errorRules: readonly Rule[] = [
     lines: (error, input) => [
       `The operation does not support this type: ${oneLine(error.message)}`,
       NOT_ITERABLE.test(error.message) ? promiseListLine(failedStatement(input)) : undefined,
-      TYPE_ADVICE.find(([pattern]) => pattern.test(error.message))?.[1],
+      typeErrorAdvice(error.message),
     ],
   }),
   exceptionRule({
@@ -364,9 +325,7 @@ export const errorRules: readonly Rule[] = [
     match: (input) => engineError(input, 'Error'),
     lines: (error) => [
       `A function rejected a value: ${oneLine(error.message)}`,
-      /^Digest method not supported|^Invalid digest/.test(error.message)
-        ? 'crypto.getHashes() lists the algorithms; sha256, sha512 and md5 are among them'
-        : undefined,
+      valueErrorAdvice(error.message),
     ],
   }),
 ];

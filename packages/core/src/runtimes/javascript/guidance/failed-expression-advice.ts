@@ -6,6 +6,7 @@ import type { AnalysisInput } from '../../../analysis/input.ts';
 import { failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { similarNames } from '../../../schema/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
+import { METHODS } from './advice.ts';
 import { type FailedCall, failedCall, functionsOf, kindWithMethod } from './failed-call.ts';
 
 const LINE_MAX = 2_000;
@@ -85,19 +86,10 @@ const ASYNC_FOR_EACH = /\.forEach\(\s{0,9}async\b/;
 const escaped = (text: string) => text.replace(/[$.]/g, '\\$&');
 
 /** What `Intl` of the guest has. */
-const INTL_MEMBERS = [
-  'Collator',
-  'DateTimeFormat',
-  'DisplayNames',
-  'ListFormat',
-  'Locale',
-  'NumberFormat',
-  'PluralRules',
-  'RelativeTimeFormat',
-  'Segmenter',
-  'getCanonicalLocales',
-  'supportedValuesOf',
-];
+const INTL_MEMBERS =
+  'Collator DateTimeFormat DisplayNames ListFormat Locale NumberFormat PluralRules RelativeTimeFormat Segmenter getCanonicalLocales supportedValuesOf'.split(
+    ' ',
+  );
 
 /** What programs can use instead of members that the guest does not have. */
 const INTL_ALTERNATIVES: ReadonlyMap<string, string> = new Map([
@@ -134,30 +126,6 @@ function missingIntlLines(members: readonly string[]): string[] | undefined {
     `Intl has: ${INTL_MEMBERS.join(', ')}`,
   ];
 }
-
-/** Methods of other languages, with what JavaScript has instead. */
-const METHODS: Readonly<Record<string, string>> = {
-  append: 'push()',
-  add: 'push() for arrays',
-  contains: 'includes()',
-  len: 'length without parentheses',
-  length: 'length without parentheses',
-  size: 'length without parentheses; Maps and Sets have size',
-  strip: 'trim()',
-  upper: 'toUpperCase()',
-  lower: 'toLowerCase()',
-  startswith: 'startsWith()',
-  endswith: 'endsWith()',
-  items: 'Object.entries(value)',
-  extend: 'push(...items)',
-  get: 'value.key or value[key]; Maps have get()',
-};
-
-/** Advice for a method that is called by its name in another language. */
-const methodAdvice = (name: string | undefined) =>
-  name !== undefined && Object.hasOwn(METHODS, name)
-    ? `Instead of ${name}() use ${METHODS[name]}`
-    : undefined;
 
 /** What a program can call on a value, if a method does not exist. */
 function methodLine({ name, owner, kind }: FailedCall): string | undefined {
@@ -206,10 +174,11 @@ export function notCallableLines(error: GuestError, input: AnalysisInput): (stri
   const value = stoppedAt?.variables[owner ?? call.callee];
   const shown = value === undefined ? '' : `: ${oneLine(owner ?? call.callee, 60)} is ${oneLine(value, 80)}`;
   const entries = objectMethodLine(call, value);
+  const other = METHODS.get(call.name ?? '');
   const generator = owner !== undefined && isGeneratorFunction(owner, source) ? owner : undefined;
   return [
     `${called} is not a function${shown}`,
-    entries ?? methodAdvice(call.name) ?? methodLine(call),
+    entries ?? (other && `Instead of ${call.name}() use ${other}`) ?? methodLine(call),
     generator && `${generator} is a generator function: call it first, as in const iterator = ${generator}()`,
     kind === undefined && generator === undefined && entries === undefined ? SPELLING : undefined,
   ];

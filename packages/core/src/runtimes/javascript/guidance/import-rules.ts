@@ -13,32 +13,15 @@ import {
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
 import { noToolsRule } from '../../../analysis/rules/tool-rules.ts';
-import { engineError } from './engine-error.ts';
 import {
+  ALTERNATIVES,
   FAILING_FUNCTIONS,
   MISSING_GLOBALS,
   type MissingGlobal,
-  NETWORK_ACCESS,
   NODE_FEATURES,
-} from './missing-globals.ts';
-import { ALTERNATIVES } from './missing-packages.ts';
-
-/** Packages by the global name under which browser programs know them. */
-const PACKAGE_GLOBALS: Readonly<Record<string, string>> = {
-  _: 'lodash',
-  Papa: 'papaparse',
-  dayjs: 'dayjs',
-  moment: 'moment',
-  uuid: 'uuid',
-  Decimal: 'decimal.js',
-  Big: 'big.js',
-  math: 'mathjs',
-  marked: 'marked',
-  YAML: 'yaml',
-  jsyaml: 'js-yaml',
-  Handlebars: 'handlebars',
-  Mustache: 'mustache',
-};
+  PACKAGE_GLOBALS,
+} from './advice.ts';
+import { engineError } from './engine-error.ts';
 
 const undefinedName = (input: AnalysisInput) =>
   messageMatch(engineError(input, 'ReferenceError'), /^(\S+) is not defined$/);
@@ -76,10 +59,7 @@ function misusedPackage(input: AnalysisInput): { vendored: AvailablePackage; rea
   }
   const name = undefinedName(input);
   if (name === undefined) return undefined;
-  const vendored = availablePackage(
-    input,
-    Object.hasOwn(PACKAGE_GLOBALS, name) ? PACKAGE_GLOBALS[name]! : name,
-  );
+  const vendored = availablePackage(input, PACKAGE_GLOBALS.get(name) ?? name);
   return vendored && { vendored, reason: 'Packages are not global variables' };
 }
 
@@ -89,18 +69,16 @@ const NODE: MissingGlobal = {
 };
 const FUNCTION: MissingGlobal = { needs: 'this function' };
 
-const featureOf = (module: string) =>
-  Object.hasOwn(NODE_FEATURES, module) ? NODE_FEATURES[module] : undefined;
-
 const SOCKETS: MissingGlobal = { needs: 'sockets', instead: 'send HTTP requests with fetch' };
 
 /** Programs that may send requests lack only other connections. */
 function describeFeature(name: string, feature: MissingGlobal, hasNetwork: boolean): MissingFeature {
-  const { needs, instead } = feature === NETWORK_ACCESS && hasNetwork ? SOCKETS : feature;
+  const isNetwork = feature.needs === 'network access';
+  const { needs, instead } = isNetwork && hasNetwork ? SOCKETS : feature;
   return {
     what: `${needs} ('${name}')`,
     instead,
-    ...(feature === NETWORK_ACCESS && !hasNetwork && { enabledBy: 'network' }),
+    ...(isNetwork && !hasNetwork && { enabledBy: 'network' }),
   };
 }
 
@@ -109,13 +87,14 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
     describeFeature(name, feature, input.requests !== undefined);
   const requested = requestedModule(input);
   const module = requested?.replace(/^node:/, '');
-  if (module !== undefined && module !== requested) return describe(module, featureOf(module) ?? NODE);
+  if (module !== undefined && module !== requested)
+    return describe(module, NODE_FEATURES.get(module) ?? NODE);
   const error = engineError(input, 'Error') ?? engineError(input, 'TypeError');
   const api = messageMatch(error, /^([\w.]+) (?:is not available|does not support .{1,80}) in the sandbox/);
   if (api !== undefined)
-    return describe(api, featureOf(api.split('.')[0]!) ?? FAILING_FUNCTIONS[api] ?? FUNCTION);
+    return describe(api, NODE_FEATURES.get(api.split('.')[0]!) ?? FAILING_FUNCTIONS.get(api) ?? FUNCTION);
   const name = undefinedName(input);
-  const row = name !== undefined && Object.hasOwn(MISSING_GLOBALS, name) ? MISSING_GLOBALS[name] : undefined;
+  const row = name === undefined ? undefined : MISSING_GLOBALS.get(name);
   return row && describe(name!, row);
 }
 
@@ -192,10 +171,10 @@ export const importRules: readonly Rule[] = [
       wholePackage(name, input) ??
       describeAlternative(findAlternative(ALTERNATIVES, name, input), input),
     known: ({ packages }) => [
-      ...Object.keys(NODE_FEATURES),
+      ...NODE_FEATURES.keys(),
       ...packages.flatMap(({ import_names }) => import_names),
     ],
-    exists: (name, input) => Object.hasOwn(ALTERNATIVES, name) || availablePackage(input, name) !== undefined,
+    exists: (name, input) => ALTERNATIVES.has(name) || availablePackage(input, name) !== undefined,
     moduleFiles: (name) => [`${name}.js`],
     importFile: (path) => `import { f } from './${path}'`,
     hint: "Import your own files by path: import { f } from './name.js'",

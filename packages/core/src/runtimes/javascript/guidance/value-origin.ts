@@ -3,31 +3,7 @@
  * reports the position of the call before it. Bounded for any source; undefined if the source does not show the origin.
  */
 import { type FailedProgram, failedStatement, sourceLine } from '../../../analysis/quote-guest-text.ts';
-
-/** What functions of the modules `os` and `std` return. */
-export const RETURNS: Readonly<Record<string, 'tuple' | 'number' | 'nullable'>> = {
-  'os.readdir': 'tuple',
-  'os.stat': 'tuple',
-  'os.lstat': 'tuple',
-  'os.realpath': 'tuple',
-  'os.readlink': 'tuple',
-  'os.getcwd': 'tuple',
-  'os.open': 'number',
-  'os.close': 'number',
-  'os.read': 'number',
-  'os.write': 'number',
-  'os.seek': 'number',
-  'os.remove': 'number',
-  'os.rename': 'number',
-  'os.mkdir': 'number',
-  'os.chdir': 'number',
-  'os.symlink': 'number',
-  'os.utimes': 'number',
-  'std.loadFile': 'nullable',
-  'std.open': 'nullable',
-  'std.getenv': 'nullable',
-  'std.in.getline': 'nullable',
-};
+import { RETURNS } from './advice.ts';
 
 /** A call to a function of `os` or `std`. */
 interface ModuleCall {
@@ -118,7 +94,7 @@ export function failedIteration(program: FailedProgram): FailedIteration | undef
     }
     const call = parseCall(pattern[2]!);
     // Destructuring a tuple is correct: the failed statement comes later.
-    if (call !== undefined && RETURNS[call.name] === 'tuple') continue;
+    if (call !== undefined && RETURNS.get(call.name) === 'tuple') continue;
     return { line, call, expectsTuple: RESULT_AND_ERROR.test(pattern[1]!) };
   }
   return undefined;

@@ -14,6 +14,7 @@ import { invalidJsonLines } from '../../../analysis/rules/rule-factories.ts';
 import { formatItems } from '../../../quantities.ts';
 import { similarNames } from '../../../schema/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
+import { databaseAdvice } from './advice.ts';
 import { builtinException, moduleException } from './match-exception.ts';
 
 /** Modules whose exceptions mean malformed input. */
@@ -255,25 +256,8 @@ export const dataRules: readonly Rule[] = [
           ? (similarColumn(error, input) ??
             'PRAGMA table_info(table) lists the columns; text values need single quotes or ? placeholders')
           : undefined,
-        /^Incorrect number of bindings/.test(error.message)
-          ? 'Pass one value for each ? placeholder, as a tuple: (value,)'
-          : undefined,
-        /^UNIQUE constraint failed/.test(error.message)
-          ? 'A row with this value exists already: use INSERT OR REPLACE, INSERT OR IGNORE, or another key'
-          : undefined,
-        /^NOT NULL constraint failed/.test(error.message)
-          ? 'The column must have a value: pass one instead of None, or give the column a DEFAULT'
-          : undefined,
-        /^Error binding parameter/.test(error.message)
-          ? 'SQLite stores None, int, float, str and bytes: convert other values first, for example with json.dumps(value) or str(value)'
-          : undefined,
-        /^near "\w+": syntax error/.test(error.message)
-          ? 'Check the SQL before this word; a table or column with the name of an SQL keyword needs double quotes, as in "order"'
-          : undefined,
+        databaseAdvice(error.message),
         table && `Create the table first, in the same database: CREATE TABLE ${oneLine(table, 60)} (...)`,
-        error.message === 'unable to open database file'
-          ? "The folder of the database must exist in /app: sqlite3.connect('/app/data.db')"
-          : undefined,
       ];
     },
   }),

@@ -8,6 +8,7 @@ import {
   syntaxErrorRule,
 } from '../../../analysis/rules/rule-factories.ts';
 import type { GuestError } from '../../../schema.ts';
+import { valueErrorAdvice } from './advice.ts';
 import { builtinException, moduleException } from './match-exception.ts';
 import { installationAdvice } from './package-installation.ts';
 import { INSTALLERS, shellCommands } from './shell-commands.ts';
@@ -19,7 +20,6 @@ import {
   otherName,
   ownAttribute,
   typeAdvice,
-  valueAdvice,
 } from './value-advice.ts';
 
 /** Standard modules that programs often use without importing them. */
@@ -301,7 +301,7 @@ export const exceptionRules: readonly Rule[] = [
     lines: (error, input) => [
       `A function rejected a value: ${oneLine(error.message) || oneLine(error.type)}`,
       enumValuesLine(error, input),
-      valueAdvice(error),
+      valueErrorAdvice(error.message),
     ],
   }),
 ];

@@ -13,15 +13,16 @@ import {
 import { noToolsRule } from '../../../analysis/rules/tool-rules.ts';
 import { failedSystemCall } from '../../../analysis/system-error-code.ts';
 import { PYTHON_PACKAGES, type VendoredPackage } from '../../../packages/vendored-package-table.ts';
-import { commandSubstitute } from './command-substitutes.ts';
-import { builtinException, moduleException } from './match-exception.ts';
 import {
   ALTERNATIVES,
+  commandSubstitute,
+  deadlockAdvice,
+  MISSING_ATTRIBUTES,
   NO_BUILD,
-  PROCESSES,
   STANDARD_MODULES,
   UNSUPPORTED_MODULES,
-} from './missing-modules.ts';
+} from './advice.ts';
+import { builtinException, moduleException } from './match-exception.ts';
 import { alternative, installationAdvice, needsMissingFeature } from './package-installation.ts';
 import { failedCommands, INSTALLERS, NETWORK_PROGRAMS } from './shell-commands.ts';
 import { chartCalls } from './translate-plot-calls.ts';
@@ -53,24 +54,12 @@ const missingPlots = (input: AnalysisInput) =>
     : undefined;
 
 const ENDLESS_WAIT = /^deadlock: /;
-/** What to do instead of waiting for another thread, by the statement that waits. */
-const WAIT_SUBSTITUTES: readonly (readonly [RegExp, string])[] = [
-  [
-    /\.get\(/,
-    'put all items into the queue before reading it, and read with get_nowait() until queue.Empty; or loop over a list',
-  ],
-  [/\.join\(/, 'call task_done() once for each item before join(), or leave join() out'],
-  [
-    /\bwith\b|\.acquire\(/,
-    'release the lock first, because the program already holds it; if a function must acquire its own lock again, use threading.RLock',
-  ],
-];
 
 /** A wait that no other thread can end. Threads take turns, and all that could end it wait as well. */
 const endlessWait = (input: AnalysisInput): MissingFeature => ({
   what: 'threads that run at the same time. The wait can never end: every other thread has ended or waits as well',
   instead: [
-    WAIT_SUBSTITUTES.find(([pattern]) => pattern.test(failedStatement(input)))?.[1] ??
+    deadlockAdvice(failedStatement(input)) ??
       'call the function that sets the event or the result before the line that waits for it',
     'start the threads that set the event or add the items before the line that waits, and wait in plain functions, not in the key of a sort or in an iterator',
   ],
@@ -104,34 +93,6 @@ const MAPPED_FILES: MissingFeature = {
   what: 'memory-mapped files',
   instead: 'read the file with read(), or a part of it with seek() and read(size)',
 };
-const SIGNALS: MissingFeature = { what: 'timer signals', instead: 'use the timeout_seconds option' };
-const HOST_PROCESS: MissingFeature = {
-  what: 'processes and user accounts',
-  instead: 'do the work in this process',
-};
-
-/** Attributes that modules have elsewhere and not in the sandbox, by module. */
-export const MISSING_ATTRIBUTES: Readonly<
-  Record<string, { readonly names: readonly string[]; readonly feature: MissingFeature }>
-> = {
-  signal: { names: ['alarm', 'setitimer', 'pthread_kill'], feature: SIGNALS },
-  os: {
-    names:
-      'forkpty nice startfile sched_getaffinity sched_setaffinity sched_getscheduler sched_setscheduler setpriority'.split(
-        ' ',
-      ),
-    feature: HOST_PROCESS,
-  },
-  hashlib: {
-    names: ['scrypt'],
-    feature: { what: 'scrypt', instead: 'use hashlib.pbkdf2_hmac(name, password, salt, iterations)' },
-  },
-  time: {
-    names: ['clock'],
-    feature: { what: 'this clock', instead: 'use time.perf_counter()' },
-  },
-};
-
 /** Formats of images that builds of Pillow may lack, as its messages and file names write them. */
 const IMAGE_FORMAT = /\b(webp|avif)\b/i;
 
@@ -158,7 +119,8 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   const codec = missingCodec(input);
   if (codec !== undefined) return codec;
   const module = topLevel(missingModule(input) ?? '');
-  if (Object.hasOwn(UNSUPPORTED_MODULES, module)) return UNSUPPORTED_MODULES[module];
+  const unsupported = UNSUPPORTED_MODULES.get(module);
+  if (unsupported !== undefined) return unsupported;
   const runtimeError = builtinException(input, 'RuntimeError')?.message ?? '';
   if (ENDLESS_WAIT.test(runtimeError)) return endlessWait(input);
   if (REFUSED_CALLBACK.test(runtimeError)) return FOREIGN_CALLS;
@@ -174,9 +136,8 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   const attribute = builtinException(input, 'AttributeError');
   if (attribute !== undefined) {
     const { module_name: owner = '', name } = attribute;
-    const row = Object.hasOwn(MISSING_ATTRIBUTES, owner) ? MISSING_ATTRIBUTES[owner] : undefined;
     if (owner === 'socket') return hasNetwork ? SOCKETS : NETWORK;
-    return row?.names.includes(name ?? '') ? row.feature : undefined;
+    return MISSING_ATTRIBUTES.find((row) => row.module === owner && row.names.includes(name ?? ''));
   }
   return missingSystemCall(input);
 }
@@ -199,7 +160,8 @@ function missingSystemCall(input: AnalysisInput): MissingFeature | undefined {
   if (code === 'ENOSYS' || code === 'EOPNOTSUPP') return { what: 'this system call' };
   if (code === 'EPERM' && error.path == null && error.type === 'PermissionError')
     return missingCommands(input);
-  if (/^This Python build lacks multiprocessing/.test(error.message)) return PROCESSES;
+  if (/^This Python build lacks multiprocessing/.test(error.message))
+    return UNSUPPORTED_MODULES.get('_multiprocessing');
   return error.message === 'ctypes cannot call C functions in the sandbox' ? FOREIGN_CALLS : undefined;
 }
 
@@ -381,10 +343,10 @@ export const importRules: readonly Rule[] = [
     known: ({ packages }) => [
       ...STANDARD_MODULES,
       ...packages.flatMap(({ import_names }) => import_names),
-      ...Object.keys(ALTERNATIVES),
+      ...ALTERNATIVES.keys(),
     ],
     exists: (name, { addablePackage }) =>
-      Object.hasOwn(ALTERNATIVES, name) || NO_BUILD.has(name) || addablePackage(name) !== undefined,
+      ALTERNATIVES.has(name) || NO_BUILD.has(name) || addablePackage(name) !== undefined,
     substitutes: (name, { source }) => (PLOT_PACKAGES.has(name) ? chartCalls(source) : []),
     installation: installationLines,
     installed: ({ capabilities }) => capabilities.addsPackages,

@@ -5,7 +5,7 @@ import {
   findAlternative,
   packageByOtherName,
 } from '../../../analysis/rules/rule-factories.ts';
-import { ALTERNATIVES } from './missing-modules.ts';
+import { ALTERNATIVES } from './advice.ts';
 
 const PACKAGE = /^([A-Za-z][\w-]{0,40})(?:\[[\w,-]{0,60}\])?(?:[=<>~!].{0,40})?$/;
 const MAX_PACKAGES = 6;

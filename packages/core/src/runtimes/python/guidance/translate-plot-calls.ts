@@ -3,52 +3,13 @@
  * `chart.line(x, y)`. The program is untrusted text; only lines of limited length are read, in linear time.
  */
 import { oneLine } from '../../../analysis/quote-guest-text.ts';
+import { CHART_OPTIONS, CHARTS } from './advice.ts';
 
 const MAX_LINES = 2000;
 const MAX_LINE_CHARS = 300;
 const MAX_CALLS = 3;
 const MAX_CALL_CHARS = 160;
 
-/** The chart for a function of matplotlib, seaborn, plotly.express or of the plots of pandas. */
-const KINDS: Readonly<Record<string, string>> = {
-  plot: 'line',
-  step: 'line',
-  fill_between: 'line',
-  line: 'line',
-  lineplot: 'line',
-  area: 'line',
-  bar: 'bar',
-  barh: 'bar',
-  barplot: 'bar',
-  countplot: 'bar',
-  scatter: 'scatter',
-  scatterplot: 'scatter',
-  regplot: 'scatter',
-  hist: 'histogram',
-  histogram: 'histogram',
-  histplot: 'histogram',
-  displot: 'histogram',
-  pie: 'pie',
-  imshow: 'heatmap',
-  pcolormesh: 'heatmap',
-  matshow: 'heatmap',
-  heatmap: 'heatmap',
-  density_heatmap: 'heatmap',
-};
-/** Names of keyword arguments in plotting packages, and those of `chart`. */
-const OPTIONS: Readonly<Record<string, string>> = {
-  data: 'data',
-  data_frame: 'data',
-  x: 'x',
-  y: 'y',
-  hue: 'color',
-  color: 'color',
-  names: 'x',
-  values: 'y',
-  labels: 'labels',
-  bins: 'bins',
-  nbins: 'bins',
-};
 /** Colors and formats of lines, which `chart` does not have. */
 const STYLE = /^['"][^'"]{0,20}['"]$/;
 const CALL = /([A-Za-z_][\w.]{0,60})(\[[^[\]]{1,20}\])?\.([a-z_]{3,16})\(/g;
@@ -87,7 +48,10 @@ function chartArguments(kind: string, values: readonly string[]): string[] {
     const name = value.slice(0, Math.max(equals, 0)).trimEnd();
     if (!/^[a-z_]{1,20}$/.test(name) || value[equals + 1] === '=') {
       if (!STYLE.test(value) && !value.startsWith('*')) positional.push(value);
-    } else if (Object.hasOwn(OPTIONS, name)) options.set(OPTIONS[name]!, value.slice(equals + 1).trimStart());
+      continue;
+    }
+    const option = CHART_OPTIONS.get(name);
+    if (option !== undefined) options.set(option, value.slice(equals + 1).trimStart());
   }
   const data = options.get('data');
   const labels = options.get('labels');
@@ -110,7 +74,7 @@ function frameChart(owner: string, name: string, values: readonly string[]): [st
   if (!isAccessor && name !== 'plot') return undefined;
   const kindOption = values.find((value) => /^kind\s*=/.test(value));
   const wanted = isAccessor ? name : (/['"]([a-z]{1,12})['"]/.exec(kindOption ?? '')?.[1] ?? 'plot');
-  const kind = Object.hasOwn(KINDS, wanted) ? KINDS[wanted] : undefined;
+  const kind = CHARTS.get(wanted);
   const frame = isAccessor ? owner.slice(0, -'.plot'.length) : owner;
   return kind === undefined ? undefined : [kind, [`data=${frame}`, ...values]];
 }
@@ -123,7 +87,7 @@ function chartCall(
   values: readonly string[],
   title: string | undefined,
 ) {
-  const kind = OWNER.test(owner) && Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
+  const kind = OWNER.test(owner) ? CHARTS.get(name) : undefined;
   const [chart, all] = kind !== undefined ? [kind, values] : (frameChart(owner + index, name, values) ?? []);
   if (chart === undefined || all === undefined) return undefined;
   const args = chartArguments(chart, all);
