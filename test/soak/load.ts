@@ -3,7 +3,7 @@ import type { Attack, AttackRequest } from './attacks.ts';
 import { ENDLESS, type Outcome, PROGRAMS, type Program } from './programs.ts';
 import type { ProtocolAttack } from './protocol-attacks.ts';
 
-interface LoadOptions {
+export interface LoadOptions {
   readonly url: string;
   readonly tenant: string;
   readonly secret: string;

@@ -11,16 +11,15 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { attacks, toolsConfig } from './attacks.ts';
-import { runAttacks, runLoad, runProtocolAttacks } from './load.ts';
-import { PROTOCOL_ATTACKS } from './protocol-attacks.ts';
+import { toolsConfig } from './attacks.ts';
+import type { CallRecord } from './load.ts';
 import { findGrowth, findHarm, formatReport, type Phase, summary } from './report.ts';
 import type { LoadMessage, Sample, ServerMessage } from './server.ts';
 import type { Stalls } from './stall-meter.ts';
+import { secretOf, type Tenants } from './tenants.ts';
 
 const HONEST = ['ann', 'bob', 'cyd', 'dan'];
 const HOSTILE = 'eve';
-/** Clients of each tenant that send requests at the same time. */
 const CLIENTS = 2;
 const HOSTILE_CLIENTS = 4;
 const KILL_EVERY_MS = 7_000;
@@ -44,20 +43,12 @@ if (!(minutes > 0) || Number.isNaN(seed) || Number.isNaN(maxStallMs ?? 0)) {
   process.exit(2);
 }
 
-/** A generator of numbers from 0 to 1, so that a run can be repeated with the same requests. */
-function seededRandom(start: number): () => number {
-  let state = start >>> 0;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
-const secretOf = (tenant: string) => `${tenant}-secret-0123456789`;
+const start = (file: string) =>
+  fork(fileURLToPath(new URL(file, import.meta.url)), {
+    execArgv: ['--import', new URL('../../scripts/typescript.mjs', import.meta.url).href],
+  });
 const folder = mkdtempSync(join(tmpdir(), 'soak-'));
-const child = fork(fileURLToPath(new URL('server.ts', import.meta.url)), {
-  execArgv: ['--import', new URL('../../scripts/typescript.mjs', import.meta.url).href],
-});
+const child = start('server.ts');
 const send = (message: LoadMessage) => child.send(message);
 const samples: Sample[] = [];
 let isStopped = false;
@@ -104,15 +95,18 @@ send({
 });
 const { url } = await ready;
 const killer = setInterval(() => send({ type: 'kill-worker' }), KILL_EVERY_MS);
-const load = (tenant: string, client: number) => ({
-  url,
-  tenant,
-  secret: secretOf(tenant),
-  random: seededRandom(seed + tenant.charCodeAt(0) * 100 + client),
-  deadline,
-});
-const clients = Array.from({ length: CLIENTS }, (_, client) => client);
-const honestLoads = HONEST.flatMap((tenant) => clients.map((client) => runLoad(load(tenant, client))));
+
+/** Starts the process that sends the requests of tenants until the deadline, and returns its records of them. */
+function runTenants(tenants: Pick<Tenants, 'type' | 'tenants' | 'clients'>): Promise<readonly CallRecord[]> {
+  const load = start('tenants.ts');
+  load.send({ ...tenants, url, seed, deadline } satisfies Tenants);
+  return new Promise((resolve, reject) => {
+    load.once('message', (records: readonly CallRecord[]) => resolve(records));
+    load.once('exit', () => reject(new Error(`the process of the ${tenants.type} tenants ended early`)));
+  });
+}
+
+const honestLoad = runTenants({ type: 'honest', tenants: HONEST, clients: CLIENTS });
 
 /** Measures from now to a time. */
 async function measure(name: Phase['name'], to: number): Promise<Phase> {
@@ -143,17 +137,14 @@ function takeStalls(): Promise<Stalls> {
 
 await delay(quietFrom - Date.now());
 const quiet = await measure('quiet', hostileFrom);
-const hostileLoads = [
-  ...Array.from({ length: HOSTILE_CLIENTS }, (_, i) => runAttacks(load(HOSTILE, i), attacks(`hostile-${i}`))),
-  ...PROTOCOL_ATTACKS.map((own, i) => runProtocolAttacks(load(HOSTILE, HOSTILE_CLIENTS + i), own)),
-];
+const hostileLoad = runTenants({ type: 'hostile', tenants: [HOSTILE], clients: HOSTILE_CLIENTS });
 let fault = Promise.resolve();
 const storeFaults = setInterval(() => {
   fault = failStore();
 }, STORE_FAULT_EVERY_MS);
 const phases = [quiet, await measure('hostile', deadline)] as const;
-const honest = (await Promise.all(honestLoads)).flat();
-const hostile = (await Promise.all(hostileLoads)).flat();
+const honest = await honestLoad;
+const hostile = await hostileLoad;
 clearInterval(killer);
 clearInterval(storeFaults);
 await fault;
