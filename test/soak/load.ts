@@ -40,7 +40,7 @@ const REJECTIONS = /queue_full|rate_limited|session_limit|sandbox_closed/;
 const SERVER_FAILURE = /^internal:|The server failed/;
 /** Errors of the protocol that a hostile request must get: a body beyond a limit, a resource that is not cached or that another
  * client of the tenant has deleted, or a closed connection, because its tenant holds too many bytes or connections. */
-const REFUSALS = /status 4\d\d|no longer cached|limit is|has no file|other side closed/;
+const REFUSALS = /status 4\d\d|no longer cached|limit is|has no file|other side closed|ECONNRESET|EPIPE/;
 
 interface ToolResult {
   readonly isError?: boolean;
