@@ -154,11 +154,7 @@ export class ApiDispatcher implements Protocol {
     playgroundSession?.timeline.emit({ type: 'deleted' });
   }
 
-  /** Waits until all timelines are saved. */
-  async close(): Promise<void> {
-    const opened = [...this.#tenants.values()].flatMap((known) => [...known.values()]);
-    await Promise.allSettled(opened.map(async (opening) => (await opening).save()));
-  }
+  async close(): Promise<void> {}
 }
 
 /** A name for a new session. */

@@ -51,7 +51,7 @@ import type { ServerSettings } from './settings.ts';
 import { SharedFuel } from './shared-fuel.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';
 import { type PolicyMaximums, Tenant } from './tenant.ts';
-import { rejectPositionalFolders, sandboxesFolder, TokenTable, timelinesFolder } from './tokens.ts';
+import { rejectPositionalFolders, sandboxesFolder, TokenTable } from './tokens.ts';
 
 /** How long calls may take to end after they have been cancelled, including the grace period of their programs. */
 const CANCEL_MS = 3000;
@@ -232,7 +232,6 @@ export class ServerState {
         coordination: this.coordination,
         storeName: tenantInStore(id),
         workspaces: this.#workspaces(id),
-        timelines: this.#timelines(id),
         sandboxRecords: this.#sandboxRecords(id),
       });
       this.#tenants.set(id, tenant);
@@ -246,13 +245,6 @@ export class ServerState {
     const { commit, lease_wait_seconds } = this.settings;
     const store = this.#store!.storeFor(`${tenantInStore(id)}/default`, '');
     return openSessions({ store, commit, lease: 'call', lease_wait_seconds });
-  }
-
-  /** The timelines of the playground, if it is on and sessions are stored. */
-  #timelines(id: string): SessionBlobs | undefined {
-    return this.settings.playground
-      ? this.#store?.blobsFor(tenantInStore(id), timelinesFolder(id), 'session_blobs')
-      : undefined;
   }
 
   /** The records of sandboxes of E2B, in the store if there is one. */

@@ -74,8 +74,6 @@ interface TenantOptions {
   readonly storeName: string;
   /** Has the default workspace as its only session; undefined if it is not shared with other servers. */
   readonly workspaces: SessionRegistry | undefined;
-  /** What the playground shows of the sessions; undefined if it is not stored. */
-  readonly timelines: SessionBlobs | undefined;
   /** The records of sandboxes of E2B. */
   readonly sandboxRecords: SessionBlobs;
 }
@@ -92,7 +90,6 @@ export class Tenant {
   readonly maximums: PolicyMaximums;
   readonly logger: EventLogger;
   readonly packages: readonly string[];
-  readonly timelines: SessionBlobs | undefined;
   readonly sandboxRecords: SessionBlobs;
   readonly #calls: ActiveCalls;
   readonly #workspaces: SessionRegistry | undefined;
@@ -109,7 +106,6 @@ export class Tenant {
     this.maximums = options.maximums;
     this.logger = options.logger;
     this.packages = options.packages;
-    this.timelines = options.timelines;
     this.sandboxRecords = options.sandboxRecords;
     this.recent = new RecentResults(coordination.values(storeName), coordination.isShared);
     this.#workspaces = workspaces;
@@ -270,7 +266,6 @@ export class Tenant {
     } catch (cause) {
       throw await this.#withSessionList(cause);
     }
-    await this.timelines?.delete(session_id);
     await this.sandboxRecords.delete(session_id);
   }
 

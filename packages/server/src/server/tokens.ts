@@ -20,9 +20,6 @@ interface TenantToken {
 const UNNAMED_PREFIX = 'token-';
 const DIGEST_CHARS = 16;
 
-/** The folder in `data_dir` for the timelines that the playground shows of the sessions of a tenant. */
-export const timelinesFolder = (tenant: string) => `timelines-${tenant}`;
-
 /** The folder in `data_dir` for the records of the sandboxes of a tenant. */
 export const sandboxesFolder = (tenant: string) => `sandboxes-${tenant}`;
 
