@@ -5,11 +5,10 @@ import { registries } from '../../scripts/registries.mjs';
 import { SOURCES } from '../support/sources.ts';
 
 /**
- * Files that may name a language: the runtimes, the sources of each language's packages, the list of names, attack programs, and
- * the completion of commands in shells.
+ * Files that may name a language: the runtimes, the sources of each language's packages, the list of names, and attack programs.
  */
 const LANGUAGE_SPECIFIC =
-  /^(runtimes\/|packages\/(vendored-package-table|added-packages|run-pip)\.ts$|schema\/runtime-names\.ts$|redteam\/(corpus|programs)\/|cli\/(commands\/)?completion)/;
+  /^(runtimes\/|packages\/(vendored-package-table|added-packages|run-pip)\.ts$|schema\/runtime-names\.ts$|redteam\/(corpus|programs)\/)/;
 
 /**
  * A language's name as a literal ('python'), a property (x.python), a key or a variable ({ python: …, python }). Prose and

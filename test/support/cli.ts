@@ -11,7 +11,7 @@ export const CLI = fileURLToPath(new URL('../../packages/cli/dist/cli/main.js', 
 
 // Guests run from the built files, so the commands must too.
 const built = (name: string) => new URL(`../../packages/cli/dist/cli/${name}.js`, import.meta.url).href;
-const { createRootCommand, globalOptions, loadCommands } = (await import(
+const { createRootCommand } = (await import(
   built('command-table')
 )) as typeof import('../../packages/cli/src/cli/command-table.ts');
 const { exitCodeOf } = (await import(
@@ -58,9 +58,6 @@ export const runCli = (args: readonly string[], { env, ...options }: CliOptions 
     // Test runners set these variables for their own output.
     env: { ...(process.env as Record<string, string>), FORCE_COLOR: '', NO_COLOR: '', ...env },
   });
-
-/** The commands of the built command line, and the options of all of them. */
-export const commandTable = async () => [await loadCommands(), globalOptions()] as const;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 

@@ -80,15 +80,10 @@ const COMMANDS: readonly CommandEntry[] = [
     description: 'Open a local web page for running programs and exploring sessions',
     load: async () => (await import('./commands/playground.ts')).playgroundCommand,
   },
-  {
-    name: 'completion',
-    description: 'Print a completion script for bash or zsh',
-    load: async () => (await import('./commands/completion.ts')).completionCommand(describeCommands),
-  },
 ];
 
 /** Options of all commands. */
-export const globalOptions = () => [
+const globalOptions = () => [
   new Option('--color <WHEN>', 'Colour messages: on terminals (auto), always or never')
     .choices(COLOR_MODES)
     .default('auto'),
@@ -98,8 +93,6 @@ export const globalOptions = () => [
 export function loadCommands(): Promise<CommandSpec[]> {
   return Promise.all(COMMANDS.map(loadCommand));
 }
-
-const describeCommands = async () => ({ subcommands: await loadCommands(), globals: globalOptions() });
 
 async function loadCommand({ name, description, load }: CommandEntry): Promise<CommandSpec> {
   optimizeOnHalfOfCores();

@@ -1,7 +1,6 @@
 /** `redteam`: replays known attacks against this installation and prints a verdict for each. */
 
-import { escapeControls, formatDuration, installedRuntimes } from '@llm-wasm-sandbox/core/internal';
-import type { Attack, Verdict } from '@llm-wasm-sandbox/redteam/attack';
+import { installedRuntimes } from '@llm-wasm-sandbox/core/internal';
 import { CATEGORIES } from '@llm-wasm-sandbox/redteam/attack';
 import { Option } from 'commander';
 import type { CommandDetails } from '../command.ts';
@@ -18,7 +17,9 @@ interface RedteamFlags {
 }
 
 async function replay({ category, only, list, json }: RedteamFlags): Promise<void> {
-  const { ATTACKS, runAttacks } = await import('@llm-wasm-sandbox/redteam');
+  const { ATTACKS, describeAttack, jsonReport, runAttacks, textReport } = await import(
+    '@llm-wasm-sandbox/redteam'
+  );
   const installed = installedRuntimes();
   const attacks = ATTACKS.filter(
     (attack) =>
@@ -42,69 +43,9 @@ async function replay({ category, only, list, json }: RedteamFlags): Promise<voi
     ended++;
   });
   progress.end();
-  if (json) console.log(JSON.stringify(report(verdicts), null, 2));
-  else console.log(`${textReport(verdicts, performance.now() - started)}`);
+  if (json) console.log(JSON.stringify(jsonReport(verdicts), null, 2));
+  else console.log(textReport(verdicts, performance.now() - started, formatTable));
   if (verdicts.some(({ problems }) => problems.length > 0)) process.exitCode = 1;
-}
-
-const describeAttack = ({ id, reference = '' }: Attack) => [id, reference];
-const verdictOf = ({ problems }: Verdict) => (problems.length === 0 ? 'pass' : 'FAIL');
-
-function textReport(verdicts: readonly Verdict[], durationMs: number): string {
-  const rows = verdicts.map((verdict) => [
-    verdictOf(verdict),
-    ...describeAttack(verdict.attack),
-    formatDuration(verdict.durationMs),
-  ]);
-  const failed = verdicts.filter(({ problems }) => problems.length > 0);
-  const details = failed.map(({ attack, problems }) =>
-    [`\n${attack.id}`, ...problems.map((problem) => `  ${escapeControls(problem)}`)].join('\n'),
-  );
-  const summary = summarise(verdicts).map(({ category, attacks, failed }) => [
-    category,
-    String(attacks),
-    String(attacks - failed),
-    String(failed),
-  ]);
-  return [
-    formatTable(['verdict', 'attack', 'known from', 'time'], rows),
-    ...details,
-    '',
-    formatTable(['category', 'attacks', 'pass', 'fail'], summary),
-    '',
-    `${harmText(failed.length, verdicts.length)} (${formatDuration(durationMs)}).`,
-  ].join('\n');
-}
-
-function harmText(failed: number, attacks: number): string {
-  if (attacks === 1) return `The attack caused ${failed === 0 ? 'no harm' : 'harm'}`;
-  return `${failed === 0 ? 'None of the' : `${failed} of`} ${attacks} attacks caused harm`;
-}
-
-const summarise = (verdicts: readonly Verdict[]) =>
-  CATEGORIES.map((category) => {
-    const own = verdicts.filter(({ attack }) => attack.category === category);
-    return {
-      category,
-      attacks: own.length,
-      failed: own.filter(({ problems }) => problems.length > 0).length,
-    };
-  }).filter(({ attacks }) => attacks > 0);
-
-function report(verdicts: readonly Verdict[]) {
-  return {
-    passed: verdicts.every(({ problems }) => problems.length === 0),
-    categories: summarise(verdicts),
-    attacks: verdicts.map(({ attack, problems, durationMs }) => ({
-      id: attack.id,
-      category: attack.category,
-      runtime: attack.runtime ?? null,
-      known_from: attack.reference ?? null,
-      passed: problems.length === 0,
-      problems,
-      duration_ms: Math.round(durationMs),
-    })),
-  };
 }
 
 export const redteamCommand: CommandDetails<RedteamFlags> = {
