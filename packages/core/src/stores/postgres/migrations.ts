@@ -1,7 +1,7 @@
 /**
- * The tables of the store, as a list of migrations. A migration is never changed once it is released. If
- * earlier releases can work with a migration, it names the oldest of them, so that replicas of two releases can share a
- * database during an upgrade.
+ * The tables of the store, as a list of migrations. The first creates the tables of the first release. A migration is never
+ * changed once it is released. If earlier releases can work with a later one, it names the oldest of them, so that replicas of
+ * two releases can share a database during an upgrade.
  *
  *   tenants          bytes that the objects of a tenant occupy
  *   sessions         the manifest of each session (format/session-codec.ts) and the id of its last commit
@@ -75,15 +75,8 @@ export const MIGRATIONS: readonly Migration[] = [
         since timestamptz NOT NULL,
         expires_at timestamptz NOT NULL,
         PRIMARY KEY (tenant, folded_id)
-      );
-    `,
-  },
-  {
-    // Earlier releases take leases without waiting, which is unfair but safe.
-    compatibleWith: 1,
-    sql: `
+      ) WITH (fillfactor = 70);
       CREATE SEQUENCE fencing_tokens;
-      SELECT setval('fencing_tokens', (SELECT coalesce(max(fencing_token), 0) + 1000 FROM leases));
       CREATE TABLE lease_waiters (
         tenant text NOT NULL,
         folded_id text COLLATE "C" NOT NULL,
@@ -92,7 +85,6 @@ export const MIGRATIONS: readonly Migration[] = [
         expires_at timestamptz NOT NULL,
         PRIMARY KEY (tenant, folded_id, owner)
       );
-      ALTER TABLE leases SET (fillfactor = 70);
       CREATE TABLE cached_values (
         tenant text NOT NULL,
         key text COLLATE "C" NOT NULL,
@@ -108,12 +100,6 @@ export const MIGRATIONS: readonly Migration[] = [
         points integer NOT NULL DEFAULT 0,
         expire bigint
       );
-    `,
-  },
-  {
-    // Earlier releases cannot read file lists that consist of parts, which this version writes.
-    compatibleWith: 3,
-    sql: `
       CREATE TABLE cancellations (
         tenant text NOT NULL,
         session_id text COLLATE "C" NOT NULL,
@@ -121,12 +107,6 @@ export const MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (tenant, session_id)
       );
       CREATE INDEX cached_values_by_age ON cached_values (created_at);
-    `,
-  },
-  {
-    // Earlier releases do not use these tables: the server that asked a question is the only one that accepts the answer.
-    compatibleWith: 3,
-    sql: `
       CREATE TABLE approval_rounds (
         round uuid PRIMARY KEY,
         tenant text NOT NULL,
@@ -142,12 +122,6 @@ export const MIGRATIONS: readonly Migration[] = [
         name text PRIMARY KEY,
         key bytea NOT NULL
       );
-    `,
-  },
-  {
-    // Earlier releases do not use the table.
-    compatibleWith: 3,
-    sql: `
       CREATE TABLE session_blobs (
         tenant text NOT NULL,
         session_id text COLLATE "C" NOT NULL,
@@ -156,12 +130,6 @@ export const MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (tenant, session_id)
       );
       ALTER TABLE session_blobs ALTER COLUMN value SET STORAGE EXTERNAL;
-    `,
-  },
-  {
-    // Earlier releases do not use the table.
-    compatibleWith: 3,
-    sql: `
       CREATE TABLE sandboxes (
         tenant text NOT NULL,
         session_id text COLLATE "C" NOT NULL,
