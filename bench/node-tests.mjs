@@ -24,7 +24,6 @@ const MODULES = {
   querystring: /^test-querystring/,
   readline: /^test-readline/,
   stream: /^test-streams?[-2345]/,
-  sqlite: /^test-sqlite/,
   'string-decoder': /^test-string-decoder/,
   timers: /^test-timers/,
   url: /^test-(whatwg-)?url/,
@@ -46,10 +45,6 @@ const BY_DESIGN = [
     /generateKeyPair|createPrivateKey|createPublicKey|createSign|createVerify|DiffieHellman|createECDH/,
   ],
   ['paths of Windows', /path\.win32/],
-  [
-    'parts of SQLite that are not available',
-    /createSession|applyChangeset|setAuthorizer|createTagStore|\bbackup\(|\.(?:de)?serialize\(|limits/,
-  ],
 ];
 const POLICY = { fuel_budget: 2e10, timeout_seconds: 30, memory_bytes: 2 ** 29 };
 const MAX_FIXTURE_BYTES = 300_000;

@@ -16,7 +16,6 @@ import { buildBash } from './bash.mjs';
 import { buildBzip2, buildXz, buildZstd } from './compression.mjs';
 import { buildUnzip, buildZip } from './infozip.mjs';
 import { buildJq } from './jq.mjs';
-import { buildNodeSqlite } from './node-sqlite.mjs';
 import { buildQuickJs } from './quickjs.mjs';
 import { sha256, sourceOf } from './sources.mjs';
 import { buildSqlite } from './sqlite.mjs';
@@ -35,7 +34,6 @@ const PROGRAMS = [
   { name: 'xz', folder: 'programs', build: buildXz },
   { name: 'bzip2', folder: 'programs', build: buildBzip2 },
   { name: 'quickjs', folder: 'programs', build: buildQuickJs },
-  { name: 'node-sqlite', folder: 'programs', build: buildNodeSqlite },
   { name: 'bash', folder: 'packages/bash', build: buildBash, asyncify: true },
 ];
 

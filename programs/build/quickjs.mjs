@@ -11,7 +11,7 @@ const FLAGS = ['-O2', '-DEMSCRIPTEN', '-fvisibility=hidden'];
 /** Programs can use three quarters: 7,600 calls of a function without variables. */
 const STACK_BYTES = 2_621_440;
 const API = ['JS_SetUncatchableError', 'JS_ThrowReferenceError'];
-/** What libraries use that are loaded at run time (node-sqlite.mjs). */
+/** What a library could use that is loaded at run time. There is none. */
 const LIBRARY_API =
   `acos acosh asin asinh atan atan2 atanh calloc cos cosh exp fmod free log log10 log2 memchr memcmp
   __multi3 pow qsort realloc sin sinh sqrt strchr strcmp strcspn strlen strncmp strrchr strspn tan tanh trunc

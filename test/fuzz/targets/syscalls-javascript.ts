@@ -77,8 +77,6 @@ function stubGuest(
     call: (name, ...args) => noise[calls++] ?? answers[name]?.(...args.map(Number)) ?? 0,
     exit: () => stop('exit'),
     abort: stop,
-    linker: { open: () => stop('open'), symbol: () => 0 },
-    callTable: () => 0,
   };
 }
 

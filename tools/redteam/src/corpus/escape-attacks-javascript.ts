@@ -57,23 +57,6 @@ const IMPORTS = expressions(
 );
 
 /** Ways to get from a guest object to a constructor of the host. */
-/** SQLite is compiled code in the memory of the guest, and calls functions of the program. */
-const SQLITE = expressions(
-  [
-    ['read', "db.prepare('select readfile(?)').get('/etc/passwd')"],
-    ['attach', `db.exec("attach '${UP}etc/passwd' as x; select * from x.sqlite_schema")`],
-    ['extension', "db.prepare('select load_extension(?)').get('/lib/x.so')"],
-    ['close-in-function', "(db.function('f', () => db.close()), db.prepare('select f()').get())"],
-    ['schema-writes', "db.exec('pragma writable_schema = on; update sqlite_schema set rootpage = 99')"],
-    ['fts5-shadow-table', "db.exec('create virtual table f using fts5(x); update f_data set block = 1')"],
-  ].map(
-    ([name, code]): ExpressionRow => [
-      `sqlite-${name}`,
-      `(() => { const db = new (require('node:sqlite').DatabaseSync)(':memory:'); return ${code}; })()`,
-    ],
-  ),
-);
-
 const CONSTRUCTORS = expressions(
   [
     ['function', "Function('return typeof process.versions.uv')()", undefined, 'CVE-2017-16088 (safe-eval)'],
@@ -476,7 +459,6 @@ throw new TypeError('still seen');`,
 export const ESCAPES_JAVASCRIPT: readonly AttackRow[] = [
   ...GLOBALS,
   ...NODE_MODULES,
-  ...SQLITE,
   ...IMPORTS,
   ...CONSTRUCTORS,
   ...SAME_REALM,

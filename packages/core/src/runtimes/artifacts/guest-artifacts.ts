@@ -3,7 +3,7 @@
  * description with the digests of all of them. The main thread reads only the description; threads that run guests read
  * the rest when they need it, into memory that they share.
  *
- * packages/core/dist/guests/<runtime>/ guest.json, module.wasm, library-<n>.wasm, layer-<n>.pack, boot.image
+ * packages/core/dist/guests/<runtime>/ guest.json, module.wasm, layer-<n>.pack, boot.image
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,8 +34,6 @@ export interface BuiltGuest {
   readonly module: Uint8Array;
   readonly minPages: number;
   readonly stateGlobals: readonly string[];
-  /** Prepared side modules, by the SHA-256 of the original. */
-  readonly libraries: readonly { readonly sha256: string; readonly module: Uint8Array }[];
   readonly layers: readonly { readonly facts: PackFacts; readonly pack: Uint8Array }[];
   readonly image: Uint8Array;
   readonly origin: ImageOrigin;
@@ -53,15 +51,6 @@ export interface PreparedLibrary {
   readonly prepared: Uint8Array;
 }
 
-/** A prepared library of the runtime itself, which a thread reads and verifies when a guest loads it. */
-interface OwnLibrary {
-  /** SHA-256 of the original library. */
-  readonly sha256: string;
-  /** SHA-256 of the file. */
-  readonly digest: string;
-  readonly file: SharedFile;
-}
-
 /** A guest as it is sent to threads. Layers and image are in shared memory, which the threads fill. */
 export interface GuestAssets {
   /** Identifies the image. The boot image has the runtime's name. */
@@ -72,7 +61,6 @@ export interface GuestAssets {
   readonly layers: readonly SharedLayer[];
   /** The libraries of packages that guests may load. */
   readonly libraries: readonly PreparedLibrary[];
-  readonly ownLibraries: readonly OwnLibrary[];
   readonly image: SharedFile;
   /** See `imageDigest`. */
   readonly imageDigest: string;
@@ -91,7 +79,6 @@ interface GuestDescription {
   minPages: number;
   minMemoryBytes: number;
   stateGlobals: string[];
-  libraries: { sha256: string; digest: string; bytes: number }[];
   layers: PackFacts[];
   image: { digest: string; bytes: number };
   origin: ImageOrigin;
@@ -151,9 +138,6 @@ export function writeGuest(guest: BuiltGuest, inputs: string): void {
     replaceFileSync(file(guest.runtime, name), bytes, SHARED_FILE);
   mkdirSync(file(guest.runtime, ''), { recursive: true });
   put('module.wasm', guest.module);
-  guest.libraries.forEach(({ module }, i) => {
-    put(`library-${i}.wasm`, module);
-  });
   guest.layers.forEach(({ pack }, i) => {
     put(`layer-${i}.pack`, pack);
   });
@@ -164,11 +148,6 @@ export function writeGuest(guest: BuiltGuest, inputs: string): void {
     minPages: guest.minPages,
     minMemoryBytes: guest.minMemoryBytes,
     stateGlobals: [...guest.stateGlobals],
-    libraries: guest.libraries.map(({ sha256, module }) => ({
-      sha256,
-      digest: sha256Hex(module),
-      bytes: module.length,
-    })),
     layers: guest.layers.map(({ facts }) => facts),
     image: { digest: imageDigest(guest.image), bytes: guest.image.length },
     origin: guest.origin,
@@ -197,11 +176,6 @@ export function findAssets(runtime: RuntimeName): GuestAssets {
     module: { path: file(runtime, 'module.wasm'), minPages, stateGlobals },
     origin,
     libraries: [],
-    ownLibraries: description.libraries.map(({ sha256, digest, bytes }, i) => ({
-      sha256,
-      digest,
-      file: sharedFile(file(runtime, `library-${i}.wasm`), bytes),
-    })),
     layers: description.layers.map((facts, i) => findLayer(runtime, i, facts)),
     image: sharedFile(file(runtime, 'boot.image'), image.bytes),
     imageDigest: image.digest,
@@ -240,14 +214,6 @@ export function compileModule({ module }: GuestAssets, bytes: Uint8Array): Compi
 /** The bytes of the image, which `readImage` verifies. */
 export function readImageBytes({ image }: GuestAssets): Uint8Array {
   return readArtifact(image.path, () => readSharedFile(image));
-}
-
-/** The verified bytes of a library. */
-export function readOwnLibrary({ digest, file: shared }: OwnLibrary): Uint8Array {
-  const bytes = readArtifact(shared.path, () => readSharedFile(shared));
-  const found = sha256Hex(bytes);
-  if (found !== digest) throw damagedFile(shared.path, `expected SHA-256 ${digest}, found ${found}`);
-  return bytes;
 }
 
 function readArtifact<T>(path: string, read: () => T): T {

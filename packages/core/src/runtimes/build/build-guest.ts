@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { mainSymbols } from '../../engine/compile-side-module.ts';
 import { type CompiledModule, Guest } from '../../engine/guest.ts';
 import { captureImage } from '../../engine/image.ts';
 import { IMAGE_TIME_MS } from '../../engine/image-identity.ts';
@@ -16,7 +15,6 @@ import { Volume } from '../../fs/volume.ts';
 import { encodePack } from '../../host/layer-pack.ts';
 import type { MissingPackage } from '../../packages/vendored-package-table.ts';
 import { type PreparedModule, prepareModule } from '../../wasm/prepare-module.ts';
-import { prepareSideModule } from '../../wasm/prepare-side-module.ts';
 import { type BuiltGuest, layersDigest } from '../artifacts/guest-artifacts.ts';
 import type { Layer } from '../runtime.ts';
 import type { Binary, BuildInGuest, RuntimeBuild } from './runtime-build.ts';
@@ -57,18 +55,12 @@ export async function buildGuest(build: RuntimeBuild, progress: (step: string) =
     module: prepared.bytes,
     minPages,
     stateGlobals,
-    libraries: (build.libraries ?? []).map((library) => prepareLibrary(library, compiled.module)),
     layers: packed,
     image,
     origin,
     minMemoryBytes: guest.memory.buffer.byteLength,
     missing,
   };
-}
-
-function prepareLibrary(library: Binary, main: WebAssembly.Module) {
-  const mainFunctions = new Set(mainSymbols(main).functions.keys());
-  return { sha256: library.sha256, module: prepareSideModule(readBinary(library), { mainFunctions }) };
 }
 
 function readBinary(binary: Binary): Uint8Array {

@@ -21,8 +21,6 @@ export interface RuntimeBuild {
   readonly runtime: Runtime;
   /** The interpreter's binary: in a pinned dependency, or a path from the root of the repository. The build rejects any other digest. */
   readonly binary: Binary;
-  /** Side modules that guests load when a program needs them; `buildLayers` adds their stubs. */
-  readonly libraries?: readonly Binary[];
   readonly prepare: PrepareOptions;
   /** The environment in which the interpreter boots. */
   readonly bootEnv: Readonly<Record<string, string>>;

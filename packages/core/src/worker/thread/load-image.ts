@@ -11,7 +11,6 @@ import {
   type GuestAssets,
   readImageBytes,
   readModule,
-  readOwnLibrary,
   verifyModule,
 } from '../../runtimes/artifacts/guest-artifacts.ts';
 import { RUNTIMES } from '../../runtimes/registry/runtime-registry.ts';
@@ -62,18 +61,13 @@ export function loadImage(assets: SentAssets, others: Iterable<LoadedImage>, fir
 }
 
 /** Finds libraries by SHA-256 and compiles each when it is first used. */
-export function compiledLibraries({
-  libraries,
-  ownLibraries,
-}: Pick<GuestAssets, 'libraries' | 'ownLibraries'>): FindSideModule {
-  const readers = new Map<string, () => Uint8Array>();
-  for (const { sha256, prepared } of libraries) readers.set(sha256, () => prepared);
-  for (const library of ownLibraries) readers.set(library.sha256, () => readOwnLibrary(library));
+export function compiledLibraries({ libraries }: Pick<GuestAssets, 'libraries'>): FindSideModule {
+  const known = new Map(libraries.map(({ sha256, prepared }) => [sha256, prepared]));
   const compiled = new Map<string, SideModule>();
   return (sha256) => {
-    const read = readers.get(sha256);
-    if (read === undefined) return undefined;
-    const found = compiled.get(sha256) ?? compilePrepared(sha256, read());
+    const prepared = known.get(sha256);
+    if (prepared === undefined) return undefined;
+    const found = compiled.get(sha256) ?? compilePrepared(sha256, prepared);
     compiled.set(sha256, found);
     return found;
   };

@@ -7,7 +7,6 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import type { Guest } from '../../../engine/guest.ts';
-import { sideModuleStub } from '../../../engine/side-module-stub-file.ts';
 import type { Entry } from '../../../fs/flat-entries.ts';
 import { toEntries } from '../../../packages/package-files.ts';
 import type { MissingPackage } from '../../../packages/vendored-package-table.ts';
@@ -15,7 +14,6 @@ import type { BuildInGuest } from '../../build/runtime-build.ts';
 import { LAYER_TIME_MS, type Layer } from '../../runtime.ts';
 import { property, readText, withCString } from '../quickjs-api.ts';
 import { BYTECODE_SUFFIX, NODE_MODULES_PATH, PACKAGES_PATH } from '../syscalls/package-loader.ts';
-import { SQLITE_FILE } from '../syscalls/sqlite-library.ts';
 import { BOOT_FILE, BOOT_LAYER, boot } from './boot-interpreter.ts';
 import { type ModuleSource, packageModules } from './bundle-packages.ts';
 import { localeDataModules } from './locale-data-modules.ts';
@@ -147,14 +145,13 @@ export function compileBytecode(guest: Guest, { name, source }: ModuleSource): U
 export async function buildJavaScriptLayers(
   buildInGuest: BuildInGuest,
   warn: (missing: MissingPackage) => void,
-  sqliteSha256: string,
 ): Promise<Layer[]> {
   const script = { path: BOOT_FILE, data: new TextEncoder().encode(await bundleBootScript()) };
   const bootLayer: Layer = { at: BOOT_LAYER, entries: toEntries([script], LAYER_TIME_MS) };
   const modules = await packageModules(warn);
   const nodeModules = await nodeModuleSources();
   const files: { path: string; data: Uint8Array }[] = [];
-  const nodeFiles = [{ path: SQLITE_FILE, data: sideModuleStub(sqliteSha256) }];
+  const nodeFiles: { path: string; data: Uint8Array }[] = [];
   buildInGuest([bootLayer], (guest) => {
     boot(guest);
     for (const one of nodeModules) {

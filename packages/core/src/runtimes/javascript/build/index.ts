@@ -1,14 +1,9 @@
-/** Builds the guest of the JavaScript runtime from programs/quickjs.wasm and node-sqlite.wasm, which programs/build/ builds. */
+/** Builds the guest of the JavaScript runtime from programs/quickjs.wasm, which programs/build/ builds. */
 import type { RuntimeBuild } from '../../build/runtime-build.ts';
 import { javascript } from '../index.ts';
 import { BACKTRACE, INTERPRETER_PROBE } from '../memory/quickjs-layout.ts';
 import { boot } from './boot-interpreter.ts';
 import { buildJavaScriptLayers } from './file-layers.ts';
-
-const SQLITE = {
-  specifier: './programs/node-sqlite.wasm',
-  sha256: '733d334b23d089c1e641fb2fe8580c099a637ba2fdea7b1d7b75ecfa2fcf1a25',
-};
 
 export const build: RuntimeBuild = {
   runtime: javascript,
@@ -16,7 +11,6 @@ export const build: RuntimeBuild = {
     specifier: './programs/quickjs.wasm',
     sha256: 'd7fa828f464d818da237b7ef4baf5df845c60f77a3e867d94d883d327d0fb1cd',
   },
-  libraries: [SQLITE],
   prepare: {
     exports: [
       '__indirect_function_table',
@@ -73,9 +67,8 @@ export const build: RuntimeBuild = {
     probe: INTERPRETER_PROBE,
     observed: BACKTRACE.function,
     stackPointer: '__stack_pointer',
-    linkable: true,
   },
   bootEnv: {},
-  buildLayers: (buildInGuest, warn) => buildJavaScriptLayers(buildInGuest, warn, SQLITE.sha256),
+  buildLayers: buildJavaScriptLayers,
   boot,
 };

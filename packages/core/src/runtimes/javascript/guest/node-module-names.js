@@ -6,7 +6,7 @@ const names = (text) => text.split(/\s+/);
 export const IMPLEMENTED =
   names(`assert assert/strict async_hooks buffer child_process console constants crypto diagnostics_channel events fs
 fs/promises http https module os path path/posix path/win32 perf_hooks process punycode querystring readline
-readline/promises sqlite stream stream/consumers stream/promises stream/web string_decoder sys test timers
+readline/promises stream stream/consumers stream/promises stream/web string_decoder sys test timers
 timers/promises tty url util util/types zlib`);
 
 /** Programs that are commands of the sandbox. They are not listed. */
@@ -14,5 +14,5 @@ export const COMMANDS = ['internal/commands/curl'];
 
 /** Modules that can be loaded, but whose functions throw: the sandbox has no processes, network or threads. */
 export const UNAVAILABLE =
-  names(`cluster dgram dns dns/promises domain http2 inspector inspector/promises net repl tls trace_events v8 vm
+  names(`cluster dgram dns dns/promises domain http2 inspector inspector/promises net repl sqlite tls trace_events v8 vm
 wasi worker_threads`);

@@ -1,5 +1,4 @@
 /** The guest as the system calls of JavaScript use it. */
-import type { Linker } from '../../../engine/linker.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { tryCopyToGuest } from '../../memory/copy-to-guest.ts';
@@ -14,9 +13,6 @@ export interface QuickJsGuest {
   call(name: string, ...args: (number | bigint)[]): number;
   exit(code: number): never;
   abort(reason: string): never;
-  readonly linker: Pick<Linker, 'open' | 'symbol'>;
-  /** Calls an entry of the function table. */
-  callTable(index: number, ...args: number[]): number;
 }
 
 /** Copies bytes to the heap, terminated with NUL. Returns 0 if the guest is out of memory. */

@@ -9,7 +9,6 @@ import { LINUX_ERRNO } from '../linux-errno.ts';
 import { type Argument, GuestBytes, type Result, type SystemCall } from './call-arguments.ts';
 import { engineModule, textFromGuest, throwReferenceError } from './module-loader.ts';
 import { callFunction, copyToHeap, type QuickJsGuest } from './quickjs-guest.ts';
-import { sqliteImports } from './sqlite-library.ts';
 import { systemCalls } from './system-calls.ts';
 
 /** No system call takes more arguments; further ones are ignored. */
@@ -35,7 +34,7 @@ interface ProgramHooks {
 }
 
 export function quickJsFunctions(guest: QuickJsGuest, program: ProgramHooks): HostFunctions {
-  const functions = abortOnBadPointer(guest, {
+  return abortOnBadPointer(guest, {
     host_call: (name: number, length: number, _self: number, count: number, values: number) => {
       const systemCall = findSystemCall(guest, name, length);
       const handles = readHandles(guest, count, values);
@@ -72,7 +71,6 @@ export function quickJsFunctions(guest: QuickJsGuest, program: ProgramHooks): Ho
       return textFromGuest(guest, loader, [text], outLength);
     },
   });
-  return { ...functions, ...sqliteImports(guest) };
 }
 
 /** Compiled code passes all pointers here, so an invalid one means that the guest's memory is corrupt. */

@@ -42,7 +42,6 @@ import { throwReferenceError } from './module-loader.ts';
 import { findPackageName, loadPackage } from './package-loader.ts';
 import { processCalls } from './process-calls.ts';
 import type { QuickJsGuest } from './quickjs-guest.ts';
-import { loadSqlite } from './sqlite-library.ts';
 import { stripTypes } from './typescript.ts';
 
 /** Maximum number of bytes that one call decodes. The boot script splits longer texts. */
@@ -320,7 +319,6 @@ const runtimeCalls: Record<string, SystemCall> = {
   compiles: (guest, args) => evaluate(guest, args, true),
   findPackage: findPackageName,
   loadPackage,
-  loadSqlite,
   collectGarbage: (guest) => () => {
     guest.call('qjs_run_gc');
     return guest.call('qjs_get_undefined');

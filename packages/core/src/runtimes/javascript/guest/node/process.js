@@ -116,7 +116,7 @@ for (const [name, get] of Object.entries({ pid: () => host.getpid(), ppid: () =>
 
 Object.assign(process, {
   version: `v${VERSION}`,
-  versions: { node: VERSION, quickjs: '0.10.0', sqlite: '3.53.4' },
+  versions: { node: VERSION, quickjs: '0.10.0' },
   arch: 'x64',
   platform: 'linux',
   release: { name: 'node', lts: 'Iron' },

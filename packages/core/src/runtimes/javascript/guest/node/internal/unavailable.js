@@ -44,6 +44,11 @@ const MODULES = {
     'start writer isValidSyntax',
     'REPLServer Recoverable',
   ],
+  sqlite: [
+    'Use the sqlite3 command with child_process, or sqlite3 in Python',
+    'backup',
+    'DatabaseSync StatementSync Session',
+  ],
   tls: [
     NETWORK,
     'connect createServer createSecureContext createSecurePair getCiphers convertALPNProtocols checkServerIdentity',
