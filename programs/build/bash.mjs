@@ -13,10 +13,7 @@ const OPTIONS =
   bash_cv_dev_fd=standard bash_cv_dev_stdin=present bash_cv_func_strchrnul_works=yes ac_cv_func_strtoimax=yes
   bash_cv_func_strtoimax=no ac_cv_func_getrandom=yes bash_cv_wexitstatus_offset=8`.split(/\s+/);
 const LIBRARIES = ['builtins/libbuiltins.a', 'lib/glob/libglob.a', 'lib/tilde/libtilde.a', 'lib/sh/libsh.a'];
-const ASYNCIFY = [
-  ...['--fpcast-emu', '--pass-arg=max-func-params@16'],
-  ...['--asyncify', '--pass-arg=asyncify-imports@env.__sb_fork', '-O1'],
-];
+const FUNCTION_POINTERS = ['--fpcast-emu', '--pass-arg=max-func-params@16'];
 const ENTRIES = [
   ...['bash_start', 'bash_setup', 'bash_eval', 'bash_output', 'bash_end'],
   ...['bash_interrupt', 'bash_state'],
@@ -35,7 +32,7 @@ for word in "$@"; do
   shift
   case $word in -rdynamic|-ldl|-lm|-lc|-static|-Wl,*) ;; *) set -- "$@" "$word" ;; esac
 done
-exec clang-22 ${quote(toolchain.flags)} -nostdlib -fuse-ld=/usr/bin/wasm-ld-22 "$@" ${quote([...runtime, ...toolchain.libraries])} \\
+exec clang-22 ${quote(toolchain.flags)} -nostdlib -fuse-ld=$(command -v wasm-ld-22) "$@" ${quote([...runtime, ...toolchain.libraries])} \\
   -Wl,--no-entry,--gc-sections,--export-if-defined=main,--export-if-defined=__main_argc_argv,--export-if-defined=__main_void \\
   -Wl,--allow-multiple-definition,--allow-undefined-file=${join(toolchain.work, 'imports.txt')}
 `,
@@ -109,7 +106,7 @@ export async function buildBash(toolchain, output) {
     exports: ENTRIES,
     runtime: toolchain.runtimeObjects,
   });
-  toolchain.optimize(output, ASYNCIFY);
+  toolchain.optimize(output, FUNCTION_POINTERS);
   return {
     commands: ['bash', 'sh'],
     licence: 'GPL-3.0-or-later',

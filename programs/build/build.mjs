@@ -34,7 +34,7 @@ const PROGRAMS = [
   { name: 'xz', folder: 'programs', build: buildXz },
   { name: 'bzip2', folder: 'programs', build: buildBzip2 },
   { name: 'quickjs', folder: 'programs', build: buildQuickJs },
-  { name: 'bash', folder: 'packages/bash', build: buildBash, asyncify: true },
+  { name: 'bash', folder: 'packages/bash', build: buildBash },
 ];
 
 const manifestFile = (folder) => join(ROOT, folder, 'manifest.json');
@@ -48,7 +48,7 @@ function readManifest(folder) {
 }
 
 /** The entry of a program in the manifest. */
-function entryOf({ name, asyncify = false }, bytes, { commands, licence, sources = [name] }) {
+function entryOf({ name }, bytes, { commands, licence, sources = [name] }) {
   const archives = sources.map(sourceOf);
   const [{ version }] = archives;
   return {
@@ -58,7 +58,7 @@ function entryOf({ name, asyncify = false }, bytes, { commands, licence, sources
     file: `${name}.wasm`,
     bytes: bytes.length,
     sha256: sha256(bytes),
-    asyncify,
+    asyncify: commands.length > 0,
     commands,
     sources: archives.map(({ path, sha256: digest }) => ({
       archive: path.replace(/^.*\//, ''),
@@ -122,6 +122,8 @@ const different = [];
 for (const program of chosen) {
   const output = join(work, `${program.name}.wasm`);
   const made = await program.build(toolchain, output);
+  // Others are libraries, or the engine of a runtime.
+  if (made.commands.length > 0) toolchain.makeSuspendable(output);
   const bytes = readFileSync(output);
   console.log(`${program.name}: ${bytes.length} bytes, ${sha256(bytes)}`);
   if (values.check) different.push(...differences(program, bytes));

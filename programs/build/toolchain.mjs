@@ -8,10 +8,10 @@ import { promisify } from 'node:util';
 import { unpack } from './sources.mjs';
 
 const run = promisify(execFile);
-const LLVM = '/usr/lib/llvm-22';
+const LLVM = process.env.LLVM_22 ?? '/usr/lib/llvm-22';
 const BUILTINS = join(LLVM, 'lib/clang/22/lib/wasi/libclang_rt.builtins-wasm32.a');
 const SHIMS = fileURLToPath(new URL('shims', import.meta.url));
-const SHIM_FILES = ['process.c', 'sleep.c', 'start.c', 'system.c', 'write.c', 'zone-file.c'];
+const SHIM_FILES = ['process.c', 'sleep.c', 'start.c', 'system.c', 'wait.c', 'zone-file.c'];
 const ZONE_FILES = ['__tz', 'localtime_r', 'gmtime_r', 'mktime', 'timegm', '__secs_to_tm'];
 const NEEDED = [
   'clang-22',
@@ -24,6 +24,9 @@ const NEEDED = [
   'python3',
   'dpkg-deb',
 ];
+
+/** Lets a program leave its stack in the calls of these functions: to wait, or to fork. */
+const ASYNCIFY = ['--asyncify', '--pass-arg=asyncify-imports@env.__sb_suspend,env.__sb_fork', '-O1'];
 
 /** Exports of every program. */
 const EXPORTS = ['__wasm_call_ctors', '__stack_pointer', 'malloc'];
@@ -195,6 +198,11 @@ export class Toolchain {
     const args = [...objects, '--shared', '--experimental-pic', '--no-entry', '--gc-sections', '-s'];
     const symbols = ['--unresolved-symbols=import-dynamic', ...exports.map((name) => `--export=${name}`)];
     execFileSync('wasm-ld-22', ['-o', output, ...args, ...symbols], { stdio: 'inherit' });
+  }
+
+  /** Makes a program able to wait while other processes run. This is the last step of its build. */
+  makeSuspendable(file) {
+    this.optimize(file, ASYNCIFY);
   }
 
   /** Rewrites a module with binaryen's wasm-opt. */

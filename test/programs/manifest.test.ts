@@ -18,7 +18,7 @@ const ROOT = new URL('../../', import.meta.url);
 /** Bytes of the programs of a folder. */
 const FOLDERS = { programs: 6_500_000, 'packages/bash': 1_500_000 };
 /** A call is a system call of Emscripten or WASI, or one of the kernel's process calls. */
-const PROCESS_CALLS = ['die', 'exec', 'fork', 'getpid', 'getppid', 'kill', 'spawn', 'wait'].map(
+const PROCESS_CALLS = ['die', 'exec', 'fork', 'suspend', 'getpid', 'getppid', 'kill', 'spawn', 'wait'].map(
   (name) => `env.__sb_${name}`,
 );
 const SYSTEM_CALL = /^(env\.(__syscall_\w+|_\w+_js|emscripten_\w+)|wasi_snapshot_preview1\.\w+)$/;

@@ -86,7 +86,14 @@ int execve(const char *path, char *const argv[], char *const envp[])
 
 /* Waiting. */
 
-pid_t waitpid(pid_t pid, int *status, int options) { return result(__sb_wait(pid, status, options)); }
+pid_t waitpid(pid_t pid, int *status, int options)
+{
+  int ended;
+  while ((ended = __sb_wait(pid, status, options)) == -EINPROGRESS)
+    if (sandbox_wait()) return result(-EINTR);
+  return result(ended);
+}
+
 pid_t wait(int *status) { return waitpid(-1, status, 0); }
 
 pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)

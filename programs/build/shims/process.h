@@ -12,4 +12,13 @@ pid_t sandbox_spawn(char *const argv[], const struct sandbox_descriptor *descrip
 /* Runs a program to its end with these standard streams. Returns its wait status, or -1 with errno. */
 int sandbox_filter(char *const argv[], int input, int output);
 
+/* Where Asyncify saves the stack: the next free byte and the end of the buffer. */
+struct saved_stack { char *next, *end; char buffer[]; };
+
+/* A buffer for the stack as it is now; NULL if there is no memory. */
+struct saved_stack *sandbox_new_stack(void);
+
+/* After a call of the kernel that is in progress: waits until it is to be repeated. Returns whether a signal handler has run instead. */
+int sandbox_wait(void);
+
 #endif

@@ -53,7 +53,9 @@ function programFunctions(guest: Guest): HostFunctions {
     ...programProcessCalls(kernel, view),
     ...otherCalls(guest, descriptors['__syscall_poll']!),
   };
-  return { ...guard(kernel.host, guarded, -1), __sb_fork: forkCall(guest) };
+  // No call of the kernel asks a program to wait yet.
+  const suspend = () => guest.deny('__sb_suspend');
+  return { ...guard(kernel.host, guarded, -1), __sb_fork: forkCall(guest), __sb_suspend: suspend };
 }
 
 export const PROGRAM_LINKAGE: Linkage<Guest> = {

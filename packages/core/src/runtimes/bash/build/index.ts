@@ -42,7 +42,7 @@ export const build: RuntimeBuild = {
   runtime: bash,
   binary: {
     specifier: './packages/bash/bash.wasm',
-    sha256: 'c1052750d22bafe5e50f3be783fe19e768f9ef611fac5164f2a57d2bdd789f21',
+    sha256: '7b6f0907a8567713bffe8b4f00597025d97b0c096198b35832b57934299cd7a7',
   },
   prepare: {
     exports: [...PROGRAM_EXPORTS, ...FORK_EXPORTS, ...SESSION_EXPORTS],
