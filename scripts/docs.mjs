@@ -29,7 +29,7 @@ const { exitCodeOf } = await import(at('packages/cli/dist/cli/exit-codes.js'));
 const { SERVER_FIELDS } = await import(at('packages/server/dist/gateway/tools-config.js'));
 const { toolTable } = await import(at('packages/server/dist/mcp/tools/index.js'));
 const { readImportCosts } = await import(at('packages/core/dist/packages/import-costs.js'));
-const { GRACE } = await import(at('packages/core/dist/engine/grace.js'));
+const { GRACE } = await import(at('packages/core/dist/engine/run-context.js'));
 const { IMPLEMENTED, UNAVAILABLE } = await import(
   at('packages/core/dist/runtimes/javascript/guest/node-module-names.js')
 );

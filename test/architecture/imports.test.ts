@@ -191,7 +191,7 @@ test('only threads load the engine, worker/thread and worker/guest-processes', (
   const IN_THREAD = /^worker\/(thread|guest-processes)\//;
   const LOADS_ENGINE = /^(engine|worker\/thread|worker\/guest-processes|runtimes|charts)\//;
   /** Constants, digests and a file format. */
-  const DATA = ['engine/grace.ts', 'engine/image-identity.ts', 'engine/side-module-stub-file.ts'];
+  const DATA = ['engine/run-context.ts', 'engine/image-identity.ts', 'engine/side-module-stub-file.ts'];
   const wrong = files.flatMap(({ path, imports }) =>
     imports
       .filter(

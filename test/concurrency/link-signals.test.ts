@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { linkSignals } from '../../packages/core/src/concurrency/link-signals.ts';
+import { linkSignals } from '../../packages/core/src/concurrency/cancellation.ts';
 
 describe('linked signals', () => {
   it('abort with the reason of the first source that aborts', () => {

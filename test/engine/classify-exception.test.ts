@@ -1,6 +1,6 @@
 /** The texts for traps do not depend on the version of V8. */
 import { describe, expect, test } from 'vitest';
-import { classifyException } from '../../packages/core/src/engine/classify-exception.ts';
+import { classifyException } from '../../packages/core/src/engine/guest.ts';
 
 const NOTHING_FULL = { isStackFull: false, isMemoryFull: false };
 const messageOf = (text: string) =>

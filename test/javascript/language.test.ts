@@ -1,6 +1,6 @@
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { GRACE } from '../../packages/core/src/engine/grace.ts';
+import { GRACE } from '../../packages/core/src/engine/run-context.ts';
 import { code, javascript } from '../support/sandbox.ts';
 
 describe('JavaScript program', () => {

@@ -1,7 +1,7 @@
 /** The fuel budget: it is exact, raises an exception on the current line, and has a fixed grace period. */
 import { createSandbox, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { GRACE } from '../../packages/core/src/engine/grace.ts';
+import { GRACE } from '../../packages/core/src/engine/run-context.ts';
 import { code, run } from '../support/sandbox.ts';
 
 const PROGRAMS: Record<Exclude<RuntimeName, 'bash'>, string> = {

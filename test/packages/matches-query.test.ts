@@ -1,6 +1,6 @@
 /** The search for packages by what they are for. */
 import { expect, test } from 'vitest';
-import { matchesQuery } from '../../packages/core/src/runtimes/packages/matches-query.ts';
+import { matchesQuery } from '../../packages/core/src/runtimes/packages/available-packages.ts';
 
 /** As an added package describes itself. */
 const added = (name: string, use: string) => ({

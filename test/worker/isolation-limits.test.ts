@@ -1,8 +1,8 @@
 /** What the parent accepts from a process that runs guests, by the limits of the job. */
 import { describe, expect, test } from 'vitest';
 import { atOnce } from '../../packages/core/src/concurrency/slices.ts';
-import type { Entry } from '../../packages/core/src/fs/entry.ts';
 import { FileTree } from '../../packages/core/src/fs/immutable-file-tree.ts';
+import type { Entry } from '../../packages/core/src/fs/nodes.ts';
 import { packEdit } from '../../packages/core/src/fs/packed-edit.ts';
 import {
   JobLimits,

@@ -8,7 +8,7 @@ import {
   inputOf,
   MAX_PACKAGE_REQUESTS,
   packageFinder,
-} from '../../packages/core/src/worker/thread/call-requests.ts';
+} from '../../packages/core/src/worker/thread/run-job.ts';
 import { type EndedRun, endOutcome } from '../../packages/core/src/worker/thread/run-outcome.ts';
 import { RunOutput } from '../../packages/core/src/worker/thread/run-output.ts';
 import { RunResults } from '../../packages/core/src/worker/thread/run-results.ts';

@@ -2,11 +2,10 @@
 
 export { escapeBlock, escapeControls, quotePath } from './analysis/escape-controls.ts';
 export { forReader, type GuidanceReader, type RaisableLimit } from './analysis/reader.ts';
-export { KeyedQueues } from './concurrency/keyed-queues.ts';
-export { linkSignals } from './concurrency/link-signals.ts';
+export { linkSignals, undefinedIfAborted } from './concurrency/cancellation.ts';
 export { MinuteAllowance } from './concurrency/minute-allowance.ts';
 export { pollUntil } from './concurrency/poll-until.ts';
-export { SerialQueue } from './concurrency/serial-queue.ts';
+export { KeyedQueues, SerialQueue } from './concurrency/serial-queue.ts';
 export {
   finishInSlices,
   type NextSlice,
@@ -15,8 +14,7 @@ export {
   SliceQueue,
   Slices,
 } from './concurrency/slices.ts';
-export { undefinedIfAborted } from './concurrency/until-aborted.ts';
-export { GRACE } from './engine/grace.ts';
+export { GRACE } from './engine/run-context.ts';
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
 export { DIGEST_BYTES, sha256, sha256Hex } from './framing/digest.ts';
 export { JsonLimitScanner, type JsonLimits, parseLimitedJson } from './framing/json-limit-scanner.ts';
@@ -36,7 +34,6 @@ export { programEnvironment, startProgram } from './host/start-program.ts';
 export { cacheFolder, sessionFolder, stateFolder } from './host/user-folders.ts';
 export { optimizeLate } from './host/v8-flags.ts';
 export { CancelledError, type ClientError, clientError } from './model-text/client-errors.ts';
-export { limitsText, policyLimits, sandboxLimits } from './model-text/describe-limits.ts';
 export { IMAGE_LIMITS, type ResultAccess, showResult } from './model-text/displayed-result-blocks.ts';
 export { listDocs, readDocsUri } from './model-text/documentation.ts';
 export {
@@ -54,7 +51,7 @@ export {
   WRITE_FILE,
 } from './model-text/file-tools.ts';
 export { notablePackages, type PackageSettings, packagesOf } from './model-text/language-text.ts';
-export { adapterReader, MCP_READER } from './model-text/readers.ts';
+export { adapterReader, limitsText, MCP_READER, policyLimits, sandboxLimits } from './model-text/readers.ts';
 export { type CachedResult, OUTPUT_STREAMS, RecentResults } from './model-text/recent-results.ts';
 export { decodeChunks, decodeText, encodeContent, SlicedText, toBase64 } from './model-text/sliced-text.ts';
 export { firstRows, pathChars, replaceLoneSurrogates, type ToolResult } from './model-text/tool-result.ts';
@@ -122,8 +119,7 @@ export {
 export { verifyAssets } from './runtimes/artifacts/verify-artifacts.ts';
 export { quote } from './runtimes/bash/quote.ts';
 export type { Language } from './runtimes/language.ts';
-export { listPackages } from './runtimes/packages/available-packages.ts';
-export { matchesQuery } from './runtimes/packages/matches-query.ts';
+export { listPackages, matchesQuery } from './runtimes/packages/available-packages.ts';
 export { shellCommand } from './runtimes/programs/process-launcher.ts';
 export { LANGUAGES, languageTitles } from './runtimes/registry/languages.ts';
 export {
@@ -274,8 +270,8 @@ export {
 } from './wasm/binary-format.ts';
 export { Writer } from './wasm/binary-io.ts';
 export { type DrawPicture, requestPicture } from './worker/pool/auxiliary-jobs.ts';
-export { measureFirstRun } from './worker/pool/measure-first-run.ts';
 export { createPool, type Pool, sharedPool, WORKERS_PER_CORE, WorkerPool } from './worker/pool/pool.ts';
+export { measureFirstRun } from './worker/pool/measure-first-run.ts';
 export { type FirstJob, prepareFirstJob } from './worker/pool/prepare-first-job.ts';
 export type { TenantFuel } from './worker/pool/tenant-fuel.ts';
 export { unpackInThread } from './worker/pool/unpack-in-thread.ts';

@@ -6,10 +6,9 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import fc from 'fast-check';
-import { GRACE } from '../../../packages/core/src/engine/grace.ts';
 import type { Guest } from '../../../packages/core/src/engine/guest.ts';
 import { MemoryAccount } from '../../../packages/core/src/engine/memory-account.ts';
-import { GuestStopped, UNLIMITED_RUN } from '../../../packages/core/src/engine/run-context.ts';
+import { GRACE, GuestStopped, UNLIMITED_RUN } from '../../../packages/core/src/engine/run-context.ts';
 import { Volume } from '../../../packages/core/src/fs/volume.ts';
 import type { OpenFile } from '../../../packages/core/src/kernel/descriptors.ts';
 import type { PipeBuffer } from '../../../packages/core/src/kernel/pipe.ts';

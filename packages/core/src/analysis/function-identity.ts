@@ -8,3 +8,6 @@ export const isNested = ({ function: name }: StackFrame) => /(?:^|\.)<(?!module|
 
 /** The code of the program outside its functions, whose variables are global. */
 export const isMain = ({ function: name }: StackFrame) => name === '<module>' || name === '<eval>';
+
+/** The largest depth of a recorded state. Separate from the schema of a profile, which worker threads do not load. */
+export const MAX_STACK_DEPTH = 5_000;

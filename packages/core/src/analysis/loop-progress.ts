@@ -2,8 +2,6 @@
  * What the samples of a run show about one of its loops: whether its variables approach the end of the loop. Values are
  * texts from guest memory, so they are compared as texts and parsed as numbers only if they are plain numbers.
  */
-
-import { type Comparison, comparisonIn, namesIn } from './loop-condition.ts';
 import type { LoopBody, SourceLoop } from './program-facts.ts';
 import type { Variables } from './run-profile-schema.ts';
 
@@ -337,4 +335,33 @@ export function nestedProgress(
     remainingFuel: ((1 - after) * fuel) / (after - before),
     inner: { name: inner.name, value: inner.value, bound: inner.bound },
   };
+}
+
+export interface Comparison {
+  readonly name: string;
+  readonly operator: '<' | '<=' | '>' | '>=' | '!=' | '==';
+  readonly bound: string;
+}
+
+const COMPARISON =
+  /(?<![\w.$)\]])([\p{L}_$][\w$]*)\s*(<=|>=|<|>|!==?|===?)\s*(-?[\d_.]+(?:e\d+|\s*\*\*\s*\d+)?n?|[\p{L}_$][\w$.]*(?:\([\w$]*\))?)(?![\w$([.]|\s*[-+*/%])/u;
+
+/** The comparison of a variable in a condition, if the condition has a simple one. */
+function comparisonIn(condition: string): Comparison | undefined {
+  const found = COMPARISON.exec(condition);
+  if (found === null) return undefined;
+  const operator = found[2]!.slice(0, 2).replace('===', '==') as Comparison['operator'];
+  return { name: found[1]!, operator, bound: found[3]! };
+}
+
+const WORDS = new Set(
+  'while for not and or is in if else True False None true false null undefined len let const var of new typeof this self'.split(
+    ' ',
+  ),
+);
+
+/** Names in an expression that can be variables: no keywords, no functions that are called, no attributes. */
+export function namesIn(expression: string): string[] {
+  const found = expression.matchAll(/(?<![\w.$'"])[\p{L}_$][\w$]*(?!\s*\()/gu);
+  return [...new Set([...found].map(([name]) => name))].filter((name) => !WORDS.has(name));
 }

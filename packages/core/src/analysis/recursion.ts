@@ -2,10 +2,9 @@
  * Recursion in the late samples of a run: a function that only recurses deeper, or one that calls itself several times and
  * repeats its work. The evidence is in the stacks, in the variables of their frames and in the source of the function.
  */
-import { functionKey, isNested } from './function-identity.ts';
+import { functionKey, isNested, MAX_STACK_DEPTH } from './function-identity.ts';
 import type { AnalysisInput } from './input.ts';
 import { INCOMPLETE } from './loop-progress.ts';
-import { MAX_STACK_DEPTH } from './max-stack-depth.ts';
 import type { SourceFunction, SourceLoop } from './program-facts.ts';
 import { oneLine } from './quote-guest-text.ts';
 import type { ProgramState, StackFrame, Variables } from './run-profile-schema.ts';

@@ -3,6 +3,9 @@
  * ended, even in another thread; it does not reveal how long the host has been running. A virtual clock advances only with fuel and with
  * sleep, so it reads the same on every machine.
  */
+
+import { createCipheriv } from 'node:crypto';
+import { sha256 } from '../framing/digest.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
 
 /** A thousand years, so that every time a virtual clock shows is a valid date. */
@@ -48,4 +51,21 @@ export class GuestClock {
     this.#startedMs = performance.now();
     this.#sleptMs = 0;
   }
+}
+
+const BLOCK_BYTES = 16;
+
+/**
+ * Returns a function that fills a buffer with random bytes that depend only on a seed, continuing at byte `start`: the key stream of
+ * AES-256-CTR under a key derived from the seed. For repeatable runs, not for secrets.
+ */
+export function seededRandom(seed: number, start: number): (into: Uint8Array) => void {
+  const key = sha256(`llm-wasm-sandbox seed ${seed}`);
+  const counter = Buffer.alloc(BLOCK_BYTES);
+  counter.writeBigUInt64BE(BigInt(Math.floor(start / BLOCK_BYTES)), BLOCK_BYTES - 8);
+  const stream = createCipheriv('aes-256-ctr', key, counter);
+  stream.update(Buffer.alloc(start % BLOCK_BYTES));
+  return (into) => {
+    into.set(stream.update(Buffer.alloc(into.length)));
+  };
 }

@@ -3,7 +3,7 @@
  * in slices, so that the host regains control about once per millisecond. The count depends only on the instructions of
  * the guest, so it is the same in every run.
  */
-import { GRACE } from './grace.ts';
+import { GRACE } from './run-context.ts';
 
 /** Instructions between two checks of the limits: about a millisecond of optimised code. */
 const SLICE_FUEL = 2_000_000;

@@ -6,28 +6,26 @@ import { randomFillSync } from 'node:crypto';
 import type { Volume } from '../fs/volume.ts';
 import { GuestMemory } from '../kernel/guest-memory.ts';
 import type { Host } from '../kernel/host-services.ts';
+import { isSyscallError } from '../kernel/syscall-error.ts';
 import type { HostFunctions } from '../kernel/syscall-guard.ts';
 import { Kernel } from '../kernel/syscalls.ts';
 import type { ForkedProgram } from './child-program.ts';
-import { classifyException } from './classify-exception.ts';
-import { GuestClock } from './clock.ts';
+import { GuestClock, seededRandom } from './clock.ts';
 import type { FindSideModule } from './compile-side-module.ts';
 import { FuelMeter } from './fuel-meter.ts';
-import { GRACE } from './grace.ts';
-import { GuestStack } from './guest-stack.ts';
 import { hostTableEntries, type Linkage, linkImports, trampolineFor } from './host-imports.ts';
 import { PAGE_BYTES } from './image-identity.ts';
 import { type LinkableGuest, Linker } from './linker.ts';
 import { MemoryLimit } from './memory-limit.ts';
 import { ObservationBudget } from './observation-budget.ts';
 import {
+  GRACE,
   type GuestStop,
   GuestStopped,
   type LimitReason,
   type RunContext,
   UNLIMITED_RUN,
 } from './run-context.ts';
-import { seededRandom } from './seeded-random.ts';
 
 /** A prepared and compiled module. It can be sent to other threads. */
 export interface CompiledModule {
@@ -453,5 +451,61 @@ export class Guest implements Host, LinkableGuest {
 
   result(message: Uint8Array): void {
     this.#run.result(message);
+  }
+}
+
+/** Texts for the traps of V8, whose own texts differ between versions. */
+const TRAP_TEXTS: readonly (readonly [RegExp, string])[] = [
+  [/^unreachable/, 'an unreachable instruction was executed'],
+  [/^memory|unaligned/, 'memory was accessed out of bounds'],
+  [/by zero/, 'an integer was divided by zero'],
+  [/^divide result/, 'the result of an integer division is too large'],
+  [/^float/, 'a number is too large for an integer'],
+  [/function|signature/, 'a function was called that is null or has another signature'],
+  [/table|element/, 'a table was accessed out of bounds'],
+];
+const OTHER_TRAP = 'an instruction failed';
+
+const trapText = (message: string) =>
+  TRAP_TEXTS.find(([pattern]) => pattern.test(message))?.[1] ?? OTHER_TRAP;
+
+/** Derives why a guest stopped from an exception that WebAssembly or a host function threw. */
+export function classifyException(
+  cause: unknown,
+  { isStackFull, isMemoryFull }: { isStackFull: boolean; isMemoryFull: boolean },
+): GuestStop {
+  if (cause instanceof RangeError)
+    return { reason: 'stack_overflow', message: 'the stack of the host is full' };
+  if (isSyscallError(cause))
+    return { reason: 'unreachable', message: 'the runtime accessed an address that does not exist' };
+  const isTrap = cause instanceof WebAssembly.RuntimeError || cause instanceof WebAssembly.Exception;
+  if (!isTrap) return { reason: 'internal', message: cause instanceof Error ? cause.message : String(cause) };
+  if (isStackFull) return { reason: 'stack_overflow', message: 'the stack of the guest is full' };
+  const message =
+    cause instanceof WebAssembly.Exception ? 'an exception was not caught' : trapText(cause.message);
+  return { reason: isMemoryFull ? 'memory_limit' : 'unreachable', message };
+}
+
+class GuestStack {
+  readonly #pointer: WebAssembly.Global<'i32'> | undefined;
+  readonly #limit: WebAssembly.Global<'i32'> | undefined;
+
+  constructor(exports: WebAssembly.Exports) {
+    this.#pointer = exports['__stack_pointer'] as WebAssembly.Global<'i32'> | undefined;
+    this.#limit = exports['stack_limit'] as WebAssembly.Global<'i32'> | undefined;
+  }
+
+  /** Sets the lowest allowed value of the stack pointer, which is part of the state of the guest. */
+  setLimit(address: number): void {
+    this.#limit!.value = address;
+  }
+
+  /** The part below the stack pointer. Between two calls into the guest, its contents do not matter. */
+  get unused(): { readonly start: number; readonly end: number } {
+    return { start: this.#limit!.value, end: this.#pointer!.value };
+  }
+
+  get isFull(): boolean {
+    return this.#limit !== undefined && this.#pointer!.value < this.#limit.value;
   }
 }

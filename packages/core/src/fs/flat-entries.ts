@@ -4,13 +4,13 @@
  * `..`, and the parent of each entry is a directory that comes before it.
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import type { Entry } from './entry.ts';
 import { byCodeUnit, checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
 import { FsError } from './fs-error.ts';
+import type { Entry } from './nodes.ts';
 import { type DirNode, type Node, type NodeInit, newDir, newFile, newLink } from './nodes.ts';
 import { toContent } from './shared-array-buffers.ts';
 
-export type { Entry, TreeEdit } from './entry.ts';
+export type { Entry, TreeEdit } from './nodes.ts';
 
 /** The largest time that a JavaScript Date can represent. */
 export const MAX_TIME_MS = 8.64e15;

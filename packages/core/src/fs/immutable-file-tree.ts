@@ -3,8 +3,9 @@
  * with the old one, so a snapshot is a reference, and computing the difference of two trees takes time proportional to that difference.
  * Invariant: the nodes form an AVL tree, and every node has the totals of its subtree.
  */
-import type { Entry, TreeEdit } from './entry.ts';
+
 import { byCodeUnit, utf8Length } from './file-names.ts';
+import type { Entry, TreeEdit } from './nodes.ts';
 
 /** A batch is merged into the whole tree if it has at least this many entries, and one for every `MERGE_SHARE` entries of the tree. */
 const MERGE_MIN = 32;

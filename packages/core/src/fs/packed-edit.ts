@@ -4,9 +4,9 @@
  * the main thread can do other work in between. The other side is not trusted.
  */
 import { SandboxError } from '../errors.ts';
-import type { Entry, TreeEdit } from './entry.ts';
 import { isEncodable, isLongerThan, isWorkspacePath, MAX_PATH_BYTES } from './file-names.ts';
 import { MAX_TIME_MS } from './flat-entries.ts';
+import type { Entry, TreeEdit } from './nodes.ts';
 import { allocateShared, MIN_SHARED_BYTES } from './shared-array-buffers.ts';
 
 export interface PackedPart {

@@ -3,12 +3,17 @@
  * Only the contents of the writable roots /app and /tmp can change. /app, the workspace, can have another canonical path.
  * Invariant: no operation modifies a read-only node or creates a canonical path longer than MAX_PATH_BYTES.
  */
-import { checkOpen, type OpenFlags, readableFile, writableFile } from './access-checks.ts';
-import { byCodeUnit, checkLinkTarget, checkName, checkPathLength, utf8Length } from './file-names.ts';
+import {
+  byCodeUnit,
+  checkLinkTarget,
+  checkName,
+  checkPathLength,
+  MAX_PATH_BYTES,
+  utf8Length,
+} from './file-names.ts';
 import { checkEntries, type Entry, MAX_TIME_MS, toEntry } from './flat-entries.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
 import { EMPTY_TREE, FileTree } from './immutable-file-tree.ts';
-import { InodeNumbers } from './inode-numbers.ts';
 import { visitNodesInMemory } from './lazy-directory-entries.ts';
 import {
   countNodes,
@@ -23,7 +28,6 @@ import {
 } from './nodes.ts';
 import { Quota, quotaExceeded, type VolumeLimits, type VolumeUsage } from './quota.ts';
 import { ReadOnlyLayers } from './read-only-layers.ts';
-import { checkDepth, checkReplaceable } from './rename-checks.ts';
 import { type BaseDirectory, type ResolvedPath, type WalkResult, walk } from './resolve-path.ts';
 import type { TreeChanges } from './tree-changes.ts';
 import { checkPathLengths, WritableTree } from './writable-tree.ts';
@@ -420,4 +424,78 @@ export class Volume {
     file.changed = true;
     file.mtimeMs = file.ctimeMs = this.#now();
   }
+}
+
+/** Above the numbers of all layers. */
+const FIRST_INO = 2 ** 32;
+/** Above the numbers of the directories that are created with a volume. */
+const FIRST_ASSIGNED_INO = FIRST_INO + 2 ** 24;
+
+/**
+ * Inode numbers are unique and increasing. Between two calls of a session, `restart` starts a new sequence, so that a tree that
+ * stayed in memory gets the same numbers as one that was restored.
+ */
+class InodeNumbers {
+  #next = FIRST_INO;
+
+  /** Reserves consecutive numbers and returns the first. */
+  take(count: number): number {
+    this.#next += count;
+    return this.#next - count;
+  }
+
+  /** Starts a new sequence, which replaces the numbers of all nodes below the writable roots. */
+  restart(): void {
+    this.#next = FIRST_ASSIGNED_INO;
+  }
+}
+
+interface OpenFlags {
+  create?: boolean;
+  exclusive?: boolean;
+  truncate?: boolean;
+  directory?: boolean;
+  nofollow?: boolean;
+  write?: boolean;
+}
+
+/** Throws unless open(2) may open the node with these flags. */
+export function checkOpen(node: Node, flags: OpenFlags): void {
+  if (node.kind === 'symlink') throw flags.directory ? ERRNO_ERRORS.ENOTDIR : ERRNO_ERRORS.ELOOP;
+  if (flags.directory && node.kind !== 'dir') throw ERRNO_ERRORS.ENOTDIR;
+  if (node.kind === 'dir' && (flags.write || flags.create || flags.truncate)) throw ERRNO_ERRORS.EISDIR;
+  if (node.readonly && (flags.write || flags.truncate)) throw ERRNO_ERRORS.EROFS;
+}
+
+/** The node as a file that can be read at `pos`. */
+function readableFile(node: Node, pos: number): FileNode {
+  if (node.kind !== 'file') throw node.kind === 'dir' ? ERRNO_ERRORS.EISDIR : ERRNO_ERRORS.EINVAL;
+  if (!Number.isSafeInteger(pos) || pos < 0) throw ERRNO_ERRORS.EINVAL;
+  return node;
+}
+
+/** The node as a file that can be written at `pos`. */
+function writableFile(node: Node, pos: number): FileNode {
+  if (node.kind === 'file' && node.readonly) throw ERRNO_ERRORS.EROFS;
+  return readableFile(node, pos);
+}
+
+/** A file can replace a file, a directory an empty directory. */
+function checkReplaceable(node: Node, old: Node | undefined): void {
+  if (old === undefined) return;
+  if (node.kind === 'dir' && old.kind !== 'dir') throw ERRNO_ERRORS.ENOTDIR;
+  if (node.kind !== 'dir' && old.kind === 'dir') throw ERRNO_ERRORS.EISDIR;
+  if (old.kind === 'dir' && old.entries.size > 0) throw ERRNO_ERRORS.ENOTEMPTY;
+}
+
+/** Limits the paths below a moved directory. Without a limit, listing a deep chain takes quadratic time. */
+function checkDepth(node: Node, from: string, to: string): void {
+  const length = utf8Length(to);
+  let below = 0;
+  if (node.kind === 'dir' && length > utf8Length(from)) {
+    visitTree(node, (path) => {
+      below = Math.max(below, 1 + utf8Length(path));
+    });
+  }
+  if (length + below > MAX_PATH_BYTES) throw ERRNO_ERRORS.ENAMETOOLONG;
 }

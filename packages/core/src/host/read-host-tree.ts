@@ -3,6 +3,7 @@
  * sockets and devices are skipped, so that nothing outside the given path is included.
  */
 import {
+  type BigIntStats,
   closeSync,
   constants,
   type Dirent,
@@ -18,7 +19,6 @@ import { SandboxError } from '../errors.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import { allocateShared } from '../fs/shared-array-buffers.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
-import { fileVersion } from './file-version.ts';
 
 /** Limits, because the tree is held in memory. */
 const MAX_TREE_BYTES = 1024 * 1024 * 1024;
@@ -128,4 +128,18 @@ function resolve(hostPath: string, option: string): string {
       { publicMessage: `${option}: a path does not exist on the host.` },
     );
   }
+}
+
+/** On file systems with coarse timestamps, a younger file can change again and keep its version. */
+const UNSETTLED_MS = 3_000;
+
+/** Identifies the version of a file. */
+export function fileVersion({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
+}
+
+/** Whether every later change to the file changes its version. */
+export function isSettled({ mtimeNs, ctimeNs }: BigIntStats): boolean {
+  const changedMs = Number((mtimeNs > ctimeNs ? mtimeNs : ctimeNs) / 1_000_000n);
+  return Math.abs(Date.now() - changedMs) > UNSETTLED_MS;
 }

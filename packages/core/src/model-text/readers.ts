@@ -1,6 +1,8 @@
 /** The readers of guidance that call tools: models that use the MCP server or the tools of an adapter. */
+import * as z from 'zod';
 import type { GuidanceReader } from '../analysis/reader.ts';
-import { formatLiteral } from '../quantities.ts';
+import { formatBytes, formatFuel, formatLiteral } from '../quantities.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 
 /** Tools have the arguments files and stdin; arguments of a program are part of its code. */
 const inputs = { files: 'the argument files or the tool write_file', stdin: 'the argument stdin' } as const;
@@ -33,3 +35,20 @@ export const adapterReader = (maximums: Readonly<Record<string, number | undefin
   hasFuelAnalysis: true,
   permitNetwork: () => 'Only the operator of the sandbox can permit access over HTTP',
 });
+
+export const policyLimits = z.object({
+  fuel_budget: z.number(),
+  memory_bytes: z.number(),
+  timeout_seconds: z.number(),
+  workspace_max_bytes: z.number(),
+});
+type PolicyLimits = z.infer<typeof policyLimits>;
+
+export function sandboxLimits({ policy }: Pick<Sandbox, 'policy'>): PolicyLimits {
+  const { fuel_budget, memory_bytes, timeout_seconds, workspace_max_bytes } = policy;
+  return { fuel_budget, memory_bytes, timeout_seconds, workspace_max_bytes };
+}
+
+export function limitsText({ fuel_budget, memory_bytes, timeout_seconds }: PolicyLimits): string {
+  return `${formatFuel(fuel_budget)} fuel and ${timeout_seconds} s per call, ${formatBytes(memory_bytes)} memory`;
+}

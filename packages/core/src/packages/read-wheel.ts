@@ -5,7 +5,7 @@
 import { type BigIntStats, statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { SandboxError } from '../errors.ts';
-import { fileVersion, isSettled } from '../host/file-version.ts';
+import { fileVersion, isSettled } from '../host/read-host-tree.ts';
 import type { PackageFacts } from '../schema.ts';
 import { parseWheelName } from './check-wheel-contents.ts';
 import { computeDigests, type PackageFile } from './package-files.ts';

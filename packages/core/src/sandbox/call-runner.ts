@@ -1,7 +1,7 @@
 /** One call of a sandbox, from the options of `execute` to its result. The interpreter runs the program. */
 import { randomUUID } from 'node:crypto';
 import type { CancelSignal } from '../concurrency/cancellation.ts';
-import { linkSignals } from '../concurrency/link-signals.ts';
+import { linkSignals } from '../concurrency/cancellation.ts';
 import { vendoredPackagesOf } from '../packages/import-costs.ts';
 import { programEnv, type SandboxResult } from '../schema.ts';
 import { CallHistory } from './call-history.ts';

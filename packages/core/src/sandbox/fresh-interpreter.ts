@@ -1,6 +1,6 @@
 /** Runs each call in a fresh interpreter with the files of a workspace. Calls of one sandbox run one after another. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
+import { undefinedIfAborted } from '../concurrency/cancellation.ts';
 import type { Call } from './call-options.ts';
 import { type FinishedCall, type Interpreter, outcomeOf, untilComplete } from './interpreter.ts';
 import type { SandboxCore } from './sandbox-core.ts';

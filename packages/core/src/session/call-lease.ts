@@ -6,8 +6,8 @@
  */
 
 import type { CancelSignal } from '../concurrency/cancellation.ts';
+import { undefinedIfAborted } from '../concurrency/cancellation.ts';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
-import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
 import type { LeaseWait } from '../stores/store.ts';
 import type { CommittedSession } from './session-persistence.ts';
 

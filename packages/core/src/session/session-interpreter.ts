@@ -2,8 +2,7 @@
  * The interpreter of a session, which continues with every call. A call is a transaction: its memory and its files are committed
  * together, or both are left as they were before the call.
  */
-import { Cancellation } from '../concurrency/cancellation.ts';
-import { undefinedIfAborted } from '../concurrency/until-aborted.ts';
+import { Cancellation, undefinedIfAborted } from '../concurrency/cancellation.ts';
 import { contentsSource, readPackageSet } from '../packages/package-set.ts';
 import type { Call } from '../sandbox/call-options.ts';
 import { type FinishedCall, type Interpreter, outcomeOf, untilComplete } from '../sandbox/interpreter.ts';

@@ -3,8 +3,8 @@
  * here before a tool is called, and every call is recorded before it is dispatched. No method rejects.
  */
 import { randomUUID } from 'node:crypto';
+import { untilAborted } from '../concurrency/cancellation.ts';
 import { atOnce, finishInSlices, nextTurn } from '../concurrency/slices.ts';
-import { untilAborted } from '../concurrency/until-aborted.ts';
 import { formatBytes, formatDuration, formatItems } from '../quantities.ts';
 import type { PendingCall, ToolCallRecord } from '../schema/tool-call-record.ts';
 import { CallSlots } from './call-slots.ts';

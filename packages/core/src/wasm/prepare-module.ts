@@ -16,13 +16,12 @@ import {
   VALUE_TYPE,
 } from './binary-format.ts';
 import { invalid, Writer } from './binary-io.ts';
-import { writeJsonSection } from './custom-sections.ts';
 import { extractDataSegments, type MemoryWrite } from './data-segments.ts';
 import { findSymbols, functionTable } from './main-module-symbols.ts';
 import type { FunctionObserver } from './meter-function-body.ts';
 import { opcodesNamed } from './opcodes.ts';
 import { type Export, type ParsedModule, parseModule } from './parse-module.ts';
-import { SYMBOLS_SECTION } from './sandbox-sections.ts';
+import { SYMBOLS_SECTION, writeJsonSection } from './sandbox-sections.ts';
 import type { StackBound } from './shadow-stack-frames.ts';
 import { type Additions, writeCode } from './write-code.ts';
 

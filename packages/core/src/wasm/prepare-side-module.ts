@@ -7,7 +7,6 @@
 import { EXTERNAL_KIND, HEADER, SECTION, VALUE_TYPE } from './binary-format.ts';
 import { invalid, Writer } from './binary-io.ts';
 import { bindOwnImports } from './bind-own-imports.ts';
-import { writeCustomSection, writeJsonSection } from './custom-sections.ts';
 import { extractRelativeData } from './data-segments.ts';
 import { type DylinkInfo, readDylink } from './dylink-section.ts';
 import { FLOAT_STATUS_SIGNATURES, withFloatStatus } from './float-status.ts';
@@ -22,6 +21,8 @@ import {
   type SideGlobal,
   type SideModuleFacts,
   START_EXPORT,
+  writeCustomSection,
+  writeJsonSection,
 } from './sandbox-sections.ts';
 import { checkFunctions, MAX_MODULE_BYTES } from './side-module-limits.ts';
 import { writeCode } from './write-code.ts';

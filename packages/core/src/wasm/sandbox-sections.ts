@@ -1,4 +1,7 @@
 /** Names and contents of the custom sections in which prepared modules carry what the linker has to know. */
+
+import { SECTION } from './binary-format.ts';
+import { Writer } from './binary-io.ts';
 import type { DylinkInfo } from './dylink-section.ts';
 
 /** Name of the custom section that holds a SymbolTable as JSON. */
@@ -52,4 +55,12 @@ export interface SideModuleFacts extends Omit<DylinkInfo, 'weak'> {
   readonly hasStart: boolean;
   /** The parts of the data section, in order. */
   readonly data: readonly (readonly [offset: number, bytes: number])[];
+}
+
+export function writeJsonSection(to: Writer, name: string, value: unknown): void {
+  writeCustomSection(to, name, new TextEncoder().encode(JSON.stringify(value)));
+}
+
+export function writeCustomSection(to: Writer, name: string, contents: Uint8Array): void {
+  to.section(SECTION.custom, new Writer(contents.length + 64).name(name).bytes(contents).view());
 }

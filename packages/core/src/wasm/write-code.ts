@@ -5,8 +5,7 @@
 
 import { EMPTY_BLOCK } from './binary-format.ts';
 import { Writer } from './binary-io.ts';
-import { buildCallGraph, type CallGraph } from './call-graph.ts';
-import { findConstantCostFunctions } from './constant-cost-functions.ts';
+import { buildCallGraph, type CallGraph, findConstantCostFunctions } from './call-graph.ts';
 import { findEntryChecks } from './entry-fuel-checks.ts';
 import { FunctionMeter, type MeterContext } from './meter-function-body.ts';
 import { opcodesNamed } from './opcodes.ts';

@@ -4,6 +4,7 @@ import { addedFacts, readAddedPackages } from '../../packages/added-packages.ts'
 import { readImportCosts } from '../../packages/import-costs.ts';
 import type { PackageFacts, RuntimeName } from '../../schema.ts';
 import { missingPackages } from '../artifacts/guest-artifacts.ts';
+import { LANGUAGES } from '../registry/languages.ts';
 
 /** A vendored or added package, and whether this installation contains it. */
 export interface ListedPackage extends PackageFacts {
@@ -34,4 +35,24 @@ export function listPackages(language?: RuntimeName): ListedPackage[] {
     .filter((one) => language === undefined || one.language === language)
     .map((facts): ListedPackage => ({ ...facts, source: 'added', available: true, problem: null }));
   return [...vendored, ...added];
+}
+
+/** Other words for purposes, by which models search for packages. */
+const OTHER_WORDS: Readonly<Record<string, string>> = {
+  arrays: 'matrix linear algebra',
+  'data frames': 'dataframe table',
+  charts: 'plot figure',
+  images: 'picture photo',
+};
+
+/** Whether the names, the use or the purpose of a package contain all words of a query in lower case. */
+export function matchesQuery(
+  { language, name, import_names, use }: Pick<PackageFacts, 'language' | 'name' | 'import_names' | 'use'>,
+  query: string,
+): boolean {
+  const purposes = Object.entries(LANGUAGES[language].packagesByPurpose)
+    .filter(([, names]) => names.includes(name))
+    .map(([purpose]) => `${purpose} ${OTHER_WORDS[purpose] ?? ''}`);
+  const text = [name, ...import_names, use, ...purposes].join(' ').toLowerCase();
+  return query.split(/\s+/).every((word) => text.includes(word));
 }

@@ -2,7 +2,7 @@
  * Checks what a process that runs guests sends for a job against the limits of that job. The process enforces the same limits; a
  * message beyond them comes from one that guest code has taken over.
  */
-import { GRACE } from '../../engine/grace.ts';
+import { GRACE } from '../../engine/run-context.ts';
 import { SandboxError } from '../../errors.ts';
 import { entryBytes, FileTree } from '../../fs/immutable-file-tree.ts';
 import type { PackedEdit } from '../../fs/packed-edit.ts';

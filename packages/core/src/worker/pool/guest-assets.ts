@@ -2,7 +2,7 @@
  * The built guests of a pool: the memory of each is shared by all threads. Images with preloaded modules or user packages are
  * built on first use and cached on disk.
  */
-import { undefinedIfAborted } from '../../concurrency/until-aborted.ts';
+import { undefinedIfAborted } from '../../concurrency/cancellation.ts';
 import { IMAGE_FORMAT } from '../../engine/image-identity.ts';
 import { SandboxError } from '../../errors.ts';
 import { sha256Hex } from '../../framing/digest.ts';

@@ -6,9 +6,9 @@
 import { atOnce } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';
 import { validTrees } from '../../fs/check-tree-edit.ts';
-import type { Entry, TreeEdit } from '../../fs/entry.ts';
 import { checkNewEntries } from '../../fs/flat-entries.ts';
 import type { FileTree } from '../../fs/immutable-file-tree.ts';
+import type { Entry, TreeEdit } from '../../fs/nodes.ts';
 import { type PackedEdit, packEdit, unpackEdit, unpackWholeEdit } from '../../fs/packed-edit.ts';
 import { countShared, sharedBuffers } from '../../fs/shared-array-buffers.ts';
 import type { PackedOutcome, PackedRunJob, PackedSaved, RunJob, RunOutcome, SavedState } from './messages.ts';

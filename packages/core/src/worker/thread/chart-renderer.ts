@@ -3,10 +3,9 @@
  * images, so charts cannot influence each other. Nothing is loaded before the first chart of the thread.
  */
 import { findRenderer, sharedRasteriser } from '../../charts/artifacts.ts';
-import { CHART_LIMITS } from '../../charts/chart-limits.ts';
+import { CHART_LIMITS, svgProblem, withoutReferences } from '../../charts/chart-limits.ts';
 import { rasterise } from '../../charts/rasteriser.ts';
 import { toPng } from '../../charts/shrink-pixels.ts';
-import { svgProblem, withoutReferences } from '../../charts/svg-check.ts';
 import type { Guest } from '../../engine/guest.ts';
 import { IMAGE_TIME_MS, PAGE_BYTES } from '../../engine/image-identity.ts';
 import { GuestStopped, type RunContext } from '../../engine/run-context.ts';

@@ -3,11 +3,10 @@
  * a guest, decodes it after its size has been checked.
  */
 import { sharedRasteriser } from '../../charts/artifacts.ts';
-import { type DrawingLimits, PICTURE_LIMITS } from '../../charts/chart-limits.ts';
+import { type DrawingLimits, PICTURE_LIMITS, svgProblem } from '../../charts/chart-limits.ts';
 import type { Pixels } from '../../charts/indexed-pixels.ts';
 import { type Drawable, rasterise } from '../../charts/rasteriser.ts';
 import { isTransparent, type PictureLimits, toPng } from '../../charts/shrink-pixels.ts';
-import { svgProblem } from '../../charts/svg-check.ts';
 import { IMAGE_TIME_MS } from '../../engine/image-identity.ts';
 import type { RunContext } from '../../engine/run-context.ts';
 import { formatBytes, formatCount, formatItems } from '../../quantities.ts';

@@ -3,7 +3,7 @@
  * limit was reached, so short runs have none, and a run has a similar number of them whatever its limits are.
  */
 
-import { MAX_STACK_DEPTH } from '../../analysis/max-stack-depth.ts';
+import { MAX_STACK_DEPTH } from '../../analysis/function-identity.ts';
 import type { ProgramState, StackFrame } from '../../analysis/run-profile-schema.ts';
 import type { MessageLimits, StackReader } from '../../runtimes/runtime.ts';
 import type { StoppedAt } from '../../schema.ts';

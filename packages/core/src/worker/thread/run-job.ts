@@ -2,18 +2,23 @@
  * Runs the program of one job in a guest and sends its output, its outcome and, in a session, the new state. Each phase returns
  * what the next one needs. The guest is reset after the result has been sent, so that the caller does not wait for it.
  */
+
+import { captureDelta } from '../../engine/delta.ts';
 import { freeDroppedMemory } from '../../engine/memory-account.ts';
+import { partsOf } from '../../engine/memory-capture.ts';
 import type { RunContext } from '../../engine/run-context.ts';
+import { toShared } from '../../fs/shared-array-buffers.ts';
+import type { FindPackages } from '../../kernel/package-finder.ts';
+import { StandardInput } from '../../kernel/standard-input.ts';
 import type { GuestAssets } from '../../runtimes/artifacts/guest-artifacts.ts';
 import { checkCommandLayers, resolveProgram } from '../guest-processes/process-commands.ts';
-import { unmountLayers } from '../guest-processes/process-images.ts';
+import { type ImageFinder, unmountLayers } from '../guest-processes/process-images.ts';
 import { ProcessTable } from '../guest-processes/process-table.ts';
-import type { RunOutcome } from '../protocol/messages.ts';
-import { packOutcome } from '../protocol/packed-messages.ts';
+import type { HostAnswer, HostRequest, RunJob, RunOutcome } from '../protocol/messages.ts';
+import { packOutcome, packSaved } from '../protocol/packed-messages.ts';
 import { RunClock } from '../protocol/run-clock.ts';
 import { timed } from '../protocol/startup-phases.ts';
 import type { ReceivedTrees } from '../protocol/tree-updates.ts';
-import { type AskingRun, imageFinder, inputOf, packageFinder } from './call-requests.ts';
 import { ChartRenderer } from './chart-renderer.ts';
 import { DETAILED_SAMPLE_FUEL } from './fuel-profiler.ts';
 import { GuestToolCalls } from './guest-tool-calls.ts';
@@ -26,7 +31,7 @@ import { type EndedRun, endOutcome } from './run-outcome.ts';
 import { RunOutput } from './run-output.ts';
 import { RunResults } from './run-results.ts';
 import { type ProgramOutcome, runProgram } from './run-to-outcome.ts';
-import { saveSession } from './save-session.ts';
+import type { SessionGuest } from './session-guests.ts';
 
 /** What all runs of a thread share. */
 interface ThreadContext {
@@ -233,4 +238,86 @@ function saveOrRelease(
   for (const { pool, guest } of unneeded) pool.release(guest);
   freeDroppedMemory(MAX_DROPPED_BYTES);
   stale?.pool.release(stale.guest);
+}
+
+/** Requests for packages in one run. Later ones are answered here. */
+export const MAX_PACKAGE_REQUESTS = 100;
+
+/** The run that asks. */
+interface AskingRun {
+  /** Undefined if a limit of the run ends the wait. */
+  ask(request: HostRequest): HostAnswer | undefined;
+  /** The share of its fuel or its time that the program has used. */
+  usedShare(): number;
+  /** Ends the run, which starts again from the beginning. */
+  restart(): never;
+}
+
+export function inputOf({ ask }: AskingRun, { stdin, hasMoreStdin }: Pick<RunJob, 'stdin' | 'hasMoreStdin'>) {
+  const askForMore = () => {
+    const answer = ask({ type: 'stdin' });
+    return answer === undefined ? 'interrupted' : (answer.bytes ?? 'end');
+  };
+  return new StandardInput(stdin, hasMoreStdin ? askForMore : undefined);
+}
+
+export function packageFinder({ ask, usedShare, restart }: AskingRun): FindPackages {
+  let count = 0;
+  return (kind, names) => {
+    if (++count > MAX_PACKAGE_REQUESTS) return names;
+    const packages = ask({ type: 'packages', kind, names, used: usedShare() })?.packages;
+    return packages === 'restart' ? restart() : (packages ?? names);
+  };
+}
+
+export function imageFinder(
+  { ask, usedShare, restart }: AskingRun,
+  assets: ReadonlyMap<string, GuestAssets>,
+): ImageFinder {
+  return {
+    ask: (question) => ask({ type: 'image', question, used: usedShare() })?.image,
+    assetsOf: (id) => assets.get(id)!,
+    stop: restart,
+    answers: new Map(),
+  };
+}
+
+/**
+ * Sends what changed since the state was last saved, and its /tmp. Also caches the guest for the next call, after the message, because a guest whose state was not sent must not be found
+ * again. Returns the guests that were evicted.
+ */
+function saveSession(
+  { id, job, loaded }: ReceivedJob,
+  current: SessionGuest,
+  isPaused: boolean,
+  { guests, send }: JobCallbacks,
+): SessionGuest[] {
+  const { guest } = current;
+  const { volume } = guest.kernel;
+  guest.saveClock();
+  // The call of a paused program is not over; `resume` continues it with the same number.
+  if (!isPaused) guest.kernel.calls++;
+  const { removed, entries } = volume.commit('/tmp', () => guest.kernel.nodesInUse());
+  const unused = loaded.runtime.unusedMemory(guest);
+  const before = current.capture ? partsOf(current.capture) : [];
+  const { delta, capture } = captureDelta(guest, loaded.image, unused, current.capture);
+  const parts = partsOf(capture);
+  const firstNew = parts.findIndex((part, i) => part !== before[i]);
+  const keptParts = firstNew < 0 ? parts.length : firstNew;
+  const cached = { ...current, capture };
+  const evicted = guests.makeRoom(cached);
+  send({
+    type: 'saved',
+    id,
+    saved: packSaved({
+      deltaHeader: toShared(delta[0]!),
+      keptParts,
+      newParts: parts.slice(keptParts).map(({ bytes, sha256 }) => ({ bytes, sha256 })),
+      tmp: { removed, entries },
+      evicted: [...evicted.keys()],
+    }),
+  });
+  const { id: key, version } = job.session!;
+  guests.put(key, version + 1, cached);
+  return [...evicted.values()];
 }

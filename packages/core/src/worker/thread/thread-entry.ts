@@ -4,12 +4,22 @@
  */
 import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
+import { mainSymbols } from '../../engine/compile-side-module.ts';
 import { PAGE_BYTES } from '../../engine/image-identity.ts';
 import { SandboxError } from '../../errors.ts';
 import { FsError } from '../../fs/fs-error.ts';
-import { countShared } from '../../fs/shared-array-buffers.ts';
+import { countShared, toShared } from '../../fs/shared-array-buffers.ts';
 import { protectSections } from '../../host/thread-critical-sections.ts';
+import type { PackageLibrary } from '../../packages/package-set.ts';
+import {
+  compileModule,
+  type GuestAssets,
+  type PreparedLibrary,
+  readModule,
+  verifyModule,
+} from '../../runtimes/artifacts/guest-artifacts.ts';
 import { RUNTIMES } from '../../runtimes/registry/runtime-registry.ts';
+import type { HostSignatures } from '../../wasm/prepare-side-module.ts';
 import { forgetProcessImage } from '../guest-processes/process-images.ts';
 import { assertRestricted } from '../isolation/permissions.ts';
 import {
@@ -33,7 +43,6 @@ import { IdleWork } from './idle-work.ts';
 import type { JobCallbacks } from './job-callbacks.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
 import { pagesIn } from './prepare-guest.ts';
-import { prepareLibraries } from './prepare-libraries.ts';
 import { runJob } from './run-job.ts';
 import { SessionGuests } from './session-guests.ts';
 
@@ -185,3 +194,26 @@ function receive(message: ToWorker): void {
 }
 
 port.on('message', receive);
+
+/** Rewrites and validates libraries for the main module of the guest. Runs in a worker thread. */
+async function prepareLibraries(
+  libraries: readonly PackageLibrary[],
+  assets: GuestAssets,
+  hostSignatures: HostSignatures = new Map(),
+): Promise<PreparedLibrary[]> {
+  const { prepareSideModule } = await import('../../wasm/prepare-side-module.ts');
+  const main = readModule(assets);
+  verifyModule(assets, main);
+  const mainFunctions = new Set(mainSymbols(compileModule(assets, main).module).functions.keys());
+  return libraries.map(({ path, sha256, bytes }) => {
+    try {
+      const prepared = prepareSideModule(bytes, { mainFunctions, hostSignatures });
+      // Compiles lazily, but validates everything.
+      new WebAssembly.Module(prepared as BufferSource);
+      return { sha256, prepared: toShared(prepared) };
+    } catch (cause) {
+      const problem = cause instanceof Error ? cause.message : String(cause);
+      throw new SandboxError('module_invalid', `packages: the library ${path} cannot be loaded. ${problem}`);
+    }
+  });
+}

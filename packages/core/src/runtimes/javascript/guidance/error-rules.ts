@@ -2,7 +2,6 @@
  * Rules for errors of QuickJS. Its messages are short and name no values, so the statement on the failed line and the
  * origin of its variables are part of the evidence.
  */
-
 import type { AnalysisInput } from '../../../analysis/input.ts';
 import { pathRegion } from '../../../analysis/path-region.ts';
 import {
@@ -22,15 +21,21 @@ import {
 import {
   earlierDefinitionAdvice,
   groupedErrorLines,
+  invalidJsonLines,
   syntaxErrorRule,
 } from '../../../analysis/rules/rule-factories.ts';
 import { similarNames } from '../../../schema/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
-import { RETURNS, typeErrorAdvice, valueErrorAdvice } from './advice.ts';
+import {
+  jsonErrorAdvice,
+  jsonValueAdvice,
+  RETURNS,
+  syntaxErrorAdvice,
+  typeErrorAdvice,
+  valueErrorAdvice,
+} from './advice.ts';
 import { CLASS_CALLED, engineError, NOT_ITERABLE } from './engine-error.ts';
 import { notCallableLines, promiseListLine, undefinedValueLines } from './failed-expression-advice.ts';
-import { jsonRule } from './json-rule.ts';
-import { syntaxHints } from './syntax-hints.ts';
 import { failedIteration, originatingCall, unawaitedFunction } from './value-origin.ts';
 
 const COMMAND_FAILED = 'Command failed: ';
@@ -107,6 +112,30 @@ function patternLine(input: AnalysisInput): string | undefined {
   const value = name === undefined ? undefined : input.stoppedAt?.variables[name];
   return value === undefined ? undefined : `${name} is ${oneLine(value, 80)}`;
 }
+
+const isJsonError = ({ thrower, stack }: GuestError) =>
+  thrower === 'parse' || /^\s*at <input>:/.test(stack ?? '');
+
+/** Text that JSON.parse rejects. The report of the guest quotes the text near the error. */
+const jsonRule = exceptionRule({
+  type: 'DataShape',
+  evidence: 'SyntaxError from JSON.parse: the text is not JSON.',
+  docs: [DOCS.files],
+  match: (input) => {
+    const error = engineError(input, 'SyntaxError');
+    return error !== undefined && isJsonError(error) ? error : undefined;
+  },
+  lines: (error) => {
+    const notText = jsonValueAdvice(error.near ?? '');
+    const shown = notText === undefined ? error : { ...error, near: undefined };
+    const isEmpty = error.length === 0 || error.message.startsWith('Unexpected end of JSON input');
+    return [
+      ...invalidJsonLines(shown, isEmpty),
+      notText ?? jsonErrorAdvice(error.message),
+      'JSON requires double quotes and allows no trailing commas or comments; use JSON.stringify to write it',
+    ];
+  },
+});
 
 export const errorRules: readonly Rule[] = [
   jsonRule,
@@ -329,3 +358,19 @@ export const errorRules: readonly Rule[] = [
     ],
   }),
 ];
+
+const JSX = /(?:[=(?:]|=>|\breturn)\s{0,4}\(?\s{0,9}<(?:[A-Za-z][\w.]{0,40})?(?:\s+[\w-]+=|\s*\/?>)/;
+
+/** Lines about a statement that could not be parsed. */
+function syntaxHints({ message }: GuestError, input: AnalysisInput): readonly (string | undefined)[] {
+  const statement = failedStatement(input);
+  return [
+    JSX.test(statement)
+      ? 'The code contains JSX: build the markup as text with template literals, without JSX'
+      : undefined,
+    syntaxErrorAdvice(message),
+    /\bawait\b/.test(statement)
+      ? 'await is valid at the top level and in async functions only: declare the function with async'
+      : undefined,
+  ];
+}

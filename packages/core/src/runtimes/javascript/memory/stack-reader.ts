@@ -14,7 +14,6 @@ import {
   type VisitFrame,
 } from '../../memory/stack-walker.ts';
 import type { Handles } from '../../runtime.ts';
-import { lineAt } from './line-table.ts';
 import {
   BYTECODE,
   BYTECODE_CLASSES,
@@ -318,4 +317,45 @@ export class JavaScriptStackReader extends StackWalker {
 function originOf(file: string, home: string): StackFrame['origin'] {
   if (file.startsWith('/app/') || file.startsWith(`${home}/`)) return 'program';
   return file.startsWith('sandbox:') ? 'runtime' : 'library';
+}
+
+// The line table of QuickJS bytecode
+const OP_FIRST = 1;
+const RANGE = 5;
+const BASE = -1;
+
+/** The line of the instruction at offset `pc`; `firstLine` is that of the function. Any bytes are valid as a table. */
+export function lineAt(table: Uint8Array, firstLine: number, pc: number): number {
+  let at = 0;
+  const unsigned = () => {
+    let value = 0;
+    for (let shift = 0; at < table.length && shift < 35; shift += 7) {
+      const byte = table[at++]!;
+      value |= (byte & 127) << shift;
+      if (byte < 128) break;
+    }
+    return value >>> 0;
+  };
+  /** Zigzag encoding. */
+  const signed = () => {
+    const value = unsigned();
+    return (value >>> 1) ^ -(value & 1);
+  };
+  let line = firstLine;
+  let position = 0;
+  while (at < table.length) {
+    const op = table[at++]!;
+    let next = line;
+    if (op === 0) {
+      position += unsigned();
+      next += signed();
+    } else {
+      position += Math.floor((op - OP_FIRST) / RANGE);
+      next += ((op - OP_FIRST) % RANGE) + BASE;
+    }
+    signed();
+    if (pc < position) break;
+    line = next;
+  }
+  return line;
 }

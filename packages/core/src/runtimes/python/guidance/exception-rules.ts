@@ -9,8 +9,8 @@ import {
 } from '../../../analysis/rules/rule-factories.ts';
 import type { GuestError } from '../../../schema.ts';
 import { valueErrorAdvice } from './advice.ts';
+import { installationAdvice } from './import-rules.ts';
 import { builtinException, moduleException } from './match-exception.ts';
-import { installationAdvice } from './package-installation.ts';
 import { INSTALLERS, shellCommands } from './shell-commands.ts';
 import {
   awaitLine,

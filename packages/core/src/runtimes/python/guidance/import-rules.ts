@@ -1,10 +1,11 @@
 /** Rules for modules and features that do not exist. They rely on the class of the exception and the module it names. */
-
 import { type AnalysisInput, availablePackage } from '../../../analysis/input.ts';
 import { failedAt, failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import type { AdviceLine, GuidanceReader } from '../../../analysis/reader.ts';
 import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
 import {
+  describeAlternative,
+  findAlternative,
   type MissingFeature,
   packageByOtherName,
   packageNotAvailableRule,
@@ -23,7 +24,6 @@ import {
   UNSUPPORTED_MODULES,
 } from './advice.ts';
 import { builtinException, moduleException } from './match-exception.ts';
-import { alternative, installationAdvice, needsMissingFeature } from './package-installation.ts';
 import { failedCommands, INSTALLERS, NETWORK_PROGRAMS } from './shell-commands.ts';
 import { chartCalls } from './translate-plot-calls.ts';
 
@@ -238,6 +238,43 @@ function movedName(module: string | null | undefined, name: string | null | unde
   if (module == null || name == null || !Object.hasOwn(MOVED, module)) return undefined;
   const [names, home] = MOVED[module]!;
   return names.test(name) ? `Write: from ${home} import ${name}` : undefined;
+}
+
+const PACKAGE = /^([A-Za-z][\w-]{0,40})(?:\[[\w,-]{0,60}\])?(?:[=<>~!].{0,40})?$/;
+const MAX_PACKAGES = 6;
+
+export const alternative = (name: string, input: AnalysisInput) =>
+  describeAlternative(findAlternative(ALTERNATIVES, name, input), input);
+
+/** Whether a package would be of no use if it were added, because it needs a network, a server or the host. */
+const needsMissingFeature = (name: string, input: AnalysisInput): boolean =>
+  findAlternative(ALTERNATIVES, name, input)?.note !== undefined;
+
+/** Advice for the arguments of an installer: `install`, options and packages. */
+export function installationAdvice(words: readonly string[], input: AnalysisInput): string[] {
+  const names = words
+    .filter((word) => word !== 'install')
+    .map((word) => PACKAGE.exec(word)?.[1])
+    .filter((name) => name !== undefined)
+    .slice(0, MAX_PACKAGES);
+  return [
+    'import the installed packages directly; they need no installation',
+    ...names.flatMap((name) => {
+      const installed = packageByOtherName(name, input.packages);
+      if (installed !== undefined)
+        return [`for '${name}': ${input.language.importStatement(installed.import_names[0]!)}`];
+      const line = alternative(name, input);
+      const addable = needsMissingFeature(name, input) ? undefined : input.addablePackage(name);
+      return [
+        ...(line === undefined ? [] : [`for '${name}': ${line.replace(/^Use instead: /, '')}`]),
+        ...(addable === undefined
+          ? []
+          : [
+              `for '${name}': the operator of the sandbox can add it, with: llm-wasm-sandbox packages add ${addable}`,
+            ]),
+      ];
+    }),
+  ];
 }
 
 export const importRules: readonly Rule[] = [

@@ -8,8 +8,8 @@ import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import type { Handles } from '../../runtime.ts';
 import { IMPORT_IOCTL } from '../syscalls/abi.ts';
 import { type Offsets, offsetsOf } from './debug-offsets.ts';
-import { POINTER_MASK } from './frame-layout.ts';
 import { ObjectReader } from './object-reader.ts';
+import { POINTER_MASK } from './stack-reader.ts';
 
 const MAX_NAME_CHARS = 200;
 /** Entries of `sys.modules` that are searched. */

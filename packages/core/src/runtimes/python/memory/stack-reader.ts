@@ -9,8 +9,6 @@ import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import { type NamedValue, StackWalker, type VisitFrame } from '../../memory/stack-walker.ts';
 import type { Handles } from '../../runtime.ts';
 import { type Offsets, offsetsOf } from './debug-offsets.ts';
-import { FRAME_GLOBALS, POINTER_MASK } from './frame-layout.ts';
-import { decodeLocationTable } from './location-table.ts';
 import { ObjectReader } from './object-reader.ts';
 
 const MAX_NAME_CHARS = 200;
@@ -163,4 +161,50 @@ export class PythonStackReader extends StackWalker {
 function originOf(file: string, home: string): StackFrame['origin'] {
   if (file.startsWith('/app/') || file.startsWith(`${home}/`)) return 'program';
   return /\/_sandbox\w*\.py$/.test(file) ? 'runtime' : 'library';
+}
+
+/** References in frames use the lowest bits of a pointer as a tag. */
+export const POINTER_MASK = ~3;
+/** Globals of a frame, between two of the published offsets. */
+const FRAME_GLOBALS = 12;
+
+/** Kinds of entries of a location table. Kinds below `SHORT_LINE` are on the same line as the previous entry. */
+const SHORT_LINE = 10;
+const LONG = 13;
+const WITHOUT_COLUMNS = 14;
+const WITHOUT_LINE = 15;
+
+/** The lines by instruction (code unit) in `co_linetable`; 0 for instructions without a line. Any bytes are valid input. */
+function decodeLocationTable(table: Uint8Array, firstLine: number): Int32Array {
+  const end = Math.min(table.length, MAX_TABLE_BYTES);
+  const lines = new Int32Array(instructionsIn(table, end));
+  let line = firstLine;
+  let at = 0;
+  let instruction = 0;
+  while (at < end) {
+    const head = table[at++]!;
+    const kind = (head >> 3) & 15;
+    if (kind === LONG || kind === WITHOUT_COLUMNS) {
+      let value = 0;
+      // The first byte of an entry has its highest bit set, so a number ends there at the latest.
+      for (let shift = 0; at < end && shift < 30 && table[at]! < 128; shift += 6) {
+        const byte = table[at++]!;
+        value |= (byte & 63) << shift;
+        if ((byte & 64) === 0) break;
+      }
+      line += value & 1 ? -(value >> 1) : value >> 1;
+    } else if (kind >= SHORT_LINE && kind < LONG) line += kind - SHORT_LINE;
+    const next = instruction + (head & 7) + 1;
+    if (kind === WITHOUT_LINE) instruction = next;
+    else while (instruction < next) lines[instruction++] = line;
+    while (at < end && table[at]! < 128) at++;
+  }
+  return lines;
+}
+
+/** The number of instructions that the entries in the first `end` bytes describe. */
+function instructionsIn(table: Uint8Array, end: number): number {
+  let count = 0;
+  for (let at = 0; at < end; at++) if (at === 0 || table[at]! >= 128) count += (table[at]! & 7) + 1;
+  return count;
 }
