@@ -270,8 +270,8 @@ export {
 } from './wasm/binary-format.ts';
 export { Writer } from './wasm/binary-io.ts';
 export { type DrawPicture, requestPicture } from './worker/pool/auxiliary-jobs.ts';
-export { createPool, type Pool, sharedPool, WORKERS_PER_CORE, WorkerPool } from './worker/pool/pool.ts';
 export { measureFirstRun } from './worker/pool/measure-first-run.ts';
+export { createPool, type Pool, sharedPool, WORKERS_PER_CORE, WorkerPool } from './worker/pool/pool.ts';
 export { type FirstJob, prepareFirstJob } from './worker/pool/prepare-first-job.ts';
 export type { TenantFuel } from './worker/pool/tenant-fuel.ts';
 export { unpackInThread } from './worker/pool/unpack-in-thread.ts';
