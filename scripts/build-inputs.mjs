@@ -71,6 +71,7 @@ export const programInputs = (folder) =>
     `${folder}/manifest.json`,
     'packages/core/src/packages/lock.json',
     ...filesIn(`${folder}/scripts`),
+    ...filesIn(`${folder}/git-core`),
   ]);
 
 /** Identifies what the renderer of charts is built from. It contains the image of a guest. */

@@ -96,23 +96,33 @@ async function buildGuests(runtimes) {
   }
 }
 
-/** The C programs, with the time zones. bash is optional; `packages/core/dist/guests/bash` is not part of this package. */
+/** The C programs, with the files that they read. bash is optional; `packages/core/dist/guests/bash` is not part of this package. */
 async function buildPrograms() {
   const { arePrepared } = await import(core('dist/runtimes/programs/program-files.js'));
   const { preparePrograms } = await import(core('dist/runtimes/build/prepare-programs.js'));
   const { zoneFiles } = await import(core('dist/runtimes/python/build/zone-files.js'));
-  const zones = await zoneFiles();
   for (const [name, from, files] of [
-    ['programs', 'programs', zones],
-    ['bash', 'packages/bash', []],
+    ['programs', 'programs', { at: '/usr/share/zoneinfo', files: await zoneFiles() }],
+    ['bash', 'packages/bash', { at: '/usr/lib/git-core', files: filesIn('packages/bash/git-core') }],
   ]) {
     const to = core(`dist/guests/${name}`);
-    const inputs = `${await programInputs(from)}-${files.length}`;
+    const inputs = `${await programInputs(from)}-${files.files.length}`;
     await buildUnlessCurrent(`${name} (C)`, arePrepared(to, inputs), async (formatBytes) =>
       formatBytes(await preparePrograms(at(from), to, inputs, files)),
     );
   }
 }
+
+/** The files of a folder, by relative path. */
+const filesIn = (folder) =>
+  readdirSync(at(folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .sort()
+    .map((file) => ({
+      path: file.slice(at(folder).length + 1).replaceAll('\\', '/'),
+      data: readFileSync(file),
+    }));
 
 async function buildChartRenderer() {
   const { isRendererBuilt } = await import(core('dist/charts/artifacts.js'));

@@ -6,14 +6,15 @@
  * `--sources`: a folder that has the archives of sources.json, or receives them. `--check`: compares with what is committed and
  * writes nothing. Names choose programs. README.md says what has to be installed.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { buildAwk } from './awk.mjs';
 import { buildBash } from './bash.mjs';
 import { buildBzip2, buildXz, buildZstd } from './compression.mjs';
+import { buildGit } from './git.mjs';
 import { buildUnzip, buildZip } from './infozip.mjs';
 import { buildJq } from './jq.mjs';
 import { buildQuickJs } from './quickjs.mjs';
@@ -35,6 +36,7 @@ const PROGRAMS = [
   { name: 'bzip2', folder: 'programs', build: buildBzip2 },
   { name: 'quickjs', folder: 'programs', build: buildQuickJs },
   { name: 'bash', folder: 'packages/bash', build: buildBash },
+  { name: 'git', folder: 'packages/bash', build: buildGit },
 ];
 
 const manifestFile = (folder) => join(ROOT, folder, 'manifest.json');
@@ -83,6 +85,8 @@ function writeProgram(program, bytes, made, libcLicence) {
   writeFileSync(join(folder, `${program.name}.wasm`), bytes);
   writeFileSync(join(folder, 'licences', `${program.name}.txt`), made.licenceText);
   writeFileSync(join(folder, 'licences/libc.txt'), libcLicence);
+  if (made.files !== undefined)
+    cpSync(made.files, join(folder, basename(made.files)), { recursive: true, force: true });
   const others = readManifest(program.folder).programs.filter(({ name }) => name !== program.name);
   const order = PROGRAMS.map(({ name }) => name);
   const programs = [...others, entryOf(program, bytes, made)].sort(

@@ -5,6 +5,7 @@ import { type CompiledModule, Guest } from '../../engine/guest.ts';
 import { captureImage } from '../../engine/image.ts';
 import { SandboxError } from '../../errors.ts';
 import { sha256Hex } from '../../framing/digest.ts';
+import type { Entry } from '../../fs/flat-entries.ts';
 import { Volume } from '../../fs/volume.ts';
 import { encodePack } from '../../host/layer-pack.ts';
 import { type PackageFile, toEntries } from '../../packages/package-files.ts';
@@ -24,30 +25,36 @@ interface ManifestEntry {
   readonly commands: readonly string[];
 }
 
-/** Where programs look for time zones. */
-const ZONE_FOLDER = '/usr/share/zoneinfo';
+/** A folder that programs read, and its files. */
+interface ProgramFiles {
+  readonly at: string;
+  readonly files: readonly PackageFile[];
+}
 
-/**
- * Prepares the commands of the manifest in a folder, and writes them to another, with the files of the time zones, if there are
- * any. Returns the sizes in bytes.
- */
+/** Files that begin like scripts can be started. */
+const withModes = (entries: readonly Entry[]): Entry[] =>
+  entries.map((entry) =>
+    entry.data?.[0] === 0x23 && entry.data[1] === 0x21 ? { ...entry, mode: 0o555 } : entry,
+  );
+
+/** Prepares the commands of the manifest in a folder, and writes them to another, with the files that they read. Returns the sizes in bytes. */
 export async function preparePrograms(
   from: string,
   to: string,
   inputs: string,
-  zoneFiles: readonly PackageFile[] = [],
+  { at, files }: ProgramFiles,
 ): Promise<number> {
   const text = readFileSync(join(from, 'manifest.json'), 'utf8');
   const { programs } = JSON.parse(text) as { programs: ManifestEntry[] };
   const built = programs
     .filter(({ commands }) => commands.length > 0)
     .map((entry) => prepareProgram(entry, readBinary(from, entry)));
-  const zones =
-    zoneFiles.length === 0 ? undefined : await encodePack(ZONE_FOLDER, toEntries(zoneFiles, LAYER_TIME_MS));
-  writePrograms(to, built, { inputs, scripts: readScripts(join(from, 'scripts')) }, zones);
+  const layer =
+    files.length === 0 ? undefined : await encodePack(at, withModes(toEntries(files, LAYER_TIME_MS)));
+  writePrograms(to, built, { inputs, scripts: readScripts(join(from, 'scripts')) }, layer);
   return built.reduce(
     (sum, { module, image }) => sum + module.length + image.length,
-    zones?.pack.length ?? 0,
+    layer?.pack.length ?? 0,
   );
 }
 

@@ -2,7 +2,7 @@
  * Writes and reads the prepared C programs: for each a metered module and the image of its memory, and a description with
  * their digests. Threads read a program when a guest first starts it.
  *
- * packages/core/dist/guests/programs/ programs.json, and in the part `programs` <name>.wasm, <name>.image, zoneinfo.pack
+ * packages/core/dist/guests/programs/ programs.json, and in the part `programs` <name>.wasm, <name>.image, files.pack
  *
  * bash has a package of its own, @llm-wasm-sandbox/bash, because of its licence.
  */
@@ -19,13 +19,13 @@ import { damagedFile, type PackFacts } from '../../host/shared-layer.ts';
 import { compileValid } from '../../host/v8-flags.ts';
 import { OWN_PROGRAMS } from './program-folders.ts';
 import {
+  FILES_PACK,
   type FoundProgram,
   PROGRAMS_FORMAT,
   type ProgramDescription,
   type ProgramsDescription,
   programsByCommand,
   readProgramList,
-  ZONE_PACK,
 } from './program-list.ts';
 
 export interface BuiltProgram extends Omit<ProgramDescription, 'image'> {
@@ -47,7 +47,7 @@ export function writePrograms(
   folder: string,
   programs: readonly BuiltProgram[],
   rest: Pick<ProgramsDescription, 'inputs' | 'scripts'>,
-  zones?: { readonly facts: PackFacts; readonly pack: Uint8Array },
+  files?: { readonly facts: PackFacts; readonly pack: Uint8Array },
 ): void {
   const put = (name: string, bytes: Uint8Array | string) =>
     replaceFileSync(join(folder, name), bytes, SHARED_FILE);
@@ -57,12 +57,12 @@ export function writePrograms(
     put(`${facts.name}.image`, image);
     return { ...facts, image: { digest: imageDigest(image), bytes: image.length } };
   });
-  if (zones !== undefined) put(ZONE_PACK, zones.pack);
+  if (files !== undefined) put(FILES_PACK, files.pack);
   const description: ProgramsDescription = {
     format: PROGRAMS_FORMAT,
     ...rest,
     programs: descriptions,
-    ...(zones && { zones: zones.facts }),
+    ...(files && { files: files.facts }),
   };
   put('programs.json', `${JSON.stringify(description, null, 2)}\n`);
 }

@@ -21,13 +21,13 @@ export interface ProgramsDescription {
   readonly programs: readonly ProgramDescription[];
   /** Texts of commands that are scripts for other commands, by name. */
   readonly scripts: Readonly<Record<string, string>>;
-  /** The layer with the time zones, in ZONE_PACK. */
-  readonly zones?: PackFacts;
+  /** The layer with the files that the programs read, in FILES_PACK. */
+  readonly files?: PackFacts;
 }
 
-export const ZONE_PACK = 'zoneinfo.pack';
+export const FILES_PACK = 'files.pack';
 
-export const PROGRAMS_FORMAT = 2;
+export const PROGRAMS_FORMAT = 3;
 
 export function readProgramList(folder: string): ProgramsDescription | undefined {
   const path = join(folder, 'programs.json');

@@ -11,11 +11,11 @@ import { readOnlyTree } from '../../fs/tree-codec.ts';
 import type { Volume } from '../../fs/volume.ts';
 import type { ExecRequest } from '../../kernel/processes.ts';
 import { isSyscallError, syscallError } from '../../kernel/syscall-error.ts';
+import { checkFileLayers, fileLayers } from '../../runtimes/programs/file-layers.ts';
 import { programProblem } from '../../runtimes/programs/program-files.ts';
 import { BASH_PACKAGE, SHELL_COMMANDS } from '../../runtimes/programs/program-folders.ts';
 import { programCommands, scriptsByCommand } from '../../runtimes/programs/program-list.ts';
 import { startCommand } from '../../runtimes/programs/start-command.ts';
-import { zoneLayer } from '../../runtimes/programs/zone-layer.ts';
 import { RUNTIMES } from '../../runtimes/registry/runtime-registry.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 import { LAYER_TIME_MS } from '../../runtimes/runtime.ts';
@@ -52,7 +52,7 @@ interface ProcessCommand {
 const FOLDERS = ['/usr/bin', '/bin'];
 /** Layer numbers of the folders. Those of other runtimes begin at 16, those of mounts at 32. */
 const FIRST_FOLDER_LAYER = 30;
-const ZONE_LAYER = 29;
+const FIRST_FILE_LAYER = 28;
 const MAX_LINE_BYTES = 256;
 const MAX_INTERPRETERS = 4;
 const decoder = new TextDecoder();
@@ -196,14 +196,14 @@ const COMMAND_FOLDERS: readonly MountedLayer[] = FOLDERS.map((at, i) => ({
   tree: folder(FIRST_FOLDER_LAYER + i),
 }));
 
-/** The folders with the files of the commands and the time zones, which every file tree has. */
-export function commandLayers(): readonly MountedLayer[] {
-  const zones = zoneLayer(ZONE_LAYER);
-  return zones === undefined ? COMMAND_FOLDERS : [...COMMAND_FOLDERS, zones];
-}
+/** The folders with the files of the commands and with what they read, which every file tree has. */
+export const commandLayers = (): readonly MountedLayer[] => [
+  ...COMMAND_FOLDERS,
+  ...fileLayers(FIRST_FILE_LAYER),
+];
 
 /** Throws if a file in these folders that a guest used is damaged. */
-export const checkCommandLayers = () => zoneLayer(ZONE_LAYER)?.checkDamage();
+export const checkCommandLayers = checkFileLayers;
 
 /** Names of all commands that are not shells, sorted. */
 const programNames = () =>
