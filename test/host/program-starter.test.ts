@@ -1,3 +1,4 @@
+import { getPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ProgramStarter } from '../../packages/core/src/host/program-starter.ts';
@@ -26,6 +27,11 @@ describe('programs that a starter starts', () => {
     const { stdio } = await run('process.stdin.pipe(process.stdout)');
     stdio.end('hello');
     expect(await text(stdio)).toBe('hello');
+  });
+
+  it.runIf(isPosix)('have a lower priority than this process', async () => {
+    const { stdio } = await run('console.log(require("os").getPriority())');
+    expect(Number(await text(stdio))).toBe(Math.min(19, getPriority() + 5));
   });
 
   it('can be killed', async () => {
