@@ -50,7 +50,7 @@ const filesOfOtherTier = (mode: string) =>
     .map((path) => `test/${path.replaceAll('\\', '/')}`)
     .filter((path) => path.endsWith('.test.ts') && TIERS[mode]?.isPart(readFileSync(path, 'utf8')) === false);
 
-const SETUP = ['test/support/property-seed.ts'];
+const SETUP = ['test/support/property-seed.ts', 'test/support/built-files.ts'];
 
 /** Options of all projects. Vitest does not pass on those of the configuration. */
 const shared = (mode: string) => ({
@@ -60,20 +60,26 @@ const shared = (mode: string) => ({
   ...(mode in TIERS && { tagsFilter: TIERS[mode]!.tagsFilter }),
 });
 
-/** Between packages, sources import sources. What is built loads what is built. */
-const SOURCES = {
+/** Resolves imports of packages to their sources. */
+const sources = (isSource: (name: string) => boolean) => ({
   resolve: {
-    alias: Object.entries(tsconfig.compilerOptions.paths).map(([name, [path]]) => ({
-      find: new RegExp(`^${name}$`),
-      replacement: fileURLToPath(new URL(path!, import.meta.url)),
-    })),
+    alias: Object.entries(tsconfig.compilerOptions.paths)
+      .filter(([name]) => isSource(name))
+      .map(([name, [path]]) => ({
+        find: new RegExp(`^${name}$`),
+        replacement: fileURLToPath(new URL(path!, import.meta.url)),
+      })),
   },
-};
+});
+const SOURCES = sources(() => true);
+/** What users import is what is built; only what packages have for each other is sources. */
+const SHIPPED = sources((name) => /\/(?:basics|internal|jobs|redteam|attack)$/.test(name));
 const BUILT = { server: { deps: { external: [/\/(?:packages|tools)\/\w+\/dist\//] } } };
 
 /**
- * `unit` imports sources and needs no build; `guest` runs the built package as a user would. The files of a project share a
- * few processes, whose modules and worker threads are loaded once; those of `own-process` do not.
+ * `unit` needs no build; `guest` also imports sources, and runs the threads and guests that are built. `own-process` and
+ * `frameworks` import the built packages as users do, as does everything that starts the command line. The files of a project
+ * share a few processes, whose modules and worker threads are loaded once; those of `own-process` do not.
  */
 export default defineConfig(({ mode }) => ({
   test: {
@@ -108,7 +114,7 @@ export default defineConfig(({ mode }) => ({
         },
       },
       {
-        ...SOURCES,
+        ...SHIPPED,
         test: {
           name: 'own-process',
           include: OWN_PROCESS,
@@ -119,7 +125,7 @@ export default defineConfig(({ mode }) => ({
         },
       },
       {
-        ...SOURCES,
+        ...SHIPPED,
         test: {
           name: 'frameworks',
           ...BUILT,

@@ -7,7 +7,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, context } from 'esbuild';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
@@ -123,15 +123,33 @@ async function modules(name, entryPoints, plugins = []) {
   });
 }
 
-/** One file for an entry, which starts faster than files that share code. */
-async function alone(name, entryPoint, others = {}) {
-  const options = await optionsOf(name);
-  await build({
-    ...options,
-    ...others,
-    entryPoints: [entryPoint],
-    plugins: [...(others.plugins ?? []), builtins],
-  });
+/** Options of one file for an entry, which starts faster than files that share code. */
+const optionsOfFile = async (name, entryPoint, others = {}) => ({
+  ...(await optionsOf(name)),
+  ...others,
+  entryPoints: [entryPoint],
+  plugins: [...(others.plugins ?? []), builtins],
+});
+
+const alone = async (...file) => build(await optionsOfFile(...file));
+
+/** What threads and isolated processes load. */
+const THREADS = [
+  [
+    { in: 'worker/thread/thread-entry', out: 'worker/thread-entry' },
+    { ...SCRIPT, plugins: [onlyBuiltins] },
+  ],
+  [{ in: 'worker/isolation/isolation-entry', out: 'worker/isolation-entry' }, { plugins: [onlyBuiltins] }],
+];
+
+/** Bundles what threads load from the sources, now and whenever one of them changes. */
+export async function watchThreads() {
+  for (const [{ in: path, out }, others] of THREADS) {
+    const source = { in: join(root, `packages/core/src/${path}.ts`), out };
+    const watched = await context(await optionsOfFile('packages/core', source, others));
+    await watched.rebuild();
+    await watched.watch();
+  }
 }
 
 export async function bundleCore() {
@@ -141,10 +159,8 @@ export async function bundleCore() {
     'lib/internal': 'internal.js',
     'lib/postgres': 'stores/postgres/index.js',
   });
-  const thread = { in: 'worker/thread/thread-entry.js', out: 'worker/thread-entry' };
-  await alone('packages/core', thread, { ...SCRIPT, plugins: [onlyBuiltins] });
-  const isolation = { in: 'worker/isolation/isolation-entry.js', out: 'worker/isolation-entry' };
-  await alone('packages/core', isolation, { plugins: [onlyBuiltins] });
+  for (const [{ in: path, out }, others] of THREADS)
+    await alone('packages/core', { in: `${path}.js`, out }, others);
   await bundleTypeScript();
   const source = join(root, 'packages/core/src');
   const parsers = join(source, 'runtimes/parsers.cjs');
