@@ -62,6 +62,36 @@ test('calls that borrow run one after another, and too many are refused', async 
   expect(await contentsOf(owner)).toEqual({ a: 'a', b: 'b' });
 });
 
+test('what a call changed before it failed stays with the borrower, and the next call has the files of the owner', async () => {
+  const owner = workspaceOf({ kept: 'a' });
+  const borrower = workspaceOf({});
+  const failing = borrower.borrow(
+    () => owner,
+    async () => {
+      await borrower.write({ kept: 'b', half: 'c' });
+      throw new Error('failed');
+    },
+  );
+  const next = borrower.borrow(
+    () => owner,
+    () => contentsOf(borrower),
+  );
+  await expect(failing).rejects.toThrow('failed');
+  expect(await next).toEqual({ kept: 'a' });
+  expect(await contentsOf(owner)).toEqual({ kept: 'a' });
+});
+
+test('a call whose owner cannot be opened does not start, and others can follow', async () => {
+  const borrower = workspaceOf({ own: 'x' });
+  const started: string[] = [];
+  const call = (name: string, owner: () => Promise<Workspace>) =>
+    borrower.borrow(owner, async () => void started.push(name));
+  await expect(call('a', () => Promise.reject(new Error('no owner')))).rejects.toThrow('no owner');
+  await call('b', async () => borrower);
+  expect(started).toEqual(['b']);
+  expect(await contentsOf(borrower)).toEqual({ own: 'x' });
+});
+
 test('a change is saved, and work that changes nothing is not', async () => {
   const saves: string[][] = [];
   const workspace = workspaceOf({}, saves);

@@ -49,7 +49,6 @@ export async function findExternalEdits(
   // If something cannot be read, the scan reports it or skips it.
   if (await isUnchanged(mirror, synced).catch(() => false)) return NO_EDITS;
   const scanned = await mirror.scan(synced.mirrored.size + MAX_NEW_ENTRIES);
-  if (hasFoundAll(scanned, synced)) return NO_EDITS;
   const sorted = new Map([...scanned].sort(([a], [b]) => (a < b ? -1 : 1)));
   const found = foldsCase ? withMirroredNames(sorted, synced) : sorted;
   const gone = [...synced.mirrored.keys()].filter((path) => !found.has(path));
@@ -122,15 +121,6 @@ async function isUnchanged(mirror: WorkspaceMirror, { tree, mirrored }: SyncedWo
   for (const [folder, count] of entriesIn) {
     if (!mirror.hasEntries(folder, count)) return false;
     if (slices.isOver) await slices.pause();
-  }
-  return true;
-}
-
-/** The same for a scan, which skips entries that a workspace cannot contain. */
-function hasFoundAll(found: ReadonlyMap<string, MirrorEntry>, { tree, mirrored }: SyncedWorkspace): boolean {
-  if (found.size !== mirrored.size) return false;
-  for (const [path, { kind, fingerprint }] of found) {
-    if (mirrored.get(path) !== fingerprint || tree.get(path)?.kind !== kind) return false;
   }
   return true;
 }
