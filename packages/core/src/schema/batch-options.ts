@@ -1,27 +1,30 @@
 /** Programs that run independently of each other, in a batch or as jobs, and the options for running them. */
 import * as z from 'zod';
+import { described, optionalField, wholeNumber } from './fields.ts';
 import { languageName } from './names.ts';
 import { policy } from './policy.ts';
 import { executeOptions } from './sandbox-options.ts';
 
 const { args, timeout_seconds, fuel_budget, inject_setup, profile } = executeOptions.shape;
 export const batchProgram = z.strictObject({
-  id: z
-    .union([z.string().max(200), z.number()])
-    .optional()
-    .describe('Identifies the program. It is copied to the result.'),
+  id: optionalField(
+    z.union([z.string().max(200), z.number()]),
+    'Identifies the program. It is copied to the result.',
+  ),
   code: z.string().describe('Source code of the program.'),
   language: languageName.optional().describe('Language of the program. Default: Python.'),
   stdin: z.string().optional().describe('Standard input of the program.'),
-  files: z
-    .record(z.string(), z.string())
-    .optional()
-    .describe('Files to write into the workspace before the run: contents by path.'),
+  files: optionalField(
+    z.record(z.string(), z.string()),
+    'Files to write into the workspace before the run: contents by path.',
+  ),
   args,
-  timeout_seconds: timeout_seconds.describe(
+  timeout_seconds: described(
+    timeout_seconds,
     'Maximum wall-clock time for this program in seconds. It cannot exceed a limit that the policy sets. Default: that of the policy.',
   ),
-  fuel_budget: fuel_budget.describe(
+  fuel_budget: described(
+    fuel_budget,
     'Maximum number of WebAssembly instructions for this program. It cannot exceed a limit that the policy sets. Default: that of the policy.',
   ),
   inject_setup,
@@ -30,73 +33,66 @@ export const batchProgram = z.strictObject({
 /** A program of a batch. */
 export interface BatchProgram extends z.input<typeof batchProgram> {}
 
-const concurrency = z.number().int().min(1).max(1024).optional();
+const concurrency = wholeNumber(1, 1024).optional();
 
 export const batchOptions = z.strictObject({
   policy: policy.optional().describe('Limits of every program.'),
-  jobs: concurrency.describe(
+  jobs: described(
+    concurrency,
     'Maximum number of programs that run concurrently. Default: the number of CPU cores.',
   ),
-  signal: z
-    .instanceof(AbortSignal)
-    .optional()
-    .describe('Cancels the running programs. No further programs are started.'),
+  signal: optionalField(
+    z.instanceof(AbortSignal),
+    'Cancels the running programs. No further programs are started.',
+  ),
 });
 /** Options of `runBatch`. */
 export interface BatchOptions extends z.input<typeof batchOptions> {}
 
 export const jobStoreOptions = z.strictObject({
-  connectionString: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be an address that starts with postgres://')
-    .refine(
-      (address) => URL.canParse(address),
-      'must be a valid URL, with special characters percent-encoded',
-    )
-    .describe(
-      'URL of the database, such as `postgres://user:password@host:5432/database`. Requires the packages `pg` and `pg-boss`.',
-    ),
-  schema: z
-    .string()
-    .regex(
-      /^[a-z_][a-z0-9_]{0,49}$/,
-      'must consist of up to 50 lower-case letters, digits and underscores, and start with a letter or an underscore',
-    )
-    .default('llm_wasm_sandbox_jobs')
-    .describe('Schema of the tables.'),
+  connectionString: described(
+    z
+      .string()
+      .regex(/^postgres(ql)?:\/\//, 'must be an address that starts with postgres://')
+      .refine(
+        (address) => URL.canParse(address),
+        'must be a valid URL, with special characters percent-encoded',
+      ),
+    'URL of the database, such as `postgres://user:password@host:5432/database`. Requires the packages `pg` and `pg-boss`.',
+  ),
+  schema: described(
+    z
+      .string()
+      .regex(
+        /^[a-z_][a-z0-9_]{0,49}$/,
+        'must consist of up to 50 lower-case letters, digits and underscores, and start with a letter or an underscore',
+      )
+      .default('llm_wasm_sandbox_jobs'),
+    'Schema of the tables.',
+  ),
 });
 /** The database in which jobs are stored. */
 export interface JobStoreOptions extends z.input<typeof jobStoreOptions> {}
 
 export const jobQueueOptions = z.strictObject({
   ...jobStoreOptions.shape,
-  tenant: z
-    .string()
-    .max(200)
-    .default('')
-    .describe('Tenant that submits and reads the jobs. Default: the empty string.'),
-  leaseSeconds: z
-    .number()
-    .min(1)
-    .max(86_400)
-    .default(60)
-    .describe(
-      'A worker is considered crashed if it has not recorded the result this many seconds after the time limit of the program. Another worker then retries the job.',
-    ),
+  tenant: described(
+    z.string().max(200).default(''),
+    'Tenant that submits and reads the jobs. Default: the empty string.',
+  ),
+  leaseSeconds: described(
+    z.number().min(1).max(86_400).default(60),
+    'A worker is considered crashed if it has not recorded the result this many seconds after the time limit of the program. Another worker then retries the job.',
+  ),
 });
 /** Options of `openJobQueue`. */
 export interface JobQueueOptions extends z.input<typeof jobQueueOptions> {}
 
 export const submitOptions = z.strictObject({
-  priority: z
-    .number()
-    .int()
-    .min(-1_000_000)
-    .max(1_000_000)
-    .default(0)
-    .describe(
-      'Priority of the jobs, at least -1,000,000. Within a tenant, jobs with a higher priority run first.',
-    ),
+  priority: described(
+    wholeNumber(-1_000_000, 1_000_000).default(0),
+    'Priority of the jobs, at least -1,000,000. Within a tenant, jobs with a higher priority run first.',
+  ),
 });
 /** Options of `submit` and `submitMany`. */
 export interface SubmitOptions extends z.input<typeof submitOptions> {}
@@ -123,31 +119,25 @@ const callback = <T extends readonly unknown[]>() =>
 export const jobWorkerOptions = z.strictObject({
   ...jobStoreOptions.shape,
   jobs: batchOptions.shape.jobs,
-  tenantJobs: concurrency.describe(
+  tenantJobs: described(
+    concurrency,
     'Maximum number of programs of one tenant that run concurrently, across all workers. Default: no limit.',
   ),
-  policy: policy
-    .optional()
-    .describe(
-      'Limits of every program. If the policy does not set `fuel_budget` or `timeout_seconds`, each program can set its own: at most 1,000,000,000,000 instructions and 300 seconds.',
-    ),
-  shutdownSeconds: z
-    .number()
-    .min(0)
-    .max(86_400)
-    .default(30)
-    .describe(
-      'Time in seconds that running programs have to finish after the signal is aborted. After that, their jobs return to the queue.',
-    ),
-  maintenanceSeconds: z
-    .number()
-    .int()
-    .min(1)
-    .max(3600)
-    .default(10)
-    .describe('Interval in seconds at which the worker looks for jobs of crashed workers.'),
+  policy: optionalField(
+    policy,
+    'Limits of every program. If the policy does not set `fuel_budget` or `timeout_seconds`, each program can set its own: at most 1,000,000,000,000 instructions and 300 seconds.',
+  ),
+  shutdownSeconds: described(
+    z.number().min(0).max(86_400).default(30),
+    'Time in seconds that running programs have to finish after the signal is aborted. After that, their jobs return to the queue.',
+  ),
+  maintenanceSeconds: described(
+    wholeNumber(1, 3600).default(10),
+    'Interval in seconds at which the worker looks for jobs of crashed workers.',
+  ),
   signal: z.instanceof(AbortSignal).optional().describe('Stops the worker.'),
-  onReady: callback<[]>().describe(
+  onReady: described(
+    callback<[]>(),
     'Called once, when the worker has connected to the database and starts to wait for jobs.',
   ),
   onJob: callback<[event: JobEvent]>().describe('Receives an event when a run of a job has ended.'),

@@ -1,5 +1,6 @@
 /** What a program displays: values, tables, charts and images, in the forms in which they are available. */
 import * as z from 'zod';
+import { optionalField } from './fields.ts';
 
 const form = (what: string) => z.string().optional().describe(what);
 
@@ -20,19 +21,15 @@ export const displayResult = z.object({
   width: z.number().int().optional().describe('Width of the image in pixels.'),
   height: z.number().int().optional().describe('Height of the image in pixels.'),
   size_bytes: z.number().int().describe('Size in bytes of the content in the format `mime`.'),
-  path: z
-    .string()
-    .optional()
-    .describe(
-      'Workspace file with the content in the format `mime`. Present if the content is large or the program wrote the file.',
-    ),
+  path: optionalField(
+    z.string(),
+    'Workspace file with the content in the format `mime`. Present if the content is large or the program wrote the file.',
+  ),
   note: form('Why a chart is not drawn.'),
-  omitted: z
-    .array(z.string())
-    .optional()
-    .describe(
-      'MIME types of formats that were left out because they are too large, invalid or of an unknown type.',
-    ),
+  omitted: optionalField(
+    z.array(z.string()),
+    'MIME types of formats that were left out because they are too large, invalid or of an unknown type.',
+  ),
 });
 /**
  * A value, table, chart or image that a program displays, in one or more formats. The field names are those of the E2B code

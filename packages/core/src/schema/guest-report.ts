@@ -1,5 +1,6 @@
 /** What a guest reports about the end of its program. It comes from the guest, so every field is capped and untrusted. */
 import * as z from 'zod';
+import { described, optionalField, wholeNumber } from './fields.ts';
 import { REPORT_MAX, STOPPED_AT_MAX } from './report-limits.ts';
 
 const shortText = z.string().max(REPORT_MAX.shortText);
@@ -18,40 +19,30 @@ export const guestError = z.object({
   thrower: shortText.optional().describe('Built-in function that threw the exception.'),
   errno: z.number().int().nullish().describe('Error number of the failed system call.'),
   path: z.string().max(REPORT_MAX.text).nullish().describe('File on which the system call operated.'),
-  path2: z
-    .string()
-    .max(REPORT_MAX.text)
-    .optional()
-    .describe('Second file of the system call, such as the target of a rename.'),
+  path2: optionalField(
+    z.string().max(REPORT_MAX.text),
+    'Second file of the system call, such as the target of a rename.',
+  ),
   cwd: shortText.optional().describe('Working directory against which relative paths are resolved.'),
-  name: z
-    .string()
-    .max(REPORT_MAX.text)
-    .nullish()
-    .describe('Name of the missing module, variable or attribute.'),
-  missing: z
-    .array(shortText)
-    .max(REPORT_MAX.items)
-    .optional()
-    .describe('All modules that the program imports and that do not exist.'),
+  name: described(
+    z.string().max(REPORT_MAX.text).nullish(),
+    'Name of the missing module, variable or attribute.',
+  ),
+  missing: optionalField(
+    z.array(shortText).max(REPORT_MAX.items),
+    'All modules that the program imports and that do not exist.',
+  ),
   attribute: shortText.optional().describe('Name of an attribute that the module does not have.'),
   module_name: shortText.optional().describe('Module in which the attribute was looked up.'),
   on_path: z.boolean().optional().describe('Whether vendored packages were on the import path.'),
   suggestion: shortText.optional().describe('Similar name that exists.'),
-  container: shortText
-    .optional()
-    .describe('Type of the object in which a key, index or attribute was looked up.'),
+  container: optionalField(shortText, 'Type of the object in which a key, index or attribute was looked up.'),
   key: shortText.optional().describe('Key or index that does not exist.'),
-  available: z
-    .array(shortText)
-    .max(REPORT_MAX.items)
-    .optional()
-    .describe('The first keys that exist, or the first exceptions of an exception group.'),
-  length: z
-    .number()
-    .int()
-    .optional()
-    .describe('Number of items in the container, or of characters in the text.'),
+  available: optionalField(
+    z.array(shortText).max(REPORT_MAX.items),
+    'The first keys that exist, or the first exceptions of an exception group.',
+  ),
+  length: optionalField(z.number().int(), 'Number of items in the container, or of characters in the text.'),
   position: z.number().int().optional().describe('Position of the error in the text or bytes.'),
   near: shortText.optional().describe('Text around that position.'),
   code: shortText.optional().describe('Code of a failed tool call.'),
@@ -68,34 +59,33 @@ export const stoppedAt = z.object({
   file: z.string().max(400).describe('File that contains the line.'),
   line: z.number().int().min(0).describe('Line, starting at 1; 0 if unknown.'),
   function: z.string().max(400).describe('Name of the function that was running.'),
-  variables: z
-    .record(z.string(), z.string().max(STOPPED_AT_MAX.text))
-    .describe(
-      'Shortened values of the variables of the function, starting with the variables that the line uses. At most 20 variables and 2,000 characters.',
-    ),
+  variables: described(
+    z.record(z.string(), z.string().max(STOPPED_AT_MAX.text)),
+    'Shortened values of the variables of the function, starting with the variables that the line uses. At most 20 variables and 2,000 characters.',
+  ),
 });
 /** The line and function in which a run ended, with the variables of the function. */
 export interface StoppedAt extends z.infer<typeof stoppedAt> {}
 
 /** The report of the boot script about a program that was not stopped. */
 export const guestReport = z.object({
-  exit_code: z.number().int().min(0).max(REPORT_MAX.exitCode),
+  exit_code: wholeNumber(0, REPORT_MAX.exitCode),
   result: z.json().optional(),
   result_type: z.string().max(REPORT_MAX.typeName).optional(),
-  result_text: z
-    .string()
-    .max(REPORT_MAX.text)
-    .optional()
-    .describe('The result in the notation of the language, such as the output of repr().'),
+  result_text: optionalField(
+    z.string().max(REPORT_MAX.text),
+    'The result in the notation of the language, such as the output of repr().',
+  ),
   error: guestError.optional(),
-  exit_cause: guestError
-    .optional()
-    .describe('The exception that the program was handling, or had just printed, when it exited.'),
+  exit_cause: optionalField(
+    guestError,
+    'The exception that the program was handling, or had just printed, when it exited.',
+  ),
   stopped_at: stoppedAt.optional().describe('The frame of the program that raised the uncaught exception.'),
   uses_threads: z.literal(true).optional().describe('The program started threads or processes.'),
-  asks_float_errors: z
-    .literal(true)
-    .optional()
-    .describe('The program asked numpy to report floating-point errors.'),
+  asks_float_errors: optionalField(
+    z.literal(true),
+    'The program asked numpy to report floating-point errors.',
+  ),
 });
 export interface GuestReport extends z.infer<typeof guestReport> {}

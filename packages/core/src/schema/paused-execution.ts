@@ -1,5 +1,6 @@
 /** A program that is waiting for answers to tool calls. It is part of the state of its session. */
 import * as z from 'zod';
+import { described, optionalField } from './fields.ts';
 import { languageName, programName } from './names.ts';
 import { networkOnly } from './network-policy.ts';
 import { networkExchange } from './network-record.ts';
@@ -12,7 +13,8 @@ export const executionId = z.string().regex(/^[0-9a-f-]{36}$/);
 
 export const pausedExecution = z.strictObject({
   execution_id: executionId.describe('Identifies this pause of the execution. `resume` accepts it once.'),
-  run_id: executionId.describe(
+  run_id: described(
+    executionId,
     'Identifies the execution across all its pauses. The `call_id` of a tool call is derived from it.',
   ),
   paused_at: z.iso.datetime().describe('Time of the pause in ISO 8601.'),
@@ -22,24 +24,22 @@ export const pausedExecution = z.strictObject({
   file_name: programName.optional().describe('File name of the program, if the call set one.'),
   inject_setup: z.boolean().describe('Whether packages and helpers are available to the program.'),
   fuel_budget: fuelBudget.describe('Maximum number of WebAssembly instructions for the whole execution.'),
-  timeout_seconds: timeoutSeconds.describe(
+  timeout_seconds: described(
+    timeoutSeconds,
     'Maximum running time for the whole execution in seconds, excluding time spent waiting for tools.',
   ),
   network_only: networkOnly.optional().describe('URL patterns to which the call restricts its requests.'),
   fuel_consumed: count.int().describe('Fuel that the execution has used so far.'),
   running_ms: count.describe('Time that the execution has run so far, in milliseconds.'),
   tool_wait_ms: count.describe('Time that the execution has waited for tools so far, in milliseconds.'),
-  tool_calls: z
-    .array(toolCallRecord)
-    .max(10_000)
-    .describe(
-      'Tool calls of the execution so far. A call with the status `unknown` was approved in a resume that is in progress or that was rolled back, undone or interrupted. It is unknown whether the tool has run.',
-    ),
-  network: z
-    .array(networkExchange)
-    .max(10_000)
-    .optional()
-    .describe('Requests of the execution so far, if it may send requests.'),
+  tool_calls: described(
+    z.array(toolCallRecord).max(10_000),
+    'Tool calls of the execution so far. A call with the status `unknown` was approved in a resume that is in progress or that was rolled back, undone or interrupted. It is unknown whether the tool has run.',
+  ),
+  network: optionalField(
+    z.array(networkExchange).max(10_000),
+    'Requests of the execution so far, if it may send requests.',
+  ),
   pending: z.array(pendingCall).max(10_000).describe('Tool calls that are waiting for an answer.'),
 });
 /** A program that is waiting for answers to tool calls. */

@@ -1,6 +1,7 @@
 /** The result of `execute`: outcome, output, changed files, guidance and fuel analysis. */
 import * as z from 'zod';
 import { displayResult } from './display-result.ts';
+import { described, optionalField } from './fields.ts';
 import { guestError, stoppedAt } from './guest-report.ts';
 import { runtimeName } from './names.ts';
 import { networkExchange } from './network-record.ts';
@@ -50,15 +51,14 @@ export const fuelAnalysis = z.object({
   utilization_percent: z.number().describe('Fuel that the run used, as a percentage of the budget.'),
   status: z.enum(FUEL_STATUSES).describe('How close the run came to its budget.'),
   recommendation: z.string().nullable().describe('What to do. Null if nothing needs to be done.'),
-  likely_causes: z
-    .array(z.string())
-    .describe('What used the fuel. If `cause` is present, the first entry states the evidence for it.'),
-  cause: z
-    .enum(RUN_CAUSES)
-    .optional()
-    .describe(
-      'Why the run reached its fuel or time limit. Present only if the samples of the run show the cause.',
-    ),
+  likely_causes: described(
+    z.array(z.string()),
+    'What used the fuel. If `cause` is present, the first entry states the evidence for it.',
+  ),
+  cause: optionalField(
+    z.enum(RUN_CAUSES),
+    'Why the run reached its fuel or time limit. Present only if the samples of the run show the cause.',
+  ),
 });
 /** The analysis of the fuel use of a run. */
 export interface FuelAnalysis extends z.infer<typeof fuelAnalysis> {}
@@ -68,42 +68,40 @@ export const PROFILE_ROWS = 20;
 const profileRow = {
   file: z.string().describe('Path of the source file.'),
   line: z.number().int().describe('Line, starting at 1; 0 if unknown.'),
-  fuel: z
-    .number()
-    .int()
-    .describe('Fuel of the samples in this row; a sample accounts for the fuel since the previous one.'),
+  fuel: described(
+    z.number().int(),
+    'Fuel of the samples in this row; a sample accounts for the fuel since the previous one.',
+  ),
   share: z.number().describe('Fraction of the fuel of all samples, from 0 to 1.'),
 };
 const profileStacks = z.object({
-  frames: z
-    .array(z.object({ file: z.string(), function: z.string(), line: z.number().int() }))
-    .describe('The frames that occur in the stacks.'),
-  samples: z
-    .array(z.object({ stack: z.array(z.number().int()), fuel: z.number().int() }))
-    .describe(
-      'The distinct stacks and their fuel. A stack is a list of indices into `frames`, outermost frame first.',
-    ),
+  frames: described(
+    z.array(z.object({ file: z.string(), function: z.string(), line: z.number().int() })),
+    'The frames that occur in the stacks.',
+  ),
+  samples: described(
+    z.array(z.object({ stack: z.array(z.number().int()), fuel: z.number().int() })),
+    'The distinct stacks and their fuel. A stack is a list of indices into `frames`, outermost frame first.',
+  ),
 });
 export const fuelProfile = z.object({
-  sample_fuel: z
-    .number()
-    .int()
-    .describe(
-      'Average fuel between two samples: the fuel used until the last sample, divided by the number of samples.',
-    ),
+  sample_fuel: described(
+    z.number().int(),
+    'Average fuel between two samples: the fuel used until the last sample, divided by the number of samples.',
+  ),
   samples: z.number().int().describe('Number of samples.'),
-  lines: z
-    .array(z.object({ ...profileRow, source: z.string().describe('Text of the line, if known.') }))
-    .max(PROFILE_ROWS)
-    .describe(
-      'The lines of the program that used the most fuel, at most 20, in descending order. The fuel of a line includes that of the library code it calls.',
-    ),
-  functions: z
-    .array(z.object({ ...profileRow, function: z.string().describe('Name of the function.') }))
-    .max(PROFILE_ROWS)
-    .describe(
-      'The functions, including those of libraries, whose own code used the most fuel, at most 20, in descending order. `line` is the line within the function that used the most fuel.',
-    ),
+  lines: described(
+    z
+      .array(z.object({ ...profileRow, source: z.string().describe('Text of the line, if known.') }))
+      .max(PROFILE_ROWS),
+    'The lines of the program that used the most fuel, at most 20, in descending order. The fuel of a line includes that of the library code it calls.',
+  ),
+  functions: described(
+    z
+      .array(z.object({ ...profileRow, function: z.string().describe('Name of the function.') }))
+      .max(PROFILE_ROWS),
+    'The functions, including those of libraries, whose own code used the most fuel, at most 20, in descending order. `line` is the line within the function that used the most fuel.',
+  ),
   stacks: profileStacks.optional().describe('Complete stacks. Present only with the option `profile`.'),
 });
 /**
@@ -114,10 +112,7 @@ export interface FuelProfile extends z.infer<typeof fuelProfile> {}
 
 export const packageAddition = z.object({
   name: z.string().describe('Name of the package.'),
-  version: z
-    .string()
-    .optional()
-    .describe('Version that was added. Absent if the package could not be added.'),
+  version: optionalField(z.string(), 'Version that was added. Absent if the package could not be added.'),
   bytes: z.number().int().optional().describe('Size of the wheel.'),
   seconds: z.number().optional().describe('Time that adding the package and its dependencies took.'),
   problem: z.string().optional().describe('Why the package could not be added.'),
@@ -134,89 +129,71 @@ export const resultMetadata = z.object({
   stderr_truncated: z.boolean().describe('Whether standard error exceeded its limit.'),
   stdout_dropped_bytes: z.number().int().describe('Number of bytes of standard output beyond the limit.'),
   stderr_dropped_bytes: z.number().int().describe('Number of bytes of standard error beyond the limit.'),
-  output_undelivered_bytes: z
-    .number()
-    .int()
-    .optional()
-    .describe(
-      'Number of bytes of output that `onOutput` had not accepted when the call ended. Present only if there are any. `onOutput` receives them when its promise has settled.',
-    ),
-  files_truncated: z
-    .literal(true)
-    .optional()
-    .describe(
-      'Present if the lists of changed files are incomplete, because the total length of all paths exceeds 1 MiB.',
-    ),
-  files_omitted: z
-    .number()
-    .int()
-    .optional()
-    .describe('Number of changed files that the lists omit. Present only with `files_truncated`.'),
-  results_omitted: z
-    .number()
-    .int()
-    .optional()
-    .describe('Number of results that `results` omits. Present only if there are more than 20 results.'),
+  output_undelivered_bytes: optionalField(
+    z.number().int(),
+    'Number of bytes of output that `onOutput` had not accepted when the call ended. Present only if there are any. `onOutput` receives them when its promise has settled.',
+  ),
+  files_truncated: optionalField(
+    z.literal(true),
+    'Present if the lists of changed files are incomplete, because the total length of all paths exceeds 1 MiB.',
+  ),
+  files_omitted: optionalField(
+    z.number().int(),
+    'Number of changed files that the lists omit. Present only with `files_truncated`.',
+  ),
+  results_omitted: optionalField(
+    z.number().int(),
+    'Number of results that `results` omits. Present only if there are more than 20 results.',
+  ),
   result: z.json().optional().describe('Value of the last expression, as JSON data or as text.'),
   result_type: z.string().optional().describe('Type of `result` in the guest.'),
   error: guestError.optional().describe('Uncaught exception that ended the program.'),
-  state: z
-    .enum(['fresh', 'committed', 'rolled_back', 'paused'])
-    .describe(
-      'State of the interpreter after the call. `fresh`: the interpreter was new and was discarded. `committed`: the interpreter keeps its changes. `rolled_back`: the interpreter was restored to the state before the call. `paused`: the program is waiting for answers to tool calls.',
-    ),
+  state: described(
+    z.enum(['fresh', 'committed', 'rolled_back', 'paused']),
+    'State of the interpreter after the call. `fresh`: the interpreter was new and was discarded. `committed`: the interpreter keeps its changes. `rolled_back`: the interpreter was restored to the state before the call. `paused`: the program is waiting for answers to tool calls.',
+  ),
   session_id: z.string().optional().describe('Name of the session, if there is one.'),
-  imports: z
-    .array(importFacts)
-    .describe('Packages and costly standard modules that the program imported, with their cost.'),
-  packages_added: z
-    .array(packageAddition)
-    .optional()
-    .describe(
-      'Packages that were added for the program, and those that could not be added, with the reason.',
-    ),
-  error_guidance: errorGuidance
-    .optional()
-    .describe('Explanation of the failure. Present for known kinds of failures.'),
+  imports: described(
+    z.array(importFacts),
+    'Packages and costly standard modules that the program imported, with their cost.',
+  ),
+  packages_added: optionalField(
+    z.array(packageAddition),
+    'Packages that were added for the program, and those that could not be added, with the reason.',
+  ),
+  error_guidance: optionalField(
+    errorGuidance,
+    'Explanation of the failure. Present for known kinds of failures.',
+  ),
   fuel_analysis: fuelAnalysis.optional().describe('Analysis of the fuel use of the run.'),
-  fuel_profile: fuelProfile
-    .optional()
-    .describe(
-      'Lines and functions that used the fuel of the run. Present if the run used more fuel than one sampling interval: about two million instructions, or fewer with the option `profile`.',
-    ),
-  stopped_at: stoppedAt
-    .optional()
-    .describe(
-      'Where a limit or an uncaught exception ended the program, with the variables of the function. For a JavaScript exception, the variables have the values that they had when the error was created.',
-    ),
-  notes: z
-    .array(z.string())
-    .optional()
-    .describe(
-      'Facts about the run that a reader of the program would not expect, such as threads that took turns. Present only if there are any.',
-    ),
-  tool_calls: z
-    .array(toolCallRecord)
-    .optional()
-    .describe(
-      'Tool calls that the program made, even if it failed or was rolled back. Present if the program had tools.',
-    ),
-  network: z
-    .array(networkExchange)
-    .optional()
-    .describe(
-      'Requests that the program made, even if it failed or was rolled back. Present if the policy permits requests.',
-    ),
-  execution_id: z
-    .string()
-    .optional()
-    .describe(
-      'Identifies the paused execution, for `resume`. Present if the session is paused after the call.',
-    ),
-  pending: z
-    .array(pendingCall)
-    .optional()
-    .describe('Tool calls that are waiting for an answer. Present if the session is paused after the call.'),
+  fuel_profile: optionalField(
+    fuelProfile,
+    'Lines and functions that used the fuel of the run. Present if the run used more fuel than one sampling interval: about two million instructions, or fewer with the option `profile`.',
+  ),
+  stopped_at: optionalField(
+    stoppedAt,
+    'Where a limit or an uncaught exception ended the program, with the variables of the function. For a JavaScript exception, the variables have the values that they had when the error was created.',
+  ),
+  notes: optionalField(
+    z.array(z.string()),
+    'Facts about the run that a reader of the program would not expect, such as threads that took turns. Present only if there are any.',
+  ),
+  tool_calls: optionalField(
+    z.array(toolCallRecord),
+    'Tool calls that the program made, even if it failed or was rolled back. Present if the program had tools.',
+  ),
+  network: optionalField(
+    z.array(networkExchange),
+    'Requests that the program made, even if it failed or was rolled back. Present if the policy permits requests.',
+  ),
+  execution_id: optionalField(
+    z.string(),
+    'Identifies the paused execution, for `resume`. Present if the session is paused after the call.',
+  ),
+  pending: optionalField(
+    z.array(pendingCall),
+    'Tool calls that are waiting for an answer. Present if the session is paused after the call.',
+  ),
   queue_ms: z.number().describe('Time that the call waited in the queue, in milliseconds.'),
 });
 
@@ -232,22 +209,24 @@ const resultFields = {
   files_created: z.array(z.string()).describe('Paths of the workspace files that the program created.'),
   files_modified: z.array(z.string()).describe('Paths of the workspace files that the program changed.'),
   files_deleted: z.array(z.string()).describe('Paths of the workspace files that the program deleted.'),
-  results: z
-    .array(displayResult)
-    .describe('Values, tables, charts and images that the program displayed, at most 20.'),
+  results: described(
+    z.array(displayResult),
+    'Values, tables, charts and images that the program displayed, at most 20.',
+  ),
 };
 
 export const successfulResult = z.object({
   success: z.literal(true).describe('The program ended with exit code 0.'),
   exit_code: z.literal(0).describe('Exit code of the program, always 0.'),
   ...resultFields,
-  metadata: resultMetadata
-    .extend({
+  metadata: described(
+    resultMetadata.extend({
       trapped: z.literal(false).describe('Always false: the run was not stopped.'),
       trap_reason: z.null().describe('Always null: the run was not stopped.'),
       trap_message: z.null().describe('Always null: the run was not stopped.'),
-    })
-    .describe('Further facts about the run.'),
+    }),
+    'Further facts about the run.',
+  ),
 });
 
 export const failedResult = z.object({

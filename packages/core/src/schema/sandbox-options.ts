@@ -1,6 +1,7 @@
 /** The options of `createSandbox` and of `execute`. */
 import * as z from 'zod';
 import type { DisplayResult } from './display-result.ts';
+import { described, optionalField } from './fields.ts';
 import { languageName, programName, sessionId } from './names.ts';
 import { networkOnly } from './network-policy.ts';
 import { defaultPolicy, environment, fuelBudget, policy, timeoutSeconds } from './policy.ts';
@@ -48,94 +49,72 @@ export const sessionStore = z.custom<object>(
   'must be a store, such as memoryStore() or diskStore(folder)',
 );
 
-const onApproval = z
-  .custom<(request: never) => unknown>((value) => typeof value === 'function', 'must be a function')
-  .optional()
-  .describe(
-    'Decides whether to approve calls to tools that need approval. Without a decision, the program pauses if it can; otherwise the call is denied.',
-  );
-const onPending = z
-  .enum(['wait', 'pause'])
-  .optional()
-  .describe(
-    '`wait` (the default): the host runs the tools. `pause`: every call stays unanswered, and the program pauses when it has nothing else to do. `pause` requires a session.',
-  );
+const onApproval = optionalField(
+  z.custom<(request: never) => unknown>((value) => typeof value === 'function', 'must be a function'),
+  'Decides whether to approve calls to tools that need approval. Without a decision, the program pauses if it can; otherwise the call is denied.',
+);
+const onPending = optionalField(
+  z.enum(['wait', 'pause']),
+  '`wait` (the default): the host runs the tools. `pause`: every call stays unanswered, and the program pauses when it has nothing else to do. `pause` requires a session.',
+);
 const tools = z
   .custom<object>((value) => typeof value === 'object' && value !== null, 'must be an object with tools')
   .optional();
 
 export const sandboxOptions = z.strictObject({
-  runtime: languageName
-    .transform((name) => LANGUAGE_RUNTIMES[name])
-    .describe('Language of the programs. The runtime of `typescript` is `javascript`.'),
-  policy: policy
-    .default(defaultPolicy)
-    .describe(
-      'Limits of every call. Limits that are left out have defaults or, in a stored session, their stored values.',
-    ),
-  session_id: sessionId
-    .optional()
-    .describe(
-      'Name of the session to open or create: 1 to 64 letters, digits, "_" or "-", not starting with "-". Default for sessions: a new UUID.',
-    ),
-  auto_persist_globals: z
-    .boolean()
-    .optional()
-    .describe(
-      'Whether variables persist between calls. Default: true with `session_id` or `store`, otherwise false.',
-    ),
-  store: sessionStore
-    .optional()
-    .describe('Store of the session. Default: a store in the memory of this process.'),
-  commit: commitMode
-    .default('background')
-    .describe(
-      'When the changes of a call in a session are saved: before the call returns (`answer`), or afterwards (`background`).',
-    ),
-  preload: z
-    .array(moduleName)
-    .max(64)
-    .optional()
-    .describe(
-      'Modules to preload into every run. An image that contains them is built once and cached. The limits of the policy apply to the build. Default: the added packages in `packages` that a program imports; a session keeps those of its first call. With an empty list, none.',
-    ),
-  signal: z
-    .instanceof(AbortSignal)
-    .optional()
-    .describe(
-      'Cancels the build of the image for `preload` and `packages`. It has no effect on the finished sandbox.',
-    ),
-  packages: z
-    .union([z.literal('auto'), z.array(z.string().min(1)).max(1000)])
-    .default([])
-    .describe(
-      "Packages that programs can import: names of packages that were added with the command `packages add`, and paths of wheels, folders of wheels or folders of Python sources. Wheels can contain WebAssembly libraries. With 'auto', packages are added when a program imports them or runs `pip install`, if the digests of their wheels are known. For bash and JavaScript, they are the packages of the `python3` that a program starts.",
-    ),
-  trust_new_packages: z
-    .boolean()
-    .default(false)
-    .describe('Whether `auto` also adds wheels whose digests are unknown.'),
-  onPackageStep: callback<string>()
-    .optional()
-    .describe('Receives the steps of adding packages, as text for a progress line.'),
+  runtime: described(
+    languageName.transform((name) => LANGUAGE_RUNTIMES[name]),
+    'Language of the programs. The runtime of `typescript` is `javascript`.',
+  ),
+  policy: described(
+    policy.default(defaultPolicy),
+    'Limits of every call. Limits that are left out have defaults or, in a stored session, their stored values.',
+  ),
+  session_id: optionalField(
+    sessionId,
+    'Name of the session to open or create: 1 to 64 letters, digits, "_" or "-", not starting with "-". Default for sessions: a new UUID.',
+  ),
+  auto_persist_globals: optionalField(
+    z.boolean(),
+    'Whether variables persist between calls. Default: true with `session_id` or `store`, otherwise false.',
+  ),
+  store: optionalField(sessionStore, 'Store of the session. Default: a store in the memory of this process.'),
+  commit: described(
+    commitMode.default('background'),
+    'When the changes of a call in a session are saved: before the call returns (`answer`), or afterwards (`background`).',
+  ),
+  preload: optionalField(
+    z.array(moduleName).max(64),
+    'Modules to preload into every run. An image that contains them is built once and cached. The limits of the policy apply to the build. Default: the added packages in `packages` that a program imports; a session keeps those of its first call. With an empty list, none.',
+  ),
+  signal: optionalField(
+    z.instanceof(AbortSignal),
+    'Cancels the build of the image for `preload` and `packages`. It has no effect on the finished sandbox.',
+  ),
+  packages: described(
+    z.union([z.literal('auto'), z.array(z.string().min(1)).max(1000)]).default([]),
+    "Packages that programs can import: names of packages that were added with the command `packages add`, and paths of wheels, folders of wheels or folders of Python sources. Wheels can contain WebAssembly libraries. With 'auto', packages are added when a program imports them or runs `pip install`, if the digests of their wheels are known. For bash and JavaScript, they are the packages of the `python3` that a program starts.",
+  ),
+  trust_new_packages: described(
+    z.boolean().default(false),
+    'Whether `auto` also adds wheels whose digests are unknown.',
+  ),
+  onPackageStep: optionalField(
+    callback<string>(),
+    'Receives the steps of adding packages, as text for a progress line.',
+  ),
   logger: eventLogger.optional().describe('Receives structured events, such as `execution.complete`.'),
   tools: tools.describe('Tools that programs can call: a record of tools and namespaces.'),
   onApproval,
   onPending,
-  pool: z
-    .custom<object>()
-    .optional()
-    .describe(
-      'Pool of worker threads, from createPool(). Default: a pool that all sandboxes of the process share.',
-    ),
-  tenant: z
-    .string()
-    .min(1)
-    .max(200)
-    .optional()
-    .describe(
-      'Tenant of the sandbox. The pool divides its workers fairly between tenants. Default: the sandbox is a tenant of its own.',
-    ),
+  pool: optionalField(
+    z.custom<object>(),
+    'Pool of worker threads, from createPool(). Default: a pool that all sandboxes of the process share.',
+  ),
+  tenant: optionalField(
+    z.string().min(1).max(200),
+    'Tenant of the sandbox. The pool divides its workers fairly between tenants. Default: the sandbox is a tenant of its own.',
+  ),
 });
 
 /** Arguments of methods that take a path, a session id or the contents of a file. */
@@ -151,96 +130,86 @@ const stream = z.custom<AsyncIterable<string | Uint8Array>>(
 );
 
 export const executeOptions = z.strictObject({
-  language: languageName
-    .optional()
-    .describe(
-      'Language of the program. A JavaScript sandbox also runs `typescript`. Default: the runtime of the sandbox.',
-    ),
-  file_name: programName
-    .optional()
-    .describe(
-      'File name of the program in stack traces, `__file__` and `import.meta.url`. In a session, it applies to the first call only; the program of a later call N is always call-N.py, call-N.js or call-N.ts. Default: main.py, main.js or main.ts.',
-    ),
-  stdin: z
-    .union([fileContent, stream], 'must be a string, bytes or a stream')
-    .optional()
-    .describe('Standard input of the program. A stream is read only when the program reads.'),
-  args: z
-    .array(z.string())
-    .max(1000)
-    .readonly()
-    .default([])
-    .describe('Arguments of the program, in `sys.argv` or `process.argv`.'),
-  env: environment
-    .optional()
-    .describe(
-      'Environment variables of this call, in addition to those of the policy or instead of them. In a session, later calls find the values of the policy again; variables that the policy does not have stay set.',
-    ),
-  signal: z
-    .instanceof(AbortSignal)
-    .optional()
-    .describe('Cancels the call. Its result then has the trap reason `cancelled`.'),
-  timeout_seconds: timeoutSeconds
-    .optional()
-    .describe('Maximum wall-clock time for this call in seconds. Default: that of the policy.'),
-  fuel_budget: fuelBudget
-    .optional()
-    .describe('Maximum number of WebAssembly instructions for this call. Default: that of the policy.'),
-  network_only: networkOnly
-    .optional()
-    .describe(
-      'URL patterns that restrict the requests of this call further than the policy: a request must match one of them, too.',
-    ),
-  inject_setup: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether packages and helpers are available. Without them, the program has only the language and its standard library.',
-    ),
-  profile: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether to sample fuel use more often and to record complete stacks in `metadata.fuel_profile`.',
-    ),
-  onStdout: callback<string>()
-    .optional()
-    .describe('Receives standard output as text while the program is running, up to `stdout_max_bytes`.'),
-  onStderr: callback<string>()
-    .optional()
-    .describe('Receives standard error as text while the program is running, up to `stderr_max_bytes`.'),
-  onOutput: z
-    .custom<(stream: 'stdout' | 'stderr', bytes: Uint8Array) => void | Promise<void>>(
+  language: optionalField(
+    languageName,
+    'Language of the program. A JavaScript sandbox also runs `typescript`. Default: the runtime of the sandbox.',
+  ),
+  file_name: optionalField(
+    programName,
+    'File name of the program in stack traces, `__file__` and `import.meta.url`. In a session, it applies to the first call only; the program of a later call N is always call-N.py, call-N.js or call-N.ts. Default: main.py, main.js or main.ts.',
+  ),
+  stdin: optionalField(
+    z.union([fileContent, stream], 'must be a string, bytes or a stream'),
+    'Standard input of the program. A stream is read only when the program reads.',
+  ),
+  args: described(
+    z.array(z.string()).max(1000).readonly().default([]),
+    'Arguments of the program, in `sys.argv` or `process.argv`.',
+  ),
+  env: optionalField(
+    environment,
+    'Environment variables of this call, in addition to those of the policy or instead of them. In a session, later calls find the values of the policy again; variables that the policy does not have stay set.',
+  ),
+  signal: optionalField(
+    z.instanceof(AbortSignal),
+    'Cancels the call. Its result then has the trap reason `cancelled`.',
+  ),
+  timeout_seconds: optionalField(
+    timeoutSeconds,
+    'Maximum wall-clock time for this call in seconds. Default: that of the policy.',
+  ),
+  fuel_budget: optionalField(
+    fuelBudget,
+    'Maximum number of WebAssembly instructions for this call. Default: that of the policy.',
+  ),
+  network_only: optionalField(
+    networkOnly,
+    'URL patterns that restrict the requests of this call further than the policy: a request must match one of them, too.',
+  ),
+  inject_setup: described(
+    z.boolean().default(true),
+    'Whether packages and helpers are available. Without them, the program has only the language and its standard library.',
+  ),
+  profile: described(
+    z.boolean().default(false),
+    'Whether to sample fuel use more often and to record complete stacks in `metadata.fuel_profile`.',
+  ),
+  onStdout: optionalField(
+    callback<string>(),
+    'Receives standard output as text while the program is running, up to `stdout_max_bytes`.',
+  ),
+  onStderr: optionalField(
+    callback<string>(),
+    'Receives standard error as text while the program is running, up to `stderr_max_bytes`.',
+  ),
+  onOutput: optionalField(
+    z.custom<(stream: 'stdout' | 'stderr', bytes: Uint8Array) => void | Promise<void>>(
       (value) => typeof value === 'function',
       'must be a function',
-    )
-    .optional()
-    .describe(
-      'Receives all output as bytes, including output beyond the limits of the result. If the function returns a promise, the program and the call wait for it. The call waits no longer than `timeout_seconds` for one promise. Cannot be combined with `onStdout` or `onStderr`.',
     ),
-  onResult: callback<DisplayResult>()
-    .optional()
-    .describe(
-      'Receives each result that the program displays. Charts are delivered when the program has ended, other results while it is running.',
-    ),
-  onProgress: callback<{ fuel_consumed: number; fuel_budget: number }>()
-    .optional()
-    .describe('Receives the fuel that the run has used so far, about ten times per second.'),
-  onPackages: z
-    .custom<
+    'Receives all output as bytes, including output beyond the limits of the result. If the function returns a promise, the program and the call wait for it. The call waits no longer than `timeout_seconds` for one promise. Cannot be combined with `onStdout` or `onStderr`.',
+  ),
+  onResult: optionalField(
+    callback<DisplayResult>(),
+    'Receives each result that the program displays. Charts are delivered when the program has ended, other results while it is running.',
+  ),
+  onProgress: optionalField(
+    callback<{ fuel_consumed: number; fuel_budget: number }>(),
+    'Receives the fuel that the run has used so far, about ten times per second.',
+  ),
+  onPackages: optionalField(
+    z.custom<
       (
         packages: readonly { name: string; version?: string | undefined; bytes?: number | undefined }[],
       ) => boolean | { reason: string } | Promise<boolean | { reason: string }>
-    >((value) => typeof value === 'function', 'must be a function')
-    .optional()
-    .describe(
-      "Decides whether packages are added for the program, with `packages: 'auto'`. A `reason` says why they are not. Without it, known packages are added. `bytes` is the size of the wheel, if it is known.",
-    ),
+    >((value) => typeof value === 'function', 'must be a function'),
+    "Decides whether packages are added for the program, with `packages: 'auto'`. A `reason` says why they are not. Without it, known packages are added. `bytes` is the size of the wheel, if it is known.",
+  ),
   tools: tools.describe('Tools that the program can call, instead of those of the sandbox.'),
   onApproval,
   onPending,
-  files: z
-    .record(z.string(), fileContent)
-    .optional()
-    .describe('Files to write into the workspace before the run: contents by path.'),
+  files: optionalField(
+    z.record(z.string(), fileContent),
+    'Files to write into the workspace before the run: contents by path.',
+  ),
 });

@@ -1,10 +1,11 @@
 /** The schema of the record of a session, which is untrusted when a store reads it. */
 import * as z from 'zod';
+import { described, optionalField, wholeNumber } from './fields.ts';
 import { runtimeName, sessionId } from './names.ts';
 import { pausedExecution } from './paused-execution.ts';
 import { sessionPolicy } from './policy.ts';
 
-const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const count = wholeNumber(0, Number.MAX_SAFE_INTEGER);
 /** These names become part of a program that lists variables, so they must be valid identifiers. */
 const identifier = z
   .string()
@@ -22,18 +23,16 @@ export const sessionRecord = z.strictObject({
   calls: count.describe('Number of calls so far.'),
   fuel_consumed: count.describe('Fuel that all calls have used.'),
   imports: z.array(recordedModule).max(10_000).describe('Top-level modules that calls have imported.'),
-  declared: z
-    .array(identifier)
-    .max(10_000)
-    .describe(
-      'Top-level names that programs may have declared. Empty for languages whose interpreter can list these names.',
-    ),
+  declared: described(
+    z.array(identifier).max(10_000),
+    'Top-level names that programs may have declared. Empty for languages whose interpreter can list these names.',
+  ),
   preload: z.array(recordedModule).max(10_000).describe('Modules preloaded into the image of the session.'),
   policy: sessionPolicy.describe('Limits that apply unless a caller passes others.'),
-  paused: pausedExecution
-    .pick({ execution_id: true, paused_at: true })
-    .optional()
-    .describe('Execution that is waiting for answers to tool calls, if there is one.'),
+  paused: optionalField(
+    pausedExecution.pick({ execution_id: true, paused_at: true }),
+    'Execution that is waiting for answers to tool calls, if there is one.',
+  ),
 });
 type ReadonlyFields<T> = {
   readonly [K in keyof T]: T[K] extends readonly (infer Item)[] ? readonly Item[] : T[K];

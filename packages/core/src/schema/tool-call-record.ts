@@ -1,5 +1,6 @@
 /** Tool calls in results: what happened, and which calls are unanswered. */
 import * as z from 'zod';
+import { described } from './fields.ts';
 
 /** How a tool call ended; `unknown` if its effect is not known. */
 const TOOL_CALL_STATUSES = ['ok', 'error', 'denied', 'pending', 'unknown'] as const;
@@ -8,11 +9,10 @@ export const toolCallRecord = z.object({
   seq: z.number().int().describe('Number of the call in its run, starting at 1.'),
   name: z.string().describe('Name of the tool.'),
   arguments_preview: z.string().describe('The first 200 characters of the arguments as JSON.'),
-  status: z
-    .enum(TOOL_CALL_STATUSES)
-    .describe(
-      '`ok`: the tool returned a value. `error`: the tool failed or was not called. `denied`: the call was not approved. `pending`: the call is unanswered. `unknown`: the run or the call was stopped while the tool was running, and it is unknown whether the tool took effect.',
-    ),
+  status: described(
+    z.enum(TOOL_CALL_STATUSES),
+    '`ok`: the tool returned a value. `error`: the tool failed or was not called. `denied`: the call was not approved. `pending`: the call is unanswered. `unknown`: the run or the call was stopped while the tool was running, and it is unknown whether the tool took effect.',
+  ),
   duration_ms: z.number().describe('Time until the answer in milliseconds.'),
   bytes_in: z.number().int().describe('Size of the arguments as JSON in bytes.'),
   bytes_out: z.number().int().describe('Size of the result as JSON in bytes.'),
@@ -25,11 +25,10 @@ export const pendingCall = z.object({
   seq: z.number().int().describe('Number of the call in its run, starting at 1.'),
   name: z.string().describe('Name of the tool.'),
   arguments: z.record(z.string(), z.json()).describe('Arguments of the call.'),
-  reason: z
-    .enum(['approval', 'suspended'])
-    .describe(
-      '`approval`: a person has to approve the call. `suspended`: the caller has to provide the result.',
-    ),
+  reason: described(
+    z.enum(['approval', 'suspended']),
+    '`approval`: a person has to approve the call. `suspended`: the caller has to provide the result.',
+  ),
   payload: z.json().optional().describe('Value that the tool passed to `suspend`.'),
 });
 /** A tool call that is waiting for an answer from `resume`. */
