@@ -6,7 +6,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { LOCALES } from '../packages/core/src/runtimes/javascript/guest/node/internal/intl/locales.js';
-import { dateRangeData } from './date-range-data.mjs';
 
 const folder = fileURLToPath(
   new URL('../packages/core/src/runtimes/javascript/guest/locale-data/', import.meta.url),
@@ -316,8 +315,5 @@ const timeZones = timeZoneData();
 write('time-zones', { tz: process.versions.tz, ...timeZones });
 const zones = Object.keys(timeZones.zones);
 for (const { name } of LOCALES) {
-  const data = dateData(name, zones);
-  write(`date-${name.toLowerCase()}`, data);
-  const dates = dateCombinations(name).filter(({ options }) => options.era === undefined);
-  write(`range-${name.toLowerCase()}`, dateRangeData(name, data.lists, dates, cycleOptions));
+  write(`date-${name.toLowerCase()}`, dateData(name, zones));
 }

@@ -67,7 +67,6 @@ const onMessage = (message, name) => console.log(name, message);
 console.log(channel.hasSubscribers, dc.hasSubscribers('app:request'));
 channel.subscribe(onMessage); dc.subscribe('app:request', onMessage);
 channel.publish({ id: 1 }); console.log(channel.unsubscribe(onMessage), dc.channel('app:request') === channel); channel.publish(2); console.log(channel.hasSubscribers);
-const tracing = dc.tracingChannel('work'); tracing.subscribe({ start: (m) => console.log('start', m.n) }); tracing.start.publish({ n: 1 });
 // program: describes what worker threads are in the main thread
 const { isMainThread, parentPort, workerData, threadId, Worker } = require('worker_threads');
 console.log(isMainThread, parentPort, workerData, threadId, typeof Worker);

@@ -103,33 +103,3 @@ console.log('straße'.toLocaleUpperCase('de-DE'), 'ÀÉ'.toLocaleLowerCase('fr')
 console.log(typeof Intl, Object.prototype.toString.call(Intl), Intl.NumberFormat.supportedLocalesOf(['de-DE', 'en']), new Intl.NumberFormat('de').resolvedOptions().locale);
 try { 'a'.toLocaleUpperCase('not a tag'); } catch (error) { console.log(error.name); }
 try { (1).toLocaleString('x'); } catch (error) { console.log(error.name); }
-
-// program: plural categories of ranges
-for (const locale of ['en', 'de', 'fr', 'es', 'it', 'pt', 'pt-PT', 'ja', 'zh'])
-  for (const type of ['cardinal', 'ordinal']) {
-    const rules = new Intl.PluralRules(locale, { type });
-    console.log(locale, type, [[0, 1], [1, 1], [1, 2], [2, 3], [0, 5], [1, 1e6], [2, 1], [0.5, 1.5]].map(([start, end]) => rules.selectRange(start, end)).join());
-  }
-for (const given of [[], [1], [NaN, 1]]) try { new Intl.PluralRules('en').selectRange(...given); } catch (error) { console.log(error.name, error.message); }
-
-// program: ranges of numbers
-for (const locale of ['en-US', 'de-DE', 'fr-FR', 'es-ES', 'pt-BR', 'ja-JP', 'zh-CN'])
-  for (const options of [{}, { style: 'percent' }, { style: 'currency', currency: 'EUR' }, { maximumFractionDigits: 0 }]) {
-    const format = new Intl.NumberFormat(locale, options);
-    console.log(locale, [[1, 5], [1, 1], [2.9, 3.1], [1000, 1234567]].map(([start, end]) => format.formatRange(start, end)).join(' | '), format.formatRangeToParts(1, 5));
-  }
-
-// program: equal dates as a range
-const format = new Intl.DateTimeFormat('en-US', { timeZone: 'UTC' });
-console.log(format.formatRange(0, 1000), format.formatRangeToParts(0, 1000));
-// program: ranges of dates
-const start = Date.UTC(2024, 0, 5, 9, 7, 3);
-const ends = [Date.UTC(2025, 2, 9, 15, 40, 10), Date.UTC(2024, 3, 9, 15, 4), Date.UTC(2024, 0, 15, 3, 40), Date.UTC(2024, 0, 5, 15, 4), Date.UTC(2024, 0, 5, 11, 40), Date.UTC(2024, 0, 5, 9, 40), start + 1];
-const options = [undefined, { dateStyle: 'medium' }, { dateStyle: 'full', timeStyle: 'short' }, { timeStyle: 'long' }, { month: 'long', day: 'numeric' }, { month: 'short', year: 'numeric' }, { weekday: 'short', day: '2-digit', month: 'short' }, { hour: 'numeric', minute: '2-digit' }, { hour: 'numeric', hour12: false }, { hour: '2-digit', hour12: true }, { year: 'numeric', month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' }, { minute: 'numeric', second: 'numeric' }];
-for (const locale of ['en', 'de', 'fr', 'es', 'it', 'pt', 'ja', 'zh']) for (const o of options) {
-  const format = new Intl.DateTimeFormat(locale, { ...o, timeZone: 'UTC' });
-  console.log(locale, ends.map(end => format.formatRange(start, end)).join(' | '));
-}
-for (const zone of ['America/New_York', 'Asia/Tokyo']) console.log(new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' }).formatRange(start, ends[3]));
-console.log(new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' }).formatRangeToParts(start, ends[2]), new Intl.DateTimeFormat('de', { timeStyle: 'short', timeZone: 'UTC' }).formatRangeToParts(start, ends[0]));
-for (const pair of [[undefined, 1], [1, NaN], [1e15, 0]]) try { console.log(new Intl.DateTimeFormat('en', { timeZone: 'UTC' }).formatRange(...pair)); } catch (e) { console.log(e.name, e.message); }

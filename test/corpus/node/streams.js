@@ -117,27 +117,15 @@ fs.writeFileSync('l.txt', 'first\nsecond\r\nthird');
   const f = new File(['data'], 'name.txt', { lastModified: 5 });
   console.log(f.name, f.lastModified, f instanceof Blob, await f.text());
 })();
-// program: streams of Node.js become streams of the web, and back
-const { Readable, Writable, Duplex, PassThrough } = require('stream');
+// program: readable streams of Node.js become streams of the web, and back
+const { Readable } = require('stream');
 (async () => {
   const parts = [];
   for await (const part of Readable.toWeb(Readable.from([Buffer.from('a'), Buffer.from('b')], { objectMode: false }))) parts.push(part);
   console.log(parts);
   const web = new ReadableStream({ start(c) { c.enqueue('x'); c.enqueue('y'); c.close(); } });
   console.log(await Readable.fromWeb(web, { encoding: 'utf8' }).toArray());
-  const written = [];
-  const writer = Writable.toWeb(new Writable({ write(chunk, _, done) { written.push(chunk.toString()); done(); } })).getWriter();
-  await writer.write('one');
-  await writer.close();
-  const back = Writable.fromWeb(new WritableStream({ write(chunk) { written.push(chunk.toString()); } }));
-  back.end('two');
-  await new Promise((resolve) => back.on('finish', resolve));
-  console.log(written);
-  const { readable, writable } = Duplex.toWeb(new PassThrough());
-  const through = writable.getWriter();
-  through.write(Buffer.from('through'));
-  console.log(Buffer.from((await readable.getReader().read()).value).toString());
   const failing = Readable.toWeb(new Readable({ read() { this.destroy(new Error('broken')); } })).getReader();
   await failing.read().catch((e) => console.log(e.message));
-  for (const f of [() => Readable.fromWeb({}), () => Writable.fromWeb(1)]) try { f(); } catch (e) { console.log(e.code); }
+  try { Readable.fromWeb({}); } catch (e) { console.log(e.code); }
 })();

@@ -4,51 +4,21 @@
  */
 import { load } from './node-modules.js';
 
-/** Module and export of each global. */
+/** The globals by the module that exports them. */
 const SOURCES = {
-  process: ['node:process'],
-  Buffer: ['node:buffer', 'Buffer'],
-  Intl: ['node:internal/intl', 'Intl'],
-  Temporal: ['node:internal/temporal', 'Temporal'],
-  Blob: ['node:internal/blob', 'Blob'],
-  CryptoKey: ['node:internal/subtle', 'CryptoKey'],
-  SubtleCrypto: ['node:internal/subtle', 'SubtleCrypto'],
-  File: ['node:internal/blob', 'File'],
-  AbortController: ['node:internal/abort', 'AbortController'],
-  AbortSignal: ['node:internal/abort', 'AbortSignal'],
-  Event: ['node:internal/abort', 'Event'],
-  EventTarget: ['node:internal/abort', 'EventTarget'],
-  CustomEvent: ['node:internal/abort', 'CustomEvent'],
-  fetch: ['node:internal/fetch', 'fetch'],
-  FormData: ['node:internal/fetch', 'FormData'],
-  Headers: ['node:internal/fetch', 'Headers'],
-  Request: ['node:internal/fetch', 'Request'],
-  Response: ['node:internal/fetch', 'Response'],
-  MessageChannel: ['node:internal/message-channel', 'MessageChannel'],
-  MessageEvent: ['node:internal/message-channel', 'MessageEvent'],
-  MessagePort: ['node:internal/message-channel', 'MessagePort'],
-  performance: ['node:perf_hooks', 'performance'],
-  PerformanceEntry: ['node:perf_hooks', 'PerformanceEntry'],
-  PerformanceMark: ['node:perf_hooks', 'PerformanceMark'],
-  PerformanceMeasure: ['node:perf_hooks', 'PerformanceMeasure'],
-  PerformanceObserver: ['node:perf_hooks', 'PerformanceObserver'],
-  ReadableStream: ['node:stream/web', 'ReadableStream'],
-  ReadableStreamDefaultReader: ['node:stream/web', 'ReadableStreamDefaultReader'],
-  ReadableByteStreamController: ['node:stream/web', 'ReadableByteStreamController'],
-  ReadableStreamBYOBReader: ['node:stream/web', 'ReadableStreamBYOBReader'],
-  ReadableStreamBYOBRequest: ['node:stream/web', 'ReadableStreamBYOBRequest'],
-  ReadableStreamDefaultController: ['node:stream/web', 'ReadableStreamDefaultController'],
-  WritableStream: ['node:stream/web', 'WritableStream'],
-  WritableStreamDefaultWriter: ['node:stream/web', 'WritableStreamDefaultWriter'],
-  WritableStreamDefaultController: ['node:stream/web', 'WritableStreamDefaultController'],
-  TransformStream: ['node:stream/web', 'TransformStream'],
-  TransformStreamDefaultController: ['node:stream/web', 'TransformStreamDefaultController'],
-  ByteLengthQueuingStrategy: ['node:stream/web', 'ByteLengthQueuingStrategy'],
-  CountQueuingStrategy: ['node:stream/web', 'CountQueuingStrategy'],
-  CompressionStream: ['node:stream/web', 'CompressionStream'],
-  DecompressionStream: ['node:stream/web', 'DecompressionStream'],
-  TextEncoderStream: ['node:stream/web', 'TextEncoderStream'],
-  TextDecoderStream: ['node:stream/web', 'TextDecoderStream'],
+  'node:buffer': 'Buffer',
+  'node:internal/intl': 'Intl',
+  'node:internal/temporal': 'Temporal',
+  'node:internal/blob': 'Blob File',
+  'node:internal/subtle': 'CryptoKey SubtleCrypto',
+  'node:internal/abort': 'AbortController AbortSignal Event EventTarget CustomEvent',
+  'node:internal/fetch': 'fetch FormData Headers Request Response',
+  'node:internal/message-channel': 'MessageChannel MessageEvent MessagePort',
+  'node:perf_hooks': 'performance PerformanceEntry PerformanceMark PerformanceMeasure PerformanceObserver',
+  'node:stream/web': `ReadableStream ReadableStreamDefaultReader ReadableByteStreamController ReadableStreamBYOBReader
+ReadableStreamBYOBRequest ReadableStreamDefaultController WritableStream WritableStreamDefaultWriter
+WritableStreamDefaultController TransformStream TransformStreamDefaultController ByteLengthQueuingStrategy
+CountQueuingStrategy CompressionStream DecompressionStream TextEncoderStream TextDecoderStream`,
 };
 
 export function defineLazily(name, get) {
@@ -67,7 +37,7 @@ export function defineLazily(name, get) {
 }
 
 export function defineLazyGlobals() {
-  for (const [name, [module, property]] of Object.entries(SOURCES)) {
-    defineLazily(name, () => (property === undefined ? load(module) : load(module)[property]));
-  }
+  defineLazily('process', () => load('node:process'));
+  for (const [module, names] of Object.entries(SOURCES))
+    for (const name of names.split(/\s/)) defineLazily(name, () => load(module)[name]);
 }

@@ -1,21 +1,13 @@
-/** The module `diagnostics_channel`. */
+/** The module `diagnostics_channel`, without stores and traces. */
 import { codedError, invalidArgType, validateFunction } from './internal/errors.js';
 
 const channels = new Map();
 
-function reportLater(error) {
-  globalThis.process.nextTick(() => {
-    throw error;
-  });
-}
-
-/** Methods that throw. */
-function refuse(type, name, instead) {
-  type.prototype[name] = () => {
-    const message = `${type.name}.${name} is not available in the sandbox. Use ${instead}.`;
-    throw codedError(Error, 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM', message);
-  };
-}
+/** A function that throws. */
+const refused = (name, instead) => () => {
+  const message = `${name} is not available in the sandbox. Use ${instead}.`;
+  throw codedError(Error, 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM', message);
+};
 
 export class Channel {
   #subscribers = [];
@@ -35,9 +27,8 @@ export class Channel {
 
   unsubscribe(callback) {
     const index = this.#subscribers.indexOf(callback);
-    if (index < 0) return false;
-    this.#subscribers = this.#subscribers.toSpliced(index, 1);
-    return true;
+    if (index >= 0) this.#subscribers = this.#subscribers.toSpliced(index, 1);
+    return index >= 0;
   }
 
   publish(message) {
@@ -45,12 +36,15 @@ export class Channel {
       try {
         subscriber(message, this.name);
       } catch (error) {
-        reportLater(error);
+        globalThis.process.nextTick(() => {
+          throw error;
+        });
       }
     }
   }
 }
-for (const name of ['bindStore', 'unbindStore', 'runStores']) refuse(Channel, name, 'AsyncLocalStorage.run');
+for (const name of ['bindStore', 'unbindStore', 'runStores'])
+  Channel.prototype[name] = refused(`Channel.${name}`, 'AsyncLocalStorage.run');
 
 export function channel(name) {
   if (typeof name !== 'string' && typeof name !== 'symbol')
@@ -62,35 +56,4 @@ export function channel(name) {
 export const subscribe = (name, callback) => channel(name).subscribe(callback);
 export const unsubscribe = (name, callback) => channel(name).unsubscribe(callback);
 export const hasSubscribers = (name) => channels.get(name)?.hasSubscribers ?? false;
-
-const EVENTS = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'];
-
-class TracingChannel {
-  constructor(nameOrChannels) {
-    for (const event of EVENTS) {
-      this[event] =
-        typeof nameOrChannels === 'string'
-          ? channel(`tracing:${nameOrChannels}:${event}`)
-          : nameOrChannels[event];
-    }
-  }
-
-  get hasSubscribers() {
-    return EVENTS.some((event) => this[event]?.hasSubscribers);
-  }
-
-  subscribe(handlers) {
-    for (const event of EVENTS) if (handlers[event] !== undefined) this[event].subscribe(handlers[event]);
-  }
-
-  unsubscribe(handlers) {
-    let isDone = true;
-    for (const event of EVENTS)
-      if (handlers[event] !== undefined && !this[event].unsubscribe(handlers[event])) isDone = false;
-    return isDone;
-  }
-}
-for (const name of ['traceSync', 'tracePromise', 'traceCallback'])
-  refuse(TracingChannel, name, 'start.publish(context) and end.publish(context)');
-
-export const tracingChannel = (nameOrChannels) => new TracingChannel(nameOrChannels);
+export const tracingChannel = refused('tracingChannel', 'channel(name).publish(message)');

@@ -1,9 +1,8 @@
 /** The module `perf_hooks` and the global `performance`. */
 import { interpreterClock as origin } from '../timers.js';
-import { codedError, invalidArgType } from './internal/errors.js';
+import { codedError } from './internal/errors.js';
 
 let timeline = [];
-const observers = new Set();
 
 class PerformanceEntry {
   constructor(name, entryType, startTime, duration, detail = undefined) {
@@ -22,8 +21,13 @@ class PerformanceMeasure extends PerformanceEntry {}
 
 function add(entry) {
   timeline.push(entry);
-  for (const observer of observers) observer.add(entry);
   return entry;
+}
+
+function clear(type, name) {
+  timeline = timeline.filter(
+    (entry) => entry.entryType !== type || (name !== undefined && entry.name !== name),
+  );
 }
 
 function timeOf(mark, fallback) {
@@ -34,6 +38,15 @@ function timeOf(mark, fallback) {
     throw new DOMException(`The "${mark}" performance mark has not been set`, 'SyntaxError');
   return found.startTime;
 }
+
+const refused = (name, instead) => () => {
+  throw codedError(
+    Error,
+    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+    `perf_hooks.${name} is not available in the sandbox. Use ${instead}.`,
+  );
+};
+const TIMES = 'an array of the values of performance.now()';
 
 export const performance = {
   now: () => origin.now(),
@@ -58,88 +71,27 @@ export const performance = {
         : timeOf(options.start, 0);
     return add(new PerformanceMeasure(`${name}`, 'measure', from, end - from, options.detail));
   },
-  clearMarks: (name = undefined) => {
-    timeline = timeline.filter(
-      (entry) => entry.entryType !== 'mark' || (name !== undefined && entry.name !== name),
-    );
-  },
-  clearMeasures: (name = undefined) => {
-    timeline = timeline.filter(
-      (entry) => entry.entryType !== 'measure' || (name !== undefined && entry.name !== name),
-    );
-  },
+  clearMarks: (name) => clear('mark', name),
+  clearMeasures: (name) => clear('measure', name),
   getEntries: () => [...timeline].sort((a, b) => a.startTime - b.startTime),
   getEntriesByName: (name, type = undefined) =>
     performance
       .getEntries()
       .filter((entry) => entry.name === name && (type === undefined || entry.entryType === type)),
   getEntriesByType: (type) => performance.getEntries().filter((entry) => entry.entryType === type),
-  timerify(action) {
-    if (typeof action !== 'function') throw invalidArgType('fn', 'function', action);
-    return function timerified(...args) {
-      const from = origin.now();
-      const value = new.target ? Reflect.construct(action, args, new.target) : action.apply(this, args);
-      add(new PerformanceEntry(action.name, 'function', from, origin.now() - from));
-      return value;
-    };
-  },
+  timerify: refused('performance.timerify', TIMES),
   eventLoopUtilization: () => ({ idle: 0, active: 0, utilization: 0 }),
   toJSON: () => ({ timeOrigin: performance.timeOrigin }),
 };
 Object.defineProperty(performance, Symbol.toStringTag, { value: 'Performance', configurable: true });
-
-class PerformanceObserver {
-  #callback;
-  #types = [];
-  #entries = [];
-  constructor(callback) {
-    if (typeof callback !== 'function') throw invalidArgType('callback', 'function', callback);
-    this.#callback = callback;
-  }
-  static get supportedEntryTypes() {
-    return ['function', 'mark', 'measure'];
-  }
-  observe({ entryTypes, type }) {
-    this.#types = entryTypes ?? [type];
-    observers.add(this);
-  }
-  disconnect() {
-    observers.delete(this);
-  }
-  takeRecords() {
-    return this.#entries.splice(0);
-  }
-  add(entry) {
-    if (!this.#types.includes(entry.entryType)) return;
-    this.#entries.push(entry);
-    if (this.#entries.length > 1) return;
-    globalThis.setImmediate(() => {
-      const entries = this.takeRecords();
-      const list = {
-        getEntries: () => entries,
-        getEntriesByName: (name) => entries.filter((one) => one.name === name),
-        getEntriesByType: (type) => entries.filter((one) => one.entryType === type),
-      };
-      if (entries.length > 0) this.#callback(list, this);
-    });
-  }
-}
-
-const refused = (name) => () => {
-  throw codedError(
-    Error,
-    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-    `perf_hooks.${name} is not available in the sandbox. Use an array of the values of performance.now().`,
-  );
-};
 
 export default {
   performance,
   PerformanceEntry,
   PerformanceMark,
   PerformanceMeasure,
-  PerformanceObserver,
-  createHistogram: refused('createHistogram'),
-  monitorEventLoopDelay: refused('monitorEventLoopDelay'),
+  PerformanceObserver: refused('PerformanceObserver', 'performance.getEntriesByType()'),
+  createHistogram: refused('createHistogram', TIMES),
+  monitorEventLoopDelay: refused('monitorEventLoopDelay', TIMES),
   constants: { NODE_PERFORMANCE_GC_MAJOR: 4, NODE_PERFORMANCE_GC_MINOR: 1 },
 };

@@ -1,7 +1,7 @@
 /** The module `stream`: the streams of Node.js from the package readable-stream. */
 import Stream from 'readable-stream/lib/stream.js';
 import { load } from '../node-modules.js';
-import { AbortError } from './internal/errors.js';
+import { AbortError, codedError } from './internal/errors.js';
 import promises from './stream/promises.js';
 
 Object.defineProperty(Stream, 'promises', { value: promises, configurable: true, enumerable: true });
@@ -42,10 +42,19 @@ Stream.duplexPair = duplexPair;
 const web = () => load('node:internal/web-streams');
 Stream.Readable.toWeb = (readable, options) => web().readableToWeb(readable, options);
 Stream.Readable.fromWeb = (stream, options) => web().readableFromWeb(stream, options);
-Stream.Writable.toWeb = (writable) => web().writableToWeb(writable);
-Stream.Writable.fromWeb = (stream, options) => web().writableFromWeb(stream, options);
-Stream.Duplex.toWeb = (duplex) => web().duplexToWeb(duplex);
-Stream.Duplex.fromWeb = (pair, options) => web().duplexFromWeb(pair, options);
+for (const [type, name, instead] of [
+  [Stream.Writable, 'toWeb', 'new WritableStream({ write: (chunk) => void writable.write(chunk) })'],
+  [Stream.Writable, 'fromWeb', 'stream.getWriter()'],
+  [Stream.Duplex, 'toWeb', 'Readable.toWeb'],
+  [Stream.Duplex, 'fromWeb', 'Readable.fromWeb'],
+])
+  type[name] = () => {
+    throw codedError(
+      Error,
+      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+      `stream.${type.name}.${name} is not available in the sandbox. Use ${instead}.`,
+    );
+  };
 
 Object.defineProperty(Stream.Writable.prototype, Symbol.asyncDispose, {
   value() {

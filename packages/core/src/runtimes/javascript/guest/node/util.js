@@ -13,47 +13,26 @@ import { parseEnv } from './internal/parse-env.js';
 import { callbackify, promisify } from './internal/promisify.js';
 import types from './util/types.js';
 
-/** Colors and other styles of a terminal: code to start and code to end. */
-const STYLES = {
-  reset: [0, 0],
-  bold: [1, 22],
-  dim: [2, 22],
-  italic: [3, 23],
-  underline: [4, 24],
-  blink: [5, 25],
-  inverse: [7, 27],
-  hidden: [8, 28],
-  strikethrough: [9, 29],
-  doubleunderline: [21, 24],
-  black: [30, 39],
-  red: [31, 39],
-  green: [32, 39],
-  yellow: [33, 39],
-  blue: [34, 39],
-  magenta: [35, 39],
-  cyan: [36, 39],
-  white: [37, 39],
-  bgBlack: [40, 49],
-  bgRed: [41, 49],
-  bgGreen: [42, 49],
-  bgYellow: [43, 49],
-  bgBlue: [44, 49],
-  bgMagenta: [45, 49],
-  bgCyan: [46, 49],
-  bgWhite: [47, 49],
-  framed: [51, 54],
-  overlined: [53, 55],
-  gray: [90, 39],
-  grey: [90, 39],
-  redBright: [91, 39],
-  greenBright: [92, 39],
-  yellowBright: [93, 39],
-  blueBright: [94, 39],
-  magentaBright: [95, 39],
-  cyanBright: [96, 39],
-  whiteBright: [97, 39],
+/** Styles of a terminal by the code that ends them, each with the code that starts it. */
+const STYLE_CODES = {
+  0: 'reset=0',
+  22: 'bold=1 dim=2',
+  23: 'italic=3',
+  24: 'underline=4 doubleunderline=21',
+  25: 'blink=5',
+  27: 'inverse=7',
+  28: 'hidden=8',
+  29: 'strikethrough=9',
+  39: `black=30 red=31 green=32 yellow=33 blue=34 magenta=35 cyan=36 white=37 gray=90 grey=90 redBright=91 greenBright=92
+yellowBright=93 blueBright=94 magentaBright=95 cyanBright=96 whiteBright=97`,
+  49: 'bgBlack=40 bgRed=41 bgGreen=42 bgYellow=43 bgBlue=44 bgMagenta=45 bgCyan=46 bgWhite=47',
+  54: 'framed=51',
+  55: 'overlined=53',
 };
-inspect.colors = Object.assign(Object.create(null), STYLES);
+const STYLES = Object.create(null);
+for (const [end, names] of Object.entries(STYLE_CODES))
+  for (const [, name, start] of names.matchAll(/(\w+)=(\d+)/g)) STYLES[name] = [Number(start), Number(end)];
+inspect.colors = STYLES;
 inspect.styles = Object.assign(Object.create(null), {
   special: 'cyan',
   number: 'yellow',
@@ -117,28 +96,13 @@ function inherits(constructor, parent) {
   Object.setPrototypeOf(constructor.prototype, parent.prototype);
 }
 
-const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
-
-/** Prints a text after the time. */
-function log(...args) {
-  const now = new Date();
-  const time = [now.getHours(), now.getMinutes(), now.getSeconds()].map((one) => `${one}`.padStart(2, '0'));
-  globalThis.console.log(
-    `${now.getDate()} ${MONTHS[now.getMonth()]} ${time.join(':')} - ${formatList(args)}`,
-  );
-}
-
-const debugSections = () =>
-  String(globalThis.process.env['NODE_DEBUG'] ?? '')
-    .toLowerCase()
-    .split(',');
-
 function debuglog(section) {
   const log = (...args) => {
     if (log.enabled) host.writeText(2, `${section.toUpperCase()} 1: ${formatList(args)}\n`);
   };
   Object.defineProperty(log, 'enabled', {
-    get: () => debugSections().includes(section.toLowerCase()),
+    get: () =>
+      `${globalThis.process.env['NODE_DEBUG']}`.toLowerCase().split(',').includes(section.toLowerCase()),
     enumerable: true,
   });
   return log;
@@ -182,7 +146,6 @@ const util = {
   inspect,
   isArray: Array.isArray,
   isDeepStrictEqual,
-  log,
   parseArgs,
   parseEnv,
   promisify,
@@ -201,23 +164,17 @@ const util = {
   aborted: (signal) =>
     new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
 };
-for (const [name, test] of Object.entries({
+/** The tests that Node.js 23 has removed. */
+Object.assign(util, {
   isBoolean: (value) => typeof value === 'boolean',
-  isBuffer: (value) => globalThis.Buffer.isBuffer(value),
   isDate: types.isDate,
   isError: (value) => value instanceof Error,
   isFunction: (value) => typeof value === 'function',
-  isNull: (value) => value === null,
-  isNullOrUndefined: (value) => value === null || value === undefined,
   isNumber: (value) => typeof value === 'number',
   isObject: (value) => value !== null && typeof value === 'object',
-  isPrimitive: (value) => value === null || (typeof value !== 'object' && typeof value !== 'function'),
   isRegExp: types.isRegExp,
   isString: (value) => typeof value === 'string',
-  isSymbol: (value) => typeof value === 'symbol',
-  isUndefined: (value) => value === undefined,
-}))
-  util[name] = test;
+});
 util._extend = (target, source) =>
   source === null || typeof source !== 'object' ? target : Object.assign(target, source);
 

@@ -13,44 +13,31 @@ import {
 import { promisify } from './internal/promisify.js';
 import { finished, Transform } from './stream.js';
 
-const constants = {
-  Z_NO_FLUSH: 0,
-  Z_PARTIAL_FLUSH: 1,
-  Z_SYNC_FLUSH: 2,
-  Z_FULL_FLUSH: 3,
-  Z_FINISH: 4,
-  Z_BLOCK: 5,
-  Z_OK: 0,
-  Z_STREAM_END: 1,
-  Z_NEED_DICT: 2,
-  Z_ERRNO: -1,
-  Z_STREAM_ERROR: -2,
-  Z_DATA_ERROR: -3,
-  Z_MEM_ERROR: -4,
-  Z_BUF_ERROR: -5,
-  Z_VERSION_ERROR: -6,
-  Z_NO_COMPRESSION: 0,
-  Z_BEST_SPEED: 1,
-  Z_BEST_COMPRESSION: 9,
-  Z_DEFAULT_COMPRESSION: -1,
-  Z_FILTERED: 1,
-  Z_HUFFMAN_ONLY: 2,
-  Z_RLE: 3,
-  Z_FIXED: 4,
-  Z_DEFAULT_STRATEGY: 0,
-  Z_MIN_WINDOWBITS: 8,
-  Z_MAX_WINDOWBITS: 15,
-  Z_DEFAULT_WINDOWBITS: 15,
-  Z_MIN_CHUNK: 64,
-  Z_MAX_CHUNK: Number.POSITIVE_INFINITY,
-  Z_DEFAULT_CHUNK: 16384,
-  Z_MIN_MEMLEVEL: 1,
-  Z_MAX_MEMLEVEL: 9,
-  Z_DEFAULT_MEMLEVEL: 8,
-  Z_MIN_LEVEL: -1,
-  Z_MAX_LEVEL: 9,
-  Z_DEFAULT_LEVEL: -1,
-};
+/** The names of consecutive constants from a number on. */
+const numbered = (first, names) => names.split(' ').map((name, i) => [`Z_${name}`, first + i]);
+const constants = Object.fromEntries([
+  ...numbered(0, 'NO_FLUSH PARTIAL_FLUSH SYNC_FLUSH FULL_FLUSH FINISH BLOCK'),
+  ...numbered(0, 'OK STREAM_END NEED_DICT'),
+  ...numbered(-6, 'VERSION_ERROR BUF_ERROR MEM_ERROR DATA_ERROR STREAM_ERROR ERRNO').reverse(),
+  ...[...numbered(0, 'NO_COMPRESSION BEST_SPEED'), ['Z_BEST_COMPRESSION', 9], ['Z_DEFAULT_COMPRESSION', -1]],
+  ...[...numbered(1, 'FILTERED HUFFMAN_ONLY RLE FIXED'), ['Z_DEFAULT_STRATEGY', 0]],
+  ...[['Z_MIN_WINDOWBITS', 8], ...['MAX', 'DEFAULT'].map((name) => [`Z_${name}_WINDOWBITS`, 15])],
+  ...[
+    ['Z_MIN_CHUNK', 64],
+    ['Z_MAX_CHUNK', Number.POSITIVE_INFINITY],
+    ['Z_DEFAULT_CHUNK', 16384],
+  ],
+  ...[
+    ['Z_MIN_MEMLEVEL', 1],
+    ['Z_MAX_MEMLEVEL', 9],
+    ['Z_DEFAULT_MEMLEVEL', 8],
+  ],
+  ...[
+    ['Z_MIN_LEVEL', -1],
+    ['Z_MAX_LEVEL', 9],
+    ['Z_DEFAULT_LEVEL', -1],
+  ],
+]);
 /** Formats as the host numbers them: raw data, with a header of zlib, of gzip, or of one of these two. */
 const [RAW, ZLIB, GZIP, EITHER] = [0, 1, 2, 3];
 const CODES = {

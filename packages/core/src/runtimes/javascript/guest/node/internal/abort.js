@@ -7,6 +7,7 @@ import { codedError, invalidArgType } from './errors.js';
 const stopped = new WeakMap();
 
 let setTarget;
+let optionsOf;
 
 export class Event {
   #type;
@@ -32,6 +33,7 @@ export class Event {
     setTarget = (event, target) => {
       event.#target = target;
     };
+    optionsOf = (event) => event.#options;
   }
   get type() {
     return this.#type;
@@ -39,38 +41,17 @@ export class Event {
   get target() {
     return this.#target;
   }
-  get currentTarget() {
-    return this.#target;
-  }
-  get srcElement() {
-    return this.#target;
-  }
-  get bubbles() {
-    return this.#options.bubbles;
-  }
   get cancelable() {
     return this.#options.cancelable;
   }
-  get composed() {
-    return this.#options.composed;
-  }
   get defaultPrevented() {
     return this.cancelable && this.#isPrevented;
-  }
-  get returnValue() {
-    return !this.defaultPrevented;
   }
   get eventPhase() {
     return this.#target === null ? Event.NONE : Event.AT_TARGET;
   }
   get timeStamp() {
     return this.#time;
-  }
-  get isTrusted() {
-    return false;
-  }
-  get cancelBubble() {
-    return stopped.has(this);
   }
   composedPath() {
     return this.#target === null ? [] : [this.#target];
@@ -93,6 +74,21 @@ export class Event {
     const { type, defaultPrevented, cancelable, timeStamp } = this;
     return `${name} ${inspect({ type, defaultPrevented, cancelable, timeStamp }, { ...options, depth: Number.isInteger(depth) ? depth - 1 : depth })}`;
   }
+}
+/** Properties that programs rarely use. */
+for (const [name, read] of Object.entries({
+  currentTarget: (event) => event.target,
+  srcElement: (event) => event.target,
+  bubbles: (event) => optionsOf(event).bubbles,
+  composed: (event) => optionsOf(event).composed,
+  returnValue: (event) => !event.defaultPrevented,
+  isTrusted: () => false,
+  cancelBubble: (event) => stopped.has(event),
+})) {
+  const get = function () {
+    return read(this);
+  };
+  Object.defineProperty(Event.prototype, name, { get, configurable: true });
 }
 for (const [name, value] of Object.entries({
   NONE: 0,

@@ -48,6 +48,30 @@ function headerPairs(init) {
 let freeze;
 let isFrozen;
 
+/** The methods of a list of pairs, over its method `entries`. */
+const pairMethods = {
+  *keys() {
+    for (const [key] of this.entries()) yield key;
+  },
+  *values() {
+    for (const [, value] of this.entries()) yield value;
+  },
+  forEach(callback, thisArg = undefined) {
+    for (const [key, value] of this.entries()) callback.call(thisArg, value, key, this);
+  },
+  [Symbol.iterator]() {
+    return this.entries();
+  },
+};
+const hasPairs = (type) => {
+  for (const key of Reflect.ownKeys(pairMethods))
+    Object.defineProperty(type.prototype, key, {
+      value: pairMethods[key],
+      writable: true,
+      configurable: true,
+    });
+};
+
 export class Headers {
   #list = new Map();
   /** The names in their original spelling, by lower-case name. */
@@ -109,18 +133,6 @@ export class Headers {
       pairs = this.#sorted();
     }
   }
-  *keys() {
-    for (const [key] of this.entries()) yield key;
-  }
-  *values() {
-    for (const [, value] of this.entries()) yield value;
-  }
-  forEach(callback, thisArg = undefined) {
-    for (const [key, value] of this.entries()) callback.call(thisArg, value, key, this);
-  }
-  [Symbol.iterator]() {
-    return this.entries();
-  }
   get [Symbol.toStringTag]() {
     return 'Headers';
   }
@@ -132,6 +144,8 @@ export class Headers {
     return `Headers ${inspect(shown, options)}`;
   }
 }
+
+hasPairs(Headers);
 
 export class FormData {
   #entries = [];
@@ -175,18 +189,6 @@ export class FormData {
   *entries() {
     for (let i = 0; i < this.#entries.length; i++) yield [...this.#entries[i]];
   }
-  *keys() {
-    for (const [key] of this.entries()) yield key;
-  }
-  *values() {
-    for (const [, value] of this.entries()) yield value;
-  }
-  forEach(callback, thisArg = undefined) {
-    for (const [key, value] of this.entries()) callback.call(thisArg, value, key, this);
-  }
-  [Symbol.iterator]() {
-    return this.entries();
-  }
   get [Symbol.toStringTag]() {
     return 'FormData';
   }
@@ -200,6 +202,8 @@ export class FormData {
     return `FormData ${inspect(Object.fromEntries(shown), options)}`;
   }
 }
+
+hasPairs(FormData);
 
 const utf8 = (text) => new Uint8Array(encodeUtf8(text));
 

@@ -48,24 +48,6 @@ export class StandardOutput extends EventEmitter {
   setDefaultEncoding() {
     return this;
   }
-  get writableLength() {
-    return 0;
-  }
-  get writableHighWaterMark() {
-    return 16_384;
-  }
-  get writableEnded() {
-    return false;
-  }
-  get writableFinished() {
-    return false;
-  }
-  get writableNeedDrain() {
-    return false;
-  }
-  get writableObjectMode() {
-    return false;
-  }
   getColorDepth() {
     return 1;
   }
@@ -73,6 +55,14 @@ export class StandardOutput extends EventEmitter {
     return false;
   }
 }
+Object.assign(StandardOutput.prototype, {
+  writableLength: 0,
+  writableHighWaterMark: 16_384,
+  writableEnded: false,
+  writableFinished: false,
+  writableNeedDrain: false,
+  writableObjectMode: false,
+});
 
 /** Standard input is a readable stream, which is created on first use, because `stream` is large. */
 let input;

@@ -1,18 +1,15 @@
-/** Converts streams of Node.js to streams of the web and back: toWeb and fromWeb of Readable, Writable and Duplex. */
+/** Converts readable streams of Node.js to streams of the web and back. */
 import { Buffer } from '../buffer.js';
-import { CountQueuingStrategy, ReadableStream, WritableStream } from '../stream/web.js';
+import { CountQueuingStrategy, ReadableStream } from '../stream/web.js';
 import Stream from '../stream.js';
 import { AbortError, invalidArgType, validateObject } from './errors.js';
 
-const { Readable, Writable, Duplex, finished } = Stream;
-
-const strategyOf = (isObjectMode, highWaterMark) =>
-  isObjectMode ? new CountQueuingStrategy({ highWaterMark }) : { highWaterMark };
+const { Readable, finished } = Stream;
 
 export function readableToWeb(readable, { strategy } = {}) {
   if (typeof readable?._readableState !== 'object')
     throw invalidArgType('streamReadable', 'stream.Readable', readable);
-  const { readableObjectMode, readableHighWaterMark } = readable;
+  const { readableObjectMode, readableHighWaterMark: highWaterMark } = readable;
   let isEnded = false;
   return new ReadableStream(
     {
@@ -38,7 +35,7 @@ export function readableToWeb(readable, { strategy } = {}) {
         readable.destroy(reason);
       },
     },
-    strategy ?? strategyOf(readableObjectMode, readableHighWaterMark),
+    strategy ?? (readableObjectMode ? new CountQueuingStrategy({ highWaterMark }) : { highWaterMark }),
   );
 }
 
@@ -70,84 +67,4 @@ export function readableFromWeb(stream, options = {}) {
     readable.destroy(error);
   });
   return readable;
-}
-
-export function writableToWeb(writable) {
-  if (typeof writable?._writableState !== 'object')
-    throw invalidArgType('streamWritable', 'stream.Writable', writable);
-  const { writableObjectMode, writableHighWaterMark } = writable;
-  let isEnded = false;
-  return new WritableStream(
-    {
-      start(controller) {
-        finished(writable, { readable: false }, (error) => {
-          if (!isEnded && error) controller.error(error);
-          isEnded = true;
-        });
-      },
-      write: (chunk) =>
-        new Promise((resolve, reject) => {
-          writable.write(chunk, (error) => (error ? reject(error) : resolve()));
-        }),
-      abort: (reason) => void writable.destroy(reason),
-      close: () =>
-        new Promise((resolve, reject) => {
-          isEnded = true;
-          finished(writable, { readable: false }, (error) => (error ? reject(error) : resolve()));
-          writable.end();
-        }),
-    },
-    strategyOf(writableObjectMode, writableHighWaterMark),
-  );
-}
-
-/** The methods of a Writable that write to a stream of the web. */
-function writerMethods(writer) {
-  return {
-    write(chunk, _encoding, callback) {
-      writer.ready.then(() => writer.write(chunk)).then(() => callback(), callback);
-    },
-    final(callback) {
-      writer.close().then(() => callback(), callback);
-    },
-  };
-}
-
-export function writableFromWeb(stream, options = {}) {
-  if (typeof stream?.getWriter !== 'function')
-    throw invalidArgType('writableStream', 'WritableStream', stream);
-  validateObject(options, 'options');
-  const writer = stream.getWriter();
-  let isClosed = false;
-  const writable = new Writable({
-    ...options,
-    ...writerMethods(writer),
-    destroy(error, callback) {
-      const end = () => globalThis.process.nextTick(callback, error);
-      if (isClosed) end();
-      else (error ? writer.abort(error) : writer.close()).then(end, end);
-    },
-  });
-  writer.closed.then(
-    () => {
-      isClosed = true;
-    },
-    (error) => {
-      isClosed = true;
-      writable.destroy(error);
-    },
-  );
-  return writable;
-}
-
-export const duplexToWeb = (duplex) => ({
-  readable: readableToWeb(duplex),
-  writable: writableToWeb(duplex),
-});
-
-export function duplexFromWeb(pair, options = {}) {
-  validateObject(pair, 'pair');
-  const readable = readableFromWeb(pair.readable, options);
-  const writable = writableFromWeb(pair.writable, options);
-  return Duplex.from({ readable, writable });
 }

@@ -3,8 +3,7 @@
  * RangeError. The default time zone is that of Date.
  */
 import { load } from '../../../node-modules.js';
-import { rangePattern, sections } from './date-range.js';
-import { option, resolveLocale, supportedTags } from './locales.js';
+import { option, refuseRanges, resolveLocale, supportedTags } from './locales.js';
 import { canonicalTimeZone, defaultTimeZone, offsetAt, zoneIndex } from './time-zones.js';
 
 const NAMES = ['narrow', 'short', 'long'];
@@ -254,37 +253,12 @@ const partOf = (state, part, date, offset) =>
     ? { type: TYPES[part[1]], value: fieldText(state, part.slice(1, -1), date, offset) }
     : { type: 'literal', value: part };
 
-/** The offset of the time zone at a time, and a date that has the local time in its UTC fields. */
-function localTime(state, time) {
-  const offset = offsetAt(state.zone, time);
-  return { offset, date: new Date(time + offset * 1000) };
-}
-
 function toParts(state, value) {
-  const { date, offset } = localTime(state, timeOf(value));
+  const time = timeOf(value);
+  const offset = offsetAt(state.zone, time);
+  // Its UTC fields are the local time.
+  const date = new Date(time + offset * 1000);
   return state.parts.map((part) => partOf(state, part, date, offset));
-}
-
-/** The parts of a range of dates. */
-function toRangeParts(state, start, end) {
-  if (start === undefined || end === undefined) throw new TypeError('Invalid time value');
-  const [first, last] = [localTime(state, timeOf(start)), localTime(state, timeOf(end))];
-  const { fields, keys, name, timeStyle } = state;
-  if (
-    fields.fractionalSecondDigits !== undefined ||
-    fields.timeZoneName !== undefined ||
-    timeStyle === 'full'
-  )
-    throw unsupported('ranges with fractions of a second or the name of a time zone');
-  const ranges = () => load(`node:internal/locale-data/range-${name.toLowerCase()}`);
-  const pattern = rangePattern(ranges, state.data, keys, first.date, last.date);
-  if (pattern === undefined) throw unsupported('ranges with these options');
-  if (pattern === '') return toParts(state, start).map((part) => ({ ...part, source: 'shared' }));
-  return sections(pattern).flatMap(({ source, text }) => {
-    const { date, offset } = source === 'endRange' ? last : first;
-    const parts = text.split(FIELD).filter((part) => part !== '');
-    return parts.map((part) => ({ ...partOf(state, part, date, offset), source }));
-  });
 }
 
 const textOf = (parts) => parts.map((part) => part.value).join('');
@@ -306,13 +280,6 @@ const methods = {
   },
   formatToParts(date) {
     return toParts(slotsOf(this, 'formatToParts'), date);
-  },
-  formatRange(start, end) {
-    const parts = toRangeParts(slotsOf(this, 'formatRange'), start, end);
-    return parts.every(({ source }) => source === 'shared') ? withSpaces(textOf(parts)) : textOf(parts);
-  },
-  formatRangeToParts(start, end) {
-    return toRangeParts(slotsOf(this, 'formatRangeToParts'), start, end);
   },
   resolvedOptions() {
     const { tag, zone, hourCycle, fields, dateStyle, timeStyle, parts } = slotsOf(this, 'resolvedOptions');
@@ -337,6 +304,7 @@ Object.defineProperty(DateTimeFormat.prototype, Symbol.toStringTag, {
   configurable: true,
 });
 DateTimeFormat.supportedLocalesOf = supportedTags;
+refuseRanges(DateTimeFormat, ['formatRange', 'formatRangeToParts']);
 
 const cache = new Map();
 

@@ -136,3 +136,15 @@ export function option(options, name, values, fallback) {
     throw new RangeError(`Value ${text} out of range for Intl options property ${name}`);
   return text;
 }
+
+/** Gives a class methods for ranges, which throw: the sandbox has no data for them. */
+export function refuseRanges({ prototype, name }, methods) {
+  for (const method of methods) {
+    const value = () => {
+      throw new RangeError(
+        `${name}.${method} is not available in the sandbox: format both values and join them`,
+      );
+    };
+    Object.defineProperty(prototype, method, { value, writable: true, configurable: true });
+  }
+}

@@ -4,7 +4,7 @@ import { NumberFormat as Numbers } from '@formatjs/intl-numberformat';
 import { PluralRules as Plurals } from '@formatjs/intl-pluralrules';
 import RelativeTimes from '@formatjs/intl-relativetimeformat';
 import { load } from '../../../node-modules.js';
-import { resolveLocale, supportedTags } from './locales.js';
+import { refuseRanges, resolveLocale, supportedTags } from './locales.js';
 
 /** Wraps an implementation: resolves the locale, adds its data, and rejects what the data does not cover. */
 function define(Original, name, kind, isCallable = false) {
@@ -47,62 +47,7 @@ function define(Original, name, kind, isCallable = false) {
 
 export const NumberFormat = define(Numbers, 'NumberFormat', 'number', true);
 export const PluralRules = define(Plurals, 'PluralRules', 'plural');
-/** Replaces methods for ranges by ones that reject what the original formats differently from ICU. */
-for (const method of ['formatRange', 'formatRangeToParts']) {
-  const original = NumberFormat.prototype[method];
-  Object.defineProperty(NumberFormat.prototype, method, {
-    value: {
-      [method](start, end) {
-        const { style, notation, signDisplay, currencyDisplay, currencySign } = this.resolvedOptions();
-        const isSupported =
-          notation === 'standard' &&
-          signDisplay === 'auto' &&
-          style !== 'unit' &&
-          currencyDisplay !== 'name' &&
-          currencySign !== 'accounting';
-        if (!isSupported)
-          throw new RangeError(
-            'The sandbox does not support ranges with these options: format both numbers and join them',
-          );
-        if (
-          [start, end].some(
-            (one) => one !== undefined && (!(one >= 0 && one < Infinity) || Object.is(one, -0)),
-          )
-        )
-          throw new RangeError(
-            'The sandbox supports ranges of finite, non-negative numbers only: format both numbers and join them',
-          );
-        return original.call(this, start, end);
-      },
-    }[method],
-    writable: true,
-    configurable: true,
-  });
-}
-
-/** Ranges have the category `other`, except those from the first to the second category in these languages. */
-const RANGE_CATEGORIES = {
-  de: ['other', 'one'],
-  it: ['other', 'one'],
-  fr: ['one', 'one'],
-  pt: ['one', 'one'],
-};
-
-Object.defineProperty(PluralRules.prototype, 'selectRange', {
-  value: function selectRange(start, end) {
-    const { locale } = this.resolvedOptions();
-    for (const [name, given] of [
-      ['startRange', start],
-      ['endRange', end],
-    ]) {
-      if (given === undefined) throw new TypeError(`Invalid ${name} : undefined`);
-      if (Number.isNaN(Number(given))) throw new RangeError(`Invalid ${name} : ${given}`);
-    }
-    const [first, last] = RANGE_CATEGORIES[locale.slice(0, 2)] ?? [];
-    return this.select(start) === first && this.select(end) === last ? 'one' : 'other';
-  },
-  writable: true,
-  configurable: true,
-});
+refuseRanges(NumberFormat, ['formatRange', 'formatRangeToParts']);
+refuseRanges(PluralRules, ['selectRange']);
 export const RelativeTimeFormat = define(RelativeTimes, 'RelativeTimeFormat', 'relative');
 export const ListFormat = define(List, 'ListFormat', 'list');
