@@ -123,6 +123,13 @@ export function execute({ code, file, script, imports, trailing, awaits, typescr
   return evaluateProgram(code, file, isModule ? SCRIPT | STRICT : SCRIPT, trailing, valueNames);
 }
 
+/** The URL that `import.meta.resolve` returns: paths need not exist. */
+function resolveUrl(name, file) {
+  if (/^(\.{0,2}\/|file:)/.test(name)) return new URL(name, `file://${file}`).href;
+  const found = boot.resolveImport(file, name);
+  return found.startsWith('/') ? `file://${found}` : found;
+}
+
 async function executeModule(code, file, script, imports, trailing, valueNames) {
   const flags = SCRIPT | STRICT;
   if (host.compiles(code, file, flags) !== 1) {
@@ -135,9 +142,10 @@ async function executeModule(code, file, script, imports, trailing, valueNames) 
       }
       return undefined;
     }
-    const resolve = (name) => `file://${boot.resolveImport(file, `${name}`)}`;
     const dirname = COMMONJS_NAMES.__dirname();
-    define({ import_meta: { dirname, filename: file, main: true, resolve, url: `file://${file}` } });
+    const url = `file://${file}`;
+    const resolve = (name) => resolveUrl(`${name}`, file);
+    define({ import_meta: { dirname, filename: file, main: true, resolve, url } });
     if (!(await importAll(imports, valueNames))) return undefined;
     return evaluateProgram(script, file, flags, trailing, valueNames);
   }

@@ -197,7 +197,7 @@ export function mainModule() {
 /** Prepares `module` and `require` for a program. Modules stay cached between the programs of a session. */
 export function beginProgram(file) {
   programNumber++;
-  main = new Module('.', undefined);
+  main = new Module('.', null);
   main.filename = file;
   main.path = dirname(file);
   main.paths = searchFolders(main.path);
