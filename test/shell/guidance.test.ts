@@ -10,7 +10,7 @@ test.each([
   ['x="a b"; [ -n $x ]', 2, 'UnquotedVariable', 'Quote it'],
   ['[ $nothing = 1 ]', 2, 'UnquotedVariable', 'is empty'],
   ['f="a b"; echo hi > $f', 1, 'UnquotedVariable', 'Quote it'],
-  ['set -u; echo "$1"', 127, 'UnboundVariable', "'$1' must have a value"],
+  ['set -u; echo "$1"', 1, 'UnboundVariable', "'$1' must have a value"],
   ['set -euo pipefail; echo $missing', 1, 'UnboundVariable', "'missing' must have a value"],
   ['set -e; echo a | grep b; echo done', 1, 'CommandFailed', 'With set -e'],
   ['set -e\ni=0\n((i++))\necho done', 1, 'CommandFailed', 'write i=$((i + 1))'],

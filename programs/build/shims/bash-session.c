@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "bashtypes.h"
@@ -22,6 +23,8 @@
 #include "unwind_prot.h"
 
 extern char **environ;
+extern time_t shell_start_time;
+extern struct timeval shellstart;
 extern int startup_state, loop_level, continuing, breaking, executing_list, comsub_ignore_return, return_catch_flag,
     wait_intr_flag, parse_and_execute_level, line_number, running_trap;
 int shell_main(int argc, char **argv, char **envp) __asm__("main");
@@ -37,7 +40,7 @@ _Noreturn void kernel_die(int signal) KERNEL(__sb_die);
 /* Bits of what bash_eval returns: the program called exit, and exec with a program. */
 enum { EXITED = 0x100, REPLACED = 0x200 };
 /* Flags of bash_setup. */
-enum { FIRST = 1, KEPT = 2 };
+enum { FIRST = 1, KEPT = 2, IS_FILE = 4 };
 /* Deeper recursion of functions fails before the stack of C is full. */
 enum { MAX_FUNCTION_DEPTH = 1000 };
 
@@ -45,6 +48,8 @@ enum { MAX_FUNCTION_DEPTH = 1000 };
 static pid_t session;
 static jmp_buf session_start;
 static int replaced;
+/* The program is a file, not the text of `bash -c`. */
+static int is_file;
 
 static int in_session(void) { return session && session == getpid(); }
 
@@ -117,20 +122,14 @@ int bash_start(void)
   return 0;
 }
 
-static void bind_number(char *name, unsigned value)
-{
-  char text[16];
-  snprintf(text, sizeof(text), "%u", value);
-  bind_variable(name, text, 0);
-}
-
 /* What a shell determines when it starts, which is not the time when its image was built. */
 static void begin(unsigned seed)
 {
   dollar_dollar_pid = getpid();
   set_ppid();
-  bind_number("RANDOM", seed);
-  bind_number("SECONDS", 0);
+  sbrand(seed);
+  gettimeofday(&shellstart, NULL);
+  shell_start_time = shellstart.tv_sec;
 }
 
 static void export_variable(char *text)
@@ -144,6 +143,18 @@ static void export_variable(char *text)
   array_needs_making = 1;
 }
 
+/* Sets the stack of callers to that of a shell that reads `file`, or no file. */
+static void begin_callers(char *file)
+{
+  struct { char *variable, *value; } parts[] = {{"FUNCNAME", "main"}, {"BASH_SOURCE", file}, {"BASH_LINENO", "0"}};
+  for (int i = 0; i < 3; i++) {
+    SHELL_VAR *variable = find_variable(parts[i].variable);
+    if (!variable || !array_p(variable)) continue;
+    array_flush(array_cell(variable));
+    if (file) array_push(array_cell(variable), parts[i].value);
+  }
+}
+
 /* Prepares the next program: its name and arguments, and variables that it exports. Frees both lists. */
 void bash_setup(char **argv, char **env, int flags, unsigned seed)
 {
@@ -154,6 +165,8 @@ void bash_setup(char **argv, char **env, int flags, unsigned seed)
   for (i = 0; env[i]; i++) export_variable(env[i]);
   FREE(dollar_vars[0]);
   dollar_vars[0] = savestring(argv[0]);
+  is_file = flags & IS_FILE;
+  begin_callers(is_file ? argv[0] : NULL);
   remember_args(strvec_to_word_list(argv + 1, 1, 0), 1);
   free(argv);
   free(env);
@@ -187,12 +200,12 @@ static int evaluate(char *text)
   switch (setjmp_nosigs(top_level)) {
   case NOT_JUMPED:
     return parse_and_execute(text, dollar_vars[0], SEVAL_NOHIST | SEVAL_RESETLINE) & 0xff;
+  case FORCE_EOF:
+    if (!is_file) last_command_exit_value = 127;
+    /* fall through */
   case EXITPROG:
     leave_all();
     return EXITED | after_exit_trap();
-  case FORCE_EOF:
-    leave_all();
-    return EXITED | (last_command_exit_value = 127);
   default:
     leave_all();
     return last_command_exit_value = 1;

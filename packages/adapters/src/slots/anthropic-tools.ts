@@ -50,7 +50,7 @@ export function anthropicBash(
         await session.restart();
         return 'The shell was restarted.';
       }
-      const result = await session.execute(input.command, { ...(signal && { signal }) });
+      const result = await session.execute(input.command, { file_name: null, ...(signal && { signal }) });
       const { exitCode, error } = processEnd(result);
       const end = error ?? (exitCode === 0 ? '' : `Exit code ${exitCode}`);
       return [result.stdout, result.stderr, end].filter((text) => text !== '').join('\n');

@@ -23,6 +23,8 @@ export class LazyDirEntries implements DirEntries {
   readonly loaded = new Map<string, Node>();
   /** Nodes that were added, and null for names of the tree that were removed. */
   readonly changed = new Map<string, Node | null>();
+  /** A node that lookups find and listings omit, until its name is set or deleted. */
+  unlisted: { readonly name: string; readonly node: Node } | undefined;
   #added = 0;
   #isComplete = false;
 
@@ -40,11 +42,12 @@ export class LazyDirEntries implements DirEntries {
     const changed = this.changed.get(name);
     if (changed !== undefined) return changed ?? undefined;
     const loaded = this.loaded.get(name);
-    if (loaded !== undefined || this.#isComplete) return loaded;
+    if (loaded !== undefined) return loaded;
     const path = this.prefix + name;
     const { tree } = this.source;
-    const entry = tree.get(path);
-    return entry && this.#load(name, entry, tree.rankOf(path));
+    const entry = this.#isComplete ? undefined : tree.get(path);
+    if (entry !== undefined) return this.#load(name, entry, tree.rankOf(path));
+    return this.unlisted?.name === name ? this.unlisted.node : undefined;
   }
 
   set(name: string, node: Node): void {
@@ -54,6 +57,7 @@ export class LazyDirEntries implements DirEntries {
   }
 
   delete(name: string): void {
+    if (this.unlisted?.name === name) this.unlisted = undefined;
     if (this.changed.get(name)) this.#added--;
     this.loaded.delete(name);
     // Other names are not recorded, because a guest could create and remove any number of them.

@@ -13,7 +13,7 @@ interface NodeFields {
   ctimeMs: number;
   /** 1 while the node has a name, 0 after its removal. There are no hard links. */
   nlink: number;
-  /** Open descriptors, counted by `Volume.retain` and `Volume.release`; always 0 for read-only nodes. */
+  /** Open descriptors, counted by `Volume.retain` and `Volume.release`; always 0 for nodes of layers. */
   openCount: number;
   /** Whether the node is part of a layer or a parent directory of one. Such nodes never change. */
   readonly: boolean;

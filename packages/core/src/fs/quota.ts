@@ -46,6 +46,18 @@ export class Quota {
     if (node.kind === 'file' && !stays) setData(node, new Uint8Array(0), 0);
   }
 
+  /** Charges a node that was not charged. */
+  charge(node: Node, nlink: number, openCount: number): void {
+    const uncharged = { nlink: node.nlink, openCount: node.openCount };
+    node.nlink = node.openCount = 0;
+    try {
+      this.relink(node, nlink, openCount);
+    } catch (cause) {
+      Object.assign(node, uncharged);
+      throw cause;
+    }
+  }
+
   /** Throws ENOSPC if paths cannot become longer by this many bytes in total. */
   checkPaths(bytes: number): void {
     if (!this.isEnforced || bytes <= 0) return;

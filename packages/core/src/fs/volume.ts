@@ -39,6 +39,12 @@ const WORKSPACE = '/app';
 export const WRITABLE_ROOTS = [WORKSPACE, '/tmp'] as const;
 export type WritableRoot = (typeof WRITABLE_ROOTS)[number];
 
+/** Whether the node is a file with these contents. */
+const hasContents = (node: Node, data: Uint8Array) =>
+  node.kind === 'file' &&
+  node.size === data.length &&
+  Buffer.compare(node.data.subarray(0, node.size), data) === 0;
+
 export class Volume {
   readonly root: DirNode;
   readonly #quota: Quota;
@@ -48,6 +54,8 @@ export class Volume {
   readonly #pinned = new Set<string>(['/', ...WRITABLE_ROOTS]);
   readonly #layers: ReadOnlyLayers;
   readonly #writable = new Map<WritableRoot, WritableTree>();
+  /** The file of `addUnlisted`, until the guest changes it. */
+  #unlisted: FileNode | undefined;
 
   /**
    * `now` returns milliseconds. The volume uses no other clock. `home` is the canonical path of the workspace. If it is not
@@ -94,6 +102,32 @@ export class Volume {
     this.#pinned.delete(at);
   }
 
+  /**
+   * Adds a file to the workspace that paths lead to. Listings, changes and the quota leave it out until the guest changes it.
+   * If something else has the name, the file gets a free one. Returns its name.
+   */
+  addUnlisted(name: string, data: Uint8Array, mode: number): string {
+    const { entries } = this.#writableTree(WORKSPACE);
+    const dot = name.lastIndexOf('.');
+    const stem = dot > 0 ? name.slice(0, dot) : name;
+    let free = name;
+    for (let i = 1, node = entries.get(free); node !== undefined; node = entries.get(free), i++) {
+      if (hasContents(node, data)) return free;
+      free = `${stem}-${i}${name.slice(stem.length)}`;
+    }
+    this.#unlisted = newFile({ ...this.#init(mode), readonly: true }, data);
+    entries.unlisted = { name: free, node: this.#unlisted };
+    return free;
+  }
+
+  /** Removes the file of `addUnlisted`, unless the guest has changed it. It is charged as long as it is open. */
+  removeUnlisted(): void {
+    const node = this.#unlisted;
+    if (node === undefined) return;
+    this.#writableTree(WORKSPACE).entries.unlisted = undefined;
+    this.asHost(() => this.#makeOrdinary(node, 0));
+  }
+
   /** Resolves a path; `follow` applies to a final symbolic link. Throws ENOENT if the path does not exist. */
   resolve(path: string, cwd: BaseDirectory, follow: boolean): ResolvedPath {
     const found = walk(this.root, path, cwd, follow ? 'follow' : 'nofollow');
@@ -136,6 +170,7 @@ export class Volume {
       return this.#add(found, newFile(this.#init(mode)));
     }
     if (isNew) throw ERRNO_ERRORS.EEXIST;
+    if ((flags.write || flags.truncate) && !flags.directory) this.#list(node);
     checkOpen(node, flags);
     if (flags.truncate) this.truncate(node, 0);
     return found as ResolvedPath;
@@ -165,6 +200,7 @@ export class Volume {
     if (found.node.kind === 'dir') throw ERRNO_ERRORS.EISDIR;
     if (found.trailingSlash) throw ERRNO_ERRORS.ENOTDIR;
     this.#checkChangeable(found);
+    this.#listRemoved(found.node);
     this.#remove(found as ResolvedPath);
   }
 
@@ -199,6 +235,8 @@ export class Volume {
     checkReplaceable(node, target.node);
     checkName(target.name);
     checkDepth(node, source.path, target.path);
+    this.#list(node);
+    this.#listRemoved(target.node);
     const moved = 1 + (node.kind === 'dir' ? countNodes(node) : 0);
     const lengthened = moved * (utf8Length(target.path) - utf8Length(source.path));
     this.#quota.checkPaths(lengthened);
@@ -218,6 +256,7 @@ export class Volume {
   }
 
   chmod(node: Node, mode: number): void {
+    this.#list(node);
     if (node.readonly) throw ERRNO_ERRORS.EROFS;
     node.mode = mode & 0o7777;
     node.ctimeMs = this.#now();
@@ -225,6 +264,7 @@ export class Volume {
 
   /** Sets the modification time. There is no access time. */
   utimes(node: Node, mtimeMs: number): void {
+    this.#list(node);
     if (node.readonly) throw ERRNO_ERRORS.EROFS;
     if (!(Math.abs(mtimeMs) <= MAX_TIME_MS)) throw ERRNO_ERRORS.EINVAL;
     node.mtimeMs = mtimeMs;
@@ -232,6 +272,7 @@ export class Volume {
   }
 
   truncate(node: Node, size: number): void {
+    this.#list(node);
     const file = writableFile(node, size);
     this.#quota.resize(file, size);
     this.#markWritten(file);
@@ -257,12 +298,14 @@ export class Volume {
 
   /** Counts an open descriptor. An unlinked node stays charged while it has one. */
   retain(node: Node): void {
-    if (!node.readonly) this.#quota.relink(node, node.nlink, node.openCount + 1);
+    if (node === this.#unlisted) node.openCount++;
+    else if (!node.readonly) this.#quota.relink(node, node.nlink, node.openCount + 1);
   }
 
   /** Releases a descriptor. The last one of an unlinked node frees its bytes. */
   release(node: Node): void {
-    if (!node.readonly && node.openCount > 0) this.#quota.relink(node, node.nlink, node.openCount - 1);
+    if (node === this.#unlisted) node.openCount--;
+    else if (!node.readonly && node.openCount > 0) this.#quota.relink(node, node.nlink, node.openCount - 1);
   }
 
   get limits(): VolumeLimits {
@@ -370,6 +413,30 @@ export class Volume {
   /** The contents at the last baseline. */
   baseline(at: WritableRoot): FileTree {
     return this.#writableTree(at).baseline;
+  }
+
+  /** Lists the file of `addUnlisted`, which the guest is about to change. Other nodes stay as they are. */
+  #list(node: Node | undefined): void {
+    if (node === undefined || node !== this.#unlisted) return;
+    const { entries } = this.#writableTree(WORKSPACE);
+    const { name } = entries.unlisted!;
+    const pathBytes = utf8Length(`${this.home}/${name}`);
+    this.#quota.checkPaths(pathBytes);
+    this.#makeOrdinary(node, 1);
+    this.#quota.pathBytes += pathBytes;
+    entries.set(name, node);
+  }
+
+  /** Like `#list`, for a file that is removed at once, which needs no quota. */
+  #listRemoved(node: Node | undefined): void {
+    if (node !== undefined && node === this.#unlisted) this.asHost(() => this.#list(node));
+  }
+
+  #makeOrdinary(node: FileNode, nlink: number): void {
+    const { openCount } = node;
+    this.#quota.charge(node, nlink, openCount);
+    node.readonly = false;
+    this.#unlisted = undefined;
   }
 
   #writableTree(at: WritableRoot): WritableTree {

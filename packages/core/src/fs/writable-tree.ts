@@ -21,7 +21,11 @@ export class WritableTree {
   }
 
   get #isUnused(): boolean {
-    return (this.dir.entries as LazyDirEntries).isUnused;
+    return this.entries.isUnused;
+  }
+
+  get entries(): LazyDirEntries {
+    return this.dir.entries as LazyDirEntries;
   }
 
   /** Replaces the contents, which become the baseline. */

@@ -30,8 +30,8 @@ export interface Program {
   readonly code: string;
   /** The language of the program, if the runtime runs several. */
   readonly language: LanguageName;
-  /** File name of the program, if it is the first of its interpreter; undefined for the default. */
-  readonly file_name?: string | undefined;
+  /** File name of the program, if it is the first of its interpreter; undefined for the default, null if it is not a file. */
+  readonly file_name?: string | null | undefined;
   readonly env: Readonly<Record<string, string>>;
   /** Arguments of the program: sys.argv or process.argv. */
   readonly args: readonly string[];

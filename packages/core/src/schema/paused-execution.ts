@@ -21,7 +21,10 @@ export const pausedExecution = z.strictObject({
   pauses: count.int().describe('Number of pauses of the execution so far.'),
   code: z.string().describe('The beginning of the program, at most 262,144 characters.'),
   language: languageName.describe('Language of the program.'),
-  file_name: programName.optional().describe('File name of the program, if the call set one.'),
+  file_name: programName
+    .nullable()
+    .optional()
+    .describe('File name of the program, if the call set one, or null if the program is not a file.'),
   inject_setup: z.boolean().describe('Whether packages and helpers are available to the program.'),
   fuel_budget: fuelBudget.describe('Maximum number of WebAssembly instructions for the whole execution.'),
   timeout_seconds: described(

@@ -135,8 +135,8 @@ export const executeOptions = z.strictObject({
     'Language of the program. A JavaScript sandbox also runs `typescript`. Default: the runtime of the sandbox.',
   ),
   file_name: optionalField(
-    programName,
-    'File name of the program in stack traces, `__file__` and `import.meta.url`. In a session, it applies to the first call only; the program of a later call N is always call-N.py, call-N.js or call-N.ts. Default: main.py, main.js or main.ts.',
+    programName.nullable(),
+    'File name of the program in stack traces, `__file__`, `$0` and `import.meta.url`. The program can read this file in the workspace; it is not a result unless the program changes it. If another file has the name, the program gets a free one. null: the program is not a file, like a notebook cell or a command line. In a session, a name applies to the first call only; the program of a later call N is always call-N.py, call-N.js, call-N.ts or call-N.sh. Default: main.py, main.js, main.ts or main.sh.',
   ),
   stdin: optionalField(
     z.union([fileContent, stream], 'must be a string, bytes or a stream'),

@@ -29,7 +29,7 @@ export async function prepareProcess(
   const { runtime, program } = launch(argv, cwd);
   const changed = { ...NO_ANALYSIS, cwd: undefined, env: { ...session.policy.env, ...env } };
   const sandbox = await session.withRuntime(runtime, changed);
-  return (options) => sandbox.execute(program, options);
+  return (options) => sandbox.execute(program, { ...options, file_name: null });
 }
 
 /** How a process ended. A limit or a signal is reported as a shell reports it, and `error` says which. */

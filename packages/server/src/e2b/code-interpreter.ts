@@ -78,6 +78,7 @@ const execute: E2bHandler = async (call) => {
     const run = async (cancelled: AbortSignal) => {
       const result = await session.execute(program, {
         language: name,
+        file_name: null,
         env: env_vars ?? {},
         signal: cancelled,
         onStdout: (text) => lines.send({ type: 'stdout', text, timestamp: new Date().toISOString() }),

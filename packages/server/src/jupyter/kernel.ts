@@ -230,6 +230,7 @@ export class JupyterKernel {
     using active = tenant.beginCall(session_id, this.#interrupt.signal);
     const result = await session.withFilesOf(files, () =>
       session.execute(program, {
+        file_name: null,
         signal: active.signal,
         ...(given.allow_stdin && { stdin: this.#inputOf(request) }),
         onStdout: write('stdout'),

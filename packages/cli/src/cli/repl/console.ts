@@ -152,6 +152,7 @@ export class Console implements ReplState {
     const result = await this.session
       .execute(code, {
         language: this.parts.language,
+        file_name: null,
         stdin: this.#input(ended.signal),
         signal: this.#cancel.signal,
         ...(tools && { tools }),

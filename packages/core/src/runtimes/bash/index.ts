@@ -19,7 +19,8 @@ import { VARIABLES_PROGRAM } from './variables-program.ts';
 /** Flags of `bash_setup` (see programs/build/shims/bash-session.c). */
 const FIRST = 1;
 const KEPT = 2;
-/** The name of programs that have no file. */
+const IS_FILE = 4;
+/** The name of programs that are not files. */
 const SHELL_NAME = 'bash';
 
 /** Bit of what `bash_eval` returns: exec has replaced the shell by a program. In a session, the shell goes on. */
@@ -45,9 +46,15 @@ function restoreStreams({ kernel }: Guest, before: readonly (OpenFile | undefine
   }
 }
 
-/** Sets the arguments and the exported variables of the next program. */
+/** What `$0` is: relative in the folder of the program, so that messages are short, and valid in others. */
+function nameOf({ kernel }: Guest, { file, file_name }: GuestRequest): string {
+  if (file_name === null) return SHELL_NAME;
+  return kernel.cwd === kernel.volume.home ? file.slice(file.lastIndexOf('/') + 1) : file;
+}
+
+/** Sets the name, the arguments and the exported variables of the next program. */
 function setUp(guest: Guest, request: GuestRequest): void {
-  const { env, args, call, keep, file_name = SHELL_NAME } = request;
+  const { env, args, call, keep, file_name } = request;
   const seed = new Uint8Array(4);
   if (call === 1) guest.random(seed);
   // The shell knows the folder in which its image was built.
@@ -55,12 +62,12 @@ function setUp(guest: Guest, request: GuestRequest): void {
   if (folder !== USER_ENV.HOME) evaluate(guest, `builtin cd -- ${quote(folder)}; unset OLDPWD`);
   guest.call(
     'bash_setup',
-    copyTexts(guest, [file_name, ...args]),
+    copyTexts(guest, [nameOf(guest, request), ...args]),
     copyTexts(
       guest,
       Object.entries(env).map(([name, value]) => `${name}=${value}`),
     ),
-    (call === 1 ? FIRST : 0) | (keep ? KEPT : 0),
+    (call === 1 ? FIRST : 0) | (keep ? KEPT : 0) | (file_name === null ? 0 : IS_FILE),
     new DataView(seed.buffer).getInt32(0),
   );
 }

@@ -117,7 +117,7 @@ function takeText(guest: Guest, object: number): string {
 
 function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   setRunning(guest, handles, request);
-  const { code, file, env, args, call, keep, inject_setup, tools, network } = request;
+  const { code, file, file_name, env, args, call, keep, inject_setup, tools, network } = request;
   const program = {
     code,
     file,
@@ -126,6 +126,7 @@ function run(guest: Guest, handles: Handles, request: GuestRequest): string {
     call,
     keep,
     inject_setup,
+    ...(file_name === null && { is_cell: true }),
     ...(tools !== undefined && { tools }),
     ...(network && { network }),
   };

@@ -24,7 +24,7 @@ export function languageOfFile(path: string): LanguageName | undefined {
  * The path under which the program of a call is compiled, which appears in stack traces. Calls of an interpreter are
  * numbered from 1. Only the first may have a name of its own, so that stack traces find the sources of earlier calls.
  */
-export function programFile(language: LanguageName, call: number, name?: string): string {
+export function programFile(language: LanguageName, call: number, name?: string | null): string {
   const extension = extensionsOf(language)[0];
   return `/app/${call === 1 ? (name ?? `main${extension}`) : `call-${call}${extension}`}`;
 }

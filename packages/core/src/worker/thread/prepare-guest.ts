@@ -12,6 +12,8 @@ import { FsError } from '../../fs/fs-error.ts';
 import type { FileTree } from '../../fs/immutable-file-tree.ts';
 import { isSyscallError } from '../../kernel/syscall-error.ts';
 import type { Kernel } from '../../kernel/syscalls.ts';
+import { programFile } from '../../runtimes/registry/program-files.ts';
+import type { Program } from '../../runtimes/runtime.ts';
 import { commandLayers } from '../guest-processes/process-commands.ts';
 import type { RunJob } from '../protocol/messages.ts';
 import { timed } from '../protocol/startup-phases.ts';
@@ -34,6 +36,8 @@ export interface ReceivedJob {
   /** Absent if the job contains none. */
   readonly workspace: FileTree | undefined;
 }
+
+const encoder = new TextEncoder();
 
 /** The pages of memory that a guest may have. */
 export const pagesIn = (memoryBytes: number) => Math.floor(memoryBytes / PAGE_BYTES);
@@ -76,6 +80,15 @@ export function prepareGuest(
   });
   if (session !== undefined) guest.kernel.renumberNodes();
   return { current: { guest, capture, pool }, stale: cached ?? stale };
+}
+
+/** Adds the file of a program to the workspace, unless it is not a file, and returns its path. */
+export function addProgramFile({ volume, calls }: Kernel, { code, language, file_name }: Program): string {
+  const path = programFile(language, calls + 1, file_name);
+  if (file_name === null) return path;
+  const at = path.lastIndexOf('/') + 1;
+  const mode = code.startsWith('#!') ? 0o755 : 0o644;
+  return path.slice(0, at) + volume.addUnlisted(path.slice(at), encoder.encode(code), mode);
 }
 
 /** The first program starts in this folder of the workspace, if it exists. */

@@ -2,7 +2,6 @@
 import type { ProgramState, RunProfile } from '../../analysis/run-profile-schema.ts';
 import type { Guest } from '../../engine/guest.ts';
 import type { LimitReason } from '../../engine/run-context.ts';
-import { programFile } from '../../runtimes/registry/program-files.ts';
 import type { MessageLimits } from '../../runtimes/runtime.ts';
 import type { StoppedAt } from '../../schema.ts';
 import { FuelProfiler } from './fuel-profiler.ts';
@@ -12,18 +11,16 @@ import { ProgramStateSampler } from './program-state-sampler.ts';
 export class ProgramObserver {
   /** The number of the call in its session, from 1. */
   readonly call: number;
-  /** The file under which the program is compiled. */
-  readonly file: string;
   #recorded: FuelProfiler | undefined;
   #stateAtLimit: ProgramState | undefined;
 
+  /** `file`: the path under which the program is compiled. */
   constructor(
     readonly guest: Guest,
     readonly received: Pick<ReceivedJob, 'job' | 'loaded'>,
+    readonly file: string,
   ) {
-    const { language, file_name } = received.job.program;
     this.call = guest.kernel.calls + 1;
-    this.file = programFile(language, this.call, file_name);
   }
 
   get limits(): MessageLimits {

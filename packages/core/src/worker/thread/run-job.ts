@@ -25,7 +25,7 @@ import { GuestToolCalls } from './guest-tool-calls.ts';
 import type { HostRequests } from './host-requests.ts';
 import type { JobCallbacks } from './job-callbacks.ts';
 import type { LoadedImage } from './load-image.ts';
-import { type PreparedGuest, prepareGuest, type ReceivedJob } from './prepare-guest.ts';
+import { addProgramFile, type PreparedGuest, prepareGuest, type ReceivedJob } from './prepare-guest.ts';
 import { ProgramObserver } from './program-observer.ts';
 import { type EndedRun, endOutcome } from './run-outcome.ts';
 import { RunOutput } from './run-output.ts';
@@ -112,7 +112,11 @@ function prepare(thread: ThreadContext, received: ReceivedJob, callbacks: JobCal
     ...(onTick && { onTick }),
   };
   const prepared = prepareGuest(received, context, callbacks.guests);
-  observer = new ProgramObserver(prepared.current.guest, received);
+  observer = new ProgramObserver(
+    prepared.current.guest,
+    received,
+    addProgramFile(prepared.current.guest.kernel, job.program),
+  );
   return { ...prepared, clock, output, results, observer };
 }
 
@@ -164,6 +168,7 @@ function runToEnd(
   callbacks.reportStart(received.id);
   const ending = timed('first_run', () => runConnected(received, connected));
   processes.close();
+  kernel.volume.removeUnlisted();
   unmountLayers(kernel);
   tools?.close();
   const exceededQuota = kernel.volume.takeExceededLimit();

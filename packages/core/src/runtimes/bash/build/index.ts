@@ -42,7 +42,7 @@ export const build: RuntimeBuild = {
   runtime: bash,
   binary: {
     specifier: './packages/bash/bash.wasm',
-    sha256: '7b6f0907a8567713bffe8b4f00597025d97b0c096198b35832b57934299cd7a7',
+    sha256: 'fce5cb19d35a6c2617d71c8810e48038d424406ee17f613f1c167a0fdee90e82',
   },
   prepare: {
     exports: [...PROGRAM_EXPORTS, ...FORK_EXPORTS, ...SESSION_EXPORTS],

@@ -367,9 +367,12 @@ def _define_entry_points():
             removed_paths.clear()
         source = current['code']
         program_files.add(file)
-        lines = [line + '\n' for line in source.split('\n')]
+        lines = [line + '\n' for line in source.removesuffix('\n').split('\n')]
         linecache.cache[file] = (len(source), None, lines, file)
-        sys.modules['__main__'].__dict__['__file__'] = file
+        if 'is_cell' in current:
+            sys.modules['__main__'].__dict__.pop('__file__', None)
+        else:
+            sys.modules['__main__'].__dict__['__file__'] = file
         has_network = 'network' in current
         if has_network or '_sandbox_network' in sys.modules:
             imports.set_network(has_network)
