@@ -1,4 +1,4 @@
-/** The figures of bench/BENCHMARKS.md, which are taken from the tables that the benchmarks print. */
+/** The figures of docs/BENCHMARKS.md, which are taken from the tables that the benchmarks print. */
 
 /** What a row says, and where its figure is: the heading, the start of the row and the column of a table. */
 const FIGURES = [
@@ -144,7 +144,7 @@ export function withFigures(page, benchmark, text) {
   const lines = page.split('\n');
   for (const [what, heading, row, column] of FIGURES.filter(([, one]) => found.includes(one))) {
     const at = lines.findIndex((line) => line.startsWith(`| ${what} | `));
-    if (at < 0) throw new Error(`bench/BENCHMARKS.md has no row "${what}".`);
+    if (at < 0) throw new Error(`docs/BENCHMARKS.md has no row "${what}".`);
     lines[at] = `| ${what} | ${figure(text, heading, row, column)} | \`${benchmark}\` |`;
   }
   return lines.join('\n');

@@ -27,7 +27,7 @@ const BUDGETS = [
     target: 2_000,
   },
   { name: 'builds of guests', files: (path) => BUILDS.test(path) },
-  { name: 'tools', files: (path) => /^(?:tools|scripts|bench|programs)\//.test(path) },
+  { name: 'tools', files: (path) => /^(?:tools|scripts|programs)\//.test(path) },
   { name: 'page', files: (path) => path.startsWith('page/') },
 ];
 

@@ -36,7 +36,7 @@ const COPIED = {
   'packages/core': ['LICENSE', 'THIRD_PARTY_NOTICES.md', 'SECURITY.md'],
   'packages/server': ['LICENSE', 'THIRD_PARTY_NOTICES.md'],
   'packages/adapters': ['LICENSE'],
-  'packages/cli': ['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'bench/BENCHMARKS.md', 'deploy'],
+  'packages/cli': ['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'deploy'],
   'tools/redteam': ['LICENSE'],
 };
 

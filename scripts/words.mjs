@@ -1,14 +1,14 @@
 /**
- * Counts the words of the documents, as `wc -w` does: those in the root, in docs/ and in bench/, without the notices of other
+ * Counts the words of the documents, as `wc -w` does: those in the root and in docs/, without the notices of other
  * projects. Run as a program, it prints one line per document.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const FOLDERS = ['', 'docs/', 'docs/decisions/', 'bench/'];
-/** Texts of other authors, and the tables of a benchmark, which are not committed. */
-const OTHERS = ['THIRD_PARTY_NOTICES.md', 'bench/RESULTS.md'];
+const FOLDERS = ['', 'docs/', 'docs/decisions/'];
+/** Texts of other authors. */
+const OTHERS = ['THIRD_PARTY_NOTICES.md'];
 
 /** The paths of the documents. */
 export const DOCUMENTS = FOLDERS.flatMap((folder) =>

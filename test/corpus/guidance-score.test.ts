@@ -5,8 +5,8 @@
  */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
-import { failingPrograms } from '../../bench/guidance/programs.mjs';
-import { score, totals } from '../../bench/guidance/score.mjs';
+import { failingPrograms } from '../../tools/bench/guidance/programs.mjs';
+import { score, totals } from '../../tools/bench/guidance/score.mjs';
 
 /** One program in this many is in the sample. */
 const STEP = 3;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { replaceSection } from '../../bench/sections.mjs';
 import { withFigures } from '../../scripts/benchmark-page.mjs';
+import { replaceSection } from '../../tools/bench/sections.mjs';
 
 test('a benchmark replaces its own section only, and states where it was measured', () => {
   const text = '# B\n\n<!-- benchmark: a -->\n## A\n\nold\n<!-- end -->\n\n## Recorded\n';

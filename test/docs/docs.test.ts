@@ -17,7 +17,7 @@ const THIRD_PARTY = 'THIRD_PARTY_NOTICES.md';
 const ownDocuments = documents.filter((document) => document !== THIRD_PARTY);
 
 /** Files of a store or a cache, and those that scripts write and that are not committed. */
-const NOT_COMMITTED = ['packages.json', 'session.json', 'bench/RESULTS.md'];
+const NOT_COMMITTED = ['packages.json', 'session.json', 'tools/bench/RESULTS.md'];
 const isCommitted = (path: string) => !NOT_COMMITTED.includes(path) && !path.startsWith('dist/');
 const SOURCE_FOLDERS = [
   'test',

@@ -1,4 +1,4 @@
-/** Time limits and cancellation end every program. bench/overshoot.mjs measures how promptly. */
+/** Time limits and cancellation end every program. tools/bench/overshoot.mjs measures how promptly. */
 import { createSandbox, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { run } from '../support/sandbox.ts';

@@ -221,7 +221,7 @@ describe('Requirement: Backward Compatibility', () => {
 
 describe('Requirement: Performance Impact Minimization', () => {
   test('Scenario: Analysis Computation Overhead', () => {
-    // bench/analysis.mjs measures times. Here: a long standard error is not read at all.
+    // tools/bench/analysis.mjs measures times. Here: a long standard error is not read at all.
     const stderr = `${'x'.repeat(10_000_000)}\n`;
     const accessed: string[] = [];
     const observed = new Proxy(new String(stderr), {

@@ -33,7 +33,7 @@ export interface AttackPrograms {
   /** Runs after an attack with tools, in the same session. Must print `[1]`. */
   readonly toolProbe: string;
   /**
-   * Programs that break a limit. They use only the language and its standard library, because bench/overshoot.mjs runs them
+   * Programs that break a limit. They use only the language and its standard library, because tools/bench/overshoot.mjs runs them
    * in other sandboxes too. Without limits no program ends in reasonable time, except those with `ends`.
    */
   readonly limitPrograms: readonly LimitProgram[];
