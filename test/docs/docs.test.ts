@@ -23,7 +23,7 @@ const SOURCE_FOLDERS = [
   'test',
   'scripts',
   'docs',
-  'bench',
+  'tools/bench',
   'programs',
   'packages',
   'page',
@@ -103,7 +103,7 @@ describe('documentation', () => {
   test.each(ownDocuments)('names only existing files in %s', (document) => {
     const paths = [
       ...read(document).matchAll(
-        /`((?:packages\/(?:core|server|cli|adapters)|tools\/redteam|page|test|scripts|bench|docs|\.ci)\/[\w./-]+)`/g,
+        /`((?:packages\/(?:core|server|cli|adapters)|tools|page|test|scripts|docs|\.ci)\/[\w./-]+)`/g,
       ),
     ];
     const named = paths.map(([, path]) => path!).filter(isCommitted);
