@@ -19,17 +19,7 @@ const ownDocuments = documents.filter((document) => document !== THIRD_PARTY);
 /** Files of a store or a cache, and those that scripts write and that are not committed. */
 const NOT_COMMITTED = ['packages.json', 'session.json', 'tools/bench/RESULTS.md'];
 const isCommitted = (path: string) => !NOT_COMMITTED.includes(path) && !path.startsWith('dist/');
-const SOURCE_FOLDERS = [
-  'test',
-  'scripts',
-  'docs',
-  'tools/bench',
-  'programs',
-  'packages',
-  'page',
-  'tools',
-  'deploy',
-];
+const SOURCE_FOLDERS = ['test', 'scripts', 'docs', 'programs', 'packages', 'page', 'tools', 'deploy'];
 
 let known: readonly string[] | undefined;
 /** The files of the repository, each with a slash before its path. */
@@ -103,7 +93,7 @@ describe('documentation', () => {
   test.each(ownDocuments)('names only existing files in %s', (document) => {
     const paths = [
       ...read(document).matchAll(
-        /`((?:packages\/(?:core|server|cli|adapters)|tools|page|test|scripts|docs|\.ci)\/[\w./-]+)`/g,
+        /`((?:packages\/(?:core|server|cli|adapters)|tools\/(?:redteam|bench|conformance)|page|test|scripts|docs|\.ci)\/[\w./-]+)`/g,
       ),
     ];
     const named = paths.map(([, path]) => path!).filter(isCommitted);
