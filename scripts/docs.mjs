@@ -34,7 +34,7 @@ const { IMPLEMENTED, UNAVAILABLE } = await import(
   at('packages/core/dist/runtimes/javascript/guest/node-module-names.js')
 );
 const { EVENTS } = await import(at('packages/core/dist/sandbox/log-events.js'));
-const { NO_CAPABILITIES } = await import(at('packages/core/dist/schema/capabilities.js'));
+const { NO_ABILITIES } = await import(at('packages/core/dist/schema/capabilities.js'));
 const { LANGUAGES } = await import(at('packages/core/dist/runtimes/registry/languages.js'));
 const { classify } = await import(at('packages/core/dist/analysis/find-rule.js'));
 const { buildGuidance } = await import(at('packages/core/dist/analysis/build-guidance.js'));
@@ -101,9 +101,9 @@ const clauses = (notes) => notes.flatMap((note) => note.split(/(?<=[.;]) /));
 
 /** What the notes of a language for models say with and without each capability. */
 function abilities(language) {
-  const without = clauses(LANGUAGES[language].apiNotes(NO_CAPABILITIES));
-  const rows = Object.keys(NO_CAPABILITIES).flatMap((name) => {
-    const granted = clauses(LANGUAGES[language].apiNotes({ ...NO_CAPABILITIES, [name]: true }));
+  const without = clauses(LANGUAGES[language].apiNotes(NO_ABILITIES));
+  const rows = Object.keys(NO_ABILITIES).flatMap((name) => {
+    const granted = clauses(LANGUAGES[language].apiNotes({ ...NO_ABILITIES, [name]: true }));
     const differing = (notes, others) => sentence(notes.filter((note) => !others.includes(note)).join(' '));
     const row = [GRANTED_BY[name], differing(without, granted), differing(granted, without)];
     return row[2] === '' ? [] : [row];

@@ -125,12 +125,14 @@ describe('evidence', () => {
   });
 });
 
+const MOUNTED = { ...pythonRun().capabilities, mounts: ['/external'] };
+
 describe('paths', () => {
   const missing = (path: string, more: object = {}) =>
     typeOf(
       pythonRun({
         error: exception('FileNotFoundError', path, { errno: 44, path, ...more }),
-        mounts: ['/external'],
+        capabilities: MOUNTED,
       }),
     );
 
@@ -156,7 +158,7 @@ describe('paths', () => {
 
   test('writing to a read-only mount is a PathRestriction', () => {
     const error = exception('OSError', '', { errno: 69, path: '/external/x' });
-    const input = pythonRun({ error, mounts: ['/external'] });
+    const input = pythonRun({ error, capabilities: MOUNTED });
     expect(typeOf(input)).toBe('PathRestriction');
     expect(adviceFor(input)).toContain('read-only mount');
   });

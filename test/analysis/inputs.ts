@@ -62,12 +62,12 @@ export function successfulRun(
   budget = 10_000_000_000,
   change: GuidanceExample['run'] = {},
 ): AnalysisInput {
-  const { limits } = pythonRun();
+  const { capabilities } = pythonRun();
   return pythonRun({
     exitCode: 0,
     ending: 'returned',
     fuelConsumed: consumed,
-    limits: { ...limits, fuel_budget: budget },
+    capabilities: { ...capabilities, limits: { ...capabilities.limits, fuel_budget: budget } },
     ...change,
   });
 }

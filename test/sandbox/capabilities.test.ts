@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { buildGuidance } from '../../packages/core/src/analysis/build-guidance.ts';
 import { classify } from '../../packages/core/src/analysis/find-rule.ts';
 import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
-import { type Capabilities, NO_CAPABILITIES } from '../../packages/core/src/schema/capabilities.ts';
-import type { RuntimeName } from '../../packages/core/src/schema.ts';
+import { type Abilities, NO_ABILITIES, withPolicy } from '../../packages/core/src/schema/capabilities.ts';
+import { policy, type RuntimeName } from '../../packages/core/src/schema.ts';
 import { capabilitiesOf } from '../../packages/server/src/mcp/tool.ts';
 import { serverInstructions } from '../../packages/server/src/mcp/tool-descriptions.ts';
 import { toolTable } from '../../packages/server/src/mcp/tools/index.ts';
@@ -15,13 +15,13 @@ import { EXAMPLE_FAILURES } from '../analysis/examples/index.ts';
 import { READERS } from '../analysis/inputs.ts';
 
 /** Claims that something is not there although a configuration can have it, by what makes them false. */
-const CLAIMS: Readonly<Record<keyof Capabilities, RegExp>> = {
+const CLAIMS: Readonly<Record<keyof Abilities, RegExp>> = {
   addsPackages:
     /programs cannot install|nothing can be installed|no package managers|not for [^.]*installing|(?:numpy|pandas|matplotlib|Pillow) (?:is|are) not available:/i,
   network: /\bno network\b|not for [^.]*network/i,
   tools: /this run has no tools/i,
 };
-const FULL: Capabilities = { addsPackages: true, network: true, tools: true };
+const FULL: Abilities = { addsPackages: true, network: true, tools: true };
 
 const MORE_FAILURES: readonly [RuntimeName, GuidanceExample['run']][] = [
   [
@@ -43,7 +43,7 @@ const MORE_FAILURES: readonly [RuntimeName, GuidanceExample['run']][] = [
 ];
 
 /** The guidance of all examples of failures. Packages of JavaScript cannot be added in any configuration. */
-function guidanceTexts(capabilities: Capabilities): string[] {
+function guidanceTexts(abilities: Abilities): string[] {
   const examples = Object.entries(EXAMPLE_FAILURES);
   const failures = [
     ...examples.flatMap(([name, rows]) => rows.map(({ run }) => [name as RuntimeName, run] as const)),
@@ -54,7 +54,8 @@ function guidanceTexts(capabilities: Capabilities): string[] {
     .flatMap(([name, run]) => {
       const examined = { language: name, isStopped: run.trap != null, error: run.error };
       const program = READERS[name].examine(run.source ?? '', examined);
-      const requests = capabilities.network ? [] : undefined;
+      const requests = abilities.network ? [] : undefined;
+      const capabilities = withPolicy(abilities, policy.parse({}));
       const input = exampleInput(LANGUAGES[name], { program, ...run, capabilities, requests });
       const found = classify(input, LANGUAGES[name].rules);
       return found === undefined ? [] : [JSON.stringify(buildGuidance(found))];
@@ -80,7 +81,7 @@ const claimsIn = (texts: readonly string[], claim: RegExp) => texts.filter((text
 describe('a text says that something is not there', () => {
   test.each(Object.entries(CLAIMS))('only without %s: guidance', (_, claim) => {
     expect(claimsIn(guidanceTexts(FULL), claim)).toEqual([]);
-    expect(claimsIn(guidanceTexts(NO_CAPABILITIES), claim)).not.toEqual([]);
+    expect(claimsIn(guidanceTexts(NO_ABILITIES), claim)).not.toEqual([]);
   });
 
   test.each([

@@ -194,16 +194,17 @@ function inputFor(
 }
 
 function describeExecution(sandbox: Sandbox): string {
-  const { runtime, policy } = sandbox;
+  const { runtime, capabilities } = sandbox;
+  const { limits } = capabilities;
   const persists = isSession(sandbox) && sandbox.session.auto_persist_globals;
   return executeDescription({
     titles: LANGUAGES[runtime].title,
     runtimes: [runtime],
     settings: { packages: sandbox.packageSources },
-    capabilities: sandbox.capabilities,
+    capabilities,
     usage: persists
       ? 'Variables, functions, imports and files in /app persist between calls.'
       : 'Every call starts a fresh interpreter; files in /app are kept for later calls.',
-    limits: `${formatFuel(policy.fuel_budget)} fuel, ${policy.timeout_seconds} s, ${formatBytes(policy.memory_bytes)} memory, ${formatBytes(policy.workspace_max_bytes)} of files`,
+    limits: `${formatFuel(limits.fuel_budget)} fuel, ${limits.timeout_seconds} s, ${formatBytes(limits.memory_bytes)} memory, ${formatBytes(limits.workspace_max_bytes)} of files`,
   });
 }

@@ -143,7 +143,7 @@ export {
   WorkspaceFiles,
   workspacePath,
 } from './sandbox/workspace-files.ts';
-export type { Capabilities } from './schema/capabilities.ts';
+export { type Capabilities, withPolicy } from './schema/capabilities.ts';
 export { DEFAULT_LIMITS } from './schema/default-limits.ts';
 export { isoTime } from './schema/iso-time.ts';
 export { matchPath } from './schema/match-path.ts';

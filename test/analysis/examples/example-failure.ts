@@ -2,7 +2,7 @@
 
 import type { AnalysedLanguage } from '../../../packages/core/src/analysis/analysed-language.ts';
 import { type AnalysisInput, NO_EARLIER_CALLS } from '../../../packages/core/src/analysis/input.ts';
-import { NO_CAPABILITIES } from '../../../packages/core/src/schema/capabilities.ts';
+import { NO_ABILITIES, withPolicy } from '../../../packages/core/src/schema/capabilities.ts';
 import { policy } from '../../../packages/core/src/schema.ts';
 
 /** A run that gets guidance of this type; `run` holds the differences from `exampleInput`. */
@@ -31,15 +31,13 @@ export function exampleInput(
     stdoutDroppedBytes: 0,
     stderrDroppedBytes: 0,
     fuelConsumed: 1_000_000,
-    limits: policy.parse({}),
     files: () => [],
-    mounts: [],
     imports: [],
     packages: [],
     addablePackage: () => undefined,
     earlier: NO_EARLIER_CALLS,
     profile: undefined,
-    capabilities: NO_CAPABILITIES,
+    capabilities: withPolicy(NO_ABILITIES, policy.parse({})),
     requests: undefined,
     pending: undefined,
     stoppedAt: undefined,

@@ -1,7 +1,10 @@
 /** Failed runs of programs that call tools, one for each code of a failed call. */
 
-import { NO_CAPABILITIES } from '../../../packages/core/src/schema/capabilities.ts';
+import { NO_ABILITIES, withPolicy } from '../../../packages/core/src/schema/capabilities.ts';
+import { policy } from '../../../packages/core/src/schema.ts';
 import type { GuidanceExample } from './example-failure.ts';
+
+const WITH_TOOLS = withPolicy({ ...NO_ABILITIES, tools: true }, policy.parse({}));
 
 export const toolFailureExamples: readonly GuidanceExample[] = [
   {
@@ -10,7 +13,7 @@ export const toolFailureExamples: readonly GuidanceExample[] = [
       source: 'await tools.send_mail(to="ada@example.com")',
       exitCode: 75,
       ending: 'exited',
-      capabilities: { ...NO_CAPABILITIES, tools: true },
+      capabilities: WITH_TOOLS,
       pending: [
         { id: 1, seq: 1, name: 'send_mail', arguments: { to: 'ada@example.com' }, reason: 'approval' },
       ],
@@ -33,7 +36,7 @@ export const toolFailureExamples: readonly GuidanceExample[] = [
     type: 'ToolError',
     run: {
       source,
-      capabilities: { ...NO_CAPABILITIES, tools: true },
+      capabilities: WITH_TOOLS,
       error: {
         type: 'ToolError',
         module: 'tools',

@@ -25,7 +25,7 @@ function estimatedNeed(input: AnalysisInput): number | undefined {
  * more if the progress of the run shows that it needs more.
  */
 export function budgetToTry(input: AnalysisInput): number {
-  const { fuel_budget: budget } = input.limits;
+  const { fuel_budget: budget } = input.capabilities.limits;
   const pending = heavyImports(input).reduce((sum, { missing }) => sum + missing, 0);
   const estimate = estimatedNeed(input) ?? 0;
   const need = isPractical(estimate) ? suggestedBudgets(estimate, budget).low : 0;
@@ -88,7 +88,7 @@ export function likelyCauses(input: AnalysisInput): string[] {
     if (importFuel * 2 < input.fuelConsumed) causes.unshift(running);
     else causes.push(running);
   }
-  const percent = (input.fuelConsumed / input.limits.fuel_budget) * 100;
+  const percent = (input.fuelConsumed / input.capabilities.limits.fuel_budget) * 100;
   if (percent > LARGE_DATA_PERCENT && heavy.length === 0) {
     causes.push(GUESSED_CAUSE);
   }
@@ -134,7 +134,7 @@ const CODE_CHANGE = 'Change the code: more fuel does not help.';
 function statusTexts(input: AnalysisInput, status: FuelStatus, hasGuidance: boolean): AdviceLine[] {
   const { name: language } = input.language;
   if (status === 'efficient') return [];
-  const { fuel_budget: budget } = input.limits;
+  const { fuel_budget: budget } = input.capabilities.limits;
   const percent = Math.floor((input.fuelConsumed / budget) * 100);
   const { low, high } = suggestedBudgets(input.fuelConsumed, budget);
   const mustChangeCode = needsCodeChange(input);
@@ -180,7 +180,7 @@ function packageTexts(input: AnalysisInput, next: string): string[] {
 /** Undefined if the consumption is unknown. `hasGuidance`: the result has an `error_guidance` block to refer to. */
 export function analyseFuel(input: AnalysisInput, hasGuidance: boolean): FuelAnalysis | undefined {
   if (input.trap?.reason === 'worker_lost') return undefined;
-  const { fuel_budget: budget } = input.limits;
+  const { fuel_budget: budget } = input.capabilities.limits;
   const consumed = input.fuelConsumed;
   const status = fuelStatus(consumed, budget, input.trap?.reason === 'out_of_fuel');
   const { cause } = runFindings(input);

@@ -10,7 +10,6 @@ import type {
   NetworkExchange,
   PackageFacts,
   PendingCall,
-  Policy,
   StoppedAt,
   TrapReason,
 } from '../schema.ts';
@@ -20,18 +19,6 @@ import type { RunProfile } from './run-profile-schema.ts';
 
 /** How a run without a trap ended. `unknown`: the boot script's report is missing or invalid. */
 type Ending = 'returned' | 'exited' | 'exception' | 'unknown';
-
-export type AnalysedLimits = Pick<
-  Policy,
-  | 'fuel_budget'
-  | 'timeout_seconds'
-  | 'memory_bytes'
-  | 'stdout_max_bytes'
-  | 'stderr_max_bytes'
-  | 'workspace_max_bytes'
-  | 'workspace_max_files'
-  | 'max_tool_calls'
->;
 
 /** What earlier calls of the same sandbox or session did. */
 export interface EarlierCalls {
@@ -66,13 +53,10 @@ export interface AnalysisInput {
   readonly stdoutDroppedBytes: number;
   readonly stderrDroppedBytes: number;
   readonly fuelConsumed: number;
-  readonly limits: AnalysedLimits;
   /** Paths in the workspace, relative to /app, possibly not all of them. A function, because most runs do not need it. */
   readonly files: () => readonly string[];
   /** The path of the workspace if it is not /app. */
   readonly home?: string | undefined;
-  /** Paths of the read-only mounts in the guest. */
-  readonly mounts: readonly string[];
   /** Packages that this run imported; undefined if the runtime did not report them. */
   readonly imports: readonly ImportFacts[] | undefined;
   /** Packages of the language, vendored or added. */
@@ -84,7 +68,7 @@ export interface AnalysisInput {
   readonly earlier: EarlierCalls;
   /** Where the run used its fuel; undefined if it used less than one slice, or no profile was recorded. */
   readonly profile: RunProfile | undefined;
-  /** What the program could do. */
+  /** What the program could do, with the limits of its call. */
   readonly capabilities: Capabilities;
   /** The requests of the program; undefined if it may send none. */
   readonly requests: readonly NetworkExchange[] | undefined;

@@ -33,5 +33,5 @@ export function pathRegion(path: string, input: AnalysisInput): PathRegion {
   const full = absolutePath(path, input);
   if (isBelow(full, '/app')) return 'app';
   if (isBelow(full, '/tmp')) return 'tmp';
-  return input.mounts.some((mount) => isBelow(full, mount)) ? 'mount' : 'outside';
+  return input.capabilities.mounts.some((mount) => isBelow(full, mount)) ? 'mount' : 'outside';
 }

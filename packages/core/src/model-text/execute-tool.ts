@@ -1,7 +1,7 @@
 /** The text and the arguments of the tool `execute_code`, for the MCP server and the adapters. */
 import * as z from 'zod';
 import { LANGUAGES } from '../runtimes/registry/languages.ts';
-import type { Capabilities } from '../schema/capabilities.ts';
+import type { Abilities } from '../schema/capabilities.ts';
 import type { RuntimeName } from '../schema.ts';
 import { formatList, languageLine, missingPackagesText, type PackageSettings } from './language-text.ts';
 
@@ -12,8 +12,7 @@ interface DescribedExecution {
   readonly titles: string;
   readonly runtimes: readonly RuntimeName[];
   readonly settings: PackageSettings;
-  /** Whether programs may send requests. */
-  readonly capabilities: Capabilities;
+  readonly capabilities: Abilities;
   /** How programs call tools; empty if there are none. */
   readonly toolText?: string;
   /** How calls are made and what they keep. */
@@ -51,7 +50,7 @@ const REQUESTS =
 const ADDED_PACKAGES =
   'Known packages of Python, such as numpy, pandas, matplotlib and Pillow, are added when a program imports them. ';
 
-function abilities({ network, addsPackages }: Capabilities): string {
+function abilities({ network, addsPackages }: Abilities): string {
   const missing = [!network && 'network requests', !addsPackages && 'installing packages', 'GUIs'].filter(
     (one) => one !== false,
   );

@@ -5,7 +5,7 @@
 import type { AnalysedLanguage } from '../analysis/analysed-language.ts';
 import type { SourceFacts } from '../analysis/program-facts.ts';
 import type { Rule } from '../analysis/rule.ts';
-import type { Capabilities } from '../schema/capabilities.ts';
+import type { Abilities } from '../schema/capabilities.ts';
 import type { SandboxResult } from '../schema/result.ts';
 import type { GuestError, LanguageName } from '../schema.ts';
 
@@ -51,7 +51,7 @@ export interface Language extends AnalysedLanguage, FileExtensions {
   /** Files that start the program in a folder, in order of preference. */
   readonly entryFiles: readonly string[];
   /** Differences from other installations of the language that models should know. */
-  apiNotes(capabilities: Capabilities): readonly string[];
+  apiNotes(abilities: Abilities): readonly string[];
   /** Functions and modules available to every program beyond the language's own. */
   readonly helpers: readonly string[];
   /** Frequent mistakes and how to avoid them, one line each, for tool descriptions. */

@@ -1,11 +1,12 @@
 /** Adds error guidance and fuel analysis to a result. With both switched off nothing is collected or added. */
 import { type Analysis, analyse } from '../analysis/analyse.ts';
-import type { AnalysedLimits, AnalysisInput, EarlierCalls } from '../analysis/input.ts';
+import type { AnalysisInput, EarlierCalls } from '../analysis/input.ts';
 import { partProblem } from '../host/parts.ts';
 import { distributedModule, readPyodideLock } from '../packages/pyodide-lock.ts';
 import { normalisedName } from '../packages/wheel-metadata.ts';
 import { LANGUAGES } from '../runtimes/registry/languages.ts';
 import { PACKAGE_RUNTIME } from '../runtimes/registry/program-files.ts';
+import { withPolicy } from '../schema/capabilities.ts';
 import type { PackageFacts, Policy, SandboxResult } from '../schema.ts';
 import type { RunOutcome } from '../worker/protocol/messages.ts';
 
@@ -14,7 +15,7 @@ interface CompletedRun {
   readonly code: string;
   readonly policy: Policy;
   /** The limits of this call. */
-  readonly limits: Pick<AnalysedLimits, 'fuel_budget' | 'timeout_seconds'>;
+  readonly limits: Pick<Policy, 'fuel_budget' | 'timeout_seconds'>;
   readonly outcome: RunOutcome;
   readonly earlier: EarlierCalls;
   /** Whether an import of the program, or `pip install`, adds packages. */
@@ -44,6 +45,11 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
   const { metadata } = result;
   const { runtime, trap_reason: reason } = metadata;
   const { report } = run.outcome;
+  const abilities = {
+    addsPackages: run.addsPackages,
+    network: metadata.network !== undefined,
+    tools: metadata.tool_calls !== undefined,
+  };
   return {
     language: LANGUAGES[runtime],
     otherLanguages: Object.values(LANGUAGES).filter(({ name }) => name !== runtime),
@@ -57,10 +63,8 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
     stdoutDroppedBytes: metadata.stdout_dropped_bytes,
     stderrDroppedBytes: metadata.stderr_dropped_bytes,
     fuelConsumed: result.fuel_consumed,
-    limits: { ...run.policy, ...run.limits },
     files: run.files,
     home: run.policy.home,
-    mounts: run.policy.mounts.map(({ guest_path }) => guest_path),
     imports: metadata.imports,
     packages,
     packagesProblem: partProblem('packages'),
@@ -68,11 +72,7 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
     earlier: run.earlier,
     profile: run.outcome.profile,
     program: run.outcome.program,
-    capabilities: {
-      addsPackages: run.addsPackages,
-      network: metadata.network !== undefined,
-      tools: metadata.tool_calls !== undefined,
-    },
+    capabilities: withPolicy(abilities, { ...run.policy, ...run.limits }),
     requests: metadata.network,
     pending: metadata.state === 'paused' ? metadata.pending : undefined,
     stoppedAt: run.outcome.stoppedAt,

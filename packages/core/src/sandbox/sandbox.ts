@@ -4,7 +4,7 @@
  */
 import type { TreeEdit } from '../fs/flat-entries.ts';
 import type { FileTree } from '../fs/immutable-file-tree.ts';
-import type { Capabilities } from '../schema/capabilities.ts';
+import { type Capabilities, withPolicy } from '../schema/capabilities.ts';
 import {
   fileContent,
   fileEncoding,
@@ -81,11 +81,12 @@ export class Sandbox {
   /** What programs can do. @internal */
   get capabilities(): Capabilities {
     const { images, parts } = this.core;
-    return {
+    const abilities = {
       addsPackages: images.onDemand !== undefined,
       network: parts.network !== undefined,
       tools: parts.tools.toolset !== undefined,
     };
+    return withPolicy(abilities, this.policy);
   }
 
   /** The added packages that programs can import. @internal */

@@ -1,9 +1,10 @@
 /** The shape of a tool: texts, schemas, annotations and a function. `tools/index.ts` lists all of them. */
 
 import type { Capabilities, ToolResult } from '@llm-wasm-sandbox/core/internal';
-import { AUTO, networkOnly, sessionId } from '@llm-wasm-sandbox/core/internal';
+import { AUTO, networkOnly, policy, sessionId, withPolicy } from '@llm-wasm-sandbox/core/internal';
 import type { InputRequiredResult, ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
+import { basePolicy } from '../server/base-policy.ts';
 import type { ServerState } from '../server/server-state.ts';
 import type { ServerSettings } from '../server/settings.ts';
 import type { Tenant } from '../server/tenant.ts';
@@ -60,11 +61,14 @@ export const hasNetwork = ({ allow_net, network_config }: ServerSettings) =>
   allow_net.length > 0 || network_config !== undefined;
 
 /** What the programs of the server can do. */
-export const capabilitiesOf = (settings: ServerSettings, servers: readonly string[] = []): Capabilities => ({
-  addsPackages: settings.packages?.includes(AUTO) === true,
-  network: hasNetwork(settings),
-  tools: servers.length > 0,
-});
+export function capabilitiesOf(settings: ServerSettings, servers: readonly string[] = []): Capabilities {
+  const abilities = {
+    addsPackages: settings.packages?.includes(AUTO) === true,
+    network: hasNetwork(settings),
+    tools: servers.length > 0,
+  };
+  return withPolicy(abilities, policy.parse(basePolicy(settings)));
+}
 
 /** A client that nevertheless asks for requests is told what its operator can do. */
 export const unlistedWithoutNetwork = (settings: ServerSettings) =>

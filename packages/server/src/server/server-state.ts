@@ -4,7 +4,6 @@
  */
 
 import { availableParallelism } from 'node:os';
-import { basename, resolve } from 'node:path';
 import type {
   Coordination,
   GuestAssets,
@@ -28,7 +27,6 @@ import {
   openSessions,
   openStore,
   PACKAGE_RUNTIME,
-  type PolicyInput,
   policy,
   pollUntil,
   readPackageSet,
@@ -43,6 +41,7 @@ import {
 import { RateLimiterMemory, RateLimiterPostgres } from 'rate-limiter-flexible';
 import { Gateway } from '../gateway/gateway.ts';
 import { readToolsConfig } from '../gateway/tools-config.ts';
+import { basePolicy } from './base-policy.ts';
 import { MainThreadAllowance } from './main-thread-allowance.ts';
 import { ServerMetrics } from './metrics.ts';
 import { networkOfTenants, type TenantNetwork } from './network-config.ts';
@@ -63,13 +62,6 @@ export type Readiness = 'starting' | 'ready' | 'failed';
 
 const DEFAULT_POLICY = policy.parse({});
 
-/** Policy fields shared by every sandbox of the server. */
-function basePolicy(settings: ServerSettings): PolicyInput {
-  const { fuel_budget, memory_bytes, timeout_seconds, error_guidance, fuel_analysis } = settings;
-  const mounts = externalMounts(settings.external_files);
-  return { fuel_budget, memory_bytes, timeout_seconds, error_guidance, fuel_analysis, mounts };
-}
-
 /**
  * Clients can raise only the first three. The others exceed their defaults only in sessions that were imported or
  * that another program stored.
@@ -85,13 +77,6 @@ const maximums = (settings: ServerSettings): PolicyMaximums => ({
   workspace_max_bytes: DEFAULT_POLICY.workspace_max_bytes,
   workspace_max_files: DEFAULT_POLICY.workspace_max_files,
 });
-
-/** A single path is mounted at /external, several at /external/<base name>. */
-function externalMounts(paths: readonly string[]) {
-  const guestPath = (path: string) =>
-    paths.length === 1 ? '/external' : `/external/${basename(resolve(path))}`;
-  return paths.map((path) => ({ host_path: path, guest_path: guestPath(path) }));
-}
 
 /** The packages of the settings, by default all added ones. */
 const packageSources = ({ packages }: ServerSettings) => packages ?? requestedPackages();

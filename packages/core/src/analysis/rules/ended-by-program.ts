@@ -28,7 +28,7 @@ export const exitRules: readonly Rule[] = [
       error === undefined && stdoutDroppedBytes + stderrDroppedBytes > 0
         ? { stdout: stdoutDroppedBytes, stderr: stderrDroppedBytes }
         : undefined,
-    advise: ({ stdout, stderr }, { exitCode, limits, language }) => ({
+    advise: ({ stdout, stderr }, { exitCode, capabilities: { limits }, language }) => ({
       message: `Exit code ${exitCode}; output was truncated`,
       guidance: [
         stdout > 0

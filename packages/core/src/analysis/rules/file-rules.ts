@@ -128,7 +128,7 @@ export const fileRules: readonly Rule[] = [
     docs: [DOCS.limits],
     match: (input) => (FULL.includes(failedSystemCall(input)) ? input.error : undefined),
     advise: (_, input) => {
-      const { workspace_max_bytes: bytes, workspace_max_files: files } = input.limits;
+      const { workspace_max_bytes: bytes, workspace_max_files: files } = input.capabilities.limits;
       const { exceededQuota = 'bytes' } = input;
       const [policy, limit, larger] =
         exceededQuota === 'bytes'

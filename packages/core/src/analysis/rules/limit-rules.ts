@@ -105,7 +105,7 @@ function likelyCause(input: AnalysisInput): string | undefined {
   if (regex !== undefined) return regex;
   const heavy = heavyImports(input).filter(({ cached }) => !cached);
   const importFuel = heavy.reduce((sum, { fuel }) => sum + fuel, 0);
-  if (heavy.length > 0 && importFuel * 5 >= input.limits.fuel_budget) {
+  if (heavy.length > 0 && importFuel * 5 >= input.capabilities.limits.fuel_budget) {
     const list = heavy.map((one) => `${one.package.name} ${formatFuel(one.fuel)}`).join(', ');
     return `Heavy package imports (${list})`;
   }
@@ -147,7 +147,7 @@ export const limitRules: readonly Rule[] = [
       return {
         message: trap.message,
         guidance: [
-          `Code exceeded ${formatFuel(input.limits.fuel_budget)} instruction budget`,
+          `Code exceeded ${formatFuel(input.capabilities.limits.fuel_budget)} instruction budget`,
           cause && `Likely cause: ${cause}`,
           importing(input) === undefined
             ? undefined
@@ -178,7 +178,7 @@ export const limitRules: readonly Rule[] = [
     docs: [DOCS.limits],
     match: (input) => trapped(input, 'timeout'),
     advise: (trap, input) => {
-      const { timeout_seconds: seconds, fuel_budget } = input.limits;
+      const { timeout_seconds: seconds, fuel_budget } = input.capabilities.limits;
       const isWaiting = input.fuelConsumed < fuel_budget / 100;
       const cause = causeToFix(input)?.text ?? backtrackingText(input);
       const timers = isWaiting ? input.language.guidance.endlessTimer?.(input.source) : undefined;
@@ -232,7 +232,7 @@ export const limitRules: readonly Rule[] = [
     match: (input) =>
       trapped(input, 'memory_limit') ?? raisedInstead(input, input.language.guidance.isOutOfMemory),
     advise: ({ message }, input) => {
-      const { memory_bytes: limit } = input.limits;
+      const { memory_bytes: limit } = input.capabilities.limits;
       return {
         message,
         guidance: [

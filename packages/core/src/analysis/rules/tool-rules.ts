@@ -34,7 +34,7 @@ const ADVICE: Readonly<
     `tools.${toolOf(error)} did not answer in time: ${oneLine(error.message)}`,
     'Before you repeat a call that changes something, check whether it has taken effect',
   ],
-  limit: (error, { limits }) => [
+  limit: (error, { capabilities: { limits } }) => [
     `A limit was reached, so tools.${toolOf(error)} was not called: ${oneLine(error.message)}`,
     `Make fewer or smaller calls. The maximum number of calls per run is ${formatLiteral(limits.max_tool_calls)} (policy max_tool_calls)`,
   ],
