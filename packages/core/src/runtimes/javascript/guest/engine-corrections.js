@@ -35,66 +35,29 @@ const weakRefMethods = {
   },
 };
 
-/** The resolving functions of a promise of the class `type`. */
-function capabilityOf(type) {
-  const found = {};
-  found.promise = new type((resolve, reject) => {
-    if (found.resolve !== undefined || found.reject !== undefined)
-      throw new TypeError('The executor of a promise is called twice');
-    found.resolve = resolve;
-    found.reject = reject;
-  });
-  if (typeof found.resolve !== 'function' || typeof found.reject !== 'function')
-    throw new TypeError('The resolving functions of a promise are not functions');
-  return found;
-}
+const nativeAny = Promise.any;
 
-function allRejected(errors) {
-  const error = new AggregateError([], 'All promises were rejected');
-  Object.defineProperty(error, 'errors', {
-    value: errors,
-    writable: true,
-    enumerable: false,
-    configurable: true,
-  });
+/** Gives an error that the engine made the message of Node.js. */
+function withMessage(error) {
+  if (error instanceof AggregateError && !Object.hasOwn(error, 'message'))
+    replace(error, 'message', 'All promises were rejected');
   return error;
-}
-
-function anyOf(type, iterable, { resolve, reject }) {
-  const errors = [];
-  let pending = 1;
-  let index = 0;
-  const resolveWith = type.resolve;
-  if (typeof resolveWith !== 'function')
-    throw new TypeError('Promise resolve or reject function is not callable');
-  const finish = () => {
-    if (--pending === 0) reject(allRejected(errors));
-  };
-  for (const item of iterable) {
-    const at = index++;
-    errors[at] = undefined;
-    const promise = apply(resolveWith, type, [item]);
-    pending++;
-    let isCalled = false;
-    promise.then(resolve, (error) => {
-      if (isCalled) return;
-      isCalled = true;
-      errors[at] = error;
-      finish();
-    });
-  }
-  finish();
 }
 
 const promiseMethods = {
   any(iterable) {
-    const capability = capabilityOf(this);
-    try {
-      anyOf(this, iterable, capability);
-    } catch (error) {
-      capability.reject(error);
+    const type = this;
+    if (typeof type !== 'function') return apply(nativeAny, type, [iterable]);
+    function Capability(executor) {
+      return new type((resolve, reject) => executor(resolve, (error) => reject(withMessage(error))));
     }
-    return capability.promise;
+    Object.defineProperty(Capability, 'resolve', {
+      get() {
+        const { resolve } = type;
+        return typeof resolve === 'function' ? (value) => apply(resolve, type, [value]) : resolve;
+      },
+    });
+    return apply(nativeAny, Capability, [iterable]);
   },
 };
 

@@ -62,7 +62,7 @@ function invalidData(encoding) {
   return Object.assign(error, { code: 'ERR_ENCODING_INVALID_ENCODED_DATA' });
 }
 
-const heldUtf8 = (bytes) => incompleteBytes(bytes, bytes.length);
+export const heldUtf8 = (bytes) => incompleteBytes(bytes, bytes.length);
 
 /** Decodes on the host in pieces of limited size. Incomplete characters at the end of a piece are part of the next one. */
 export function decodeUtf8(bytes, fatal = false) {

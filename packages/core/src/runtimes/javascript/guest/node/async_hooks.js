@@ -12,7 +12,7 @@ import {
   setContext,
   setNextContext,
 } from '../async-context.js';
-import { codedError, invalidArgType, validateFunction } from './internal/errors.js';
+import { codedError, invalidArgType, unavailable, validateFunction } from './internal/errors.js';
 
 const nativeThen = Promise.prototype.then;
 /** The engine reads `constructor` for `then` too. */
@@ -37,6 +37,23 @@ function isPromise(value) {
   return value !== Promise.prototype && value instanceof Promise;
 }
 
+const replace = (target, name, value, enumerable = false) =>
+  Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable });
+
+/** A method that reads `constructor` without waiting for the promise. */
+const quiet = (name, native) =>
+  ({
+    [name](...args) {
+      const previous = isInternal;
+      isInternal = true;
+      try {
+        return Reflect.apply(native, this, args);
+      } finally {
+        isInternal = previous;
+      }
+    },
+  })[name];
+
 function capturePromises() {
   const { then } = {
     // biome-ignore lint/suspicious/noThenProperty: it replaces the method of promises
@@ -45,12 +62,7 @@ function capturePromises() {
       return thenNatively(this, inContext(captured, onFulfilled), inContext(captured, onRejected));
     },
   };
-  Object.defineProperty(Promise.prototype, 'then', {
-    value: then,
-    writable: true,
-    configurable: true,
-    enumerable: false,
-  });
+  replace(Promise.prototype, 'then', then);
   Object.defineProperty(Promise.prototype, 'constructor', {
     get() {
       if (!isInternal && isPromise(this)) {
@@ -61,47 +73,19 @@ function capturePromises() {
       return Promise;
     },
     set(value) {
-      Object.defineProperty(this, 'constructor', {
-        value,
-        writable: true,
-        configurable: true,
-        enumerable: true,
-      });
+      replace(this, 'constructor', value, true);
     },
     configurable: true,
     enumerable: false,
   });
-  // These read `constructor` without waiting for the promise.
-  for (const name of ['resolve', 'all', 'allSettled', 'any', 'race']) {
-    const native = Promise[name];
-    const method = {
-      [name](...args) {
-        const previous = isInternal;
-        isInternal = true;
-        try {
-          return Reflect.apply(native, this, args);
-        } finally {
-          isInternal = previous;
-        }
-      },
-    }[name];
-    Object.defineProperty(Promise, name, {
-      value: method,
-      writable: true,
-      configurable: true,
-      enumerable: false,
-    });
-  }
+  for (const name of ['resolve', 'all', 'allSettled', 'any', 'race'])
+    replace(Promise, name, quiet(name, Promise[name]));
   const nativeQueue = globalThis.queueMicrotask;
-  Object.defineProperty(globalThis, 'queueMicrotask', {
-    value: function queueMicrotask(callback) {
-      validateFunction(callback, 'callback');
-      nativeQueue(bindContext(callback));
-    },
-    writable: true,
-    configurable: true,
-    enumerable: true,
-  });
+  const queueMicrotask = function queueMicrotask(callback) {
+    validateFunction(callback, 'callback');
+    nativeQueue(bindContext(callback));
+  };
+  replace(globalThis, 'queueMicrotask', queueMicrotask, true);
 }
 
 capture.isEnabled = true;
@@ -194,9 +178,5 @@ export const executionAsyncResource = () => topLevelResource;
 export const asyncWrapProviders = Object.freeze({ __proto__: null, NONE: 0 });
 
 export function createHook() {
-  throw codedError(
-    Error,
-    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-    'async_hooks.createHook is not available in the sandbox. Use AsyncLocalStorage.',
-  );
+  throw unavailable('async_hooks.createHook is not available in the sandbox. Use AsyncLocalStorage.');
 }

@@ -383,16 +383,6 @@ for (const key of Reflect.ownKeys(methods)) {
   });
 }
 addNumberMethods(Buffer.prototype);
-for (const name of ['parent', 'offset']) {
-  Object.defineProperty(Buffer.prototype, name, {
-    get() {
-      return name === 'parent' ? this.buffer : this.byteOffset;
-    },
-    configurable: true,
-    enumerable: false,
-  });
-}
-
 export const constants = { MAX_LENGTH, MAX_STRING_LENGTH: 536_870_888 };
 
 export default {

@@ -24,6 +24,7 @@ import {
   invalidArgType,
   invalidArgValue,
   outOfRange,
+  unavailable,
   validateBoolean,
   validateFunction,
   validateInteger,
@@ -241,11 +242,7 @@ const refused = Object.fromEntries(
       ? 'isPrime of the package mathjs'
       : 'createHmac or createCipheriv with a shared key, or a tool that has the key pair';
     const fail = () => {
-      throw codedError(
-        Error,
-        'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-        `crypto.${name} is not available in the sandbox. Use ${instead}.`,
-      );
+      throw unavailable(`crypto.${name} is not available in the sandbox. Use ${instead}.`);
     };
     return [name, new Proxy(class {}, { apply: fail, construct: fail })];
   }),

@@ -1,12 +1,12 @@
 /** The module `diagnostics_channel`, without stores and traces. */
-import { codedError, invalidArgType, validateFunction } from './internal/errors.js';
+import { invalidArgType, unavailable, validateFunction } from './internal/errors.js';
 
 const channels = new Map();
 
 /** A function that throws. */
 const refused = (name, instead) => () => {
   const message = `${name} is not available in the sandbox. Use ${instead}.`;
-  throw codedError(Error, 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM', message);
+  throw unavailable(message);
 };
 
 export class Channel {

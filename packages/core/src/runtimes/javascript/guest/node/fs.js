@@ -2,7 +2,7 @@
 import { load } from '../node-modules.js';
 import { completeLater } from '../timers.js';
 import { Buffer } from './buffer.js';
-import { AbortError, codedError, invalidArgType, validateInteger } from './internal/errors.js';
+import { AbortError, codedError, invalidArgType, unavailable, validateInteger } from './internal/errors.js';
 import * as sync from './internal/fs-sync.js';
 import {
   constants,
@@ -162,11 +162,7 @@ const UNAVAILABLE = {
 };
 for (const [name, advice] of Object.entries(UNAVAILABLE)) {
   fs[name] = () => {
-    throw codedError(
-      Error,
-      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      `fs.${name} is not available in the sandbox. ${advice}`,
-    );
+    throw unavailable(`fs.${name} is not available in the sandbox. ${advice}`);
   };
 }
 fs.unwatchFile = () => {};

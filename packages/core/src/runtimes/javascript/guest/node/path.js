@@ -1,7 +1,7 @@
 /** The module `path`: POSIX paths. The functions of `path.win32` throw. */
 import { host } from '../host-calls.js';
 import { load } from '../node-modules.js';
-import { codedError, invalidArgType, validateString } from './internal/errors.js';
+import { invalidArgType, unavailable, validateString } from './internal/errors.js';
 
 /** Resolves `.` and `..`, without a slash at the start or end. */
 function normalizeParts(path, isAbsolute) {
@@ -147,9 +147,7 @@ const refused = Object.entries(path)
   .map(([name]) => [
     name,
     () => {
-      throw codedError(
-        Error,
-        'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+      throw unavailable(
         `path.win32.${name} is not available in the sandbox. Replace each backslash by a slash and use path.posix.`,
       );
     },

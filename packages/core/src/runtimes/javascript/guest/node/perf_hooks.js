@@ -1,6 +1,6 @@
 /** The module `perf_hooks` and the global `performance`. */
 import { interpreterClock as origin } from '../timers.js';
-import { codedError } from './internal/errors.js';
+import { unavailable } from './internal/errors.js';
 
 let timeline = [];
 
@@ -40,11 +40,7 @@ function timeOf(mark, fallback) {
 }
 
 const refused = (name, instead) => () => {
-  throw codedError(
-    Error,
-    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-    `perf_hooks.${name} is not available in the sandbox. Use ${instead}.`,
-  );
+  throw unavailable(`perf_hooks.${name} is not available in the sandbox. Use ${instead}.`);
 };
 const TIMES = 'an array of the values of performance.now()';
 

@@ -8,6 +8,7 @@ import EventEmitter from './events.js';
 import {
   codedError,
   invalidArgType,
+  unavailable,
   validateFunction,
   validateInteger,
   validateString,
@@ -78,15 +79,9 @@ memoryUsage.rss = () => MEMORY / 4;
 
 let isExiting = false;
 
-function unavailable(name) {
-  return () => {
-    throw codedError(
-      Error,
-      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      `process.${name} is not available in the sandbox`,
-    );
-  };
-}
+const refused = (name) => () => {
+  throw unavailable(`process.${name} is not available in the sandbox`);
+};
 
 class Process extends EventEmitter {}
 Object.defineProperty(Process, 'name', { value: 'process' });
@@ -212,10 +207,10 @@ Object.assign(process, {
   getgid: () => 0,
   getegid: () => 0,
   getgroups: () => [0],
-  binding: unavailable('binding'),
-  dlopen: unavailable('dlopen'),
-  setuid: unavailable('setuid'),
-  setgid: unavailable('setgid'),
+  binding: refused('binding'),
+  dlopen: refused('dlopen'),
+  setuid: refused('setuid'),
+  setgid: refused('setgid'),
   setUncaughtExceptionCaptureCallback(callback) {
     captureCallback = callback;
   },

@@ -1,5 +1,5 @@
 /** The module `readline`: reads lines of a stream, usually standard input. */
-import EventEmitter from './events.js';
+import EventEmitter, { on } from './events.js';
 import { AbortError, codedError } from './internal/errors.js';
 import { StringDecoder } from './string_decoder.js';
 
@@ -93,38 +93,10 @@ export class Interface extends EventEmitter {
     this.emit('close');
   }
   async *[Symbol.asyncIterator]() {
-    const lines = [];
-    let wake;
-    let isDone = this.closed;
-    let failure;
-    const onLine = (line) => {
-      lines.push(line);
-      wake?.();
-    };
-    const onClose = () => {
-      isDone = true;
-      wake?.();
-    };
-    const onError = (error) => {
-      failure = { error };
-      wake?.();
-    };
-    this.on('error', onError);
-    this.on('line', onLine);
-    this.on('close', onClose);
+    if (this.closed) return;
     try {
-      for (;;) {
-        while (lines.length > 0) yield lines.shift();
-        if (failure !== undefined) throw failure.error;
-        if (isDone) return;
-        await new Promise((resolve) => {
-          wake = resolve;
-        });
-      }
+      for await (const [line] of on(this, 'line', { close: ['close'] })) yield line;
     } finally {
-      this.off('error', onError);
-      this.off('line', onLine);
-      this.off('close', onClose);
       this.close();
     }
   }

@@ -1,7 +1,7 @@
 /** The module `stream`: the streams of Node.js from the package readable-stream. */
 import Stream from 'readable-stream/lib/stream.js';
 import { load } from '../node-modules.js';
-import { AbortError, codedError } from './internal/errors.js';
+import { AbortError, unavailable } from './internal/errors.js';
 import promises from './stream/promises.js';
 
 Object.defineProperty(Stream, 'promises', { value: promises, configurable: true, enumerable: true });
@@ -49,11 +49,7 @@ for (const [type, name, instead] of [
   [Stream.Duplex, 'fromWeb', 'Readable.fromWeb'],
 ])
   type[name] = () => {
-    throw codedError(
-      Error,
-      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      `stream.${type.name}.${name} is not available in the sandbox. Use ${instead}.`,
-    );
+    throw unavailable(`stream.${type.name}.${name} is not available in the sandbox. Use ${instead}.`);
   };
 
 Object.defineProperty(Stream.Writable.prototype, Symbol.asyncDispose, {

@@ -1,19 +1,8 @@
 /** The module `string_decoder`: decodes bytes that arrive in pieces. */
+import { heldUtf8 } from '../text-encoding.js';
 import { Buffer } from './buffer.js';
 import { encodingOf } from './internal/encodings.js';
 import { codedError, invalidArgType } from './internal/errors.js';
-
-/** The number of bytes at the end that begin a character of UTF-8 which is not complete. */
-function incompleteUtf8(bytes) {
-  const limit = Math.max(0, bytes.length - 3);
-  for (let at = bytes.length - 1; at >= limit; at--) {
-    const byte = bytes[at];
-    if ((byte & 0xc0) === 0x80) continue;
-    const size = byte >= 0xf0 && byte < 0xf8 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 1;
-    return byte < 0xf8 && at + size > bytes.length ? bytes.length - at : 0;
-  }
-  return 0;
-}
 
 function incompleteUtf16(bytes) {
   const odd = bytes.length % 2;
@@ -23,7 +12,7 @@ function incompleteUtf16(bytes) {
 }
 
 const INCOMPLETE = {
-  utf8: incompleteUtf8,
+  utf8: heldUtf8,
   utf16le: incompleteUtf16,
   base64: (bytes) => bytes.length % 3,
   base64url: (bytes) => bytes.length % 3,

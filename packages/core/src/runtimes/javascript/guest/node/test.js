@@ -5,7 +5,7 @@
 import { host } from '../host-calls.js';
 import { interpreterClock } from '../timers.js';
 import assert from './assert.js';
-import { codedError, invalidArgType } from './internal/errors.js';
+import { codedError, invalidArgType, unavailable } from './internal/errors.js';
 import { MockTracker } from './internal/test-mock.js';
 import { locationOf, reportSummary, reportTest } from './internal/test-report.js';
 import process from './process.js';
@@ -21,9 +21,7 @@ class Failure {
 
 /** A plan counts assertions, which are not counted here. */
 function refusePlan() {
-  throw codedError(
-    Error,
-    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+  throw unavailable(
     'test.plan is not available in the sandbox. Compare a count of your own at the end of the test.',
   );
 }
@@ -354,9 +352,7 @@ export const mock = new MockTracker();
 export const { skip, todo, only } = test;
 
 export function run() {
-  throw codedError(
-    Error,
-    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+  throw unavailable(
     'test.run is not available in the sandbox. Import the test files; their tests run and are reported.',
   );
 }

@@ -1,6 +1,6 @@
 /** The module `url`: URL and URLSearchParams, and the older functions parse, format and resolve. */
 import { URL, URLSearchParams } from '../url.js';
-import { codedError, invalidArgType, validateString } from './internal/errors.js';
+import { codedError, invalidArgType, unavailable, validateString } from './internal/errors.js';
 import punycode from './punycode.js';
 import querystring from './querystring.js';
 
@@ -161,9 +161,7 @@ export function domainToUnicode(...args) {
 
 function refuseWindows(name, options) {
   if (!options?.windows) return;
-  throw codedError(
-    Error,
-    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+  throw unavailable(
     `${name} with the option windows is not available in the sandbox. Use a path with slashes.`,
   );
 }

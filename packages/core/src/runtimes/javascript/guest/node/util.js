@@ -7,7 +7,7 @@ import { inspect } from '../inspect.js';
 import { removeColors } from '../inspect-text.js';
 import { TextDecoder, TextEncoder } from '../text-encoding.js';
 import { isDeepStrictEqual } from './internal/deep-equal.js';
-import { codedError, invalidArgType, invalidArgValue, validateString } from './internal/errors.js';
+import { invalidArgType, invalidArgValue, unavailable, validateString } from './internal/errors.js';
 import { parseArgs } from './internal/parse-args.js';
 import { parseEnv } from './internal/parse-env.js';
 import { callbackify, promisify } from './internal/promisify.js';
@@ -111,11 +111,7 @@ function debuglog(section) {
 const refusedClass = (name) =>
   class {
     constructor() {
-      throw codedError(
-        Error,
-        'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-        `util.${name} is not available in the sandbox. Use split(';').`,
-      );
+      throw unavailable(`util.${name} is not available in the sandbox. Use split(';').`);
     }
   };
 

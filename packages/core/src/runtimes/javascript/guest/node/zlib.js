@@ -6,6 +6,7 @@ import {
   codedError,
   invalidArgType,
   outOfRange,
+  unavailable,
   validateFunction,
   validateInteger,
   validateNumber,
@@ -307,11 +308,7 @@ const BROTLI =
   'brotliCompress brotliCompressSync brotliDecompress brotliDecompressSync createBrotliCompress createBrotliDecompress';
 for (const name of BROTLI.split(' ')) {
   zlib[name] = () => {
-    throw codedError(
-      Error,
-      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      `zlib.${name} is not available in the sandbox. Use gzip or deflate.`,
-    );
+    throw unavailable(`zlib.${name} is not available in the sandbox. Use gzip or deflate.`);
   };
 }
 zlib.promises = Object.fromEntries(Object.keys(CALLS).map((name) => [name, promisify(zlib[name])]));

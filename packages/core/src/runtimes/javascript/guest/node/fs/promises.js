@@ -3,7 +3,7 @@ import { load } from '../../node-modules.js';
 import { completeLater } from '../../timers.js';
 import { Buffer } from '../buffer.js';
 import EventEmitter from '../events.js';
-import { AbortError, codedError } from '../internal/errors.js';
+import { AbortError, unavailable } from '../internal/errors.js';
 import * as sync from '../internal/fs-sync.js';
 import { constants, flagsOf, optionsOf } from '../internal/fs-values.js';
 
@@ -35,8 +35,13 @@ const signalOf = (options) => {
   return typeof signal === 'object' && signal !== null ? signal : undefined;
 };
 
+let withHandle;
+
 export class FileHandle extends EventEmitter {
   #fd;
+  static {
+    withHandle = (handle, syscall, action) => handle.#with(syscall, action);
+  }
   constructor(fd) {
     super();
     this.#fd = fd;
@@ -57,15 +62,6 @@ export class FileHandle extends EventEmitter {
       sync.closeSync(fd);
       this.emit('close');
     });
-  }
-  chmod(mode) {
-    return this.#with('fchmod', (fd) => sync.fchmodSync(fd, mode));
-  }
-  chown(uid, gid) {
-    return this.#with('fchown', (fd) => sync.fchownSync(fd, uid, gid));
-  }
-  utimes(accessed, modified) {
-    return this.#with('futimes', (fd) => sync.futimesSync(fd, accessed, modified));
   }
   read(bufferOrOptions, offset, length, position) {
     return this.#with('read', (fd) => {
@@ -100,24 +96,6 @@ export class FileHandle extends EventEmitter {
   appendFile(data, options) {
     return this.#with('writeFile', (fd) => sync.writeFileSync(fd, data, options), signalOf(options));
   }
-  stat(options) {
-    return this.#with('fstat', (fd) => sync.fstatSync(fd, options));
-  }
-  truncate(length) {
-    return this.#with('ftruncate', (fd) => sync.ftruncateSync(fd, length));
-  }
-  writev(buffers, position) {
-    return this.#with('writev', (fd) => ({ bytesWritten: sync.writevSync(fd, buffers, position), buffers }));
-  }
-  readv(buffers, position) {
-    return this.#with('readv', (fd) => ({ bytesRead: sync.readvSync(fd, buffers, position), buffers }));
-  }
-  sync() {
-    return this.#with('fsync', (fd) => sync.fsyncSync(fd));
-  }
-  datasync() {
-    return this.sync();
-  }
   createReadStream(options) {
     return load('node:fs').createReadStream(null, { ...options, fd: this });
   }
@@ -134,6 +112,28 @@ export class FileHandle extends EventEmitter {
     await this.close();
   }
 }
+
+const define = (method, syscall, call) => {
+  FileHandle.prototype[method] = function (...args) {
+    return withHandle(this, syscall, (fd) => call(fd, ...args));
+  };
+};
+/** Methods that call a function with the descriptor. */
+const CALLS = {
+  chmod: 'fchmod',
+  chown: 'fchown',
+  utimes: 'futimes',
+  stat: 'fstat',
+  truncate: 'ftruncate',
+  sync: 'fsync',
+  datasync: 'fsync',
+};
+for (const [method, name] of Object.entries(CALLS)) define(method, name, sync[`${name}Sync`]);
+define('writev', 'writev', (fd, buffers, at) => ({
+  bytesWritten: sync.writevSync(fd, buffers, at),
+  buffers,
+}));
+define('readv', 'readv', (fd, buffers, at) => ({ bytesRead: sync.readvSync(fd, buffers, at), buffers }));
 
 const promises = { constants };
 for (const [name, call] of Object.entries(sync)) {
@@ -171,11 +171,7 @@ Object.assign(promises, {
   lchmod: (path, mode) => later(() => sync.chmodSync(path, mode)),
   lutimes: (path, accessed, modified) => later(() => sync.utimesSync(path, accessed, modified)),
   watch() {
-    throw codedError(
-      Error,
-      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      'fs.watch is not available in the sandbox. No other process changes files.',
-    );
+    throw unavailable('fs.watch is not available in the sandbox. No other process changes files.');
   },
 });
 delete promises.fsync;

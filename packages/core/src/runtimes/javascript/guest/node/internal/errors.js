@@ -21,6 +21,9 @@ export function codedError(Base, code, message) {
   return error;
 }
 
+/** The error of what the sandbox does not have. The message names the alternative. */
+export const unavailable = (message) => codedError(Error, 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM', message);
+
 /** Describes the value that a function received instead of what it expects. */
 export function received(value) {
   if (value === null || value === undefined) return ` Received ${value}`;

@@ -78,25 +78,15 @@ function setStart(stream, { start }) {
   stream.pos = start;
 }
 
-/** The methods `open`, which do nothing. A program may replace them and emit "open" itself. */
-const unchanged = new Set();
-function deprecatedOpen(name) {
-  let isTold = false;
-  const open = function open() {
-    if (isTold) return;
-    isTold = true;
-    globalThis.process.emitWarning(`${name}.prototype.open() is deprecated`, 'DeprecationWarning', 'DEP0135');
-  };
-  unchanged.add(open);
-  return open;
-}
+/** The method `open`, which does nothing. A program may replace it and emit "open" itself. */
+function open() {}
 
 function construct(callback) {
   if (typeof this.fd === 'number') {
     callback();
     return;
   }
-  if (unchanged.has(this.open)) {
+  if (this.open === open) {
     this[calls].open(this.path, this.flags, this.mode, (error, fd) => {
       if (error) {
         callback(error);
@@ -162,7 +152,7 @@ Object.setPrototypeOf(ReadStream.prototype, Readable.prototype);
 Object.setPrototypeOf(ReadStream, Readable);
 
 Object.assign(ReadStream.prototype, {
-  open: deprecatedOpen('ReadStream'),
+  open,
   _construct: construct,
   _destroy: destroy,
   _read(size) {
@@ -229,7 +219,7 @@ function written(stream, size, { error, count }, { next, callback }) {
 }
 
 Object.assign(WriteStream.prototype, {
-  open: deprecatedOpen('WriteStream'),
+  open,
   _construct: construct,
   _destroy: destroy,
   _write(chunk, _encoding, callback) {

@@ -188,32 +188,14 @@ function checkBuffers(buffers) {
     throw invalidArgType('buffers', 'ArrayBufferView[]', buffers);
   return buffers;
 }
-export const writevSync = (fd, buffers, position) =>
-  checkBuffers(buffers).reduce(
-    (sum, one) =>
-      sum +
-      writeSync(
-        fd,
-        one,
-        0,
-        one.byteLength,
-        position === undefined || position === null ? position : position + sum,
-      ),
-    0,
-  );
-export const readvSync = (fd, buffers, position) =>
-  checkBuffers(buffers).reduce(
-    (sum, one) =>
-      sum +
-      readSync(
-        fd,
-        one,
-        0,
-        one.byteLength,
-        position === undefined || position === null ? position : position + sum,
-      ),
-    0,
-  );
+/** Reads into buffers or writes them, one after the other. */
+const inTurn = (transfer) => (fd, buffers, position) =>
+  checkBuffers(buffers).reduce((sum, one) => {
+    const at = position === undefined || position === null ? position : position + sum;
+    return sum + transfer(fd, one, 0, one.byteLength, at);
+  }, 0);
+export const writevSync = inTurn(writeSync);
+export const readvSync = inTurn(readSync);
 
 export function mkdirSync(path, options) {
   const { recursive = false, mode } =
@@ -279,25 +261,11 @@ export function unlinkSync(path) {
   const name = pathOf(path);
   check(host.unlink(name), 'unlink', name);
 }
-/** Codes of the deprecations that the program was told. */
-const warned = new Set();
-function warnOnce(code, message) {
-  if (warned.has(code)) return;
-  warned.add(code);
-  globalThis.process.emitWarning(message, 'DeprecationWarning', code);
-}
-
 export function rmdirSync(path, options = {}) {
   const name = pathOf(path);
-  if (options?.recursive) {
-    warnOnce(
-      'DEP0147',
-      'In future versions of Node.js, fs.rmdir(path, { recursive: true }) will be removed. Use fs.rm(path, { recursive: true }) instead',
-    );
-    if (!lstatSync(name).isDirectory()) throw systemError(ENOTDIR, 'rmdir', name);
-    return rmSync(name, { recursive: true });
-  }
-  return void check(host.rmdir(name), 'rmdir', name);
+  if (!options?.recursive) return void check(host.rmdir(name), 'rmdir', name);
+  if (!lstatSync(name).isDirectory()) throw systemError(ENOTDIR, 'rmdir', name);
+  return rmSync(name, { recursive: true });
 }
 export function rmSync(path, options = {}) {
   const name = pathOf(path);
@@ -394,11 +362,6 @@ export function realpathSync(path, options) {
 realpathSync.native = realpathSync;
 
 export function truncateSync(path, length = 0) {
-  if (typeof path === 'number')
-    warnOnce(
-      'DEP0081',
-      'Using fs.truncate with a file descriptor is deprecated. Please use fs.ftruncate with a file descriptor instead.',
-    );
   withFile(path, constants.O_RDWR, 0o666, (fd) => ftruncateSync(fd, length));
 }
 export function ftruncateSync(fd, length = 0) {

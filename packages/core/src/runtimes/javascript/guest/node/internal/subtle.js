@@ -2,7 +2,7 @@
 import { Buffer } from '../buffer.js';
 import { Cipheriv, Decipheriv } from './ciphers.js';
 import { bytesOf, digest, digestOf, hkdf, hmac, pbkdf2 } from './crypto-bytes.js';
-import { codedError } from './errors.js';
+import { codedError, unavailable } from './errors.js';
 
 const keyBytes = new WeakMap();
 const AES = ['AES-CBC', 'AES-CTR', 'AES-GCM'];
@@ -32,9 +32,7 @@ function nameOf(algorithm) {
   const given = typeof algorithm === 'string' ? algorithm : algorithm?.name;
   const name = `${given}`.toUpperCase();
   if (KNOWN.includes(name)) return name;
-  throw codedError(
-    Error,
-    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+  throw unavailable(
     `crypto.subtle does not support the algorithm ${given} in the sandbox. It supports ${KNOWN.join(', ')} and digests.`,
   );
 }
@@ -166,11 +164,7 @@ const methods = {
 };
 for (const name of ['wrapKey', 'unwrapKey']) {
   methods[name] = async () => {
-    throw codedError(
-      Error,
-      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      `crypto.subtle.${name} is not available in the sandbox. Use exportKey and encrypt.`,
-    );
+    throw unavailable(`crypto.subtle.${name} is not available in the sandbox. Use exportKey and encrypt.`);
   };
 }
 

@@ -1,5 +1,5 @@
 /** The mocks of `node:test`: functions and methods that record their calls. */
-import { codedError, invalidArgType, invalidArgValue, validateFunction } from './errors.js';
+import { invalidArgType, invalidArgValue, unavailable, validateFunction } from './errors.js';
 
 class MockFunctionContext {
   #calls = [];
@@ -96,9 +96,7 @@ export class MockTracker {
   #mocks = [];
 
   get timers() {
-    throw codedError(
-      Error,
-      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+    throw unavailable(
       "mock.timers is not available in the sandbox. Replace single functions, such as mock.method(Date, 'now', () => 0) and mock.method(globalThis, 'setTimeout', (callback) => callback()).",
     );
   }

@@ -3,7 +3,7 @@
  * programs that import them without using them run. Calling a function throws an error that names the alternative.
  */
 import { host } from '../../host-calls.js';
-import { codedError } from './errors.js';
+import { unavailable } from './errors.js';
 
 const NETWORK =
   'The sandbox has no network. Call a tool that gets the data, or pass the data as files or standard input';
@@ -107,11 +107,7 @@ function isIPv6(text) {
 }
 
 function failInContext() {
-  throw codedError(
-    Error,
-    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-    `Contexts of vm are not available in the sandbox. ${MODULES.vm[0]}.`,
-  );
+  throw unavailable(`Contexts of vm are not available in the sandbox. ${MODULES.vm[0]}.`);
 }
 
 /** The class `vm.Script`: a script that runs with the globals of the program. */
@@ -181,11 +177,7 @@ const WORKING = {
 export function createModule(name) {
   const [alternative, functions, classes] = MODULES[name];
   const fail = (part) => {
-    throw codedError(
-      Error,
-      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      `${name}.${part} is not available in the sandbox. ${alternative}.`,
-    );
+    throw unavailable(`${name}.${part} is not available in the sandbox. ${alternative}.`);
   };
   const module = Object.defineProperties({}, Object.getOwnPropertyDescriptors(WORKING[name] ?? {}));
   const names = (text) => text.split(' ').filter((part) => part !== '');

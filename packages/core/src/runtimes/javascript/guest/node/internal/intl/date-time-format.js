@@ -154,14 +154,11 @@ function initialize(locales, given, required, defaults) {
   const cycle = hour12 === undefined ? (requestedCycle ?? '') : hour12 ? 'T' : 'F';
   if (!hasStyle) addDefaults(fields, required, defaults);
   const hasHour = hasStyle ? timeStyle !== undefined : fields.hour !== undefined;
-  const keys = hasStyle
-    ? { styleKey: `${dateStyle ?? ''}|${timeStyle ?? ''}|${timeStyle === undefined ? '' : cycle}` }
-    : keysOf(fields, cycle);
-  const pattern = hasStyle ? data.styles[keys.styleKey] : findPattern(data, fields, keys);
+  const pattern = hasStyle
+    ? data.styles[`${dateStyle ?? ''}|${timeStyle ?? ''}|${timeStyle === undefined ? '' : cycle}`]
+    : findPattern(data, fields, keysOf(fields, cycle));
   return {
     tag,
-    name,
-    keys,
     data,
     zone,
     fields,
@@ -200,45 +197,38 @@ function zoneText({ data, zone, fields, timeStyle }, time, offset) {
   return isLong ? `${sign}${two(hours)}:${two(rest)}` : `${sign}${hours}${rest === 0 ? '' : `:${two(rest)}`}`;
 }
 
+/** The value of a field by its letter. */
+const NUMBERS = {
+  M: (date) => date.getUTCMonth() + 1,
+  d: (date) => date.getUTCDate(),
+  h: (date) => date.getUTCHours() % 12 || 12,
+  H: (date) => date.getUTCHours(),
+  K: (date) => date.getUTCHours() % 12,
+  k: (date) => date.getUTCHours() || 24,
+  m: (date) => date.getUTCMinutes(),
+  s: (date) => date.getUTCSeconds(),
+};
+/** The position of a name in its list. */
+const POSITIONS = {
+  E: (date) => date.getUTCDay(),
+  G: (date) => (date.getUTCFullYear() > 0 ? 1 : 0),
+  L: (date) => date.getUTCMonth(),
+  a: (date) => date.getUTCHours(),
+};
+
 function fieldText(state, field, date, offset) {
-  const { data, fields } = state;
   const letter = field[0];
-  const named = () => data.lists[Number(field.slice(1))];
-  const hour = date.getUTCHours();
-  const year = date.getUTCFullYear();
-  const yearOfEra = year > 0 ? year : 1 - year;
-  switch (letter) {
-    case 'E':
-      return named()[date.getUTCDay()];
-    case 'G':
-      return named()[year > 0 ? 1 : 0];
-    case 'y':
-      return field === 'yy' ? String(yearOfEra % 100).padStart(2, '0') : String(yearOfEra);
-    case 'M':
-      return pad(date.getUTCMonth() + 1, field);
-    case 'L':
-      return named()[date.getUTCMonth()];
-    case 'd':
-      return pad(date.getUTCDate(), field);
-    case 'a':
-      return named()[hour];
-    case 'h':
-      return pad(hour % 12 || 12, field);
-    case 'H':
-      return pad(hour, field);
-    case 'K':
-      return pad(hour % 12, field);
-    case 'k':
-      return pad(hour || 24, field);
-    case 'm':
-      return pad(date.getUTCMinutes(), field);
-    case 's':
-      return pad(date.getUTCSeconds(), field);
-    case 'S':
-      return String(date.getUTCMilliseconds()).padStart(3, '0').slice(0, fields.fractionalSecondDigits);
-    default:
-      return zoneText(state, date.getTime() - offset * 1000, offset);
+  if (Object.hasOwn(NUMBERS, letter)) return pad(NUMBERS[letter](date), field);
+  if (Object.hasOwn(POSITIONS, letter))
+    return state.data.lists[Number(field.slice(1))][POSITIONS[letter](date)];
+  if (letter === 'y') {
+    const year = date.getUTCFullYear();
+    const yearOfEra = year > 0 ? year : 1 - year;
+    return field === 'yy' ? String(yearOfEra % 100).padStart(2, '0') : String(yearOfEra);
   }
+  if (letter === 'S')
+    return String(date.getUTCMilliseconds()).padStart(3, '0').slice(0, state.fields.fractionalSecondDigits);
+  return zoneText(state, date.getTime() - offset * 1000, offset);
 }
 
 function timeOf(value) {
