@@ -50,7 +50,7 @@ function readManifest(folder) {
 }
 
 /** The entry of a program in the manifest. */
-function entryOf({ name }, bytes, { commands, licence, sources = [name] }) {
+function entryOf({ name }, bytes, { commands, licence, sources = [name], canWait = commands.length > 0 }) {
   const archives = sources.map(sourceOf);
   const [{ version }] = archives;
   return {
@@ -60,7 +60,7 @@ function entryOf({ name }, bytes, { commands, licence, sources = [name] }) {
     file: `${name}.wasm`,
     bytes: bytes.length,
     sha256: sha256(bytes),
-    asyncify: commands.length > 0,
+    asyncify: canWait,
     commands,
     sources: archives.map(({ path, sha256: digest }) => ({
       archive: path.replace(/^.*\//, ''),
@@ -127,7 +127,7 @@ for (const program of chosen) {
   const output = join(work, `${program.name}.wasm`);
   const made = await program.build(toolchain, output);
   // Others are libraries, or the engine of a runtime.
-  if (made.commands.length > 0) toolchain.makeSuspendable(output);
+  if (made.canWait ?? made.commands.length > 0) toolchain.makeSuspendable(output);
   const bytes = readFileSync(output);
   console.log(`${program.name}: ${bytes.length} bytes, ${sha256(bytes)}`);
   if (values.check) different.push(...differences(program, bytes));

@@ -108,8 +108,10 @@ static void add_headers(struct connection *connection, struct strvec *args, cons
   }
   extra_headers(connection->target, &headers);
   for (size_t i = 0; i < headers.nr; i++) strvec_pushl(args, "-H", headers.v[i], NULL);
-  if (connection->credential.username && connection->credential.password)
-    strvec_pushf(args, "--user=%s:%s", connection->credential.username, connection->credential.password);
+  if (connection->credential.username && connection->credential.password) {
+    strvec_push(args, "-u");
+    strvec_pushf(args, "%s:%s", connection->credential.username, connection->credential.password);
+  }
   strvec_clear(&headers);
 }
 
@@ -274,9 +276,14 @@ static int refuse(void)
   return -1;
 }
 
+char *getpass(const char *prompt)
+{
+  errno = ENXIO;
+  return NULL;
+}
+
 int socket(int domain, int type, int protocol) { return refuse(); }
 int connect(int fd, const struct sockaddr *address, socklen_t size) { return refuse(); }
 int setsockopt(int fd, int level, int name, const void *value, socklen_t size) { return refuse(); }
 int shutdown(int fd, int how) { return refuse(); }
 struct hostent *gethostbyname(const char *name) { return NULL; }
-char *getpass(const char *prompt) { return NULL; }
