@@ -30,10 +30,7 @@ const BUNDLED = [
   // The parsers of the analysis.
   ...['@lezer/javascript', '@lezer/python'],
   // The page of the playground.
-  ...['preact', '@lezer/highlight'],
-  ...['autocomplete', 'commands', 'lang-javascript', 'lang-python', 'language', 'state', 'view'].map(
-    (name) => `@codemirror/${name}`,
-  ),
+  ...Object.keys(JSON.parse(readFileSync(at('page/package.json'), 'utf8')).devDependencies),
   // The chart renderer.
   ...['vega', 'vega-lite', '@resvg/resvg-wasm', 'dejavu-fonts-ttf'],
   ...importCosts.packages.filter(({ language }) => language === 'javascript').map(({ name }) => name),

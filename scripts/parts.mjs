@@ -53,7 +53,8 @@ export function packAll(folder) {
   PART_NAMES.forEach(writePart);
   for (const [name, paths] of Object.entries(COPIED)) copyInto(name, paths);
   mkdirSync(folder, { recursive: true });
-  const flags = ['--workspaces', '--ignore-scripts', '--json'];
+  const paths = [...PART_NAMES.map((name) => `packages/${name}`), ...Object.keys(COPIED)];
+  const flags = [...paths.map((path) => `--workspace=${path}`), '--ignore-scripts', '--json'];
   const output = execFileSync('npm', ['pack', ...flags, '--pack-destination', folder], {
     cwd: root,
     encoding: 'utf8',
