@@ -166,30 +166,7 @@ export function createConsole(writeOut, writeErr, inspectOptions = {}, groupWidt
     },
   };
   const { log, warn: error, group } = methods;
-  return {
-    log,
-    warn: error,
-    dir: methods.dir,
-    time: methods.time,
-    timeEnd: methods.timeEnd,
-    timeLog: methods.timeLog,
-    trace: methods.trace,
-    assert: methods.assert,
-    clear: methods.clear,
-    profile: methods.profile,
-    profileEnd: methods.profileEnd,
-    timeStamp: methods.timeStamp,
-    count: methods.count,
-    countReset: methods.countReset,
-    group,
-    groupEnd: methods.groupEnd,
-    table: methods.table,
-    debug: log,
-    info: log,
-    dirxml: log,
-    error,
-    groupCollapsed: group,
-  };
+  return { ...methods, debug: log, info: log, dirxml: log, error, groupCollapsed: group };
 }
 
 export const console = createConsole(writeTo(STDOUT), writeTo(STDERR));

@@ -87,10 +87,6 @@ export class FILE {
     return 0;
   }
 
-  printf() {
-    throw new Error('FILE.printf is not available in the sandbox. Use puts and a template literal.');
-  }
-
   flush() {
     this.#open();
     return 0;
@@ -108,24 +104,12 @@ export class FILE {
     return position < 0 ? position : position - (this.#end - this.#start);
   }
 
-  tello() {
-    return BigInt(this.tell());
-  }
-
   eof() {
     return this.#eof;
   }
 
   error() {
     return this.#failed;
-  }
-
-  clearerr() {
-    this.#eof = this.#failed = false;
-  }
-
-  fileno() {
-    return this.#open();
   }
 
   read(buffer, position = 0, length = buffer.byteLength - position) {
@@ -160,16 +144,6 @@ export class FILE {
   write(buffer, position = 0, length = buffer.byteLength - position) {
     if (!(buffer instanceof ArrayBuffer)) throw new TypeError('ArrayBuffer object expected');
     return this.#write(new Uint8Array(buffer, position, length));
-  }
-
-  getByte() {
-    this.#open();
-    if (this.#start === this.#end && !this.#fill()) return -1;
-    return this.#buffer[this.#start++];
-  }
-
-  putByte(byte) {
-    return this.#write(new Uint8Array([byte])) === 1 ? byte & 0xff : -1;
   }
 
   getline() {
@@ -210,6 +184,20 @@ export class FILE {
     return joined(parts);
   }
 }
+
+/** What to use instead of the methods that throw. */
+const INSTEAD = {
+  printf: 'puts and a template literal',
+  tello: 'tell',
+  clearerr: 'seek',
+  fileno: 'os.open',
+  getByte: 'read',
+  putByte: 'write',
+};
+for (const [name, instead] of Object.entries(INSTEAD))
+  FILE.prototype[name] = () => {
+    throw new Error(`FILE.${name} is not available in the sandbox. Use ${instead}.`);
+  };
 
 function joined(parts) {
   if (parts.length === 1) return parts[0].slice();

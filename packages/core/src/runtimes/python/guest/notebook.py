@@ -124,32 +124,9 @@ def env(text):
         raise UsageError(f'Environment does not have key: {name}')
 
 
-def who_ls(kinds=''):
-    kinds = kinds.split()
-    return sorted(
-        name for name, value in program().items() if not name.startswith('_') and (not kinds or type(value).__name__ in kinds)
-    )
-
-
-def who(kinds):
-    print('\t'.join(who_ls(kinds)) or 'Interactive namespace is empty.')
-
-
-def whos(kinds):
-    print(f'{"Variable":<20} {"Type":<20} Data/Info\n{"-" * 60}')
-    for name in who_ls(kinds):
-        value = program()[name]
-        print(f'{name:<20} {type(value).__name__:<20} {repr(value)[:80]}')
-
-
 def lsmagic(_):
     lines, cells = sorted([*LINES, *SHELL]), sorted([*BEGINS, *SCRIPTS, *MIMES, 'timeit', 'writefile'])
     print(f'Line magics: {" ".join("%" + name for name in lines)}\nCell magics: {" ".join("%%" + name for name in cells)}')
-
-
-def reset(options):
-    for name in who_ls():
-        del program()[name]
 
 
 def run_file(text):
@@ -222,8 +199,8 @@ def duration(seconds):
 # The functions of line magics. What is accepted without an effect has none: figures are always shown.
 LINES = {
     **dict.fromkeys('aimport autoreload autosave colors config gui load_ext matplotlib pprint precision reload_ext xmode'.split()),
-    **{'cd': cd, 'env': env, 'lsmagic': lsmagic, 'pip': pip, 'pwd': lambda _: os.getcwd(), 'reset': reset, 'run': run_file, 'set_env': env},
-    **{'time': time, 'timeit': timeit, 'who': who, 'who_ls': who_ls, 'whos': whos},
+    **{'cd': cd, 'env': env, 'lsmagic': lsmagic, 'pip': pip, 'pwd': lambda _: os.getcwd(), 'run': run_file, 'set_env': env},
+    **{'time': time, 'timeit': timeit},
 }
 # Line magics that are commands of the shell.
 SHELL = ('cat', 'cp', 'head', 'll', 'ls', 'mkdir', 'more', 'mv', 'rm', 'rmdir', 'tail')

@@ -1,6 +1,5 @@
 /** The module `buffer`: Buffer as a subclass of Uint8Array, and the encodings. */
 import { customInspect, inspect } from '../inspect.js';
-import { TextDecoder } from '../text-encoding.js';
 import { Blob, File } from './internal/blob.js';
 import { addNumberMethods } from './internal/buffer-numbers.js';
 import { decodeText, encodeText, encodingOf, textLength } from './internal/encodings.js';
@@ -223,16 +222,6 @@ function toText(bytes, encoding, start, end) {
   return decodeText(bytes.subarray(from, to), encoding === undefined ? 'utf8' : checkEncoding(encoding));
 }
 
-/** The bytes of an argument of isAscii and isUtf8. */
-function inputBytes(input) {
-  if (!ArrayBuffer.isView(input) && !(input instanceof ArrayBuffer))
-    throw invalidArgType('input', ['ArrayBuffer', 'Buffer', 'TypedArray'], input);
-  const buffer = input.buffer ?? input;
-  if (buffer.detached)
-    throw codedError(Error, 'ERR_INVALID_STATE', 'Invalid state: Cannot validate on a detached buffer');
-  return input.buffer ? new Uint8Array(buffer, input.byteOffset, input.byteLength) : new Uint8Array(buffer);
-}
-
 const methods = {
   toString(encoding, start, end) {
     return toText(this, encoding, start, end);
@@ -401,16 +390,6 @@ export default {
   atob: globalThis.atob,
   btoa: globalThis.btoa,
   constants,
-  isAscii: (input) => inputBytes(input).every((byte) => byte < 128),
-  isUtf8(input) {
-    inputBytes(input);
-    try {
-      new TextDecoder('utf-8', { fatal: true }).decode(input);
-      return true;
-    } catch {
-      return false;
-    }
-  },
   kMaxLength: MAX_LENGTH,
   kStringMaxLength: constants.MAX_STRING_LENGTH,
   transcode: (source, from, to) => Buffer.from(Buffer.from(source).toString(from), to),

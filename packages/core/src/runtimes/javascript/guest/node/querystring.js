@@ -9,18 +9,7 @@ export function escape(value) {
   try {
     return encodeURIComponent(text);
   } catch (cause) {
-    if (/[\ud800-\udfff]$/.test(text)) throw codedError(URIError, 'ERR_INVALID_URI', 'URI malformed');
-    if (!(cause instanceof URIError)) throw cause;
-    // As in Node.js, a lone surrogate is combined with what follows.
-    return text.replace(/[\ud800-\udfff].|./gs, (part) =>
-      part.length === 1 || /[\ud800-\udbff][\udc00-\udfff]/.test(part)
-        ? encodeURIComponent(part)
-        : encodeURIComponent(
-            String.fromCodePoint(
-              0x10000 + (((part.charCodeAt(0) & 0x3ff) << 10) | (part.charCodeAt(1) & 0x3ff)),
-            ),
-          ),
-    );
+    throw cause instanceof URIError ? codedError(URIError, 'ERR_INVALID_URI', 'URI malformed') : cause;
   }
 }
 

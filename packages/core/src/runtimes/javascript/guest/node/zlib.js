@@ -219,18 +219,6 @@ Object.assign(ZlibBase.prototype, {
     if (callback !== undefined) finished(this, callback);
     this.destroy();
   },
-  reset() {
-    if (this._handle === null)
-      throw codedError(Error, 'ERR_INVALID_STATE', 'Invalid state: zlib binding closed');
-    this._handle.chunks = [];
-  },
-  /** The level and the strategy apply to the whole output, which is compressed at the end. */
-  params(level, strategy, callback) {
-    this._level = rangeOption('level', level, [-1, 9, -1]);
-    this._strategy = rangeOption('strategy', strategy, [0, 4, 0]);
-    Object.assign(this._options, { level: this._level, strategy: this._strategy });
-    this.flush(constants.Z_SYNC_FLUSH, callback);
-  },
 });
 
 /** The class of a stream, which programs may call without `new`. */

@@ -5,25 +5,12 @@ import { Buffer } from '../buffer.js';
 import { codedError, invalidArgType, invalidArgValue, validateString } from './errors.js';
 
 /** Names of digests and the lengths of their hashes; the default length for SHAKE. */
-export const DIGEST_BYTES = {
-  md5: 16,
-  ripemd160: 20,
-  sha1: 20,
-  sha224: 28,
-  sha256: 32,
-  sha384: 48,
-  sha512: 64,
-  'sha512-224': 28,
-  'sha512-256': 32,
-  'sha3-224': 28,
-  'sha3-256': 32,
-  'sha3-384': 48,
-  'sha3-512': 64,
-  blake2b512: 64,
-  blake2s256: 32,
-  shake128: 16,
-  shake256: 32,
-};
+export const DIGEST_BYTES = Object.fromEntries(
+  'md5:16 ripemd160:20 sha1:20 sha224:28 sha256:32 sha384:48 sha512:64 sha512-224:28 sha512-256:32 sha3-224:28 sha3-256:32 sha3-384:48 sha3-512:64 blake2b512:64 blake2s256:32 shake128:16 shake256:32'
+    .split(' ')
+    .map((row) => row.split(':'))
+    .map(([name, bytes]) => [name, Number(bytes)]),
+);
 const ALIASES = { rmd160: 'ripemd160', ripemd: 'ripemd160' };
 export const HASHES = [...Object.keys(DIGEST_BYTES), 'rmd160'];
 /** Smallest buffer of a hash. */

@@ -4,49 +4,15 @@ import { Buffer } from '../buffer.js';
 import { encodingOf } from './encodings.js';
 import { codedError, invalidArgType, invalidArgValue, validateInteger } from './errors.js';
 
-export const constants = {
-  UV_FS_SYMLINK_DIR: 1,
-  UV_FS_SYMLINK_JUNCTION: 2,
-  O_RDONLY: 0,
-  O_WRONLY: 1,
-  O_RDWR: 2,
-  UV_DIRENT_UNKNOWN: 0,
-  UV_DIRENT_FILE: 1,
-  UV_DIRENT_DIR: 2,
-  UV_DIRENT_LINK: 3,
-  S_IFMT: 0o170000,
-  S_IFREG: 0o100000,
-  S_IFDIR: 0o040000,
-  S_IFCHR: 0o020000,
-  S_IFBLK: 0o060000,
-  S_IFIFO: 0o010000,
-  S_IFLNK: 0o120000,
-  S_IFSOCK: 0o140000,
-  O_CREAT: 0o100,
-  O_EXCL: 0o200,
-  O_TRUNC: 0o1000,
-  O_APPEND: 0o2000,
-  O_SYNC: 0,
-  S_IRWXU: 0o700,
-  S_IRUSR: 0o400,
-  S_IWUSR: 0o200,
-  S_IXUSR: 0o100,
-  S_IRWXG: 0o70,
-  S_IRGRP: 0o40,
-  S_IWGRP: 0o20,
-  S_IXGRP: 0o10,
-  S_IRWXO: 7,
-  S_IROTH: 4,
-  S_IWOTH: 2,
-  S_IXOTH: 1,
-  F_OK: 0,
-  R_OK: 4,
-  W_OK: 2,
-  X_OK: 1,
-  COPYFILE_EXCL: 1,
-  COPYFILE_FICLONE: 2,
-  COPYFILE_FICLONE_FORCE: 4,
-};
+/** Names and values, which are octal. */
+const CONSTANTS = `UV_FS_SYMLINK_DIR 1 UV_FS_SYMLINK_JUNCTION 2 O_RDONLY 0 O_WRONLY 1 O_RDWR 2
+UV_DIRENT_UNKNOWN 0 UV_DIRENT_FILE 1 UV_DIRENT_DIR 2 UV_DIRENT_LINK 3
+S_IFMT 170000 S_IFREG 100000 S_IFDIR 40000 S_IFCHR 20000 S_IFBLK 60000 S_IFIFO 10000 S_IFLNK 120000 S_IFSOCK 140000
+O_CREAT 100 O_EXCL 200 O_TRUNC 1000 O_APPEND 2000 O_SYNC 0
+S_IRWXU 700 S_IRUSR 400 S_IWUSR 200 S_IXUSR 100 S_IRWXG 70 S_IRGRP 40 S_IWGRP 20 S_IXGRP 10 S_IRWXO 7 S_IROTH 4 S_IWOTH 2 S_IXOTH 1
+F_OK 0 R_OK 4 W_OK 2 X_OK 1 COPYFILE_EXCL 1 COPYFILE_FICLONE 2 COPYFILE_FICLONE_FORCE 4`;
+export const constants = {};
+for (const [, name, value] of CONSTANTS.matchAll(/(\w+) (\d+)/g)) constants[name] = Number.parseInt(value, 8);
 const { O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_APPEND } = constants;
 const FLAGS = {
   r: O_RDONLY,
