@@ -10,7 +10,7 @@ import { UNLIMITED_RUN } from '../../packages/core/src/engine/run-context.ts';
 import { sideModuleStub } from '../../packages/core/src/engine/side-module-stub-file.ts';
 import { sha256Hex } from '../../packages/core/src/framing/digest.ts';
 import type { Entry } from '../../packages/core/src/fs/flat-entries.ts';
-import { readOnlyTree } from '../../packages/core/src/fs/tree-codec.ts';
+import { readOnlyTree } from '../../packages/core/src/fs/flat-entries.ts';
 import { Volume } from '../../packages/core/src/fs/volume.ts';
 import { prepareModule } from '../../packages/core/src/wasm/prepare-module.ts';
 import { prepareSideModule } from '../../packages/core/src/wasm/prepare-side-module.ts';

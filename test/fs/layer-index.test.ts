@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readOnlyTree } from '../../packages/core/src/fs/flat-entries.ts';
 import {
   BLOCK_BYTES,
   type EncodedLayer,
@@ -8,7 +9,6 @@ import {
   LayerIndex,
 } from '../../packages/core/src/fs/layer-index.ts';
 import { type DirNode, visitTree } from '../../packages/core/src/fs/nodes.ts';
-import { readOnlyTree } from '../../packages/core/src/fs/tree-codec.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { tree } from './arbitraries.ts';
 import { codeOf, dir, file, link } from './support.ts';

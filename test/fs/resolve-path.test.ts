@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readOnlyTree } from '../../packages/core/src/fs/flat-entries.ts';
 import { type FinalLink, walk } from '../../packages/core/src/fs/resolve-path.ts';
-import { readOnlyTree } from '../../packages/core/src/fs/tree-codec.ts';
 import { codeOf, dir, file, link } from './support.ts';
 
 const root = readOnlyTree([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readOnlyTree } from '../../packages/core/src/fs/tree-codec.ts';
+import { readOnlyTree } from '../../packages/core/src/fs/flat-entries.ts';
 import { bytes, codeOf, dir, file, link, newVolume, readText, writeText } from './support.ts';
 
 describe('read-only layers', () => {

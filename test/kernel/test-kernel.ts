@@ -1,5 +1,5 @@
 /** A kernel with real memory and a real volume but without a guest, to test host functions in isolation. */
-import { readOnlyTree } from '../../packages/core/src/fs/tree-codec.ts';
+import { readOnlyTree } from '../../packages/core/src/fs/flat-entries.ts';
 import { Volume } from '../../packages/core/src/fs/volume.ts';
 import { GuestMemory } from '../../packages/core/src/kernel/guest-memory.ts';
 import type { Host } from '../../packages/core/src/kernel/host-services.ts';

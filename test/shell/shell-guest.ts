@@ -1,7 +1,7 @@
 /** Runs shell programs in bash and the other C programs as guests, on the real process table. */
 import { MemoryAccount } from '../../packages/core/src/engine/memory-account.ts';
 import { GuestStopped, UNLIMITED_RUN } from '../../packages/core/src/engine/run-context.ts';
-import { readOnlyTree } from '../../packages/core/src/fs/tree-codec.ts';
+import { readOnlyTree } from '../../packages/core/src/fs/flat-entries.ts';
 import { Volume } from '../../packages/core/src/fs/volume.ts';
 import { syscallError } from '../../packages/core/src/kernel/syscall-error.ts';
 import { programCommands } from '../../packages/core/src/runtimes/programs/program-list.ts';

@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Entry } from '../../../packages/core/src/fs/flat-entries.ts';
+import { readOnlyTree } from '../../../packages/core/src/fs/flat-entries.ts';
 import type { DirNode, Node } from '../../../packages/core/src/fs/nodes.ts';
 import { type FinalLink, walk } from '../../../packages/core/src/fs/resolve-path.ts';
-import { readOnlyTree } from '../../../packages/core/src/fs/tree-codec.ts';
 import { codeOf, dir, file, link } from '../../fs/support.ts';
 import type { FuzzTarget } from '../target.ts';
 

@@ -117,30 +117,6 @@ function fieldProblem({ kind, mode, mtimeMs, data, target }: Entry): string | un
   return isLongerThan(target, MAX_PATH_BYTES - 1) ? 'is a link whose target is too long' : undefined;
 }
 
-/** Creates a node for each checked entry below `root` and returns the nodes in order. File data is borrowed. */
-export function buildTree(root: DirNode, entries: Entry[], firstIno: number): Node[] {
-  const dirs = new Map<string, DirNode>([['', root]]);
-  const nodes: Node[] = [];
-  const { readonly } = root;
-  let dir = '';
-  let parent = root;
-  for (let i = 0; i < entries.length; i++) {
-    const entry = entries[i]!;
-    const { path, mode, mtimeMs } = entry;
-    const init = { ino: firstIno + i, mode, mtimeMs, ctimeMs: mtimeMs, readonly };
-    const node = createNode(entry, init);
-    if (node.kind === 'dir') dirs.set(path, node);
-    const slash = path.lastIndexOf('/');
-    if (slash !== dir.length || path.slice(0, slash) !== dir) {
-      dir = slash < 0 ? '' : path.slice(0, slash);
-      parent = dirs.get(dir)!;
-    }
-    parent.entries.set(path.slice(slash + 1), node);
-    nodes.push(node);
-  }
-  return nodes;
-}
-
 /** Creates the node of a checked entry. File data is borrowed. */
 export function createNode({ kind, data, target }: Entry, init: NodeInit): Node {
   if (kind === 'file') return newFile(init, plainBytes(data!));
@@ -179,4 +155,22 @@ export function putEntry(entries: Pick<Map<string, Entry>, 'has' | 'set'>, entry
   for (const path of missing.reverse())
     entries.set(path, { path, kind: 'dir', mode: 0o755, mtimeMs: entry.mtimeMs });
   entries.set(entry.path, entry);
+}
+
+/**
+ * Builds a read-only tree that any number of volumes can mount. File data is borrowed. Layers that are mounted together need
+ * different `layer` numbers (1 to 63), which determine their inode numbers.
+ */
+export function readOnlyTree(entries: Iterable<Entry>, layer = 1): DirNode {
+  let ino = layer * 2 ** 24;
+  const root = newDir({ ino, mode: 0o755, mtimeMs: 0, ctimeMs: 0, readonly: true });
+  const dirs = new Map<string, DirNode>([['', root]]);
+  for (const entry of checkEntries(entries, 'image_invalid')) {
+    const { path, mode, mtimeMs } = entry;
+    const node = createNode(entry, { ino: ++ino, mode, mtimeMs, ctimeMs: mtimeMs, readonly: true });
+    if (node.kind === 'dir') dirs.set(path, node);
+    const slash = path.lastIndexOf('/');
+    dirs.get(path.slice(0, Math.max(0, slash)))!.entries.set(path.slice(slash + 1), node);
+  }
+  return root;
 }

@@ -1,6 +1,8 @@
 /** The files of packages, as they are read from archives and folders and as they are stored in read-only layers. */
 import { setImmediate as yieldToEvents } from 'node:timers/promises';
 import { sha256, sha256Hex } from '../framing/digest.ts';
+import { decodeJsonHeader, encodeJsonHeader } from '../framing/json-header.ts';
+import { byCodeUnit } from '../fs/file-names.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 
 export interface PackageFile {
@@ -29,6 +31,27 @@ export function toEntries(
 /** The files among the entries of a layer. */
 export function toFiles(entries: readonly Entry[]): PackageFile[] {
   return entries.flatMap(({ path, data }) => (data === undefined ? [] : [{ path, data }]));
+}
+
+/** Files sorted by path, so that what is made from them does not depend on where they come from. */
+export const sortedFiles = (files: readonly PackageFile[]): PackageFile[] =>
+  [...files].sort((a, b) => byCodeUnit(a.path, b.path));
+
+/** Files as bytes for a cache: a header with their paths and sizes, and their contents. */
+export const packFiles = (files: readonly PackageFile[]): Uint8Array =>
+  Buffer.concat([
+    encodeJsonHeader(files.map(({ path, data }) => [path, data.length])),
+    ...files.map(({ data }) => data),
+  ]);
+
+/** The files in bytes that `packFiles` returned. Their contents are views of the bytes. */
+export function unpackFiles(bytes: Uint8Array): PackageFile[] {
+  const { header, data } = decodeJsonHeader(bytes);
+  let end = 0;
+  return (header as [path: string, size: number][]).map(([path, size]) => {
+    end += size;
+    return { path, data: data.subarray(end - size, end) };
+  });
 }
 
 const digests = new WeakMap<Uint8Array, Buffer>();

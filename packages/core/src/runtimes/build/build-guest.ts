@@ -10,7 +10,7 @@ import { IMAGE_TIME_MS } from '../../engine/image-identity.ts';
 import { GuestStopped, UNLIMITED_RUN } from '../../engine/run-context.ts';
 import { SandboxError } from '../../errors.ts';
 import { sha256Hex } from '../../framing/digest.ts';
-import { readOnlyTree } from '../../fs/tree-codec.ts';
+import { readOnlyTree } from '../../fs/flat-entries.ts';
 import { Volume } from '../../fs/volume.ts';
 import { encodePack } from '../../host/layer-pack.ts';
 import type { MissingPackage } from '../../packages/vendored-package-table.ts';

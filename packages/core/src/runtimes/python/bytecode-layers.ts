@@ -2,10 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { sha256Hex } from '../../framing/digest.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
-import { packEntries, unpackEntries } from '../../fs/tree-codec.ts';
 import { readCached, writeCached } from '../../host/disk-cache.ts';
 import { installedFile } from '../../host/install-folder.ts';
-import { type PackageFile, toEntries, toFiles } from '../../packages/package-files.ts';
+import {
+  type PackageFile,
+  packFiles,
+  sortedFiles,
+  toEntries,
+  toFiles,
+  unpackFiles,
+} from '../../packages/package-files.ts';
 import { PYTHON_VERSION } from '../../packages/python-abi.ts';
 import { LAYER_TIME_MS, type Layer } from '../runtime.ts';
 
@@ -23,22 +29,20 @@ export function layerOf(at: string, files: readonly PackageFile[]): Layer {
   return { at, entries: toEntries(files, LAYER_TIME_MS, at === STDLIB ? ['lib-dynload'] : []) };
 }
 
-/** Returns the sources and their bytecode, from the cache if possible. */
+/** Returns the sources and their bytecode sorted by path, from the cache if possible. Images depend on the order. */
 export function withBytecode(
   at: string,
   sources: readonly PackageFile[],
   compile: () => readonly Entry[],
 ): PackageFile[] {
-  const packed = packEntries(layerOf(at, sources).entries);
-  const key = sha256Hex(`${BINARY_SHA256}\0${at}\0`, compileScript(), packed);
+  const key = sha256Hex(`${BINARY_SHA256}\0${at}\0`, compileScript(), packFiles(sortedFiles(sources)));
   const cached = readCached('layers', key);
-  if (cached !== undefined) return toFiles(unpackEntries(cached));
+  if (cached !== undefined) return unpackFiles(cached);
   const prefix = `${at.slice(1)}/`;
   const bytecode = toFiles(compile())
     .filter(({ path }) => path.startsWith(prefix))
     .map(({ path, data }) => ({ path: path.slice(prefix.length), data }));
-  const layer = packEntries(layerOf(at, [...sources, ...bytecode]).entries);
-  writeCached('layers', key, layer);
-  // The order of the files, on which images depend, is that of a cached layer.
-  return toFiles(unpackEntries(layer));
+  const files = sortedFiles([...sources, ...bytecode]);
+  writeCached('layers', key, packFiles(files));
+  return files;
 }

@@ -8,7 +8,7 @@ import { IMAGE_TIME_MS, PAGE_BYTES } from '../../engine/image-identity.ts';
 import { GuestStopped, type RunContext } from '../../engine/run-context.ts';
 import { SandboxError } from '../../errors.ts';
 import { toShared } from '../../fs/shared-array-buffers.ts';
-import { readOnlyTree } from '../../fs/tree-codec.ts';
+import { readOnlyTree } from '../../fs/flat-entries.ts';
 import { Volume } from '../../fs/volume.ts';
 import { encodeMemoryLayer, type SharedLayer } from '../../host/shared-layer.ts';
 import { layersDigest } from '../../runtimes/artifacts/guest-artifacts.ts';

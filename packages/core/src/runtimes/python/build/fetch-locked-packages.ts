@@ -6,11 +6,16 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packEntries, unpackEntries } from '../../../fs/tree-codec.ts';
 import { readCached, writeCached } from '../../../host/disk-cache.ts';
 import { installedFile } from '../../../host/install-folder.ts';
 import { parseWheelName, usableFiles } from '../../../packages/check-wheel-contents.ts';
-import { filesDigest, type PackageFile, toEntries, toFiles } from '../../../packages/package-files.ts';
+import {
+  filesDigest,
+  type PackageFile,
+  packFiles,
+  sortedFiles,
+  unpackFiles,
+} from '../../../packages/package-files.ts';
 import { readZip } from '../../../packages/read-zip.ts';
 import { pipDownload } from '../../../packages/run-pip.ts';
 import {
@@ -100,15 +105,18 @@ function verify(locked: LockedPackage, { wheels, failure }: Downloads): readonly
   if (digest !== locked.sha256) {
     throw new Error(`does not match the lock: expected SHA-256 ${locked.sha256}, found ${digest}`);
   }
-  writeCached('packages', locked.sha256, packEntries(toEntries(files, 0)));
+  writeCached('packages', cacheKey(locked), packFiles(sortedFiles(files)));
   return files;
 }
 
-function readFromCache({ sha256 }: LockedPackage): PackageFile[] | undefined {
-  const bytes = readCached('packages', sha256);
+/** The last part changes with the form of the bytes. */
+const cacheKey = ({ sha256 }: LockedPackage) => `${sha256}-files`;
+
+function readFromCache(locked: LockedPackage): PackageFile[] | undefined {
+  const bytes = readCached('packages', cacheKey(locked));
   if (bytes === undefined) return undefined;
-  const files = toFiles(unpackEntries(bytes));
-  return filesDigest(files) === sha256 ? files : undefined;
+  const files = unpackFiles(bytes);
+  return filesDigest(files) === locked.sha256 ? files : undefined;
 }
 
 interface Downloads {
