@@ -10,7 +10,7 @@ import { skipLocalDeclarations } from './local-declarations.ts';
 import { opcodesNamed } from './opcodes.ts';
 import type { ByteRange, ParsedModule } from './parse-module.ts';
 
-const OP = opcodesNamed('call', 'return_call');
+const OP = opcodesNamed('call return_call');
 
 /**
  * Returns the module with the calls changed, and the names of the imports that are no longer called. `mainFunctions` replace

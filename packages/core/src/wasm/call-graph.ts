@@ -29,21 +29,8 @@ export interface CallGraph {
 }
 
 const OP = opcodesNamed(
-  'nop',
-  'block',
-  'end',
-  'call',
-  'call_indirect',
-  'return_call',
-  'return_call_indirect',
-  'drop',
-  'select',
-  'select_t',
-  'global.set',
-  'ref.func',
-  'memory.init',
-  'memory.grow',
-  'data.drop',
+  'nop block end call call_indirect return_call return_call_indirect drop select select_t global.set',
+  'ref.func memory.init memory.grow data.drop',
 );
 const TABLE_WRITES = [
   'table.set',

@@ -20,20 +20,11 @@ interface ConstantContext {
 }
 
 const OP = opcodesNamed(
-  'end',
-  'i32.const',
-  'i64.const',
-  'f32.const',
-  'f64.const',
-  'v128.const',
-  'global.get',
-  'i32.add',
-  'ref.null',
-  'ref.func',
+  'end i32.const i64.const f32.const f64.const v128.const global.get i32.add ref.null ref.func',
 );
 /** Arithmetic that the extended constant expressions proposal allows. */
 const ARITHMETIC: ReadonlySet<number> = new Set(
-  Object.values(opcodesNamed('i32.add', 'i32.sub', 'i32.mul', 'i64.add', 'i64.sub', 'i64.mul')),
+  Object.values(opcodesNamed('i32.add i32.sub i32.mul i64.add i64.sub i64.mul')),
 );
 
 /**

@@ -8,28 +8,8 @@ import { decode, type IndexSpace, type Instruction, newInstruction } from './dec
 import { COST, IS_BULK, LAST_CONTROL, opcodesNamed } from './opcodes.ts';
 
 const OP = opcodesNamed(
-  'unreachable',
-  'block',
-  'loop',
-  'if',
-  'else',
-  'try',
-  'catch',
-  'throw',
-  'rethrow',
-  'throw_ref',
-  'end',
-  'br',
-  'br_if',
-  'br_table',
-  'return',
-  'call',
-  'call_indirect',
-  'return_call',
-  'return_call_indirect',
-  'delegate',
-  'catch_all',
-  'try_table',
+  'unreachable block loop if else try catch throw rethrow throw_ref end br br_if br_table return call',
+  'call_indirect return_call return_call_indirect delegate catch_all try_table',
 );
 
 /** The module-level facts that the scan needs. */

@@ -23,7 +23,7 @@ export const FLOAT_STATUS_SIGNATURES: ReadonlyMap<string, string> = new Map([
   ['env.feraiseexcept', 'i>i'],
 ]);
 
-const OP = opcodesNamed('end', 'call', 'drop', 'local.get', 'i32.const');
+const OP = opcodesNamed('end call drop local.get i32.const');
 
 /** Returns the bytes of the module, changed if it has such functions. */
 export function withFloatStatus(module: ParsedModule): Uint8Array {

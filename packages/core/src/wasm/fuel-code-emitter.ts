@@ -13,22 +13,8 @@ import { opcodesNamed, WEIGHTS, weightOf } from './opcodes.ts';
 import { type StackBound, writeFreeStack } from './shadow-stack-frames.ts';
 
 const OP = opcodesNamed(
-  'if',
-  'end',
-  'call',
-  'local.get',
-  'local.set',
-  'local.tee',
-  'global.get',
-  'global.set',
-  'i64.const',
-  'i64.lt_s',
-  'i64.sub',
-  'i64.or',
-  'i64.shl',
-  'i64.shr_u',
-  'i64.extend_i32_s',
-  'i64.extend_i32_u',
+  'if end call local.get local.set local.tee global.get global.set i64.const i64.lt_s i64.sub i64.or',
+  'i64.shl i64.shr_u i64.extend_i32_s i64.extend_i32_u',
 );
 
 export class FuelCodeEmitter {

@@ -15,7 +15,7 @@ interface ModuleSymbols {
   readonly indices: readonly number[];
 }
 
-const OP = opcodesNamed('end', 'i32.const');
+const OP = opcodesNamed('end i32.const');
 
 /** The first index in table 0 at which the active segments place each function, relative to the base of their offset. */
 export function slotsOf(elements: readonly ElementSegment[]): ReadonlyMap<number, number> {

@@ -17,25 +17,8 @@ import type { ByteRange, FunctionType } from './parse-module.ts';
 import { FRAME_BYTES, type StackBound } from './shadow-stack-frames.ts';
 
 const OP = opcodesNamed(
-  'unreachable',
-  'block',
-  'loop',
-  'if',
-  'end',
-  'br',
-  'br_if',
-  'return',
-  'call',
-  'call_indirect',
-  'return_call',
-  'return_call_indirect',
-  'local.get',
-  'global.get',
-  'global.set',
-  'i32.const',
-  'i32.add',
-  'i32.sub',
-  'i32.ge_s',
+  'unreachable block loop if end br br_if return call call_indirect return_call return_call_indirect',
+  'local.get global.get global.set i32.const i32.add i32.sub i32.ge_s',
 );
 /** Terminators that leave the function without an exception. */
 const RETURNS: ReadonlySet<number> = new Set([OP.return, OP.return_call, OP.return_call_indirect]);

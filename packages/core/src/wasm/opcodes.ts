@@ -4,43 +4,22 @@
  * Invariant: an instruction that has no row, or whose row is `refused`, never reaches the output.
  */
 
+/** The words of a text. */
+type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;
+
+const LAYOUTS = [
+  'none local i32 memarg label func global block labels catches type_table tag types heap table',
+  'table2 elem elem_table data data_memory memory memory2 memarg_lane lane i64 bytes4 bytes8',
+  'bytes16 refused',
+] as const;
+
+export type Immediate = Words<(typeof LAYOUTS)[number]>;
+
 /**
  * Layouts of the bytes after the opcode; decode-instruction.ts has one reader for each. The lookup tables refer to them
  * by index, because the decoder reads millions of instructions and comparing strings is too slow.
  */
-export const IMMEDIATES = [
-  'none',
-  'local',
-  'i32',
-  'memarg',
-  'label',
-  'func',
-  'global',
-  'block',
-  'labels',
-  'catches',
-  'type_table',
-  'tag',
-  'types',
-  'heap',
-  'table',
-  'table2',
-  'elem',
-  'elem_table',
-  'data',
-  'data_memory',
-  'memory',
-  'memory2',
-  'memarg_lane',
-  'lane',
-  'i64',
-  'bytes4',
-  'bytes8',
-  'bytes16',
-  'refused',
-] as const;
-
-export type Immediate = (typeof IMMEDIATES)[number];
+export const IMMEDIATES = LAYOUTS.flatMap((text) => text.split(' ')) as readonly Immediate[];
 
 /**
  * Bulk instructions do an amount of work n given by the i32 on top of the stack. Their fuel is the fixed cost plus
@@ -272,14 +251,18 @@ export const rowOf = (opcode: number): OpcodeRow | undefined => rows[opcode];
 
 const opcodeByName = new Map(OPCODES.map((row) => [row[2], opcodeOf(row[0], row[1])]));
 
-/** Opcodes by instruction name. Throws if a name is not in the table. */
-export function opcodesNamed<const Name extends string>(...names: Name[]): Readonly<Record<Name, number>> {
-  const found = names.map((name) => {
-    const opcode = opcodeByName.get(name);
-    if (opcode === undefined) throw new RangeError(`unknown instruction name: ${name}`);
-    return [name, opcode] as const;
-  });
-  return Object.fromEntries(found) as Record<Name, number>;
+/** Opcodes by instruction name. Names are separated by spaces. Throws if a name is not in the table. */
+export function opcodesNamed<const Names extends string>(
+  ...names: Names[]
+): Readonly<Record<Words<Names>, number>> {
+  const found = names
+    .flatMap((text) => text.split(' '))
+    .map((name) => {
+      const opcode = opcodeByName.get(name);
+      if (opcode === undefined) throw new RangeError(`unknown instruction name: ${name}`);
+      return [name, opcode] as const;
+    });
+  return Object.fromEntries(found) as Record<Words<Names>, number>;
 }
 
 /** The highest control opcode. Every instruction that affects control flow is at or below it. */

@@ -85,7 +85,7 @@ interface StateGlobal {
   readonly type: NumberType;
 }
 
-const OP = opcodesNamed('end', 'i32.const', 'i64.const');
+const OP = opcodesNamed('end i32.const i64.const');
 
 const STACK_LIMIT = 'stack_limit';
 /** Names of added exports. */

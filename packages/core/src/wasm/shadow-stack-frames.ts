@@ -7,7 +7,7 @@ import type { Writer } from './binary-io.ts';
 import type { CallGraph } from './call-graph.ts';
 import { opcodesNamed } from './opcodes.ts';
 
-const OP = opcodesNamed('global.get', 'i32.sub');
+const OP = opcodesNamed('global.get i32.sub');
 
 export interface StackBound {
   /** Index of the global that holds the stack pointer. */

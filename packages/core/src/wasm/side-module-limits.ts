@@ -30,25 +30,8 @@ const FUNCTION_LIMITS = {
 const LOOP_WEIGHT = 10;
 
 const OP = opcodesNamed(
-  'nop',
-  'block',
-  'loop',
-  'if',
-  'else',
-  'try',
-  'catch',
-  'end',
-  'br',
-  'br_if',
-  'br_table',
-  'call',
-  'call_indirect',
-  'delegate',
-  'catch_all',
-  'drop',
-  'select',
-  'select_t',
-  'try_table',
+  'nop block loop if else try catch end br br_if br_table call call_indirect delegate catch_all drop',
+  'select select_t try_table',
 );
 
 /** By how much an instruction changes the number of operands, or more. The instructions are those that affect no branches. */

@@ -22,7 +22,7 @@ export interface Signature {
   readonly results: readonly NumberType[];
 }
 
-const OP = opcodesNamed('unreachable', 'end');
+const OP = opcodesNamed('unreachable end');
 const TRAP_BODY = Uint8Array.of(0, OP.unreachable, OP.end);
 
 /** The bytes of the trampoline module for host functions with these signatures. */

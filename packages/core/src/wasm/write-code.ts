@@ -33,16 +33,7 @@ interface CodeOptions {
 }
 
 const OP = opcodesNamed(
-  'unreachable',
-  'if',
-  'end',
-  'call_indirect',
-  'local.get',
-  'global.get',
-  'i32.const',
-  'i64.const',
-  'i32.lt_s',
-  'i64.lt_s',
+  'unreachable if end call_indirect local.get global.get i32.const i64.const i32.lt_s i64.lt_s',
 );
 
 /** `callable` are the functions that code outside of the module can call, other than through a table. */
