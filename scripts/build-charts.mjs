@@ -2,7 +2,7 @@
  * Builds the chart renderer in packages/core/dist/guests/charts/: bundles Vega and Vega-Lite, loads the bundle into a JavaScript guest and
  * captures its image, meters resvg, and prepares the fonts. Runs in a thread with a large stack, which deep recursion needs.
  */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { build } from 'esbuild';
@@ -123,8 +123,11 @@ async function captureRenderer(source) {
   const { findAssets } = await import('../packages/core/dist/runtimes/artifacts/guest-artifacts.js');
   const { compileBytecode } = await import('../packages/core/dist/runtimes/javascript/build/file-layers.js');
   const { Volume } = await import('../packages/core/dist/fs/volume.js');
-  const { expressionsOf, loadRenderer, prepareExpressions, RENDER_HANDLE, RENDERER_RUNTIME } = await import(
+  const { RENDER_HANDLE, RENDERER_RUNTIME } = await import(
     '../packages/core/dist/runtimes/javascript/vega-guest.js'
+  );
+  const { expressionsOf, loadRenderer, prepareExpressions } = await import(
+    '../packages/core/dist/runtimes/javascript/build/load-vega.js'
   );
   const template = loadImage(findAssets(RENDERER_RUNTIME), []);
   const create = () => {
@@ -167,8 +170,32 @@ async function prepareRasteriser() {
   return { module: prepared.bytes, minPages, stateGlobals, origin, image: captureImage(guest, origin, {}) };
 }
 
+/** Writes the files that charts/artifacts.ts reads. The description is written last. */
+async function writeRenderer({ image, minMemoryBytes, rasteriser, fontFamily, fonts }, inputs) {
+  const { CHARTS_FOLDER, fontName } = await import('../packages/core/dist/charts/artifacts.js');
+  const { imageDigest } = await import('../packages/core/dist/engine/image-identity.js');
+  const { sha256Hex } = await import('../packages/core/dist/framing/digest.js');
+  const { replaceFileSync, SHARED_FILE } = await import('../packages/core/dist/host/replace-file.js');
+  const folder = at(`packages/core/dist/${CHARTS_FOLDER}`);
+  const put = (name, content) => replaceFileSync(`${folder}/${name}`, content, SHARED_FILE);
+  mkdirSync(folder, { recursive: true });
+  const { module, minPages, stateGlobals, origin } = rasteriser;
+  put('vega.image', image);
+  put('resvg.wasm', module);
+  put('resvg.image', rasteriser.image);
+  for (const [i, font] of fonts.entries()) put(fontName(i), font);
+  const description = {
+    inputs,
+    image: { digest: imageDigest(image), bytes: image.length },
+    minMemoryBytes,
+    rasteriser: { minPages, stateGlobals, origin },
+    fontFamily,
+    fonts: fonts.map((font) => sha256Hex(font)),
+  };
+  put('charts.json', `${JSON.stringify(description, null, 2)}\n`);
+}
+
 if (workerData?.charts !== undefined) {
-  const { writeRenderer } = await import('../packages/core/dist/charts/artifacts.js');
   const [regular, bold] = [FONTS.regular, FONTS.bold].map((name) =>
     prepareFont(readFileSync(at(`node_modules/dejavu-fonts-ttf/ttf/${name}`))),
   );
@@ -179,7 +206,7 @@ if (workerData?.charts !== undefined) {
     fontFamily: FONT_FAMILY,
     fonts: [regular.ttf, bold.ttf],
   };
-  writeRenderer(built, workerData.charts);
+  await writeRenderer(built, workerData.charts);
   parentPort.postMessage({
     bytecode: built.bytecode,
     image: built.image.length,

@@ -26,7 +26,7 @@ if (workerData?.guest !== undefined) {
   const { guest: runtime, inputs } = workerData;
   const { build } = await import(`../packages/core/dist/runtimes/${runtime}/build/index.js`);
   const { buildGuest: buildFrom } = await import('../packages/core/dist/runtimes/build/build-guest.js');
-  const { writeGuest } = await import('../packages/core/dist/runtimes/artifacts/guest-artifacts.js');
+  const { writeGuest } = await import('../packages/core/dist/runtimes/build/write-guest.js');
   const guest = await buildFrom(build, (step) => parentPort.postMessage({ step }));
   writeGuest(guest, inputs);
   const layers = guest.layers.reduce((sum, { pack }) => sum + pack.length, 0);

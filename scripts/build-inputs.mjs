@@ -49,7 +49,7 @@ export function guestInputs(runtime) {
   const entry = [
     `runtimes/${runtime}/build/index.js`,
     'runtimes/build/build-guest.js',
-    'runtimes/artifacts/guest-artifacts.js',
+    'runtimes/build/write-guest.js',
   ]
     .map((path) => `export * from './packages/core/dist/${path}';`)
     .join('\n');

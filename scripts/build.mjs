@@ -81,7 +81,7 @@ function writePyodideLock() {
 }
 
 async function buildGuests(runtimes) {
-  const { isBuilt } = await import(core('dist/runtimes/artifacts/guest-artifacts.js'));
+  const { isBuilt } = await import(core('dist/runtimes/build/write-guest.js'));
   const { describeMissing } = await import(core('dist/packages/vendored-package-table.js'));
   const requested = runtimes.filter((name) => process.argv.includes(name));
   for (const runtime of requested.length > 0 ? requested : runtimes) {
@@ -125,10 +125,10 @@ const filesIn = (folder) =>
     }));
 
 async function buildChartRenderer() {
-  const { isRendererBuilt } = await import(core('dist/charts/artifacts.js'));
+  const { readChartsDescription } = await import(core('dist/charts/artifacts.js'));
   const { RENDERER_RUNTIME } = await import(core('dist/runtimes/javascript/vega-guest.js'));
   const inputs = await chartInputs(await guestInputs(RENDERER_RUNTIME));
-  await buildUnlessCurrent('charts', isRendererBuilt(inputs), async (formatBytes) => {
+  await buildUnlessCurrent('charts', readChartsDescription()?.inputs === inputs, async (formatBytes) => {
     const { image, module } = await buildCharts(inputs);
     return `image ${formatBytes(image)}, rasteriser ${formatBytes(module)}`;
   });

@@ -4,12 +4,13 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../packages/core/src/fs/flat-entries.ts';
 import { BLOCK_BYTES } from '../../packages/core/src/fs/layer-index.ts';
 import type { FileNode } from '../../packages/core/src/fs/nodes.ts';
-import { encodePack, OpenLayer } from '../../packages/core/src/host/layer-pack.ts';
+import { OpenLayer } from '../../packages/core/src/host/layer-pack.ts';
 import {
   encodeMemoryLayer,
   packedLayer,
   type SharedLayer,
 } from '../../packages/core/src/host/shared-layer.ts';
+import { encodePack } from '../../packages/core/src/runtimes/build/encode-pack.ts';
 import { codeOf } from '../fs/support.ts';
 import { folderOfFile } from '../support/folders.ts';
 

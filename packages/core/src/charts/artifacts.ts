@@ -3,30 +3,16 @@
  * metered rasteriser with its image, and the fonts. A thread reads them when a program first displays a chart; `charts.json`
  * has their digests.
  */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import { readImage } from '../engine/image.ts';
-import { imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
-import { sha256Hex } from '../framing/digest.ts';
-import { installedFile } from '../host/install-folder.ts';
 import { findFile } from '../host/parts.ts';
-import { replaceFileSync, SHARED_FILE } from '../host/replace-file.ts';
 import { sharedFile } from '../host/shared-file.ts';
 import { compileValid } from '../host/v8-flags.ts';
 import { findAssets, type GuestAssets } from '../runtimes/artifacts/guest-artifacts.ts';
 import { RENDERER_RUNTIME } from '../runtimes/javascript/vega-guest.ts';
 import { type BuiltProgram, readVerified } from '../runtimes/programs/program-files.ts';
 import type { Rasteriser } from './rasteriser.ts';
-
-interface BuiltCharts {
-  /** Image of the JavaScript guest, with the handle of its function `render`. */
-  readonly image: Uint8Array;
-  readonly minMemoryBytes: number;
-  readonly rasteriser: Omit<BuiltProgram, 'name' | 'commands'>;
-  readonly fontFamily: string;
-  readonly fonts: readonly Uint8Array[];
-}
 
 interface ChartsDescription {
   inputs: string;
@@ -38,43 +24,18 @@ interface ChartsDescription {
   fonts: string[];
 }
 
-const FOLDER = 'guests/charts';
-const fontName = (i: number) => `font-${i}.ttf`;
+export const CHARTS_FOLDER = 'guests/charts';
+export const fontName = (i: number) => `font-${i}.ttf`;
 /** The path of a file, which may be in a part of the installation. Throws if that is not installed. */
-const find = (name: string) => findFile(`${FOLDER}/${name}`);
+const find = (name: string) => findFile(`${CHARTS_FOLDER}/${name}`);
 
-function readDescription(): ChartsDescription | undefined {
+export function readChartsDescription(): ChartsDescription | undefined {
   const path = find('charts.json');
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as ChartsDescription) : undefined;
 }
 
-/** Whether the renderer on disk was built from these inputs. */
-export const isRendererBuilt = (inputs: string) => readDescription()?.inputs === inputs;
-
-export function writeRenderer(built: BuiltCharts, inputs: string): void {
-  const file = (name: string) => join(installedFile(FOLDER), name);
-  mkdirSync(file(''), { recursive: true });
-  const { image, minMemoryBytes, rasteriser, fontFamily, fonts } = built;
-  const { module, minPages, stateGlobals, origin } = rasteriser;
-  replaceFileSync(file('vega.image'), image, SHARED_FILE);
-  replaceFileSync(file('resvg.wasm'), module, SHARED_FILE);
-  replaceFileSync(file('resvg.image'), rasteriser.image, SHARED_FILE);
-  fonts.forEach((font, i) => {
-    replaceFileSync(file(fontName(i)), font, SHARED_FILE);
-  });
-  const description: ChartsDescription = {
-    inputs,
-    image: { digest: imageDigest(image), bytes: image.length },
-    minMemoryBytes,
-    rasteriser: { minPages, stateGlobals, origin },
-    fontFamily,
-    fonts: fonts.map((font) => sha256Hex(font)),
-  };
-  replaceFileSync(file('charts.json'), `${JSON.stringify(description, null, 2)}\n`, SHARED_FILE);
-}
-
 function description(): ChartsDescription {
-  const found = readDescription();
+  const found = readChartsDescription();
   if (found !== undefined) return found;
   throw new SandboxError(
     'not_installed',

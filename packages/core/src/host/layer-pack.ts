@@ -9,69 +9,19 @@
  *   12 + 4b               index (see fs/layer-index.ts); the head of the pack ends here
  *   …                     compressed blocks
  */
-import { promisify } from 'node:util';
-import { brotliCompress, brotliDecompressSync, constants } from 'node:zlib';
+import { brotliDecompressSync } from 'node:zlib';
 import { SandboxError } from '../errors.ts';
 import { sha256, sha256Hex } from '../framing/digest.ts';
-import { encodeMagic, hasMagic } from '../framing/magic-number.ts';
-import type { Entry } from '../fs/flat-entries.ts';
+import { hasMagic } from '../framing/magic-number.ts';
 import { ERRNO_ERRORS } from '../fs/fs-error.ts';
-import { BLOCK_BYTES, blockRanges, encodeLayer, LayerIndex } from '../fs/layer-index.ts';
+import { BLOCK_BYTES, LayerIndex } from '../fs/layer-index.ts';
 import type { DirNode } from '../fs/nodes.ts';
-import { readCached, writeCached } from './disk-cache.ts';
 import { readInto, readSharedFile } from './shared-file.ts';
-import { damagedFile, type PackFacts, type SharedLayer } from './shared-layer.ts';
+import { damagedFile, type SharedLayer } from './shared-layer.ts';
 import { uninterrupted } from './thread-critical-sections.ts';
 
-const MAGIC = 'lwspack\x01';
-const HEADER_BYTES = 12;
-/** Higher qualities save a tenth of the size and take several times as long. */
-const QUALITY = 7;
-const compress = promisify(brotliCompress);
-
-/** Encodes a layer as a pack. Compressed packs are cached, because compression takes some seconds. */
-export async function encodePack(
-  at: string,
-  entries: readonly Entry[],
-): Promise<{ facts: PackFacts; pack: Uint8Array }> {
-  const { index, data } = encodeLayer(entries, sha256);
-  const facts = {
-    at,
-    sha256: sha256Hex(index),
-    head_bytes: HEADER_BYTES + blockRanges(data.length).length * 4 + index.length,
-    data_bytes: data.length,
-  };
-  const key = sha256Hex(`${MAGIC}\0${QUALITY}\0${process.versions['brotli']}\0`, index);
-  let pack = readCached('packs', key);
-  if (pack === undefined) {
-    pack = await compressPack(index, data);
-    writeCached('packs', key, pack);
-  }
-  return { facts, pack };
-}
-
-async function compressPack(index: Uint8Array, data: Uint8Array): Promise<Uint8Array> {
-  const options = (size: number) => ({
-    params: {
-      [constants.BROTLI_PARAM_QUALITY]: QUALITY,
-      [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
-      [constants.BROTLI_PARAM_SIZE_HINT]: size,
-    },
-  });
-  const blocks = await Promise.all(
-    blockRanges(data.length).map(({ start, end }) =>
-      uninterrupted(() => compress(data.subarray(start, end), options(end - start))),
-    ),
-  );
-  const header = new Uint8Array(HEADER_BYTES + blocks.length * 4);
-  const view = new DataView(header.buffer);
-  header.set(encodeMagic(MAGIC));
-  view.setUint32(8, blocks.length, true);
-  blocks.forEach(({ length }, i) => {
-    view.setUint32(HEADER_BYTES + i * 4, length, true);
-  });
-  return Buffer.concat([header, index, ...blocks]);
-}
+export const PACK_MAGIC = 'lwspack\x01';
+export const PACK_HEADER_BYTES = 12;
 
 /** A layer whose index has been read and verified by this thread. */
 export class OpenLayer {
@@ -84,16 +34,17 @@ export class OpenLayer {
   constructor(layer: SharedLayer) {
     this.#layer = layer;
     const head = readHead(layer);
-    const isPack = hasMagic(head, MAGIC);
+    const isPack = hasMagic(head, PACK_MAGIC);
     const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
     const blocks = isPack ? view.getUint32(8, true) : 0;
-    const index = isPack ? head.subarray(HEADER_BYTES + blocks * 4) : head;
+    const index = isPack ? head.subarray(PACK_HEADER_BYTES + blocks * 4) : head;
     if (sha256Hex(index) !== layer.sha256) throw damaged(layer, 'its index does not match its SHA-256');
     this.#index = new LayerIndex(index);
     // The index of a layer in memory was written by a thread that ran code of packages.
     if (!isPack) this.#index.check(layer.data.length);
     const offsets = [head.length];
-    for (let i = 0; i < blocks; i++) offsets.push(offsets[i]! + view.getUint32(HEADER_BYTES + i * 4, true));
+    for (let i = 0; i < blocks; i++)
+      offsets.push(offsets[i]! + view.getUint32(PACK_HEADER_BYTES + i * 4, true));
     this.#offsets = offsets;
   }
 

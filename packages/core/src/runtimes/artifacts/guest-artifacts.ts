@@ -1,19 +1,18 @@
 /**
- * Writes and reads the artifacts of a guest build: the prepared module, the read-only layers, the boot image, and a
+ * Reads the artifacts of a guest build: the prepared module, the read-only layers, the boot image, and a
  * description with the digests of all of them. The main thread reads only the description; threads that run guests read
  * the rest when they need it, into memory that they share.
  *
  * packages/core/dist/guests/<runtime>/ guest.json, module.wasm, layer-<n>.pack, boot.image
  */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CompiledModule } from '../../engine/guest.ts';
-import { type ImageOrigin, imageDigest } from '../../engine/image-identity.ts';
+import type { ImageOrigin } from '../../engine/image-identity.ts';
 import { SandboxError } from '../../errors.ts';
 import { sha256Hex } from '../../framing/digest.ts';
 import { installedFile } from '../../host/install-folder.ts';
 import { findFile, partOfFile, partProblem } from '../../host/parts.ts';
-import { replaceFileSync, SHARED_FILE } from '../../host/replace-file.ts';
 import { readSharedFile, type SharedFile, sharedFile } from '../../host/shared-file.ts';
 import {
   absentLayer,
@@ -27,21 +26,6 @@ import type { MissingPackage } from '../../packages/vendored-package-table.ts';
 import { RUNTIME_NAMES } from '../../schema/runtime-names.ts';
 import type { RuntimeName } from '../../schema.ts';
 import { BASH_PACKAGE, bashFolder } from '../programs/program-folders.ts';
-
-/** The result of a build, before it is written. */
-export interface BuiltGuest {
-  readonly runtime: RuntimeName;
-  readonly module: Uint8Array;
-  readonly minPages: number;
-  readonly stateGlobals: readonly string[];
-  readonly layers: readonly { readonly facts: PackFacts; readonly pack: Uint8Array }[];
-  readonly image: Uint8Array;
-  readonly origin: ImageOrigin;
-  /** Memory that a guest needs to hold the image; the lowest memory limit that works. */
-  readonly minMemoryBytes: number;
-  /** Packages that had to be omitted. */
-  readonly missing: readonly MissingPackage[];
-}
 
 /** A library of a package, prepared for guests. */
 export interface PreparedLibrary {
@@ -72,7 +56,7 @@ interface ModuleFile extends Omit<CompiledModule, 'module'> {
   readonly path: string;
 }
 
-interface GuestDescription {
+export interface GuestDescription {
   format: number;
   /** Digest of everything that the build depends on. */
   inputs: string;
@@ -86,9 +70,9 @@ interface GuestDescription {
 }
 
 /** Version of the description and of the files it describes. */
-const FORMAT = 3;
+export const GUEST_FORMAT = 3;
 /** A runtime can be in an optional package. */
-const file = (runtime: RuntimeName, name: string) =>
+export const artifactPath = (runtime: RuntimeName, name: string) =>
   join((runtime === 'bash' ? bashFolder() : undefined) ?? installedFile(join('guests', runtime)), name);
 
 /** Digest of the locations and contents of layers, which binds an image to its layers. */
@@ -100,12 +84,12 @@ export function layersDigest(layers: readonly Pick<PackFacts, 'at' | 'sha256'>[]
 export const isExtensionOf = (base: Pick<GuestAssets, 'origin'>, origin: ImageOrigin): boolean =>
   origin.runtime === base.origin.runtime && origin.module === base.origin.module;
 
-function readDescription(runtime: RuntimeName): GuestDescription | undefined {
-  const path = file(runtime, 'guest.json');
+export function readDescription(runtime: RuntimeName): GuestDescription | undefined {
+  const path = artifactPath(runtime, 'guest.json');
   if (!existsSync(path)) return undefined;
   try {
     const found = JSON.parse(readFileSync(path, 'utf8')) as GuestDescription;
-    return found.format === FORMAT ? found : undefined;
+    return found.format === GUEST_FORMAT ? found : undefined;
   } catch {
     return undefined;
   }
@@ -121,39 +105,9 @@ const INSTALL_BASH = `Install it beside llm-wasm-sandbox: npm install ${BASH_PAC
 export const optionalRuntimes = (): { readonly runtime: RuntimeName; readonly advice: string }[] =>
   installedRuntimes().includes('bash') ? [] : [{ runtime: 'bash', advice: INSTALL_BASH }];
 
-/** Whether the artifacts on disk were built from these inputs and no package is missing. */
-export function isBuilt(runtime: RuntimeName, inputs: string): boolean {
-  const found = readDescription(runtime);
-  return found?.inputs === inputs && found.missing.length === 0;
-}
-
 /** Packages that the build on disk had to omit; none if there is no build. */
 export function missingPackages(runtime: RuntimeName): readonly MissingPackage[] {
   return readDescription(runtime)?.missing ?? [];
-}
-
-/** Writes the artifacts. The description is written last, so that an interrupted build is not considered complete. */
-export function writeGuest(guest: BuiltGuest, inputs: string): void {
-  const put = (name: string, bytes: Uint8Array | string) =>
-    replaceFileSync(file(guest.runtime, name), bytes, SHARED_FILE);
-  mkdirSync(file(guest.runtime, ''), { recursive: true });
-  put('module.wasm', guest.module);
-  guest.layers.forEach(({ pack }, i) => {
-    put(`layer-${i}.pack`, pack);
-  });
-  put('boot.image', guest.image);
-  const description: GuestDescription = {
-    format: FORMAT,
-    inputs,
-    minPages: guest.minPages,
-    minMemoryBytes: guest.minMemoryBytes,
-    stateGlobals: [...guest.stateGlobals],
-    layers: guest.layers.map(({ facts }) => facts),
-    image: { digest: imageDigest(guest.image), bytes: guest.image.length },
-    origin: guest.origin,
-    missing: [...guest.missing],
-  };
-  put('guest.json', `${JSON.stringify(description, null, 2)}\n`);
 }
 
 /** The artifacts on disk. Reads only their description. Throws `not_installed` if there are none. */
@@ -169,15 +123,15 @@ export function findAssets(runtime: RuntimeName): GuestAssets {
   }
   const { minPages, minMemoryBytes, stateGlobals, origin, missing, image } = description;
   if (layersDigest(description.layers) !== origin.layers)
-    throw damagedFile(file(runtime, 'guest.json'), 'its digests are inconsistent');
+    throw damagedFile(artifactPath(runtime, 'guest.json'), 'its digests are inconsistent');
   return {
     id: runtime,
     runtime,
-    module: { path: file(runtime, 'module.wasm'), minPages, stateGlobals },
+    module: { path: artifactPath(runtime, 'module.wasm'), minPages, stateGlobals },
     origin,
     libraries: [],
     layers: description.layers.map((facts, i) => findLayer(runtime, i, facts)),
-    image: sharedFile(file(runtime, 'boot.image'), image.bytes),
+    image: sharedFile(artifactPath(runtime, 'boot.image'), image.bytes),
     imageDigest: image.digest,
     minMemoryBytes,
     missing,
@@ -189,10 +143,11 @@ function findLayer(runtime: RuntimeName, i: number, facts: PackFacts): SharedLay
   const name = `layer-${i}.pack`;
   const path = `guests/${runtime}/${name}`;
   const part = partOfFile(path);
-  if (part === undefined || existsSync(file(runtime, name))) return packedLayer(file(runtime, name), facts);
+  if (part === undefined || existsSync(artifactPath(runtime, name)))
+    return packedLayer(artifactPath(runtime, name), facts);
   return partProblem(part) === undefined
     ? packedLayer(findFile(path), facts)
-    : absentLayer(file(runtime, name), facts.at);
+    : absentLayer(artifactPath(runtime, name), facts.at);
 }
 
 export function readModule({ module: { path } }: GuestAssets): Uint8Array {

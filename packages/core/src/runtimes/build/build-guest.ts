@@ -12,12 +12,13 @@ import { SandboxError } from '../../errors.ts';
 import { sha256Hex } from '../../framing/digest.ts';
 import { readOnlyTree } from '../../fs/flat-entries.ts';
 import { Volume } from '../../fs/volume.ts';
-import { encodePack } from '../../host/layer-pack.ts';
 import type { MissingPackage } from '../../packages/vendored-package-table.ts';
 import { type PreparedModule, prepareModule } from '../../wasm/prepare-module.ts';
-import { type BuiltGuest, layersDigest } from '../artifacts/guest-artifacts.ts';
+import { layersDigest } from '../artifacts/guest-artifacts.ts';
 import type { Layer } from '../runtime.ts';
+import { encodePack } from './encode-pack.ts';
 import type { Binary, BuildInGuest, RuntimeBuild } from './runtime-build.ts';
+import type { BuiltGuest } from './write-guest.ts';
 
 /** Limits of build-time guests, one of which compiles the whole standard library. */
 const VOLUME_LIMITS = { maxBytes: 2 ** 30, maxFiles: 1_000_000 };

@@ -7,13 +7,13 @@ import { SandboxError } from '../../errors.ts';
 import { sha256Hex } from '../../framing/digest.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { Volume } from '../../fs/volume.ts';
-import { encodePack } from '../../host/layer-pack.ts';
 import { type PackageFile, toEntries } from '../../packages/package-files.ts';
 import { prepareModule } from '../../wasm/prepare-module.ts';
 import { type BuiltProgram, writePrograms } from '../programs/program-files.ts';
 import { PROGRAM_LINKAGE } from '../programs/program-linkage.ts';
 import { FORK_EXPORTS, PROGRAM_EXPORTS } from '../programs/run-program.ts';
 import { LAYER_TIME_MS } from '../runtime.ts';
+import { encodePack } from './encode-pack.ts';
 
 const MAX_PAGES = 16_384;
 

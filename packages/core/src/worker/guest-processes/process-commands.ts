@@ -5,9 +5,9 @@
 import type { ChildProgram, ProcessProgram } from '../../engine/child-program.ts';
 import type { Guest } from '../../engine/guest.ts';
 import type { MemoryAccount } from '../../engine/memory-account.ts';
+import { readOnlyTree } from '../../fs/flat-entries.ts';
 import type { FileNode, Node } from '../../fs/nodes.ts';
 import type { BaseDirectory } from '../../fs/resolve-path.ts';
-import { readOnlyTree } from '../../fs/flat-entries.ts';
 import type { Volume } from '../../fs/volume.ts';
 import type { ExecRequest } from '../../kernel/processes.ts';
 import { isSyscallError, syscallError } from '../../kernel/syscall-error.ts';

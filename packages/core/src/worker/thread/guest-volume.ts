@@ -1,6 +1,7 @@
 /** The file system of a run: the layers of the runtime, the mounts of the sandbox, and the workspace. */
-import type { DirNode, Node } from '../../fs/nodes.ts';
+
 import { readOnlyTree } from '../../fs/flat-entries.ts';
+import type { DirNode, Node } from '../../fs/nodes.ts';
 import { Volume } from '../../fs/volume.ts';
 import type { MountSet, RunJob } from '../protocol/messages.ts';
 
