@@ -3,7 +3,7 @@
  * for this tab only.
  */
 
-import type { Variable } from '../packages/core/src/runtimes/variable.ts';
+import type { Variable } from '../packages/core/src/results/variable.ts';
 import type { PausedExecution } from '../packages/core/src/schema.ts';
 import type { CallDetail, TimelineEvent, TimelineNode } from '../packages/server/src/playground/timeline.ts';
 

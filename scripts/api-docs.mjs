@@ -54,7 +54,7 @@ const { ERROR_CODES } = await import(join(root, 'packages/core/dist/errors.js'))
 const { TOOL_ERROR_CODES } = await import(join(root, 'packages/core/dist/tools/tool-error.js'));
 const schemas = {
   ...(await import(join(root, 'packages/core/dist/schema.js'))),
-  ...(await import(join(root, 'packages/core/dist/runtimes/variable.js'))),
+  ...(await import(join(root, 'packages/core/dist/runtimes/language.js'))),
 };
 
 /** The Zod schema that a type is inferred from: `Policy` and `PolicyInput` from `policy`. */

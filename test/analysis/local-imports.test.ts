@@ -1,11 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: programs with templates
 /** Which files `run FILE` copies into the guest: those that the program imports, and no other file that it mentions. */
 import { describe, expect, it } from 'vitest';
-import { localImports as javascriptImports } from '../../packages/core/src/runtimes/javascript/local-imports.ts';
+import { localImports as javascriptImports } from '../../packages/core/src/runtimes/javascript/syntax/local-imports.ts';
 import {
   importedModules,
   localImports as pythonImports,
-} from '../../packages/core/src/runtimes/python/local-imports.ts';
+} from '../../packages/core/src/runtimes/python/syntax/local-imports.ts';
 
 /** The files that exist next to the program. */
 const FILES = [

@@ -175,7 +175,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   },
   'runtimes/artifacts/guest-artifacts.ts': { calls: 1, bound: OWN_FILES },
   'runtimes/javascript/guidance/error-rules.ts': { calls: 1, bound: 'no call: the text of a suggestion' },
-  'runtimes/javascript/local-imports.ts': {
+  'runtimes/javascript/syntax/local-imports.ts': {
     calls: 1,
     bound: 'a package.json next to the program of the command line, at most 10 MiB',
   },
@@ -208,7 +208,7 @@ const BOUNDED_LOOPS: Readonly<Record<string, BoundedLoop>> = {
     limit: 'MAX_CHARS = 32_768;\nconst MAX_LINES = 2_000',
     bound: 'the first 32,768 characters and 2,000 lines of a failed program',
   },
-  'runtimes/python/local-imports.ts': {
+  'runtimes/python/syntax/local-imports.ts': {
     limit: 'MAX_SOURCE_CHARACTERS = 65_536',
     bound: 'the first 65,536 characters of a program, in which imports of packages are searched for',
   },

@@ -7,8 +7,11 @@
 import { describe, expect, test } from 'vitest';
 import { analyse } from '../../packages/core/src/analysis/analyse.ts';
 import { escapeControls } from '../../packages/core/src/analysis/escape-controls.ts';
-import { declaredNames, planProgram } from '../../packages/core/src/runtimes/javascript/module-to-script.ts';
-import { tokenize } from '../../packages/core/src/runtimes/javascript/tokenizer.ts';
+import {
+  declaredNames,
+  planProgram,
+} from '../../packages/core/src/runtimes/javascript/syntax/module-to-script.ts';
+import { tokenize } from '../../packages/core/src/runtimes/javascript/syntax/tokenizer.ts';
 import { LANGUAGES } from '../../packages/core/src/runtimes/registry/languages.ts';
 import type { RuntimeName } from '../../packages/core/src/schema.ts';
 import { parseGuestReport } from '../../packages/core/src/worker/protocol/parse-guest-report.ts';

@@ -1,6 +1,6 @@
 /** The host scans JavaScript source before it starts the guest, so the scan must be linear for any text. */
 import { describe, expect, test } from 'vitest';
-import { planProgram } from '../../packages/core/src/runtimes/javascript/module-to-script.ts';
+import { planProgram } from '../../packages/core/src/runtimes/javascript/syntax/module-to-script.ts';
 import { attack, useCanary } from './attack.ts';
 
 useCanary();

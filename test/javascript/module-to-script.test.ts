@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { planProgram } from '../../packages/core/src/runtimes/javascript/module-to-script.ts';
-import { tokenize } from '../../packages/core/src/runtimes/javascript/tokenizer.ts';
+import { planProgram } from '../../packages/core/src/runtimes/javascript/syntax/module-to-script.ts';
+import { tokenize } from '../../packages/core/src/runtimes/javascript/syntax/tokenizer.ts';
 import { repetitions } from '../support/repetitions.ts';
 
 describe('the last statement', () => {

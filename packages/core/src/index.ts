@@ -1,8 +1,8 @@
 /** The public surface of llm-wasm-sandbox. */
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
 export type { Entry, TreeEdit } from './fs/flat-entries.ts';
+export type { Variable } from './results/variable.ts';
 export { type ListedPackage, listPackages } from './runtimes/packages/available-packages.ts';
-export type { Variable } from './runtimes/variable.ts';
 export type { ExecuteOptions } from './sandbox/call-options.ts';
 export type { SandboxOptions } from './sandbox/create-parts.ts';
 export type { Execution } from './sandbox/execution-handle.ts';

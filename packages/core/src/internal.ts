@@ -110,6 +110,7 @@ export { type EncodedResult, encodeResult } from './results/encoded-result.ts';
 export { readImageHeader } from './results/image-header.ts';
 export { readDisplayedImage } from './results/read-displayed-image.ts';
 export { RESULT_LIMITS } from './results/result-limits.ts';
+export type { Variable } from './results/variable.ts';
 export {
   findAssets,
   type GuestAssets,
@@ -129,7 +130,6 @@ export {
   runtimeOf,
   SHELL_RUNTIME,
 } from './runtimes/registry/program-files.ts';
-export type { Variable } from './runtimes/variable.ts';
 export type { ExecuteOptions } from './sandbox/call-options.ts';
 export type { SandboxOptions } from './sandbox/create-parts.ts';
 export type { Execution } from './sandbox/execution-handle.ts';

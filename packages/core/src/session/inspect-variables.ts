@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import type { CancelSignal } from '../concurrency/cancellation.ts';
-import { type Variable, variable } from '../runtimes/variable.ts';
+import { type Variable, variable } from '../results/variable.ts';
 import type { Call } from '../sandbox/call-options.ts';
 import { OutputDelivery } from '../sandbox/output-delivery.ts';
 import { ResultDelivery } from '../sandbox/result-delivery.ts';

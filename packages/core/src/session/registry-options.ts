@@ -1,6 +1,6 @@
 /** The options and reports of a registry of sessions. */
 import type { z } from 'zod';
-import type { Variable } from '../runtimes/variable.ts';
+import type { Variable } from '../results/variable.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { WorkspaceFile } from '../sandbox/workspace-files.ts';
 import type { importOptions, PolicyInput, sessionsOptions } from '../schema.ts';

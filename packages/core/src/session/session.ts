@@ -4,8 +4,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import type { Variable } from '../results/variable.ts';
 import { LANGUAGES } from '../runtimes/registry/languages.ts';
-import type { Variable } from '../runtimes/variable.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
 import { type Execution, startExecution } from '../sandbox/execution-handle.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';

@@ -1,9 +1,9 @@
 /** The variables and functions of a shell, as `declare` prints them. */
 import type { Guest } from '../../engine/guest.ts';
+import type { Variable } from '../../results/variable.ts';
 import { MAX_VARIABLES } from '../language.ts';
 import { copyToGuest } from '../memory/copy-to-guest.ts';
 import { callForking } from '../programs/fork.ts';
-import type { Variable } from '../variable.ts';
 import { OWN_VARIABLE } from './own-variables.ts';
 
 /** Prints variables and functions as declarations. */

@@ -5,7 +5,7 @@ import { javascriptExtensions } from './file-extensions.ts';
 import { javascriptGuidance, javascriptRules } from './guidance/index.ts';
 import { completionProgram, descriptionProgram } from './introspection.ts';
 import { LINUX_ERRNO } from './linux-errno.ts';
-import { localImports } from './local-imports.ts';
+import { localImports } from './syntax/local-imports.ts';
 
 const ENGINE = 'QuickJS-NG';
 const VERSION = 'ES2023';

@@ -16,8 +16,8 @@ import {
 import { type AsyncContexts, beginContexts } from './async-contexts.ts';
 import { type ErrorVariables, trackErrorVariables } from './memory/error-variables.ts';
 import { JavaScriptStackReader } from './memory/stack-reader.ts';
-import { type ProgramPlan, planProgram } from './module-to-script.ts';
 import { invoke, newText, readText } from './quickjs-api.ts';
+import { type ProgramPlan, planProgram } from './syntax/module-to-script.ts';
 import { payForPlan } from './syscalls/host-work.ts';
 
 type ProgramLimits = Pick<GuestRequest, 'file'> & MessageLimits;

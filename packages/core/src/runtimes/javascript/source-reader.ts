@@ -1,7 +1,7 @@
 /** How workers read the source of JavaScript programs. */
 import { MAX_VARIABLES, type SourceReader } from '../language.ts';
-import { declaredNames } from './module-to-script.ts';
-import { NOT_CALLABLE, readJavaScript } from './program-facts.ts';
+import { declaredNames } from './syntax/module-to-script.ts';
+import { NOT_CALLABLE, readJavaScript } from './syntax/program-facts.ts';
 
 export const javascriptSource: SourceReader = {
   // Programs cannot list the `let`, `const` and `class` bindings of their own scope.

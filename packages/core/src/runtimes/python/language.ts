@@ -5,7 +5,7 @@ import { type Language, MAX_VARIABLES } from '../language.ts';
 import { pythonExtensions } from './file-extensions.ts';
 import { pythonGuidance, pythonRules } from './guidance/index.ts';
 import { completionProgram, descriptionProgram } from './introspection.ts';
-import { importedModules, localImports } from './local-imports.ts';
+import { importedModules, localImports } from './syntax/local-imports.ts';
 
 export const pythonLanguage: Language = {
   ...pythonExtensions,

@@ -4,7 +4,7 @@
  */
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import { FUEL_PER_US } from '../../../kernel/syscalls.ts';
-import type { Proceed } from '../tokenizer.ts';
+import type { Proceed } from '../syntax/tokenizer.ts';
 import type { QuickJsGuest } from './quickjs-guest.ts';
 
 /** Fuel of one step. */

@@ -21,7 +21,7 @@ import {
   OBJECT,
   TAG,
 } from '../memory/quickjs-layout.ts';
-import { planProgram } from '../module-to-script.ts';
+import { planProgram } from '../syntax/module-to-script.ts';
 import {
   type Argument,
   type GuestBytes,

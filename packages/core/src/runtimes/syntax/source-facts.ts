@@ -1,6 +1,6 @@
 /** What loops and functions do with variables, for the languages whose syntax trees have nodes of the same form. */
 import type { SyntaxNode } from '@lezer/common';
-import type { LoopBody, SourceFunction } from '../analysis/program-facts.ts';
+import type { LoopBody, SourceFunction } from '../../analysis/program-facts.ts';
 import { children, type SourceTree } from './source-tree.ts';
 
 const MAX_NAMES = 50;

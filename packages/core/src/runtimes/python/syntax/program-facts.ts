@@ -1,8 +1,8 @@
 /** Finds the loops and functions of a Python program in its syntax tree. */
 import type { SyntaxNode } from '@lezer/common';
-import type { SourceFacts, SourceLoop } from '../../analysis/program-facts.ts';
-import { bodyFacts, functionFacts, NO_BODY } from '../source-facts.ts';
-import { ancestors, children, SourceTree } from '../source-tree.ts';
+import type { SourceFacts, SourceLoop } from '../../../analysis/program-facts.ts';
+import { bodyFacts, functionFacts, NO_BODY } from '../../syntax/source-facts.ts';
+import { ancestors, children, SourceTree } from '../../syntax/source-tree.ts';
 import { exceptionFinder, isHandler, type UsedNames, usedNames } from './may-raise.ts';
 
 const MAX_LOOPS = 200;

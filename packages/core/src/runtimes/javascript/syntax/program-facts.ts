@@ -3,10 +3,10 @@
  * QuickJS reports the position of the last name that it read before a call: that of the function or of an argument.
  */
 import type { SyntaxNode } from '@lezer/common';
-import type { CalledExpression, SourceFacts, SourceLoop } from '../../analysis/program-facts.ts';
-import type { GuestError, LanguageName } from '../../schema.ts';
-import { bodyFacts, functionFacts, NO_BODY } from '../source-facts.ts';
-import { ancestors, children, SourceTree } from '../source-tree.ts';
+import type { CalledExpression, SourceFacts, SourceLoop } from '../../../analysis/program-facts.ts';
+import type { GuestError, LanguageName } from '../../../schema.ts';
+import { bodyFacts, functionFacts, NO_BODY } from '../../syntax/source-facts.ts';
+import { ancestors, children, SourceTree } from '../../syntax/source-tree.ts';
 
 const MAX_LOOPS = 200;
 const MAX_FUNCTIONS = 300;

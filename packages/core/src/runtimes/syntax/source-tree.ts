@@ -3,7 +3,7 @@
  * and after a number of steps, and looking at more nodes than `MAX_VISITS` throws. Programs that were compiled have no errors.
  */
 import type { Parser, SyntaxNode } from '@lezer/common';
-import { requireInstalled } from '../host/install-folder.ts';
+import { requireInstalled } from '../../host/install-folder.ts';
 
 const MAX_CHARS = 262_144;
 const MAX_STEPS = 160_000;

@@ -3,7 +3,7 @@
  * of the program are followed; all other calls can raise one.
  */
 import type { SyntaxNode } from '@lezer/common';
-import { children, type SourceTree } from '../source-tree.ts';
+import { children, type SourceTree } from '../../syntax/source-tree.ts';
 
 const set = (names: string): ReadonlySet<string> => new Set(names.split(' '));
 const HARMLESS_CALLS = set('print len str repr');
