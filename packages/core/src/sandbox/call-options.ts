@@ -17,7 +17,6 @@ import {
 import type { CallPackages } from './call-packages.ts';
 import type { CallTools, Resumption, ToolOptions } from './call-tools.ts';
 import type { OutputDelivery } from './output-delivery.ts';
-import type { ProcessPackages } from './process-packages.ts';
 import type { ResultDelivery } from './result-delivery.ts';
 import type { Stdin } from './stdin.ts';
 
@@ -43,10 +42,8 @@ export interface Call {
   readonly results: ResultDelivery;
   /** Absent if the program has no tools. */
   readonly tools: CallTools | undefined;
-  /** What the program asks for; absent if nobody answers. */
+  /** Of the program, or of the Python processes that it starts; absent if nobody answers when it asks for some. */
   readonly packages: CallPackages | undefined;
-  /** The packages of the Python processes that the program starts; absent if they have only the vendored ones. */
-  readonly processes: ProcessPackages | undefined;
   /** The execution that the call continues, and the answers. */
   readonly resumption: Resumption | undefined;
 }

@@ -16,11 +16,10 @@ import { CallPackages } from './call-packages.ts';
 import { CallTools, type Resumption } from './call-tools.ts';
 import type { StartedExecution } from './execution-handle.ts';
 import type { FinishedCall, Interpreter } from './interpreter.ts';
-import { ProcessPackages } from './process-packages.ts';
 import { ResultDelivery } from './result-delivery.ts';
 import { addAnalysis } from './run-analysis.ts';
 import type { SandboxCore } from './sandbox-core.ts';
-import { extensionOf, hasProcessPackages } from './sandbox-image.ts';
+import { extensionOf } from './sandbox-image.ts';
 import { Stdin } from './stdin.ts';
 import { toResult } from './to-result.ts';
 
@@ -108,7 +107,8 @@ export class CallRunner {
       return tools?.recorded();
     });
     const packages = new CallPackages({
-      onDemand: inject_setup ? images.onDemand : undefined,
+      images,
+      isSetUp: inject_setup,
       approve: parsed.onPackages,
       effect: () => effectOf(call),
     });
@@ -135,10 +135,6 @@ export class CallRunner {
       results: new ResultDelivery(output, parsed.onResult),
       tools,
       packages,
-      processes:
-        inject_setup && hasProcessPackages(images.current)
-          ? new ProcessPackages(images, packages)
-          : undefined,
       resumption,
     };
     return { executionId, call, inputErrors };

@@ -39,7 +39,7 @@ export class FreshInterpreter implements Interpreter {
         // Writing many files blocks the event loop, and so does sending them to a worker. Other work can run in between.
         await nextTurn();
       }
-      if (call.processes === undefined) call.packages?.begin(image.packages?.facts);
+      if (!call.packages?.areOfProcesses) call.packages?.begin(image.packages?.facts);
       const outcome = await outcomeOf(core.start(turn, call, { assets, tree }), call);
       if (call.packages?.mustRestart) return { outcome, queueMs };
       await workspace.apply(outcome);

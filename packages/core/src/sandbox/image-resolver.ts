@@ -8,9 +8,8 @@ import { PACKAGE_RUNTIME } from '../runtimes/registry/program-files.ts';
 import type { Policy, RuntimeName } from '../schema.ts';
 import { type ImageExtension, isExtended } from '../worker/pool/guest-assets.ts';
 import type { WorkerPool } from '../worker/pool/pool.ts';
-import type { CallPackages } from './call-packages.ts';
 import { checkMemory } from './create-parts.ts';
-import { importsOf, type PackagesOnDemand } from './packages-on-demand.ts';
+import { type ImportingProgram, importsOf, type PackagesOnDemand } from './packages-on-demand.ts';
 import {
   extensionOf,
   loadsImports,
@@ -35,9 +34,13 @@ interface ImagePlace {
 interface StartingCall {
   readonly program: { readonly code: string; readonly inject_setup: boolean };
   readonly files?: object | undefined;
-  readonly packages: CallPackages | undefined;
-  /** The packages of its processes, if they have others than the vendored ones. */
-  readonly processes: { prepare(): Promise<void> } | undefined;
+  readonly packages:
+    | {
+        readonly areOfProcesses: boolean;
+        find(program: ImportingProgram): Promise<ImageExtension | undefined>;
+        prepare(): Promise<void>;
+      }
+    | undefined;
 }
 
 const keyOf = ({ preload, packages }: ImageExtension) => `${packages?.sha256} ${preload}`;
@@ -67,13 +70,13 @@ export class ImageResolver {
   async forCall(call: StartingCall, isFile: (path: string) => boolean): Promise<ProgramImage> {
     const { current } = this;
     const { runtime, assets } = current;
-    const { files = {}, packages, processes, program } = call;
+    const { files = {}, packages, program } = call;
     if (!program.inject_setup)
       return { preload: [], packages: undefined, assets: await this.place.pool.images.boot(runtime) };
     const extension = extensionOf(current);
     const own = { ...extension, assets };
-    if (processes !== undefined) {
-      await processes.prepare();
+    if (packages?.areOfProcesses) {
+      await packages.prepare();
       return own;
     }
     const exists = (path: string) => path in files || isFile(path);

@@ -38,7 +38,7 @@ export async function untilComplete(
   call: Call,
   start: () => Promise<FinishedCall>,
 ): Promise<FinishedCall> {
-  if ((onDemand ?? call.processes) !== undefined) call.output.keepForRepetition();
+  if (onDemand !== undefined || call.packages?.areOfProcesses) call.output.keepForRepetition();
   for (;;) {
     const finished = await start();
     if (!call.packages?.mustRestart || call.signal.aborted) return finished;
@@ -52,7 +52,7 @@ export async function untilComplete(
 
 /** Receives the output of a run and answers the requests of its program. */
 export function observerOf(call: Call): JobObserver {
-  const { stdin, output, results, onInputError, tools, packages, processes } = call;
+  const { stdin, output, results, onInputError, tools, packages } = call;
   return {
     output: (stream, bytes) => output.output(stream, bytes),
     result: (result) => results.add(result),
@@ -66,7 +66,7 @@ export function observerOf(call: Call): JobObserver {
         }
       else if (request.type === 'packages') return { packages: packages?.answer(request) ?? request.names };
       else if (request.type === 'image')
-        return processes === undefined ? {} : { image: await processes.answer(request) };
+        return packages?.areOfProcesses ? { image: await packages.answerImage(request) } : {};
       else return (await tools?.answer(request)) ?? {};
       return {};
     },

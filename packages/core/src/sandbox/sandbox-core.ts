@@ -94,7 +94,7 @@ export class SandboxCore {
       profile: call.profile,
       session,
       ...(call.tools && { tools: call.tools.job }),
-      ...(call.processes && { findsImages: true as const }),
+      ...(call.packages?.areOfProcesses && { findsImages: true as const }),
     };
     const limitMs = call.limits.timeout_seconds * 1000 + (job.tools?.maxWaitMs ?? 0);
     return turn.run(job, assets, { limitMs, signal: call.signal, observer: observerOf(call) });

@@ -44,7 +44,6 @@ export function inspectionCall(
     results: new ResultDelivery(output),
     tools: undefined,
     packages: undefined,
-    processes: undefined,
     resumption: undefined,
   };
 }

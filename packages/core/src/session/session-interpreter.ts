@@ -43,7 +43,7 @@ export class SessionInterpreter implements Interpreter {
   async run(call: Call): Promise<FinishedCall> {
     const { key, tenant, images, parts } = this.#core;
     const isOwn = images.onDemand !== undefined || loadsImports(images.current);
-    const needsPackages = (isOwn || call.processes !== undefined) && call.resumption === undefined;
+    const needsPackages = (isOwn || call.packages?.areOfProcesses) && call.resumption === undefined;
     if (!needsPackages) return this.access.use(() => this.#run(call), call.signal);
     // Calls that can start again run one after another, so that they stay in order.
     const place = await parts.pool.acquireKey(tenant, `${key}:packages`, call.signal);
@@ -56,8 +56,8 @@ export class SessionInterpreter implements Interpreter {
 
   async #runWithPackages(call: Call): Promise<FinishedCall> {
     const { images, files } = this.#core;
-    if (call.processes !== undefined) {
-      const prepared = call.processes.prepare().then(() => true);
+    if (call.packages?.areOfProcesses) {
+      const prepared = call.packages.prepare().then(() => true);
       const isReady = await undefinedIfAborted(prepared, call.signal);
       if (!isReady) return this.#finished(cancelled(), 0);
       return this.access.use(() => this.#run(call), call.signal);
@@ -115,7 +115,7 @@ export class SessionInterpreter implements Interpreter {
     let transaction: CallTransaction | undefined;
     try {
       transaction = await CallTransaction.begin(access, call);
-      if (call.processes === undefined) call.packages?.begin(images.current.packages?.facts);
+      if (!call.packages?.areOfProcesses) call.packages?.begin(images.current.packages?.facts);
       // A session always runs in the image it began in, because its memory is stored as its difference from that image.
       const job = this.#core.start(turn, call, {
         assets: images.current.assets,
@@ -150,10 +150,10 @@ export class SessionInterpreter implements Interpreter {
   }
 
   /** Records the packages that processes have used, so that later calls and other processes have the same versions. */
-  async #recordPackages({ processes: used }: Call): Promise<void> {
+  async #recordPackages({ packages: used }: Call): Promise<void> {
     const { images } = this.#core;
     const present = images.current.packages?.digests ?? [];
-    const added = (used?.used ?? []).filter(([digest]) => !present.includes(digest));
+    const added = (used?.usedByProcesses ?? []).filter(([digest]) => !present.includes(digest));
     if (added.length === 0) return;
     const names = added.map(([digest, packages]) => recordedPackage('packages', digest, packages));
     const packages = await readPackageSet(
