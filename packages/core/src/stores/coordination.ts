@@ -84,10 +84,11 @@ interface LimiterOptions {
 /** The limiters of rate-limiter-flexible, which the server depends on and the library does not. */
 export interface RateLimiters {
   readonly RateLimiterMemory: new (options: LimiterOptions) => MinuteLimiter;
-  readonly RateLimiterPostgres: new (options: PostgresLimiterOptions) => BlockLimiter;
+  readonly RateLimiterPostgres: new (options: PostgresLimiterOptions) => MinuteLimiter;
 }
 
 interface PostgresLimiterOptions extends LimiterOptions {
+  readonly inMemoryBlockOnConsumed: number;
   readonly storeClient: object;
   readonly storeType: string;
   readonly schemaName: string;
@@ -95,11 +96,6 @@ interface PostgresLimiterOptions extends LimiterOptions {
   readonly tableCreated: boolean;
   // biome-ignore lint/suspicious/noExplicitAny: a limiter of the same package
   readonly insuranceLimiter: any;
-}
-
-/** A limiter that counts several uses at once. */
-export interface BlockLimiter extends MinuteLimiter {
-  consume(key: string, points?: number): Promise<{ readonly msBeforeNext: number }>;
 }
 
 /** The part of a limiter of rate-limiter-flexible that servers use. */

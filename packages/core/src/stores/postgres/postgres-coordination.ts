@@ -5,7 +5,6 @@
 import { randomBytes } from 'node:crypto';
 import type {
   ApprovalRounds,
-  BlockLimiter,
   Cancellations,
   Coordination,
   ExpiringValue,
@@ -25,7 +24,7 @@ export function postgresCoordination(database: Database): Coordination {
     signingKey: () => signingKey(database),
     values: (tenant) => new PostgresValues(database, tenant),
     cancellations: (tenant) => new PostgresCancellations(database, tenant),
-    limiter: (limiters, name, perMinute) => new PostgresLimiter(limiters, database, name, perMinute),
+    limiter: (limiters, name, perMinute) => sharedLimiter(limiters, database, name, perMinute),
     check: async () => {
       await database.query('SELECT 1', []);
     },
@@ -217,70 +216,29 @@ class PostgresRounds implements ApprovalRounds {
   }
 }
 
-/** The limit is divided into this many blocks. */
-const BLOCKS_PER_MINUTE = 100;
-
 /**
- * Uses are counted in the database in blocks, so most of them need no query. Without the database, each server counts for
- * itself.
+ * Uses are counted in the database; those beyond the limit are refused without a query. Without the database, each server counts
+ * for itself.
  */
-class PostgresLimiter implements MinuteLimiter {
-  readonly #limiter: BlockLimiter;
-  readonly #block: number;
-  /** Uses that were counted in the database but have not happened. */
-  readonly #left = new Map<string, { count: number; expiresMs: number }>();
-  /** Blocks that are being counted. Concurrent uses share a block, so that none of it is lost. */
-  readonly #counting = new Map<string, Promise<void>>();
-
-  constructor(limiters: RateLimiters, database: Database, keyPrefix: string, points: number) {
-    const { RateLimiterMemory, RateLimiterPostgres: Limiter } = limiters;
-    const limits = { keyPrefix, points, duration: 60 };
-    this.#limiter = new Limiter({
-      ...limits,
-      storeClient: {
-        query: ({ text, values }: { text: string; values: unknown[] }) => database.query(text, values),
-      },
-      storeType: 'pool',
-      schemaName: database.schema,
-      tableName: 'rate_limits',
-      tableCreated: true,
-      insuranceLimiter: new RateLimiterMemory(limits),
-    });
-    this.#block = Math.max(1, Math.floor(points / BLOCKS_PER_MINUTE));
-  }
-
-  get(key: string) {
-    return this.#limiter.get(key);
-  }
-
-  penalty(key: string, points: number) {
-    return this.#limiter.penalty(key, points);
-  }
-
-  async consume(key: string): Promise<void> {
-    while (!this.#take(key)) await (this.#counting.get(key) ?? this.#countBlock(key));
-  }
-
-  #take(key: string): boolean {
-    const left = this.#left.get(key);
-    if (left === undefined || left.count === 0 || performance.now() >= left.expiresMs) return false;
-    left.count--;
-    return true;
-  }
-
-  #countBlock(key: string): Promise<void> {
-    const count = async () => {
-      try {
-        const { msBeforeNext } = await this.#limiter.consume(key, this.#block);
-        this.#left.set(key, { count: this.#block, expiresMs: performance.now() + msBeforeNext });
-      } finally {
-        this.#counting.delete(key);
-      }
-    };
-    const counting = count();
-    this.#counting.set(key, counting);
-    return counting;
-  }
+function sharedLimiter(
+  { RateLimiterMemory, RateLimiterPostgres }: RateLimiters,
+  database: Database,
+  keyPrefix: string,
+  points: number,
+): MinuteLimiter {
+  const limits = { keyPrefix, points, duration: 60 };
+  return new RateLimiterPostgres({
+    ...limits,
+    inMemoryBlockOnConsumed: points,
+    storeClient: {
+      query: ({ text, values }: { text: string; values: unknown[] }) => database.query(text, values),
+    },
+    storeType: 'pool',
+    schemaName: database.schema,
+    tableName: 'rate_limits',
+    tableCreated: true,
+    insuranceLimiter: new RateLimiterMemory(limits),
+  });
 }
 
 /** The tables of data that belongs to sessions: what the playground shows, and the records of sandboxes of E2B. */
