@@ -5,6 +5,7 @@
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
 import { checkSessionId } from './session-id.ts';
+import type { SessionStore } from './store.ts';
 
 interface HeldSession<Writer> {
   readonly queue: SerialQueue;
@@ -59,9 +60,29 @@ export class SessionWriters<Writer> {
   }
 }
 
-/** Validates the id and translates every error with `toStoreError` into one that says what to do. */
-export async function withStoreErrors<T>(
-  toStoreError: (error: unknown, operation: string) => SandboxError,
+type ToStoreError = (error: unknown, operation: string) => SandboxError;
+
+/** The store, with checked ids, and with errors that say what to do. */
+export function withStoreErrors(store: SessionStore, toStoreError: ToStoreError): SessionStore {
+  const run = <T>(operation: string, work: () => Promise<T>, id?: string) =>
+    reportErrors(toStoreError, operation, work, id);
+  return {
+    list: () => run('list the sessions', () => store.list()),
+    read: (id) => run('read', () => store.read(id), id),
+    readCheckpoint: (id, name) => run('read', () => store.readCheckpoint!(id, name), id),
+    readWorkspace: (id) => run('read', () => store.readWorkspace(id), id),
+    write: (session, revision) =>
+      run('write', () => store.write(session, revision), session.record.session_id),
+    ...(store.revision && { revision: (id: string) => run('read', () => store.revision!(id), id) }),
+    delete: (id) => run('delete', () => store.delete(id), id),
+    size: (id) => run('determine the size of', () => store.size(id), id),
+    acquire: (id, wait) => run('lock', () => store.acquire(id, wait), id),
+    edits: (id) => run('check for edits in', () => store.edits(id), id),
+  };
+}
+
+async function reportErrors<T>(
+  toStoreError: ToStoreError,
   operation: string,
   work: () => Promise<T>,
   id?: string,

@@ -12,10 +12,17 @@ import { readdir, realpath, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { SandboxError } from '../../errors.ts';
+import type { TreeEdit } from '../../fs/flat-entries.ts';
 import { FileTree } from '../../fs/immutable-file-tree.ts';
 import { foldSessionId, isSessionId, rejectCaseConflict } from '../session-id.ts';
 import { SessionWriters, withStoreErrors } from '../session-writers.ts';
-import { byLastUse, type RecoveredWorkspace, type SessionRecord, type SessionStore } from '../store.ts';
+import {
+  byLastUse,
+  type RecoveredWorkspace,
+  type SessionRecord,
+  type SessionStore,
+  type StoredSession,
+} from '../store.ts';
 import { readDiskManifest } from './disk-manifest.ts';
 import { isNotFound, toStoreError } from './file-errors.ts';
 import { folderSize, removeFolder } from './folder-size.ts';
@@ -48,25 +55,7 @@ export interface DiskStoreOptions {
  */
 export function diskStore(dir: string, options: DiskStoreOptions = {}): SessionStore {
   const { maxSessionBytes = DEFAULT_MAX_SESSION_BYTES, durability = 'strict' } = options;
-  const store = new DiskStore(resolve(dir), maxSessionBytes, durability);
-  const withErrors = <T>(operation: string, work: () => Promise<T>, id?: string) =>
-    withStoreErrors(toStoreError, operation, work, id);
-  return {
-    list: () => withErrors('list the sessions', () => store.list()),
-    read: (id) => withErrors('read', () => store.read(id), id),
-    readCheckpoint: (id, name) => withErrors('read', () => store.readCheckpoint(id, name), id),
-    readWorkspace: (id) => withErrors('read', () => store.readWorkspace(id), id),
-    write: (session) => {
-      const { session_id } = session.record;
-      const write = ({ folder, lease }: SessionWriter) => folder.write(session, lease);
-      return withErrors('write', () => store.asWriter(session_id, write), session_id);
-    },
-    delete: (id) => withErrors('delete', () => store.delete(id), id),
-    size: (id) => withErrors('determine the size of', () => store.size(id), id),
-    acquire: (id) => withErrors('lock', () => store.acquire(id), id),
-    edits: (id) =>
-      withErrors('check for edits in', () => store.asWriter(id, ({ folder }) => folder.edits()), id),
-  };
+  return withStoreErrors(new DiskStore(resolve(dir), maxSessionBytes, durability), toStoreError);
 }
 
 /** A session whose writer lease this store holds. */
@@ -75,7 +64,7 @@ interface SessionWriter {
   readonly folder: SessionFolder;
 }
 
-class DiskStore {
+class DiskStore implements SessionStore {
   readonly #writers = new SessionWriters<SessionWriter>();
   #root: Promise<string> | undefined;
   #hasCleanedUp = false;
@@ -122,13 +111,21 @@ class DiskStore {
     }
   }
 
+  write(session: StoredSession): Promise<void> {
+    return this.#asWriter(session.record.session_id, ({ folder, lease }) => folder.write(session, lease));
+  }
+
+  edits(id: string): Promise<TreeEdit> {
+    return this.#asWriter(id, ({ folder }) => folder.edits());
+  }
+
   size(id: string): Promise<number> {
     return folderSize(join(this.dir, id));
   }
 
   async delete(id: string): Promise<number> {
     if (!(await isFolder(join(this.dir, id)))) return 0;
-    const freed = await this.asWriter(
+    const freed = await this.#asWriter(
       id,
       ({ folder }) => this.#remove(folder),
       () => this.#lock(id),
@@ -157,7 +154,7 @@ class DiskStore {
   }
 
   /** Runs `work` as the writer of a session. Acquires the session for this purpose unless the store already holds it. */
-  asWriter<T>(
+  #asWriter<T>(
     id: string,
     work: (writer: SessionWriter) => Promise<T>,
     acquire = () => this.acquire(id),
@@ -215,7 +212,7 @@ class DiskStore {
     for (const name of await readdir(trash)) await removeFolder(join(trash, name));
     for (const id of await this.#sessionIds()) {
       if ((await this.#isCommitted(id)) || this.#writers.has(id)) continue;
-      await this.asWriter(id, async ({ folder }) => {
+      await this.#asWriter(id, async ({ folder }) => {
         if (!(await this.#isCommitted(id))) await this.#remove(folder);
       }).catch((error) => {
         if (!(error instanceof SandboxError && error.code === 'session_busy')) throw error;

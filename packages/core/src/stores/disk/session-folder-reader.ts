@@ -7,10 +7,9 @@ import type { Entry } from '../../fs/flat-entries.ts';
 import { EMPTY_TREE } from '../../fs/immutable-file-tree.ts';
 import { MissingObjectError, type ObjectSource } from '../format/object-ref.ts';
 import { ifIntact, recoverEntries } from '../format/recover-entries.ts';
-import { readStates } from '../format/session-codec.ts';
 import { damaged } from '../format/stored-json.ts';
 import { readTree, type TreeEntry } from '../format/stored-tree.ts';
-import type { RecoveredWorkspace, SessionState, StoredSession } from '../store.ts';
+import type { RecoveredWorkspace } from '../store.ts';
 import { type DiskManifest, readDiskManifest, WORKSPACE_FOLDER } from './disk-manifest.ts';
 import { findExternalEdits } from './external-edits.ts';
 import { isFolder } from './safe-files.ts';
@@ -18,39 +17,8 @@ import { WorkspaceMirror } from './workspace-mirror.ts';
 
 const MAX_ATTEMPTS = 100;
 
-/** Returns a session without the states of its checkpoints, validated; undefined if it does not exist. */
-export function readSessionFolder(
-  folder: string,
-  id: string,
-  objects: ObjectSource,
-  maxBytes: number,
-): Promise<StoredSession | undefined> {
-  return withManifest(folder, id, objects, async ({ record, state, undo, checkpoints }) => {
-    const [current, previous] = await readStates(undo === null ? [state] : [state, undo], objects, maxBytes);
-    return {
-      record,
-      state: current!,
-      undo: previous,
-      checkpoints: checkpoints.map((checkpoint) => ({ ...checkpoint, state: undefined })),
-    };
-  });
-}
-
-/** Returns the state of a checkpoint, validated; undefined if it does not exist. */
-export function readCheckpointState(
-  folder: string,
-  id: string,
-  name: string,
-  objects: ObjectSource,
-  maxBytes: number,
-): Promise<SessionState | undefined> {
-  return withManifest(folder, id, objects, async ({ checkpoints }) => {
-    const found = checkpoints.find((checkpoint) => checkpoint.name === name);
-    return found && (await readStates([found.state], objects, maxBytes))[0];
-  });
-}
-
-async function withManifest<T>(
+/** Reads a session with the newest manifest; undefined if it does not exist. */
+export async function withManifest<T>(
   folder: string,
   id: string,
   objects: ObjectSource,

@@ -22,10 +22,10 @@ import type { Entry, TreeEdit } from '../../fs/flat-entries.ts';
 import { FileTree } from '../../fs/immutable-file-tree.ts';
 import { formatBytes } from '../../quantities.ts';
 import { digestInSlices } from '../format/content-digest.ts';
-import { MissingObjectError, objectName, refTo } from '../format/object-ref.ts';
-import { encodeStates, MAX_MANIFEST_BYTES } from '../format/session-codec.ts';
+import { asDamaged, MissingObjectError, objectName, refTo } from '../format/object-ref.ts';
+import { encodeStates, MAX_MANIFEST_BYTES, readCheckpoint, sessionFrom } from '../format/session-codec.ts';
 import { checkSession, statesOf } from '../format/session-validation.ts';
-import { damaged, encodePrettyJson } from '../format/stored-json.ts';
+import { encodePrettyJson } from '../format/stored-json.ts';
 import { MAX_TREE_BYTES, readTree, storedEntry, toTreeEntry } from '../format/stored-tree.ts';
 import type { RecoveredWorkspace, SessionState, StoredSession } from '../store.ts';
 import {
@@ -54,7 +54,7 @@ import {
   stageFile,
   syncFolder,
 } from './safe-files.ts';
-import { readCheckpointState, readSessionFolder, recoverWorkspace } from './session-folder-reader.ts';
+import { recoverWorkspace, withManifest } from './session-folder-reader.ts';
 import { WorkspaceMirror } from './workspace-mirror.ts';
 import type { WriterLease } from './writer-lease.ts';
 
@@ -103,12 +103,16 @@ export class SessionFolder {
 
   /** Returns the session without the states of its checkpoints, validated; undefined if it does not exist. */
   read(): Promise<StoredSession | undefined> {
-    return readSessionFolder(this.path, this.id, this.#objects, this.maxBytes);
+    return withManifest(this.path, this.id, this.#objects, (manifest) =>
+      sessionFrom(manifest, this.#objects, this.maxBytes),
+    );
   }
 
   /** Returns the state of a checkpoint, validated; undefined if it does not exist. */
   readCheckpoint(name: string): Promise<SessionState | undefined> {
-    return readCheckpointState(this.path, this.id, name, this.#objects, this.maxBytes);
+    return withManifest(this.path, this.id, this.#objects, (manifest) =>
+      readCheckpoint(manifest, name, this.#objects, this.maxBytes),
+    );
   }
 
   /** Returns the files of a damaged session that are still readable; `damage` is the reason. */
@@ -419,11 +423,6 @@ function undefinedIfMissing(error: unknown): undefined {
 function undefinedIfDamaged(error: unknown): undefined {
   if (error instanceof SandboxError && error.code === 'session_damaged') return undefined;
   throw error;
-}
-
-/** For the writer: no other process removes objects, so a missing object means that the session is damaged. */
-function asDamaged(error: unknown): never {
-  throw error instanceof MissingObjectError ? damaged(error.path, 'is missing') : error;
 }
 
 /** Waits until all promises have settled, then throws the first rejection; nothing runs in the background afterwards. */

@@ -3,6 +3,7 @@
  * checkpoints. The kind of an object determines its file extension in a disk store.
  */
 import { contentDigest } from './content-digest.ts';
+import { damaged } from './stored-json.ts';
 
 const EXTENSIONS = {
   /** The interpreter as a difference from its boot image. */
@@ -48,4 +49,9 @@ export class MissingObjectError extends Error {
   constructor(readonly path: string) {
     super(`${path} is missing`);
   }
+}
+
+/** For a caller for which no object is removed meanwhile: a missing object means that the session is damaged. */
+export function asDamaged(error: unknown): never {
+  throw error instanceof MissingObjectError ? damaged(error.path, 'is missing') : error;
 }

@@ -194,6 +194,31 @@ export function toSessionManifest(
   };
 }
 
+/** The session that a manifest describes, without the states of its checkpoints. */
+export async function sessionFrom(
+  { record, state, undo, checkpoints }: SessionManifest,
+  objects: ObjectSource,
+  maxBytes: number,
+): Promise<StoredSession> {
+  const [current, previous] = await readStates(undo === null ? [state] : [state, undo], objects, maxBytes);
+  return {
+    record,
+    state: current!,
+    undo: previous,
+    checkpoints: checkpoints.map((checkpoint) => ({ ...checkpoint, state: undefined })),
+  };
+}
+
+export async function readCheckpoint(
+  { checkpoints }: SessionManifest,
+  name: string,
+  objects: ObjectSource,
+  maxBytes: number,
+): Promise<SessionState | undefined> {
+  const found = checkpoints.find((checkpoint) => checkpoint.name === name);
+  return found && (await readStates([found.state], objects, maxBytes))[0];
+}
+
 /** Reads the objects that states reference and returns the states in the same order. */
 export async function readStates(
   states: readonly StateManifest[],

@@ -85,11 +85,6 @@ export class ObjectRows implements ObjectSource {
   }
 }
 
-/** In one snapshot of the database, a missing object means that the session is damaged. */
-export function asDamaged(error: unknown): never {
-  throw error instanceof MissingObjectError ? damaged(error.path, 'is missing') : error;
-}
-
 /** Joins the chunks of an object and checks its size and digest. */
 async function joinChunks(
   name: string,

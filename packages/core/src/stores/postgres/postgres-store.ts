@@ -4,7 +4,6 @@
  */
 import * as z from 'zod';
 import { SandboxError } from '../../errors.ts';
-import type { TreeEdit } from '../../fs/flat-entries.ts';
 import { parse } from '../../schema.ts';
 import { withStoreErrors } from '../session-writers.ts';
 import type { SessionStore } from '../store.ts';
@@ -76,22 +75,10 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const limits = { leaseSeconds, maxSessionBytes, maxTenantBytes, maxSessions, ttlSeconds };
   const store = new TenantSessionStore(databaseFor(options), tenant, limits);
   const defaultWait = leaseWaitSeconds > 0 ? { ms: leaseWaitSeconds * 1000 } : undefined;
-  const withErrors = <T>(operation: string, work: () => Promise<T>, id?: string) =>
-    withStoreErrors(toStoreError, operation, work, id);
+  const reporting = withStoreErrors(store, toStoreError);
   return {
-    list: () => withErrors('list the sessions', () => store.list()),
-    read: (id) => withErrors('read', () => store.read(id), id),
-    readCheckpoint: (id, name) => withErrors('read', () => store.readCheckpoint(id, name), id),
-    readWorkspace: (id) => withErrors('read', () => store.readWorkspace(id), id),
-    write: (session, revision) => {
-      const { session_id } = session.record;
-      return withErrors('write', () => store.write(session, revision), session_id);
-    },
-    revision: (id) => withErrors('read', () => store.revision(id), id),
-    delete: (id) => withErrors('delete', () => store.delete(id), id),
-    size: (id) => withErrors('determine the size of', () => store.size(id), id),
-    acquire: (id, wait = defaultWait) => withErrors('lock', () => store.acquire(id, wait), id),
-    edits: (id) => withErrors('check for edits in', async () => NO_EDITS, id),
+    ...reporting,
+    acquire: (id, wait = defaultWait) => reporting.acquire(id, wait),
     close: () => (options.pool === undefined ? store.database.close() : Promise.resolve()),
   };
 }
@@ -116,8 +103,6 @@ const storeOptions = z.object({
 function checkOptions(options: PostgresStoreOptions): void {
   parse(storeOptions, options, 'options');
 }
-
-const NO_EDITS: TreeEdit = { removed: [], entries: [] };
 
 /** The stores of several tenants can share a pool. Each uses half of the connections at most. */
 const shareOf = ({ options }: PostgresPool) =>

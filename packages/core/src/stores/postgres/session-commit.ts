@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
 import { formatBytes, formatItems } from '../../quantities.ts';
+import { asDamaged } from '../format/object-ref.ts';
 import {
   encodeStates,
   MAX_MANIFEST_BYTES,
@@ -20,7 +21,7 @@ import { encodePrettyJson } from '../format/stored-json.ts';
 import { foldSessionId } from '../session-id.ts';
 import type { StoredSession } from '../store.ts';
 import { type Database, LostCommitError, type Queryable } from './database.ts';
-import { asDamaged, insertObjects, ObjectRows } from './object-rows.ts';
+import { insertObjects, ObjectRows } from './object-rows.ts';
 import type { SessionLease } from './session-lease.ts';
 import { decodeManifest } from './session-manifest.ts';
 

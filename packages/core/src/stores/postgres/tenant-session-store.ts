@@ -4,10 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../../errors.ts';
-import type { Entry } from '../../fs/flat-entries.ts';
-import type { ObjectSource } from '../format/object-ref.ts';
+import type { Entry, TreeEdit } from '../../fs/flat-entries.ts';
+import { asDamaged, type ObjectSource } from '../format/object-ref.ts';
 import { ifIntact, recoverEntries } from '../format/recover-entries.ts';
-import { encodeStates, readStates, type SessionManifest } from '../format/session-codec.ts';
+import { encodeStates, readCheckpoint, type SessionManifest, sessionFrom } from '../format/session-codec.ts';
 import { checkSession, statesOf } from '../format/session-validation.ts';
 import { readTree } from '../format/stored-tree.ts';
 import { foldSessionId, rejectCaseConflict } from '../session-id.ts';
@@ -18,10 +18,11 @@ import {
   type RecoveredWorkspace,
   type SessionRecord,
   type SessionState,
+  type SessionStore,
   type StoredSession,
 } from '../store.ts';
 import type { Database } from './database.ts';
-import { asDamaged, ObjectRows, removeUnreferenced } from './object-rows.ts';
+import { ObjectRows, removeUnreferenced } from './object-rows.ts';
 import { CommitCache, type CommitLimits, SessionCommits } from './session-commit.ts';
 import { SessionLease } from './session-lease.ts';
 import { decodeManifest } from './session-manifest.ts';
@@ -34,7 +35,7 @@ interface TableLimits extends CommitLimits {
   readonly ttlSeconds: number | undefined;
 }
 
-export class TenantSessionStore {
+export class TenantSessionStore implements SessionStore {
   readonly #writers = new SessionWriters<SessionCommits>();
   readonly #commits = new CommitCache();
   #sweptAt = Number.NEGATIVE_INFINITY;
@@ -65,23 +66,20 @@ export class TenantSessionStore {
   }
 
   read(id: string): Promise<StoredSession | undefined> {
-    return this.#withManifest(id, async ({ record, state, undo, checkpoints }, objects) => {
-      const wanted = undo === null ? [state] : [state, undo];
-      const [current, previous] = await readStates(wanted, objects, this.limits.maxSessionBytes);
-      return {
-        record,
-        state: current!,
-        undo: previous,
-        checkpoints: checkpoints.map((checkpoint) => ({ ...checkpoint, state: undefined })),
-      };
-    });
+    return this.#withManifest(id, (manifest, objects) =>
+      sessionFrom(manifest, objects, this.limits.maxSessionBytes),
+    );
   }
 
   readCheckpoint(id: string, name: string): Promise<SessionState | undefined> {
-    return this.#withManifest(id, async ({ checkpoints }, objects) => {
-      const found = checkpoints.find((checkpoint) => checkpoint.name === name);
-      return found && (await readStates([found.state], objects, this.limits.maxSessionBytes))[0];
-    });
+    return this.#withManifest(id, (manifest, objects) =>
+      readCheckpoint(manifest, name, objects, this.limits.maxSessionBytes),
+    );
+  }
+
+  /** No other program can edit files in a database. */
+  async edits(): Promise<TreeEdit> {
+    return { removed: [], entries: [] };
   }
 
   async readWorkspace(id: string): Promise<RecoveredWorkspace | undefined> {
