@@ -180,6 +180,16 @@ describe('JavaScript program', () => {
     expect(result.stderr).toContain('can never settle');
   });
 
+  test('ends like Node.js if only a function or its last expression waits for such a promise', async () => {
+    const waiting = 'async function main() { await new Promise(() => {}); }';
+    expect(await javascript(`${waiting} main();`)).toMatchObject({ exit_code: 0, stderr: '' });
+    expect(await javascript(`${waiting} main()`)).toMatchObject({ exit_code: 0, stderr: '', success: true });
+    const exits = await javascript(
+      'process.on("exit", (code) => console.log(code)); process.exitCode = 4; await new Promise(() => {})',
+    );
+    expect(exits).toMatchObject({ exit_code: 4, stdout: '4\n' });
+  });
+
   test('ends when it calls std.exit', async () => {
     const result = await javascript('std.out.puts("before"); std.exit(3); console.log("after")');
     expect(result).toMatchObject({ exit_code: 3, stdout: 'before' });

@@ -184,10 +184,10 @@ export async function start(text) {
   beginModules(request.file);
   timers.startClock();
   try {
-    let value = await execute(request);
+    const ended = await execute(request);
     outcome.isSettled = true;
-    // Scripts often end with a call to an async main function; the result is the value of its promise.
-    if (value instanceof Promise) value = await value;
+    // Scripts often end with a call to an async main function; the result is the value of its promise, if it settles.
+    const value = ended?.value instanceof Promise ? await ended.value : ended?.value;
     outcome.result = describeResult(value);
     if (typeof value === 'object' && value !== null) displaying.displayMain(value);
   } catch (error) {
@@ -245,7 +245,7 @@ export function nextTimer() {
   }
   if (!outcome.isSettled) {
     fail(new Error('the program awaits a promise that can never settle'), 'Uncaught');
-    outcome.exitCode = UNSETTLED;
+    outcome.exitCode = events.exit.code ?? UNSETTLED;
     return lastCallback();
   }
   if (!isIdle && !hasEnded && events.hooks.beforeExit !== undefined) {

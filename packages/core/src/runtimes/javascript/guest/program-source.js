@@ -152,10 +152,11 @@ async function executeModule(code, file, script, imports, trailing, valueNames) 
   return evaluateProgram(code, file, flags, trailing, valueNames);
 }
 
+/** Evaluates a program. Its value is wrapped, because a promise would otherwise have to settle before the program has ended. */
 async function evaluateProgram(code, file, flags, trailing, valueNames) {
   try {
     const { value } = await host.evaluate(code, file, flags);
-    return trailing ? value : undefined;
+    return trailing ? { value } : undefined;
   } catch (error) {
     if (!(error instanceof SyntaxError) || host.compiles(code, file, flags) === 1) throw error;
     if (/\breturn\b/.test(code) && isFunctionBody(code, file)) {
