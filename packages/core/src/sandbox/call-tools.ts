@@ -15,7 +15,13 @@ import { ToolDispatcher } from '../tools/tool-dispatcher.ts';
 import { DEFAULT_TOOL_LIMITS, MAX_REQUEST_ARGUMENT_BYTES, NETWORK_CALLS } from '../tools/tool-limits.ts';
 import type { BuiltInTool, OnApproval, Resolution } from '../tools/tool-protocol.ts';
 import { Toolset, type ToolsOption } from '../tools/toolset.ts';
-import type { HostAnswer, HostRequest, JobTools, RunOutcome } from '../worker/protocol/messages.ts';
+import {
+  type HostAnswer,
+  type HostRequest,
+  type JobTools,
+  MAX_STORED_CODE,
+  type RunOutcome,
+} from '../worker/protocol/messages.ts';
 
 /** The tool options of a sandbox or of a call. */
 export interface ToolOptions {
@@ -61,9 +67,6 @@ export interface Resumption {
   readonly paused: PausedExecution;
   readonly resolutions: ReadonlyMap<number, Resolution>;
 }
-
-/** Characters of a program that are stored while it is paused, for guidance. */
-const MAX_STORED_CODE = 262_144;
 
 interface CallToolsContext {
   readonly executionId: string;

@@ -30,6 +30,9 @@ import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
 /** The number of messages and runs that belong to no job. Jobs have positive numbers. */
 export const NO_JOB = -1;
 
+/** Characters of a program that are stored while it is paused. */
+export const MAX_STORED_CODE = 262_144;
+
 /** Guests of sessions that a worker caches. */
 export const MAX_CACHED_GUESTS = 8;
 

@@ -13,9 +13,8 @@ import type { FileTree } from '../../fs/immutable-file-tree.ts';
 import { isSyscallError } from '../../kernel/syscall-error.ts';
 import type { Kernel } from '../../kernel/syscalls.ts';
 import { programFile } from '../../runtimes/registry/program-files.ts';
-import type { Program } from '../../runtimes/runtime.ts';
 import { commandLayers } from '../guest-processes/process-commands.ts';
-import type { RunJob } from '../protocol/messages.ts';
+import { MAX_STORED_CODE, type RunJob } from '../protocol/messages.ts';
 import { timed } from '../protocol/startup-phases.ts';
 import { createVolume } from './guest-volume.ts';
 import type { JobCallbacks } from './job-callbacks.ts';
@@ -82,10 +81,15 @@ export function prepareGuest(
   return { current: { guest, capture, pool }, stale: cached ?? stale };
 }
 
-/** Adds the file of a program to the workspace, unless it is not a file, and returns its path. */
-export function addProgramFile({ volume, calls }: Kernel, { code, language, file_name }: Program): string {
+/**
+ * Adds the file of a program to the workspace and returns its path. A cell has no file, and neither has a program of which only
+ * the beginning was stored while it was paused.
+ */
+export function addProgramFile({ volume, calls }: Kernel, { program, tools }: RunJob): string {
+  const { code, language, file_name } = program;
   const path = programFile(language, calls + 1, file_name);
-  if (file_name === null) return path;
+  const isCut = tools?.resumed !== undefined && code.length >= MAX_STORED_CODE;
+  if (file_name === null || isCut) return path;
   const at = path.lastIndexOf('/') + 1;
   const mode = code.startsWith('#!') ? 0o755 : 0o644;
   return path.slice(0, at) + volume.addUnlisted(path.slice(at), encoder.encode(code), mode);

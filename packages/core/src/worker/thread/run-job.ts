@@ -115,7 +115,7 @@ function prepare(thread: ThreadContext, received: ReceivedJob, callbacks: JobCal
   observer = new ProgramObserver(
     prepared.current.guest,
     received,
-    addProgramFile(prepared.current.guest.kernel, job.program),
+    addProgramFile(prepared.current.guest.kernel, job),
   );
   return { ...prepared, clock, output, results, observer };
 }
