@@ -89,6 +89,46 @@ describe('Python standard library', () => {
     ]);
   });
 
+  test('computes RIPEMD-160', async () => {
+    // The first two are test vectors of its authors.
+    const result = await python(code`
+      import hashlib, hmac
+      print(hashlib.new('ripemd160').hexdigest())
+      h = hashlib.new('ripemd160', b'1234567890' * 4)
+      copy = h.copy()
+      h.update(memoryview(b'1234567890' * 4))
+      print(h.hexdigest(), h.name, h.digest_size, h.block_size)
+      print(copy.hexdigest())
+      print(hmac.new(b'key', b'x' * 200, 'ripemd160').hexdigest(), 'ripemd160' in hashlib.algorithms_available)
+    `);
+    expect(result.stdout.split('\n')).toEqual([
+      '9c1185a5c5e9fc54612808977ee8f548b2258d31',
+      '9b752e45573d4b39f4dbd3323cab82bf63326bfb ripemd160 20 64',
+      '514332292c97bff45b044ac8b073e1b5dc14b773',
+      'fd11fe44e5baf7fdf4e25d4b60a578d349a1cb4c True',
+      '',
+    ]);
+  });
+
+  test('allows as many nested calls as the recursion limit says, also in processes', async () => {
+    const program = code`
+      import sys
+      def depth(n=1):
+          try:
+              return depth(n + 1)
+          except RecursionError:
+              return n
+      print(depth(), end=' ')
+      for limit in (50, 3000):
+          sys.setrecursionlimit(limit)
+          print(depth(), sys.getrecursionlimit(), end=' ')
+    `;
+    const expected = '999 49 50 2999 3000 ';
+    expect((await python(program)).stdout).toBe(expected);
+    const nested = 'import subprocess, sys; subprocess.run([sys.executable, "depth.py"])';
+    expect((await python(nested, { files: { 'depth.py': program } })).stdout).toBe(expected);
+  });
+
   test('stores a SQLite database in the workspace', async () => {
     const result = await python(code`
       import sqlite3

@@ -20,7 +20,7 @@ import { checkedObject, withCString } from './c-api.ts';
 import { commandSource } from './command-source.ts';
 import { ImportObserver } from './memory/import-observer.ts';
 import { PythonStackReader } from './memory/stack-reader.ts';
-import { switchThreads } from './memory/switch-threads.ts';
+import { resetRecursion, switchThreads } from './memory/switch-threads.ts';
 import { OPTIMIZATION_PROGRAMS } from './optimization-programs.ts';
 import { pythonSource } from './source-reader.ts';
 import { linkingCalls } from './syscalls/dynamic-linking.ts';
@@ -35,6 +35,10 @@ const LIMIT_SIGNALS: Record<LimitReason, number> = { out_of_fuel: 60, timeout: 6
 const ENDLESS_WAIT_SIGNAL = 63;
 /** Result of a wait in CPython: handle signals, and wait again for the rest of the time. */
 const PARK_INTERRUPTED = -3;
+
+/** Functions of the boot script that are running while a program runs, and while the program of a command line runs. */
+const BOOT_FRAMES = 6;
+const COMMAND_FRAMES = 12;
 
 const encoder = new TextEncoder();
 
@@ -115,7 +119,7 @@ function takeText(guest: Guest, object: number): string {
   return text;
 }
 
-function run(guest: Guest, handles: Handles, request: GuestRequest): string {
+function run(guest: Guest, handles: Handles, request: GuestRequest, frames = BOOT_FRAMES): string {
   setRunning(guest, handles, request);
   const { code, file, file_name, env, args, call, keep, inject_setup, tools, network } = request;
   const program = {
@@ -134,7 +138,14 @@ function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   // Before the first program, only the runtime has run. Later, hooks of earlier programs may run in `prepare`.
   if (call === 1) guest.preparing(prepare);
   else prepare();
-  const report = guest.call('PyObject_CallNoArgs', handles['run']!);
+  return callProgram(guest, handles, 'run', frames);
+}
+
+/** Calls a function of the boot script that runs a program and returns the report. Its own `frames` do not count as recursion. */
+function callProgram(guest: Guest, handles: Handles, name: 'run' | 'resume', frames: number): string {
+  resetRecursion(guest, handles, frames);
+  const report = guest.call('PyObject_CallNoArgs', handles[name]!);
+  resetRecursion(guest, handles, 0);
   return takeText(guest, checkedObject(guest, report, 'the boot script returned no report'));
 }
 
@@ -143,7 +154,7 @@ const COMMAND_PROGRAM = '__import__("_sandbox_processes").main()';
 
 function runCommand(guest: Guest, handles: Handles, request: CommandRequest): string {
   const { argv, env, pid, others, ...common } = request;
-  return run(guest, handles, {
+  const program: GuestRequest = {
     ...common,
     code: COMMAND_PROGRAM,
     language: 'python',
@@ -152,13 +163,13 @@ function runCommand(guest: Guest, handles: Handles, request: CommandRequest): st
     args: [JSON.stringify({ argv, env, pid, others })],
     call: 1,
     keep: false,
-  });
+  };
+  return run(guest, handles, program, COMMAND_FRAMES);
 }
 
 function resume(guest: Guest, handles: Handles, request: GuestRequest): string {
   setRunning(guest, handles, request);
-  const report = guest.call('PyObject_CallNoArgs', handles['resume']!);
-  return takeText(guest, checkedObject(guest, report, 'the boot script returned no report'));
+  return callProgram(guest, handles, 'resume', BOOT_FRAMES);
 }
 
 export const python: Runtime = {
@@ -205,7 +216,7 @@ export const python: Runtime = {
   },
   optimizationPrograms: OPTIMIZATION_PROGRAMS,
   stackReader: (guest, handles) => new PythonStackReader(guest, handles),
-  run,
+  run: (guest, handles, request) => run(guest, handles, request),
   resume,
   commands: ['python3', 'python', 'pip', 'pip3', 'uv'],
   runCommand,

@@ -43,6 +43,7 @@ const RUNTIME_FILES = {
   '_sandbox_processes.py': 'processes.py',
   '_sandbox_plotly.py': 'plotly_figures.py',
   '_sandbox_report.py': 'program_report.py',
+  '_sandbox_ripemd160.py': 'ripemd160.py',
   'IPython/__init__.py': 'ipython/__init__.py',
   'IPython/display.py': 'ipython/display.py',
   'grp.py': 'grp.py',

@@ -510,7 +510,10 @@ def _define_entry_points():
         __import__(name)
     # A program can remove the module from sys.modules.
     tool_module = __import__('_sandbox_tools')
-    sys.modules['hashlib'].pbkdf2_hmac = __import__('_sandbox_pbkdf2').pbkdf2_hmac
+    hashlib = sys.modules['hashlib']
+    hashlib.pbkdf2_hmac = __import__('_sandbox_pbkdf2').pbkdf2_hmac
+    hashlib.__builtin_constructor_cache['ripemd160'] = lambda *args, **named: __import__('_sandbox_ripemd160').ripemd160(*args, **named)
+    hashlib.algorithms_available.add('ripemd160')
     imports.track(os.listdir(_SITE_PACKAGES))
     imports.install()
     install_display(True)

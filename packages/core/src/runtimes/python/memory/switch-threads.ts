@@ -12,6 +12,8 @@ import { offsetsOf } from './debug-offsets.ts';
 
 /** Owner of the frame with which the interpreter's main loop starts. */
 const OWNED_BY_INTERPRETER = 3;
+/** The highest recursion limit. */
+const MAX_LIMIT = 0x7fffffff;
 /** Frames that are examined to find the start of the main loop. Deeper recursions cannot be suspended. */
 const MAX_FRAMES = 20_000;
 /** Estimated microseconds of host work for a request, and for each thousand frames. */
@@ -60,6 +62,13 @@ export function checkThreadState(guest: Guest, handles: Handles): void {
     view.u32(state + STATE.exc_info) === state + STATE.exc_state &&
     view.u32(state + STATE.recursion_limit) === 1000;
   if (!isKnown) guest.abort('the thread state of the interpreter does not have the expected layout');
+}
+
+/** Lets functions call each other to the recursion limit and `frames` further. No function may be running. */
+export function resetRecursion({ view }: Guest, handles: Handles, frames: number): void {
+  const state = handles['thread']!;
+  const limit = view.i32(state + STATE.recursion_limit);
+  view.setU32(state + STATE.recursion_remaining, Math.min(limit + frames, MAX_LIMIT));
 }
 
 /** Handles a request of guest/threads.py. Returns false for any other request. */
