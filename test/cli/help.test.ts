@@ -45,7 +45,7 @@ describe('help', () => {
       (await runCliHere(['serve', ...args], '')).stdout.match(/^ {2}--[a-z-]+/gm)!.map((flag) => flag.trim());
     const usual = await options('--help');
     expect(usual).toHaveLength(12);
-    expect(usual).toEqual(expect.arrayContaining(['--host', '--port', '--token', '--data-dir']));
+    expect(usual).toEqual(expect.arrayContaining(['--host', '--port', '--token', '--store']));
     expect(usual).not.toContain('--lease-seconds');
     const all = await options('--help', 'all');
     expect(all).toEqual(expect.arrayContaining([...usual, '--lease-seconds', '--no-error-guidance']));

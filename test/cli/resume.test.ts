@@ -192,9 +192,9 @@ describe('pending and resume', () => {
   });
 
   test('reject a data folder without sessions', async () => {
-    expect(await cli('pending', '--data-dir', folder)).toMatchObject({
+    expect(await cli('pending', '--store', folder, '--tenant', 'local')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('does not contain sessions of an MCP server'),
+      stderr: expect.stringContaining('does not contain sessions of a server'),
     });
   });
 });

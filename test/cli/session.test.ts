@@ -78,17 +78,16 @@ describe('session', () => {
     await execute('mine', 'x = 1', at('server/caller-local'));
     await execute('hers', 'x = 2', at('server/caller-ann'));
     const names = async (...args: string[]) =>
-      (await json('session', 'list', '--data-dir', at('server'), ...args)).sessions.map(
+      (await json('session', 'list', '--store', at('server'), '--tenant', ...args)).sessions.map(
         (one: { session_id: string }) => one.session_id,
       );
-    expect(await names()).toEqual(['mine']);
-    expect(await names('--tenant', 'ann')).toEqual(['hers']);
-    const ofAnn = ['--session', 'hers', '--data-dir', at('server'), '--tenant', 'ann'];
+    expect(await names('local')).toEqual(['mine']);
+    expect(await names('ann')).toEqual(['hers']);
+    const ofAnn = ['--session', 'hers', '--store', at('server'), '--tenant', 'ann'];
     expect((await cliHere(['run', '-c', 'print(x)', ...ofAnn])).stdout).toBe('2\n');
     for (const [args, message] of [
-      [['--data-dir', at('server'), '--tenant', '../x'], 'Pass --tenant with one of: ann, local'],
-      [['--data-dir', folder], 'does not contain sessions of an MCP server'],
-      [['--tenant', 'ann'], 'pass --data-dir'],
+      [['--store', at('server'), '--tenant', '../x'], 'Pass --tenant with one of: ann, local'],
+      [['--store', folder, '--tenant', 'ann'], 'does not contain sessions of a server'],
     ] as const)
       expect(await cliHere(['session', 'list', ...args])).toMatchObject({
         status: 2,

@@ -100,14 +100,16 @@ const execute = (client: Client, code: string, content: object = {}) =>
   request(client, message('execute_request', { code, ...content }));
 
 beforeAll(async () => {
-  server = await startHttp({
-    jupyter: true,
-    tokens: [`ann=${ANN}`, `bob=${BOB}`],
-    rate_per_minute: 100_000,
-    max_body_bytes: MAX_BYTES,
-    max_buffered_bytes: 8 * MAX_BYTES,
-    max_sessions: 6,
-  });
+  server = await startHttp(
+    {
+      jupyter: true,
+      tokens: [`ann=${ANN}`, `bob=${BOB}`],
+      rate_per_minute: 100_000,
+      max_body_bytes: MAX_BYTES,
+      max_sessions: 6,
+    },
+    { bufferedBytes: 8 * MAX_BYTES },
+  );
   origin = new URL(server.url).origin;
   [kernel, bobKernel] = await Promise.all([startKernel(), startKernel(BOB)]);
 });

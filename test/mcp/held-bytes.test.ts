@@ -10,7 +10,7 @@ const LIMITS = { max_held_bytes: 5 * MB };
 
 async function start(data_dir?: string) {
   const tokens = Object.entries(TOKENS).map(([name, secret]) => `${name}=${secret}`);
-  const server = await startHttp({ ...LIMITS, tokens, ...(data_dir && { data_dir }) });
+  const server = await startHttp({ ...LIMITS, tokens, ...(data_dir && { store: data_dir }) });
   const [a, b] = await Promise.all(Object.values(TOKENS).map((token) => httpClient(server, 'modern', token)));
   const run = async (client: typeof a, session_id: string) => {
     const session = { language: 'javascript', session_id };
@@ -27,8 +27,8 @@ async function start(data_dir?: string) {
 
 describe('the memory that sessions of a server hold', () => {
   // guarantee: memory-limit
-  // proves: Without data_dir, the memory that the sessions of a tenant hold is limited, and other tenants are not affected.
-  test('is limited per tenant without data_dir; other tenants are not affected', async () => {
+  // proves: Without a store, the memory that the sessions of a tenant hold is limited, and other tenants are not affected.
+  test('is limited per tenant without a store; other tenants are not affected', async () => {
     const { server, a, b, run, close } = await start();
     expect((await run(a, 'one')).isError).toBe(false);
     expect((await run(a, 'two')).isError).toBe(false);
@@ -67,8 +67,8 @@ describe('the memory that sessions of a server hold', () => {
   });
 
   // guarantee: memory-limit
-  // proves: With data_dir, memory does not limit the number of sessions, because idle sessions are unloaded.
-  test('does not limit the number of sessions with data_dir, because idle ones are unloaded', {
+  // proves: With a store, memory does not limit the number of sessions, because idle sessions are unloaded.
+  test('does not limit the number of sessions with a store, because idle ones are unloaded', {
     tags: 'full',
   }, async () => {
     const data_dir = folderOfTest();

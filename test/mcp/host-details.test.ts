@@ -21,7 +21,7 @@ describe('details of the host', () => {
   // guarantee: host-details
   test('are absent from every answer about damaged and locked sessions', async () => {
     const data_dir = folderOfTest();
-    await using server = await startHttp({ data_dir });
+    await using server = await startHttp({ store: data_dir });
     await using client = await httpClient(server, 'modern');
     const session = { language: 'javascript', session_id: 'broken' };
     await call(client, 'create_session', session);
@@ -57,7 +57,7 @@ describe('details of the host', () => {
   test('are absent from errors about missing external files and failed stores', async () => {
     const data_dir = join(folderOfTest(), 'file');
     writeFileSync(data_dir, '');
-    await using server = await startHttp({ data_dir, external_files: [`${data_dir}-missing`] });
+    await using server = await startHttp({ store: data_dir, external_files: [`${data_dir}-missing`] });
     await using client = await httpClient(server, 'modern');
     const answers = [
       (await call(client, 'execute_code', { code: '1', language: 'python' })).text,
@@ -74,7 +74,7 @@ describe('details of the host', () => {
   // proves: A session that this process holds is not reported as held by another process.
   test('do not attribute a session that this process holds to another process', async () => {
     const data_dir = folderOfTest();
-    await using server = await startHttp({ data_dir });
+    await using server = await startHttp({ store: data_dir });
     await using client = await httpClient(server, 'modern');
     const session = { language: 'javascript', session_id: 'mine' };
     await call(client, 'create_session', session);

@@ -90,7 +90,7 @@ describe('HTTP server under load', () => {
   });
 
   test('closes idle connections of 2025-era clients', async () => {
-    await using server = await startHttp({ client_idle_seconds: 1, max_clients: 2 });
+    await using server = await startHttp({}, { clientIdleMs: 1000, maxClients: 2 });
     for (let i = 0; i < 4; i++) await httpClient(server, 'legacy');
     // Older connections were closed; the newest still works.
     const last = await httpClient(server, 'legacy');
@@ -98,7 +98,7 @@ describe('HTTP server under load', () => {
   });
 
   test('never closes a connection of one tenant to make room for another with more connections', async () => {
-    await using server = await startHttp({ max_clients: 3, tokens: [`ann=${ANN}`, `bob=${BOB}`] });
+    await using server = await startHttp({ tokens: [`ann=${ANN}`, `bob=${BOB}`] }, { maxClients: 3 });
     const bob = await httpClient(server, 'legacy', BOB);
     for (let i = 0; i < 6; i++) await httpClient(server, 'legacy', ANN);
     expect((await bob.listTools()).tools.length).toBeGreaterThan(10);

@@ -243,7 +243,7 @@ describe('HTTP server', () => {
 });
 
 test('an HTTP server is not ready if it cannot use its data folder', async () => {
-  const server = await startHttp({ data_dir: fileURLToPath(import.meta.url) });
+  const server = await startHttp({ store: fileURLToPath(import.meta.url) });
   const ask = () => send(server, { method: 'GET', path: '/readyz' });
   await expect.poll(async () => (await ask()).body, { timeout: 30_000 }).toBe('{"status":"failed"}');
   expect(await ask()).toMatchObject({ status: 503 });

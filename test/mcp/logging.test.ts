@@ -109,29 +109,24 @@ describe('the log of a server', () => {
   });
 
   // guarantee: logging
-  // proves: The log quotes programs only if log_program_data is set.
-  test.each([false, true])(
-    'quotes programs only if log_program_data is set (%s)',
-    async (log_program_data) => {
-      const events: object[] = [];
-      const record = (fields: object) => events.push(fields);
-      const telemetry = await createTelemetry({ info: record, warn: record, error: record });
-      const server = await serveHttp({ port: 0, optimization: 'demand', log_program_data }, { telemetry });
-      await using client = await httpClient(server, 'modern');
-      const programs = [
-        ['python', 'class HiddenError(Exception): pass\nraise HiddenError("hidden words")'],
-        ['python', 'open("/etc/hidden")'],
-        ['python', 'print({}["hidden"])'],
-        ['javascript', 'throw new TypeError("hidden words")'],
-        ['javascript', 'hidden()'],
-      ];
-      for (const [language, code] of programs) await call(client, 'execute_code', { code, language });
-      const completed = events.filter(
-        (fields) => (fields as { event: string }).event === 'execution.complete',
-      );
-      expect(completed).toHaveLength(programs.length);
-      expect(/hidden/i.test(JSON.stringify(events))).toBe(log_program_data);
-      await server.close();
-    },
-  );
+  // proves: The log does not quote programs.
+  test('quotes no program', async () => {
+    const events: object[] = [];
+    const record = (fields: object) => events.push(fields);
+    const telemetry = await createTelemetry({ info: record, warn: record, error: record });
+    const server = await serveHttp({ port: 0, optimization: 'demand' }, { telemetry });
+    await using client = await httpClient(server, 'modern');
+    const programs = [
+      ['python', 'class HiddenError(Exception): pass\nraise HiddenError("hidden words")'],
+      ['python', 'open("/etc/hidden")'],
+      ['python', 'print({}["hidden"])'],
+      ['javascript', 'throw new TypeError("hidden words")'],
+      ['javascript', 'hidden()'],
+    ];
+    for (const [language, code] of programs) await call(client, 'execute_code', { code, language });
+    const completed = events.filter((fields) => (fields as { event: string }).event === 'execution.complete');
+    expect(completed).toHaveLength(programs.length);
+    expect(JSON.stringify(events)).not.toMatch(/hidden/i);
+    await server.close();
+  });
 });

@@ -31,7 +31,7 @@ beforeAll(async () => {
       carol: {},
     },
   });
-  server = await startHttp({ tokens, network_config, data_dir: join(folder, 'sessions') });
+  server = await startHttp({ tokens, network_config, store: join(folder, 'sessions') });
 });
 afterAll(async () => {
   for (const client of clients) await client.close();

@@ -145,7 +145,7 @@ describe('a server process', () => {
     const data_dir = folderOfTest();
     const session = { language: 'python', session_id: 'kept' };
     const run = (client: Client, code: string) => call(client, 'execute_code', { ...session, code });
-    const flags = ['--data-dir', data_dir, '--log-level', 'silent'];
+    const flags = ['--store', data_dir, '--log-level', 'silent'];
 
     const first = await stdioClient('modern', ['mcp', ...flags]);
     await call(first.client, 'create_session', session);
@@ -213,7 +213,7 @@ describe('a server process', () => {
     const session = { language: 'javascript', session_id: 'kept' };
     const rounds = repetitions(2, 40);
     for (let round = 0; round <= rounds; round++) {
-      const { client, transport } = await stdioClient('modern', ['mcp', '--data-dir', data_dir]);
+      const { client, transport } = await stdioClient('modern', ['mcp', '--store', data_dir]);
       if (round === 0) {
         await call(client, 'create_session', session);
         await call(client, 'execute_code', { ...session, code: 'globalThis.xs = []' });
@@ -266,7 +266,7 @@ describe('a server process', () => {
       tags: 'full',
     }, async () => {
       const data_dir = folderOfTest();
-      const { client, stop, log } = await connect(['--data-dir', data_dir]);
+      const { client, stop, log } = await connect(['--store', data_dir]);
       await call(client, 'create_session', session);
       await run(client, 'x = 1');
       const failed = await run(client, FILL);
@@ -284,7 +284,7 @@ describe('a server process', () => {
       tags: 'full',
     }, async () => {
       const data_dir = folderOfTest();
-      const { client, stop, log } = await connect(['--data-dir', data_dir, '--commit', 'background']);
+      const { client, stop, log } = await connect(['--store', data_dir, '--commit', 'background']);
       await call(client, 'create_session', session);
       expect((await run(client, FILL)).structured).toMatchObject({ state: 'committed' });
       expect(await run(client, 'x')).toMatchObject({
@@ -338,14 +338,14 @@ describe('server settings', () => {
         ...['serve', '--print-config', '--metrics-token', `${secret}-2`],
         // A secret that contains "=" must not be taken for a name.
         ...['--token', `ann=${secret}`, '--token', `${secret}=${secret}-3`],
-        ...['--data-dir', address, '--cors-origin', `https://user:${secret}@app.example`],
+        ...['--store', address, '--cors-origin', `https://user:${secret}@app.example`],
         ...['--external-files', `host=db password=${secret}`],
       ],
       { LLM_WASM_SANDBOX_PACKAGES: `https://index.example/?token=${secret}` },
     );
     expect(stdout).not.toContain(secret);
     expect(stdout).toContain('# tokens = [ "<secret>", "<secret>" ]');
-    expect(stdout).toContain('# data_dir = "<secret>"');
+    expect(stdout).toContain('# store = "<secret>"');
   });
 
   test('are printed as a file that --config reads', async () => {

@@ -36,7 +36,7 @@ test('servers lose no commit, apply no commit twice, and do not show data of one
   const proxy = await TcpProxy.start(database.port);
   const flags = [
     ...['--store', `postgres://postgres@127.0.0.1:${proxy.port}/postgres`],
-    ...['--lease-seconds', String(LEASE_SECONDS), '--lease-wait-seconds', '5', '--shutdown-seconds', '2'],
+    ...['--lease-seconds', String(LEASE_SECONDS), '--shutdown-seconds', '2'],
     ...['--rate-per-minute', '1000000'],
     ...TOKENS.flatMap((token) => ['--token', token]),
   ];

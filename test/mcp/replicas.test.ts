@@ -45,7 +45,6 @@ const settings = (): ServerSettingsInput => ({
   store: database,
   tokens: [...TOKENS],
   optimization: 'demand',
-  lease_wait_seconds: 5,
   playground: true,
 });
 
@@ -399,7 +398,7 @@ test('the command line finds the paused programs of a tenant', async () => {
   expect(await run(first, 'parked', 'console.log(y)')).toContain('not approved');
   expect(await runCliHere(['pending', '--tenant', 'ann'], '.')).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('--data-dir'),
+    stderr: expect.stringContaining('does not contain sessions of a server'),
   });
 });
 
@@ -706,7 +705,7 @@ describe('limits per minute', () => {
 
 test('the database limits the bytes of a tenant and deletes sessions that are not used', async () => {
   for (const name of ['store_max_tenant_bytes', 'store_ttl_seconds'])
-    await expect(startHttp({ data_dir: tmpdir(), [name]: 2_000_000 })).rejects.toThrow(
+    await expect(startHttp({ store: tmpdir(), [name]: 2_000_000 })).rejects.toThrow(
       `${name}: requires a database`,
     );
   const [kept, expired] = ['in-use', 'not-used'];

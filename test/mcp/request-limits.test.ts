@@ -163,7 +163,7 @@ const wait = (ms: number) => new Promise((next) => setTimeout(next, ms));
 describe('the bytes of a tenant', () => {
   // guarantee: request-limits
   test('are limited while request bodies arrive, and are released when the requests end', async () => {
-    await using server = await startHttp({ max_body_bytes: 1_000_000, max_buffered_bytes: 3_000_000 });
+    await using server = await startHttp({ max_body_bytes: 1_000_000 }, { bufferedBytes: 3_000_000 });
     // Bodies are not answered before they are complete, and at most three of them fit. Bytes that were not freed after the
     // first two rounds would leave no room for another body.
     for (let round = 0; round < 2; round++) {
@@ -179,11 +179,10 @@ describe('the bytes of a tenant', () => {
   // guarantee: request-limits
   // proves: A client that stops in the middle of a body, of a message or an upload, loses its connection, and its bytes are released.
   test('are released when a client stops in the middle of a body', { tags: 'full' }, async () => {
-    await using server = await startHttp({
-      e2b: true,
-      max_body_bytes: 1_000_000,
-      max_buffered_bytes: 2_000_000,
-    });
+    await using server = await startHttp(
+      { e2b: true, max_body_bytes: 1_000_000 },
+      { bufferedBytes: 2_000_000 },
+    );
     const { origin } = new URL(server.url);
     const created = await fetch(`${origin}/sandboxes`, {
       method: 'POST',
@@ -214,7 +213,7 @@ describe('the bytes of a tenant', () => {
   test('in unread responses are limited, and the connection of a client that does not read is closed', {
     tags: 'full',
   }, async () => {
-    await using server = await startHttp({ max_buffered_bytes: 6_000_000, write_timeout_seconds: 1 });
+    await using server = await startHttp({}, { bufferedBytes: 6_000_000, writeTimeoutMs: 1000 });
     await using client = await httpClient(server, 'modern');
     await call(client, 'write_file', { path: 'big.txt', content: 'x'.repeat(2_000_000) });
     await call(client, 'execute_code', {
@@ -315,7 +314,7 @@ describe('connections', () => {
   test('hold a limited number of bytes each, and other connections of the tenant are still served', {
     tags: 'full',
   }, async () => {
-    await using server = await startHttp({ max_buffered_bytes: 10_000_000 });
+    await using server = await startHttp({}, { bufferedBytes: 10_000_000 });
     await using client = await httpClient(server, 'modern');
     await call(client, 'execute_code', {
       code: 'open("big.txt", "w").write("x" * 4_000_000)',

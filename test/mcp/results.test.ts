@@ -262,26 +262,6 @@ describe('images of programs', () => {
   });
 });
 
-describe('inline images', () => {
-  test('are up to four blocks of execute_code, which then has no structured content', async () => {
-    await using server = await startHttp({ inline_images: true });
-    await using client = await httpClient(server, 'modern');
-    const { tools } = await client.listTools();
-    expect(tools.find(({ name }) => name === 'execute_code')).not.toHaveProperty('outputSchema');
-    const answer = await call(client, 'execute_code', { code: PROGRAM, language: 'python' });
-    expect(answer.content.map(({ type }) => type)).toEqual(['text', 'image', 'image']);
-    expect(answer.structured).toEqual({});
-    const code = `${HELPERS}for n in range(1, 7): show(png(n, 1, b'\\0' * (3 * n + 1)))`;
-    const six = await call(client, 'execute_code', { code, language: 'python' });
-    expect(imagesOf(six.content).map((image) => decodePng(image).width)).toEqual([1, 2, 3, 4]);
-    expect(six.text).toContain('r10: image/png, 6 × 1 pixels');
-    const five = await call(client, 'view_result', { ids: ['r5', 'r6', 'r7', 'r8', 'r9'] });
-    expect([five.isError, imagesOf(five.content)]).toEqual([true, []]);
-    const four = await call(client, 'view_result', { ids: ['r7', 'r8', 'r9', 'r10'] });
-    expect(imagesOf(four.content).map((image) => decodePng(image).width)).toEqual([3, 4, 5, 6]);
-  });
-});
-
 describe('cached results', () => {
   const result = { id: 'r1', is_main_result: false, mime: 'text/html', size_bytes: 1 };
 

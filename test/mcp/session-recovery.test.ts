@@ -11,7 +11,7 @@ import { writeToolsConfig } from '../tools/tool-server.ts';
 
 /** A server whose data folder holds the closed session `good`, and the path of its folder. */
 async function serverWithSession(data_dir: string) {
-  const server = await startHttp({ data_dir });
+  const server = await startHttp({ store: data_dir });
   const client = await httpClient(server, 'modern');
   const session = { language: 'javascript', session_id: 'good' };
   await call(client, 'create_session', session);
@@ -179,7 +179,7 @@ describe('an imported session', () => {
     const made = await sessions.create({ runtime: 'javascript', session_id: 'large', policy: large });
     await made.flush();
     await sessions.close();
-    const server = await startHttp({ data_dir });
+    const server = await startHttp({ store: data_dir });
     const client = await httpClient(server, 'modern');
     await call(client, 'execute_code', { code: '1', language: 'javascript', session_id: 'large' });
     await client.close();
@@ -225,7 +225,7 @@ describe('an imported session', () => {
     // The tool resume_execution exists only with a tool server; none of its tools is called.
     const tools_config = writeToolsConfig(folderOfTest());
     const limits = { fuel_budget: 50_000_000, max_fuel_budget: 60_000_000 };
-    await using server = await startHttp({ data_dir, tools_config, ...limits });
+    await using server = await startHttp({ store: data_dir, tools_config, ...limits });
     await using client = await httpClient(server, 'modern');
     const { structured, text } = await call(client, 'resume_execution', {
       session_id: 'paused',
@@ -266,7 +266,7 @@ describe('a server that is stopped by a signal', () => {
       const data_dir = folderOfTest();
       const child: ChildProcess = spawn(
         process.execPath,
-        [CLI, 'serve', '--port', '0', '--data-dir', data_dir],
+        [CLI, 'serve', '--port', '0', '--store', data_dir],
         {
           stdio: ['ignore', 'ignore', 'pipe'],
         },
@@ -294,7 +294,7 @@ describe('a server that is stopped by a signal', () => {
     { tags: 'full' },
     async (signal) => {
       const data_dir = folderOfTest();
-      const args = ['mcp', '--data-dir', data_dir, '--log-level', 'silent'];
+      const args = ['mcp', '--store', data_dir, '--log-level', 'silent'];
       const { client, transport } = await stdioClient('legacy', args);
       await call(client, 'create_session', { language: 'python', session_id: 'kept' });
       const running = call(client, 'execute_code', run);

@@ -267,7 +267,7 @@ describe('a program whose client cannot ask a person', () => {
   let data: string;
   beforeAll(async () => {
     data = join(folder, 'data');
-    parking = await startHttp({ tools_config: join(folder, 'tools.json'), tokens: TOKENS, data_dir: data });
+    parking = await startHttp({ tools_config: join(folder, 'tools.json'), tokens: TOKENS, store: data });
   });
   afterAll(() => parking.close());
 
@@ -276,7 +276,7 @@ describe('a program whose client cannot ask a person', () => {
     return call(client, 'execute_code', { session_id, language: 'python', code });
   };
   const resume = (execution_id: unknown, ...args: string[]) =>
-    runCliHere(['resume', String(execution_id), '--data-dir', data, ...args], folder);
+    runCliHere(['resume', String(execution_id), '--store', data, '--tenant', 'alice', ...args], folder);
 
   // guarantee: approval, paused-programs
   test('pauses until a person approves its calls on the command line', { tags: 'full' }, async () => {

@@ -84,7 +84,7 @@ send({
     jupyter: true,
     playground: true,
     tokens: [...HONEST, HOSTILE].map((tenant) => `${tenant}=${secretOf(tenant)}`),
-    data_dir: join(folder, 'data'),
+    store: join(folder, 'data'),
     tools_config,
     log_level: 'silent',
     rate_per_minute: 1_000_000,

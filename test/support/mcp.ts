@@ -59,12 +59,19 @@ export async function httpClient(
   return closing(client);
 }
 
+type HttpLimits = Partial<ServerState['limits']>;
+type HttpServerOptions = NonNullable<Parameters<typeof serveHttp>[1]>;
+
 /** A server with its internal state, which tests wait for. */
 type InspectableServer = HttpServer & AsyncDisposable & { readonly state: ServerState };
 
 /** Starts a server on a free port. It is used too briefly to benefit from idle optimisation. */
-export async function startHttp(settings: ServerSettingsInput = {}): Promise<InspectableServer> {
-  const server = await serveHttp({ port: 0, optimization: 'demand', ...settings });
+export async function startHttp(
+  settings: ServerSettingsInput = {},
+  limits: HttpLimits = {},
+): Promise<InspectableServer> {
+  const options = { limits } as HttpServerOptions;
+  const server = await serveHttp({ port: 0, optimization: 'demand', ...settings }, options);
   return closing(server) as InspectableServer;
 }
 

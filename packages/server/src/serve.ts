@@ -3,7 +3,7 @@
  * settings name, which are loaded only then. The root entry point does not load it.
  */
 import { SandboxError } from '@llm-wasm-sandbox/core/internal';
-import { type McpOptions, McpProtocol } from './mcp/mcp-protocol.ts';
+import { MCP_PATH, type McpOptions, McpProtocol } from './mcp/mcp-protocol.ts';
 import { startHttpServer } from './server/http-server.ts';
 import type { Protocol } from './server/protocol.ts';
 import { resolveSettings } from './server/resolve-settings.ts';
@@ -55,7 +55,7 @@ export async function serveHttp(
   const settings = resolveSettings(input);
   checkPlayground(settings);
   const state = new ServerState(settings, options);
-  return startHttpServer(state, settings.path, () => openProtocols(state, options));
+  return startHttpServer(state, MCP_PATH, () => openProtocols(state, options));
 }
 
 /** The protocols of a server, in the order in which their paths are compared. E2B has all other paths. */

@@ -202,7 +202,7 @@ export const mcpRequests: FuzzTarget = {
       ...memory,
       port: 0,
       tokens: [`fuzz=${SECRET}`],
-      data_dir: folder,
+      store: folder,
       log_level: 'silent',
       rate_per_minute: 1_000_000,
       max_sessions: 4,

@@ -90,7 +90,7 @@ async function unansweredInputs(
   folder: string,
 ): Promise<ReadonlySet<string>> {
   if (attacks.length === 0) return new Set();
-  const args = [cli, 'mcp', '--data-dir', join(folder, 'stdin')];
+  const args = [cli, 'mcp', '--store', join(folder, 'stdin')];
   const child = startProgram(process.execPath, args, {
     env: environment(),
     stdio: ['pipe', 'pipe', 'ignore'],

@@ -109,26 +109,18 @@ export const languageOption = (description: string) =>
 /** Where the sessions of a command are stored. */
 export interface StoreFlags {
   readonly store?: string;
-  readonly dataDir?: string;
   readonly tenant?: string;
 }
 
-const LOCAL_TENANT = 'the tenant that servers use if no tokens are configured';
-/** The default of --tenant for commands that use the sessions of all tenants of a data folder. */
-export const ALL_TENANTS = `with --data-dir, all tenants; with a database, ${LOCAL_TENANT}`;
-
-/** The options for `StoreFlags`. `defaultTenant` says which tenants are used without --tenant. */
-export const storeOptions = (defaultTenant = LOCAL_TENANT) => [
-  ...options({
+/** The options for `StoreFlags`. */
+export const storeOptions = () =>
+  options({
     '--store <STORE>':
       "Folder or postgres:// address where sessions are stored (default: $LLM_WASM_SANDBOX_STORE, else the user's data folder)",
-    '--tenant <NAME>': `Use the sessions of this tenant; only with --data-dir, or if --store is a database (default: ${defaultTenant})`,
-  }),
-  new Option(
-    '--data-dir <DIR>',
-    'Use the sessions of the MCP server with this data_dir instead of the sessions in --store',
-  ).conflicts('store'),
-];
+    '--tenant <NAME>':
+      'Use the sessions of this tenant of the servers with this store; "local" is the tenant of a server without tokens',
+  });
+
 export const HIDDEN_OPTION = {
   '--hidden':
     'With --out, also copy hidden files: those whose name, or the name of a folder around them, starts with a dot',

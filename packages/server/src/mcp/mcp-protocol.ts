@@ -17,6 +17,9 @@ import { type AuthenticatedRequest, LegacyConnections } from './legacy-connectio
 import { McpState } from './mcp-state.ts';
 import { type ServerFactory, serverFactory } from './server.ts';
 
+/** Path of the endpoint. */
+export const MCP_PATH = '/mcp';
+
 /** Options of MCP over HTTP that are not settings. */
 export interface McpOptions {
   /** Wraps the factory of server objects, for example to register additional tools. */
@@ -51,22 +54,19 @@ export class McpProtocol implements Protocol {
     this.#mcp = new McpState(server);
     const factory = extend(serverFactory(this.#mcp, serverOptions));
     const onerror = (cause: Error) => server.logTransportError(cause);
-    const { max_body_bytes: maxBodyBytes, max_clients: maxClients, client_idle_seconds } = server.settings;
+    const { max_body_bytes: maxBodyBytes } = server.settings;
+    const { maxClients, clientIdleMs } = server.limits;
     this.#modern = createMcpHandler(factory, { legacy: 'reject', maxRequestBodySize: maxBodyBytes, onerror });
     const unwrapBody: ReturnType<typeof createMcpHandler>['fetch'] = (request, given) => {
       const { value } = given!.parsedBody as ParsedBody;
       return this.#modern.fetch(request, { ...given, parsedBody: value });
     };
     this.#serveModern = toNodeHandler({ fetch: unwrapBody }, { maxRequestBodySize: maxBodyBytes, onerror });
-    this.#legacy = new LegacyConnections(factory, {
-      maxClients,
-      idleMs: client_idle_seconds * 1000,
-      maxBodyBytes,
-    });
+    this.#legacy = new LegacyConnections(factory, { maxClients, idleMs: clientIdleMs, maxBodyBytes });
   }
 
   matches(path: string): boolean {
-    return path === this.server.settings.path;
+    return path === MCP_PATH;
   }
 
   async authenticate(request: IncomingMessage): Promise<Identity> {

@@ -179,7 +179,7 @@ function whyItCannotPause(sandbox: Sandbox, { tenant, state }: ToolCall): string
     return offersTool(state.settings, 'create_session') ? `${fact}. Use create_session` : fact;
   }
   if (tenant.sessions.store.isInMemory)
-    return 'this server keeps sessions in memory, so no other process can resume the program. Its operator must set data_dir or store';
+    return 'this server keeps sessions in memory, so no other process can resume the program. Its operator must set store';
   return undefined;
 }
 
@@ -227,14 +227,13 @@ async function run(
     profile: 'profile' in program.options && program.options.profile === true,
     recent: tenant.recent,
     viewAdvice: viewAdvice(settings, session_id),
-    ...(settings.inline_images && { images: sandboxOf(program) }),
     signal: decisions.signal,
   });
 }
 
-/** How to view the images of a result; empty if the client receives them or has no tool for this. */
+/** How to view the images of a result; empty if the client has no tool for this. */
 function viewAdvice(settings: ServerSettings, session_id: string): string {
-  if (settings.inline_images || !offersTool(settings, 'view_result')) return '';
+  if (!offersTool(settings, 'view_result')) return '';
   const session = session_id === DEFAULT_SESSION ? '' : `, session_id="${session_id}"`;
   return `To view an image, call view_result(ids=["…"]${session}).`;
 }

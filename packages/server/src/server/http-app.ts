@@ -180,11 +180,12 @@ export class HttpApp {
 
   /** The budgets of a tenant and of a connection. */
   #budgetsOf(tenant: string, socket: Socket): ByteBudget[] {
-    const { max_body_bytes, max_buffered_bytes } = this.state.settings;
-    const own = this.#budgets.get(tenant) ?? new ByteBudget(max_buffered_bytes);
+    const { max_body_bytes } = this.state.settings;
+    const bytes = Math.max(max_body_bytes, this.state.limits.bufferedBytes);
+    const own = this.#budgets.get(tenant) ?? new ByteBudget(bytes);
     this.#budgets.set(tenant, own);
     const connection =
-      this.#connectionBudgets.get(socket) ?? new ByteBudget(Math.max(max_body_bytes, max_buffered_bytes / 2));
+      this.#connectionBudgets.get(socket) ?? new ByteBudget(Math.max(max_body_bytes, bytes / 2));
     this.#connectionBudgets.set(socket, connection);
     return [own, connection];
   }

@@ -32,7 +32,7 @@ export async function startHttpServer(
   const server = createServer({ connectionsCheckingInterval: RECEIVE_CHECK_MS });
   const connections = new ConnectionLimiter(server, {
     maxConnections: settings.max_connections,
-    writeTimeoutMs: settings.write_timeout_seconds * 1000,
+    writeTimeoutMs: state.limits.writeTimeoutMs,
   });
   server.requestTimeout = RECEIVE_TIMEOUT_MS;
   server.headersTimeout = RECEIVE_TIMEOUT_MS;

@@ -25,11 +25,6 @@ export const httpSettings = {
     .max(65_535)
     .default(8765)
     .describe('Port to listen on; 0 selects a free port.'),
-  path: z
-    .string()
-    .regex(/^\/[\w./-]*$/, 'must begin with "/" and consist of letters, digits, ".", "_", "-" and "/"')
-    .default('/mcp')
-    .describe('Path of the MCP endpoint.'),
   playground: z
     .boolean()
     .default(false)
@@ -72,22 +67,9 @@ export const httpSettings = {
     .describe(
       'Maximum size of a request body, and of a workspace file or output that a client can read as a resource.',
     ),
-  max_buffered_bytes: z
-    .number()
-    .int()
-    .min(1024)
-    .max(4096 * MiB)
-    .default(64 * MiB)
-    .describe(
-      'Bytes that the server holds for one tenant: request bodies in progress, and responses that the client has not received yet. A connection may have half of them, so that a client that does not read its responses affects only itself. Further requests are rejected, and responses beyond the limit are cut off.',
-    ),
   max_connections: positiveCount(
     512,
     'Open connections. An eighth of them is kept for clients that have not sent a token yet. If the tenants use all others, event streams and WebSockets included, the tenant with the most loses one; its own further requests are rejected with 429.',
-  ),
-  write_timeout_seconds: positiveCount(
-    30,
-    'Time after which the server closes a connection whose client does not read a pending response.',
   ),
   rate_per_minute: positiveCount(600, 'Requests that one tenant may send per minute.'),
   cpu_seconds_per_minute: z
@@ -98,12 +80,19 @@ export const httpSettings = {
     .describe(
       'Seconds of main-thread time that the requests of one tenant may use per minute. This time covers reading, validating and answering requests. It does not include programs, which run in their own threads. Further requests are rejected with rate_limited.',
     ),
-  max_clients: positiveCount(
-    256,
-    'Open connections of 2025-era clients. At the limit, an idle connection is closed to make room for a new one.',
-  ),
-  client_idle_seconds: positiveCount(
-    1800,
-    'Idle time after which a connection of a 2025-era client is closed.',
-  ),
+};
+
+/** Limits that no setting changes. */
+export const HTTP_LIMITS = {
+  /**
+   * Bytes that the server holds for one tenant: request bodies in progress, and responses that the client has not received yet.
+   * A connection may have half of them, so that a client that does not read its responses affects only itself. At least one body fits.
+   */
+  bufferedBytes: 64 * MiB,
+  /** Time after which a connection whose client does not read a pending response is closed. */
+  writeTimeoutMs: 30_000,
+  /** Open connections of 2025-era clients. At the limit, an idle one is closed to make room for a new one. */
+  maxClients: 256,
+  /** Idle time after which a connection of a 2025-era client is closed. */
+  clientIdleMs: 1_800_000,
 };

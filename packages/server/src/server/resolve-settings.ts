@@ -45,7 +45,7 @@ export function settingKind(name: string): 'number' | 'list' | 'boolean' | 'text
 
 /** Merges and validates sources of settings; later sources take precedence. */
 export function resolveSettings(...sources: readonly Record<string, unknown>[]): ServerSettings {
-  const settings = parse(serverSettings, mergeSources(sources), 'settings');
+  const settings = parse(serverSettings, Object.assign({}, ...sources), 'settings');
   parseTokens(settings);
   checkDatabaseSettings(settings);
   for (const [limit, maximum] of LIMITS) {
@@ -65,26 +65,11 @@ function checkDatabaseSettings(settings: ServerSettings): void {
       );
 }
 
-/** `store` and `data_dir` replace each other. */
-function mergeSources(sources: readonly Record<string, unknown>[]): Record<string, unknown> {
-  const merged: Record<string, unknown> = {};
-  for (const source of sources) {
-    const { store, data_dir } = source;
-    if (store !== undefined && data_dir !== undefined)
-      throw new SandboxError('invalid_argument', 'store, data_dir: set only one of the two.');
-    if (store !== undefined) delete merged['data_dir'];
-    if (data_dir !== undefined) delete merged['store'];
-    Object.assign(merged, source);
-  }
-  return merged;
-}
-
 /** Limits with their maximums. A limit above its maximum raises the maximum. */
 const LIMITS = [
   ['fuel_budget', 'max_fuel_budget'],
   ['memory_bytes', 'max_memory_bytes'],
   ['timeout_seconds', 'max_timeout_seconds'],
-  ['max_body_bytes', 'max_buffered_bytes'],
 ] as const;
 
 /** Stands for a secret that is not shown. */

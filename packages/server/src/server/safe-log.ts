@@ -69,8 +69,8 @@ function isSafeText(name: string, value: string): boolean {
   return SAFE_TEXTS.has(name) || (name === 'error' && Object.hasOwn(ERROR_CODES, value));
 }
 
-/** The fields of an error whose message may quote a request. */
-export function errorFields(cause: Error, mayQuote: boolean): object {
+/** The fields of an error without its message, which may quote a request. */
+export function errorFields(cause: Error): object {
   const { code } = cause as { code?: unknown };
-  return mayQuote ? { err: cause } : { error: cause.name, ...(code !== undefined && { code: String(code) }) };
+  return { error: cause.name, ...(code !== undefined && { code: String(code) }) };
 }

@@ -42,6 +42,7 @@ import { RateLimiterMemory, RateLimiterPostgres } from 'rate-limiter-flexible';
 import { Gateway } from '../gateway/gateway.ts';
 import { readToolsConfig } from '../gateway/tools-config.ts';
 import { basePolicy } from './base-policy.ts';
+import { HTTP_LIMITS } from './http-settings.ts';
 import { MainThreadAllowance } from './main-thread-allowance.ts';
 import { ServerMetrics } from './metrics.ts';
 import { networkOfTenants, type TenantNetwork } from './network-config.ts';
@@ -50,7 +51,7 @@ import type { ServerSettings } from './settings.ts';
 import { SharedFuel } from './shared-fuel.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';
 import { type PolicyMaximums, Tenant } from './tenant.ts';
-import { rejectPositionalFolders, sandboxesFolder, TokenTable } from './tokens.ts';
+import { sandboxesFolder, TokenTable } from './tokens.ts';
 
 /** How long calls may take to end after they have been cancelled, including the grace period of their programs. */
 const CANCEL_MS = 3000;
@@ -83,11 +84,9 @@ const packageSources = ({ packages }: ServerSettings) => packages ?? requestedPa
 
 /** Opens the store that the settings name; undefined if sessions are kept in memory. */
 function openSettingsStore(settings: ServerSettings): OpenedStore | undefined {
-  const address = settings.store ?? settings.data_dir;
-  if (address === undefined) return undefined;
+  if (settings.store === undefined) return undefined;
   const { store_max_tenant_bytes: maxTenantBytes, store_ttl_seconds: ttlSeconds } = settings;
-  return openStore(address, {
-    maxConnections: settings.store_connections,
+  return openStore(settings.store, {
     leaseSeconds: settings.lease_seconds,
     ...(maxTenantBytes !== undefined && { maxTenantBytes }),
     ...(ttlSeconds !== undefined && { ttlSeconds }),
@@ -103,8 +102,10 @@ export interface ServerOptions {
   readonly version?: string;
   /** Receives log events and spans. Default: both are discarded. */
   readonly telemetry?: Telemetry;
-  /** Returns the session store of a tenant. Default: the store that the setting `store` or `data_dir` determines. */
+  /** Returns the session store of a tenant. Default: the store that the setting `store` determines. */
   readonly storeFor?: (tenant: string) => SessionStore;
+  /** @internal */
+  readonly limits?: Partial<typeof HTTP_LIMITS>;
 }
 
 /** @internal */
@@ -115,6 +116,7 @@ export class ServerState {
   readonly mainThread: MainThreadAllowance;
   readonly telemetry: Telemetry;
   readonly version: string;
+  readonly limits: typeof HTTP_LIMITS;
   /** The tools that programs may call; undefined without a tools configuration. */
   readonly gateway: Gateway | undefined;
   /** Sources of the packages that programs can import. */
@@ -150,7 +152,6 @@ export class ServerState {
         'invalid_argument',
         'packages: "auto" cannot be combined with a PostgreSQL store, because the servers must have the same packages. Add them with "packages add" on each machine.',
       );
-    if (!coordination.isShared) rejectPositionalFolders(this.#store?.location);
     this.requestLimiter = coordination.limiter(
       { RateLimiterMemory, RateLimiterPostgres },
       'requests',
@@ -179,8 +180,9 @@ export class ServerState {
     const telemetry = options.telemetry ?? noTelemetry;
     this.telemetry = { ...telemetry, log: withoutLogErrors(telemetry.log) };
     const { log } = this.telemetry;
-    this.#sandboxLog = settings.log_program_data ? log : withoutProgramData(log);
+    this.#sandboxLog = withoutProgramData(log);
     this.version = options.version ?? '0.0.0';
+    this.limits = { ...HTTP_LIMITS, ...options.limits };
     const { tools_config } = settings;
     if (tools_config !== undefined)
       this.gateway = new Gateway(readToolsConfig(tools_config), { version: this.version, log });
@@ -205,8 +207,7 @@ export class ServerState {
       const { commit } = this.settings;
       const store = this.#storeFor(id);
       const lease = store.revision === undefined ? 'open' : 'call';
-      const { lease_wait_seconds } = this.settings;
-      const sessions = openSessions({ store, limits, commit, lease, lease_wait_seconds });
+      const sessions = openSessions({ store, limits, commit, lease });
       const network = this.#networkOf(id);
       tenant = new Tenant(id, sessions, this.pool, {
         policy: { ...basePolicy(this.settings), network: network.policy },
@@ -227,9 +228,9 @@ export class ServerState {
   /** The default workspace is a session of a separate tenant, so it is not listed and does not count towards `max_sessions`. */
   #workspaces(id: string): SessionRegistry | undefined {
     if (!this.coordination.isShared) return undefined;
-    const { commit, lease_wait_seconds } = this.settings;
+    const { commit } = this.settings;
     const store = this.#store!.storeFor(`${tenantInStore(id)}/default`, '');
-    return openSessions({ store, commit, lease: 'call', lease_wait_seconds });
+    return openSessions({ store, commit, lease: 'call' });
   }
 
   /** The records of sandboxes of E2B, in the store if there is one. */
@@ -239,7 +240,7 @@ export class ServerState {
 
   /** Logs an error of a connection. */
   logTransportError(cause: Error): void {
-    const fields = errorFields(cause, this.settings.log_program_data);
+    const fields = errorFields(cause);
     this.telemetry.log.warn({ event: 'transport.error', ...fields }, 'transport error');
   }
 

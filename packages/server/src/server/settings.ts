@@ -11,7 +11,6 @@ import {
   optimizationMode,
   policy,
   sandboxToolsOptions,
-  sessionsOptions,
 } from '@llm-wasm-sandbox/core/internal';
 import * as z from 'zod';
 import { httpSettings, MiB, positiveCount, stringList } from './http-settings.ts';
@@ -78,18 +77,6 @@ export const serverSettings = z.strictObject({
     .describe(
       'JSON file with the requests that programs may send, for all tokens (network) or for single ones (tokens), with methods, limits and secrets.',
     ),
-  session_header: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Declare session_id as the HTTP header Mcp-Param-Session (x-mcp-header), so that a load balancer can route by session. Calls from 2026-era clients are then rejected if they lack the header.',
-    ),
-  inline_images: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Include displayed images in the results of execute_code, as image blocks. These results then have no structured content. By default, view_result returns the images.',
-    ),
   max_output_chars: sandboxToolsOptions.shape.max_output_chars.describe(
     'Characters of output in a tool result. Longer output is truncated, with a link to the full text.',
   ),
@@ -100,7 +87,7 @@ export const serverSettings = z.strictObject({
     .min(MiB)
     .default(2048 * MiB)
     .describe(
-      'Bytes of files and interpreter memory that the sessions of all tenants may hold in memory; those of one tenant may hold half of it. At the limit, idle sessions are saved to data_dir or store and removed from memory. If that is not enough, calls fail with session_limit.',
+      'Bytes of files and interpreter memory that the sessions of all tenants may hold in memory; those of one tenant may hold half of it. At the limit, idle sessions are saved to the store and removed from memory. If that is not enough, calls fail with session_limit.',
     ),
   max_concurrent: z
     .number()
@@ -131,21 +118,13 @@ export const serverSettings = z.strictObject({
     .describe(
       'When V8 optimises the interpreters. "idle": while no call is running, by running short programs that are part of this package. "demand": while calls are running.',
     ),
-  data_dir: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      'Folder in which sessions are stored. If neither data_dir nor store is set, sessions are lost when the server stops.',
-    ),
   store: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'Where sessions are stored, instead of data_dir: a folder, or the address of a PostgreSQL database, such as postgres://USER:PASSWORD@HOST:PORT/DATABASE. Servers with the same database share their sessions.',
+      'Where sessions are stored: a folder, or the address of a PostgreSQL database, such as postgres://USER:PASSWORD@HOST:PORT/DATABASE. Servers with the same database share their sessions. Without a store, sessions are lost when the server stops.',
     ),
-  store_connections: positiveCount(10, 'Maximum number of connections to the PostgreSQL database.'),
   store_max_tenant_bytes: z
     .number()
     .int()
@@ -169,9 +148,6 @@ export const serverSettings = z.strictObject({
     .describe(
       'Time after which another server with the same database can take over the sessions of a server that does not respond.',
     ),
-  lease_wait_seconds: sessionsOptions.shape.lease_wait_seconds.describe(
-    'How long a call waits for a session that another server with the same database is using. After that, the call fails with session_busy.',
-  ),
   commit: commitMode
     .default('answer')
     .describe(
@@ -184,10 +160,6 @@ export const serverSettings = z.strictObject({
       'Packages that programs can import in addition to the vendored ones: names of packages added with "packages add", wheels, and folders of wheels or Python sources. "auto" adds known packages when programs import them; it cannot be combined with others or with a PostgreSQL store. Default: all added packages. Without a PostgreSQL store, the command playground uses "auto", and the command mcp does so if the person at the client agrees, who is asked once.',
     ),
   external_files: stringList('Host files or folders that programs can read under /external.'),
-  log_program_data: z
-    .boolean()
-    .default(false)
-    .describe('Allow log events to quote programs, for example the line and message of an error.'),
   log_level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')

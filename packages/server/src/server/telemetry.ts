@@ -1,7 +1,7 @@
 /**
  * Structured log events, and trace spans where OpenTelemetry is installed. Events and spans of the server carry tool
  * names, session ids and figures, never code, output or secrets. Events of the library go to the same log; they quote
- * programs only if `log_program_data` is set.
+ * no program either.
  */
 
 import type { EventLogger } from '@llm-wasm-sandbox/core/internal';

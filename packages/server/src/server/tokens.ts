@@ -3,13 +3,7 @@
  * the position in the list, so removing a token never gives its sessions to another one.
  */
 
-import {
-  LOCAL_TENANT,
-  listFolder,
-  SandboxError,
-  sha256Hex,
-  tenantFolder,
-} from '@llm-wasm-sandbox/core/internal';
+import { LOCAL_TENANT, SandboxError, sha256Hex, tenantFolder } from '@llm-wasm-sandbox/core/internal';
 
 interface TenantToken {
   readonly tenant: string;
@@ -20,7 +14,7 @@ interface TenantToken {
 const UNNAMED_PREFIX = 'token-';
 const DIGEST_CHARS = 16;
 
-/** The folder in `data_dir` for the records of the sandboxes of a tenant. */
+/** The folder in the store for the records of the sandboxes of a tenant. */
 export const sandboxesFolder = (tenant: string) => `sandboxes-${tenant}`;
 
 /** Splits the tokens into tenant and secret. Rejects tokens that would make two tenants one, or one tenant two. */
@@ -104,7 +98,7 @@ function parseToken(text: string): TenantToken {
     );
   if (tenant.toLowerCase() === LOCAL_TENANT)
     throw invalidTokens(
-      `the name "${tenant}" is reserved for servers without tokens and for the command line. Choose another name; to keep the sessions in data_dir, rename the folder ${tenantFolder(LOCAL_TENANT)} to ${tenantFolder('NAME')}.`,
+      `the name "${tenant}" is reserved for servers without tokens and for the command line. Choose another name; to keep the sessions in the store, rename the folder ${tenantFolder(LOCAL_TENANT)} to ${tenantFolder('NAME')}.`,
     );
   return { tenant, secret };
 }
@@ -115,19 +109,4 @@ function digest(secret: string): string {
 
 function invalidTokens(reason: string): SandboxError {
   return new SandboxError('invalid_argument', `tokens: ${reason}`);
-}
-
-/**
- * Rejects a `data_dir` with folders that are named after the position of a token in the list. Such a folder does not
- * record which token owns it.
- */
-export function rejectPositionalFolders(data_dir: string | undefined): void {
-  if (data_dir === undefined) return;
-  const folder = listFolder(data_dir).find((name) => /^caller-token-\d{1,6}$/.test(name));
-  if (folder === undefined) return;
-  const advice = `Give the token that owns it a name (NAME=SECRET) and rename the folder to ${tenantFolder('NAME')}, or delete the folder`;
-  throw new SandboxError(
-    'invalid_argument',
-    `data_dir: the folder ${folder} is named after the position of a token in the list, so the server cannot tell which token owns it. ${advice}.`,
-  );
 }

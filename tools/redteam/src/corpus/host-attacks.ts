@@ -119,7 +119,7 @@ export const HOST: AttackTable = {
     prints('token-with-equals-sign', { tokens: [`${SECRET}=0123456789abcdef`] }),
     prints('metrics-token', { metrics_token: SECRET }),
     prints('database', { store: `postgres://user:${SECRET}@host/db` }),
-    prints('database-as-folder', { data_dir: `postgresql://user:${SECRET}@host/db` }),
+    prints('other-scheme', { store: `postgresql://user:${SECRET}@host/db` }),
     prints('password-parameter', { store: `host=db password=${SECRET}` }),
     prints('origin', { cors_origins: [`https://user:${SECRET}@app.example`] }),
     prints('index', { packages: [`https://user:${SECRET}@index.example/a.whl`] }),

@@ -4,7 +4,7 @@ import { serverCommand } from './server-command.ts';
 
 export const mcpCommand = serverCommand('mcp', {
   usual: [
-    'data_dir',
+    'store',
     'packages',
     'external_files',
     'tools_config',
@@ -15,7 +15,7 @@ export const mcpCommand = serverCommand('mcp', {
     'log_level',
   ],
   settings: SETTING_NAMES.filter((name) => !HTTP_SETTINGS.includes(name)),
-  examples: ['mcp', 'mcp --data-dir ./sessions --external-files ./data'],
+  examples: ['mcp', 'mcp --store ./sessions --external-files ./data'],
   async start(settings, options) {
     const { serveStdio } = await import('@llm-wasm-sandbox/server/mcp');
     return serveStdio(settings, options);

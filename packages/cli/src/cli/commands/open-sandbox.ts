@@ -148,9 +148,9 @@ export async function openSandbox(language: LanguageName | undefined, flags: San
 }
 
 /** Throws if the flags name a store but no session. */
-export function checkStoreFlags({ session, store, dataDir, tenant }: SandboxFlags): void {
-  if (session === undefined && (store ?? dataDir ?? tenant) !== undefined)
-    throw new UsageError('--store, --data-dir and --tenant require --session ID.');
+export function checkStoreFlags({ session, store, tenant }: SandboxFlags): void {
+  if (session === undefined && (store ?? tenant) !== undefined)
+    throw new UsageError('--store and --tenant require --session ID.');
 }
 
 /** Opens the session that the flags name, or creates it; without a name, it gets a new one. */

@@ -4,9 +4,9 @@ import { callText, escapeControls, type PendingCall, uncertainCalls } from '@llm
 import { APPROVED_BEFORE } from '../ask-approval.ts';
 import type { CommandDetails } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { closeStores, findPaused, type PausedSession } from '../paused-sessions.ts';
-import { ALL_TENANTS, jsonOption, type StoreFlags, storeOptions } from '../shared-options.ts';
-import { openSessionContexts } from './session/context.ts';
+import { findPaused, type PausedSession } from '../paused-sessions.ts';
+import { jsonOption, type StoreFlags, storeOptions } from '../shared-options.ts';
+import { openSessionContext } from './session/context.ts';
 import { ageOf } from './session/record-text.ts';
 
 interface PendingFlags extends StoreFlags {
@@ -32,11 +32,11 @@ function formatPaused({ session_id, execution }: PausedSession): string {
 }
 
 async function listPending(flags: PendingFlags): Promise<void> {
-  const contexts = openSessionContexts(flags);
+  const context = openSessionContext(flags);
   try {
-    const { paused, unreadable } = await findPaused(contexts);
+    const { paused, unreadable } = await findPaused(context);
     if (unreadable > 0) process.exitCode = EXIT.unavailable;
-    const json = paused.map(({ context, session_id, execution }) => ({
+    const json = paused.map(({ session_id, execution }) => ({
       session_id,
       ...execution,
       store: context.location,
@@ -45,12 +45,16 @@ async function listPending(flags: PendingFlags): Promise<void> {
     else if (paused.length === 0) process.stdout.write('No paused programs.\n');
     else process.stdout.write(`${paused.map(formatPaused).join('\n')}\n`);
   } finally {
-    await closeStores(contexts);
+    await context.sessions.close();
   }
 }
 
 export const pendingCommand: CommandDetails<PendingFlags> = {
-  options: [...storeOptions(ALL_TENANTS), jsonOption()],
-  examples: ['pending', 'pending --json --store ./sessions', 'pending --data-dir /var/lib/sandbox'],
+  options: [...storeOptions(), jsonOption()],
+  examples: [
+    'pending',
+    'pending --json --store ./sessions',
+    'pending --store /var/lib/sandbox --tenant local',
+  ],
   action: (_, flags) => listPending(flags),
 };

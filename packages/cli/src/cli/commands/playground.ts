@@ -13,21 +13,17 @@ const MiB = 1024 * 1024;
 /** Settings that the command sets itself, or that concern MCP clients only. */
 const LEFT_OUT: readonly SettingName[] = [
   'tools',
-  'inline_images',
   'max_output_chars',
   'host',
-  'path',
   'playground',
   'tokens',
   'metrics_token',
   'allowed_hosts',
   'cors_origins',
-  'max_clients',
-  'client_idle_seconds',
 ];
 
 export const playgroundCommand = serverCommand('playground', {
-  usual: ['port', 'data_dir', 'packages', 'external_files', 'tools_config', 'allow_net'],
+  usual: ['port', 'store', 'packages', 'external_files', 'tools_config', 'allow_net'],
   settings: SETTING_NAMES.filter((name) => !LEFT_OUT.includes(name)),
   options: [new Option('--no-open', 'Print the address without opening it in the browser')],
   examples: ['playground', 'playground --tools-config tools.json --no-open'],

@@ -23,10 +23,9 @@ import { printWarning } from '../diagnostics.ts';
 import { UsageError } from '../exit-codes.ts';
 import { interruptSignal } from '../exit-when-written.ts';
 import { GuestOutput } from '../guest-output.ts';
-import { closeStores, findPaused, type PausedSession } from '../paused-sessions.ts';
+import { findPaused, type PausedSession } from '../paused-sessions.ts';
 import { reportRun } from '../report-run.ts';
 import {
-  ALL_TENANTS,
   GUIDANCE_OPTIONS,
   jsonOption,
   type MountOption,
@@ -35,7 +34,7 @@ import {
   storeOptions,
 } from '../shared-options.ts';
 import { type NetworkFlags, networkFromFlags, PERMITTING_OPTIONS } from './open-sandbox.ts';
-import { openSessionContexts } from './session/context.ts';
+import { openSessionContext } from './session/context.ts';
 
 interface ResumeFlags extends StoreFlags, NetworkFlags {
   readonly session?: string;
@@ -99,9 +98,9 @@ function selectPaused(
       `There is no paused program with execution id ${JSON.stringify(execution_id.slice(0, 100))}. An id can be used once. After a resume that was rolled back or interrupted, the program has a new id. "llm-wasm-sandbox pending" lists the paused programs of a store.`,
     );
   if (second === undefined) return first;
-  const names = found.map(({ session_id, context }) => `${session_id} in ${context.location}`).join(', ');
+  const names = found.map(({ session_id }) => session_id).join(', ');
   throw new UsageError(
-    `Several sessions have a paused program with this execution id: ${names}. Add --session or --store.`,
+    `Several sessions have a paused program with this execution id: ${names}. Add --session.`,
   );
 }
 
@@ -138,10 +137,10 @@ const needsApproval = ({ reason }: PendingCall) => reason === 'approval';
 const approval = (id: number): Resolution => ({ id, approve: true });
 
 async function resume(execution_id: string, flags: ResumeFlags): Promise<void> {
-  const contexts = openSessionContexts(flags);
+  const context = openSessionContext(flags);
   try {
-    const { paused } = await findPaused(contexts);
-    const { context, session_id, execution } = selectPaused(paused, execution_id, flags);
+    const { paused } = await findPaused(context);
+    const { session_id, execution } = selectPaused(paused, execution_id, flags);
     const resolutions = await resolutionsFor(execution, flags);
     const requests = new Set(execution.pending.filter(isRequest).map(({ id }) => id));
     const isToolApproved = resolutions.some((one) => 'approve' in one && !requests.has(one.id));
@@ -175,7 +174,7 @@ async function resume(execution_id: string, flags: ResumeFlags): Promise<void> {
     await session.flush();
     await reportRun(result, session, output.dropped, flags);
   } finally {
-    await closeStores(contexts);
+    await context.sessions.close();
   }
 }
 
@@ -204,7 +203,7 @@ export const resumeCommand: CommandDetails<ResumeFlags> = {
       ...PERMITTING_OPTIONS,
       ...GUIDANCE_OPTIONS,
     }),
-    ...storeOptions(ALL_TENANTS),
+    ...storeOptions(),
     jsonOption("Print the result as JSON instead of the program's output"),
   ],
   examples: [

@@ -19,7 +19,7 @@ function e2bVariables(url: string, hasTokens: boolean): string {
 
 export const serveCommand = serverCommand('serve', {
   settings: SETTING_NAMES,
-  usual: ['host', 'port', 'tokens', 'data_dir', 'packages', 'tools_config', 'allow_net', 'e2b', 'jupyter'],
+  usual: ['host', 'port', 'tokens', 'store', 'packages', 'tools_config', 'allow_net', 'e2b', 'jupyter'],
   examples: ['serve --port 8080', 'serve --config server.toml --print-config'],
   async start(settings, options) {
     // The clients of the server have the tokens that open the page, so a model could approve its own calls there.

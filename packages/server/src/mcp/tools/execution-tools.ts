@@ -88,8 +88,7 @@ export const executeCode = (settings: ServerSettings, servers: readonly string[]
     input: inputOf(settings),
     unlisted: unlistedWithoutNetwork(settings),
     aliases: { timeout: 'timeout_seconds' },
-    // Clients ignore images in results with structured content.
-    ...(!settings.inline_images && { output: executionOutput }),
+    output: executionOutput,
     annotations: { ...ADDITIVE, openWorldHint: hasNetwork(settings) },
     run: execute,
   });

@@ -53,6 +53,6 @@ function allTools(settings: ServerSettings, servers: readonly string[]): readonl
     listAvailablePackages(settings),
     getMetrics,
     ...(settings.shell_tool ? [shellTool(settings)] : []),
-    ...(servers.length > 0 ? [searchToolsTool, describeToolsTool, resumeExecution(settings)] : []),
+    ...(servers.length > 0 ? [searchToolsTool, describeToolsTool, resumeExecution] : []),
   ];
 }

@@ -4,9 +4,8 @@ import type { Resolution, ToolResult } from '@llm-wasm-sandbox/core/internal';
 import { checkExecution, executionOutput, SandboxError, sessionId } from '@llm-wasm-sandbox/core/internal';
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { ServerSettings } from '../../server/settings.ts';
 import { runAnswered, runForClient, toolsOf } from '../run-for-client.ts';
-import { ADDITIVE, defineTool, type Tool, type ToolCall } from '../tool.ts';
+import { ADDITIVE, defineTool, type ToolCall } from '../tool.ts';
 
 const input = z.strictObject({
   session_id: sessionId.describe('Session of the paused program.'),
@@ -47,15 +46,13 @@ async function resume(args: ResumeArguments, call: ToolCall): Promise<ToolResult
   return runForClient(call, { request: args, session_id, language, session, execution_id, options });
 }
 
-export const resumeExecution = (settings: ServerSettings): Tool =>
-  defineTool({
-    name: 'resume_execution',
-    title: 'Answer tool calls of a paused program',
-    description:
-      'Continue a program that execute_code reported as paused: answer its pending tool calls with values or errors, without making the calls. Returns the result of the rest of the program. Approving a call is not possible here; only a person can do that.',
-    input,
-    // Clients ignore images in results with structured content.
-    ...(!settings.inline_images && { output: executionOutput }),
-    annotations: ADDITIVE,
-    run: resume,
-  });
+export const resumeExecution = defineTool({
+  name: 'resume_execution',
+  title: 'Answer tool calls of a paused program',
+  description:
+    'Continue a program that execute_code reported as paused: answer its pending tool calls with values or errors, without making the calls. Returns the result of the rest of the program. Approving a call is not possible here; only a person can do that.',
+  input,
+  output: executionOutput,
+  annotations: ADDITIVE,
+  run: resume,
+});

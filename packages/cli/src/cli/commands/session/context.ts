@@ -1,6 +1,5 @@
 /** The session store that a command works on. Loads the library, so it is imported only when a command runs. */
 
-import { join } from 'node:path';
 import type { SessionStore, StoredSession } from '@llm-wasm-sandbox/core/internal';
 import {
   isDatabaseAddress,
@@ -28,45 +27,27 @@ export interface SessionContext {
 /** How long a command waits for a session that a server is using. */
 const LEASE_WAIT_SECONDS = 20;
 
-/** The store of one tenant. --store is a folder, which has no tenants, or the address of a PostgreSQL database. */
-export function openSessionContext({ store, dataDir, tenant }: StoreFlags): SessionContext {
-  if (dataDir !== undefined) return openContext(tenantPath(dataDir, tenant ?? LOCAL_TENANT));
-  return openContext(store, tenant);
-}
-
-/** The stores that the flags name: one, or those of all tenants of a server. */
-export function openSessionContexts(flags: StoreFlags): SessionContext[] {
-  const { dataDir, tenant } = flags;
-  if (dataDir === undefined || tenant !== undefined) return [openSessionContext(flags)];
-  return serverFolders(dataDir).map((name) => openContext(join(dataDir, name)));
-}
-
-function serverFolders(dataDir: string): string[] {
-  const folders = tenantFolders(dataDir);
-  if (folders.length > 0) return folders;
-  throw new UsageError(
-    `${dataDir} does not contain sessions of an MCP server. Pass the data_dir of the server.`,
+/** The store that the flags name: a folder or the address of a PostgreSQL database, or what a tenant of a server has in it. */
+export function openSessionContext({ store: address = sessionFolder(), tenant }: StoreFlags): SessionContext {
+  hideArguments(address);
+  const { location, storeFor } = openStore(address, { leaseWaitSeconds: LEASE_WAIT_SECONDS });
+  const isInFolder = tenant !== undefined && !isDatabaseAddress(address);
+  if (isInFolder) checkTenant(address, tenant);
+  // In a database, servers without tokens and the command line have the same tenant.
+  const store = storeFor(
+    tenant === LOCAL_TENANT ? '' : (tenant ?? ''),
+    isInFolder ? tenantFolder(tenant) : '',
   );
+  return { location, store, sessions: openSessions({ store }) };
 }
 
-function tenantPath(dataDir: string, tenant: string): string {
-  const folders = serverFolders(dataDir);
-  if (folders.includes(tenantFolder(tenant))) return join(dataDir, tenantFolder(tenant));
+function checkTenant(address: string, tenant: string): void {
+  const folders = tenantFolders(address);
+  if (folders.includes(tenantFolder(tenant))) return;
   const names = folders.map((folder) => folder.slice(tenantFolder('').length)).join(', ');
   throw new UsageError(
-    `${dataDir} has no sessions of tenant ${JSON.stringify(tenant.slice(0, 100))}. Pass --tenant with one of: ${names}.`,
+    `${address} has no sessions of tenant ${JSON.stringify(tenant.slice(0, 100))}. ${names === '' ? 'It does not contain sessions of a server' : `Pass --tenant with one of: ${names}`}.`,
   );
-}
-
-function openContext(address: string = sessionFolder(), tenant?: string): SessionContext {
-  hideArguments(address);
-  if (tenant !== undefined && !isDatabaseAddress(address))
-    throw new UsageError(
-      '--tenant requires a database in --store. To use the data folder of an MCP server, pass --data-dir.',
-    );
-  const { location, storeFor } = openStore(address, { leaseWaitSeconds: LEASE_WAIT_SECONDS });
-  const store = storeFor(tenant ?? '', '');
-  return { location, store, sessions: openSessions({ store }) };
 }
 
 export async function readSession(context: SessionContext, id: string): Promise<StoredSession> {
