@@ -2,7 +2,6 @@
  * Runs jobs until it is stopped. The result of a program and the end of its job are one statement, so a job has exactly one
  * result, even if it ran more than once. Jobs are retried only after host failures, not because a program failed.
  */
-import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorCode } from '@llm-wasm-sandbox/core/internal';
@@ -30,7 +29,6 @@ import {
   openJobStore,
   type StoredJob,
 } from './pg-boss-store.ts';
-import { type TenantSlot, TenantSlots } from './tenant-slots.ts';
 
 /** How long an idle worker waits before it looks for jobs again. */
 const POLL_MS = 500;
@@ -73,7 +71,6 @@ export async function runJobWorker(options: JobWorkerOptions): Promise<void> {
   try {
     await worker.run(checked.signal ?? new AbortController().signal, checked.shutdownSeconds);
   } finally {
-    await worker.close();
     await closeJobStore(store);
   }
 }
@@ -86,7 +83,6 @@ interface WorkerLimits {
 
 class JobWorker {
   readonly #running = new Set<Promise<void>>();
-  readonly #slots: TenantSlots | undefined;
   readonly #abort = new AbortController();
   #lastQueue = '';
 
@@ -95,10 +91,7 @@ class JobWorker {
     readonly pool: Pool,
     readonly limits: WorkerLimits,
     readonly onJob: ((event: JobEvent) => void) | undefined,
-  ) {
-    const { tenantJobs } = limits;
-    if (tenantJobs !== undefined) this.#slots = new TenantSlots(() => connect(store), tenantJobs);
-  }
+  ) {}
 
   async run(stop: AbortSignal, shutdownSeconds: number): Promise<void> {
     const stopped = onAbort(stop);
@@ -112,10 +105,6 @@ class JobWorker {
     const timer = setTimeout(() => this.#abort.abort(), shutdownSeconds * 1000);
     await drained;
     clearTimeout(timer);
-  }
-
-  async close(): Promise<void> {
-    await this.#slots?.close();
   }
 
   /** Starts one job of each tenant in turn. Returns the number of jobs started. */
@@ -133,10 +122,9 @@ class JobWorker {
     if (this.#running.size >= this.limits.jobs) return [];
     const { boss, schema } = this.store;
     const pending = `SELECT FROM ${schema}.job j WHERE j.name = q.name AND j.state < 'active' AND j.start_after < now()`;
+    const statement = `SELECT name FROM ${schema}.queue q WHERE EXISTS (${pending}) ORDER BY name`;
     try {
-      const { rows } = await boss
-        .getDb()
-        .executeSql(`SELECT name FROM ${schema}.queue q WHERE EXISTS (${pending}) ORDER BY name`, []);
+      const { rows } = await boss.getDb().executeSql(statement, []);
       const names = rows.map(({ name }) => String(name)).filter(isTenantQueue);
       return [
         ...names.filter((name) => name > this.#lastQueue),
@@ -149,28 +137,28 @@ class JobWorker {
   }
 
   async #startJob(queue: string): Promise<boolean> {
-    let slot: TenantSlot | undefined;
-    let job: StoredJob | undefined;
-    try {
-      slot = await this.#slots?.acquire(queue);
-      if (this.#slots !== undefined && slot === undefined) return false;
-      [job] = await this.store.boss.fetch(queue, { batchSize: 1, includeMetadata: true });
-    } catch {
-      // The database is not reachable: the next poll tries again.
-    }
-    if (job === undefined) {
-      if (slot !== undefined) await this.#slots?.release(slot);
-      return false;
-    }
+    // If the database is not reachable, the next poll tries again.
+    const job = await this.#fetch(queue).catch(() => undefined);
+    if (job === undefined) return false;
     this.#lastQueue = queue;
     const running = this.#run(job)
       .catch(() => {})
-      .finally(async () => {
-        if (slot !== undefined) await this.#slots?.release(slot);
-        this.#running.delete(running);
-      });
+      .finally(() => this.#running.delete(running));
     this.#running.add(running);
     return true;
+  }
+
+  async #fetch(queue: string): Promise<StoredJob | undefined> {
+    const { store } = this;
+    const { tenantJobs } = this.limits;
+    const fetch = async () => (await store.boss.fetch(queue, { batchSize: 1, includeMetadata: true }))[0];
+    if (tenantJobs === undefined) return fetch();
+    // One worker at a time counts and starts jobs of a tenant. Closing the connection releases the lock.
+    await using client = await connect(store);
+    await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [queue]);
+    const active = `SELECT FROM ${store.schema}.job WHERE name = $1 AND state = 'active'`;
+    const { rowCount } = await client.query(active, [queue]);
+    return rowCount! < tenantJobs ? fetch() : undefined;
   }
 
   /** Runs a job and records its end. If the database stays unreachable, the job expires and is retried. */
@@ -188,24 +176,17 @@ class JobWorker {
     const failure = hostFailure(outcome);
     const wasStopped = this.#abort.signal.aborted && outcome.result?.metadata.trap_reason === 'cancelled';
     const { boss } = this.store;
-    const run = randomUUID();
-    await persistently(() => {
-      if (failure === undefined) return boss.complete(job.name, job.id, { ...encodeOutcome(outcome), run });
-      return wasStopped ? this.#return(job) : boss.fail(job.name, job.id, failure);
-    });
     const job_id = job.id;
-    if (failure !== undefined) this.onJob?.({ job_id, tenant, outcome: wasStopped ? 'returned' : 'retried' });
-    else if (await this.#isResultOf(job, run))
+    if (failure !== undefined) {
+      await persistently(() => (wasStopped ? this.#return(job) : boss.fail(job.name, job.id, failure)));
+      this.onJob?.({ job_id, tenant, outcome: wasStopped ? 'returned' : 'retried' });
+      return;
+    }
+    const { affected } = await persistently(() => boss.complete(job.name, job.id, encodeOutcome(outcome)));
+    // Otherwise, another worker has recorded a result.
+    if (affected > 0)
       this.onJob?.({ job_id, tenant, outcome: 'completed', success: outcome.result?.success === true });
     else this.onJob?.({ job_id, tenant, outcome: 'discarded' });
-  }
-
-  /** Whether the result of the job is that of this run, and not of another worker. */
-  async #isResultOf({ name, id }: StoredJob, run: string): Promise<boolean> {
-    const { boss, schema } = this.store;
-    const statement = `SELECT output->>'run' AS run FROM ${schema}.job WHERE name = $1 AND id = $2`;
-    const { rows } = await persistently(() => boss.getDb().executeSql(statement, [name, id]));
-    return rows[0]?.run === run;
   }
 
   /**

@@ -49,7 +49,7 @@ interface Boss {
   insert(...args: unknown[]): Promise<unknown>;
   fetch(name: string, options: { batchSize: number; includeMetadata: true }): Promise<StoredJob[]>;
   getJobById(name: string, id: string, options: { includeArchive: boolean }): Promise<StoredJob | null>;
-  complete(name: string, id: string, output: object): Promise<unknown>;
+  complete(name: string, id: string, output: object): Promise<{ readonly affected: number }>;
   fail(name: string, id: string, output: object): Promise<unknown>;
   getDb(): SqlExecutor;
 }
@@ -112,7 +112,8 @@ export async function connect({ connectionString }: JobStore) {
   // A connection that breaks between two queries fails the next one.
   client.on('error', () => {});
   await client.connect();
-  return client;
+  // Closing the connection rolls back what was not committed, and releases its locks.
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end().catch(() => {}) });
 }
 
 /** Runs statements of pg-boss in one transaction. */
@@ -120,15 +121,10 @@ export async function inTransaction(
   store: JobStore,
   work: (db: SqlExecutor) => Promise<unknown>,
 ): Promise<void> {
-  const client = await connect(store);
-  try {
-    await client.query('BEGIN');
-    await work({ executeSql: (text, values) => client.query(text, values) });
-    await client.query('COMMIT');
-  } finally {
-    // Closing the connection rolls back what was not committed.
-    await client.end().catch(() => {});
-  }
+  await using client = await connect(store);
+  await client.query('BEGIN');
+  await work({ executeSql: (text, values) => client.query(text, values) });
+  await client.query('COMMIT');
 }
 
 /** Tenant names may contain any characters, but queue names may not. */
