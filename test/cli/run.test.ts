@@ -381,33 +381,4 @@ describe('doctor', () => {
     for (const runtime of RUNTIME_NAMES) expect(report.fuel_per_second[runtime]).toBeGreaterThan(0);
     expect(status).toBe(0);
   });
-
-  it('prints how long each phase of a cold start takes with --timings', { tags: 'full' }, async () => {
-    const { status, stdout } = await cli(['doctor', '--timings']);
-    expect(status).toBe(0);
-    const [head, ...rows] = stdout
-      .trim()
-      .split('\n')
-      .map((line) => line.split(/ {2,}/));
-    expect(head).toEqual(['PHASE', ...RUNTIME_NAMES]);
-    expect(rows.map(([phase]) => phase)).toEqual([
-      'start the process',
-      'load the command line',
-      'load the library',
-      'start thread',
-      'load worker code',
-      'read module',
-      'verify module',
-      'compile module',
-      'open layers',
-      'read image',
-      'verify image',
-      'instantiate',
-      'first run',
-      'new sandbox and first call',
-      'second call',
-    ]);
-    for (const [phase, ...durations] of rows)
-      for (const duration of durations) expect(duration, phase).toMatch(/^\d+(\.\d)? m?s$/);
-  });
 });

@@ -51,11 +51,8 @@ function run(args) {
   return { stdout, stderr };
 }
 
-/** The table of `doctor --timings`, as cells. */
-function phaseTable() {
-  const lines = run([cli, 'doctor', '--timings']).stdout.trim().split('\n');
-  return lines.map((line) => line.split(/ {2,}/));
-}
+const phaseTable = () =>
+  JSON.parse(run([fileURLToPath(new URL('cold-start-phases.mjs', import.meta.url))]).stdout);
 
 /** Calls whose time is reported, counted from the start of the process. */
 const CURVE = [1, 2, 3, 5, 10, 20, 50, 100];
@@ -112,7 +109,7 @@ export function coldStartTables() {
     ),
     markdown(
       'Phases of a cold start',
-      'The output of `llm-wasm-sandbox doctor --timings`. Each runtime has its own worker thread.',
+      'Of a process that uses the library. Each runtime has its own worker thread.',
       phaseHead,
       phases,
     ),

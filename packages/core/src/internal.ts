@@ -24,7 +24,6 @@ export { allocateShared } from './fs/shared-array-buffers.ts';
 export { COMPANION, verifyCompanion } from './host/companion-package.ts';
 export { ensurePrivateFolder } from './host/ensure-writable-folder.ts';
 export { useInstallFolder } from './host/install-folder.ts';
-export { listFolder } from './host/list-folder.ts';
 export { packageFolder } from './host/own-packages.ts';
 export { PART_NAMES, partProblem, verifyPart } from './host/parts.ts';
 export { ProgramStarter, type StartedProgram } from './host/program-starter.ts';
@@ -34,7 +33,7 @@ export { programEnvironment, startProgram } from './host/start-program.ts';
 export { cacheFolder, sessionFolder, stateFolder } from './host/user-folders.ts';
 export { optimizeLate } from './host/v8-flags.ts';
 export { CancelledError, type ClientError, clientError } from './model-text/client-errors.ts';
-export { IMAGE_LIMITS, type ResultAccess, showResult } from './model-text/displayed-result-blocks.ts';
+export { IMAGE_LIMITS, showResult } from './model-text/displayed-result-blocks.ts';
 export { listDocs, readDocsUri } from './model-text/documentation.ts';
 export {
   executeDescription,
@@ -87,7 +86,6 @@ export {
   resolvePackages,
 } from './packages/resolve-packages.ts';
 export { pipDownload } from './packages/run-pip.ts';
-export { SELFTEST_PROGRAMS } from './packages/selftest-programs.ts';
 export { usualImport } from './packages/usual-imports.ts';
 export { describeMissing } from './packages/vendored-package-table.ts';
 export { normalisedName, parseRequirement } from './packages/wheel-metadata.ts';
@@ -108,7 +106,6 @@ export {
 } from './quantities.ts';
 export { type EncodedResult, encodeResult } from './results/encoded-result.ts';
 export { readImageHeader } from './results/image-header.ts';
-export { readDisplayedImage } from './results/read-displayed-image.ts';
 export { RESULT_LIMITS } from './results/result-limits.ts';
 export type { Variable } from './results/variable.ts';
 export {
@@ -133,7 +130,7 @@ export {
 export type { ExecuteOptions } from './sandbox/call-options.ts';
 export type { SandboxOptions } from './sandbox/create-parts.ts';
 export type { Execution } from './sandbox/execution-handle.ts';
-export { failureOf, measureImport, openTestSandbox } from './sandbox/measure-import.ts';
+export { measureImport } from './sandbox/measure-import.ts';
 export type { StreamName } from './sandbox/output-delivery.ts';
 export { additionText } from './sandbox/packages-on-demand.ts';
 export type { Sandbox } from './sandbox/sandbox.ts';
@@ -194,7 +191,6 @@ export {
   sandboxOptions,
   sandboxToolsOptions,
   sessionId,
-  sessionsOptions,
   submitOptions,
   TRAPS,
   type TrapReason,
@@ -270,9 +266,7 @@ export {
 } from './wasm/binary-format.ts';
 export { Writer } from './wasm/binary-io.ts';
 export { type DrawPicture, requestPicture } from './worker/pool/auxiliary-jobs.ts';
-export { measureFirstRun } from './worker/pool/measure-first-run.ts';
 export { createPool, type Pool, sharedPool, WORKERS_PER_CORE, WorkerPool } from './worker/pool/pool.ts';
 export { type FirstJob, prepareFirstJob } from './worker/pool/prepare-first-job.ts';
 export type { TenantFuel } from './worker/pool/tenant-fuel.ts';
 export { unpackInThread } from './worker/pool/unpack-in-thread.ts';
-export { type PhaseDurations, THREAD_PHASES } from './worker/protocol/startup-phases.ts';

@@ -1,7 +1,6 @@
 /** Prints the results of a batch on standard output, and its progress on standard error. */
 
-import type { BatchResult } from '@llm-wasm-sandbox/core/internal';
-import { formatCount, formatDuration, formatItems } from '@llm-wasm-sandbox/core/internal';
+import { type BatchResult, formatCount, formatDuration, formatItems } from '@llm-wasm-sandbox/core/internal';
 import { printLines } from './diagnostics.ts';
 import { Progress, progressBar } from './progress-line.ts';
 

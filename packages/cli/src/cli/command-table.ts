@@ -8,79 +8,30 @@ import { COLOR_MODES, hasColor, paint, readColorMode } from './color.ts';
 import { addCommand, type CommandDetails, type CommandSpec, isShown, suggestingChoices } from './command.ts';
 import { commanderError } from './diagnostics.ts';
 
-interface CommandEntry {
-  readonly name: string;
-  readonly description: string;
-  load(): Promise<CommandDetails>;
-}
+/** Loads a command. Their flags differ. */
+type Load = () => Promise<{ readonly default: CommandDetails<never> }>;
 
-const COMMANDS: readonly CommandEntry[] = [
-  {
-    name: 'run',
-    description: 'Run a program and exit with its exit code',
-    load: async () => (await import('./commands/run.ts')).runCommand,
-  },
-  {
-    name: 'repl',
-    description: 'Run code interactively in a session, line by line',
-    load: async () => (await import('./commands/repl.ts')).replCommand,
-  },
-  {
-    name: 'session',
-    description: 'Inspect and manage sessions (created by run --session)',
-    load: async () => (await import('./commands/session.ts')).sessionCommand,
-  },
-  {
-    name: 'pending',
-    description: 'List paused programs and their pending tool calls',
-    load: async () => (await import('./commands/pending.ts')).pendingCommand,
-  },
-  {
-    name: 'resume',
-    description: 'Answer the tool calls of a paused program and continue it',
-    load: async () => (await import('./commands/resume.ts')).resumeCommand,
-  },
-  {
-    name: 'batch',
-    description: 'Run many programs and print one result per line',
-    load: async () => (await import('./commands/batch.ts')).batchCommand,
-  },
-  {
-    name: 'worker',
-    description: 'Run jobs from "batch submit" until stopped',
-    load: async () => (await import('./commands/worker.ts')).workerCommand,
-  },
-  {
-    name: 'packages',
-    description: 'List the packages that programs can import, and the fuel their first import costs',
-    load: async () => (await import('./commands/packages.ts')).packagesCommand,
-  },
-  {
-    name: 'doctor',
-    description: 'Check the installation and explain how to fix problems',
-    load: async () => (await import('./commands/doctor.ts')).doctorCommand,
-  },
-  {
-    name: 'redteam',
-    description: 'Replay known attacks against this installation',
-    load: async () => (await import('./commands/redteam.ts')).redteamCommand,
-  },
-  {
-    name: 'mcp',
-    description: 'Serve MCP over standard input and output',
-    load: async () => (await import('./commands/mcp.ts')).mcpCommand,
-  },
-  {
-    name: 'serve',
-    description: 'Serve MCP over HTTP',
-    load: async () => (await import('./commands/serve.ts')).serveCommand,
-  },
-  {
-    name: 'playground',
-    description: 'Open a local web page for running programs and exploring sessions',
-    load: async () => (await import('./commands/playground.ts')).playgroundCommand,
-  },
-];
+const COMMANDS: Readonly<Record<string, readonly [description: string, load: Load]>> = {
+  run: ['Run a program and exit with its exit code', () => import('./commands/run.ts')],
+  repl: ['Run code interactively in a session, line by line', () => import('./commands/repl.ts')],
+  session: ['Inspect and manage sessions (created by run --session)', () => import('./commands/session.ts')],
+  pending: ['List paused programs and their pending tool calls', () => import('./commands/pending.ts')],
+  resume: ['Answer the tool calls of a paused program and continue it', () => import('./commands/resume.ts')],
+  batch: ['Run many programs and print one result per line', () => import('./commands/batch.ts')],
+  worker: ['Run jobs from "batch submit" until stopped', () => import('./commands/worker.ts')],
+  packages: [
+    'List the packages that programs can import, and the fuel their first import costs',
+    () => import('./commands/packages.ts'),
+  ],
+  doctor: ['Check the installation and explain how to fix problems', () => import('./commands/doctor.ts')],
+  redteam: ['Replay known attacks against this installation', () => import('./commands/redteam.ts')],
+  mcp: ['Serve MCP over standard input and output', () => import('./commands/mcp.ts')],
+  serve: ['Serve MCP over HTTP', () => import('./commands/serve.ts')],
+  playground: [
+    'Open a local web page for running programs and exploring sessions',
+    () => import('./commands/playground.ts'),
+  ],
+};
 
 /** Options of all commands. */
 const globalOptions = () => [
@@ -90,13 +41,12 @@ const globalOptions = () => [
 ];
 
 /** All commands, loaded. */
-export function loadCommands(): Promise<CommandSpec[]> {
-  return Promise.all(COMMANDS.map(loadCommand));
-}
+export const loadCommands = (): Promise<CommandSpec[]> => Promise.all(Object.keys(COMMANDS).map(loadCommand));
 
-async function loadCommand({ name, description, load }: CommandEntry): Promise<CommandSpec> {
+async function loadCommand(name: string): Promise<CommandSpec> {
   optimizeOnHalfOfCores();
-  return { ...(await load()), name, description };
+  const [description, load] = COMMANDS[name]!;
+  return { ...((await load()).default as CommandDetails), name, description };
 }
 
 interface ProgramFacts {
@@ -143,8 +93,7 @@ export async function createRootCommand(
           : help.subcommandTerm(command),
     });
   for (const option of globalOptions()) program.addOption(suggestingChoices(option));
-  for (const entry of COMMANDS) {
-    addCommand(program, args.includes(entry.name) ? await loadCommand(entry) : entry);
-  }
+  for (const [name, [description]] of Object.entries(COMMANDS))
+    addCommand(program, args.includes(name) ? await loadCommand(name) : { name, description });
   return program;
 }

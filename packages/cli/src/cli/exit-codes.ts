@@ -15,36 +15,20 @@ export const EXIT = {
 /** The command line is invalid; the message says what to write instead. */
 export class UsageError extends Error {}
 
-const EXIT_CODES: Record<ErrorCode, number> = {
-  invalid_argument: EXIT.usage,
-  invalid_path: EXIT.usage,
-  file_not_found: EXIT.unavailable,
-  quota_exceeded: EXIT.unavailable,
-  queue_full: EXIT.unavailable,
-  rate_limited: EXIT.unavailable,
-  session_busy: EXIT.unavailable,
-  session_exists: EXIT.unavailable,
-  session_mismatch: EXIT.unavailable,
-  session_not_found: EXIT.unavailable,
-  session_limit: EXIT.unavailable,
-  session_damaged: EXIT.unavailable,
-  execution_paused: EXIT.unavailable,
-  execution_not_found: EXIT.unavailable,
-  checkpoint_not_found: EXIT.unavailable,
-  nothing_to_undo: EXIT.unavailable,
-  store_failed: EXIT.unavailable,
-  commit_unknown: EXIT.unavailable,
-  sandbox_closed: EXIT.fault,
-  module_invalid: EXIT.fault,
-  image_invalid: EXIT.fault,
-  build_failed: EXIT.fault,
-  not_installed: EXIT.fault,
-  internal: EXIT.fault,
-};
+const USAGE_ERRORS: readonly ErrorCode[] = ['invalid_argument', 'invalid_path'];
+const FAULTS: readonly ErrorCode[] = [
+  'sandbox_closed',
+  'module_invalid',
+  'image_invalid',
+  'build_failed',
+  'not_installed',
+  'internal',
+];
 
 export function exitCodeOf(cause: unknown): number {
   if (cause instanceof UsageError) return EXIT.usage;
   // Commander also throws after it has printed the help or the version.
   if (cause instanceof CommanderError) return cause.exitCode === 0 ? 0 : EXIT.usage;
-  return cause instanceof SandboxError ? EXIT_CODES[cause.code] : EXIT.fault;
+  if (!(cause instanceof SandboxError) || FAULTS.includes(cause.code)) return EXIT.fault;
+  return USAGE_ERRORS.includes(cause.code) ? EXIT.usage : EXIT.unavailable;
 }

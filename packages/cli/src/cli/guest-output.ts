@@ -3,8 +3,7 @@
  * dropped and counted.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { StreamName } from '@llm-wasm-sandbox/core/internal';
-import { formatItems } from '@llm-wasm-sandbox/core/internal';
+import { formatItems, type StreamName } from '@llm-wasm-sandbox/core/internal';
 import { printWarning } from './diagnostics.ts';
 
 export type DroppedBytes = Readonly<Record<StreamName, number>>;

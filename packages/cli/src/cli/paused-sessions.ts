@@ -1,7 +1,6 @@
 /** The paused programs in a session store. The records say which sessions are paused, so no other session is read. */
 
-import type { PausedExecution } from '@llm-wasm-sandbox/core/internal';
-import { SandboxError } from '@llm-wasm-sandbox/core/internal';
+import { type PausedExecution, SandboxError } from '@llm-wasm-sandbox/core/internal';
 import type { SessionContext } from './commands/session/context.ts';
 import { printWarning } from './diagnostics.ts';
 

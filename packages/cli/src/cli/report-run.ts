@@ -1,6 +1,6 @@
 /** How a run that has ended is reported: what the program displayed, what was dropped, and why it failed or paused. */
 
-import type { Policy, ResultAccess, Sandbox, SandboxResult } from '@llm-wasm-sandbox/core/internal';
+import type { Policy, Sandbox, SandboxResult } from '@llm-wasm-sandbox/core/internal';
 import {
   additionText,
   escapeControls,
@@ -10,7 +10,7 @@ import {
 import { printError, printLines, printNote } from './diagnostics.ts';
 import { failureLine, guidanceText } from './failure-text.ts';
 import { type DroppedBytes, warnOfDropped } from './guest-output.ts';
-import { imageProtocol, imageSequences, resultsReport } from './show-displayed-results.ts';
+import { resultsReport } from './show-displayed-results.ts';
 
 interface ReportFlags {
   readonly json?: boolean;
@@ -22,31 +22,27 @@ interface ReportFlags {
 }
 
 /** Writes the report, after the output of the program, and sets the exit code. `dropped` is output that was not written. */
-export async function reportRun(
+export function reportRun(
   result: SandboxResult,
-  sandbox: Pick<Sandbox, 'policy'> & ResultAccess,
+  { policy }: Pick<Sandbox, 'policy'>,
   dropped: DroppedBytes,
   flags: ReportFlags,
-): Promise<void> {
+): void {
   if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
-  else await reportResults(result, sandbox, flags);
+  else reportResults(result, flags);
   warnOfDropped(flags.json ? droppedFromResult(result) : dropped);
-  if (!flags.json) reportEnd(result, sandbox.policy, flags);
+  if (!flags.json) reportEnd(result, policy, flags);
   process.exitCode = result.exit_code;
 }
 
-/** Shows what the program displayed. Images are converted for terminals that show images. */
-export async function reportResults(
+/** Shows what the program displayed. */
+export function reportResults(
   { results, metadata }: SandboxResult,
-  access: ResultAccess,
   { results: folder }: Pick<ReportFlags, 'results'>,
   showsValue = false,
-): Promise<void> {
+): void {
   const isTerminal = process.stdout.isTTY === true;
-  const protocol = isTerminal ? imageProtocol(process.env) : undefined;
-  const images =
-    protocol === undefined ? new Map<string, string>() : await imageSequences(results, protocol, access);
-  const { stdout, notes } = resultsReport(results, { images, isTerminal, folder, showsValue });
+  const { stdout, notes } = resultsReport(results, { isTerminal, folder, showsValue });
   if (stdout !== '') process.stdout.write(stdout);
   for (const note of notes) printNote(note);
   for (const addition of metadata.packages_added ?? []) printNote(escapeControls(additionText(addition)));

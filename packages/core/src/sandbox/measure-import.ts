@@ -15,13 +15,13 @@ const POLICY = {
 };
 
 /** A sandbox with these packages and sufficient limits. */
-export async function openTestSandbox(packages: readonly string[]): Promise<Sandbox> {
+async function openTestSandbox(packages: readonly string[]): Promise<Sandbox> {
   const options = { runtime: PACKAGE_RUNTIME, packages: [...packages], preload: [], policy: POLICY };
   return freshSandbox(await createParts(parse(sandboxOptions, options, 'options')));
 }
 
 /** The last line that a failed run printed to standard error, or the limit that it reached. */
-export const failureOf = ({ metadata, stderr }: SandboxResult): string =>
+const failureOf = ({ metadata, stderr }: SandboxResult): string =>
   metadata.trap_message ?? stderr.trim().split('\n').at(-1) ?? '';
 
 export const measureImport: MeasureImport = async (module, packages) => {

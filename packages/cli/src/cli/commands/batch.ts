@@ -37,7 +37,7 @@ async function runFile(path: string | undefined, flags: BatchFlags): Promise<voi
   input.destroy();
 }
 
-export const batchCommand: CommandDetails = {
+const command: CommandDetails = {
   subcommands: [
     {
       name: 'run',
@@ -54,3 +54,5 @@ export const batchCommand: CommandDetails = {
     resultSubcommand,
   ],
 };
+
+export default command;

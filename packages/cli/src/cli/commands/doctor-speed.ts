@@ -1,7 +1,6 @@
 /** Measures the speed of a runtime on this machine, in fuel per second. */
 
-import type { RuntimeName } from '@llm-wasm-sandbox/core/internal';
-import { createSandbox, LANGUAGES } from '@llm-wasm-sandbox/core/internal';
+import { createSandbox, LANGUAGES, type RuntimeName } from '@llm-wasm-sandbox/core/internal';
 
 /** Fuel of one run. */
 const FUEL = 200_000_000;

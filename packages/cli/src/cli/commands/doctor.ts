@@ -17,7 +17,6 @@ import {
   verifyAssets,
   verifyPart,
 } from '@llm-wasm-sandbox/core/internal';
-import { Option } from 'commander';
 import { paint } from '../color.ts';
 import type { CommandDetails } from '../command.ts';
 import { packageInfo } from '../package-info.ts';
@@ -25,7 +24,6 @@ import { withProgress } from '../progress-line.ts';
 import { jsonOption } from '../shared-options.ts';
 
 interface DoctorFlags {
-  readonly timings?: boolean;
   readonly json?: boolean;
 }
 
@@ -104,12 +102,7 @@ async function runChecks(onFinding: (finding: Finding) => void): Promise<Finding
   return findings;
 }
 
-async function checkInstallation(_: unknown, { timings, json }: DoctorFlags): Promise<void> {
-  if (timings) {
-    const { coldStartTable } = await import('./doctor-timings.ts');
-    console.log(await coldStartTable());
-    return;
-  }
+async function checkInstallation(_: unknown, { json }: DoctorFlags): Promise<void> {
   const print = ({ ok, name, message }: Finding) => {
     const verdict = ok ? paint('success', 'ok', process.stdout) : paint('error', 'FAIL', process.stdout);
     console.log(`${verdict}${ok ? '    ' : '  '}${name}: ${message}`);
@@ -134,14 +127,8 @@ function report(findings: readonly Finding[]) {
   };
 }
 
-export const doctorCommand: CommandDetails<DoctorFlags> = {
-  options: [
-    new Option(
-      '--timings',
-      'Print how long the phases of a cold start take, instead of running the checks',
-    ).conflicts('json'),
-    jsonOption('Print the findings and the measured speed as JSON'),
-  ],
-  examples: ['doctor', 'doctor --json', 'doctor --timings'],
+export default {
+  options: [jsonOption('Print the findings and the measured speed as JSON')],
+  examples: ['doctor', 'doctor --json'],
   action: checkInstallation,
-};
+} satisfies CommandDetails<DoctorFlags>;

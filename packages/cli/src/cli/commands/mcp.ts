@@ -2,7 +2,7 @@
 import { HTTP_SETTINGS, SETTING_NAMES } from '@llm-wasm-sandbox/server/internal';
 import { serverCommand } from './server-command.ts';
 
-export const mcpCommand = serverCommand('mcp', {
+export default serverCommand('mcp', {
   usual: [
     'store',
     'packages',

@@ -1,15 +1,5 @@
 /** The sandbox or session in which `run` and `repl` run programs, and the options that both commands have for it. */
 
-import type {
-  Isolation,
-  LanguageName,
-  Optimization,
-  PolicyInput,
-  RuntimeName,
-  Sandbox,
-  Session,
-  SessionRegistry,
-} from '@llm-wasm-sandbox/core/internal';
 import {
   AUTO,
   createPool,
@@ -18,9 +8,17 @@ import {
   escapeControls,
   formatBytes,
   formatFuel,
+  type Isolation,
+  type LanguageName,
+  type Optimization,
+  type PolicyInput,
+  type RuntimeName,
   requestedPackages,
   runtimeOf,
+  type Sandbox,
   SandboxError,
+  type Session,
+  type SessionRegistry,
   sharedPool,
   typicalSeconds,
 } from '@llm-wasm-sandbox/core/internal';

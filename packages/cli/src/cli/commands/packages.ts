@@ -80,19 +80,11 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
     examples: ['packages verify'],
     load: async () => (await import('./packages/inspect.ts')).packagesVerify,
   },
-  {
-    name: 'selftest',
-    description: 'Import each added package and run a short program with it',
-    arguments: { '[NAME...]': 'Names of added packages (default: all)' },
-    options: [jsonOption()],
-    examples: ['packages selftest'],
-    load: async () => (await import('./packages/inspect.ts')).packagesSelftest,
-  },
 ];
 
 const argumentsOf = (args: readonly (string | undefined)[]) => args.filter((one) => one !== undefined);
 
-export const packagesCommand: CommandDetails<PackagesFlags> = {
+export default {
   options: listOptions(),
   examples: ['packages', 'packages --language python --json', 'packages add numpy pandas'],
   subcommands: SUBCOMMANDS.map(({ load, ...spec }) => ({
@@ -101,4 +93,4 @@ export const packagesCommand: CommandDetails<PackagesFlags> = {
   })),
   action: async (args, flags) =>
     (await import('./packages/inspect.ts')).packagesList(argumentsOf(args), flags),
-};
+} satisfies CommandDetails<PackagesFlags>;

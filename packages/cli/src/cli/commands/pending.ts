@@ -49,7 +49,7 @@ async function listPending(flags: PendingFlags): Promise<void> {
   }
 }
 
-export const pendingCommand: CommandDetails<PendingFlags> = {
+export default {
   options: [...storeOptions(), jsonOption()],
   examples: [
     'pending',
@@ -57,4 +57,4 @@ export const pendingCommand: CommandDetails<PendingFlags> = {
     'pending --store /var/lib/sandbox --tenant local',
   ],
   action: (_, flags) => listPending(flags),
-};
+} satisfies CommandDetails<PendingFlags>;

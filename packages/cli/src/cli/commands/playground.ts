@@ -22,7 +22,7 @@ const LEFT_OUT: readonly SettingName[] = [
   'cors_origins',
 ];
 
-export const playgroundCommand = serverCommand('playground', {
+export default serverCommand('playground', {
   usual: ['port', 'store', 'packages', 'external_files', 'tools_config', 'allow_net'],
   settings: SETTING_NAMES.filter((name) => !LEFT_OUT.includes(name)),
   options: [new Option('--no-open', 'Print the address without opening it in the browser')],

@@ -48,7 +48,7 @@ async function replay({ category, only, list, json }: RedteamFlags): Promise<voi
   if (verdicts.some(({ problems }) => problems.length > 0)) process.exitCode = 1;
 }
 
-export const redteamCommand: CommandDetails<RedteamFlags> = {
+export default {
   options: [
     new Option('--category <NAME...>', 'Run only attacks of these categories').choices(CATEGORIES),
     new Option('--only <TEXT>', 'Run only attacks whose id contains this text'),
@@ -57,4 +57,4 @@ export const redteamCommand: CommandDetails<RedteamFlags> = {
   ],
   examples: ['redteam', 'redteam --category escape server', 'redteam --only bridge --json'],
   action: (_, flags) => replay(flags),
-};
+} satisfies CommandDetails<RedteamFlags>;

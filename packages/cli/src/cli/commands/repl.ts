@@ -91,7 +91,7 @@ async function runRepl(flags: ReplFlags): Promise<void> {
   if (!isPerson) process.exitCode = repl.status;
 }
 
-export const replCommand: CommandDetails<ReplFlags> = {
+export default {
   options: [
     languageOption(`Language of the programs (default: the session's language, else ${DEFAULT_RUNTIME})`),
     ...options({
@@ -110,4 +110,4 @@ export const replCommand: CommandDetails<ReplFlags> = {
   ],
   examples: ['repl', 'repl --language javascript', 'repl --session notes', 'repl < commands.txt'],
   action: (_, flags) => runRepl(flags),
-};
+} satisfies CommandDetails<ReplFlags>;

@@ -172,13 +172,13 @@ async function resume(execution_id: string, flags: ResumeFlags): Promise<void> {
     await output.finish();
     // A failed save must be reported: flush() throws it.
     await session.flush();
-    await reportRun(result, session, output.dropped, flags);
+    reportRun(result, session, output.dropped, flags);
   } finally {
     await context.sessions.close();
   }
 }
 
-export const resumeCommand: CommandDetails<ResumeFlags> = {
+export default {
   arguments: { '<EXECUTION_ID>': 'Execution to continue, as shown by "pending" and in the result' },
   options: [
     new Option('--approve <CALL_ID>', 'Approve a call and make it; repeatable').argParser(
@@ -212,4 +212,4 @@ export const resumeCommand: CommandDetails<ResumeFlags> = {
     'resume 3f0c3a52-8b9c-4a0e-9f57-0e3f3f1f7a11 --value \'1={"status":"paid"}\'',
   ],
   action: ([execution_id], flags) => resume(execution_id!, flags),
-};
+} satisfies CommandDetails<ResumeFlags>;

@@ -144,7 +144,7 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
     await copyWorkspaceFiles([...shown.keys()], async (name) => shown.get(name)!, flags.results);
   }
   reportProfile(result, code, flags);
-  await reportRun(result, sandbox, output.dropped, flags);
+  reportRun(result, sandbox, output.dropped, flags);
 }
 
 /** Only the interpreter of a session can be stored. */
@@ -162,7 +162,7 @@ function reportProfile({ metadata }: SandboxResult, code: string, { profile, pro
   writeLocalFile(profileOut, Buffer.from(JSON.stringify(toSpeedscope(fuel_profile, 'llm-wasm-sandbox'))));
 }
 
-export const runCommand: CommandDetails<RunFlags> = {
+export default {
   arguments: {
     '[FILE]':
       'Program to run: a file, with the modules it imports from its folder; a folder; or "-" for standard input',
@@ -212,4 +212,4 @@ export const runCommand: CommandDetails<RunFlags> = {
     'run -c "print(x)" --session notes',
   ],
   action: run,
-};
+} satisfies CommandDetails<RunFlags>;

@@ -17,7 +17,7 @@ function e2bVariables(url: string, hasTokens: boolean): string {
   return `Clients of E2B need these variables:\n  export E2B_API_URL=${origin}\n  export E2B_SANDBOX_URL=${origin}\n  export E2B_API_KEY=${key}`;
 }
 
-export const serveCommand = serverCommand('serve', {
+export default serverCommand('serve', {
   settings: SETTING_NAMES,
   usual: ['host', 'port', 'tokens', 'store', 'packages', 'tools_config', 'allow_net', 'e2b', 'jupyter'],
   examples: ['serve --port 8080', 'serve --config server.toml --print-config'],

@@ -128,10 +128,10 @@ async function runSubcommand(
   }
 }
 
-export const sessionCommand: CommandDetails = {
+export default {
   subcommands: SUBCOMMANDS.map((subcommand) => ({
     ...subcommand,
     options: [...(subcommand.options ?? []), ...storeOptions(), jsonOption()],
     action: (args, flags) => runSubcommand(subcommand, args, flags as SessionFlags),
   })),
-};
+} satisfies CommandDetails;

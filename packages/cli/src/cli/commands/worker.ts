@@ -42,7 +42,7 @@ async function work({ store, jobs, tenantJobs, shutdownSeconds, ...limits }: Wor
   printLines(`Jobs: ${counts.completed} completed, ${unfinished} to be retried${discarded}.`);
 }
 
-export const workerCommand: CommandDetails<WorkerFlags> = {
+export default {
   options: options({
     ...JOB_STORE_OPTION,
     ...JOBS_OPTION,
@@ -53,4 +53,4 @@ export const workerCommand: CommandDetails<WorkerFlags> = {
   }),
   examples: ['worker --store postgres://db/jobs', 'worker --jobs 8 --tenant-jobs 2 --timeout 10'],
   action: (_, flags) => work(flags),
-};
+} satisfies CommandDetails<WorkerFlags>;

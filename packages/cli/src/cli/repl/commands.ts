@@ -11,14 +11,10 @@ export interface ReplState {
   session: Session;
   isEnding: boolean;
   readonly sessions: SessionRegistry;
-  /** Whether the sessions are stored when the command ends. */
-  readonly isStored: boolean;
   /** Opens a session, or creates it. */
   open(session_id: string): Promise<Session>;
   /** Runs a source as a call of the session. */
   run(code: string): Promise<void>;
-  /** Deletes the session and creates it again. */
-  reset(): Promise<void>;
 }
 
 interface ReplCommand {
@@ -105,20 +101,6 @@ export const REPL_COMMANDS: readonly ReplCommand[] = [
       if (path === undefined) throw new UsageError('Specify the file to run: ":load FILE".');
       await state.run(readProgramText(path));
       return '';
-    },
-  },
-  {
-    name: 'reset',
-    argument: '[force]',
-    description: 'Delete the variables, files and checkpoints of the session',
-    run: async (state, argument) => {
-      const { session_id } = state.session;
-      if (state.isStored && argument !== 'force')
-        throw new UsageError(
-          `This deletes everything in the stored session ${session_id}. Type ":reset force" to do so.`,
-        );
-      await state.reset();
-      return `Reset ${session_id}`;
     },
   },
   {

@@ -166,7 +166,7 @@ export class Console implements ReplState {
     await output.finish();
     this.#endLine();
     this.status = result.exit_code;
-    await this.#report(result);
+    this.#report(result);
   }
 
   /** Lines for a program that reads its standard input, until it has ended. */
@@ -210,20 +210,14 @@ export class Console implements ReplState {
     this.#openLine = '';
   }
 
-  async #report(result: SandboxResult): Promise<void> {
-    await reportResults(result, this.session, {}, true);
+  #report(result: SandboxResult): void {
+    reportResults(result, {}, true);
     const { trapped, error_guidance } = result.metadata;
     if (result.success) return;
     if (trapped) printError(failureLine(result, this.session.policy.timeout_seconds));
     const advice = error_guidance && forReader(error_guidance, COMMAND_LINE).actionable_guidance;
     if (!this.parts.guidance || advice === undefined) return;
     for (const line of advice) printLines(`${paint('note', 'hint:')} ${escapeControls(line)}`);
-  }
-
-  async reset(): Promise<void> {
-    const { session_id } = this.session;
-    await this.sessions.delete(session_id);
-    this.session = await this.open(session_id);
   }
 
   /** Says how to use the console. */

@@ -1,23 +1,17 @@
-/** The subcommands of `packages` that change nothing: `list`, `verify` and `selftest`. */
+/** The subcommands of `packages` that change nothing: `list` and `verify`. */
 import {
   type AddedPackage,
   COMPANION,
   describeMissing,
   escapeControls,
-  failureOf,
   findAdded,
   formatFuel,
   LANGUAGE_RUNTIMES,
-  LANGUAGES,
   type LanguageName,
   listPackages,
-  openTestSandbox,
-  PACKAGE_RUNTIME,
   partProblem,
   readAddedPackages,
   readPackageSet,
-  readPyodideLock,
-  SELFTEST_PROGRAMS,
   unpackInThread,
   verifyCompanion,
 } from '@llm-wasm-sandbox/core/internal';
@@ -105,48 +99,3 @@ async function problemOf(
     return (cause as Error).message;
   }
 }
-
-interface SelftestRow {
-  readonly name: string;
-  readonly version: string;
-  /** Whether the wheel is the file that Pyodide distributes. */
-  readonly official: boolean;
-  readonly fuel: number;
-  readonly problem: string | null;
-}
-
-export const packagesSelftest: PackagesAction = async (names, { json }) => {
-  const added = readAddedPackages();
-  const chosen = names.length === 0 ? added : names.map((name) => requirePackage(name, added));
-  if (chosen.length === 0) throw new UsageError('There are no added packages. Add some with "packages add".');
-  const { packages: distributed } = readPyodideLock();
-  const rows: SelftestRow[] = [];
-  for (const { name, version, sha256, measured_imports } of chosen) {
-    const imports = measured_imports.map((module) => LANGUAGES[PACKAGE_RUNTIME].importStatement(module));
-    const program = SELFTEST_PROGRAMS[name] ?? imports.join('\n');
-    await using sandbox = await openTestSandbox([name]);
-    const result = await withProgress(`Testing ${name}`, async () => sandbox.execute(program));
-    rows.push({
-      name,
-      version,
-      official: distributed.get(name)?.sha256 === sha256,
-      fuel: result.fuel_consumed,
-      problem: result.success ? null : failureOf(result),
-    });
-  }
-  if (json) process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
-  else console.log(selftestTable(rows));
-  if (rows.some(({ problem }) => problem !== null)) process.exitCode = EXIT.unavailable;
-};
-
-const selftestTable = (rows: readonly SelftestRow[]) =>
-  formatTable(
-    ['PACKAGE', 'VERSION', "PYODIDE'S FILE", 'FUEL', 'RESULT'],
-    rows.map((one) => [
-      one.name,
-      one.version,
-      one.official ? 'yes' : 'no',
-      formatFuel(one.fuel),
-      one.problem === null ? 'ok' : escapeControls(one.problem),
-    ]),
-  );
