@@ -107,6 +107,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     bound:
       'one chunk of a tool server, at most 64 KiB; messages of at most 10 MiB and 100,000 members are parsed in a turn of their own',
   },
+  'mcp/result-app.ts': { calls: 1, bound: OWN_FILES },
   'mcp/relayed-answers.ts': {
     calls: 1,
     bound: 'the outcome of one call that another server of the operator stored',
@@ -119,7 +120,6 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
     calls: 1,
     bound: '`max_body_bytes`, 64 levels and 2,000 members, which are counted before the body is parsed',
   },
-  'mcp/result-app-file.ts': { calls: 1, bound: 'files of this package and of its build' },
   'mcp/runs-awaiting-approval.ts': {
     calls: 1,
     bound: 'the decisions of one request, within the limits of request bodies',

@@ -76,7 +76,7 @@ describe.runIf(spawnSync('nginx', ['-v']).status === 0)('nginx', () => {
     const { structured } = await execute({ code: 'console.log("here")' });
     expect(structured['stdout']).toBe('here\n');
     // The response of a call that was running is still sent.
-    state.tenant('team').cancel();
+    state.tenant('team').calls.cancel();
     expect((await running).structured).toMatchObject({ trap_reason: 'cancelled' });
     await closed;
   });

@@ -530,7 +530,7 @@ describe('streams', () => {
     }
     const running = async () => (await rpc(one, 'process.Process/List', {})).body['processes'];
     await expect.poll(running, { timeout: 60_000 }).toEqual([]);
-    expect(server.state.tenant('ann').activeCalls(one.sandboxID)).toBe(0);
+    expect(server.state.tenant('ann').calls.count(one.sandboxID)).toBe(0);
     const response = await sendTo(one, '/execute', json({ code: '6 * 7' }), 49_999);
     expect(await response.text()).toContain('"text":"42"');
   });

@@ -1,7 +1,6 @@
 /** A session as `experimental_sandbox` of the AI SDK 7: the type `Experimental_SandboxSession` of `ai`. */
 
-import type { Session } from '@llm-wasm-sandbox/core/internal';
-import { SandboxError } from '@llm-wasm-sandbox/core/internal';
+import { SandboxError, type Session } from '@llm-wasm-sandbox/core/internal';
 import { type CommandOptions, SlotCommands, type SlotProcess } from './slot-commands.ts';
 import { SlotFiles, WORKSPACE } from './slot-files.ts';
 

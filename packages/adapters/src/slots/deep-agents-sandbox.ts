@@ -3,8 +3,7 @@
  * so that this module does not depend on it. It reads, edits and searches files with the methods here. Listings need no command.
  */
 
-import type { Session } from '@llm-wasm-sandbox/core/internal';
-import { SandboxError, Slices } from '@llm-wasm-sandbox/core/internal';
+import { SandboxError, type Session, Slices } from '@llm-wasm-sandbox/core/internal';
 import { globMatcher } from './glob-match.ts';
 import { SlotCommands } from './slot-commands.ts';
 import { type SlotEntry, SlotFiles, WORKSPACE } from './slot-files.ts';

@@ -1,7 +1,6 @@
 /** A session as the sandbox of a workspace of Mastra: the type `WorkspaceSandbox` of `@mastra/core/workspace`. */
 
-import type { Session } from '@llm-wasm-sandbox/core/internal';
-import { quote, SandboxError } from '@llm-wasm-sandbox/core/internal';
+import { quote, SandboxError, type Session } from '@llm-wasm-sandbox/core/internal';
 import { SlotCommands } from './slot-commands.ts';
 import { SlotFiles, WORKSPACE } from './slot-files.ts';
 

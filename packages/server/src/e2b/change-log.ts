@@ -3,8 +3,7 @@
  * slices, whatever the number of watchers. The log has no contents of files, and drops the oldest changes when it is full.
  */
 
-import type { Entry, FileTree } from '@llm-wasm-sandbox/core/internal';
-import { finishInSlices, type NextSlice } from '@llm-wasm-sandbox/core/internal';
+import { type Entry, type FileTree, finishInSlices, type NextSlice } from '@llm-wasm-sandbox/core/internal';
 import { type EntryFacts, entryFacts } from './entry-info.ts';
 
 /** Changes that the log keeps, and those of the last difference. */

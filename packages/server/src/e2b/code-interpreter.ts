@@ -4,19 +4,55 @@
  */
 
 import type { SandboxResult, Session } from '@llm-wasm-sandbox/core/internal';
-import { LANGUAGES, missingFolders, policy } from '@llm-wasm-sandbox/core/internal';
+import {
+  type DisplayResult,
+  LANGUAGE_NAMES,
+  LANGUAGES,
+  type LanguageName,
+  languageOfFile,
+  missingFolders,
+  policy,
+  runtimeOf,
+  SandboxError,
+} from '@llm-wasm-sandbox/core/internal';
 import * as z from 'zod';
-import { HttpError } from '../server/http-error.ts';
+import { HttpError, quoted } from '../server/http-error.ts';
 import { cellProgram } from '../server/notebook-code.ts';
-import { programFailure } from '../server/program-outcome.ts';
+import { displayedForms, programFailure } from '../server/program-outcome.ts';
 import { ResponseStream } from '../server/response-stream.ts';
 import { checkedBody, encodedJson, respond } from '../server/rest-call.ts';
-import { formsByFormat } from './displayed-formats.ts';
-import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
+import type { E2bCall, E2bHandler, E2bRoutes } from './e2b-call.ts';
 import { behindLinks, homePath, relativePath } from './file-paths.ts';
-import { languageOf } from './language-of.ts';
 import type { ContextRecord, SandboxRecord } from './sandbox-records.ts';
 import { findContext } from './sandboxes.ts';
+
+/** The language with this name or extension. Throws `invalid_argument`. */
+function languageOf(name: string | undefined): LanguageName {
+  if (name === undefined) return runtimeOf(undefined);
+  // Extensions of files are short names.
+  const known = LANGUAGE_NAMES.find((one) => one === name) ?? languageOfFile(`program.${name}`);
+  if (known !== undefined) return known;
+  throw new SandboxError(
+    'invalid_argument',
+    `language: ${quoted(name)} is not available. Use one of ${LANGUAGE_NAMES.join(', ')}.`,
+  );
+}
+
+const FORMATS = ['text', 'html', 'markdown', 'svg', 'png', 'jpeg', 'latex', 'json', 'data', 'chart'] as const;
+
+/** The forms of a displayed value, by format. */
+async function formsByFormat(
+  result: DisplayResult,
+  session: Session,
+): Promise<Partial<Record<(typeof FORMATS)[number], unknown>>> {
+  const { text, ...forms } = await displayedForms(result, session);
+  const shown = { ...forms, ...(text !== undefined && { text: withoutQuotes(text) }) };
+  return Object.fromEntries(FORMATS.flatMap((one) => (shown[one] === undefined ? [] : [[one, shown[one]]])));
+}
+
+/** The text of a value. E2B shows strings without the quotes of their representation. */
+const withoutQuotes = (text: string) =>
+  /^(['"]).*\1$/s.test(text) && text.length > 1 ? text.slice(1, -1) : text;
 
 /** The response starts after this time, so that clients know that the program has been accepted. */
 const HEAD_MS = 1000;
@@ -87,7 +123,7 @@ const execute: E2bHandler = async (call) => {
       count = session.session.calls;
       return result;
     };
-    using active = tenant.beginCall(record.sandbox_id, signal);
+    using active = tenant.calls.begin(record.sandbox_id, signal);
     const result = await session.withFilesOf(
       () => owner,
       () => withVariables(session, env_vars ?? {}, () => run(active.signal)),
@@ -188,10 +224,10 @@ const restartContext: E2bHandler = async ({ tenant, sandboxes, caller, params, r
   response.writeHead(204).end();
 };
 
-export const CODE_ROUTES: readonly E2bRoute[] = [
-  { method: 'POST', path: 'execute', handle: execute },
-  { method: 'POST', path: 'contexts', handle: createContext },
-  { method: 'GET', path: 'contexts', handle: listContexts },
-  { method: 'DELETE', path: 'contexts/:', handle: removeContext },
-  { method: 'POST', path: 'contexts/:/restart', handle: restartContext },
-];
+export const CODE_ROUTES: E2bRoutes = {
+  'POST execute': execute,
+  'POST contexts': createContext,
+  'GET contexts': listContexts,
+  'DELETE contexts/:': removeContext,
+  'POST contexts/:/restart': restartContext,
+};

@@ -3,15 +3,14 @@
  * message of a stream has a header of five bytes: flags and length. The last one ends the stream and reports its error.
  */
 
-import type { NextSlice } from '@llm-wasm-sandbox/core/internal';
-import { parse } from '@llm-wasm-sandbox/core/internal';
+import { type NextSlice, parse } from '@llm-wasm-sandbox/core/internal';
 import type { z } from 'zod';
 import { HttpError, toHttpError } from '../server/http-error.ts';
 import { shortJson } from '../server/json-steps.ts';
 import { parseMessageBytes } from '../server/request-body.ts';
 import { ResponseStream } from '../server/response-stream.ts';
 import { checkedBody, encodedJson, respond } from '../server/rest-call.ts';
-import type { E2bCall, E2bRoute } from './e2b-call.ts';
+import type { E2bCall, E2bRoutes } from './e2b-call.ts';
 import { connectError, toE2bError } from './e2b-error.ts';
 
 const HEADER_BYTES = 5;
@@ -27,11 +26,9 @@ export function unary<S extends z.ZodType>(
   path: string,
   schema: S,
   answer: (call: E2bCall, message: z.output<S>) => Promise<object>,
-): E2bRoute {
+): E2bRoutes {
   return {
-    method: 'POST',
-    path,
-    handle: async (call) => respond(call, 200, await answer(call, await checkedBody(call, schema))),
+    [`POST ${path}`]: async (call) => respond(call, 200, await answer(call, await checkedBody(call, schema))),
   };
 }
 
@@ -40,11 +37,9 @@ export function serverStream<S extends z.ZodType>(
   path: string,
   schema: S,
   run: (call: E2bCall, message: z.output<S>, stream: ConnectStream) => Promise<void>,
-): E2bRoute {
+): E2bRoutes {
   return {
-    method: 'POST',
-    path,
-    handle: async (call) => {
+    [`POST ${path}`]: async (call) => {
       const stream = new ConnectStream(call);
       try {
         const message = parse(schema, await firstMessage(call), 'message');

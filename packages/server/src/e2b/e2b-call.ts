@@ -1,6 +1,6 @@
 /** A request of E2B's SDKs, as the handlers receive it. */
 import type { ProtocolRequest } from '../server/protocol.ts';
-import type { RestRoute } from '../server/rest-call.ts';
+import type { Routes } from '../server/rest-call.ts';
 import type { Caller } from '../server/tokens.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { Sandboxes } from './sandboxes.ts';
@@ -25,4 +25,4 @@ export interface E2bCall extends E2bRequest {
 /** Answers a request. */
 export type E2bHandler = (call: E2bCall) => Promise<void>;
 
-export type E2bRoute = RestRoute<E2bCall>;
+export type E2bRoutes = Routes<E2bCall>;

@@ -10,7 +10,7 @@ import type { ServerState } from '../server/server-state.ts';
 import type { Identity } from '../server/tokens.ts';
 import { AccessTokens, isExpired, MAX_ISSUED, MAX_RECENT, type SignedUrl } from './access-tokens.ts';
 import { CODE_ROUTES } from './code-interpreter.ts';
-import type { E2bCaller, E2bRequest, E2bRoute } from './e2b-call.ts';
+import type { E2bCaller, E2bRequest, E2bRoutes } from './e2b-call.ts';
 import { connectError, toE2bError } from './e2b-error.ts';
 import { FILE_ROUTES } from './file-transfer.ts';
 import { FILESYSTEM_ROUTES } from './filesystem-service.ts';
@@ -22,10 +22,8 @@ import { Watchers } from './watch-service.ts';
 const ENVD_PORT = '49983';
 const CODE_PORT = '49999';
 
-const health: E2bRoute = {
-  method: 'GET',
-  path: 'health',
-  handle: async ({ tenant, sandboxes, caller, response }) => {
+const HEALTH: E2bRoutes = {
+  'GET health': async ({ tenant, sandboxes, caller, response }) => {
     await sandboxes.running(tenant, caller.sandbox_id!);
     response.writeHead(204).end();
   },
@@ -35,15 +33,15 @@ export class E2bServer implements Protocol<E2bCaller> {
   readonly sandboxes = new Sandboxes();
   readonly #watchers = new Watchers();
   readonly #processes = new SandboxProcesses();
-  readonly #routes: Readonly<Record<string, readonly E2bRoute[]>> = {
-    [ENVD_PORT]: [
-      health,
+  readonly #routes: Readonly<Record<string, E2bRoutes>> = {
+    [ENVD_PORT]: {
+      ...HEALTH,
       ...FILE_ROUTES,
       ...FILESYSTEM_ROUTES,
       ...this.#watchers.routes,
       ...this.#processes.routes,
-    ],
-    [CODE_PORT]: [health, ...CODE_ROUTES],
+    },
+    [CODE_PORT]: { ...HEALTH, ...CODE_ROUTES },
   };
   readonly #tokens: AccessTokens;
 
@@ -103,10 +101,10 @@ export class E2bServer implements Protocol<E2bCaller> {
     const closed = new AbortController();
     response.once('close', () => closed.abort(CLIENT_LEFT));
     const { segments, query } = splitUrl(request.request);
-    const { route, params } = this.#route(request, segments);
+    const { handle, params } = this.#route(request, segments);
     const { sandboxes } = this;
     const call = { ...request, sandboxes, tokens: this.#tokens, query, signal: closed.signal, params };
-    await route.handle(call).catch((cause: unknown) => {
+    await handle(call).catch((cause: unknown) => {
       throw toE2bError(cause);
     });
   }

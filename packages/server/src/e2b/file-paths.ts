@@ -3,8 +3,7 @@
  * leads out of it.
  */
 
-import type { FileTree } from '@llm-wasm-sandbox/core/internal';
-import { followLinks, parentOf, pathInside } from '@llm-wasm-sandbox/core/internal';
+import { type FileTree, followLinks, parentOf, pathInside } from '@llm-wasm-sandbox/core/internal';
 import { HttpError, quoted } from '../server/http-error.ts';
 
 export const HOME = '/home/user';

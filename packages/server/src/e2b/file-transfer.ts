@@ -9,7 +9,7 @@ import {
 } from '@llm-wasm-sandbox/core/internal';
 import { HttpError } from '../server/http-error.ts';
 import { respond, sendFile } from '../server/rest-call.ts';
-import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
+import type { E2bCall, E2bHandler, E2bRoutes } from './e2b-call.ts';
 import { behindLinks, checkUser, homePath, nameOf, relativePath } from './file-paths.ts';
 import { formFiles } from './form-files.ts';
 
@@ -110,7 +110,7 @@ async function sharedCopy(bytes: Uint8Array, nextSlice: NextSlice): Promise<Uint
   return shared;
 }
 
-export const FILE_ROUTES: readonly E2bRoute[] = [
-  { method: 'GET', path: 'files', handle: download },
-  { method: 'POST', path: 'files', handle: upload },
-];
+export const FILE_ROUTES: E2bRoutes = {
+  'GET files': download,
+  'POST files': upload,
+};

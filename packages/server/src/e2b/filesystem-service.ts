@@ -13,7 +13,7 @@ import {
 import * as z from 'zod';
 import { HttpError } from '../server/http-error.ts';
 import { unary } from './connect-protocol.ts';
-import type { E2bCall, E2bRoute } from './e2b-call.ts';
+import type { E2bCall, E2bRoutes } from './e2b-call.ts';
 import { entryFacts, entryInfo } from './entry-info.ts';
 import { behindLinks, checkUser, homePath, namedEntry, relativePath } from './file-paths.ts';
 
@@ -39,15 +39,15 @@ function* infosBelow(tree: FileTree, folder: string, depth: number) {
   for (const entry of entriesBelow(tree, folder, depth)) yield entryInfo(entryFacts(entry));
 }
 
-export const FILESYSTEM_ROUTES: readonly E2bRoute[] = [
-  unary('filesystem.Filesystem/Stat', onePath, async (call, message) => {
+export const FILESYSTEM_ROUTES: E2bRoutes = {
+  ...unary('filesystem.Filesystem/Stat', onePath, async (call, message) => {
     const at = relativePath(message.path, 404);
     const tree = await (await filesOf(call)).fileTree();
     const entry = existingEntry(tree, namedEntry(tree, at));
     const led = behindLinks(tree, entry.path);
     return { entry: entryInfo(entryFacts(entry), led === entry.path ? entry.target : homePath(led)) };
   }),
-  unary(
+  ...unary(
     'filesystem.Filesystem/ListDir',
     z.object({ path, depth: z.number().int().min(0).max(4096).default(1) }),
     async (call, message) => {
@@ -60,7 +60,7 @@ export const FILESYSTEM_ROUTES: readonly E2bRoute[] = [
       return { entries: infosBelow(tree, at, message.depth || 1) };
     },
   ),
-  unary('filesystem.Filesystem/MakeDir', onePath, async (call, message) => {
+  ...unary('filesystem.Filesystem/MakeDir', onePath, async (call, message) => {
     const given = relativePath(message.path, 400);
     const session = await filesOf(call);
     await session.editFiles((tree) => {
@@ -71,7 +71,7 @@ export const FILESYSTEM_ROUTES: readonly E2bRoute[] = [
     const tree = await session.fileTree();
     return { entry: entryInfo(entryFacts(existingEntry(tree, behindLinks(tree, given)))) };
   }),
-  unary(
+  ...unary(
     'filesystem.Filesystem/Move',
     z.object({ source: path, destination: path }),
     async (call, message) => {
@@ -82,11 +82,11 @@ export const FILESYSTEM_ROUTES: readonly E2bRoute[] = [
       return { entry: entryInfo(entryFacts(existingEntry(tree, namedEntry(tree, to)))) };
     },
   ),
-  unary('filesystem.Filesystem/Remove', onePath, async (call, message) => {
+  ...unary('filesystem.Filesystem/Remove', onePath, async (call, message) => {
     const at = relativePath(message.path, 404);
     const session = await filesOf(call);
     // As in E2B, something that does not exist counts as removed.
     await session.editFiles((tree) => removalEdit(tree, namedEntry(tree, at)));
     return {};
   }),
-];
+};

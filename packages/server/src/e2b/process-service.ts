@@ -15,7 +15,7 @@ import {
 import * as z from 'zod';
 import { HttpError, quoted } from '../server/http-error.ts';
 import { type ConnectStream, deadlineMs, messageFrame, serverStream, unary } from './connect-protocol.ts';
-import type { E2bCall, E2bRoute } from './e2b-call.ts';
+import type { E2bCall, E2bRoutes } from './e2b-call.ts';
 import { notRunning } from './e2b-error.ts';
 import { relativePath } from './file-paths.ts';
 import { filesOf } from './filesystem-service.ts';
@@ -77,16 +77,16 @@ export class SandboxProcesses {
   readonly #running = new Map<string, Map<number, RunningProcess>>();
   #lastPid = FIRST_PID;
 
-  get routes(): readonly E2bRoute[] {
-    return [
-      serverStream('process.Process/Start', startRequest, (call, message, stream) =>
+  get routes(): E2bRoutes {
+    return {
+      ...serverStream('process.Process/Start', startRequest, (call, message, stream) =>
         this.#start(call, message, stream),
       ),
-      serverStream('process.Process/Connect', selector, async (call, message, stream) => {
+      ...serverStream('process.Process/Connect', selector, async (call, message, stream) => {
         await filesOf(call);
         await this.#follow(call, this.#find(call, message), stream);
       }),
-      unary('process.Process/List', z.object({}), async (call) => {
+      ...unary('process.Process/List', z.object({}), async (call) => {
         await filesOf(call);
         const all = this.#running.get(call.caller.sandbox_id!)?.values() ?? [];
         const processes = [...all].map(({ pid, tag, config: { cwd, ...rest } }) => ({
@@ -96,7 +96,7 @@ export class SandboxProcesses {
         }));
         return { processes };
       }),
-      unary('process.Process/SendInput', inputRequest, async (call, message) => {
+      ...unary('process.Process/SendInput', inputRequest, async (call, message) => {
         const { input, pid } = this.#find(call, message);
         if (message.input.pty !== undefined) throw new HttpError(501, NO_TERMINALS);
         if (input === undefined)
@@ -104,21 +104,21 @@ export class SandboxProcesses {
         input.write(await encodeContent(message.input.stdin ?? '', 'base64', call.nextSlice));
         return {};
       }),
-      unary('process.Process/CloseStdin', selector, async (call, message) => {
+      ...unary('process.Process/CloseStdin', selector, async (call, message) => {
         this.#find(call, message).input?.end();
         return {};
       }),
-      unary('process.Process/SendSignal', signalRequest, async (call, message) => {
+      ...unary('process.Process/SendSignal', signalRequest, async (call, message) => {
         const { killed } = this.#find(call, message);
         if (message.signal !== 'SIGNAL_SIGKILL' && message.signal !== 'SIGNAL_SIGTERM')
           throw new HttpError(400, 'Only SIGTERM and SIGKILL can be sent, and both end the process');
         killed.abort();
         return {};
       }),
-      unary('process.Process/Update', selector, async () => {
+      ...unary('process.Process/Update', selector, async () => {
         throw new HttpError(501, NO_TERMINALS);
       }),
-    ];
+    };
   }
 
   #find({ caller }: E2bCall, { process: { pid, tag } }: Selected): RunningProcess {
@@ -173,7 +173,7 @@ export class SandboxProcesses {
     const session = await filesOf(call);
     const place = relativePath(cwd ?? '', 400);
     const start = await prepareProcess(session, { argv: [cmd, ...args], cwd: place, env: envs });
-    const active = tenant.beginCall(caller.sandbox_id!, killed.signal);
+    const active = tenant.calls.begin(caller.sandbox_id!, killed.signal);
     const result = start({
       signal: active.signal,
       timeout_seconds: tenant.maximums.timeout_seconds,

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { HttpError, toHttpError } from '../server/http-error.ts';
 import { checkedBody, respond } from '../server/rest-call.ts';
 import type { Tenant } from '../server/tenant.ts';
-import type { E2bCall, E2bHandler, E2bRoute } from './e2b-call.ts';
+import type { E2bCall, E2bHandler, E2bRoutes } from './e2b-call.ts';
 import { toE2bError } from './e2b-error.ts';
 import { HOME } from './file-paths.ts';
 import { isWanted, listedPage, listQuery } from './list-query.ts';
@@ -231,7 +231,7 @@ const metrics: E2bHandler = async (call) => {
   const sample = {
     timestamp: new Date(now).toISOString(),
     timestampUnix: Math.floor(now / 1000),
-    cpuUsedPct: 100 * tenant.activeCalls(record.sandbox_id),
+    cpuUsedPct: 100 * tenant.calls.count(record.sandbox_id),
     cpuCount: 1,
     memUsed: Math.max(0, (await tenant.sessions.store.size(record.sandbox_id)) - bytes),
     memTotal: session.policy.memory_bytes,
@@ -260,19 +260,19 @@ export const NOT_IN_A_SANDBOX: Readonly<Record<string, string>> = {
   secrets: 'There are no secrets. Pass variables with envs',
 };
 
-export const REST_ROUTES: readonly E2bRoute[] = [
-  { method: 'POST', path: 'sandboxes', handle: create },
-  { method: 'GET', path: 'sandboxes', handle: list },
-  { method: 'GET', path: 'sandboxes/:', handle: info },
-  { method: 'DELETE', path: 'sandboxes/:', handle: kill },
-  { method: 'POST', path: 'sandboxes/:/connect', handle: connect },
-  { method: 'POST', path: 'sandboxes/:/resume', handle: connect },
-  { method: 'POST', path: 'sandboxes/:/timeout', handle: setTimeoutOf },
-  { method: 'POST', path: 'sandboxes/:/pause', handle: pause },
-  { method: 'POST', path: 'sandboxes/:/fork', handle: fork },
-  { method: 'POST', path: 'sandboxes/:/snapshots', handle: snapshot },
-  { method: 'GET', path: 'sandboxes/:/metrics', handle: metrics },
-  { method: 'PUT', path: 'sandboxes/:/network', handle: network },
-  { method: 'GET', path: 'snapshots', handle: listSnapshots },
-  { method: 'DELETE', path: 'templates/:', handle: deleteSnapshot },
-];
+export const REST_ROUTES: E2bRoutes = {
+  'POST sandboxes': create,
+  'GET sandboxes': list,
+  'GET sandboxes/:': info,
+  'DELETE sandboxes/:': kill,
+  'POST sandboxes/:/connect': connect,
+  'POST sandboxes/:/resume': connect,
+  'POST sandboxes/:/timeout': setTimeoutOf,
+  'POST sandboxes/:/pause': pause,
+  'POST sandboxes/:/fork': fork,
+  'POST sandboxes/:/snapshots': snapshot,
+  'GET sandboxes/:/metrics': metrics,
+  'PUT sandboxes/:/network': network,
+  'GET snapshots': listSnapshots,
+  'DELETE templates/:': deleteSnapshot,
+};

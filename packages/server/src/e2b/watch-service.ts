@@ -5,13 +5,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FileTree, Session } from '@llm-wasm-sandbox/core/internal';
-import { checkFolder } from '@llm-wasm-sandbox/core/internal';
+import { checkFolder, type FileTree, type Session } from '@llm-wasm-sandbox/core/internal';
 import * as z from 'zod';
 import { HttpError } from '../server/http-error.ts';
 import { ChangeLog, type TreeChange } from './change-log.ts';
 import { type ConnectStream, deadlineMs, serverStream, unary } from './connect-protocol.ts';
-import type { E2bCall, E2bRoute } from './e2b-call.ts';
+import type { E2bCall, E2bRoutes } from './e2b-call.ts';
 import { notRunning } from './e2b-error.ts';
 import { entryInfo } from './entry-info.ts';
 import { behindLinks, relativePath } from './file-paths.ts';
@@ -136,12 +135,12 @@ export class Watchers {
     this.#sandboxes.delete(sandbox_id);
   }
 
-  get routes(): readonly E2bRoute[] {
-    return [
-      serverStream('filesystem.Filesystem/WatchDir', watchRequest, (call, message, stream) =>
+  get routes(): E2bRoutes {
+    return {
+      ...serverStream('filesystem.Filesystem/WatchDir', watchRequest, (call, message, stream) =>
         this.#stream(call, message, stream),
       ),
-      unary('filesystem.Filesystem/CreateWatcher', watchRequest, async (call, message) => {
+      ...unary('filesystem.Filesystem/CreateWatcher', watchRequest, async (call, message) => {
         const watcherId = randomBytes(8).toString('hex');
         await this.#watch(call, message, ({ asked }, watch) => {
           asked.set(watcherId, watch);
@@ -150,7 +149,7 @@ export class Watchers {
         });
         return { watcherId };
       }),
-      unary('filesystem.Filesystem/GetWatcherEvents', oneWatcher, async (call, { watcherId }) => {
+      ...unary('filesystem.Filesystem/GetWatcherEvents', oneWatcher, async (call, { watcherId }) => {
         const session = await filesOf(call);
         const watchers = this.#sandboxes.get(call.caller.sandbox_id!);
         await watchers?.update(session, call);
@@ -165,13 +164,13 @@ export class Watchers {
         watchers!.forget();
         return { events };
       }),
-      unary('filesystem.Filesystem/RemoveWatcher', oneWatcher, async ({ caller }, { watcherId }) => {
+      ...unary('filesystem.Filesystem/RemoveWatcher', oneWatcher, async ({ caller }, { watcherId }) => {
         const watchers = this.#sandboxes.get(caller.sandbox_id!);
         watchers?.asked.delete(watcherId);
         if (watchers !== undefined) this.#removeUnused(caller.sandbox_id!, watchers);
         return {};
       }),
-    ];
+    };
   }
 
   /** Watches a folder from now on. `add` adds it to the watchers of the sandbox. */

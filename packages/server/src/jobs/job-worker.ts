@@ -158,7 +158,7 @@ class JobWorker {
     await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [queue]);
     const active = `SELECT FROM ${store.schema}.job WHERE name = $1 AND state = 'active'`;
     const { rowCount } = await client.query(active, [queue]);
-    return rowCount! < tenantJobs ? fetch() : undefined;
+    return rowCount! < tenantJobs ? await fetch() : undefined;
   }
 
   /** Runs a job and records its end. If the database stays unreachable, the job expires and is retried. */

@@ -3,8 +3,7 @@
  * each other. Programs and results are stored as JSON text inside JSON, because PostgreSQL rejects some strings.
  */
 
-import type { BatchResult } from '@llm-wasm-sandbox/core/internal';
-import { SandboxError, sha256Hex, toStoreError } from '@llm-wasm-sandbox/core/internal';
+import { type BatchResult, SandboxError, sha256Hex, toStoreError } from '@llm-wasm-sandbox/core/internal';
 import * as z from 'zod';
 
 /** Receives the jobs that the host has repeatedly failed to run. */

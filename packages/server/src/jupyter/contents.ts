@@ -28,7 +28,7 @@ import * as z from 'zod';
 import { HttpError, quoted } from '../server/http-error.ts';
 import { parseJsonBytes } from '../server/request-body.ts';
 import { checkedBody, encodedJson, respond } from '../server/rest-call.ts';
-import type { JupyterCall } from './jupyter-call.ts';
+import type { JupyterCall } from './kernels.ts';
 
 /** Notebooks have more members than other requests. */
 const NOTEBOOK_LIMITS = { depth: 64, members: 100_000, literalChars: 1_000_000 };

@@ -1,7 +1,6 @@
 /** Completing and describing the name at the cursor, in a copy of the interpreter: nothing in the session changes. */
 
-import type { Session } from '@llm-wasm-sandbox/core/internal';
-import { LANGUAGES } from '@llm-wasm-sandbox/core/internal';
+import { LANGUAGES, type Session } from '@llm-wasm-sandbox/core/internal';
 import * as z from 'zod';
 
 /** Characters of a chain of names and dots. */

@@ -10,7 +10,7 @@ import {
   findRoute,
   headerOf,
   type RestRequest,
-  type RestRoute,
+  type Routes,
   respond,
   sendFile,
   splitUrl,
@@ -18,10 +18,10 @@ import {
 import type { ServerState } from '../server/server-state.ts';
 import type { Identity } from '../server/tokens.ts';
 import { fileBytes, serveContents } from './contents.ts';
-import type { JupyterCall } from './jupyter-call.ts';
 import { V1_PROTOCOL } from './kernel-message.ts';
 import { KERNEL_ROUTES } from './kernel-routes.ts';
 import { KernelSocket } from './kernel-socket.ts';
+import type { JupyterCall } from './kernels.ts';
 import { Kernels } from './kernels.ts';
 
 /** WebSockets of one tenant. */
@@ -82,20 +82,22 @@ export class JupyterServer implements Protocol {
     const call: JupyterCall = { ...request, kernels: this.#kernels, params: [], query };
     if (root === 'files') return sendFile(call, await fileBytes(call, [area, ...rest].map(decoded)));
     if (area === 'contents') return serveContents(call, rest.map(decoded));
-    const found = findRoute([...this.#routes, ...KERNEL_ROUTES], request.request.method, [area, ...rest]);
-    if (found !== undefined) return found.route.handle({ ...call, params: found.params });
+    const found = findRoute(this.#routes, request.request.method, [area, ...rest]);
+    if (found !== undefined) return found.handle({ ...call, params: found.params });
     const reason = Object.hasOwn(REFUSED, area) ? REFUSED[area] : undefined;
     if (reason !== undefined) throw new HttpError(501, reason);
     throw new HttpError(404, 'This server does not have this operation of Jupyter Server');
   }
 
-  readonly #routes: readonly RestRoute<JupyterCall>[] = [
-    ...['', 'status', 'me'].map((path) => ({
-      method: 'GET',
-      path,
-      handle: async (call: JupyterCall) => respond(call, 200, await this.#facts(path, call)),
-    })),
-  ];
+  readonly #routes: Routes<JupyterCall> = {
+    ...Object.fromEntries(
+      ['', 'status', 'me'].map((path) => [
+        `GET ${path}`,
+        async (call: JupyterCall) => respond(call, 200, await this.#facts(path, call)),
+      ]),
+    ),
+    ...KERNEL_ROUTES,
+  };
 
   async #facts(path: string, { kernels, tenant }: JupyterCall): Promise<object> {
     if (path === '') return { version: this.state.version };

@@ -3,8 +3,7 @@
  * `v1.kernel.websocket.jupyter.org` behind a list of their offsets. What a client sends is checked completely before it is used.
  */
 import { randomUUID } from 'node:crypto';
-import type { NextSlice } from '@llm-wasm-sandbox/core/internal';
-import { parse } from '@llm-wasm-sandbox/core/internal';
+import { type NextSlice, parse } from '@llm-wasm-sandbox/core/internal';
 import * as z from 'zod';
 import { parseJsonBytes } from '../server/request-body.ts';
 import { encodedJson } from '../server/rest-call.ts';

@@ -2,10 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import { HttpError, quoted } from '../server/http-error.ts';
-import { checkedBody, type RestRoute, respond } from '../server/rest-call.ts';
-import type { JupyterCall } from './jupyter-call.ts';
+import { checkedBody, type Routes, respond } from '../server/rest-call.ts';
 import { kernelSpecs } from './kernel-specs.ts';
-import type { KernelRecord } from './kernels.ts';
+import type { JupyterCall, KernelRecord } from './kernels.ts';
 
 const text = z.string().max(4096);
 const kernelName = z.string().max(100).nullish();
@@ -79,90 +78,50 @@ const withoutUndefined = (fields: Readonly<Record<string, string | undefined>>) 
 
 const end = ({ response }: JupyterCall) => void response.writeHead(204).end();
 
-export const KERNEL_ROUTES: readonly RestRoute<JupyterCall>[] = [
-  {
-    method: 'GET',
-    path: 'kernelspecs',
-    handle: (call) => respond(call, 200, kernelSpecs()),
+export const KERNEL_ROUTES: Routes<JupyterCall> = {
+  'GET kernelspecs': (call) => respond(call, 200, kernelSpecs()),
+  'GET kernels': async (call) => {
+    const { kernels, tenant } = call;
+    const all = await kernels.list(tenant);
+    await respond(call, 200, await Promise.all(all.map(({ id }) => kernels.model(tenant, id))));
   },
-  {
-    method: 'GET',
-    path: 'kernels',
-    handle: async (call) => {
-      const { kernels, tenant } = call;
-      const all = await kernels.list(tenant);
-      await respond(call, 200, await Promise.all(all.map(({ id }) => kernels.model(tenant, id))));
-    },
+  'POST kernels': async (call) => {
+    const { kernels, tenant } = call;
+    const { name } = await checkedBody(call, kernelBody);
+    const id = await kernels.start(tenant, name);
+    await respond(call, 201, await kernels.model(tenant, id), { location: `/api/kernels/${id}` });
   },
-  {
-    method: 'POST',
-    path: 'kernels',
-    handle: async (call) => {
-      const { kernels, tenant } = call;
-      const { name } = await checkedBody(call, kernelBody);
-      const id = await kernels.start(tenant, name);
-      await respond(call, 201, await kernels.model(tenant, id), { location: `/api/kernels/${id}` });
-    },
+  'GET kernels/:': async (call) => {
+    const { kernels, tenant, params } = call;
+    await respond(call, 200, await kernels.model(tenant, params[0]!));
   },
-  {
-    method: 'GET',
-    path: 'kernels/:',
-    handle: async (call) => {
-      const { kernels, tenant, params } = call;
-      await respond(call, 200, await kernels.model(tenant, params[0]!));
-    },
+  'DELETE kernels/:': async (call) => {
+    await call.kernels.shutDown(call.tenant, call.params[0]!);
+    end(call);
   },
-  {
-    method: 'DELETE',
-    path: 'kernels/:',
-    handle: async (call) => {
-      await call.kernels.shutDown(call.tenant, call.params[0]!);
-      end(call);
-    },
+  'POST kernels/:/interrupt': async (call) => {
+    (await call.kernels.get(call.tenant, call.params[0]!)).interrupt();
+    end(call);
   },
-  {
-    method: 'POST',
-    path: 'kernels/:/interrupt',
-    handle: async (call) => {
-      (await call.kernels.get(call.tenant, call.params[0]!)).interrupt();
-      end(call);
-    },
+  'POST kernels/:/restart': async (call) => {
+    const { kernels, tenant, params } = call;
+    await (await kernels.get(tenant, params[0]!)).restart();
+    await respond(call, 200, await kernels.model(tenant, params[0]!));
   },
-  {
-    method: 'POST',
-    path: 'kernels/:/restart',
-    handle: async (call) => {
-      const { kernels, tenant, params } = call;
-      await (await kernels.get(tenant, params[0]!)).restart();
-      await respond(call, 200, await kernels.model(tenant, params[0]!));
-    },
+  'GET sessions': async (call) => {
+    const all = await call.kernels.list(call.tenant);
+    const models = all.flatMap(({ id, document }) => (document ? [documentModel(call, document, id)] : []));
+    await respond(call, 200, await Promise.all(models));
   },
-  {
-    method: 'GET',
-    path: 'sessions',
-    handle: async (call) => {
-      const all = await call.kernels.list(call.tenant);
-      const models = all.flatMap(({ id, document }) => (document ? [documentModel(call, document, id)] : []));
-      await respond(call, 200, await Promise.all(models));
-    },
+  'POST sessions': createDocument,
+  'GET sessions/:': async (call) => {
+    const { document, kernel_id } = await findDocument(call, call.params[0]!);
+    await respond(call, 200, await documentModel(call, document, kernel_id));
   },
-  { method: 'POST', path: 'sessions', handle: createDocument },
-  {
-    method: 'GET',
-    path: 'sessions/:',
-    handle: async (call) => {
-      const { document, kernel_id } = await findDocument(call, call.params[0]!);
-      await respond(call, 200, await documentModel(call, document, kernel_id));
-    },
+  'PATCH sessions/:': changeDocument,
+  'DELETE sessions/:': async (call) => {
+    const { kernel_id } = await findDocument(call, call.params[0]!);
+    await call.kernels.shutDown(call.tenant, kernel_id);
+    end(call);
   },
-  { method: 'PATCH', path: 'sessions/:', handle: changeDocument },
-  {
-    method: 'DELETE',
-    path: 'sessions/:',
-    handle: async (call) => {
-      const { kernel_id } = await findDocument(call, call.params[0]!);
-      await call.kernels.shutDown(call.tenant, kernel_id);
-      end(call);
-    },
-  },
-];
+};

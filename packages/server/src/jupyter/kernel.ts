@@ -227,7 +227,7 @@ export class JupyterKernel {
       if (!given.silent) this.#publish(type, { ...content, execution_count: this.#executionCount }, header);
     });
     const program = cellProgram(given.code, session.runtime);
-    using active = tenant.beginCall(session_id, this.#interrupt.signal);
+    using active = tenant.calls.begin(session_id, this.#interrupt.signal);
     const result = await session.withFilesOf(files, () =>
       session.execute(program, {
         file_name: null,

@@ -3,11 +3,11 @@
  * What only this process knows, such as clients and the running cell, is in `JupyterKernel`.
  */
 import { randomUUID } from 'node:crypto';
-import type { Session } from '@llm-wasm-sandbox/core/internal';
-import { DEFAULT_RUNTIME, SandboxError } from '@llm-wasm-sandbox/core/internal';
+import { DEFAULT_RUNTIME, SandboxError, type Session } from '@llm-wasm-sandbox/core/internal';
 import * as z from 'zod';
 import { HttpError, quoted } from '../server/http-error.ts';
 import { Records } from '../server/records.ts';
+import type { RestRequest } from '../server/rest-call.ts';
 import type { Tenant } from '../server/tenant.ts';
 import { JupyterKernel } from './kernel.ts';
 import { kernelLanguage } from './kernel-specs.ts';
@@ -32,6 +32,14 @@ const notFound = (id: string) => new HttpError(404, `There is no kernel ${quoted
 interface KernelsOptions {
   readonly version: string;
   readonly onError: (cause: unknown) => void;
+}
+
+/** A request to the interface of Jupyter Server, as the handlers receive it. */
+export interface JupyterCall extends RestRequest {
+  readonly kernels: Kernels;
+  /** The parts of the path that match the `:` segments of the route. */
+  readonly params: readonly string[];
+  readonly query: URLSearchParams;
 }
 
 export class Kernels {

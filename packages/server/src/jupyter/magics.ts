@@ -1,7 +1,6 @@
 /** Commands that the kernel runs itself, as an extension: checkpoints of the session. A cell consists of one command. */
 
-import type { Session } from '@llm-wasm-sandbox/core/internal';
-import { missingFolders, parentOf, SandboxError } from '@llm-wasm-sandbox/core/internal';
+import { missingFolders, parentOf, SandboxError, type Session } from '@llm-wasm-sandbox/core/internal';
 
 const MAGIC = /^%(checkpoint|rollback|checkpoints)(?:[ \t]+([^\s]{1,200}))?$/;
 /** Notebooks are documents that their frontend has open, so a rollback keeps them. */

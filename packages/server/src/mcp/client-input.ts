@@ -3,9 +3,10 @@
  * requests. Questions quote arguments of a program, which are untrusted, so they are escaped and truncated.
  */
 
-import type { ApprovalDecision } from '@llm-wasm-sandbox/core/internal';
-import { actionText, isRequest, requestScope } from '@llm-wasm-sandbox/core/internal';
+import { type ApprovalDecision, actionText, isRequest, requestScope } from '@llm-wasm-sandbox/core/internal';
 import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
   createRequestStateCodec,
   type InputRequests,
   type InputRequiredResult,
@@ -15,7 +16,6 @@ import {
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { clientCapabilities } from './client-capabilities.ts';
 import { ANSWER_SECONDS, type ApprovalQuestion, type RoundState } from './runs-awaiting-approval.ts';
 
 const DECISION = {
@@ -113,6 +113,21 @@ export function inputRequests(questions: readonly ApprovalQuestion[]): InputRequ
     ]),
   );
 }
+
+/** The capabilities in a request of 2026; undefined if it has none. */
+export function statedCapabilities({
+  envelope,
+}: Pick<ServerContext['mcpReq'], 'envelope'>): ClientCapabilities | undefined {
+  return (envelope as Record<string, unknown> | undefined)?.[CLIENT_CAPABILITIES_META_KEY] as
+    | ClientCapabilities
+    | undefined;
+}
+
+/** What a client can do. Clients of 2026 state it with each request, clients of 2025 when they connect. */
+export const clientCapabilities = (
+  request: ServerContext['mcpReq'],
+  { server }: McpServer,
+): ClientCapabilities => statedCapabilities(request) ?? server.getClientCapabilities() ?? {};
 
 /** An empty capability means forms; a client may also support only URLs. */
 function canElicit(request: ServerContext['mcpReq'], server: McpServer): boolean {

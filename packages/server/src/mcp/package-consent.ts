@@ -1,7 +1,6 @@
 /** Whether the user of a server lets programs add packages. The user is asked once, before the first package is added. */
 
-import type { ExecuteOptions, OnApproval } from '@llm-wasm-sandbox/core/internal';
-import { formatBytes } from '@llm-wasm-sandbox/core/internal';
+import { type ExecuteOptions, formatBytes, type OnApproval } from '@llm-wasm-sandbox/core/internal';
 
 type OnPackages = NonNullable<ExecuteOptions['onPackages']>;
 type OfferedPackages = Parameters<OnPackages>[0];

@@ -3,8 +3,8 @@
  * for clients that declare the extension; all others receive what they receive without it.
  */
 import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
-import { clientCapabilities } from './client-capabilities.ts';
-import { readResultApp } from './result-app-file.ts';
+import { readServerFile } from '../server/server-file.ts';
+import { clientCapabilities } from './client-input.ts';
 
 const UI_EXTENSION = 'io.modelcontextprotocol/ui';
 const MIME = 'text/html;profile=mcp-app';
@@ -15,6 +15,9 @@ const TOOLS: ReadonlySet<string> = new Set(['execute_code', 'resume_execution'])
 
 /** The app needs no permissions and loads nothing. */
 const RESOURCE_META = { ui: { csp: {}, prefersBorder: true } };
+
+/** The app as one HTML document. It is read when it is first needed. */
+let page: string | undefined;
 
 function showsApps({ mcpReq }: ServerContext, server: McpServer): boolean {
   const declared = clientCapabilities(mcpReq, server).extensions?.[UI_EXTENSION];
@@ -37,7 +40,7 @@ export function offerResultApp(mcp: McpServer): void {
   server.setRequestHandler('resources/read', async (request, context) => {
     if (request.params.uri !== APP_URI || !showsApps(context, mcp))
       return (await readResource(request as never, context)) as never;
-    const text = readResultApp();
-    return { contents: [{ uri: APP_URI, mimeType: MIME, text, _meta: RESOURCE_META }] };
+    page ??= readServerFile('mcp/result-app.html').toString('utf8');
+    return { contents: [{ uri: APP_URI, mimeType: MIME, text: page, _meta: RESOURCE_META }] };
   });
 }

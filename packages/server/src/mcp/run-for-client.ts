@@ -4,25 +4,23 @@
  * another process can resume it; otherwise the call is denied. The model never decides.
  */
 
-import type {
-  ApprovalDecision,
-  ExecuteOptions,
-  LanguageName,
-  OnApproval,
-  ResumeOptions,
-  Sandbox,
-  SandboxResult,
-  Session,
-  ToolResult,
-  Toolset,
-} from '@llm-wasm-sandbox/core/internal';
 import {
+  type ApprovalDecision,
   CancelledError,
+  type ExecuteOptions,
   executionResult,
   fitsForm,
   isSession,
+  type LanguageName,
   MCP_READER,
+  type OnApproval,
+  type ResumeOptions,
+  type Sandbox,
+  type SandboxResult,
+  type Session,
   sha256Hex,
+  type ToolResult,
+  type Toolset,
   undefinedIfAborted,
 } from '@llm-wasm-sandbox/core/internal';
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
@@ -31,7 +29,7 @@ import type { ServerSettings } from '../server/settings.ts';
 import { DEFAULT_SESSION } from '../server/tenant.ts';
 import type { ApprovalProgress, RoundState, RunOwner } from './runs-awaiting-approval.ts';
 import type { ToolCall } from './tool.ts';
-import { offersTool } from './tool-sets.ts';
+import { offersTool } from './tool.ts';
 
 const MAX_PROGRESS_CHARS = 2000;
 
@@ -162,7 +160,7 @@ export async function toolsOf(
   if (gateway === undefined) return {};
   let tools = gateway.listedToolset;
   if (mayCall) {
-    using active = tenant.beginCall(session_id, signal);
+    using active = tenant.calls.begin(session_id, signal);
     tools = active.signal.aborted ? undefined : await undefinedIfAborted(gateway.toolset(), active.signal);
     if (tools === undefined)
       throw new CancelledError(
@@ -196,7 +194,7 @@ export async function continueRun(
 ): Promise<ApprovalProgress<ToolResult>> {
   if (approvals.isWaiting(round)) return approvals.continue(owner, round, decisionOf, signal);
   // Another server may run the program.
-  using active = tenant.beginCall(session_id, signal);
+  using active = tenant.calls.begin(session_id, signal);
   return await approvals.relay(owner, round, decisionOf, active.signal);
 }
 
@@ -208,7 +206,7 @@ async function run(
 ): Promise<ToolResult> {
   const { state, tenant, progress } = call;
   const { session_id, language } = program;
-  using active = tenant.beginCall(session_id, decisions.signal);
+  using active = tenant.calls.begin(session_id, decisions.signal);
   const { signal } = active;
   const result = await start(program, call, { ...progressCallbacks(progress), ...decisions, signal });
   // A run that no worker has started has used no memory.

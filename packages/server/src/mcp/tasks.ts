@@ -5,8 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApprovalDecision } from '@llm-wasm-sandbox/core/internal';
-import { linkSignals } from '@llm-wasm-sandbox/core/internal';
+import { type ApprovalDecision, linkSignals } from '@llm-wasm-sandbox/core/internal';
 import {
   type CallToolResult,
   type InputRequiredResult,
@@ -20,8 +19,7 @@ import {
 import * as z from 'zod';
 import { DEFAULT_SESSION, type Tenant } from '../server/tenant.ts';
 import { type CallContext, type CallRequest, callRequest, callTool, type RunnableTool } from './call-tool.ts';
-import { statedCapabilities } from './client-capabilities.ts';
-import { type ClientInput, clientInput, inputRequests } from './client-input.ts';
+import { type ClientInput, clientInput, inputRequests, statedCapabilities } from './client-input.ts';
 import type { McpState } from './mcp-state.ts';
 import { answerOf, continueRun, requestDigest } from './run-for-client.ts';
 import { ANSWER_SECONDS, NotWaiting, type RoundState } from './runs-awaiting-approval.ts';

@@ -17,8 +17,7 @@ import {
   typicalSeconds,
 } from '@llm-wasm-sandbox/core/internal';
 import type { ServerSettings } from '../server/settings.ts';
-import { capabilitiesOf } from './tool.ts';
-import { offersTool } from './tool-sets.ts';
+import { capabilitiesOf, offersTool } from './tool.ts';
 
 /** The package whose import costs most, in parentheses; empty if there are no packages. */
 function mostExpensiveImport(settings: PackageSettings): string {

@@ -1,7 +1,14 @@
 /** The shape of a tool: texts, schemas, annotations and a function. `tools/index.ts` lists all of them. */
 
 import type { Capabilities, ToolResult } from '@llm-wasm-sandbox/core/internal';
-import { AUTO, networkOnly, policy, sessionId, withPolicy } from '@llm-wasm-sandbox/core/internal';
+import {
+  AUTO,
+  networkOnly,
+  policy,
+  SHELL_RUNTIME,
+  sessionId,
+  withPolicy,
+} from '@llm-wasm-sandbox/core/internal';
 import type { InputRequiredResult, ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import { basePolicy } from '../server/base-policy.ts';
@@ -11,6 +18,13 @@ import type { Tenant } from '../server/tenant.ts';
 import type { ClientInput } from './client-input.ts';
 import type { McpState } from './mcp-state.ts';
 import type { ReportProgress } from './progress-notifications.ts';
+
+const MINIMAL: readonly string[] = ['execute_code', 'read_file', 'write_file', SHELL_RUNTIME];
+
+/** Whether the server offers a tool. The texts of a server mention only tools that it offers. */
+export function offersTool({ tools }: Pick<ServerSettings, 'tools'>, name: string): boolean {
+  return tools !== 'minimal' || MINIMAL.includes(name);
+}
 
 /** The context of one tool call. */
 export interface ToolCall {

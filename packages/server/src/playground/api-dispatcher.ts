@@ -4,8 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { NextSlice } from '@llm-wasm-sandbox/core/internal';
-import { parse, SandboxError, SerialQueue } from '@llm-wasm-sandbox/core/internal';
+import { type NextSlice, parse, SandboxError, SerialQueue } from '@llm-wasm-sandbox/core/internal';
 import type { z } from 'zod';
 import { HttpError } from '../server/http-error.ts';
 import type { Protocol } from '../server/protocol.ts';
@@ -14,7 +13,7 @@ import {
   encodedJson,
   findRoute,
   type RestRequest,
-  type RestRoute,
+  type Routes,
   respond,
   splitUrl,
 } from '../server/rest-call.ts';
@@ -50,7 +49,7 @@ export interface ApiCall extends RestRequest {
 }
 
 /** A handler returns the value of a JSON response; undefined if it has sent the response. */
-export type Route = RestRoute<ApiCall, unknown>;
+export type PlaygroundRoutes = Routes<ApiCall, unknown>;
 
 export class ApiDispatcher implements Protocol {
   readonly #tenants = new Map<string, Map<string, Promise<PlaygroundSession>>>();
@@ -58,7 +57,7 @@ export class ApiDispatcher implements Protocol {
 
   constructor(
     readonly state: ServerState,
-    readonly routes: readonly Route[],
+    readonly routes: PlaygroundRoutes,
   ) {}
 
   matches(path: string): boolean {
@@ -88,8 +87,8 @@ export class ApiDispatcher implements Protocol {
     const { segments, query } = splitUrl(request.request);
     const found = findRoute(this.routes, method, segments.slice(PREFIX_SEGMENTS));
     if (found === undefined) throw new HttpError(404, 'Not found.', { code: 'not_found' });
-    const { route, params } = found;
-    return route.handle({
+    const { handle, params } = found;
+    return handle({
       ...request,
       playground: this,
       params,

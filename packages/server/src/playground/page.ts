@@ -3,7 +3,8 @@
  * anything but these files, and keep other pages from framing it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type PageFile, readPageFile } from './page-files.ts';
+import { sha256Hex } from '@llm-wasm-sandbox/core/internal';
+import { readServerFile } from '../server/server-file.ts';
 
 /** Path of the page. */
 export const PAGE_PATH = '/playground/';
@@ -43,6 +44,21 @@ const FILES: Readonly<Record<string, { readonly name: string; readonly type: str
 };
 
 const loaded = new Map<string, PageFile>();
+
+/** A file of the page, plain and compressed. */
+interface PageFile {
+  readonly bytes: Buffer;
+  /** Brotli. */
+  readonly compressed: Buffer;
+  readonly digest: string;
+}
+
+/** Reads a file of `dist/playground/page`. */
+function readPageFile(name: string): PageFile {
+  const bytes = readServerFile(`playground/page/${name}`);
+  const compressed = readServerFile(`playground/page/${name}.br`);
+  return { bytes, compressed, digest: sha256Hex(bytes).slice(0, 32) };
+}
 
 /** Sends a file of the page. Returns false if the page has no file at this path. */
 export function sendPageFile(request: IncomingMessage, response: ServerResponse, path: string): boolean {

@@ -210,7 +210,7 @@ export class PlaygroundSession {
 
   async #execute(id: number, abort: AbortSignal, execute: Execute): Promise<void> {
     const { timeline } = this;
-    using active = this.host.tenant.beginCall(this.session.session_id, abort);
+    using active = this.host.tenant.calls.begin(this.session.session_id, abort);
     const { signal } = active;
     const tools = await this.host.state.gateway?.toolset();
     const note = (text: string) => timeline.addOutput(id, 'stderr', `${text}\n`);

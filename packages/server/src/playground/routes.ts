@@ -13,7 +13,13 @@ import {
 } from '@llm-wasm-sandbox/core/internal';
 import * as z from 'zod';
 import type { ServerState } from '../server/server-state.ts';
-import { type ApiCall, ApiDispatcher, newSessionId, type Route, streamEvents } from './api-dispatcher.ts';
+import {
+  type ApiCall,
+  ApiDispatcher,
+  newSessionId,
+  type PlaygroundRoutes,
+  streamEvents,
+} from './api-dispatcher.ts';
 
 const nodeId = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 
@@ -30,41 +36,27 @@ const BODIES = {
   node: z.strictObject({ node: nodeId }),
 } as const;
 
-const ROUTES: readonly Route[] = [
-  { method: 'GET', path: 'info', handle: info },
-  {
-    method: 'GET',
-    path: 'sessions',
-    handle: async ({ tenant }) => ({ sessions: await tenant.sessions.list() }),
-  },
-  { method: 'POST', path: 'sessions', handle: create },
-  { method: 'DELETE', path: 'sessions/:', handle: destroy },
-  {
-    method: 'GET',
-    path: 'sessions/:/events',
-    handle: async (call) => streamEvents(call, await call.playgroundSession()),
-  },
-  { method: 'GET', path: 'sessions/:/nodes/:', handle: detail },
-  { method: 'POST', path: 'sessions/:/run', handle: run },
-  {
-    method: 'POST',
-    path: 'sessions/:/stop',
-    handle: async (call) => ({ stopped: (await call.playgroundSession()).stop() }),
-  },
-  { method: 'POST', path: 'sessions/:/resume', handle: resume },
-  { method: 'POST', path: 'sessions/:/checkpoint', handle: checkpoint },
-  { method: 'POST', path: 'sessions/:/rollback', handle: rollback },
-  { method: 'POST', path: 'sessions/:/fork', handle: fork },
-  { method: 'GET', path: 'sessions/:/variables', handle: variables },
-  {
-    method: 'GET',
-    path: 'sessions/:/files',
-    handle: async (call) => ({ files: await (await call.playgroundSession()).session.listFiles() }),
-  },
-  { method: 'GET', path: 'sessions/:/file', handle: readFile },
-  { method: 'PUT', path: 'sessions/:/file', handle: writeFile },
-  { method: 'DELETE', path: 'sessions/:/file', handle: deleteFile },
-];
+const ROUTES: PlaygroundRoutes = {
+  'GET info': info,
+  'GET sessions': async ({ tenant }) => ({ sessions: await tenant.sessions.list() }),
+  'POST sessions': create,
+  'DELETE sessions/:': destroy,
+  'GET sessions/:/events': async (call) => streamEvents(call, await call.playgroundSession()),
+  'GET sessions/:/nodes/:': detail,
+  'POST sessions/:/run': run,
+  'POST sessions/:/stop': async (call) => ({ stopped: (await call.playgroundSession()).stop() }),
+  'POST sessions/:/resume': resume,
+  'POST sessions/:/checkpoint': checkpoint,
+  'POST sessions/:/rollback': rollback,
+  'POST sessions/:/fork': fork,
+  'GET sessions/:/variables': variables,
+  'GET sessions/:/files': async (call) => ({
+    files: await (await call.playgroundSession()).session.listFiles(),
+  }),
+  'GET sessions/:/file': readFile,
+  'PUT sessions/:/file': writeFile,
+  'DELETE sessions/:/file': deleteFile,
+};
 
 export const createPlayground = (state: ServerState) => new ApiDispatcher(state, ROUTES);
 

@@ -3,8 +3,7 @@
  * cancelled as well: each server looks for requests while it has calls that have been active for a while.
  */
 
-import type { Cancellations } from '@llm-wasm-sandbox/core/internal';
-import { linkSignals } from '@llm-wasm-sandbox/core/internal';
+import { type Cancellations, linkSignals } from '@llm-wasm-sandbox/core/internal';
 
 /** Interval at which requests of other servers are looked for. Shorter calls cost no query. */
 const CANCELLATION_POLL_MS = 1000;
@@ -48,6 +47,12 @@ export class ActiveCalls {
     );
     for (const { controller } of calls) controller.abort();
     return calls.length;
+  }
+
+  /** Asks the other servers that share the database to cancel the calls of a session. Returns false if there is no database. */
+  async cancelElsewhere(session_id: string): Promise<boolean> {
+    await this.shared?.request(session_id);
+    return this.shared !== undefined;
   }
 
   /** Running and queued calls of a session, or of all sessions. */

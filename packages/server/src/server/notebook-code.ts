@@ -1,7 +1,6 @@
 /** Cells of notebooks as programs. Line numbers stay the same. The guest runs commands such as `!ls` and `%cd`. */
 
-import type { RuntimeName } from '@llm-wasm-sandbox/core/internal';
-import { PACKAGE_RUNTIME } from '@llm-wasm-sandbox/core/internal';
+import { PACKAGE_RUNTIME, type RuntimeName } from '@llm-wasm-sandbox/core/internal';
 
 /** A cell can be indented as a whole, by the indentation of its first line. */
 export function cellProgram(code: string, runtime: RuntimeName): string {

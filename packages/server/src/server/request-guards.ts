@@ -5,8 +5,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP, type Socket } from 'node:net';
-import type { MinuteLimiter } from '@llm-wasm-sandbox/core/internal';
-import { SandboxError, sha256 } from '@llm-wasm-sandbox/core/internal';
+import { type MinuteLimiter, SandboxError, sha256 } from '@llm-wasm-sandbox/core/internal';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { HttpError, quoted, retryLater } from './http-error.ts';
 import type { Protocol } from './protocol.ts';

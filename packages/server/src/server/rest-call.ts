@@ -18,13 +18,8 @@ export interface RestRequest {
   readonly nextSlice: NextSlice;
 }
 
-export interface RestRoute<Call, Answer = void> {
-  readonly method: string;
-  /** Segments; `:` stands for any value. */
-  readonly path: string;
-  /** Answers a request. */
-  handle(call: Call): Promise<Answer>;
-}
+/** Handlers of requests by method and path, as in `GET files/:`, where `:` stands for any segment. */
+export type Routes<Call, Answer = void> = Readonly<Record<string, (call: Call) => Promise<Answer>>>;
 
 /** The value of a header that occurs once. */
 export function headerOf(request: IncomingMessage, name: string): string | undefined {
@@ -37,15 +32,16 @@ export function splitUrl({ url = '/' }: IncomingMessage) {
   return { segments: path.slice(1).split('/'), query: new URLSearchParams(search) };
 }
 
-/** The route of a request, and the parts of its path that match the `:` segments. */
+/** The handler of a request, and the parts of its path that match the `:` segments. */
 export function findRoute<Call, Answer>(
-  routes: readonly RestRoute<Call, Answer>[],
+  routes: Routes<Call, Answer>,
   method: string | undefined,
   segments: readonly string[],
-): { readonly route: RestRoute<Call, Answer>; readonly params: readonly string[] } | undefined {
-  for (const route of routes) {
-    const params = matchPath(route.path, segments);
-    if (params !== undefined && route.method === method) return { route, params };
+): { readonly handle: (call: Call) => Promise<Answer>; readonly params: readonly string[] } | undefined {
+  for (const [route, handle] of Object.entries(routes)) {
+    const [verb, path = ''] = route.split(' ');
+    const params = matchPath(path, segments);
+    if (params !== undefined && verb === method) return { handle, params };
   }
   return undefined;
 }

@@ -4,23 +4,19 @@
  */
 
 import { availableParallelism } from 'node:os';
-import type {
-  Coordination,
-  GuestAssets,
-  MinuteLimiter,
-  SessionBlobs,
-  SessionStore,
-} from '@llm-wasm-sandbox/core/internal';
 import {
   AUTO,
   type ClientError,
+  type Coordination,
   checkSources,
   clientError,
   createMemoryStore,
   createSandbox,
   DEFAULT_RUNTIME,
   type EventLogger,
+  type GuestAssets,
   LOCAL_TENANT,
+  type MinuteLimiter,
   memoryBlobs,
   memoryCoordination,
   type OpenedStore,
@@ -32,7 +28,9 @@ import {
   readPackageSet,
   requestedPackages,
   SandboxError,
+  type SessionBlobs,
   type SessionRegistry,
+  type SessionStore,
   tenantFolder,
   unpackInThread,
   WORKERS_PER_CORE,
@@ -264,14 +262,14 @@ export class ServerState {
 
   /** Running and queued calls of all tenants. */
   get activeCalls(): number {
-    return [...this.#tenants.values()].reduce((sum, tenant) => sum + tenant.totalActiveCalls, 0);
+    return [...this.#tenants.values()].reduce((sum, tenant) => sum + tenant.calls.count(), 0);
   }
 
   /** Waits up to `shutdown_seconds` until no call is active, then cancels the rest, so that they are answered as well. */
   async drain(): Promise<void> {
     const isIdle = () => this.activeCalls === 0;
     await pollUntil(isIdle, this.settings.shutdown_seconds * 1000);
-    for (const tenant of this.#tenants.values()) tenant.cancel();
+    for (const tenant of this.#tenants.values()) tenant.calls.cancel();
     await pollUntil(isIdle, CANCEL_MS);
   }
 

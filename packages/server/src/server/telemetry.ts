@@ -4,8 +4,7 @@
  * no program either.
  */
 
-import type { EventLogger } from '@llm-wasm-sandbox/core/internal';
-import { sha256Hex } from '@llm-wasm-sandbox/core/internal';
+import { type EventLogger, sha256Hex } from '@llm-wasm-sandbox/core/internal';
 
 /** Receives log events. A pino logger has these methods. */
 export interface ServerLog extends EventLogger {

@@ -3,38 +3,36 @@
  * these only through this class, so a tenant cannot reach those of another.
  */
 import { randomUUID } from 'node:crypto';
-import type {
-  Coordination,
-  CreateOptions,
-  Entry,
-  EventLogger,
-  OpenOptions,
-  Policy,
-  PolicyInput,
-  ReadableFiles,
-  RuntimeName,
-  Sandbox,
-  SandboxOptions,
-  Session,
-  SessionBlobs,
-  SessionInfo,
-  SessionRecord,
-  SessionRegistry,
-  WorkerPool,
-} from '@llm-wasm-sandbox/core/internal';
 import {
   AUTO,
+  type Coordination,
+  type CreateOptions,
   createSandbox,
   DEFAULT_RUNTIME,
   type DrawPicture,
+  type Entry,
   type ErrorCode,
+  type EventLogger,
+  type OpenOptions,
+  type Policy,
+  type PolicyInput,
+  type ReadableFiles,
   RecentResults,
+  type RuntimeName,
   requestedPackages,
   requestPicture,
+  type Sandbox,
   SandboxError,
+  type SandboxOptions,
+  type Session,
+  type SessionBlobs,
+  type SessionInfo,
+  type SessionRecord,
+  type SessionRegistry,
+  type WorkerPool,
   WorkspaceFiles,
 } from '@llm-wasm-sandbox/core/internal';
-import { type ActiveCall, ActiveCalls } from './active-calls.ts';
+import { ActiveCalls } from './active-calls.ts';
 import { TenantStats } from './metrics.ts';
 import { checkWithin, type TenantNetwork } from './network-config.ts';
 
@@ -61,21 +59,14 @@ type LimitName = {
 /** The highest limits that the server grants to a session. */
 export type PolicyMaximums = Readonly<Record<LimitName, number>>;
 
-interface TenantOptions {
-  readonly policy: PolicyInput;
-  /** The requests that its programs may send. */
-  readonly network: TenantNetwork;
-  readonly maximums: PolicyMaximums;
-  readonly logger: EventLogger;
-  /** Sources of the packages that programs can import. */
-  readonly packages: readonly string[];
+interface TenantOptions
+  extends Pick<
+    Tenant,
+    'storeName' | 'policy' | 'network' | 'maximums' | 'logger' | 'packages' | 'sandboxRecords'
+  > {
   readonly coordination: Coordination;
-  /** The name of the tenant in the store. */
-  readonly storeName: string;
   /** Has the default workspace as its only session; undefined if it is not shared with other servers. */
   readonly workspaces: SessionRegistry | undefined;
-  /** The records of sandboxes of E2B. */
-  readonly sandboxRecords: SessionBlobs;
 }
 
 export class Tenant {
@@ -85,13 +76,17 @@ export class Tenant {
   /** The name of the tenant in the store. */
   readonly storeName: string;
   readonly drawPicture: DrawPicture = (...args) => requestPicture(this.pool, this.id, ...args);
+  /** Its running and queued calls. */
+  readonly calls: ActiveCalls;
   readonly policy: PolicyInput;
+  /** The requests that its programs may send. */
   readonly network: TenantNetwork;
   readonly maximums: PolicyMaximums;
   readonly logger: EventLogger;
+  /** Sources of the packages that programs can import. */
   readonly packages: readonly string[];
+  /** The records of sandboxes of E2B. */
   readonly sandboxRecords: SessionBlobs;
-  readonly #calls: ActiveCalls;
   readonly #workspaces: SessionRegistry | undefined;
   #defaultWorkspace: Promise<Sandbox> | undefined;
 
@@ -99,8 +94,10 @@ export class Tenant {
     readonly id: string,
     readonly sessions: SessionRegistry,
     readonly pool: WorkerPool,
-    { coordination, storeName, workspaces, ...options }: TenantOptions,
+    { coordination, workspaces, ...options }: TenantOptions,
   ) {
+    const { storeName } = options;
+    this.storeName = storeName;
     this.policy = options.policy;
     this.network = options.network;
     this.maximums = options.maximums;
@@ -109,8 +106,7 @@ export class Tenant {
     this.sandboxRecords = options.sandboxRecords;
     this.recent = new RecentResults(coordination.values(storeName), coordination.isShared);
     this.#workspaces = workspaces;
-    this.storeName = storeName;
-    this.#calls = new ActiveCalls(coordination.cancellations?.(storeName));
+    this.calls = new ActiveCalls(coordination.cancellations?.(storeName));
   }
 
   #packages(preloadsModules = false): string[] {
@@ -260,7 +256,7 @@ export class Tenant {
 
   /** Deletes a session, even one that is damaged and cannot be opened. */
   async destroy(session_id: string): Promise<void> {
-    this.cancel(session_id);
+    this.calls.cancel(session_id);
     try {
       await this.sessions.delete(session_id);
     } catch (cause) {
@@ -277,13 +273,13 @@ export class Tenant {
 
   /** Closes a session without deleting it from the store. */
   async release(session_id: string): Promise<void> {
-    this.cancel(session_id);
+    this.calls.cancel(session_id);
     await this.sessions.release(session_id);
   }
 
   /** Closes a session whose program is paused, so that a person can resume it from another process. */
   async releaseIfPaused(session_id: string): Promise<void> {
-    if (this.sessions.store.isInMemory || this.activeCalls(session_id) > 0) return;
+    if (this.sessions.store.isInMemory || this.calls.count(session_id) > 0) return;
     if (this.sessions.opened(session_id)?.session.paused !== undefined)
       await this.sessions.release(session_id);
   }
@@ -324,35 +320,8 @@ export class Tenant {
     return (await this.open(session_id)).clearFiles();
   }
 
-  // ---- active calls ----
-
-  /** Begins a call, which is cancelled with `signal` and by `cancel`. */
-  beginCall(session_id: string, signal: AbortSignal): ActiveCall {
-    return this.#calls.begin(session_id, signal);
-  }
-
-  /** Cancels the active calls of a session, or of all sessions, on this server; returns their number. */
-  cancel(session_id?: string): number {
-    return this.#calls.cancel(session_id);
-  }
-
-  /** Asks the other servers that share the database to cancel the calls of a session. Returns false if there is no database. */
-  async cancelElsewhere(session_id: string): Promise<boolean> {
-    await this.#calls.shared?.request(session_id);
-    return this.#calls.shared !== undefined;
-  }
-
-  /** Running and queued calls of a session. */
-  activeCalls(session_id: string): number {
-    return this.#calls.count(session_id);
-  }
-
-  get totalActiveCalls(): number {
-    return this.#calls.count();
-  }
-
   async close(): Promise<void> {
-    this.cancel();
+    this.calls.cancel();
     try {
       await Promise.all([this.sessions.close(), this.#workspaces?.close()]);
     } finally {

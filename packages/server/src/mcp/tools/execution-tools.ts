@@ -103,8 +103,8 @@ export const cancelExecution = defineTool({
   annotations: DESTRUCTIVE_IDEMPOTENT,
   run: async ({ session_id = DEFAULT_SESSION }, { tenant }) => {
     await tenant.open(session_id);
-    const cancelled = tenant.cancel(session_id);
-    const isShared = await tenant.cancelElsewhere(session_id);
+    const cancelled = tenant.calls.cancel(session_id);
+    const isShared = await tenant.calls.cancelElsewhere(session_id);
     const text =
       cancelled === 0
         ? `No code was running in session ${session_id}${isShared ? ' on this server' : ''}.`

@@ -34,7 +34,7 @@ export const getMetrics = defineTool({
       uptime_seconds: Math.round((Date.now() - state.startedAt) / 1000),
       ...tenant.stats.report(),
       sessions: (await tenant.sessions.list()).length,
-      running: tenant.totalActiveCalls,
+      running: tenant.calls.count(),
     };
     const text = Object.entries(structured)
       // biome-ignore lint/plugin: counters of the tenant

@@ -1,7 +1,7 @@
 /** The tool table: every tool of the server, with the limits of its settings in schemas and descriptions. */
 import type { ServerSettings } from '../../server/settings.ts';
 import type { Tool } from '../tool.ts';
-import { offersTool } from '../tool-sets.ts';
+import { offersTool } from '../tool.ts';
 import { checkpointSession, rollbackSession } from './checkpoint-tools.ts';
 import { cancelExecution, executeCode } from './execution-tools.ts';
 import { listFiles, readFile, resetWorkspace, writeFile } from './file-tools.ts';

@@ -187,7 +187,7 @@ function sessionRowFor(record: SessionRecord, tenant: Tenant): SessionRow {
     last_used_at,
     calls,
     fuel_consumed,
-    running: tenant.activeCalls(session_id),
+    running: tenant.calls.count(session_id),
   };
 }
 
@@ -232,7 +232,7 @@ export const resetAllSessions = defineTool({
   annotations: DESTRUCTIVE_IDEMPOTENT,
   run: async ({ cleanup_disk = true }, { tenant, state }) => {
     const ids = await tenant.storedSessionIds();
-    tenant.cancel();
+    tenant.calls.cancel();
     const failed: { session_id: string; error: string }[] = [];
     const attempt = async (session_id: string, work: () => Promise<unknown>): Promise<boolean> => {
       try {

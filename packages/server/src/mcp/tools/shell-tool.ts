@@ -3,14 +3,12 @@
  * calls. Its files are those of the default workspace, so that other tools see them without a session.
  */
 
-import type { Session, ToolResult } from '@llm-wasm-sandbox/core/internal';
-import { SandboxError, SHELL_RUNTIME } from '@llm-wasm-sandbox/core/internal';
+import { SandboxError, type Session, SHELL_RUNTIME, type ToolResult } from '@llm-wasm-sandbox/core/internal';
 import * as z from 'zod';
 import type { ServerSettings } from '../../server/settings.ts';
 import type { Tenant } from '../../server/tenant.ts';
 import { runAnswered, runForClient, toolsOf } from '../run-for-client.ts';
-import { ADDITIVE, defineTool, hasNetwork, type Tool, type ToolCall } from '../tool.ts';
-import { offersTool } from '../tool-sets.ts';
+import { ADDITIVE, defineTool, hasNetwork, offersTool, type Tool, type ToolCall } from '../tool.ts';
 
 const SESSION = SHELL_RUNTIME;
 const MAX_COMMAND_CHARS = 1_000_000;
@@ -24,7 +22,7 @@ async function shellOf(tenant: Tenant): Promise<Session> {
 }
 
 async function restart({ tenant }: ToolCall): Promise<ToolResult> {
-  tenant.cancel(SESSION);
+  tenant.calls.cancel(SESSION);
   const session = await shellOf(tenant);
   // After the commands that wait, which are cancelled.
   await session.withFilesOf(

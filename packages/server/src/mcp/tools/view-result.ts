@@ -3,8 +3,7 @@
  * results with structured content.
  */
 
-import type { CachedResult } from '@llm-wasm-sandbox/core/internal';
-import { IMAGE_LIMITS, SandboxError, showResult } from '@llm-wasm-sandbox/core/internal';
+import { type CachedResult, IMAGE_LIMITS, SandboxError, showResult } from '@llm-wasm-sandbox/core/internal';
 import * as z from 'zod';
 import { DEFAULT_SESSION } from '../../server/tenant.ts';
 import { defineTool, optionalSession, READ_ONLY } from '../tool.ts';
