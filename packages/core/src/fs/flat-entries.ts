@@ -6,8 +6,7 @@
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { byCodeUnit, checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
 import { FsError } from './fs-error.ts';
-import type { Entry } from './nodes.ts';
-import { type DirNode, type Node, type NodeInit, newDir, newFile, newLink } from './nodes.ts';
+import { type DirNode, type Entry, type Node, type NodeInit, newDir, newFile, newLink } from './nodes.ts';
 import { toContent } from './shared-array-buffers.ts';
 
 export type { Entry, TreeEdit } from './nodes.ts';

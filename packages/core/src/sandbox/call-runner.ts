@@ -1,10 +1,9 @@
 /** One call of a sandbox, from the options of `execute` to its result. The interpreter runs the program. */
 import { randomUUID } from 'node:crypto';
-import type { CancelSignal } from '../concurrency/cancellation.ts';
-import { linkSignals } from '../concurrency/cancellation.ts';
+import type { EarlierCalls } from '../analysis/input.ts';
+import { type CancelSignal, linkSignals } from '../concurrency/cancellation.ts';
 import { vendoredPackagesOf } from '../packages/import-costs.ts';
-import { programEnv, type SandboxResult } from '../schema.ts';
-import { CallHistory } from './call-history.ts';
+import { type ImportFacts, type PackageFacts, programEnv, type SandboxResult } from '../schema.ts';
 import {
   type Call,
   callLanguage,
@@ -26,6 +25,9 @@ import { toResult } from './to-result.ts';
 /** Workspace paths that guidance about a missing file considers. */
 const MAX_PATHS_FOR_GUIDANCE = 200;
 
+const SOURCES_MAX = 16;
+const SOURCE_MAX = 32_768;
+
 /** What was passed to `execute` or `resume`. */
 interface GivenCall {
   readonly code: string;
@@ -46,6 +48,35 @@ interface ToolsContext {
   readonly signal: CancelSignal;
   readonly parsed: ReturnType<typeof parseCallOptions>;
   readonly resumption: Resumption | undefined;
+}
+
+/** What a sandbox remembers of its calls for the analysis of later ones. Bounded in number and size. */
+class CallHistory {
+  readonly #sources: string[] = [];
+  readonly #heavyImports = new Map<string, number>();
+
+  /** Earlier calls. `record` is the stored record of the session, which also covers calls before this object was created. */
+  earlierCalls(
+    record: { auto_persist_globals: boolean; imports: readonly string[] } | undefined,
+  ): EarlierCalls {
+    const recorded = (record?.imports ?? []).map((name) => [name, 1] as const);
+    return {
+      persistent: record?.auto_persist_globals ?? false,
+      sources: [...this.#sources],
+      heavyImports: new Map([...recorded, ...this.#heavyImports]),
+    };
+  }
+
+  /** Adds a call, after it was analysed. */
+  add(code: string, imports: readonly ImportFacts[], packages: readonly PackageFacts[]): void {
+    this.#sources.push(code.slice(0, SOURCE_MAX));
+    if (this.#sources.length > SOURCES_MAX) this.#sources.shift();
+    for (const { name, cached } of imports) {
+      const found = packages.find(({ heavy, import_names }) => heavy && import_names.includes(name));
+      if (found === undefined || cached) continue;
+      this.#heavyImports.set(found.name, (this.#heavyImports.get(found.name) ?? 0) + 1);
+    }
+  }
 }
 
 export class CallRunner {

@@ -10,7 +10,6 @@ import type { PendingCall, ToolCallRecord } from '../schema/tool-call-record.ts'
 import { CallSlots } from './call-slots.ts';
 import { checkResultSize, JsonDataError, readArguments, toJson } from './json-data.ts';
 import { shownRequest } from './question-text.ts';
-import { runTool } from './run-tool.ts';
 import { ToolError } from './tool-error.ts';
 import {
   DEFAULT_TOOL_LIMITS,
@@ -54,6 +53,9 @@ const HELD_BYTES_MESSAGE = `The arguments of the calls of the run that have not 
 const SMALL_ARGUMENTS = 16 * 1024;
 /** Limit on what a suspended call shows in `metadata.pending`, which is stored with the session. */
 const MAX_PAYLOAD_BYTES = 64 * 1024;
+
+/** Maximum number of values of an async iterable. Tools of the AI SDK return one for preliminary results; the last value is the result. */
+const MAX_ITERATIONS = 100_000;
 
 /** @internal */
 export class ToolDispatcher {
@@ -473,4 +475,18 @@ export class ToolDispatcher {
     if (answer.type === 'value') record.bytes_out = Buffer.byteLength(answer.json);
     return answer;
   }
+}
+
+/** Runs a tool and returns its result. */
+async function runTool({ definition }: OfferedTool, args: unknown, context: ToolContext): Promise<unknown> {
+  const result: unknown = await definition.execute!(args, context);
+  const iterator = (result as Partial<AsyncIterable<unknown>> | null | undefined)?.[Symbol.asyncIterator];
+  if (typeof iterator !== 'function') return result;
+  let last: unknown;
+  let count = 0;
+  for await (const value of result as AsyncIterable<unknown>) {
+    last = value;
+    if (context.signal.aborted || ++count > MAX_ITERATIONS) break;
+  }
+  return last;
 }

@@ -3,8 +3,16 @@
  * committed tree. Sessions are never loaded from it, so nothing in it can damage a session.
  * Invariant: no path is accessed through a symbolic link, and files are replaced atomically.
  */
-import type { BigIntStats } from 'node:fs';
-import { lstatSync, mkdirSync, opendirSync, renameSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
+import {
+  type BigIntStats,
+  lstatSync,
+  mkdirSync,
+  opendirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  unlinkSync,
+} from 'node:fs';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { Slices } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';

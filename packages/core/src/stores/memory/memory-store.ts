@@ -34,10 +34,7 @@ export function createMemoryStore(holding: Holding): SessionStore {
   const checked = new WeakSet<SessionState>();
   const acquired = new Set<string>();
 
-  const size = (id: string) => {
-    const session = sessions.get(id);
-    return session === undefined ? 0 : bytesOf(session);
-  };
+  const size = (id: string) => held.get(id) ?? 0;
   return {
     isInMemory: true,
     async list() {
@@ -72,7 +69,7 @@ export function createMemoryStore(holding: Holding): SessionStore {
     async delete(id) {
       const freed = size(checkSessionId(id));
       sessions.delete(id);
-      holding.set(holding.bytes - (held.get(id) ?? 0));
+      holding.set(holding.bytes - freed);
       held.delete(id);
       return freed;
     },
@@ -104,22 +101,4 @@ export function createMemoryStore(holding: Holding): SessionStore {
       return { removed: [], entries: [] };
     },
   };
-}
-
-/** Counts contents that several states share only once. */
-function bytesOf(session: StoredSession): number {
-  const contents = new Map<string, number>();
-  const buffers = new Map<ArrayBufferLike, number>();
-  const add = (bytes: Uint8Array | undefined) => {
-    if (bytes === undefined || bytes.length === 0) return;
-    const buffer = buffers.get(bytes.buffer) ?? buffers.size;
-    buffers.set(bytes.buffer, buffer);
-    contents.set(`${buffer}:${bytes.byteOffset}:${bytes.length}`, bytes.length);
-  };
-  for (const { delta, workspace, tmp } of statesOf(session)) {
-    delta?.forEach(add);
-    for (const { data } of workspace.values()) add(data);
-    for (const { data } of tmp) add(data);
-  }
-  return [...contents.values()].reduce((sum, length) => sum + length, 0);
 }

@@ -17,8 +17,7 @@ import { BASH_PACKAGE, SHELL_COMMANDS } from '../../runtimes/programs/program-fo
 import { programCommands, scriptsByCommand } from '../../runtimes/programs/program-list.ts';
 import { startCommand } from '../../runtimes/programs/start-command.ts';
 import { RUNTIMES } from '../../runtimes/registry/runtime-registry.ts';
-import type { Runtime } from '../../runtimes/runtime.ts';
-import { LAYER_TIME_MS } from '../../runtimes/runtime.ts';
+import { LAYER_TIME_MS, type Runtime } from '../../runtimes/runtime.ts';
 import type { RunJob } from '../protocol/messages.ts';
 import { parseGuestReport } from '../protocol/parse-guest-report.ts';
 import type { MountedLayer } from '../thread/guest-volume.ts';
