@@ -5,6 +5,7 @@ import type { AttackRow, AttackTable, Pattern, ProgramAttack } from '../attack.t
 import type { Limit, LimitProgram } from '../programs/attack-programs.ts';
 import { ATTACK_PROGRAMS } from '../programs/index.ts';
 import { CHART_ATTACKS } from './chart-attacks.ts';
+import { GIT_ATTACKS } from './git-attacks.ts';
 import { PROCESS_ATTACKS_JAVASCRIPT, PROCESS_ATTACKS_PYTHON } from './process-attacks.ts';
 import { knownFrom, slug } from './rows.ts';
 
@@ -289,6 +290,11 @@ seen`,
   ...CHART_ATTACKS,
 ];
 
-const bash: readonly AttackRow[] = [...attacksOf('bash'), ...depthAttacks('bash'), ...shellAttacks];
+const bash: readonly AttackRow[] = [
+  ...attacksOf('bash'),
+  ...depthAttacks('bash'),
+  ...shellAttacks,
+  ...GIT_ATTACKS,
+];
 
 export const LIMITS: AttackTable = { python, javascript, bash };
