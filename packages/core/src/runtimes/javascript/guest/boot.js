@@ -8,7 +8,7 @@ import * as asyncContext from './async-context.js';
 import * as consoleParts from './console.js';
 import * as formatting from './console-format.js';
 import * as cryptography from './crypto.js';
-import { define } from './define.js';
+import * as defining from './define.js';
 import * as displaying from './display.js';
 import { correctEngine } from './engine-corrections.js';
 import * as errorStack from './error-stack.js';
@@ -18,7 +18,7 @@ import * as inspection from './inspect.js';
 import * as inspectError from './inspect-error.js';
 import * as inspectText from './inspect-text.js';
 import * as json from './json-parse.js';
-import { defineLazily, defineLazyGlobals } from './lazy-globals.js';
+import { defineLazyGlobals } from './lazy-globals.js';
 import { defineLocaleMethods } from './locale-methods.js';
 import * as nodeModules from './node-modules.js';
 import * as osModule from './os.js';
@@ -35,6 +35,7 @@ import * as valueTypes from './value-types.js';
 import * as packages from './vendored-packages.js';
 
 const { console } = consoleParts;
+const { define } = defining;
 const { host } = hostCalls;
 const { safeInspect, typeName } = inspection;
 const { environment, os, setVariable } = osModule;
@@ -381,7 +382,7 @@ nodeModules.addBootParts({
   display: displaying,
   'inspect-error': inspectError,
   'inspect-text': inspectText,
-  'lazy-globals': { defineLazily },
+  define: defining,
   'node-modules': nodeModules,
   os: osModule,
   'program-events': events,

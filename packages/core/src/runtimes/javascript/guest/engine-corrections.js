@@ -3,6 +3,7 @@
  * requires; the engine alone would free it with its last reference. The error of Promise.any has a message, as in
  * Node.js.
  */
+import { defineHidden } from './define.js';
 
 let kept = [];
 const release = () => {
@@ -37,12 +38,11 @@ const weakRefMethods = {
 
 const nativeAny = Promise.any;
 
-/** Gives an error that the engine made the message of Node.js. */
-function withMessage(error) {
-  if (error instanceof AggregateError && !Object.hasOwn(error, 'message'))
-    replace(error, 'message', 'All promises were rejected');
-  return error;
-}
+/** The error of the engine with the message of Node.js, which its stack begins with. */
+const withMessage = (error) =>
+  error instanceof AggregateError && error.message === ''
+    ? new AggregateError(error.errors, 'All promises were rejected')
+    : error;
 
 const promiseMethods = {
   any(iterable) {
@@ -61,15 +61,11 @@ const promiseMethods = {
   },
 };
 
-const replace = (target, name, value) =>
-  Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
-
 export function correctEngine() {
   // The bundler renames the function.
   Object.defineProperty(WeakRef, 'name', { value: 'WeakRef', configurable: true });
   Object.defineProperty(WeakRef, 'prototype', { value: EngineWeakRef.prototype, writable: false });
-  replace(EngineWeakRef.prototype, 'constructor', WeakRef);
-  replace(EngineWeakRef.prototype, 'deref', weakRefMethods.deref);
-  replace(globalThis, 'WeakRef', WeakRef);
-  replace(Promise, 'any', promiseMethods.any);
+  defineHidden(EngineWeakRef.prototype, { constructor: WeakRef, ...weakRefMethods });
+  defineHidden(globalThis, { WeakRef });
+  defineHidden(Promise, promiseMethods);
 }

@@ -1,7 +1,5 @@
-/**
- * Globals that are loaded when a program first uses them. Each is an accessor that replaces itself with the value;
- * assigning to the name replaces it too.
- */
+/** Globals that are loaded when a program first uses them. */
+import { defineLazily } from './define.js';
 import { load } from './node-modules.js';
 
 /** The globals by the module that exports them. */
@@ -21,23 +19,8 @@ WritableStreamDefaultController TransformStream TransformStreamDefaultController
 CountQueuingStrategy CompressionStream DecompressionStream TextEncoderStream TextDecoderStream`,
 };
 
-export function defineLazily(name, get) {
-  const replace = (value) =>
-    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
-  Object.defineProperty(globalThis, name, {
-    get() {
-      const value = get();
-      replace(value);
-      return value;
-    },
-    set: replace,
-    configurable: true,
-    enumerable: false,
-  });
-}
-
 export function defineLazyGlobals() {
-  defineLazily('process', () => load('node:process'));
+  defineLazily(globalThis, 'process', () => load('node:process'));
   for (const [module, names] of Object.entries(SOURCES))
-    for (const name of names.split(/\s/)) defineLazily(name, () => load(module)[name]);
+    for (const name of names.split(/\s/)) defineLazily(globalThis, name, () => load(module)[name]);
 }

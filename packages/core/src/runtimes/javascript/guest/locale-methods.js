@@ -1,4 +1,5 @@
 /** The methods of numbers, dates and strings that depend on a locale. They load `Intl` on first use. */
+import { defineHidden } from './define.js';
 import { load } from './node-modules.js';
 
 const intl = () => load('node:internal/intl').methods;
@@ -83,12 +84,7 @@ export function defineLocaleMethods() {
     for (const [name, value] of Object.entries(methods)) {
       Object.defineProperty(value, 'name', { value: name, configurable: true });
       Object.defineProperty(value, 'length', { value: name === 'localeCompare' ? 1 : 0, configurable: true });
-      Object.defineProperty(prototype, name, {
-        value,
-        writable: true,
-        configurable: true,
-        enumerable: false,
-      });
     }
+    defineHidden(prototype, methods);
   }
 }

@@ -107,13 +107,13 @@ function originOf(error, rawStack) {
 
 const INNER_ERRORS = 3;
 
-/** The first errors of an AggregateError. The engine creates those of Promise.any, which have no message. */
-function describeGroup({ message, errors }) {
+/** The first errors of an AggregateError. */
+function describeGroup({ errors }) {
   if (!Array.isArray(errors)) return undefined;
   const available = errors
     .slice(0, INNER_ERRORS)
     .map((inner) => truncate(inner instanceof Error ? headline(inner) : inspect(inner), NAME_LIMIT));
-  return { available, length: errors.length, ...(message === '' && { raised: false, thrower: 'any' }) };
+  return { available, length: errors.length };
 }
 
 function describe(error, line) {

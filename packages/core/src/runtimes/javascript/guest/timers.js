@@ -6,6 +6,7 @@
  */
 import { bindContext } from './async-context.js';
 import { host } from './host-calls.js';
+import { load } from './node-modules.js';
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
@@ -130,20 +131,8 @@ export class Immediate extends Handle {
 }
 
 function callbackOf(callback, handle, args) {
-  if (typeof callback !== 'function') {
-    const received = callback === null || callback === undefined ? `${callback}` : `type ${typeof callback}`;
-    const shown =
-      typeof callback === 'string'
-        ? ` ('${callback}')`
-        : ['number', 'boolean'].includes(typeof callback)
-          ? ` (${callback})`
-          : '';
-    const error = new TypeError(
-      `The "callback" argument must be of type function. Received ${received}${shown}`,
-    );
-    error.code = 'ERR_INVALID_ARG_TYPE';
-    throw error;
-  }
+  if (typeof callback !== 'function')
+    throw load('node:internal/errors').invalidArgType('callback', 'function', callback);
   // Bound instead of wrapped, so that stack traces contain no frame of this file.
   return bindContext(callback.bind(handle, ...args));
 }

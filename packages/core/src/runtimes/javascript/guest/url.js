@@ -2,6 +2,7 @@
 import CoreURL from 'core-js-pure/actual/url';
 import URLSearchParams from 'core-js-pure/actual/url-search-params';
 import { customInspect, inspect } from './inspect.js';
+import { load } from './node-modules.js';
 
 const PARTS = [
   ...['href', 'origin', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search'],
@@ -88,13 +89,8 @@ Object.defineProperty(URLSearchParams.prototype, 'forEach', {
   value: {
     forEach(callback, thisArg = undefined) {
       if (!isParams(this)) throw invalidThis('URLSearchParams');
-      if (typeof callback !== 'function') {
-        const shown = callback === null || callback === undefined ? `${callback}` : `type ${typeof callback}`;
-        throw coded(
-          `The "callback" argument must be of type function. Received ${shown}`,
-          'ERR_INVALID_ARG_TYPE',
-        );
-      }
+      if (typeof callback !== 'function')
+        throw load('node:internal/errors').invalidArgType('callback', 'function', callback);
       return nativeForEach.call(this, callback, thisArg);
     },
   }.forEach,

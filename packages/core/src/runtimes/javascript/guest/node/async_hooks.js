@@ -4,6 +4,7 @@
  * reaction at that moment, which the engine runs right before it continues the function. After `await` of another value,
  * the engine continues the function in the context in which it added the promise job; see async-context.js.
  */
+
 import {
   bindContext,
   capture,
@@ -12,6 +13,7 @@ import {
   setContext,
   setNextContext,
 } from '../async-context.js';
+import { defineHidden } from '../define.js';
 import { codedError, invalidArgType, unavailable, validateFunction } from './internal/errors.js';
 
 const nativeThen = Promise.prototype.then;
@@ -37,9 +39,6 @@ function isPromise(value) {
   return value !== Promise.prototype && value instanceof Promise;
 }
 
-const replace = (target, name, value, enumerable = false) =>
-  Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable });
-
 /** A method that reads `constructor` without waiting for the promise. */
 const quiet = (name, native) =>
   ({
@@ -55,16 +54,13 @@ const quiet = (name, native) =>
   })[name];
 
 function capturePromises() {
-  const { then } = {
+  defineHidden(Promise.prototype, {
     // biome-ignore lint/suspicious/noThenProperty: it replaces the method of promises
     then(onFulfilled, onRejected) {
       const captured = currentContext();
       return thenNatively(this, inContext(captured, onFulfilled), inContext(captured, onRejected));
     },
-  };
-  replace(Promise.prototype, 'then', then);
-  Object.defineProperty(Promise.prototype, 'constructor', {
-    get() {
+    get constructor() {
       if (!isInternal && isPromise(this)) {
         const captured = currentContext();
         const enter = () => setNextContext(captured);
@@ -72,20 +68,22 @@ function capturePromises() {
       }
       return Promise;
     },
-    set(value) {
-      replace(this, 'constructor', value, true);
+    set constructor(value) {
+      Object.defineProperty(this, 'constructor', {
+        value,
+        writable: true,
+        configurable: true,
+        enumerable: true,
+      });
     },
-    configurable: true,
-    enumerable: false,
   });
   for (const name of ['resolve', 'all', 'allSettled', 'any', 'race'])
-    replace(Promise, name, quiet(name, Promise[name]));
+    defineHidden(Promise, { [name]: quiet(name, Promise[name]) });
   const nativeQueue = globalThis.queueMicrotask;
-  const queueMicrotask = function queueMicrotask(callback) {
+  globalThis.queueMicrotask = function queueMicrotask(callback) {
     validateFunction(callback, 'callback');
     nativeQueue(bindContext(callback));
   };
-  replace(globalThis, 'queueMicrotask', queueMicrotask, true);
 }
 
 capture.isEnabled = true;

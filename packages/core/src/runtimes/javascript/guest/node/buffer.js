@@ -1,4 +1,5 @@
 /** The module `buffer`: Buffer as a subclass of Uint8Array, and the encodings. */
+import { defineHidden } from '../define.js';
 import { customInspect, inspect } from '../inspect.js';
 import { Blob, File } from './internal/blob.js';
 import { addNumberMethods } from './internal/buffer-numbers.js';
@@ -56,12 +57,7 @@ export function Buffer(value, encodingOrOffset, length) {
 Object.defineProperty(Buffer, Symbol.species, { get: () => FastBuffer, configurable: true });
 Object.setPrototypeOf(Buffer, Uint8Array);
 Buffer.prototype = FastBuffer.prototype;
-Object.defineProperty(FastBuffer.prototype, 'constructor', {
-  value: Buffer,
-  writable: true,
-  configurable: true,
-  enumerable: false,
-});
+defineHidden(FastBuffer.prototype, { constructor: Buffer });
 
 const FROM_TYPES = ['string', 'Buffer', 'ArrayBuffer', 'Array'];
 function cannotConvert(value) {
@@ -363,14 +359,7 @@ for (const encoding of ['ascii', 'base64', 'base64url', 'hex', 'latin1', 'ucs2',
     return this.write(string, offset, length, encoding);
   };
 }
-for (const key of Reflect.ownKeys(methods)) {
-  Object.defineProperty(Buffer.prototype, key, {
-    value: methods[key],
-    writable: true,
-    configurable: true,
-    enumerable: false,
-  });
-}
+defineHidden(Buffer.prototype, methods);
 addNumberMethods(Buffer.prototype);
 export const constants = { MAX_LENGTH, MAX_STRING_LENGTH: 536_870_888 };
 

@@ -1,4 +1,5 @@
 /** The module `perf_hooks` and the global `performance`. */
+import { defineTag } from '../define.js';
 import { interpreterClock as origin } from '../timers.js';
 import { unavailable } from './internal/errors.js';
 
@@ -79,7 +80,7 @@ export const performance = {
   eventLoopUtilization: () => ({ idle: 0, active: 0, utilization: 0 }),
   toJSON: () => ({ timeOrigin: performance.timeOrigin }),
 };
-Object.defineProperty(performance, Symbol.toStringTag, { value: 'Performance', configurable: true });
+defineTag(performance, 'Performance');
 
 export default {
   performance,

@@ -1,5 +1,7 @@
 /** The module `process`. The process has no users, and gets only signals that it sends to itself; its output goes to the streams of the program. */
+
 import { LINUX_ERRNO } from '../../linux-errno.js';
+import { defineTag } from '../define.js';
 import { host } from '../host-calls.js';
 import { deleteVariable, environment, SIGNALS, setVariable } from '../os.js';
 import { addTick, exit, hooks, programSource } from '../program-events.js';
@@ -233,7 +235,7 @@ Object.defineProperty(process, 'exitCode', {
   enumerable: true,
   configurable: true,
 });
-Object.defineProperty(process, Symbol.toStringTag, { value: 'process', configurable: true });
+defineTag(process, 'process');
 
 let captureCallback = null;
 

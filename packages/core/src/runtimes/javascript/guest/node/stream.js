@@ -1,5 +1,7 @@
 /** The module `stream`: the streams of Node.js from the package readable-stream. */
+
 import Stream from 'readable-stream/lib/stream.js';
+import { defineHidden } from '../define.js';
 import { load } from '../node-modules.js';
 import { AbortError, unavailable } from './internal/errors.js';
 import promises from './stream/promises.js';
@@ -52,8 +54,8 @@ for (const [type, name, instead] of [
     throw unavailable(`stream.${type.name}.${name} is not available in the sandbox. Use ${instead}.`);
   };
 
-Object.defineProperty(Stream.Writable.prototype, Symbol.asyncDispose, {
-  value() {
+defineHidden(Stream.Writable.prototype, {
+  [Symbol.asyncDispose]() {
     if (!this.destroyed) this.destroy(this.writableFinished ? null : new AbortError());
     return new Promise((resolve, reject) => {
       Stream.finished(this, (error) =>
@@ -61,8 +63,6 @@ Object.defineProperty(Stream.Writable.prototype, Symbol.asyncDispose, {
       );
     });
   },
-  writable: true,
-  configurable: true,
 });
 
 export const { Readable, Writable, Duplex, Transform, PassThrough, pipeline, finished } = Stream;

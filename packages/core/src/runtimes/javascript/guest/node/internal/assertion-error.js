@@ -1,4 +1,5 @@
 /** AssertionError and the comparison of values that its message contains. */
+import { defineHidden } from '../../define.js';
 import { framesOf } from '../../error-stack.js';
 import { inspect } from '../../inspect.js';
 import { validateObject } from './errors.js';
@@ -185,12 +186,7 @@ export class AssertionError extends Error {
         : messageOf(actual, expected, operator, isGiven ? String(message) : undefined),
     );
     this.generatedMessage = !message;
-    Object.defineProperty(this, 'name', {
-      value: 'AssertionError',
-      enumerable: false,
-      writable: true,
-      configurable: true,
-    });
+    defineHidden(this, { name: 'AssertionError' });
     this.code = 'ERR_ASSERTION';
     this.actual = actual;
     this.expected = expected;

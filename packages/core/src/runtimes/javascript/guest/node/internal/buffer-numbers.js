@@ -1,4 +1,5 @@
 /** The methods of Buffer that read and write numbers. */
+import { defineHidden } from '../../define.js';
 import { codedError, invalidArgType, outOfRange } from './errors.js';
 
 /** Method name without `read` or `write`, method of DataView, and bytes. */
@@ -105,10 +106,7 @@ export function addNumberMethods(prototype) {
   for (const row of FIXED) addFixed(methods, row);
   for (const isSigned of [false, true])
     for (const isLittle of [true, false]) addVariable(methods, isSigned, isLittle);
-  for (const [name, value] of Object.entries(methods)) {
-    const names = name.includes('UInt') ? [name, name.replace('UInt', 'Uint')] : [name];
-    for (const one of names) {
-      Object.defineProperty(prototype, one, { value, writable: true, configurable: true, enumerable: false });
-    }
-  }
+  for (const [name, value] of Object.entries(methods))
+    if (name.includes('UInt')) methods[name.replace('UInt', 'Uint')] = value;
+  defineHidden(prototype, methods);
 }

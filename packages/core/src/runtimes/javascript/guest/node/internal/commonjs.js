@@ -1,4 +1,5 @@
 /** CommonJS modules: `require`, `module` and the cache. ES modules that are required are evaluated synchronously. */
+import { defineHidden } from '../../define.js';
 import { host, status, statusBuffer } from '../../host-calls.js';
 import { builtinModules, isLoaded, load, nodeModule } from '../../node-modules.js';
 import { requirePackage } from '../../vendored-packages.js';
@@ -29,12 +30,7 @@ export class Module {
     this.id = id;
     this.path = dirname(id);
     this.exports = {};
-    Object.defineProperty(this, 'parent', {
-      value: parent,
-      enumerable: false,
-      configurable: true,
-      writable: true,
-    });
+    defineHidden(this, { parent });
     this.filename = null;
     this.loaded = false;
     this.children = [];

@@ -1,6 +1,7 @@
 /** Errors with the codes and messages of Node.js. */
 
 import { LINUX_ERRNO, strerror } from '../../../linux-errno.js';
+import { defineHidden } from '../../define.js';
 import { framesOf } from '../../error-stack.js';
 import { inspect } from '../../inspect.js';
 
@@ -10,15 +11,11 @@ export function codedError(Base, code, message) {
   Error.captureStackTrace?.(error, codedError);
   error.code = code;
   error.stack = `${error.name} [${code}]: ${message}\n${framesOf(error)}`.trimEnd();
-  Object.defineProperty(error, 'toString', {
-    value() {
+  return defineHidden(error, {
+    toString() {
       return `${this.name} [${code}]: ${this.message}`;
     },
-    enumerable: false,
-    configurable: true,
-    writable: true,
   });
-  return error;
 }
 
 /** The error of what the sandbox does not have. The message names the alternative. */

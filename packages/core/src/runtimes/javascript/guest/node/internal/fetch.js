@@ -2,6 +2,7 @@
  * Headers, FormData, Request, Response and `fetch`. `fetch` serves `data:` URLs. The host sends other requests; without a network,
  * they are rejected with an error that names the alternative.
  */
+import { defineHidden } from '../../define.js';
 import { customInspect, inspect } from '../../inspect.js';
 import { decodeUtf8, encodeUtf8 } from '../../text-encoding.js';
 import { Blob, concatBytes, File } from './blob.js';
@@ -63,15 +64,6 @@ const pairMethods = {
     return this.entries();
   },
 };
-const hasPairs = (type) => {
-  for (const key of Reflect.ownKeys(pairMethods))
-    Object.defineProperty(type.prototype, key, {
-      value: pairMethods[key],
-      writable: true,
-      configurable: true,
-    });
-};
-
 export class Headers {
   #list = new Map();
   /** The names in their original spelling, by lower-case name. */
@@ -145,7 +137,7 @@ export class Headers {
   }
 }
 
-hasPairs(Headers);
+defineHidden(Headers.prototype, pairMethods);
 
 export class FormData {
   #entries = [];
@@ -203,7 +195,7 @@ export class FormData {
   }
 }
 
-hasPairs(FormData);
+defineHidden(FormData.prototype, pairMethods);
 
 const utf8 = (text) => new Uint8Array(encodeUtf8(text));
 

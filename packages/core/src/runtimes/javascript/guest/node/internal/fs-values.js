@@ -1,4 +1,5 @@
 /** Values that `fs` receives and returns: paths, flags, options, Stats and Dirent. */
+import { defineHidden } from '../../define.js';
 import { status } from '../../host-calls.js';
 import { Buffer } from '../buffer.js';
 import { encodingOf } from './encodings.js';
@@ -169,16 +170,14 @@ export class Dirent {
   }
 }
 
-for (const [name, kind] of Object.entries(KINDS)) {
-  const define = (type, getMode) =>
-    Object.defineProperty(type.prototype, name, {
-      value() {
-        return (getMode(this) & constants.S_IFMT) === kind;
+/** Adds the methods that tell the kind of a file by its mode. */
+function defineKinds(type, modeOf) {
+  for (const [name, kind] of Object.entries(KINDS))
+    defineHidden(type.prototype, {
+      [name]() {
+        return (modeOf(this) & constants.S_IFMT) === kind;
       },
-      writable: true,
-      configurable: true,
-      enumerable: false,
     });
-  define(Stats, (stats) => Number(stats.mode));
-  define(Dirent, (entry) => entry._mode);
 }
+defineKinds(Stats, (stats) => Number(stats.mode));
+defineKinds(Dirent, (entry) => entry._mode);

@@ -1,4 +1,5 @@
 /** The global `Intl` and the methods of other built-in objects that depend on a locale. Each part is loaded on first use. */
+import { defineHidden, defineLazily, defineTag } from '../../define.js';
 import { load } from '../../node-modules.js';
 import { getCanonicalLocales, Locale, resolveLocale } from './intl/locales.js';
 
@@ -34,23 +35,9 @@ class DisplayNames {
 }
 
 export const Intl = {};
-for (const [name, value] of Object.entries({ getCanonicalLocales, supportedValuesOf, Locale, DisplayNames }))
-  Object.defineProperty(Intl, name, { value, writable: true, configurable: true, enumerable: false });
-for (const [name, module] of Object.entries(CONSTRUCTORS)) {
-  const replace = (value) =>
-    Object.defineProperty(Intl, name, { value, writable: true, configurable: true, enumerable: false });
-  Object.defineProperty(Intl, name, {
-    get() {
-      const value = part(module)[name];
-      replace(value);
-      return value;
-    },
-    set: replace,
-    configurable: true,
-    enumerable: false,
-  });
-}
-Object.defineProperty(Intl, Symbol.toStringTag, { value: 'Intl', configurable: true });
+defineHidden(Intl, { getCanonicalLocales, supportedValuesOf, Locale, DisplayNames });
+for (const [name, module] of Object.entries(CONSTRUCTORS)) defineLazily(Intl, name, () => part(module)[name]);
+defineTag(Intl, 'Intl');
 
 /** Languages with a dotted and a dotless i. */
 const TURKIC = /^(?:tr|az)(?:-|$)/;

@@ -3,6 +3,7 @@
  * A method calls the engine's method for UTC with a date that is shifted by the offset of the zone, its shadow.
  */
 
+import { defineHidden } from '../../define.js';
 import { localZoneName } from './intl/date-time-format.js';
 import { canonicalTimeZone, defaultTimeZone, offsetAt, setDefaultTimeZone } from './intl/time-zones.js';
 
@@ -127,9 +128,6 @@ for (const field of ['FullYear', 'Month', 'Date', 'Day', 'Hours', 'Minutes', 'Se
   };
 }
 
-const define = (target, name, value) =>
-  Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
-
 let isInstalled = false;
 
 function install() {
@@ -138,16 +136,14 @@ function install() {
     const { length } = prototype[name];
     Object.defineProperty(value, 'name', { value: name, configurable: true });
     Object.defineProperty(value, 'length', { value: length, configurable: true });
-    define(prototype, name, value);
   }
   Object.defineProperty(LocalDate, 'name', { value: 'Date', configurable: true });
   Object.defineProperty(LocalDate, 'length', { value: 7, configurable: true });
   Object.defineProperty(LocalDate, 'prototype', { value: prototype, writable: false });
-  for (const name of ['now', 'UTC']) define(LocalDate, name, EngineDate[name]);
   Object.defineProperty(parse, 'name', { value: 'parse', configurable: true });
-  define(LocalDate, 'parse', parse);
-  define(prototype, 'constructor', LocalDate);
-  define(globalThis, 'Date', LocalDate);
+  defineHidden(LocalDate, { now: EngineDate.now, UTC, parse });
+  defineHidden(prototype, { ...methods, constructor: LocalDate });
+  defineHidden(globalThis, { Date: LocalDate });
 }
 
 /** Sets the time zone to a value of TZ. */

@@ -1,5 +1,7 @@
 /** The module `stream/web`: the streams of the WHATWG standard from the package web-streams-polyfill. */
+
 import * as streams from 'web-streams-polyfill';
+import { defineHidden } from '../../define.js';
 import { customInspect, inspect } from '../../inspect.js';
 import { load } from '../../node-modules.js';
 import { TextDecoder, TextEncoder } from '../../text-encoding.js';
@@ -8,12 +10,10 @@ const { ReadableByteStreamController, ReadableStream, TransformStream, WritableS
 
 /** Streams are shown as in Node.js, without the fields of the package. */
 function showAs(type, fieldsOf) {
-  Object.defineProperty(type.prototype, customInspect, {
-    value(depth, options) {
+  defineHidden(type.prototype, {
+    [customInspect](depth, options) {
       return depth < 0 || this === type.prototype ? this : `${type.name} ${inspect(fieldsOf(this), options)}`;
     },
-    configurable: true,
-    writable: true,
   });
 }
 showAs(ReadableStream, ({ locked, _state, _readableStreamController }) => ({

@@ -2,6 +2,7 @@
  * Intl.Collator: compares strings on three levels, as the Unicode Collation Algorithm does: letters, accents, and case.
  * The order of ASCII characters is part of this file; the data for all others is loaded on first use.
  */
+import { defineHidden, defineTag } from '../../../define.js';
 import { load } from '../../../node-modules.js';
 import { option, resolveLocale, supportedTags } from './locales.js';
 
@@ -247,9 +248,8 @@ const methods = {
     };
   },
 };
-for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(methods)))
-  Object.defineProperty(Collator.prototype, name, { ...descriptor, enumerable: false });
-Object.defineProperty(Collator.prototype, Symbol.toStringTag, { value: 'Intl.Collator', configurable: true });
+defineHidden(Collator.prototype, methods);
+defineTag(Collator.prototype, 'Intl.Collator');
 Collator.supportedLocalesOf = supportedTags;
 
 const cache = new Map();

@@ -2,6 +2,7 @@
  * Intl.DateTimeFormat for the Gregorian calendar. Patterns and names are data; options that the data does not cover throw a
  * RangeError. The default time zone is that of Date.
  */
+import { defineHidden, defineTag } from '../../../define.js';
 import { load } from '../../../node-modules.js';
 import { option, refuseRanges, resolveLocale, supportedTags } from './locales.js';
 import { canonicalTimeZone, defaultTimeZone, offsetAt, zoneIndex } from './time-zones.js';
@@ -287,12 +288,8 @@ const methods = {
     return resolved;
   },
 };
-for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(methods)))
-  Object.defineProperty(DateTimeFormat.prototype, name, { ...descriptor, enumerable: false });
-Object.defineProperty(DateTimeFormat.prototype, Symbol.toStringTag, {
-  value: 'Intl.DateTimeFormat',
-  configurable: true,
-});
+defineHidden(DateTimeFormat.prototype, methods);
+defineTag(DateTimeFormat.prototype, 'Intl.DateTimeFormat');
 DateTimeFormat.supportedLocalesOf = supportedTags;
 refuseRanges(DateTimeFormat, ['formatRange', 'formatRangeToParts']);
 

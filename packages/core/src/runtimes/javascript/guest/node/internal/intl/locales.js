@@ -1,4 +1,5 @@
 /** The locales that Intl has data for. Other locales throw a RangeError, because their output would be wrong. */
+import { defineHidden, defineTag } from '../../../define.js';
 
 /** `name` is the name of the data; `tags` are other tags with the same conventions. */
 export const LOCALES =
@@ -109,7 +110,7 @@ export class Locale {
     return this.#tag;
   }
 }
-Object.defineProperty(Locale.prototype, Symbol.toStringTag, { value: 'Intl.Locale', configurable: true });
+defineTag(Locale.prototype, 'Intl.Locale');
 
 /** Reads an option as ECMA-402 does. */
 export function option(options, name, values, fallback) {
@@ -129,6 +130,6 @@ export function refuseRanges({ prototype, name }, methods) {
         `${name}.${method} is not available in the sandbox: format both values and join them`,
       );
     };
-    Object.defineProperty(prototype, method, { value, writable: true, configurable: true });
+    defineHidden(prototype, { [method]: value });
   }
 }

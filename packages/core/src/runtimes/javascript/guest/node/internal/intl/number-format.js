@@ -1,8 +1,10 @@
 /** Intl.NumberFormat, PluralRules, RelativeTimeFormat and ListFormat: the implementations of FormatJS with data on demand. */
+
 import List from '@formatjs/intl-listformat';
 import { NumberFormat as Numbers } from '@formatjs/intl-numberformat';
 import { PluralRules as Plurals } from '@formatjs/intl-pluralrules';
 import RelativeTimes from '@formatjs/intl-relativetimeformat';
+import { defineHidden } from '../../../define.js';
 import { load } from '../../../node-modules.js';
 import { refuseRanges, resolveLocale, supportedTags } from './locales.js';
 
@@ -36,11 +38,7 @@ function define(Original, name, kind, isCallable = false) {
   Object.defineProperty(Wrapped, 'name', { value: name, configurable: true });
   Object.defineProperty(Wrapped, 'length', { value: 0, configurable: true });
   Wrapped.prototype = Original.prototype;
-  Object.defineProperty(Original.prototype, 'constructor', {
-    value: Wrapped,
-    writable: true,
-    configurable: true,
-  });
+  defineHidden(Original.prototype, { constructor: Wrapped });
   Wrapped.supportedLocalesOf = supportedTags;
   return Wrapped;
 }

@@ -1,5 +1,7 @@
 /** Intl.Segmenter for graphemes, which come from unicode-segmenter. */
+
 import { graphemeSegments } from 'unicode-segmenter/grapheme';
+import { defineTag } from '../../../define.js';
 import { option, resolveLocale, supportedTags } from './locales.js';
 
 const GRANULARITIES = ['grapheme', 'word', 'sentence'];
@@ -90,7 +92,4 @@ export class Segmenter {
     return supportedTags(locales);
   }
 }
-Object.defineProperty(Segmenter.prototype, Symbol.toStringTag, {
-  value: 'Intl.Segmenter',
-  configurable: true,
-});
+defineTag(Segmenter.prototype, 'Intl.Segmenter');
