@@ -62,3 +62,5 @@ export class SandboxError extends Error {
     this.publicMessage = publicMessage;
   }
 }
+
+export const invalidArgument = (message: string) => new SandboxError('invalid_argument', message);

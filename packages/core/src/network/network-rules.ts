@@ -1,5 +1,5 @@
 /** Decides whether a request is permitted, and which addresses its host may have. */
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 import {
   type CheckedUrl,
   forbids,
@@ -123,8 +123,7 @@ function listPatterns(patterns: readonly UrlPattern[]): string {
 
 function patternOf(text: string): UrlPattern {
   const pattern = parseUrlPattern(text);
-  if (typeof pattern === 'string')
-    throw new SandboxError('invalid_argument', `policy.network: ${text} ${pattern}.`);
+  if (typeof pattern === 'string') throw invalidArgument(`policy.network: ${text} ${pattern}.`);
   return pattern;
 }
 
@@ -132,10 +131,7 @@ function toRule(id: number, rule: NetworkRule, limits: NetworkLimits): Permittin
   const addresses = (rule.addresses ?? []).map((text) => {
     const range = addressRange(text);
     if (range !== undefined) return range;
-    throw new SandboxError(
-      'invalid_argument',
-      `policy.network.allow.${id}.addresses: ${text} is not an address.`,
-    );
+    throw invalidArgument(`policy.network.allow.${id}.addresses: ${text} is not an address.`);
   });
   return {
     id,

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Slices } from '../concurrency/slices.ts';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { isPlaceholder, PLACEHOLDER_PREFIX as PREFIX } from '../schema/placeholders.ts';
 import { parseUrlPattern, permits, type UrlPattern } from '../schema/url-pattern.ts';
@@ -53,7 +53,7 @@ function readValue(name: string, { value, env }: NetworkSecret, isSent: boolean)
   const found = value ?? process.env[env ?? ''] ?? (isSent ? undefined : randomBytes(16).toString('hex'));
   const problem = problemOf(found, env);
   if (problem === undefined) return found!;
-  throw new SandboxError('invalid_argument', `policy.network.secrets.${name}: ${problem}.`);
+  throw invalidArgument(`policy.network.secrets.${name}: ${problem}.`);
 }
 
 export class Secrets {

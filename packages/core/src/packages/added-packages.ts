@@ -7,7 +7,7 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument, SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { COMPANION, companionPath, readCompanionFile } from '../host/companion-package.ts';
 import { ensurePrivateFolder } from '../host/ensure-writable-folder.ts';
@@ -77,10 +77,7 @@ export function checkDescription(wheel: Partial<AddedPackage> & Pick<AddedPackag
   const value =
     typeof index === 'number' ? (wheel[field as keyof AddedPackage] as unknown[])[index] : undefined;
   const shown = typeof value === 'string' ? ` ${JSON.stringify(value.slice(0, 40))}` : '';
-  throw new SandboxError(
-    'invalid_argument',
-    `${wheel.file} cannot be added: ${String(field)}${shown} is not valid (${message}).`,
-  );
+  throw invalidArgument(`${wheel.file} cannot be added: ${String(field)}${shown} is not valid (${message}).`);
 }
 
 const ownPath = ({ sha256, file }: Pick<AddedPackage, 'sha256' | 'file'>) =>
@@ -147,8 +144,7 @@ export function parseAddedPackages(text: string, path: string): readonly AddedPa
     );
   }
   if (data.platform !== NATIVE_PLATFORM)
-    throw new SandboxError(
-      'invalid_argument',
+    throw invalidArgument(
       `${path} lists packages for ${data.platform}, but guests need ${NATIVE_PLATFORM}. Delete it and add the packages again.`,
     );
   return data.packages;

@@ -2,7 +2,7 @@
  * Selects the files of a Python wheel that a guest can use: pure files and libraries for WebAssembly. A wheel with libraries
  * for another machine is rejected unless the package is known to work without them.
  */
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 import { type PackageFile, packageFileDigest } from './package-files.ts';
 import { NATIVE_PLATFORM, NATIVE_TAGS, PYTHON_TAG } from './python-abi.ts';
 import { ZIP_LIMITS } from './read-zip.ts';
@@ -73,8 +73,7 @@ export function checkTags(
     );
   if (!files.some(isSideModule)) return;
   if (abis.some((abi) => ABI_TAGS.has(abi)) && platforms.includes(NATIVE_PLATFORM)) return;
-  throw new SandboxError(
-    'invalid_argument',
+  throw invalidArgument(
     `${label} is built for ${abis.join('.')}-${platforms.join('.')}, which guests cannot load. ` +
       `Use a wheel for ${NATIVE_TAGS}, or a pure Python package.`,
   );
@@ -91,8 +90,7 @@ export function usableFiles(
 ): PackageFile[] {
   const binary = files.find(isForOtherMachine);
   if (binary !== undefined && compiled !== 'optional') {
-    throw new SandboxError(
-      'invalid_argument',
+    throw invalidArgument(
       `${label} contains compiled code (${binary.path}), which guests cannot load: it is ${describeLibrary(binary)}. ` +
         `Use a pure Python package, or a wheel for ${NATIVE_TAGS}.`,
     );
@@ -130,11 +128,10 @@ export function checkWheelName(label: string, { name }: WheelName, files: readon
   const names = files.flatMap(({ path }) => /^([^/]+?)(?:-[^-/]*)?\.dist-info\//.exec(path)?.[1] ?? []);
   const other = names.find((found) => normalisedName(found) !== normalisedName(name));
   if (other === undefined) return;
-  throw new SandboxError(
-    'invalid_argument',
+  throw invalidArgument(
     `${label} contains another package than its file name says: ${other}. Use a wheel under its original file name.`,
   );
 }
 
 const damaged = (label: string, problem: string) =>
-  new SandboxError('invalid_argument', `${label} is a damaged wheel: ${problem}. Download it again.`);
+  invalidArgument(`${label} is a damaged wheel: ${problem}. Download it again.`);

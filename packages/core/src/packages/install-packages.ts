@@ -2,7 +2,7 @@
  * Adds packages for all later runs of the user: finds the wheels, imports each package once in a guest, and records them. If a
  * step fails, nothing is added. Must be called within `withPackagesLock`.
  */
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 import {
   type AddedPackage,
   deleteUnusedWheels,
@@ -84,8 +84,7 @@ function record(
   if (!('failure' in outcome)) return { ...one, ...outcome };
   const failure = `importing ${one.measured_imports[0]} fails: ${outcome.failure}`;
   if (one.requested)
-    throw new SandboxError(
-      'invalid_argument',
+    throw invalidArgument(
       `${one.name} was not added: ${failure}. Add another version, or a wheel for ${NATIVE_PLATFORM}.`,
     );
   warnings.push(`${one.name}: ${failure}`);

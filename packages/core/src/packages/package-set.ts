@@ -6,7 +6,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { sideModuleStub } from '../engine/side-module-stub-file.ts';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument, SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import { readHostTree } from '../host/read-host-tree.ts';
@@ -224,4 +224,4 @@ export function notAdded(digests: readonly string[]): string[] {
 /** The source of an added package with this digest. */
 export const contentsSource = (digest: string) => `sha256:${digest}`;
 
-const invalid = (problem: string) => new SandboxError('invalid_argument', `packages: ${problem}.`);
+const invalid = (problem: string) => invalidArgument(`packages: ${problem}.`);

@@ -4,7 +4,7 @@
  */
 import { type BigIntStats, statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 import { fileVersion, isSettled } from '../host/read-host-tree.ts';
 import type { PackageFacts } from '../schema.ts';
 import { parseWheelName } from './check-wheel-contents.ts';
@@ -64,7 +64,7 @@ function checkUnchanged(
   name: string,
 ): readonly PackageFile[] {
   if (description.digest === digest) return files;
-  throw new SandboxError('invalid_argument', `packages: ${name} changed while it was being read; try again.`);
+  throw invalidArgument(`packages: ${name} changed while it was being read; try again.`);
 }
 
 /** Packages whose files are in memory. */

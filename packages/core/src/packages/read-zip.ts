@@ -4,7 +4,7 @@
  * long for large archives: threads call it.
  */
 import { crc32, inflateRawSync } from 'node:zlib';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 import { allocateShared } from '../fs/shared-array-buffers.ts';
 import { uninterrupted } from '../host/thread-critical-sections.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
@@ -207,8 +207,7 @@ function unpack(from: Uint8Array, { path, method, packed, size, crc }: ZipEntry,
 
 const quoted = (path: string) => JSON.stringify(path.slice(0, 100));
 
-const invalid = (problem: string) =>
-  new SandboxError('invalid_argument', `The archive cannot be used: ${problem}.`);
+const invalid = (problem: string) => invalidArgument(`The archive cannot be used: ${problem}.`);
 
 const damaged = (problem: string) => invalid(`${problem}. Download it again`);
 

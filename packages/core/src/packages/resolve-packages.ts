@@ -2,7 +2,7 @@
  * Finds the wheels of requested packages and their dependencies, and describes each in the form of packages.json. Vendored
  * packages and packages that were added before satisfy requirements.
  */
-import { SandboxError } from '../errors.ts';
+import { invalidArgument, SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { formatCount } from '../quantities.ts';
 import { type AddedPackage, checkDescription, findAdded } from './added-packages.ts';
@@ -84,8 +84,7 @@ export async function resolvePackages(
       continue;
     }
     if (resolved.size >= MAX_PACKAGES || pending.length > MAX_REQUIREMENTS)
-      throw new SandboxError(
-        'invalid_argument',
+      throw invalidArgument(
         `The packages have more than ${MAX_PACKAGES} dependencies or ${formatCount(MAX_REQUIREMENTS)} requirements.`,
       );
     if (performance.now() - startedAt > MAX_SEARCH_MS)

@@ -2,7 +2,7 @@
  * Unpacks and verifies a wheel, which may be hostile, and describes its contents. Threads call this: for a large wheel it
  * takes seconds.
  */
-import { SandboxError } from '../errors.ts';
+import { invalidArgument, SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { readBoundedFile } from '../host/read-bounded-file.ts';
 import { formatBytes } from '../quantities.ts';
@@ -113,4 +113,4 @@ export function topLevelModules(files: readonly PackageFile[]): string[] {
   return [...new Set(names)].filter((name) => /^[A-Za-z_]\w*$/.test(name));
 }
 
-const invalid = (problem: string) => new SandboxError('invalid_argument', `packages: ${problem}.`);
+const invalid = (problem: string) => invalidArgument(`packages: ${problem}.`);

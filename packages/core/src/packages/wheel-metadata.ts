@@ -3,7 +3,7 @@
  * this, because comparing many versions takes long.
  */
 import { oneLine } from '../analysis/quote-guest-text.ts';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
 import { appliesToGuests } from './environment-markers.ts';
 import type { PackageFile } from './package-files.ts';
@@ -69,4 +69,4 @@ export function readMetadata(label: string, files: readonly PackageFile[]): Whee
 }
 
 const tooLong = (label: string, what: string) =>
-  new SandboxError('invalid_argument', `${label} cannot be used: its METADATA has ${what}.`);
+  invalidArgument(`${label} cannot be used: its METADATA has ${what}.`);

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument, SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { ensurePrivateFolder } from '../host/ensure-writable-folder.ts';
 import { listFolder } from '../host/list-folder.ts';
@@ -120,7 +120,7 @@ export async function findWheel(
     }
   }
   const suggestion = distributed === undefined ? (sources.suggest?.(name) ?? '') : '';
-  if (isUnapproved) throw new SandboxError('invalid_argument', unapproved(name, local[0]));
+  if (isUnapproved) throw invalidArgument(unapproved(name, local[0]));
   if (isOffline)
     throw new SandboxError(
       'store_failed',
@@ -346,10 +346,7 @@ async function request(from: URL, start: number, signal: AbortSignal): Promise<R
 /** The wheels at a path: the path itself or the wheels of a folder. */
 export function wheelsAt(path: string): string[] {
   if (!existsSync(path))
-    throw new SandboxError(
-      'invalid_argument',
-      `${path} does not exist. Pass a wheel, a folder of wheels or a package name.`,
-    );
+    throw invalidArgument(`${path} does not exist. Pass a wheel, a folder of wheels or a package name.`);
   if (!statSync(path).isDirectory()) return [path];
   return wheelsIn(path);
 }

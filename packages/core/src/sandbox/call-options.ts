@@ -2,7 +2,7 @@
 
 import type { z } from 'zod';
 import type { CancelSignal } from '../concurrency/cancellation.ts';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 import type { Program } from '../runtimes/runtime.ts';
 import {
   executeOptions,
@@ -60,12 +60,11 @@ function isEmpty(options: unknown): boolean {
 }
 
 export function parseCallOptions(code: string, options: ExecuteOptions): z.output<typeof executeOptions> {
-  if (typeof code !== 'string') throw new SandboxError('invalid_argument', 'code: expected a string.');
+  if (typeof code !== 'string') throw invalidArgument('code: expected a string.');
   if (isEmpty(options)) return NO_OPTIONS;
   const parsed = parse(executeOptions, options, 'options');
   if (parsed.onOutput !== undefined && (parsed.onStdout ?? parsed.onStderr) !== undefined)
-    throw new SandboxError(
-      'invalid_argument',
+    throw invalidArgument(
       'options.onOutput: cannot be combined with onStdout or onStderr, because it receives both streams. Omit onStdout and onStderr.',
     );
   return parsed;
@@ -76,8 +75,7 @@ export function callLanguage(language: LanguageName | undefined, runtime: Runtim
   if (language === undefined) return runtime;
   if (LANGUAGE_RUNTIMES[language] === runtime) return language;
   const choices = LANGUAGE_NAMES.filter((name) => LANGUAGE_RUNTIMES[name] === runtime).join(' or ');
-  throw new SandboxError(
-    'invalid_argument',
+  throw invalidArgument(
     `language: this sandbox has the runtime ${runtime}, which does not run ${language}. Pass ${choices}, or create a sandbox with the runtime ${LANGUAGE_RUNTIMES[language]}.`,
   );
 }

@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { CancelSignal } from '../concurrency/cancellation.ts';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument, type SandboxError } from '../errors.ts';
 import type { NetworkBroker } from '../network/broker.ts';
 import type { NetworkAccess } from '../network/network-access.ts';
 import type { Program } from '../runtimes/runtime.ts';
@@ -253,8 +253,7 @@ function requestTool(broker: NetworkBroker, { network }: Policy): BuiltInTool {
 }
 
 function pauseRequiresSession(): SandboxError {
-  return new SandboxError(
-    'invalid_argument',
+  return invalidArgument(
     "onPending: 'pause' requires a session whose variables persist. Pass session_id or store to createSandbox(), and do not set auto_persist_globals to false.",
   );
 }

@@ -1,7 +1,7 @@
 /** Checks the options of a sandbox and creates its parts. Everything is checked before a session is opened. */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 import type { NetworkAccess } from '../network/network-access.ts';
 import type { MeasureImport } from '../packages/install-packages.ts';
 import { type PackageSet, readPackageSet } from '../packages/package-set.ts';
@@ -59,13 +59,11 @@ export async function createParts(
   const tools = offeredTools(options as ToolOptions);
   const isAuto = areOnDemand(options.packages);
   if (isAuto && preload.length > 0)
-    throw new SandboxError(
-      'invalid_argument',
+    throw invalidArgument(
       "options.preload: cannot be combined with packages: 'auto', which loads what programs import. Omit preload, or name the packages.",
     );
   if (options.trust_new_packages && !isAuto)
-    throw new SandboxError(
-      'invalid_argument',
+    throw invalidArgument(
       "options.trust_new_packages: requires packages: 'auto', because other packages are not downloaded. Omit it.",
     );
   const network = await networkOf(policy);
@@ -103,8 +101,7 @@ async function networkOf(policy: Policy): Promise<NetworkAccess | undefined> {
   const { network, deterministic } = policy;
   if (network === undefined) return undefined;
   if (deterministic !== false && network.record === undefined && network.replay === undefined)
-    throw new SandboxError(
-      'invalid_argument',
+    throw invalidArgument(
       'policy.network: with deterministic, requests must be recorded (record) or answered from a recording (replay).',
     );
   const { NetworkAccess } = await import('../network/network-access.ts');
@@ -119,8 +116,7 @@ function withPlaceholders(policy: Policy, access: NetworkAccess | undefined): Po
   const secrets = Object.fromEntries(
     Object.entries(network.secrets).map(([name, { value: _, ...secret }]) => {
       if (env[name] !== undefined && !isPlaceholder(env[name]))
-        throw new SandboxError(
-          'invalid_argument',
+        throw invalidArgument(
           `policy.network.secrets.${name}: policy.env has a variable of the same name. Remove one of them.`,
         );
       return [name, secret];
@@ -140,14 +136,14 @@ const onDemandOptions = ({
 function checkPool(pool: object | undefined): WorkerPool {
   if (pool === undefined) return sharedPool();
   if (pool instanceof WorkerPool) return pool;
-  throw new SandboxError('invalid_argument', 'options.pool: expected a pool created by createPool().');
+  throw invalidArgument('options.pool: expected a pool created by createPool().');
 }
 
 /** Throws if the policy allows less memory than the runtime needs to start. */
 export function checkMemory({ memory_bytes }: Policy, { runtime, minMemoryBytes }: GuestAssets): void {
   if (memory_bytes >= minMemoryBytes) return;
   const found = `policy.memory_bytes: ${memory_bytes} is less than ${runtime} needs to start`;
-  throw new SandboxError('invalid_argument', `${found}; the minimum is ${minMemoryBytes}.`);
+  throw invalidArgument(`${found}; the minimum is ${minMemoryBytes}.`);
 }
 
 /** A mount point must not coincide with, contain or lie within another part of the guest's file system. */
@@ -157,10 +153,7 @@ export function checkMountPoints({ mounts, home = '/app' }: Policy, { layers }: 
     const other = taken.find((at) => at === path || at.startsWith(`${path}/`) || path.startsWith(`${at}/`));
     if (other !== undefined) {
       const advice = 'Use a separate path, such as /external';
-      throw new SandboxError(
-        'invalid_argument',
-        `policy.mounts.${i}.guest_path: ${path} collides with ${other}. ${advice}.`,
-      );
+      throw invalidArgument(`policy.mounts.${i}.guest_path: ${path} collides with ${other}. ${advice}.`);
     }
     taken.push(path);
   });

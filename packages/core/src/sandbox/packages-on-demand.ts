@@ -4,7 +4,7 @@
  * is added when it starts again (see call-packages.ts). Only wheels with known digests are added: those in Pyodide's list and those
  * that the user approved.
  */
-import { SandboxError } from '../errors.ts';
+import { invalidArgument, SandboxError } from '../errors.ts';
 import {
   type AddedPackage,
   addedFacts,
@@ -36,8 +36,7 @@ export function areOnDemand(packages: string | readonly string[]): boolean {
   if (packages === AUTO) return true;
   if (!packages.includes(AUTO)) return false;
   if (packages.length === 1) return true;
-  throw new SandboxError(
-    'invalid_argument',
+  throw invalidArgument(
     `packages: "${AUTO}" cannot be combined with other packages. Use it alone, or name all packages.`,
   );
 }

@@ -3,7 +3,7 @@
  * program that reads nothing does not wait for it.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 
 /** Bytes of standard input that are sent with a call. */
 const MAX_BYTES = 256 * 1024 * 1024;
@@ -72,14 +72,11 @@ export class Stdin {
 function toBytes(chunk: unknown): Uint8Array {
   if (typeof chunk === 'string') return encoder.encode(chunk);
   if (chunk instanceof Uint8Array) return chunk;
-  throw new SandboxError('invalid_argument', 'options.stdin: the stream must yield strings or bytes.');
+  throw invalidArgument('options.stdin: the stream must yield strings or bytes.');
 }
 
 function checkSize(bytes: Uint8Array): Uint8Array {
   if (bytes.length <= MAX_BYTES) return bytes;
   const advice = 'Pass a stream, write the input to a file with the files option, or mount it';
-  throw new SandboxError(
-    'invalid_argument',
-    `options.stdin: longer than the maximum of ${MAX_BYTES} bytes. ${advice}.`,
-  );
+  throw invalidArgument(`options.stdin: longer than the maximum of ${MAX_BYTES} bytes. ${advice}.`);
 }

@@ -1,5 +1,5 @@
 /** Matches the path of a request with the pattern of a route. */
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 
 /** The segments that the `:` segments of the pattern stand for, decoded; undefined if the path does not match. */
 export function matchPath(pattern: string, segments: readonly string[]): string[] | undefined {
@@ -18,6 +18,6 @@ function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    throw new SandboxError('invalid_argument', 'The path of the request is not a valid URL.');
+    throw invalidArgument('The path of the request is not a valid URL.');
   }
 }

@@ -1,6 +1,6 @@
 /** Checks a caller's input against a schema. */
 import type { z } from 'zod';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 import { describeIssue, problemsOf } from './validation-messages.ts';
 
 /** Problems that an error names. An input can have one for each of its members. */
@@ -21,6 +21,6 @@ export function tryParse<T extends z.ZodType>(schema: T, input: unknown, what: s
 /** Checks a caller's input. The error names the fields that do not match the schema. */
 export function parse<T extends z.ZodType>(schema: T, input: unknown, what: string): z.output<T> {
   const parsed = tryParse(schema, input, what);
-  if ('problems' in parsed) throw new SandboxError('invalid_argument', parsed.problems);
+  if ('problems' in parsed) throw invalidArgument(parsed.problems);
   return parsed.value;
 }

@@ -3,7 +3,7 @@
  * `location` nor an error contains the password of a database.
  */
 import { join } from 'node:path';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 import { ensureWritableFolder } from '../host/ensure-writable-folder.ts';
 import type { Coordination, SessionBlobs } from '../stores/coordination.ts';
 import { diskBlobs } from '../stores/disk/disk-blobs.ts';
@@ -69,8 +69,7 @@ export function openStore(address: string, settings: StoreSettings = {}): Opened
 
 function withoutPassword(address: string): string {
   if (!URL.canParse(address))
-    throw new SandboxError(
-      'invalid_argument',
+    throw invalidArgument(
       'store: the address of the database is not a valid URL. Use the form postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters percent-encoded.',
     );
   const { protocol, username, host, pathname } = new URL(address);

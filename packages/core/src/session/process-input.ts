@@ -1,5 +1,5 @@
 /** Standard input of a process, which is written while it runs. What the process has not read yet is limited. */
-import { SandboxError } from '../errors.ts';
+import { invalidArgument, SandboxError } from '../errors.ts';
 
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
@@ -11,8 +11,7 @@ export class ProcessInput implements AsyncIterable<Uint8Array> {
 
   /** Throws `invalid_argument` if the input has ended, or `queue_full` if the process has not read enough of it. */
   write(bytes: Uint8Array): void {
-    if (this.#hasEnded)
-      throw new SandboxError('invalid_argument', 'The standard input of the process is closed.');
+    if (this.#hasEnded) throw invalidArgument('The standard input of the process is closed.');
     if (this.#bytes + bytes.length > MAX_UNREAD_BYTES)
       throw new SandboxError(
         'queue_full',

@@ -1,6 +1,6 @@
 /** The options of `resume`, the validation of the answers, and the claim that lets an execution be resumed once. */
 import { randomUUID } from 'node:crypto';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument, type SandboxError } from '../errors.ts';
 import type { ExecuteOptions } from '../sandbox/call-options.ts';
 import type { Resumption } from '../sandbox/call-tools.ts';
 import type { PausedExecution } from '../schema.ts';
@@ -34,7 +34,7 @@ export interface ResumeOptions
 
 const KINDS = ['value', 'error', 'approve', 'deny'] as const;
 
-const invalid = (text: string) => new SandboxError('invalid_argument', `resolutions: ${text}`);
+const invalid = (text: string) => invalidArgument(`resolutions: ${text}`);
 
 /** Checks the answers: each names a pending call, once, and has one of the four forms. A response of the network cannot be given. */
 export function parseResolutions(given: unknown, { pending }: PausedExecution): Map<number, Resolution> {
@@ -67,15 +67,13 @@ export function parseResolutions(given: unknown, { pending }: PausedExecution): 
 }
 
 export function toolsRequired(): SandboxError {
-  return new SandboxError(
-    'invalid_argument',
+  return invalidArgument(
     'tools: the paused program can call tools, but none were passed. Pass the option tools to createSandbox() or to resume().',
   );
 }
 
 export function networkRequired(): SandboxError {
-  return new SandboxError(
-    'invalid_argument',
+  return invalidArgument(
     'policy.network: the paused program waits for the approval of a request. Open the session with policy.network and its field ask.',
   );
 }

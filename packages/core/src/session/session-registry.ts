@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument, SandboxError } from '../errors.ts';
 import { isoTime } from '../schema/iso-time.ts';
 import {
   type Commit,
@@ -52,8 +52,7 @@ export function openSessions(options: SessionsOptions = {}): SessionRegistry {
   } = parse(sessionsOptions, options, 'options');
   const store = (given as SessionStore | undefined) ?? memoryStore();
   if (lease === 'call' && store.revision === undefined)
-    throw new SandboxError(
-      'invalid_argument',
+    throw invalidArgument(
       'options.lease: "call" requires a store that processes can share, such as postgresStore().',
     );
   const leaseWaitMs = lease === 'call' ? lease_wait_seconds * 1000 : undefined;

@@ -1,5 +1,5 @@
 /** Export of a stored session as one file, and import of such a file. */
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 import { isoTime } from '../schema/iso-time.ts';
 import { importOptions, parse, sessionPolicy } from '../schema.ts';
 import { decodeBundle, encodeBundle } from '../stores/bundle/session-bundle.ts';
@@ -23,8 +23,7 @@ export async function exportSession(store: SessionStore, session_id: string): Pr
 
 /** Decodes and checks an exported session. The caller writes it to the store. */
 export async function decodeExport(bytes: Uint8Array, options: ImportOptions): Promise<StoredSession> {
-  if (!(bytes instanceof Uint8Array))
-    throw new SandboxError('invalid_argument', 'bytes: expected a Uint8Array.');
+  if (!(bytes instanceof Uint8Array)) throw invalidArgument('bytes: expected a Uint8Array.');
   const given = parse(importOptions, options, 'options');
   const stored = await decodeBundle(bytes);
   const session_id = given.session_id ?? checkSessionId(stored.record.session_id);

@@ -2,7 +2,7 @@
  * Session ids in stores. Ids that differ only in case share a folder on a case-insensitive file system, so every store
  * rejects an id that conflicts with an existing one in this way.
  */
-import { SandboxError } from '../errors.ts';
+import { invalidArgument } from '../errors.ts';
 import { parse, sessionId } from '../schema.ts';
 
 export function isSessionId(id: unknown): id is string {
@@ -24,8 +24,7 @@ export function rejectCaseConflict(id: string, existing: Iterable<string>): void
   const folded = foldSessionId(id);
   for (const other of existing) {
     if (other === id || foldSessionId(other) !== folded) continue;
-    throw new SandboxError(
-      'invalid_argument',
+    throw invalidArgument(
       `Session id "${id}" differs only in case from the existing session "${other}", and some file systems treat the two names as equal. Use "${other}" or a different name.`,
     );
   }

@@ -3,7 +3,7 @@
  * whose schemas cannot be checked are skipped, and results are data.
  */
 import { Slices } from '../concurrency/slices.ts';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument, SandboxError } from '../errors.ts';
 import { ToolError } from './tool-error.ts';
 import { readSchema } from './tool-schema.ts';
 import { MAX_DESCRIPTION_CHARS, MAX_TOOLS, type ToolContext, type ToolDefinition } from './toolset.ts';
@@ -111,8 +111,7 @@ async function listTools(client: McpClient, deadlineMs: number): Promise<unknown
   for (let page = 0; page < MAX_PAGES && performance.now() < deadlineMs; page++) {
     const result: unknown = await client.listTools(cursor === undefined ? {} : { cursor });
     const { tools: found, nextCursor } = result as { tools?: unknown; nextCursor?: unknown };
-    if (!Array.isArray(found))
-      throw new SandboxError('invalid_argument', 'The MCP server did not return a list of tools.');
+    if (!Array.isArray(found)) throw invalidArgument('The MCP server did not return a list of tools.');
     tools.push(...found.slice(0, MAX_TOOLS - tools.length));
     if (typeof nextCursor !== 'string' || tools.length >= MAX_TOOLS || seen.has(nextCursor)) return tools;
     seen.add(nextCursor);

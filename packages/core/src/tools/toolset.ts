@@ -3,7 +3,7 @@
  * limited, and its names are identifiers in every language.
  */
 import { Slices } from '../concurrency/slices.ts';
-import { SandboxError } from '../errors.ts';
+import { invalidArgument, SandboxError } from '../errors.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
 import type { JsonSchema } from './schema-validator.ts';
 import { identifierFor } from './tool-names.ts';
@@ -266,5 +266,5 @@ function hasControlCharacters(name: string): boolean {
 }
 
 function invalid(problem: string): SandboxError {
-  return new SandboxError('invalid_argument', `tools: ${problem}.`);
+  return invalidArgument(`tools: ${problem}.`);
 }

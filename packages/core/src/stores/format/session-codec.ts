@@ -10,7 +10,7 @@
 import * as z from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { atOnce, finishInSlices, SLICE_BYTES, Slices } from '../../concurrency/slices.ts';
-import { SandboxError } from '../../errors.ts';
+import { invalidArgument } from '../../errors.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { FileTree } from '../../fs/immutable-file-tree.ts';
 import { formatCount, formatItems } from '../../quantities.ts';
@@ -163,7 +163,7 @@ export function storedStates(
     const found = stored?.find((one) => one.name === name && one.created_at === created_at);
     if (found === undefined) {
       const problem = `${JSON.stringify(name)} has no state, and the store has no checkpoint with this name and time`;
-      throw new SandboxError('invalid_argument', `session.checkpoints: ${problem}.`);
+      throw invalidArgument(`session.checkpoints: ${problem}.`);
     }
     states.set(name, found.state);
   }

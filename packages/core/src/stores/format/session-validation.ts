@@ -3,7 +3,7 @@
  * form a tree, and the keys of the workspace map are the paths of its entries. Every store accepts the same sessions.
  */
 import * as z from 'zod';
-import { SandboxError } from '../../errors.ts';
+import { invalidArgument } from '../../errors.ts';
 import { checkTree } from '../../fs/check-tree-edit.ts';
 import { checkEntries, type Entry } from '../../fs/flat-entries.ts';
 import { EMPTY_TREE, FileTree } from '../../fs/immutable-file-tree.ts';
@@ -26,7 +26,7 @@ const recordAndCheckpoints = z.object({
 export function checkSession(session: StoredSession): void {
   const { checkpoints } = parse(recordAndCheckpoints, session, 'session');
   if (new Set(checkpoints.map(({ name }) => name)).size !== checkpoints.length) {
-    throw new SandboxError('invalid_argument', 'session.checkpoints: two checkpoints have the same name.');
+    throw invalidArgument('session.checkpoints: two checkpoints have the same name.');
   }
 }
 
@@ -45,7 +45,7 @@ export function checkState(state: SessionState, before?: ReadonlyMap<string, Ent
   parse(stateVersion, state.version, 'state.version');
   parse(pausedExecution.optional(), state.paused, 'state.paused');
   if (state.delta !== undefined && !isArrayOfBytes(state.delta)) {
-    throw new SandboxError('invalid_argument', 'state.delta: must be undefined or an array of Uint8Array.');
+    throw invalidArgument('state.delta: must be undefined or an array of Uint8Array.');
   }
   return { workspace: checkWorkspace(state.workspace, before), tmp: checkEntries(state.tmp) };
 }
@@ -62,8 +62,7 @@ function checkWorkspace(
 function checkMap(workspace: ReadonlyMap<string, Entry>): FileTree {
   for (const [path, entry] of workspace) {
     if (path === entry.path) continue;
-    throw new SandboxError(
-      'invalid_argument',
+    throw invalidArgument(
       `state.workspace: the entry with key ${JSON.stringify(path)} has the path ${JSON.stringify(entry.path)}.`,
     );
   }

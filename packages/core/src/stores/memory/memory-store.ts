@@ -3,7 +3,7 @@
  * writes, one writer per session, and the same validation.
  */
 import { finishInSlices } from '../../concurrency/slices.ts';
-import { SandboxError } from '../../errors.ts';
+import { invalidArgument, SandboxError } from '../../errors.ts';
 import { checkSession, checkState, statesOf } from '../format/session-validation.ts';
 import { heldBytes } from '../format/state-size.ts';
 import { checkSessionId, foldSessionId, rejectCaseConflict } from '../session-id.ts';
@@ -51,7 +51,7 @@ export function createMemoryStore(holding: Holding): SessionStore {
     async write(session) {
       checkSession(session);
       if (session.checkpoints.some(({ state }) => state === undefined))
-        throw new SandboxError('invalid_argument', 'session.checkpoints: a checkpoint has no state.');
+        throw invalidArgument('session.checkpoints: a checkpoint has no state.');
       const { session_id } = session.record;
       const states = statesOf(session);
       let before = sessions.get(session_id)?.state.workspace;

@@ -3,7 +3,7 @@
  * processes on any number of machines can share a database.
  */
 import * as z from 'zod';
-import { SandboxError } from '../../errors.ts';
+import { invalidArgument } from '../../errors.ts';
 import { parse } from '../../schema.ts';
 import { withStoreErrors } from '../session-writers.ts';
 import type { SessionStore } from '../store.ts';
@@ -110,10 +110,9 @@ const shareOf = ({ options }: PostgresPool) =>
 
 function databaseFor({ connectionString, pool, schema = DEFAULT_SCHEMA }: PostgresStoreOptions): Database {
   if ((connectionString === undefined) === (pool === undefined))
-    throw new SandboxError('invalid_argument', 'postgresStore: pass either connectionString or pool.');
+    throw invalidArgument('postgresStore: pass either connectionString or pool.');
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
-    throw new SandboxError(
-      'invalid_argument',
+    throw invalidArgument(
       'postgresStore: schema must consist of up to 63 lower-case letters, digits and underscores, and start with a letter or an underscore.',
     );
   return pool === undefined
