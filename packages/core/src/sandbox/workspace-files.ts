@@ -13,6 +13,7 @@ import { isShared, toContent } from '../fs/shared-array-buffers.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import { formatItems } from '../quantities.ts';
 import { maxPathBytes } from '../schema/workspace-quota.ts';
+import { parentOf } from '../stores/format/parent-path.ts';
 import type { RunOutcome } from '../worker/protocol/messages.ts';
 
 const ROOT = '/app';
@@ -72,8 +73,6 @@ export function describeFiles(entries: Iterable<Entry>): WorkspaceFile[] {
 
 /** Bytes that the caller cannot change once they are copied to shared memory. */
 const unshared = (bytes: Uint8Array) => (isShared(bytes) ? bytes.slice() : bytes);
-
-const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
 /** How much of the quota entries use. */
 export function usageOf(entries: Iterable<Entry>): VolumeUsage {

@@ -7,6 +7,7 @@ import { SandboxError } from '../../errors.ts';
 import { formatBytes, formatItems } from '../../quantities.ts';
 import { asDamaged } from '../format/object-ref.ts';
 import {
+  decodeSessionManifest,
   encodeStates,
   MAX_MANIFEST_BYTES,
   objectsOf,
@@ -17,13 +18,19 @@ import {
   toSessionManifest,
 } from '../format/session-codec.ts';
 import { statesOf } from '../format/session-validation.ts';
-import { encodePrettyJson } from '../format/stored-json.ts';
+import { damaged, encodePrettyJson } from '../format/stored-json.ts';
 import { foldSessionId } from '../session-id.ts';
 import type { StoredSession } from '../store.ts';
 import { type Database, LostCommitError, type Queryable } from './database.ts';
 import { insertObjects, ObjectRows } from './object-rows.ts';
 import type { SessionLease } from './session-lease.ts';
-import { decodeManifest } from './session-manifest.ts';
+
+/** Throws `session_damaged` if the bytes are not the manifest of this session. */
+export function decodeManifest(id: string, bytes: unknown): SessionManifest {
+  const manifest = decodeSessionManifest(bytes as Uint8Array, 'manifest');
+  if (manifest.record.session_id !== id) throw damaged('manifest', 'belongs to another session');
+  return manifest;
+}
 
 /** How often, and with what delay, the outcome of a commit is checked after its connection was lost. */
 const OUTCOME_CHECKS = 5;

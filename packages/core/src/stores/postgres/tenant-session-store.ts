@@ -23,9 +23,8 @@ import {
 } from '../store.ts';
 import type { Database } from './database.ts';
 import { ObjectRows, removeUnreferenced } from './object-rows.ts';
-import { CommitCache, type CommitLimits, SessionCommits } from './session-commit.ts';
+import { CommitCache, type CommitLimits, decodeManifest, SessionCommits } from './session-commit.ts';
 import { SessionLease } from './session-lease.ts';
-import { decodeManifest } from './session-manifest.ts';
 
 /** Time between two searches for expired sessions and garbage. */
 const SWEEP_INTERVAL_MS = 60_000;
