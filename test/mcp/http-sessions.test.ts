@@ -183,6 +183,34 @@ describe('HTTP server with sessions', () => {
   });
 });
 
+/** A call of a 2026-era client that repeats no argument in a header. */
+async function callRaw(url: string, name: string, args: object, headers: Record<string, string> = {}) {
+  const version = '2026-07-28';
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': version,
+    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': version,
+      'mcp-method': 'tools/call',
+      'mcp-name': name,
+      ...headers,
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name, arguments: args, _meta: meta },
+    }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
 describe('HTTP server', () => {
   test('serves a client of SDK v1', { tags: 'full' }, async () => {
     await using server = await startHttp();
@@ -197,6 +225,32 @@ describe('HTTP server', () => {
     expect(result.structuredContent).toMatchObject({ success: true, result: 1024 });
     await client.close();
   });
+
+  test.each([true, false])(
+    'declares a header for session_id if session_header is %s',
+    async (session_header) => {
+      await using server = await startHttp({ session_header });
+      await using client = await httpClient(server, 'modern');
+      const create = () => call(client, 'create_session', { session_id: 'one', language: 'javascript' });
+      const { tools } = await client.listTools();
+      const declared = tools.filter(({ inputSchema }) =>
+        Object.hasOwn((inputSchema.properties?.['session_id'] as object | undefined) ?? {}, 'x-mcp-header'),
+      );
+      expect(declared.length > 5).toBe(session_header);
+      expect((await create()).isError).toBe(false);
+      const run = { session_id: 'one', language: 'javascript', code: 'console.log(1)' };
+      expect((await call(client, 'execute_code', run)).structured).toMatchObject({ stdout: '1\n' });
+      const other = await callRaw(server.url, 'execute_code', run);
+      expect([other.status, other.text.includes('Mcp-Param-Session header is absent')]).toEqual(
+        session_header ? [400, true] : [200, false],
+      );
+      // A load balancer must not route a call by a session that is not the one of its arguments.
+      for (const header of ['two', '=?base64?dHdv?=', 'one, two', ' ']) {
+        const forged = await callRaw(server.url, 'execute_code', run, { 'mcp-param-session': header });
+        expect([header, forged.status]).toEqual([header, session_header ? 400 : 200]);
+      }
+    },
+  );
 
   test('mounts host files read-only under /external', async () => {
     await using server = await startHttp({ external_files: [new URL('./', import.meta.url).pathname] });

@@ -3,7 +3,9 @@ import type { Gateway } from '@llm-wasm-sandbox/server/internal';
 import { printWarning } from './diagnostics.ts';
 import { packageInfo } from './package-info.ts';
 
-export async function openGateway(path: string): Promise<Gateway> {
+/** `path` is undefined if the command line names no file. */
+export async function openGateway(path: string | undefined): Promise<Gateway | undefined> {
+  if (path === undefined) return undefined;
   const { Gateway, readToolsConfig } = await import('@llm-wasm-sandbox/server/internal');
   const warn = (fields: { server?: string; tool?: string; reason?: string }) => {
     const { server, tool, reason } = fields;

@@ -38,7 +38,10 @@ export type ServerFactory = (context: Pick<McpRequestContext, 'authInfo'>) => Mc
 /** Returns the factory of server objects. The tool table and all texts are built once, here. */
 export function serverFactory(mcp: McpState, options: McpServerOptions = {}): ServerFactory {
   const state = mcp.server;
-  const tools = toolTable(state.settings, state.gateway?.servers).map(withCachedSchemas);
+  const { session_header } = state.settings;
+  const tools = toolTable(state.settings, state.gateway?.servers).map((tool) =>
+    withCachedSchemas(tool, session_header),
+  );
   const instructions = serverInstructions(state.settings, state.gateway?.servers);
   const extensions = state.coordination.isShared ? {} : { [TASKS_EXTENSION]: {} };
   const hint = { ttlMs: LIST_TTL_MS, cacheScope: 'public' as const };
@@ -75,13 +78,22 @@ type RegisteredTool = Omit<Tool, 'input' | 'output'> & {
 };
 
 /** Stateless transports create a server object per request; the JSON schemas are generated once for all of them. */
-function withCachedSchemas(tool: Tool): RegisteredTool {
+function withCachedSchemas(tool: Tool, hasSessionHeader: boolean): RegisteredTool {
   return {
     ...tool,
-    input: cacheJsonSchema(tool.input, (schema) => withoutDetails(withoutUnlisted(schema, tool))),
+    input: cacheJsonSchema(tool.input, (schema) =>
+      withoutDetails(withoutUnlisted(hasSessionHeader ? withSessionHeader(schema) : schema, tool)),
+    ),
     output: tool.output && cacheJsonSchema(tool.output),
     schema: tool.input,
   };
+}
+
+/** Declares that 2026-era clients repeat the session in the header `Mcp-Param-Session`. */
+function withSessionHeader(schema: Record<string, unknown>): Record<string, unknown> {
+  const { session_id, ...others } = (schema['properties'] ?? {}) as Record<string, Record<string, unknown>>;
+  if (session_id === undefined) return schema;
+  return { ...schema, properties: { session_id: { ...session_id, 'x-mcp-header': 'Session' }, ...others } };
 }
 
 function withoutUnlisted(schema: Record<string, unknown>, { unlisted = [] }: Tool): Record<string, unknown> {

@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type {
   DisplayResult,
+  ExecuteOptions,
   Execution,
   LanguageName,
   PausedExecution,
@@ -30,12 +31,7 @@ interface ProgramRequest {
   readonly fuel_budget?: number | undefined;
 }
 
-interface RunCallbacks {
-  readonly signal: AbortSignal;
-  readonly onStdout: (text: string) => void;
-  readonly onStderr: (text: string) => void;
-  readonly onProgress: (progress: { fuel_consumed: number; fuel_budget: number }) => void;
-}
+type RunCallbacks = Pick<ExecuteOptions, 'signal' | 'onStdout' | 'onStderr' | 'onProgress' | 'onPackages'>;
 
 /** Starts a program or continues one. */
 type Execute = (
@@ -48,16 +44,6 @@ type Execute = (
 interface SessionHost {
   readonly state: ServerState;
   readonly tenant: Tenant;
-}
-
-/** What a page shows of a session when it opens it. */
-interface Snapshot {
-  readonly session_id: string;
-  readonly runtime: string;
-  readonly calls: number;
-  readonly nodes: readonly TimelineNode[];
-  readonly head: number;
-  readonly paused: PausedExecution | undefined;
 }
 
 export class PlaygroundSession {
@@ -80,14 +66,6 @@ export class PlaygroundSession {
     return opened;
   }
 
-  #addCheckpoints(parent: number, names: readonly string[]): void {
-    for (const name of names)
-      this.timeline.add(
-        { kind: 'checkpoint', label: name, status: 'ok', checkpoint: name },
-        { parent, movesHead: false },
-      );
-  }
-
   #addPaused({ code, language }: PausedExecution): void {
     const { id } = this.timeline.add({ kind: 'call', label: stepLabel(code), status: 'paused', language });
     this.timeline.begin(id, code);
@@ -102,10 +80,11 @@ export class PlaygroundSession {
     const label =
       origin ?? (calls === 0 ? 'New session' : `Session with ${formatItems(calls, 'earlier call')}`);
     const start = timeline.add({ kind: 'start', label, status: 'ok' });
-    this.#addCheckpoints(
-      start.id,
-      checkpoints.map(({ name }) => name),
-    );
+    for (const { name } of checkpoints)
+      timeline.add(
+        { kind: 'checkpoint', label: name, status: 'ok', checkpoint: name },
+        { parent: start.id, movesHead: false },
+      );
     if (paused === undefined) await this.#checkpointStep(start.id);
     else this.#addPaused(paused);
   }
@@ -115,7 +94,7 @@ export class PlaygroundSession {
   }
 
   /** What a page shows. */
-  async snapshot(): Promise<Snapshot> {
+  async snapshot() {
     const { session, timeline } = this;
     const paused = await this.refresh();
     const { session_id, calls } = session.session;
@@ -170,7 +149,8 @@ export class PlaygroundSession {
     const { fuel_budget, timeout_seconds } = this.host.tenant.maximums;
     this.#checkIdle();
     const paused = this.timeline.nodes.findLast(({ status }) => status === 'paused');
-    if (paused === undefined) throw notPaused();
+    if (paused === undefined)
+      throw new SandboxError('execution_not_found', 'No program of this session is paused.');
     const node = this.timeline.update(paused.id, { status: 'running' })!;
     const stays = () => (this.session.session.paused === undefined ? 'failed' : 'paused');
     this.#launch(node.id, stays, (options, tools, onResult) =>
@@ -381,8 +361,4 @@ export class PlaygroundSession {
         if (node.checkpoint === name) this.timeline.update(node.id, { checkpoint: undefined });
     }
   }
-}
-
-function notPaused(): SandboxError {
-  return new SandboxError('execution_not_found', 'No program of this session is paused.');
 }

@@ -17,7 +17,7 @@ const SMALL_CHARS = 1024;
  */
 export function* jsonParts(value: unknown, indent = 0): Generator<string, void> {
   let part = '';
-  for (const piece of pieces(value, new Layout(indent))) {
+  for (const piece of pieces(value, { step: ' '.repeat(indent), line: indent === 0 ? '' : '\n' })) {
     part += piece;
     if (part.length < STEP_CHARS) continue;
     yield part;
@@ -29,31 +29,19 @@ export function* jsonParts(value: unknown, indent = 0): Generator<string, void> 
 /** The JSON text of a short value in UTF-8. */
 export const shortJson = (value: object): Buffer => Buffer.from([...jsonParts(value)].join(''));
 
-/** The blanks between the members of arrays and objects. */
-class Layout {
-  constructor(
-    readonly indent: number,
-    readonly depth = 0,
-  ) {}
-
-  get line(): string {
-    return this.indent === 0 ? '' : `\n${' '.repeat(this.indent * this.depth)}`;
-  }
-
-  get colon(): string {
-    return this.indent === 0 ? ':' : ': ';
-  }
-
-  get inner(): Layout {
-    return new Layout(this.indent, this.depth + 1);
-  }
+/** The blanks between the members of arrays and objects: those of a level, and those before the current value. */
+interface Layout {
+  readonly step: string;
+  readonly line: string;
 }
+
+const innerOf = ({ step, line }: Layout): Layout => ({ step, line: line + step });
 
 function* pieces(given: unknown, layout: Layout): Generator<string, void> {
   const value = isConvertible(given) ? given.toJSON() : given;
   if (typeof value === 'string') yield* stringPieces(value);
   else if (Array.isArray(value) || isIterator(value)) yield* arrayPieces(value, layout);
-  else if (typeof value !== 'object' || value === null || (layout.indent === 0 && isSmall(value)))
+  else if (typeof value !== 'object' || value === null || (layout.step === '' && isSmall(value)))
     yield JSON.stringify(value) ?? 'null';
   else yield* objectPieces(value, layout);
 }
@@ -79,7 +67,7 @@ const isShort = (member: unknown) =>
     : typeof member !== 'object' && typeof member !== 'function';
 
 function* arrayPieces(items: Iterable<unknown>, layout: Layout): Generator<string, void> {
-  const { inner } = layout;
+  const inner = innerOf(layout);
   let separator = '[';
   for (const item of items) {
     yield separator + inner.line;
@@ -90,11 +78,11 @@ function* arrayPieces(items: Iterable<unknown>, layout: Layout): Generator<strin
 }
 
 function* objectPieces(value: object, layout: Layout): Generator<string, void> {
-  const { inner } = layout;
+  const inner = innerOf(layout);
   let separator = '{';
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue;
-    yield `${separator}${inner.line}${JSON.stringify(name)}${layout.colon}`;
+    yield `${separator}${inner.line}${JSON.stringify(name)}${layout.step === '' ? ':' : ': '}`;
     yield* pieces(member, inner);
     separator = ',';
   }

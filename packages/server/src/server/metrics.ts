@@ -94,14 +94,6 @@ export function percentiles(values: readonly number[]): Percentiles {
   return Object.fromEntries(PERCENTILES.map((percent) => [`p${percent}`, at(percent)])) as Percentiles;
 }
 
-/** Functions that read the current value of each gauge. */
-interface GaugeSources {
-  running(): number;
-  queued(): number;
-  sessions(): number;
-  heldBytes(): number;
-}
-
 /** Prometheus metrics of the whole server. */
 export class ServerMetrics {
   readonly registry = new Registry();
@@ -137,7 +129,8 @@ export class ServerMetrics {
     registers: [this.registry],
   });
 
-  constructor(gauges: GaugeSources) {
+  /** `gauges` read the current values. */
+  constructor(gauges: Readonly<Record<'running' | 'queued' | 'sessions' | 'heldBytes', () => number>>) {
     const rows = [
       ['running', 'Programs that are running.', gauges.running],
       ['queued', 'Calls in the queue.', gauges.queued],

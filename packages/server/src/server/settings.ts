@@ -77,6 +77,12 @@ export const serverSettings = z.strictObject({
     .describe(
       'JSON file with the requests that programs may send, for all tokens (network) or for single ones (tokens), with methods, limits and secrets.',
     ),
+  session_header: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Declare session_id as the HTTP header Mcp-Param-Session (x-mcp-header), so that a load balancer can route by session. Calls from 2026-era clients are then rejected if they lack the header.',
+    ),
   max_output_chars: sandboxToolsOptions.shape.max_output_chars.describe(
     'Characters of output in a tool result. Longer output is truncated, with a link to the full text.',
   ),

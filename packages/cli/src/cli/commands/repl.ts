@@ -3,6 +3,7 @@
 import type { LanguageName } from '@llm-wasm-sandbox/core/internal';
 import { createSandbox, DEFAULT_RUNTIME, openSessions } from '@llm-wasm-sandbox/core/internal';
 import type { CommandDetails } from '../command.ts';
+import { openGateway } from '../open-gateway.ts';
 import { GUIDANCE_OPTIONS, languageOption, options, storeOptions } from '../shared-options.ts';
 import {
   checkStoreFlags,
@@ -48,10 +49,7 @@ async function runRepl(flags: ReplFlags): Promise<void> {
   const session = await openAs(flags.language, flags.session ?? UNNAMED);
   const language = flags.language ?? session.runtime;
   await using parser = await createSandbox({ runtime: session.runtime, packages: [] });
-  await using gateway =
-    flags.toolsConfig === undefined
-      ? undefined
-      : await (await import('../open-gateway.ts')).openGateway(flags.toolsConfig);
+  await using gateway = await openGateway(flags.toolsConfig);
   const history = flags.history && isPerson ? new History(historyFile(language)) : undefined;
   const reader = new LineReader({
     history: history?.lines ?? [],

@@ -23,6 +23,7 @@ import { printWarning } from '../diagnostics.ts';
 import { UsageError } from '../exit-codes.ts';
 import { interruptSignal } from '../exit-when-written.ts';
 import { GuestOutput } from '../guest-output.ts';
+import { openGateway } from '../open-gateway.ts';
 import { findPaused, type PausedSession } from '../paused-sessions.ts';
 import { reportRun } from '../report-run.ts';
 import {
@@ -155,10 +156,7 @@ async function resume(execution_id: string, flags: ResumeFlags): Promise<void> {
       ...networkFromFlags(requests.size > 0 ? { ...flags, askNet: true } : flags),
     };
     await using session = await context.sessions.get(session_id, { pool, policy });
-    await using gateway =
-      flags.toolsConfig === undefined
-        ? undefined
-        : await (await import('../open-gateway.ts')).openGateway(flags.toolsConfig);
+    await using gateway = await openGateway(flags.toolsConfig);
     const output = new GuestOutput(Number.POSITIVE_INFINITY);
     // The call must leave the session in the same state whether or not its output is read to the end.
     onBrokenPipe(() => output.discard());

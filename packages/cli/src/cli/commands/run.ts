@@ -22,6 +22,7 @@ import { interruptSignal } from '../exit-when-written.ts';
 import { GuestOutput } from '../guest-output.ts';
 import { copyWorkspaceFiles, readLocalFile, writeLocalFile } from '../local-files.ts';
 import { type LocalProgram, readFiles, readProgram } from '../local-program.ts';
+import { openGateway } from '../open-gateway.ts';
 import { profileText, toSpeedscope } from '../profile-report.ts';
 import { reportRun } from '../report-run.ts';
 import {
@@ -103,10 +104,7 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
   const stdin = inputFor(flags, flags.code === undefined && given[0] === '-');
   await using sandbox = await openSandbox(language, flags);
   const interrupted = interruptSignal();
-  await using gateway =
-    flags.toolsConfig === undefined
-      ? undefined
-      : await (await import('../open-gateway.ts')).openGateway(flags.toolsConfig);
+  await using gateway = await openGateway(flags.toolsConfig);
   // A slow MCP server does not delay a program that calls no tools.
   const hasOtherCode = isSession(sandbox) || Object.keys(files).length > 0 || flags.mount !== undefined;
   const tools = hasOtherCode || mentionsTools(code) ? await gateway?.toolset() : undefined;
