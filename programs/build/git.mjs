@@ -33,6 +33,8 @@ const CONFIG = `[user]
 	auto = 0
 [maintenance]
 	auto = false
+[uploadpack]
+	keepAlive = 0
 `;
 const ZLIB =
   `adler32 compress crc32 deflate gzclose gzlib gzread gzwrite infback inffast inflate inftrees trees uncompr zutil`.split(

@@ -75,7 +75,8 @@ const SCRIPTS: Readonly<Record<string, string>> = {
     cd r; echo x > x; save x; git push -q ../b main 2>&1 | grep -v hint | sed 's/ *$//'; git -C ../b rev-parse main; git fetch ../nowhere 2>&1 | head -1`,
   submodules: `
     cd ..; git init -q s; cd s; git -c protocol.file.allow=always submodule --quiet add ../r lib 2>/dev/null; save sub; history; git submodule status
-    sed -i 's/url = .*/url = X/' .gitmodules; git diff --stat; git submodule foreach -q 'git rev-parse HEAD'`,
+    sed -i 's/url = .*/url = X/' .gitmodules; git diff --stat; git submodule foreach -q 'git rev-parse HEAD'; git checkout -q .gitmodules
+    git -c protocol.file.allow=always clone -q --recurse-submodules . ../t 2>/dev/null; ls ../t/lib`,
   'attributes and filters': `
     git config filter.up.clean 'tr a-z A-Z'; git config filter.up.smudge 'tr A-Z a-z'; echo '*.up filter=up' > .gitattributes; printf 'a\\r\\n' > c.txt
     echo '*.txt text' >> .gitattributes; echo shout > s.up; save up 2>/dev/null; git cat-file -p HEAD:s.up; rm s.up; git checkout -q s.up; cat s.up; history`,
@@ -129,5 +130,35 @@ describe.skipIf(!hasGit)('git does what that of this machine does', () => {
     const { stdout, exit_code } = await inSandbox(code);
     expect(stdout.split('\n')).toEqual(natively(`${code}\n:`).split('\n'));
     expect(exit_code).toBe(0);
+  });
+});
+
+describe('git', () => {
+  const COMMIT = [
+    'git init -q p',
+    'git -C p commit -q --allow-empty -m one',
+    'git -C p log --format=%an:%ae:%s:%D',
+  ];
+
+  test.each([
+    [
+      'python',
+      `import subprocess\nfor c in ${JSON.stringify(COMMIT)}: print(subprocess.run(c.split(), capture_output=True, text=True, check=True).stdout, end='')`,
+    ],
+    [
+      'javascript',
+      `const { execSync } = require('child_process');\nfor (const c of ${JSON.stringify(COMMIT)}) process.stdout.write(execSync(c));`,
+    ],
+  ] as const)('works in child processes of %s, without settings', async (runtime, code) => {
+    await using other = await createSandbox({ runtime });
+    const { stdout, stderr } = await other.execute(code);
+    expect([stdout, stderr]).toEqual(['root:root@sandbox:one:HEAD -> main\n', '']);
+  });
+
+  test('works in a folder with a long path', async () => {
+    const { stdout } = await inSandbox(
+      'd=$(printf "%0200d" 0); mkdir $d; cd $d; git init -q; git rev-parse --show-prefix; git status --porcelain | wc -l',
+    );
+    expect(stdout).toBe('\n0\n');
   });
 });

@@ -37,6 +37,7 @@ export const WASI_ERRNO = {
   EOVERFLOW: 61,
   EPERM: 63,
   EPIPE: 64,
+  ERANGE: 68,
   EROFS: 69,
   ESPIPE: 70,
   ESRCH: 71,

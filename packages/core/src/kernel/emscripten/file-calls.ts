@@ -61,7 +61,7 @@ export function pathCalls(kernel: Kernel, memory: GuestMemory): HostFunctions {
     __syscall_getcwd: (out: number, size: number) => {
       if (size >>> 0 === 0) throw syscallError('EINVAL');
       const needed = memory.writeText(out, Math.min(size >>> 0, 4097), kernel.getcwd(), true);
-      if (needed > size >>> 0) throw syscallError('E2BIG');
+      if (needed > size >>> 0) throw syscallError(needed > 4097 ? 'ENAMETOOLONG' : 'ERANGE');
       return needed;
     },
     __syscall_mkdirat: (dirfd: number, path: number, mode: number) => {

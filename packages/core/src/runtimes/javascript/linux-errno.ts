@@ -29,6 +29,7 @@ const ERRORS = {
   EFBIG: [27, 'File too large'],
   ENOSPC: [28, 'No space left on device'],
   ESPIPE: [29, 'Illegal seek'],
+  ERANGE: [34, 'Numerical result out of range'],
   EROFS: [30, 'Read-only file system'],
   EMLINK: [31, 'Too many links'],
   EPIPE: [32, 'Broken pipe'],
