@@ -41,6 +41,9 @@ const ZLIB =
     ' ',
   );
 
+/** Those of git, of parts of it, and of zlib. */
+const LICENCES = ['COPYING', 'LGPL-2.1', 'sha1dc/LICENSE.txt', 'reftable/LICENSE', '../zlib/LICENSE'];
+
 /** Runs git's make with our compiler. */
 function make(toolchain, folder, targets) {
   const quoted = ['clang-22', ...toolchain.flags].map((word) => `'${word}'`).join(' ');
@@ -104,8 +107,8 @@ export async function buildGit(toolchain, output) {
   writeFiles(source, files);
   return {
     commands: COMMANDS,
-    licence: 'GPL-2.0-only AND LGPL-2.1-or-later AND Zlib',
-    licenceText: readFileSync(join(source, 'COPYING'), 'utf8'),
+    licence: 'GPL-2.0-only AND LGPL-2.1-or-later AND MIT AND BSD-3-Clause AND Zlib',
+    licenceText: LICENCES.map((name) => readFileSync(join(source, name), 'utf8')).join('\n'),
     sources: ['git', 'zlib'],
     // It would be 70 % larger. The processes that git waits for run inside its calls.
     canWait: false,
