@@ -211,8 +211,7 @@ function beginEvents() {
   isIdle = false;
   hasEnded = false;
   events.discardTicks();
-  events.exit.code = undefined;
-  events.exit.hasExited = false;
+  Object.assign(events.exit, { code: undefined, hasExited: false });
   events.printed.error = undefined;
   json.failedParse.error = undefined;
   events.hooks.begin?.();

@@ -16,6 +16,7 @@ import {
   invalidArgValue,
   outOfRange,
   systemError,
+  unavailable,
   validateAbortSignal,
   validateBoolean,
   validateFunction,
@@ -654,9 +655,7 @@ for (const start of [exec, execFile])
   Object.defineProperty(start, promisify.custom, { value: promised(start), enumerable: false });
 
 export function fork() {
-  throw codedError(
-    Error,
-    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+  throw unavailable(
     'child_process.fork is not available in the sandbox. Processes cannot exchange messages. Use spawnSync with the option input, or files.',
   );
 }
